@@ -1,0 +1,99 @@
+//! What is wrong with data, configuration or settings, and where. Diagnostics travel beside values and stop nothing.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Good to know; `check` does not count it as a fault.
+    Note,
+    /// Something has no effect, or not the effect that it seems to have.
+    Warning,
+    /// Lookups fail, or hierad cannot know the answer.
+    Error,
+}
+
+/// A place in the data repository: a file relative to its root and a line in it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The file, relative to the root of the tree.
+    pub path: Arc<str>,
+    /// The line, counted from 1, where it is known.
+    pub line: Option<u32>,
+}
+
+impl Place {
+    /// A file as a whole.
+    pub fn file(path: impl Into<Arc<str>>) -> Place {
+        Place { path: path.into(), line: None }
+    }
+
+    /// A line of a file.
+    pub fn line(path: impl Into<Arc<str>>, line: u32) -> Place {
+        Place { path: path.into(), line: Some(line) }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}", self.path),
+            None => f.write_str(&self.path),
+        }
+    }
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Diagnostic {
+    /// Where, if it has a place.
+    pub place: Option<Place>,
+    /// How bad.
+    pub severity: Severity,
+    /// A stable name for the kind of finding, such as `yaml-syntax`.
+    pub code: &'static str,
+    /// One sentence for a person.
+    pub text: String,
+}
+
+impl Diagnostic {
+    /// A finding of `severity`.
+    pub fn new(severity: Severity, code: &'static str, place: Option<Place>, text: impl Into<String>) -> Diagnostic {
+        Diagnostic { place, severity, code, text: text.into() }
+    }
+
+    /// An error.
+    pub fn error(code: &'static str, place: Option<Place>, text: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Error, code, place, text)
+    }
+
+    /// A warning.
+    pub fn warning(code: &'static str, place: Option<Place>, text: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Warning, code, place, text)
+    }
+
+    /// A note.
+    pub fn note(code: &'static str, place: Option<Place>, text: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Note, code, place, text)
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        })
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        write!(f, "{}: {} [{}]", self.severity, self.text, self.code)
+    }
+}

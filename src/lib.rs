@@ -1,0 +1,4 @@
+//! hierad shows what a commit to a Puppet Hiera data repository really does to every node.
+pub mod diagnostic;
+pub mod tree;
+pub mod value;

@@ -1,0 +1,3 @@
+//! The `hierad` command.
+
+fn main() {}

@@ -1,0 +1,263 @@
+//! A tree of files as Hiera sees it, wherever it is stored: a git commit, a folder on disk, a test's memory.
+//!
+//! [`FileTree`] gives entries as they are; [`follow`] walks a path through them as the operating system would, symbolic
+//! links included, and never leaves the tree.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use sha1::{Digest, Sha1};
+
+/// Git's id of a file's content: equal content has an equal id, in whichever tree it lies.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlobId(pub [u8; 20]);
+
+impl BlobId {
+    /// The id git gives to `content`.
+    pub fn of(content: &[u8]) -> BlobId {
+        let mut sha = Sha1::new();
+        sha.update(format!("blob {}\0", content.len()));
+        sha.update(content);
+        BlobId(sha.finalize().into())
+    }
+}
+
+impl fmt::Display for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BlobId({self})")
+    }
+}
+
+/// One entry of a tree, links not followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// A file.
+    File(BlobId),
+    /// A folder.
+    Folder,
+    /// A symbolic link and the text it holds.
+    Link(String),
+    /// A git submodule: its content is in another repository.
+    Submodule,
+}
+
+/// A tree could not be read: its storage is damaged or gone.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("cannot read {path}: {reason}")]
+pub struct TreeError {
+    /// What was asked for: a path or a blob id.
+    pub path: String,
+    /// The storage's own words.
+    pub reason: String,
+}
+
+/// A read-only tree of files. Paths are relative to the root, `/` between names, no `.` or `..`; the root itself is "".
+pub trait FileTree: Send + Sync {
+    /// The entry at `path`, links not followed; nothing if there is none.
+    fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError>;
+
+    /// The names in the folder at `path` with their entries, in the order of their bytes; empty if it is no folder.
+    fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError>;
+
+    /// The content of a file.
+    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError>;
+}
+
+/// Where a path leads once all links are followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A file, with its path in the tree after the links.
+    File(String, BlobId),
+    /// A folder, with its path in the tree after the links.
+    Folder(String),
+    /// Nothing is there.
+    Absent,
+    /// The path leaves what the tree holds; the text says how.
+    Outside(String),
+}
+
+/// The most links that one path may go through, as in Linux.
+const LINK_LIMIT: usize = 40;
+
+/// Follows `path` from the root of `tree` as the operating system does from the root of a checkout: name by name, `..`
+/// from where links have led, links inside the tree followed. A path or link that leaves the tree is
+/// [`Target::Outside`], so is a submodule and a loop of links.
+pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
+    let mut pending: Vec<String> = names(path).rev().collect();
+    if path.starts_with('/') {
+        return Ok(Target::Outside(format!("{path} is an absolute path")));
+    }
+    let mut at = String::new();
+    let mut here = Entry::Folder;
+    let mut links = 0;
+    while let Some(name) = pending.pop() {
+        if here != Entry::Folder {
+            return Ok(Target::Absent);
+        }
+        if name == ".." {
+            if at.is_empty() {
+                return Ok(Target::Outside(format!("{path} leads above the root of the repository")));
+            }
+            at.truncate(at.rfind('/').unwrap_or(0));
+            continue;
+        }
+        let next = child(&at, &name);
+        match tree.entry(&next)? {
+            None => return Ok(Target::Absent),
+            Some(Entry::Submodule) => return Ok(Target::Outside(format!("{next} is a submodule"))),
+            Some(Entry::Link(target)) => {
+                links += 1;
+                if links > LINK_LIMIT {
+                    return Ok(Target::Outside(format!("{path} leads into a loop of symbolic links")));
+                }
+                if target.starts_with('/') {
+                    return Ok(Target::Outside(format!("{next} is a symbolic link to {target}")));
+                }
+                pending.extend(names(&target).rev());
+            }
+            Some(entry) => {
+                at = next;
+                here = entry;
+            }
+        }
+    }
+    Ok(match here {
+        Entry::File(id) if !path.ends_with('/') => Target::File(at, id),
+        Entry::Folder => Target::Folder(at),
+        _ => Target::Absent,
+    })
+}
+
+/// The path of `name` inside the folder `folder`.
+pub fn child(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+fn names(path: &str) -> impl DoubleEndedIterator<Item = String> + '_ {
+    path.split('/').filter(|name| !name.is_empty() && *name != ".").map(str::to_owned)
+}
+
+/// A tree in memory, for tests and for content that is not in git.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryTree {
+    entries: BTreeMap<String, Entry>,
+    contents: BTreeMap<BlobId, Arc<[u8]>>,
+}
+
+impl MemoryTree {
+    /// An empty tree.
+    pub fn new() -> MemoryTree {
+        MemoryTree::default()
+    }
+
+    /// A tree from many files in one text: each file starts with a line `-- PATH`, a link is `-- PATH -> TARGET`.
+    pub fn from_fixture(fixture: &str) -> MemoryTree {
+        let mut tree = MemoryTree::new();
+        let mut current: Option<(String, String)> = None;
+        for line in fixture.split_inclusive('\n') {
+            let Some(header) = line.strip_prefix("-- ") else {
+                if let Some((_, content)) = &mut current {
+                    content.push_str(line);
+                }
+                continue;
+            };
+            if let Some((path, content)) = current.take() {
+                tree.add(&path, content.as_bytes());
+            }
+            match header.trim_end().split_once(" -> ") {
+                Some((path, target)) => tree.insert(path, Entry::Link(target.to_owned())),
+                None => current = Some((header.trim_end().to_owned(), String::new())),
+            }
+        }
+        if let Some((path, content)) = current {
+            tree.add(&path, content.as_bytes());
+        }
+        tree
+    }
+
+    /// Adds or replaces a file; the folders above it come with it.
+    pub fn add(&mut self, path: &str, content: &[u8]) {
+        let id = BlobId::of(content);
+        self.contents.insert(id, content.into());
+        self.insert(path, Entry::File(id));
+    }
+
+    /// Adds any entry; the folders above it come with it.
+    pub fn insert(&mut self, path: &str, entry: Entry) {
+        for (slash, _) in path.match_indices('/') {
+            self.entries.entry(path[..slash].to_owned()).or_insert(Entry::Folder);
+        }
+        self.entries.insert(path.to_owned(), entry);
+    }
+}
+
+impl FileTree for MemoryTree {
+    fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
+        if path.is_empty() {
+            return Ok(Some(Entry::Folder));
+        }
+        Ok(self.entries.get(path).cloned())
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
+        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let below = self.entries.range(prefix.clone()..).take_while(|(p, _)| p.starts_with(&prefix));
+        let mut names: Vec<_> = below
+            .filter_map(|(p, entry)| Some((p.strip_prefix(&prefix)?, entry)))
+            .filter(|(name, _)| !name.contains('/'))
+            .map(|(name, entry)| (name.to_owned(), entry.clone()))
+            .collect();
+        names.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(names)
+    }
+
+    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+        let missing = || TreeError { path: id.to_string(), reason: "no such content".into() };
+        self.contents.get(&id).map(|content| content.to_vec()).ok_or_else(missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(path: &str, expected: &str) {
+        let tree = MemoryTree::from_fixture(concat!(
+            "-- data/common.yaml\na: 1\n-- data/here -> ../shared\n-- shared/x.yaml\nx: 1\n",
+            "-- data/abs -> /etc/puppet\n-- data/up -> ../../outside\n-- loop/a -> b\n-- loop/b -> a\n",
+        ));
+        let found = match follow(&tree, path).unwrap() {
+            Target::File(at, _) => format!("file {at}"),
+            Target::Folder(at) => format!("folder {at}"),
+            Target::Absent => "absent".to_owned(),
+            Target::Outside(why) => format!("outside: {why}"),
+        };
+        assert_eq!(found, expected, "{path}");
+    }
+
+    #[test]
+    fn links_are_followed_inside_the_tree_only() {
+        check("data/common.yaml", "file data/common.yaml");
+        check("./data//common.yaml", "file data/common.yaml");
+        check("data/here/x.yaml", "file shared/x.yaml");
+        check("data/here/../data/common.yaml", "file data/common.yaml");
+        check("data/none/../common.yaml", "absent");
+        check("data/common.yaml/x", "absent");
+        check("data/here", "folder shared");
+        check("data/abs/x.yaml", "outside: data/abs is a symbolic link to /etc/puppet");
+        check("data/up", "outside: data/up leads above the root of the repository");
+        check("loop/a", "outside: loop/a leads into a loop of symbolic links");
+    }
+
+    #[test]
+    fn a_blob_id_is_gits() {
+        assert_eq!(BlobId::of(b"hello\n").to_string(), "ce013625030ba8dba906f756967f9e9ca394464a");
+    }
+}

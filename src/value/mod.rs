@@ -1,0 +1,186 @@
+//! Puppet's data: what a data file, a fact or a lookup can hold.
+//!
+//! [`Value`] is cheap to clone: strings and collections are shared. The submodules read YAML as Ruby's Psych does,
+//! read and write JSON, turn values into text as Ruby does, and name places inside a value. Nothing here knows of Hiera.
+
+mod hash;
+pub mod json;
+pub mod path;
+pub mod ruby;
+pub mod yaml;
+
+use std::hash::{Hash as StdHash, Hasher};
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+
+pub use hash::Hash;
+pub use path::{Segment, ValuePath};
+
+/// One Puppet value.
+///
+/// Equality and hashing are of the exact value: the order of a hash's entries counts, `1` is not `1.0`, `NaN` equals
+/// itself and `0.0` is not `-0.0`. Ruby's looser `eql?` is [`ruby::eql`].
+#[derive(Debug, Clone, Default)]
+pub enum Value {
+    /// Ruby's `nil`, Puppet's `undef`.
+    #[default]
+    Undef,
+    /// `true` or `false`.
+    Boolean(bool),
+    /// An integer that fits 64 bits.
+    Integer(i64),
+    /// An integer that does not fit 64 bits.
+    BigInteger(Arc<BigInt>),
+    /// A floating point number, `NaN` and the infinities included.
+    Float(f64),
+    /// Text.
+    String(Arc<str>),
+    /// A Ruby string that is not UTF-8, as `!binary` makes it.
+    Bytes(Arc<[u8]>),
+    /// A Ruby symbol, as `:name` in YAML makes it.
+    Symbol(Arc<str>),
+    /// A sequence.
+    Array(Arc<Vec<Value>>),
+    /// An insertion-ordered map.
+    Hash(Arc<Hash>),
+}
+
+impl Value {
+    /// An array of `items`.
+    pub fn array(items: Vec<Value>) -> Value {
+        Value::Array(Arc::new(items))
+    }
+
+    /// A hash value.
+    pub fn hash(hash: Hash) -> Value {
+        Value::Hash(Arc::new(hash))
+    }
+
+    /// The smallest representation of an integer of any size.
+    pub fn big(n: BigInt) -> Value {
+        i64::try_from(&n).map_or_else(|_| Value::BigInteger(Arc::new(n)), Value::Integer)
+    }
+
+    /// Bytes as text where they are UTF-8, as [`Value::Bytes`] where not.
+    pub fn bytes(bytes: Vec<u8>) -> Value {
+        match String::from_utf8(bytes) {
+            Ok(text) => Value::from(text),
+            Err(e) => Value::Bytes(e.into_bytes().into()),
+        }
+    }
+
+    /// The text of a string, nothing for other values.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::String(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// The hash, nothing for other values.
+    pub fn as_hash(&self) -> Option<&Hash> {
+        match self {
+            Value::Hash(h) => Some(h),
+            _ => None,
+        }
+    }
+
+    /// The items of an array, nothing for other values.
+    pub fn as_array(&self) -> Option<&[Value]> {
+        match self {
+            Value::Array(a) => Some(a),
+            _ => None,
+        }
+    }
+
+    /// Whether this is [`Value::Undef`].
+    pub fn is_undef(&self) -> bool {
+        matches!(self, Value::Undef)
+    }
+
+    /// Whether Ruby takes the value as true in a condition: everything but `nil` and `false`.
+    pub fn is_truthy(&self) -> bool {
+        !matches!(self, Value::Undef | Value::Boolean(false))
+    }
+
+    /// The entry `key` of a hash, nothing where there is none or this is no hash.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.as_hash()?.get(key)
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Undef, Value::Undef) => true,
+            (Value::Boolean(a), Value::Boolean(b)) => a == b,
+            (Value::Integer(a), Value::Integer(b)) => a == b,
+            (Value::BigInteger(a), Value::BigInteger(b)) => a == b,
+            (Value::Float(a), Value::Float(b)) => float_bits(*a) == float_bits(*b),
+            (Value::String(a), Value::String(b)) | (Value::Symbol(a), Value::Symbol(b)) => a == b,
+            (Value::Bytes(a), Value::Bytes(b)) => a == b,
+            (Value::Array(a), Value::Array(b)) => Arc::ptr_eq(a, b) || a == b,
+            (Value::Hash(a), Value::Hash(b)) => Arc::ptr_eq(a, b) || a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Value {}
+
+impl StdHash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            // The same as a borrowed text's, so that a hash can be asked for a `&str`.
+            Value::String(s) => hash_text(s, state),
+            Value::Undef => 1u8.hash(state),
+            Value::Boolean(b) => (2u8, b).hash(state),
+            Value::Integer(n) => (3u8, n).hash(state),
+            Value::BigInteger(n) => (4u8, n).hash(state),
+            Value::Float(f) => (5u8, float_bits(*f)).hash(state),
+            Value::Bytes(b) => (6u8, b).hash(state),
+            Value::Symbol(s) => (7u8, s).hash(state),
+            Value::Array(a) => (8u8, a).hash(state),
+            Value::Hash(h) => (9u8, h).hash(state),
+        }
+    }
+}
+
+fn hash_text<H: Hasher>(text: &str, state: &mut H) {
+    text.hash(state);
+}
+
+fn float_bits(f: f64) -> u64 {
+    if f.is_nan() { f64::NAN.to_bits() } else { f.to_bits() }
+}
+
+impl From<&str> for Value {
+    fn from(s: &str) -> Value {
+        Value::String(s.into())
+    }
+}
+
+impl From<String> for Value {
+    fn from(s: String) -> Value {
+        Value::String(s.into())
+    }
+}
+
+impl From<i64> for Value {
+    fn from(n: i64) -> Value {
+        Value::Integer(n)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(b: bool) -> Value {
+        Value::Boolean(b)
+    }
+}
+
+impl FromIterator<Value> for Value {
+    fn from_iter<I: IntoIterator<Item = Value>>(items: I) -> Value {
+        Value::array(items.into_iter().collect())
+    }
+}

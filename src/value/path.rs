@@ -1,0 +1,85 @@
+//! Places inside a value: `ntp::servers[1]`, `users.bob.uid`.
+
+use std::fmt;
+
+use super::Value;
+
+/// One step into a value.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Segment {
+    /// A hash entry, by its key.
+    Key(Value),
+    /// An array item, by its position.
+    Index(usize),
+}
+
+/// A place inside the value of a key; empty for the value itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct ValuePath(pub Vec<Segment>);
+
+impl ValuePath {
+    /// This place's child.
+    #[must_use]
+    pub fn child(&self, segment: Segment) -> ValuePath {
+        let mut segments = self.0.clone();
+        segments.push(segment);
+        ValuePath(segments)
+    }
+
+    /// The value at this place of `root`.
+    pub fn of<'a>(&self, root: &'a Value) -> Option<&'a Value> {
+        self.0.iter().try_fold(root, |value, segment| match (segment, value) {
+            (Segment::Key(k), Value::Hash(h)) => h.get_value(k),
+            (Segment::Index(i), Value::Array(a)) => a.get(*i),
+            _ => None,
+        })
+    }
+
+    /// The place written behind the name of its key, as Puppet's dotted keys are: `key.entry[0]`.
+    pub fn below(&self, key: &str) -> String {
+        format!("{key}{self}")
+    }
+}
+
+impl fmt::Display for ValuePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for segment in &self.0 {
+            match segment {
+                Segment::Index(i) => write!(f, "[{i}]")?,
+                Segment::Key(Value::String(s)) if is_plain(s) => write!(f, ".{s}")?,
+                Segment::Key(Value::String(s)) => write!(f, ".{}", quote(s))?,
+                Segment::Key(other) => write!(f, ".{}", super::ruby::inspect(other))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_plain(key: &str) -> bool {
+    !key.is_empty() && !key.contains(['.', '\'', '"', '[', ']', ' ', '\n', '\t'])
+}
+
+/// A dotted key's quoting knows no escapes: a key with both kinds of quotes is shown as Ruby would.
+fn quote(key: &str) -> String {
+    if !key.contains('\'') && !key.chars().any(char::is_control) {
+        format!("'{key}'")
+    } else {
+        super::ruby::inspect(&Value::from(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_written_as_a_dotted_key() {
+        let path = ValuePath(vec![
+            Segment::Key("bob".into()),
+            Segment::Index(1),
+            Segment::Key("a.b".into()),
+            Segment::Key(Value::Integer(5)),
+        ]);
+        assert_eq!(path.below("users"), "users.bob[1].'a.b'.5");
+    }
+}
