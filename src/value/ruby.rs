@@ -2,9 +2,13 @@
 //!
 //! Interpolation and merges show these texts and equalities to users. Source: Ruby 3.1, which the reference Puppet runs on.
 
+use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash as _, Hasher};
 use std::sync::LazyLock;
 
+use num_bigint::BigInt;
 use regex::Regex;
 
 use super::Value;
@@ -148,6 +152,140 @@ pub fn eql(a: &Value, b: &Value) -> bool {
         }
         _ => a == b,
     }
+}
+
+/// Ruby's `==`: as [`eql`], but `1 == 1.0`.
+pub fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y.iter()).all(|(a, b)| equal(a, b)),
+        (Value::Hash(x), Value::Hash(y)) => {
+            x.len() == y.len() && x.iter().all(|(k, v)| y.get_value(k).is_some_and(|w| equal(v, w)))
+        }
+        (Value::Float(x), Value::Float(y)) => x == y,
+        (Value::Integer(_) | Value::BigInteger(_), Value::Float(_))
+        | (Value::Float(_), Value::Integer(_) | Value::BigInteger(_)) => compare(a, b) == Some(Ordering::Equal),
+        _ => a == b,
+    }
+}
+
+/// Ruby's `<=>`; nothing where the two cannot be compared.
+pub fn compare(a: &Value, b: &Value) -> Option<Ordering> {
+    match (a, b) {
+        (Value::String(_) | Value::Bytes(_), Value::String(_) | Value::Bytes(_)) => Some(raw(a).cmp(raw(b))),
+        (Value::Symbol(x), Value::Symbol(y)) => Some(x.cmp(y)),
+        (Value::Float(x), Value::Float(y)) => x.partial_cmp(y),
+        (Value::Float(x), _) => compare_float(*x, &big(b)?),
+        (_, Value::Float(y)) => compare_float(*y, &big(a)?).map(Ordering::reverse),
+        (Value::Array(x), Value::Array(y)) => {
+            for (a, b) in x.iter().zip(y.iter()) {
+                match compare(a, b) {
+                    Some(Ordering::Equal) => {}
+                    other => return other,
+                }
+            }
+            Some(x.len().cmp(&y.len()))
+        }
+        (Value::Undef | Value::Boolean(_) | Value::Hash(_), _) => equal(a, b).then_some(Ordering::Equal),
+        _ => Some(big(a)?.cmp(&big(b)?)),
+    }
+}
+
+fn raw(value: &Value) -> &[u8] {
+    match value {
+        Value::String(s) => s.as_bytes(),
+        Value::Bytes(b) => b,
+        _ => &[],
+    }
+}
+
+fn big(value: &Value) -> Option<BigInt> {
+    match value {
+        Value::Integer(n) => Some(BigInt::from(*n)),
+        Value::BigInteger(n) => Some((**n).clone()),
+        _ => None,
+    }
+}
+
+fn compare_float(x: f64, n: &BigInt) -> Option<Ordering> {
+    if x.is_nan() {
+        return None;
+    }
+    if x.is_infinite() {
+        return Some(if x > 0.0 { Ordering::Greater } else { Ordering::Less });
+    }
+    let whole: BigInt = format!("{:.0}", x.trunc()).parse().ok()?;
+    Some(whole.cmp(n).then_with(|| x.fract().partial_cmp(&0.0).unwrap_or(Ordering::Equal)))
+}
+
+/// Tells which values are new by [`eql`]: Ruby's `uniq`.
+#[derive(Debug, Default)]
+pub struct Uniq {
+    seen: HashMap<u64, Vec<Value>>,
+}
+
+impl Uniq {
+    /// Whether no equal value was asked for before.
+    pub fn is_new(&mut self, value: &Value) -> bool {
+        let mut hasher = DefaultHasher::new();
+        hash_loosely(value, &mut hasher);
+        let same = self.seen.entry(hasher.finish()).or_default();
+        let new = !same.iter().any(|other| eql(value, other));
+        if new {
+            same.push(value.clone());
+        }
+        new
+    }
+}
+
+/// A hash that is equal for values that are [`eql`].
+fn hash_loosely(value: &Value, state: &mut DefaultHasher) {
+    match value {
+        Value::Float(f) => (if *f == 0.0 { 0.0 } else { *f }).to_bits().hash(state),
+        Value::Array(items) => items.iter().for_each(|item| hash_loosely(item, state)),
+        Value::Hash(hash) => hash.len().hash(state),
+        other => other.hash(state),
+    }
+}
+
+/// The name of a value's Ruby class.
+pub fn class_name(value: &Value) -> &'static str {
+    match value {
+        Value::Undef => "NilClass",
+        Value::Boolean(true) => "TrueClass",
+        Value::Boolean(false) => "FalseClass",
+        Value::Integer(_) | Value::BigInteger(_) => "Integer",
+        Value::Float(_) => "Float",
+        Value::String(_) | Value::Bytes(_) => "String",
+        Value::Symbol(_) => "Symbol",
+        Value::Array(_) => "Array",
+        Value::Hash(_) => "Hash",
+    }
+}
+
+/// Ruby's `String#strip`: white space and NUL at both ends.
+pub fn strip(text: &str) -> &str {
+    text.trim_matches(['\0', '\t', '\n', '\u{b}', '\u{c}', '\r', ' '])
+}
+
+/// Ruby's `String#to_i`: the integer that the text starts with, 0 if there is none.
+pub fn to_i(text: &str) -> Value {
+    let text = text.trim_start_matches(['\t', '\n', '\u{b}', '\u{c}', '\r', ' ']);
+    let (sign, digits) = match text.as_bytes().first() {
+        Some(b'-') => ("-", &text[1..]),
+        Some(b'+') => ("", &text[1..]),
+        _ => ("", text),
+    };
+    let mut number = String::from(sign);
+    let mut underscore = true;
+    for c in digits.chars() {
+        match c {
+            '0'..='9' => number.push(c),
+            '_' if !underscore => {}
+            _ => break,
+        }
+        underscore = c == '_';
+    }
+    number.parse().map_or(Value::Integer(0), Value::big)
 }
 
 #[cfg(test)]

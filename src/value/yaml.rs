@@ -35,3 +35,15 @@ pub struct Parsed {
 pub fn parse(_content: &[u8]) -> Parsed {
     Parsed::default()
 }
+
+impl Fault {
+    /// The message behind a file's name.
+    pub fn message(&self, path: &str) -> String {
+        format!("({path}): {}", self.text)
+    }
+}
+
+/// Symbol keys as text.
+pub fn symkeys_to_string(value: Value, marks: Marks) -> (Value, Marks) {
+    (value, marks)
+}

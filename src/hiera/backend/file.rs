@@ -1,0 +1,113 @@
+//! The files of `yaml_data` and `json_data`.
+//!
+//! Source: `functions/yaml_data.rb`, `functions/json_data.rb`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::hiera::{LookupError, Puppet, types};
+use crate::tree::{BlobId, FileTree, TreeError};
+use crate::value::yaml::{Fault, Marks};
+use crate::value::{Hash, Value, json, ruby, yaml};
+
+/// How a data file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Format {
+    /// `yaml_data`
+    Yaml,
+    /// `json_data`
+    Json,
+}
+
+/// A parsed data file. It does not know its path: equal content at two paths is one of these.
+#[derive(Debug)]
+pub struct DataFile {
+    format: Format,
+    value: Value,
+    marks: Marks,
+    fault: Option<Fault>,
+}
+
+impl DataFile {
+    /// Parses `content`.
+    pub fn parse(content: &[u8], format: Format) -> DataFile {
+        let parsed = match format {
+            Format::Yaml => yaml::parse(content),
+            Format::Json => json::parse(content),
+        };
+        let (value, marks) = match format {
+            Format::Yaml => yaml::symkeys_to_string(parsed.value, parsed.marks),
+            Format::Json => (parsed.value, parsed.marks),
+        };
+        DataFile { format, value, marks, fault: parsed.fault }
+    }
+
+    /// The names that the file gives a value to, as text; also those of a file that Puppet refuses, where they can be read.
+    pub fn keys(&self) -> impl Iterator<Item = String> + '_ {
+        self.value.as_hash().into_iter().flat_map(Hash::keys).map(ruby::to_s)
+    }
+
+    /// The line of the root key `key`.
+    pub fn line(&self, key: &str) -> Option<u32> {
+        self.value.as_hash()?.index_of_text(key).and_then(|at| self.marks.children.get(at)).map(|marks| marks.line)
+    }
+
+    /// The lines of the value of the root key `key`.
+    pub fn marks(&self, key: &str) -> Option<&Marks> {
+        self.marks.children.get(self.value.as_hash()?.index_of_text(key)?)
+    }
+
+    /// The whole content, where it is a hash.
+    pub fn content(&self) -> Option<&Hash> {
+        self.value.as_hash()
+    }
+
+    /// Why the reader refuses the file.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    /// Whether the file is well-formed but no hash (an empty YAML file is a hash without entries).
+    pub fn is_no_hash(&self) -> bool {
+        let empty = self.format == Format::Yaml && matches!(self.value, Value::Undef | Value::Boolean(false));
+        self.fault.is_none() && !empty && self.value.as_hash().is_none()
+    }
+
+    /// The data that the function gives Puppet; nothing for an empty file. `path` is for error texts.
+    pub fn hash(&self, path: &str, puppet: Puppet) -> Result<Option<&Hash>, LookupError> {
+        if let Some(fault) = &self.fault {
+            let message = match self.format {
+                Format::Yaml => fault.message(path),
+                Format::Json => format!("({path}): {}", fault.text),
+            };
+            return Err(LookupError::puppet(format!("Unable to parse {message}")));
+        }
+        match (&self.value, self.format) {
+            (Value::Hash(hash), _) => Ok(Some(hash)),
+            (_, Format::Yaml) if !self.is_no_hash() || !puppet.is_strict() => Ok(None),
+            (_, Format::Yaml) => Err(LookupError::puppet(format!("{path}: file does not contain a valid yaml hash"))),
+            (other, Format::Json) => Err(LookupError::puppet(format!(
+                "Value returned from data_hash function 'json_data', when using location '{path}', has wrong type, expects a Hash value, got {}",
+                types::short_name(other)
+            ))),
+        }
+    }
+}
+
+/// Parsed data files by content: each content is parsed once, whichever path, revision or node asks for it.
+#[derive(Debug, Default)]
+pub struct DataFiles {
+    parsed: Mutex<HashMap<(BlobId, Format), Arc<DataFile>>>,
+}
+
+impl DataFiles {
+    /// The file `id` of `tree`, parsed.
+    pub fn get(&self, tree: &dyn FileTree, id: BlobId, format: Format) -> Result<Arc<DataFile>, TreeError> {
+        let lock = || self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = lock().get(&(id, format)) {
+            return Ok(file.clone());
+        }
+        let file = Arc::new(DataFile::parse(&tree.read(id)?, format));
+        Ok(lock().entry((id, format)).or_insert(file).clone())
+    }
+}

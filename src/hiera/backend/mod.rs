@@ -1,0 +1,64 @@
+//! Data provider functions: what a level's `data_hash`, `lookup_key` or `data_dig` is here.
+//!
+//! [`DataFile`] is a parsed file of `yaml_data` or `json_data`, [`DataFiles`] the store that parses each content once.
+
+mod file;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use file::{DataFile, DataFiles, Format};
+
+use super::LookupError;
+use super::config::{Function, FunctionKind};
+use crate::value::Hash;
+
+/// A function that hierad does not have, as the settings declare it.
+#[derive(Debug, Clone)]
+pub enum Declared {
+    /// It finds nothing.
+    NotFound,
+    /// It finds these values, by key.
+    Values(Arc<Hash>),
+}
+
+/// The declared functions, by name.
+pub type Backends = BTreeMap<String, Declared>;
+
+/// What answers for a level.
+#[derive(Debug, Clone)]
+pub enum Backend {
+    /// A parsed file for each location.
+    Files(Format),
+    /// A declared function.
+    Declared(Declared),
+    /// A call that always fails in this way.
+    Fails(LookupError),
+}
+
+impl Backend {
+    /// What `function` is, where `declared` are the settings' functions and `has_path` tells whether it gets a path.
+    pub fn of(function: &Function, declared: &Backends, has_path: bool, config_path: &str) -> Backend {
+        if let Some(declared) = declared.get(&*function.name) {
+            return Backend::Declared(declared.clone());
+        }
+        let name = &function.name;
+        match (&**name, function.kind) {
+            ("yaml_data", FunctionKind::DataHash) if has_path => Backend::Files(Format::Yaml),
+            ("json_data", FunctionKind::DataHash) if has_path => Backend::Files(Format::Json),
+            ("yaml_data" | "json_data", FunctionKind::DataHash) => Backend::Fails(LookupError::puppet(format!(
+                "'{name}' one of 'path', 'paths' 'glob', 'globs' or 'mapped_paths' must be declared in hiera.yaml when using this data_hash function"
+            ))),
+            ("yaml_data" | "json_data", _) => {
+                Backend::Fails(LookupError::puppet(format!("'{name}' expects 2 arguments, got 3")))
+            }
+            ("hocon_data", FunctionKind::DataHash) | ("eyaml_lookup_key", FunctionKind::LookupKey) => {
+                Backend::Fails(LookupError::unknown(format!("the function '{name}' is not supported")))
+            }
+            _ => Backend::Fails(LookupError::puppet(format!(
+                "Unable to find '{}' function named '{name}' (file: {config_path})",
+                function.kind.tag()
+            ))),
+        }
+    }
+}

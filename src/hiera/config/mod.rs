@@ -1,0 +1,208 @@
+//! hiera.yaml: read, checked and put into a form that a hierarchy can be resolved from.
+//!
+//! [`Config::parse`] refuses what Puppet refuses, at the place where it stands. Version 5 is the one that has an effect;
+//! 3 is ignored or refused as Puppet does outside the global layer.
+//! Source: `pops/lookup/hiera_config.rb`.
+
+mod check;
+mod version5;
+
+use std::sync::Arc;
+
+use super::{LookupError, Puppet};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::value::{Value, ruby, yaml};
+
+/// A hiera.yaml that Puppet accepts.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The file.
+    pub path: Arc<str>,
+    /// The levels, highest priority first.
+    pub levels: Vec<LevelConfig>,
+    /// The line of `default_hierarchy`, where there is one (modules only).
+    pub default_hierarchy: Option<u32>,
+}
+
+/// One entry of `hierarchy`, the defaults filled in.
+#[derive(Debug, Clone)]
+pub struct LevelConfig {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Where it stands.
+    pub place: Place,
+    /// The function that finds its data.
+    pub function: Function,
+    /// The folder its paths are relative to, as written.
+    pub datadir: Arc<str>,
+    /// Where its data is, as written.
+    pub locations: Locations,
+    /// What the function gets, as written: a hash.
+    pub options: Value,
+}
+
+/// A data provider function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Function {
+    /// How it is called.
+    pub kind: FunctionKind,
+    /// Its name.
+    pub name: Arc<str>,
+}
+
+/// How a data provider function is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FunctionKind {
+    /// Once for a location; gives a hash.
+    DataHash,
+    /// For each key.
+    LookupKey,
+    /// For each dotted key.
+    DataDig,
+    /// A class of Hiera 3.
+    Hiera3Backend,
+    /// A function of Puppet 4's data API.
+    V4DataHash,
+}
+
+impl FunctionKind {
+    /// Its keys in hiera.yaml, in the order in which Puppet looks for them.
+    pub const ALL: [FunctionKind; 5] = [
+        FunctionKind::DataHash,
+        FunctionKind::LookupKey,
+        FunctionKind::DataDig,
+        FunctionKind::Hiera3Backend,
+        FunctionKind::V4DataHash,
+    ];
+
+    /// The key in hiera.yaml.
+    pub fn tag(self) -> &'static str {
+        match self {
+            FunctionKind::DataHash => "data_hash",
+            FunctionKind::LookupKey => "lookup_key",
+            FunctionKind::DataDig => "data_dig",
+            FunctionKind::Hiera3Backend => "hiera3_backend",
+            FunctionKind::V4DataHash => "v4_data_hash",
+        }
+    }
+}
+
+/// The locations of a level, as written.
+#[derive(Debug, Clone)]
+pub enum Locations {
+    /// None: the function is called without one.
+    None,
+    /// `path` or `paths`.
+    Paths(Vec<Declared>),
+    /// `glob` or `globs`.
+    Globs(Vec<Declared>),
+    /// `uri` or `uris`.
+    Uris(Vec<Declared>),
+    /// `mapped_paths`: a variable with many values, the name of the one value, and a template for a path.
+    MappedPaths([Declared; 3]),
+}
+
+/// A text of hiera.yaml and where it stands.
+#[derive(Debug, Clone)]
+pub struct Declared {
+    /// The text, not interpolated.
+    pub text: Arc<str>,
+    /// Its place.
+    pub place: Place,
+}
+
+/// Whose hiera.yaml it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The environment layer.
+    Environment,
+    /// A module.
+    Module,
+}
+
+impl Owner {
+    fn with_article(self) -> &'static str {
+        match self {
+            Owner::Environment => "an environment",
+            Owner::Module => "a module",
+        }
+    }
+}
+
+impl Config {
+    /// Reads the hiera.yaml at `path`. Nothing where Puppet ignores the file; why it does is a diagnostic.
+    pub fn parse(
+        content: &[u8],
+        path: &str,
+        owner: Owner,
+        puppet: Puppet,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Config>, LookupError> {
+        let parsed = yaml::parse(content);
+        if let Some(fault) = parsed.fault {
+            return Err(LookupError::puppet(fault.message(path)).at(Place::line(path, fault.line)));
+        }
+        let (value, marks) = yaml::symkeys_to_string(parsed.value, parsed.marks);
+        let file = check::Node::root(&value, &marks, path);
+        match version(&value, &file)? {
+            5 => version5::parse(&file, owner).map(Some),
+            3 => ignore_version_3(path, owner, puppet, diagnostics),
+            4 => Err(LookupError::unknown("hiera.yaml version 4 is not supported").at(file.entry_place("version"))),
+            other => {
+                let text = format!("This runtime does not support hiera.yaml version {other}");
+                Err(file.refuse(&text, file.entry_place("version")))
+            }
+        }
+    }
+
+    /// The configuration that `data_provider: hiera` without a hiera.yaml means: `data/common.yaml`.
+    pub fn implied(root: &str) -> Config {
+        let path: Arc<str> = crate::tree::child(root, "hiera.yaml").into();
+        let place = Place::file(path.clone());
+        Config {
+            levels: vec![LevelConfig {
+                name: "Common".into(),
+                place: place.clone(),
+                function: Function { kind: FunctionKind::DataHash, name: "yaml_data".into() },
+                datadir: "data".into(),
+                locations: Locations::Paths(vec![Declared { text: "common.yaml".into(), place }]),
+                options: Value::hash(crate::value::Hash::new()),
+            }],
+            path,
+            default_hierarchy: None,
+        }
+    }
+}
+
+/// The version, as Ruby's `to_i` makes it from what is written; a file that is no hash is of version 3.
+fn version(value: &Value, file: &check::Node<'_>) -> Result<i64, LookupError> {
+    let Value::Hash(hash) = value else { return Ok(3) };
+    let number = match hash.get("version") {
+        None | Some(Value::Undef | Value::Boolean(false)) => return Ok(3),
+        Some(Value::Integer(n)) => Value::Integer(*n),
+        #[expect(clippy::cast_possible_truncation, reason = "Ruby's Float#to_i truncates")]
+        Some(Value::Float(f)) => Value::Integer(*f as i64),
+        Some(Value::String(s)) => ruby::to_i(s),
+        Some(other) => {
+            let (shown, class) = (ruby::inspect(other), ruby::class_name(other));
+            let text = format!("undefined method `to_i' for {shown}:{class}");
+            return Err(LookupError::puppet(text).at(file.entry_place("version")));
+        }
+    };
+    Ok(if let Value::Integer(n) = number { n } else { -1 })
+}
+
+fn ignore_version_3(
+    path: &str,
+    owner: Owner,
+    puppet: Puppet,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<Config>, LookupError> {
+    if puppet.is_strict() {
+        let text = format!("hiera.yaml version 3 cannot be used in {} (file: {path})", owner.with_article());
+        return Err(LookupError::puppet(text).at(Place::file(path)));
+    }
+    let text = "hiera.yaml version 3 has no effect here: Puppet reads it in the global layer only";
+    diagnostics.push(Diagnostic::warning("hiera-version-3", Some(Place::file(path)), text));
+    Ok(None)
+}

@@ -1,0 +1,193 @@
+//! hiera.yaml of version 5.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::check::Node;
+use super::{Config, Declared, Function, FunctionKind, LevelConfig, Locations, Owner};
+use crate::hiera::LookupError;
+use crate::value::{Hash, Value};
+
+const TOP_KEYS: [&str; 5] = ["version", "defaults", "hierarchy", "plan_hierarchy", "default_hierarchy"];
+const DEFAULTS_KEYS: [&str; 5] = ["data_hash", "lookup_key", "data_dig", "datadir", "options"];
+const LOCATION_KEYS: [&str; 7] = ["path", "paths", "glob", "globs", "uri", "uris", "mapped_paths"];
+const LEVEL_KEYS: [&str; 15] = [
+    "name",
+    "options",
+    "data_hash",
+    "lookup_key",
+    "hiera3_backend",
+    "v4_data_hash",
+    "data_dig",
+    "path",
+    "paths",
+    "glob",
+    "globs",
+    "uri",
+    "uris",
+    "mapped_paths",
+    "datadir",
+];
+const RESERVED_OPTIONS: [&str; 2] = ["path", "uri"];
+
+/// `defaults`, checked.
+struct Defaults {
+    function: Option<Function>,
+    datadir: Arc<str>,
+    options: Option<Value>,
+}
+
+pub(super) fn parse(file: &Node<'_>, owner: Owner) -> Result<Config, LookupError> {
+    file.structure(&TOP_KEYS)?;
+    if !matches!(file.entry("version").map(|v| v.value), Some(Value::Integer(5))) {
+        let version = file.entry("version").unwrap_or_else(|| file.clone());
+        let got = crate::hiera::types::short_name(version.value);
+        return Err(version.mismatch(&format!("expects an Integer value, got {got}")));
+    }
+    let defaults = defaults(file)?;
+    // Puppet checks all shapes before it looks at what they mean.
+    let hierarchy = present(file, "hierarchy").map(|node| levels(&node, &defaults)).transpose()?;
+    for key in ["plan_hierarchy", "default_hierarchy"] {
+        file.entry(key).map(|node| levels(&node, &defaults)).transpose()?;
+    }
+    let default_hierarchy = file.entry("default_hierarchy").map(|node| node.place());
+    if let (Owner::Environment, Some(place)) = (owner, &default_hierarchy) {
+        return Err(file.refuse("'default_hierarchy' is only allowed in the module layer", place.clone()));
+    }
+    let levels = hierarchy.unwrap_or_else(|| Config::implied("").levels);
+    check_names(file, &levels)?;
+    Ok(Config { path: file.path(), levels, default_hierarchy: default_hierarchy.map(|place| place.line.unwrap_or(0)) })
+}
+
+/// An entry that is there and not null: Puppet fills in `defaults` and `hierarchy` with `||=`.
+fn present<'a>(file: &Node<'a>, key: &str) -> Option<Node<'a>> {
+    file.entry(key).filter(|node| node.value.is_truthy())
+}
+
+fn defaults(file: &Node<'_>) -> Result<Defaults, LookupError> {
+    let Some(node) = present(file, "defaults") else {
+        let function = Function { kind: FunctionKind::DataHash, name: "yaml_data".into() };
+        return Ok(Defaults { function: Some(function), datadir: "data".into(), options: None });
+    };
+    node.structure(&DEFAULTS_KEYS)?;
+    let functions = functions(&node)?;
+    let datadir = node.entry("datadir").map(|n| n.text()).transpose()?;
+    let options = node.entry("options").map(|n| n.options()).transpose()?;
+    if functions.len() > 1 {
+        let text = "Only one of data_hash, lookup_key, data_dig, or hiera3_backend can be defined in defaults";
+        return Err(file.refuse(text, node.place()));
+    }
+    if let Some(key) = options.as_ref().and_then(Value::as_hash).and_then(reserved) {
+        let text = format!("Option key '{key}' used in defaults is reserved by Puppet");
+        return Err(file.refuse(&text, node.entry_place("options")));
+    }
+    Ok(Defaults { function: functions.into_iter().next(), datadir: datadir.unwrap_or_else(|| "data".into()), options })
+}
+
+fn functions(node: &Node<'_>) -> Result<Vec<Function>, LookupError> {
+    let declared = FunctionKind::ALL.into_iter().filter_map(|kind| Some((kind, node.entry(kind.tag())?)));
+    declared.map(|(kind, function)| Ok(Function { kind, name: function.text()? })).collect()
+}
+
+fn reserved(options: &Hash) -> Option<&'static str> {
+    RESERVED_OPTIONS.into_iter().find(|key| options.get(key).is_some())
+}
+
+fn levels(node: &Node<'_>, defaults: &Defaults) -> Result<Vec<LevelConfig>, LookupError> {
+    node.items(0)?.iter().map(|level| parse_level(level, defaults)).collect()
+}
+
+fn parse_level(node: &Node<'_>, defaults: &Defaults) -> Result<LevelConfig, LookupError> {
+    node.structure(&LEVEL_KEYS)?;
+    let Some(name) = node.entry("name") else { return Err(node.mismatch("expects a value for key 'name'")) };
+    let name = name.text()?;
+    let options = node.entry("options").map(|n| n.options()).transpose()?;
+    let functions = functions(node)?;
+    let datadir = node.entry("datadir").map(|n| n.text()).transpose()?;
+    let locations = locations(node)?;
+    let function = function(node, &name, functions, defaults)?;
+    if locations.len() > 1 {
+        let text = format!(
+            "Only one of path, paths, glob, globs, uri, uris, or mapped_paths can be defined in hierarchy '{name}'"
+        );
+        return Err(node.refuse(&text, node.place()));
+    }
+    if let Some(key) = options.as_ref().and_then(Value::as_hash).and_then(reserved) {
+        let text = format!("Option key '{key}' used in hierarchy '{name}' is reserved by Puppet");
+        return Err(node.refuse(&text, node.entry_place("options")));
+    }
+    Ok(LevelConfig {
+        name,
+        place: node.place(),
+        function,
+        datadir: datadir.unwrap_or_else(|| defaults.datadir.clone()),
+        locations: locations.into_iter().next().unwrap_or(Locations::None),
+        options: options.or_else(|| defaults.options.clone()).unwrap_or_else(|| Value::hash(Hash::new())),
+    })
+}
+
+fn function(
+    node: &Node<'_>,
+    name: &str,
+    functions: Vec<Function>,
+    defaults: &Defaults,
+) -> Result<Function, LookupError> {
+    let kinds = "data_hash, lookup_key, data_dig, or hiera3_backend";
+    if functions.len() > 1 {
+        return Err(node.refuse(&format!("Only one of {kinds} can be defined in hierarchy '{name}'"), node.place()));
+    }
+    let Some(function) = functions.into_iter().next().or_else(|| defaults.function.clone()) else {
+        return Err(node.refuse(&format!("One of {kinds} must be defined in hierarchy '{name}'"), node.place()));
+    };
+    if function.kind == FunctionKind::Hiera3Backend {
+        let place = node.entry_place("hiera3_backend");
+        return Err(node.refuse("'hiera3_backend' is only allowed in the global layer", place));
+    }
+    Ok(function)
+}
+
+fn locations(node: &Node<'_>) -> Result<Vec<Locations>, LookupError> {
+    let mut found = Vec::new();
+    for key in LOCATION_KEYS {
+        let Some(entry) = node.entry(key) else { continue };
+        let declared = match key {
+            "path" | "glob" | "uri" => vec![declare(&entry)?],
+            "mapped_paths" => mapped_paths(&entry)?,
+            _ => entry.items(1)?.iter().map(declare).collect::<Result<_, _>>()?,
+        };
+        found.push(match key {
+            "path" | "paths" => Locations::Paths(declared),
+            "glob" | "globs" => Locations::Globs(declared),
+            "uri" | "uris" => Locations::Uris(declared),
+            _ => Locations::MappedPaths(three(declared).ok_or_else(|| entry.mismatch("expects size to be 3"))?),
+        });
+    }
+    Ok(found)
+}
+
+fn mapped_paths(entry: &Node<'_>) -> Result<Vec<Declared>, LookupError> {
+    let items = entry.items(0)?;
+    if items.len() != 3 {
+        return Err(entry.mismatch(&format!("expects size to be 3, got {}", items.len())));
+    }
+    items.iter().map(declare).collect()
+}
+
+fn three(declared: Vec<Declared>) -> Option<[Declared; 3]> {
+    declared.try_into().ok()
+}
+
+fn declare(node: &Node<'_>) -> Result<Declared, LookupError> {
+    Ok(Declared { text: node.text()?, place: node.place() })
+}
+
+fn check_names(file: &Node<'_>, levels: &[LevelConfig]) -> Result<(), LookupError> {
+    let mut seen: HashMap<&str, ()> = HashMap::new();
+    for level in levels {
+        if seen.insert(&level.name, ()).is_some() {
+            let text = format!("Hierarchy name '{}' defined more than once.", level.name);
+            return Err(file.refuse(&text, level.place.clone()));
+        }
+    }
+    Ok(())
+}

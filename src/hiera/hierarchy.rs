@@ -1,0 +1,404 @@
+//! A configuration resolved for one node: which files, in which order.
+//!
+//! Source: `HieraConfigV5#create_configured_data_providers` and `pops/lookup/location_resolver.rb`.
+
+use std::sync::Arc;
+
+use super::backend::{Backend, Backends, DataFile, DataFiles};
+use super::config::{Config, Declared, FunctionKind, LevelConfig, Locations};
+use super::glob::glob;
+use super::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text, variable};
+use super::scope::{LocalScope, Scope, Variable};
+use super::{LookupError, Puppet};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::tree::{BlobId, Entry, FileTree, Target, TreeError, follow};
+use crate::value::{Value, ruby};
+
+/// The levels of one layer for one node.
+#[derive(Debug, Clone, Default)]
+pub struct Hierarchy {
+    /// The levels, highest priority first.
+    pub levels: Vec<Level>,
+    /// What is odd about it: variables that are undefined in a path, links that leave the repository.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// One level.
+#[derive(Debug, Clone)]
+pub struct Level {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Where it stands in hiera.yaml.
+    pub place: Place,
+    /// How its function is called.
+    pub kind: FunctionKind,
+    /// The name of its function.
+    pub function: Arc<str>,
+    /// What answers.
+    pub backend: Backend,
+    /// Where; a single [`Location::Whole`] if it has no locations.
+    pub locations: Vec<Location>,
+    /// The interpolated options.
+    pub options: Value,
+}
+
+/// One place where a level's data is.
+#[derive(Debug, Clone)]
+pub enum Location {
+    /// The function is called without a location.
+    Whole,
+    /// A path.
+    Path {
+        /// As written in hiera.yaml.
+        original: Arc<str>,
+        /// As resolved, relative to the root of the repository.
+        path: Arc<str>,
+        /// What is there.
+        content: Content,
+    },
+    /// A URI, which always exists.
+    Uri {
+        /// As written in hiera.yaml.
+        original: Arc<str>,
+        /// As resolved.
+        uri: Arc<str>,
+    },
+}
+
+/// What is at a path.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// Nothing.
+    Absent,
+    /// A file that is no data file of a built-in function.
+    Other,
+    /// A data file.
+    File(BlobId, Arc<DataFile>),
+    /// Something that cannot be read: a folder, a dangling link.
+    Unreadable(LookupError),
+}
+
+/// What a datadir outside the repository stands for.
+#[derive(Clone)]
+pub enum Datadir {
+    /// A folder of the repository's tree.
+    Folder(String),
+    /// Another tree: a folder on disk.
+    Tree(Arc<dyn FileTree>),
+    /// Nothing is there.
+    None,
+}
+
+/// What a hierarchy is resolved against, the node aside.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    /// The repository's files.
+    pub tree: &'a dyn FileTree,
+    /// Parsed files.
+    pub files: &'a DataFiles,
+    /// Absolute datadirs, as written in the settings, and what they stand for.
+    pub datadirs: &'a [(String, Datadir)],
+    /// Declared functions.
+    pub backends: &'a Backends,
+    /// The version.
+    pub puppet: Puppet,
+}
+
+/// Resolves `config`, which lies in the folder `root`, for the node with `scope`.
+pub fn resolve(config: &Config, root: &str, scope: &dyn Scope, source: Source<'_>) -> Result<Hierarchy, LookupError> {
+    let mut resolver = Resolver { config, root, scope, source, diagnostics: Vec::new() };
+    let levels = config.levels.iter().map(|level| resolver.level(level)).collect::<Result<_, _>>()?;
+    Ok(Hierarchy { levels, diagnostics: resolver.diagnostics })
+}
+
+struct Resolver<'a> {
+    config: &'a Config,
+    root: &'a str,
+    scope: &'a dyn Scope,
+    source: Source<'a>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Resolver<'_> {
+    fn context<'c>(&'c self, stack: &'c NameStack<'c>, undefined: Undefined) -> Context<'c> {
+        Context { scope: self.scope, resolver: None, stack, undefined }
+    }
+
+    fn level(&mut self, level: &LevelConfig) -> Result<Level, LookupError> {
+        let stack = NameStack::default();
+        let undefined = Undefined::in_data(self.source.puppet);
+        let datadir = join(self.root, &level.datadir);
+        let datadir =
+            interpolate_text(&datadir, &self.context(&stack, undefined)).map_err(|e| self.blame(e, &level.place))?;
+        let has_path = matches!(level.locations, Locations::Paths(_) | Locations::Globs(_) | Locations::MappedPaths(_));
+        let backend = Backend::of(&level.function, self.source.backends, has_path, &self.config.path);
+        let locations = self.locations(level, &datadir, &backend)?;
+        let options =
+            interpolate(&level.options, &self.context(&stack, undefined)).map_err(|e| self.blame(e, &level.place))?;
+        Ok(Level {
+            name: level.name.clone(),
+            place: level.place.clone(),
+            kind: level.function.kind,
+            function: level.function.name.clone(),
+            backend,
+            locations,
+            options,
+        })
+    }
+
+    fn locations(
+        &mut self,
+        level: &LevelConfig,
+        datadir: &str,
+        backend: &Backend,
+    ) -> Result<Vec<Location>, LookupError> {
+        match &level.locations {
+            Locations::None => Ok(vec![Location::Whole]),
+            Locations::Paths(paths) => paths
+                .iter()
+                .map(|declared| {
+                    let path = self.text(declared, self.scope)?;
+                    self.at(declared, &join(datadir, &path), backend)
+                })
+                .collect(),
+            Locations::Globs(globs) => {
+                let mut found = Vec::new();
+                for declared in globs {
+                    let pattern = join(datadir, &self.text(declared, self.scope)?);
+                    found.extend(self.expand(declared, &pattern, backend)?);
+                }
+                Ok(found)
+            }
+            Locations::Uris(uris) => uris
+                .iter()
+                .map(|declared| {
+                    let uri = self.text(declared, self.scope)?.into();
+                    Ok(Location::Uri { original: declared.text.clone(), uri })
+                })
+                .collect(),
+            Locations::MappedPaths([variable, name, template]) => {
+                self.mapped_paths(variable, name, template, datadir, backend)
+            }
+        }
+    }
+
+    /// A location's text. An undefined variable is the empty text in both versions, and worth a warning.
+    fn text(&mut self, declared: &Declared, scope: &dyn Scope) -> Result<String, LookupError> {
+        let stack = NameStack::default();
+        let context = Context { scope, resolver: None, stack: &stack, undefined: Undefined::Empty };
+        let text = interpolate_text(&declared.text, &context).map_err(|e| self.blame(e, &declared.place))?;
+        self.warn_undefined(declared, scope);
+        Ok(text)
+    }
+
+    fn warn_undefined(&mut self, declared: &Declared, scope: &dyn Scope) {
+        let Some(template) = super::interpolation::Template::parse(&declared.text) else { return };
+        let undefined = |name: &&str| {
+            let root = super::key::split(name).and_then(|segments| segments.into_iter().next());
+            root.as_ref()
+                .and_then(Value::as_str)
+                .is_some_and(|root| matches!(scope.variable(root), Variable::Undefined(_)))
+        };
+        for name in template.variables().filter(undefined) {
+            let text =
+                format!("the variable '{name}' is undefined: '{}' looks for nothing in its place", declared.text);
+            self.diagnostics.push(Diagnostic::warning("undefined-variable", Some(declared.place.clone()), text));
+        }
+    }
+
+    fn mapped_paths(
+        &mut self,
+        mapped: &Declared,
+        name: &Declared,
+        template: &Declared,
+        datadir: &str,
+        backend: &Backend,
+    ) -> Result<Vec<Location>, LookupError> {
+        let stack = NameStack::default();
+        let context = self.context(&stack, Undefined::Empty);
+        let values = variable(&mapped.text, "mapped_path[0]", &context).map_err(|e| self.blame(e, &mapped.place))?;
+        let values: Vec<Value> = match &values {
+            Value::Undef => return Ok(Vec::new()),
+            Value::String(s) if s.is_empty() => return Ok(Vec::new()),
+            Value::String(_) | Value::Bytes(_) => vec![values],
+            Value::Array(items) => items.to_vec(),
+            Value::Hash(hash) => hash.iter().map(|(k, v)| Value::array(vec![k.clone(), v.clone()])).collect(),
+            Value::Symbol(s) if s.is_empty() => return Ok(Vec::new()),
+            other => {
+                let method = if matches!(other, Value::Symbol(_)) { "map" } else { "empty?" };
+                let (shown, class) = (ruby::inspect(other), ruby::class_name(other));
+                let text = format!("undefined method `{method}' for {shown}:{class}");
+                return Err(LookupError::puppet(text).at(mapped.place.clone()));
+            }
+        };
+        let outer = self.scope;
+        values
+            .into_iter()
+            .map(|value| {
+                let scope = LocalScope { outer, name: &name.text, value };
+                let path = self.text(template, &scope)?;
+                self.at(template, &join(datadir, &path), backend)
+            })
+            .collect()
+    }
+
+    /// Puppet puts the configuration's name behind an undefined variable; the other errors pass as they are.
+    fn blame(&self, error: LookupError, place: &Place) -> LookupError {
+        let undefined = error.text.strip_prefix("Undefined variable '").and_then(|rest| rest.split_once('\''));
+        match undefined {
+            Some((name, _)) => {
+                let text = format!("Undefined variable '{name}' (file: {})", self.config.path);
+                LookupError { text: text.into(), ..error }.at(place.clone())
+            }
+            None => error.at(place.clone()),
+        }
+    }
+
+    fn expand(&mut self, declared: &Declared, pattern: &str, backend: &Backend) -> Result<Vec<Location>, LookupError> {
+        let (tree, pattern) = match self.mount(pattern) {
+            Mount::Tree(tree, pattern) => (tree, pattern),
+            Mount::Outside(why) => {
+                self.outside(declared, &why);
+                return Ok(Vec::new());
+            }
+            Mount::Nothing => return Ok(Vec::new()),
+        };
+        let paths = glob(tree.get(self.source.tree), &pattern).map_err(|e| unreadable(&e))?;
+        let original = Declared { text: pattern.as_str().into(), place: declared.place.clone() };
+        paths.iter().map(|path| self.inside(&original, &tree, path, backend, true)).collect()
+    }
+
+    fn at(&mut self, declared: &Declared, path: &str, backend: &Backend) -> Result<Location, LookupError> {
+        match self.mount(path) {
+            Mount::Tree(tree, path) => self.inside(declared, &tree, &path, backend, false),
+            Mount::Outside(why) => {
+                self.outside(declared, &why);
+                Ok(absent(declared, path))
+            }
+            Mount::Nothing => Ok(absent(declared, path)),
+        }
+    }
+
+    fn outside(&mut self, declared: &Declared, why: &str) {
+        let text = format!("{why}, outside the repository: taken as absent");
+        self.diagnostics.push(Diagnostic::warning("outside-repository", Some(declared.place.clone()), text));
+    }
+
+    /// What is at `path` of `tree`. A path that a glob found is there even if it is a dangling link.
+    fn inside(
+        &mut self,
+        declared: &Declared,
+        tree: &MountedTree,
+        path: &str,
+        backend: &Backend,
+        globbed: bool,
+    ) -> Result<Location, LookupError> {
+        let files = tree.get(self.source.tree);
+        let content = match follow(files, path).map_err(|e| unreadable(&e))? {
+            Target::File(_, id) => match backend {
+                Backend::Files(format) => {
+                    Content::File(id, self.source.files.get(files, id, *format).map_err(|e| unreadable(&e))?)
+                }
+                _ => Content::Other,
+            },
+            Target::Folder(_) => {
+                Content::Unreadable(LookupError::puppet(format!("Is a directory @ io_fread - {path}")))
+            }
+            Target::Absent if globbed && matches!(files.entry(path), Ok(Some(Entry::Link(_)))) => {
+                Content::Unreadable(LookupError::puppet(format!("No such file or directory @ rb_file_s_stat - {path}")))
+            }
+            Target::Absent => Content::Absent,
+            Target::Outside(why) => {
+                self.outside(declared, &why);
+                Content::Absent
+            }
+        };
+        Ok(Location::Path { original: declared.text.clone(), path: path.into(), content })
+    }
+
+    /// Which tree an absolute path lies in, and where; a relative one is in the repository.
+    fn mount(&self, path: &str) -> Mount {
+        if !path.starts_with('/') {
+            return Mount::Tree(MountedTree(None), path.to_owned());
+        }
+        for (prefix, target) in self.source.datadirs {
+            let stack = NameStack::default();
+            let Ok(prefix) = interpolate_text(prefix, &self.context(&stack, Undefined::Empty)) else { continue };
+            let Some(rest) = path.strip_prefix(prefix.trim_end_matches('/')) else { continue };
+            if !rest.is_empty() && !rest.starts_with('/') {
+                continue;
+            }
+            let rest = rest.trim_start_matches('/');
+            return match target {
+                Datadir::Folder(folder) => Mount::Tree(MountedTree(None), join(folder, rest)),
+                Datadir::Tree(tree) => Mount::Tree(MountedTree(Some(tree.clone())), rest.to_owned()),
+                Datadir::None => Mount::Nothing,
+            };
+        }
+        Mount::Outside(format!("{path} is an absolute path"))
+    }
+}
+
+enum Mount {
+    Tree(MountedTree, String),
+    Outside(String),
+    Nothing,
+}
+
+/// Another tree, or nothing for the repository's own.
+struct MountedTree(Option<Arc<dyn FileTree>>);
+
+impl MountedTree {
+    fn get<'a>(&'a self, own: &'a dyn FileTree) -> &'a dyn FileTree {
+        self.0.as_deref().unwrap_or(own)
+    }
+}
+
+fn absent(declared: &Declared, path: &str) -> Location {
+    Location::Path { original: declared.text.clone(), path: path.into(), content: Content::Absent }
+}
+
+fn unreadable(error: &TreeError) -> LookupError {
+    LookupError::unknown(error)
+}
+
+/// Ruby's `Pathname#+`: an absolute path replaces, leading `.` and `..` of `path` are taken off the end of `base`, what comes
+/// behind stays as it is.
+pub fn join(base: &str, path: &str) -> String {
+    if path.starts_with('/') {
+        return path.to_owned();
+    }
+    let root = if base.starts_with('/') { "/" } else { "" };
+    let mut base: Vec<&str> = base.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+    let mut rest = path;
+    loop {
+        let (name, after) = rest.split_once('/').unwrap_or((rest, ""));
+        match name {
+            "" if !rest.is_empty() => {}
+            "." => {}
+            ".." if base.last().is_some_and(|last| *last != "..") => _ = base.pop(),
+            ".." => base.push(".."),
+            _ => break,
+        }
+        rest = after;
+    }
+    let joined = base.join("/");
+    let slash = if joined.is_empty() || rest.is_empty() { "" } else { "/" };
+    format!("{root}{joined}{slash}{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::join;
+
+    #[test]
+    fn paths_are_joined_as_ruby_does() {
+        assert_eq!(join("data", "../x.yaml"), "x.yaml");
+        assert_eq!(join("", "data"), "data");
+        assert_eq!(join("data", ""), "data");
+        assert_eq!(join("data", "./a/../b.yaml"), "data/a/../b.yaml");
+        assert_eq!(join("data", "/etc/x"), "/etc/x");
+        assert_eq!(join("data", "../../x"), "../x");
+        assert_eq!(join("/etc/code", "data/x.yaml"), "/etc/code/data/x.yaml");
+    }
+}

@@ -1,0 +1,295 @@
+//! `%{...}` in values, hash keys, paths and options.
+//!
+//! A text is parsed to a [`Template`] and then evaluated; what it needs from the world around, variables and other keys, it
+//! asks a [`Resolver`] for, so that this module knows neither layers nor data files.
+//! Source: `pops/lookup/interpolation.rb`.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::key::{dig, split};
+use super::scope::{Scope, Variable};
+use super::{LookupError, Puppet};
+use crate::value::{Hash, Value, ruby};
+
+/// How deep lookups and interpolations may nest before hierad gives up with an honest error.
+const DEPTH_LIMIT: usize = 400;
+
+/// What interpolation needs from a lookup: the value of another key.
+pub trait Resolver {
+    /// The effective value of `key`, an empty text where it is not found. `stack` names what is being resolved.
+    fn lookup(&self, key: &str, stack: &NameStack<'_>) -> Result<Value, LookupError>;
+}
+
+/// The names being resolved, innermost first: a name that comes up again is a recursion.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NameStack<'a> {
+    frame: Option<(&'a str, &'a NameStack<'a>)>,
+    depth: usize,
+}
+
+impl<'a> NameStack<'a> {
+    /// The stack with `name` on it, or Puppet's error if it is there already.
+    pub fn push(&'a self, name: &'a str) -> Result<NameStack<'a>, LookupError> {
+        if self.contains(name) {
+            let mut names: Vec<&str> = self.names().collect();
+            names.reverse();
+            return Err(LookupError::puppet(format!("Recursive lookup detected in [{}]", names.join(", "))));
+        }
+        if self.depth >= DEPTH_LIMIT {
+            return Err(LookupError::unknown(format!("lookups nest more than {DEPTH_LIMIT} deep at '{name}'")));
+        }
+        Ok(NameStack { frame: Some((name, self)), depth: self.depth + 1 })
+    }
+
+    /// Whether `name` is being resolved.
+    pub fn contains(&self, name: &str) -> bool {
+        self.names().any(|n| n == name)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let mut at = self.frame;
+        std::iter::from_fn(move || {
+            let (name, below) = at?;
+            at = below.frame;
+            Some(name)
+        })
+    }
+}
+
+/// What an interpolation is evaluated against.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The node's variables.
+    pub scope: &'a dyn Scope,
+    /// Other keys; nothing where methods such as `lookup()` are not allowed, as in hiera.yaml.
+    pub resolver: Option<&'a dyn Resolver>,
+    /// What is being resolved.
+    pub stack: &'a NameStack<'a>,
+    /// Decides what an undefined variable is.
+    pub undefined: Undefined,
+}
+
+/// What an undefined variable is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undefined {
+    /// The empty text.
+    Empty,
+    /// An error.
+    Error,
+}
+
+impl Undefined {
+    /// In data, `options` and `datadir`: Puppet 8 fails.
+    pub fn in_data(puppet: Puppet) -> Undefined {
+        if puppet.is_strict() { Undefined::Error } else { Undefined::Empty }
+    }
+}
+
+/// One part of a text.
+#[derive(Debug, PartialEq, Eq)]
+enum Part<'a> {
+    /// Text as it is.
+    Literal(&'a str),
+    /// A `%{...}`: the whole of it, and what stands inside.
+    Expression(&'a str, Expression<'a>),
+}
+
+/// What stands inside `%{...}`.
+#[derive(Debug, PartialEq, Eq)]
+enum Expression<'a> {
+    /// `%{}`, `%{::}` and their quoted forms: nothing.
+    Empty,
+    /// `%{facts.os.family}`: a variable.
+    Variable(&'a str),
+    /// `%{lookup('key')}`: a method and its argument.
+    Method(&'a str, &'a str),
+}
+
+/// A text that was taken apart at its `%{...}`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Template<'a> {
+    text: &'a str,
+    parts: Vec<Part<'a>>,
+}
+
+impl<'a> Template<'a> {
+    /// Takes `text` apart; nothing if it interpolates nothing.
+    pub fn parse(text: &'a str) -> Option<Template<'a>> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(start) = rest.find("%{") {
+            let Some(length) = rest[start..].find('}') else { break };
+            parts.push(Part::Literal(&rest[..start]));
+            let whole = &rest[start..=start + length];
+            parts.push(Part::Expression(whole, Expression::parse(&whole[2..whole.len() - 1])));
+            rest = &rest[start + length + 1..];
+        }
+        if parts.is_empty() {
+            return None;
+        }
+        parts.push(Part::Literal(rest));
+        Some(Template { text, parts })
+    }
+
+    /// The other keys that the text refers to, by `lookup`, `hiera` or `alias`.
+    pub fn keys(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Expression(_, Expression::Method("lookup" | "hiera" | "alias", key)) => Some(*key),
+            _ => None,
+        })
+    }
+
+    /// The variables that the text reads, dotted access included.
+    pub fn variables(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Expression(_, Expression::Variable(name) | Expression::Method("scope", name)) => Some(*name),
+            _ => None,
+        })
+    }
+
+    fn evaluate(&self, context: &Context<'_>) -> Result<Value, LookupError> {
+        let mut out: Vec<u8> = Vec::with_capacity(self.text.len());
+        for part in &self.parts {
+            let value = match part {
+                Part::Literal(text) => {
+                    out.extend(text.bytes());
+                    continue;
+                }
+                Part::Expression(_, Expression::Empty) => continue,
+                Part::Expression(_, Expression::Variable(name)) => {
+                    let value = variable(name, self.text, context)?;
+                    context.again(&format!("scope:{name}"), &value)?
+                }
+                Part::Expression(whole, Expression::Method(method, key)) => {
+                    let value = self.call(method, key, whole, context)?;
+                    if *method == "alias" {
+                        return Ok(value);
+                    }
+                    let name = if *method == "scope" { format!("scope:{key}") } else { (*key).to_owned() };
+                    context.again(&name, &value)?
+                }
+            };
+            match &value {
+                Value::Bytes(bytes) => out.extend(&**bytes),
+                value => out.extend(ruby::to_s(value).bytes()),
+            }
+        }
+        Ok(Value::bytes(out))
+    }
+
+    fn call(&self, method: &str, key: &str, whole: &str, context: &Context<'_>) -> Result<Value, LookupError> {
+        let Some(resolver) = context.resolver else {
+            return Err(LookupError::puppet("Interpolation using method syntax is not allowed in this context"));
+        };
+        match method {
+            "alias" if whole != self.text => Err(LookupError::puppet(
+                "'alias' interpolation is only permitted if the expression is equal to the entire string",
+            )),
+            "lookup" | "hiera" | "alias" => resolver.lookup(key, context.stack),
+            "scope" => variable(key, self.text, context),
+            "literal" => Ok(key.into()),
+            _ => Err(LookupError::puppet(format!("Unknown interpolation method '{method}'"))),
+        }
+    }
+}
+
+impl<'a> Expression<'a> {
+    fn parse(inside: &'a str) -> Expression<'a> {
+        // Ruby's ^ and $ match at every line.
+        static METHOD: LazyLock<Option<Regex>> =
+            LazyLock::new(|| Regex::new(r#"(?m)^((?-u:\w)+)\((?:"([^"]+)"|'([^']+)')\)$"#).ok());
+        let text = ruby::strip(inside);
+        if matches!(text, "" | "::" | "\"\"" | "''" | "\"::\"" | "'::'") {
+            return Expression::Empty;
+        }
+        match METHOD.as_ref().and_then(|method| method.captures(text)) {
+            Some(call) => {
+                let group = |i: usize| call.get(i).map(|m| m.as_str());
+                Expression::Method(group(1).unwrap_or_default(), group(2).or(group(3)).unwrap_or_default())
+            }
+            None => Expression::Variable(text),
+        }
+    }
+}
+
+impl Context<'_> {
+    /// What a variable or method gave is interpolated itself, under its name.
+    fn again(&self, name: &str, value: &Value) -> Result<Value, LookupError> {
+        let stack = self.stack.push(name)?;
+        interpolate(value, &Context { stack: &stack, ..*self })
+    }
+}
+
+/// `value` with all its interpolations resolved, in texts and hash keys, at any depth.
+pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, LookupError> {
+    match value {
+        Value::String(text) => match Template::parse(text) {
+            Some(template) => template.evaluate(context),
+            None => Ok(value.clone()),
+        },
+        Value::Array(items) => {
+            Ok(Value::array(items.iter().map(|item| interpolate(item, context)).collect::<Result<_, _>>()?))
+        }
+        Value::Hash(hash) => {
+            let mut result = Hash::new();
+            for (key, value) in hash.iter() {
+                let key = interpolate(key, context)?;
+                result.insert(key, interpolate(value, context)?);
+            }
+            Ok(Value::hash(result))
+        }
+        _ => Ok(value.clone()),
+    }
+}
+
+/// The text that `text` is with all its interpolations resolved, for places that need a text, such as paths.
+pub fn interpolate_text(text: &str, context: &Context<'_>) -> Result<String, LookupError> {
+    interpolate(&text.into(), context).map(|value| ruby::to_s(&value))
+}
+
+/// The variable `name`, with dotted access, as `%{name}` reads it; undef where there is none. `subject` is for error texts.
+pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Value, LookupError> {
+    let syntax = || LookupError::puppet(format!("Syntax error in string: {subject}"));
+    let mut segments = split(name).ok_or_else(syntax)?.into_iter();
+    let root = match segments.next() {
+        Some(Value::String(root)) => root,
+        Some(number) => {
+            let shown = ruby::inspect(&number);
+            return Err(LookupError::puppet(format!("Scope variable name {shown} is a Integer, not a string")));
+        }
+        None => return Ok(Value::Undef),
+    };
+    let segments: Vec<Value> = segments.collect();
+    match context.scope.variable(&root) {
+        Variable::Value(value) => dig(name, &segments, value).map(Option::unwrap_or_default),
+        Variable::Partial(known) => match dig(name, &segments, known)? {
+            Some(value) if !segments.is_empty() => Ok(value),
+            _ => Err(server_only(name)),
+        },
+        Variable::Unknown => Err(server_only(name)),
+        Variable::Undefined(_) if context.undefined == Undefined::Empty => Ok(Value::Undef),
+        Variable::Undefined(reason) => Err(LookupError::puppet(format!("Undefined variable '{root}'; {reason}"))),
+    }
+}
+
+fn server_only(name: &str) -> LookupError {
+    LookupError::unknown(format!(
+        "the variable '{name}' is set by the Puppet server; declare it under server_facts or variables of the node profile"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_taken_apart_once() {
+        let template = Template::parse("a%{ lookup('k.0') }%{::x}%{}b%{open").unwrap();
+        assert_eq!(template.keys().collect::<Vec<_>>(), ["k.0"]);
+        assert_eq!(template.variables().collect::<Vec<_>>(), ["::x"]);
+        assert_eq!(template.parts.last(), Some(&Part::Literal("b%{open")));
+        assert_eq!(Template::parse("100%"), None);
+    }
+}

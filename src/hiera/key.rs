@@ -1,0 +1,130 @@
+//! Lookup keys and dotted access: `module::name`, `users.bob.'first.name'.0`.
+//!
+//! Source: `pops/lookup/sub_lookup.rb` and `lookup_key.rb`.
+
+use std::sync::{Arc, LazyLock};
+
+use regex::Regex;
+
+use super::LookupError;
+use crate::value::{Value, ruby};
+
+/// A parsed key: the name that data files are asked for, and the steps into the value found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookupKey {
+    /// The key as written.
+    pub text: Arc<str>,
+    /// The name to search for.
+    pub root: Arc<str>,
+    /// The steps into the value: text or integer.
+    pub segments: Vec<Value>,
+    /// The module whose layer the key belongs to: what stands before the first `::`.
+    pub module: Option<Arc<str>>,
+}
+
+impl LookupKey {
+    /// Parses `text`; what cannot be split is an error in Puppet's words.
+    pub fn parse(text: &str) -> Result<LookupKey, LookupError> {
+        let segments = split(text).ok_or_else(|| LookupError::puppet(format!("Syntax error in key: '{text}'")))?;
+        let mut segments = segments.into_iter();
+        let root: Arc<str> = match segments.next() {
+            Some(Value::String(root)) => root,
+            // Puppet forgets that a first segment of digits has become a number.
+            Some(number) => {
+                return Err(LookupError::puppet(format!(
+                    "undefined method `index' for {}:Integer",
+                    ruby::inspect(&number)
+                )));
+            }
+            None => "".into(),
+        };
+        // Ruby: root[0..index-1], so that a leading `::` makes the whole key the module's name.
+        let module = root.find("::").map(|at| if at == 0 { root.clone() } else { root[..at].into() });
+        Ok(LookupKey { text: text.into(), root, segments: segments.collect(), module })
+    }
+
+    /// The part of a root value that the key asks for; nothing if it has no such part.
+    pub fn dig(&self, value: Value) -> Result<Option<Value>, LookupError> {
+        dig(&self.text, &self.segments, value)
+    }
+}
+
+/// Splits a dotted key into its segments, the first one the root: text, or an integer where the segment is one.
+/// Nothing if Puppet calls it a syntax error.
+pub fn split(key: &str) -> Option<Vec<Value>> {
+    static PIECE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"(?-u:\s)*"[^"]+"(?-u:\s)*|(?-u:\s)*'[^']+'(?-u:\s)*|[^'".]+"#).ok());
+    if !key.contains(['\'', '"', '.']) {
+        return Some(vec![key.into()]);
+    }
+    // Ruby's split with a capture: what lies between two pieces, and the pieces, alternate; empty texts at the end are dropped.
+    let mut parts: Vec<&str> = Vec::new();
+    let mut end = 0;
+    for piece in PIECE.as_ref()?.find_iter(key) {
+        parts.extend([&key[end..piece.start()], piece.as_str()]);
+        end = piece.end();
+    }
+    parts.push(&key[end..]);
+    while parts.last().is_some_and(|part| part.is_empty()) {
+        parts.pop();
+    }
+    let (first, rest) = parts.split_first()?;
+    let segments: Vec<&str> = rest.iter().copied().filter(|part| *part != ".").collect();
+    if !first.is_empty() || rest.is_empty() || segments.len() * 2 != rest.len() + 1 {
+        return None;
+    }
+    Some(segments.into_iter().map(segment).collect())
+}
+
+fn segment(text: &str) -> Value {
+    static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^:?[+-]?[0-9]+$").ok());
+    let text = ruby::strip(text);
+    if text.starts_with(['"', '\'']) {
+        let mut inner = text.chars();
+        inner.next();
+        inner.next_back();
+        return inner.as_str().into();
+    }
+    if NUMBER.as_ref().is_some_and(|number| number.is_match(text)) { ruby::to_i(text) } else { text.into() }
+}
+
+/// Walks `segments` into `value`; `key` is for error texts. Nothing if there is no such place.
+pub fn dig(key: &str, segments: &[Value], mut value: Value) -> Result<Option<Value>, LookupError> {
+    for segment in segments {
+        let next = match (&value, segment) {
+            (Value::Undef, _) => None,
+            (Value::Array(items), Value::Integer(i)) => usize::try_from(*i).ok().and_then(|i| items.get(i)).cloned(),
+            (Value::Array(_), Value::BigInteger(_)) => None,
+            (Value::Hash(hash), segment) => hash.get_value(segment).cloned(),
+            // Ruby's integers and symbols answer to `[]`, but not to `include?`.
+            (Value::Integer(_) | Value::BigInteger(_) | Value::Symbol(_), _) => {
+                let (shown, class) = (ruby::inspect(&value), ruby::class_name(&value));
+                return Err(LookupError::puppet(format!("undefined method `include?' for {shown}:{class}")));
+            }
+            _ => {
+                return Err(LookupError::puppet(format!(
+                    "Data Provider type mismatch: Got {} when a hash-like object was expected to access value using '{}' from key '{key}'",
+                    ruby::class_name(&value),
+                    ruby::to_s(segment),
+                )));
+            }
+        };
+        match next {
+            Some(next) => value = next,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_module_is_what_stands_before_the_first_colons() {
+        assert_eq!(LookupKey::parse("ntp::servers.0").unwrap().module.as_deref(), Some("ntp"));
+        assert_eq!(LookupKey::parse("::servers").unwrap().module.as_deref(), Some("::servers"));
+        assert_eq!(LookupKey::parse("servers").unwrap().module, None);
+    }
+}

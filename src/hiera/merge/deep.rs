@@ -1,0 +1,379 @@
+//! The deep merge: the `deep_merge` gem as Puppet calls it.
+//!
+//! The gem changes arrays and hashes in place and, where it makes a shallow copy, ends up merging an object with itself. What
+//! comes out depends on it, so the values are put into a graph of shared cells and the gem's steps are done on that.
+//! Source: `deep_merge/core.rb` 1.1.1, `DeepMergeStrategy` in `pops/merge_strategy.rb`.
+
+use std::cell::{OnceCell, RefCell};
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+
+use crate::hiera::LookupError;
+use crate::hiera::regex::RubyRegex;
+use crate::value::{Hash, Value, ruby};
+
+/// The options of a deep merge.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DeepOptions {
+    knockout_prefix: Option<String>,
+    sort_merged_arrays: bool,
+    merge_hash_arrays: bool,
+    /// Hiera 3's `deeper`: any option of the gem is accepted.
+    unconstrained: bool,
+    /// Hiera 3's `deep`: the lower priority wins.
+    reverse: bool,
+    overwrite_arrays: bool,
+    extend_existing_arrays: bool,
+    unpack_arrays: Option<String>,
+}
+
+impl DeepOptions {
+    pub(super) fn unconstrained(reverse: bool) -> DeepOptions {
+        DeepOptions { unconstrained: true, reverse, ..DeepOptions::default() }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        match (self.unconstrained, self.reverse) {
+            (_, true) => "reverse_deep",
+            (true, false) => "unconstrained_deep",
+            _ => "deep",
+        }
+    }
+
+    /// Reads the options beside `strategy` in a `merge` hash.
+    pub(super) fn parse(mut self, options: &Hash) -> Result<DeepOptions, LookupError> {
+        for (key, value) in options.iter() {
+            let name = ruby::to_s(key);
+            let known = ["strategy", "knockout_prefix", "merge_debug", "merge_hash_arrays", "sort_merged_arrays"];
+            if !self.unconstrained && !known.contains(&&*name) {
+                return Err(LookupError::puppet(format!(
+                    "The merge options has wrong type, unrecognized key '{name}'"
+                )));
+            }
+            self.set(&name, value)?;
+        }
+        Ok(self)
+    }
+
+    fn set(&mut self, name: &str, value: &Value) -> Result<(), LookupError> {
+        let wrong = |expected: &str| {
+            let got = crate::hiera::types::short_name(value);
+            let text = format!(
+                "The merge options has wrong type, entry '{name}' expects a value of type Undef or {expected}, got {got}"
+            );
+            LookupError::puppet(text)
+        };
+        let flag = || match value {
+            Value::Boolean(_) | Value::Undef => Ok(value.is_truthy()),
+            _ if self.unconstrained => Ok(true),
+            _ => Err(wrong("Boolean")),
+        };
+        let text = || match value {
+            Value::String(s) => Ok(Some(s.to_string())),
+            Value::Undef => Ok(None),
+            Value::Boolean(false) if self.unconstrained => Ok(None),
+            _ => Err(wrong("String")),
+        };
+        match name {
+            "knockout_prefix" => self.knockout_prefix = text()?,
+            "merge_hash_arrays" => self.merge_hash_arrays = flag()?,
+            "sort_merged_arrays" => self.sort_merged_arrays = flag()?,
+            "overwrite_arrays" => self.overwrite_arrays = flag()?,
+            "extend_existing_arrays" => self.extend_existing_arrays = flag()?,
+            "unpack_arrays" => self.unpack_arrays = text()?,
+            "merge_debug" => _ = flag()?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Merges two values, `high` with the higher priority.
+pub(super) fn merge(high: &Value, low: &Value, options: &DeepOptions) -> Result<Value, LookupError> {
+    let (source, dest) = if options.reverse { (low, high) } else { (high, low) };
+    let knockout = match options.knockout_prefix.as_deref() {
+        Some("") => return Err(LookupError::puppet("knockout_prefix cannot be an empty string in deep_merge!")),
+        prefix => prefix.map(|prefix| Knockout { prefix, start: OnceCell::new() }),
+    };
+    let merge = Merge { options, knockout };
+    merge.merge(&Node::new(source), Node::new(dest)).map(|node| node.value())
+}
+
+/// A value whose collections are shared and can change.
+#[derive(Debug, Clone)]
+enum Node {
+    Scalar(Value),
+    Array(Rc<RefCell<Vec<Node>>>),
+    Hash(Rc<RefCell<IndexMap<Value, Node>>>),
+}
+
+impl Node {
+    fn new(value: &Value) -> Node {
+        match value {
+            Value::Array(items) => Node::array(items.iter().map(Node::new).collect()),
+            Value::Hash(hash) => {
+                Node::Hash(Rc::new(RefCell::new(hash.iter().map(|(k, v)| (k.clone(), Node::new(v))).collect())))
+            }
+            scalar => Node::Scalar(scalar.clone()),
+        }
+    }
+
+    fn array(items: Vec<Node>) -> Node {
+        Node::Array(Rc::new(RefCell::new(items)))
+    }
+
+    fn value(&self) -> Value {
+        match self {
+            Node::Scalar(value) => value.clone(),
+            Node::Array(items) => items.borrow().iter().map(Node::value).collect(),
+            Node::Hash(hash) => Value::hash(hash.borrow().iter().map(|(k, v)| (k.clone(), v.value())).collect()),
+        }
+    }
+
+    fn is_truthy(&self) -> bool {
+        !matches!(self, Node::Scalar(value) if !value.is_truthy())
+    }
+
+    fn is_undef(&self) -> bool {
+        matches!(self, Node::Scalar(Value::Undef))
+    }
+
+    fn is_hash(&self) -> bool {
+        matches!(self, Node::Hash(_))
+    }
+
+    /// Ruby's `dup`: a new collection of the same items.
+    fn dup(&self) -> Node {
+        match self {
+            Node::Scalar(_) => self.clone(),
+            Node::Array(items) => Node::array(items.borrow().clone()),
+            Node::Hash(hash) => Node::Hash(Rc::new(RefCell::new(hash.borrow().clone()))),
+        }
+    }
+
+    /// Ruby's `==`: as `eql?`, but numbers compare across kinds.
+    fn equal(&self, other: &Node) -> bool {
+        ruby::equal(&self.value(), &other.value())
+    }
+}
+
+struct Knockout<'a> {
+    prefix: &'a str,
+    start: OnceCell<Result<RubyRegex, LookupError>>,
+}
+
+impl Knockout<'_> {
+    /// The prefix as the regular expression that the gem makes of it, when it makes it.
+    fn start(&self) -> Result<&RubyRegex, LookupError> {
+        let compiled = self.start.get_or_init(|| RubyRegex::compile(&format!("^{}", self.prefix)));
+        compiled.as_ref().map_err(Clone::clone)
+    }
+
+    fn is_bare(&self, item: &Node) -> bool {
+        matches!(item, Node::Scalar(Value::String(text)) if **text == *self.prefix)
+    }
+}
+
+struct Merge<'a> {
+    options: &'a DeepOptions,
+    knockout: Option<Knockout<'a>>,
+}
+
+type Result2 = Result<Node, LookupError>;
+
+impl Merge<'_> {
+    /// `deep_merge!(source, dest)`, with unmergeable values always overwritten.
+    fn merge(&self, source: &Node, dest: Node) -> Result2 {
+        if source.is_undef() {
+            return Ok(dest);
+        }
+        if !dest.is_truthy() {
+            return Ok(source.clone());
+        }
+        match source {
+            Node::Hash(entries) => self.merge_hash(source, entries, dest),
+            Node::Array(items) => self.merge_array(source, items, dest),
+            Node::Scalar(_) => match &dest {
+                Node::Array(target) if self.options.extend_existing_arrays => {
+                    target.borrow_mut().push(source.clone());
+                    Ok(dest)
+                }
+                _ => self.overwrite(source),
+            },
+        }
+    }
+
+    fn merge_hash(&self, source: &Node, entries: &RefCell<IndexMap<Value, Node>>, mut dest: Node) -> Result2 {
+        let count = entries.borrow().len();
+        for at in 0..count {
+            let Some((key, value)) = entries.borrow().get_index(at).map(|(k, v)| (k.clone(), v.clone())) else { break };
+            match &dest {
+                Node::Hash(target) => {
+                    let existing = target.borrow().get(&key).cloned().filter(Node::is_truthy);
+                    // Without an existing value the gem merges the value into its own shallow copy.
+                    let merged = self.merge(&value, existing.unwrap_or_else(|| value.dup()))?;
+                    target.borrow_mut().insert(key, merged);
+                }
+                Node::Array(target) if self.options.extend_existing_arrays => target.borrow_mut().push(source.clone()),
+                _ => dest = self.overwrite(source)?,
+            }
+        }
+        Ok(dest)
+    }
+
+    fn merge_array(&self, source: &Node, items: &Rc<RefCell<Vec<Node>>>, mut dest: Node) -> Result2 {
+        if self.options.overwrite_arrays {
+            return Ok(source.clone());
+        }
+        let mut items = items.clone();
+        if let Some(separator) = &self.options.unpack_arrays {
+            let unpacked = unpack(&items.borrow(), separator);
+            items = Rc::new(RefCell::new(unpacked));
+            if let Node::Array(target) = dest.clone() {
+                dest = Node::array(unpack(&target.borrow(), separator));
+            }
+        }
+        if let Some(knockout) = &self.knockout {
+            if items.borrow().iter().any(|item| knockout.is_bare(item)) {
+                dest = cleared(dest);
+                items.borrow_mut().retain(|item| !knockout.is_bare(item));
+            }
+        }
+        let Node::Array(target) = &dest else { return self.overwrite(&Node::Array(items)) };
+        if let Some(knockout) = &self.knockout {
+            knock_out(knockout, &items, target)?;
+        }
+        let merged = self.join_arrays(&items, target)?;
+        if self.options.sort_merged_arrays {
+            sort(&merged)?;
+        }
+        Ok(Node::Array(merged))
+    }
+
+    fn join_arrays(
+        &self,
+        items: &Rc<RefCell<Vec<Node>>>,
+        target: &Rc<RefCell<Vec<Node>>>,
+    ) -> Result<Rc<RefCell<Vec<Node>>>, LookupError> {
+        let (source, dest) = (items.borrow().clone(), target.borrow().clone());
+        if self.options.merge_hash_arrays && source.iter().all(Node::is_hash) && dest.iter().all(Node::is_hash) {
+            let mut list = Vec::with_capacity(source.len().max(dest.len()));
+            let nothing = Node::new(&Value::hash(Hash::new()));
+            for (at, item) in dest.iter().enumerate() {
+                list.push(self.merge(source.get(at).unwrap_or(&nothing), item.clone())?);
+            }
+            list.extend(source.into_iter().skip(dest.len()));
+            return Ok(Rc::new(RefCell::new(list)));
+        }
+        let mut seen = ruby::Uniq::default();
+        let union = dest.into_iter().chain(source).filter(|item| seen.is_new(&item.value())).collect();
+        Ok(Rc::new(RefCell::new(union)))
+    }
+
+    /// `overwrite_unmergeables`: the source takes the place of the destination, unless it is knocked out itself.
+    fn overwrite(&self, source: &Node) -> Result2 {
+        let Some(knockout) = &self.knockout else { return Ok(source.clone()) };
+        match source {
+            Node::Scalar(Value::String(text)) => {
+                let gone = knockout.start()?.remove_all(text)? != **text;
+                Ok(if gone { Node::Scalar("".into()) } else { source.clone() })
+            }
+            Node::Array(items) => {
+                // delete_if gives back the array itself, so that it always equals the source.
+                let mut kept = Vec::new();
+                for item in items.borrow().iter() {
+                    let gone = match item {
+                        Node::Scalar(Value::String(text)) => knockout.start()?.is_match(text)?,
+                        _ => false,
+                    };
+                    if !gone {
+                        kept.push(item.clone());
+                    }
+                }
+                *items.borrow_mut() = kept;
+                Ok(source.clone())
+            }
+            _ => Ok(source.clone()),
+        }
+    }
+}
+
+/// `clear_or_nil`: strings, arrays and hashes are emptied in place, other values become nil.
+fn cleared(dest: Node) -> Node {
+    match &dest {
+        Node::Array(items) => items.borrow_mut().clear(),
+        Node::Hash(hash) => hash.borrow_mut().clear(),
+        Node::Scalar(Value::String(_) | Value::Bytes(_)) => return Node::Scalar("".into()),
+        Node::Scalar(_) => return Node::Scalar(Value::Undef),
+    }
+    dest
+}
+
+/// `source.delete_if`: takes the knocked-out items out of the destination, and the knock-outs out of both. Source and
+/// destination may be the same array, which then changes under Ruby's loop as it does here.
+fn knock_out(
+    knockout: &Knockout<'_>,
+    source: &Rc<RefCell<Vec<Node>>>,
+    dest: &Rc<RefCell<Vec<Node>>>,
+) -> Result<(), LookupError> {
+    let (mut read, mut written) = (0, 0);
+    while read < source.borrow().len() {
+        let item = source.borrow()[read].clone();
+        let bare = match &item {
+            Node::Scalar(Value::String(text)) => {
+                let bare = knockout.start()?.remove_all(text)?;
+                (bare != **text).then(|| Node::Scalar(bare.into()))
+            }
+            _ => None,
+        };
+        if let Some(bare) = bare {
+            dest.borrow_mut().retain(|other| !other.equal(&bare));
+            dest.borrow_mut().retain(|other| !other.equal(&item));
+        } else {
+            let mut items = source.borrow_mut();
+            if written < items.len() {
+                items[written] = item;
+            } else {
+                items.push(item);
+            }
+            written += 1;
+        }
+        read += 1;
+    }
+    // What the loop has not read yet (nothing) and what it dropped go away.
+    let mut items = source.borrow_mut();
+    let tail: Vec<Node> = items.get(read..).map(<[Node]>::to_vec).unwrap_or_default();
+    items.truncate(written);
+    items.extend(tail);
+    Ok(())
+}
+
+fn unpack(items: &[Node], separator: &str) -> Vec<Node> {
+    let joined = items.iter().map(|item| ruby::to_s(&item.value())).collect::<Vec<_>>().join(separator);
+    joined.split(separator).map(|text| Node::Scalar(text.into())).collect()
+}
+
+fn sort(items: &RefCell<Vec<Node>>) -> Result<(), LookupError> {
+    let mut values: Vec<(Value, Node)> = items.borrow().iter().map(|item| (item.value(), item.clone())).collect();
+    let mut failed = None;
+    values.sort_by(|(a, _), (b, _)| {
+        ruby::compare(a, b).unwrap_or_else(|| {
+            failed.get_or_insert_with(|| {
+                let shown = if matches!(b, Value::Undef | Value::Boolean(_) | Value::Integer(_) | Value::Float(_)) {
+                    ruby::inspect(b)
+                } else {
+                    ruby::class_name(b).into()
+                };
+                LookupError::puppet(format!("comparison of {} with {shown} failed", ruby::class_name(a)))
+            });
+            Ordering::Equal
+        })
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    *items.borrow_mut() = values.into_iter().map(|(_, item)| item).collect();
+    Ok(())
+}

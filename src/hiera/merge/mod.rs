@@ -1,0 +1,183 @@
+//! Merge strategies, and the one fold that applies them at every depth: locations in a level, levels in a layer, layers.
+//!
+//! Source: `pops/merge_strategy.rb`.
+
+mod deep;
+
+use std::borrow::Cow;
+
+pub use deep::DeepOptions;
+
+use super::{LookupError, types};
+use crate::value::{Hash, Value, ruby};
+
+/// How values found in several places become one.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Strategy {
+    /// No strategy was asked for: the first value found.
+    #[default]
+    Default,
+    /// The first value found.
+    First,
+    /// All values in one flat array without duplicates.
+    Unique,
+    /// The entries of all hashes, the higher priority winning.
+    Hash,
+    /// All hashes and arrays, at every depth.
+    Deep(DeepOptions),
+}
+
+/// A merge strategy's values had the wrong shape, or there is no such strategy.
+type Result<T> = std::result::Result<T, LookupError>;
+
+impl Strategy {
+    /// The strategy of a `merge` option: a name, or a hash with `strategy` and the strategy's options.
+    pub fn from_option(merge: &Value) -> Result<Strategy> {
+        let options = match merge {
+            Value::Undef | Value::Boolean(false) => return Ok(Strategy::Default),
+            Value::Hash(hash) => hash,
+            name => return Strategy::named(name),
+        };
+        let name = match options.get("strategy") {
+            Some(name) if !name.is_undef() => name,
+            _ => {
+                let text = "The hash given as 'merge' must contain the name of a strategy in string form for the key 'strategy'";
+                return Err(LookupError::puppet(text));
+            }
+        };
+        let strategy = Strategy::named(name)?;
+        if options.len() == 1 {
+            return Ok(strategy);
+        }
+        match strategy {
+            Strategy::Deep(deep) => DeepOptions::parse(deep, options).map(Strategy::Deep),
+            _ => {
+                let unknown = options.keys().find(|key| key.as_str() != Some("strategy")).map(ruby::to_s);
+                let text =
+                    format!("The merge options has wrong type, unrecognized key '{}'", unknown.unwrap_or_default());
+                Err(LookupError::puppet(text))
+            }
+        }
+    }
+
+    fn named(name: &Value) -> Result<Strategy> {
+        let text = match name {
+            Value::String(s) | Value::Symbol(s) => Cow::Borrowed(&**s),
+            other => Cow::Owned(ruby::to_s(other)),
+        };
+        let is_name = matches!(name, Value::String(_) | Value::Symbol(_));
+        match &*text {
+            "default" if is_name => Ok(Strategy::Default),
+            "first" if is_name => Ok(Strategy::First),
+            "unique" if is_name => Ok(Strategy::Unique),
+            "hash" if is_name => Ok(Strategy::Hash),
+            "deep" if is_name => Ok(Strategy::Deep(DeepOptions::default())),
+            "unconstrained_deep" if is_name => Ok(Strategy::Deep(DeepOptions::unconstrained(false))),
+            "reverse_deep" if is_name => Ok(Strategy::Deep(DeepOptions::unconstrained(true))),
+            _ => Err(LookupError::puppet(format!("Unknown merge strategy: '{text}'"))),
+        }
+    }
+
+    /// Its name in lookup_options.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Strategy::Default => "default",
+            Strategy::First => "first",
+            Strategy::Unique => "unique",
+            Strategy::Hash => "hash",
+            Strategy::Deep(options) => options.name(),
+        }
+    }
+
+    /// Whether all variants count, not only the first that has a value.
+    pub fn merges(&self) -> bool {
+        !matches!(self, Strategy::Default | Strategy::First)
+    }
+
+    /// Folds what `find` gives for the `variants`, highest priority first. Nothing if none of them has a value.
+    pub fn fold<T>(&self, variants: &[T], mut find: impl FnMut(&T) -> Result<Option<Value>>) -> Result<Option<Value>> {
+        if !self.merges() {
+            for variant in variants {
+                if let Some(value) = find(variant)? {
+                    return Ok(Some(value));
+                }
+            }
+            return Ok(None);
+        }
+        if let [only] = variants {
+            return Ok(find(only)?.map(|value| self.merge_single(value)));
+        }
+        let mut merged = None;
+        for variant in variants {
+            let Some(value) = find(variant)? else { continue };
+            merged = Some(match merged {
+                None => self.convert_first(value),
+                Some(memo) => self.merge(memo, value)?,
+            });
+        }
+        Ok(merged)
+    }
+
+    /// The one value of the one variant.
+    fn merge_single(&self, value: Value) -> Value {
+        match (self, &value) {
+            (Strategy::Unique, Value::Array(items)) => union(items, &[]),
+            _ => value,
+        }
+    }
+
+    /// The first value of several variants.
+    fn convert_first(&self, value: Value) -> Value {
+        if *self == Strategy::Unique { Value::array(flatten(&value)) } else { value }
+    }
+
+    /// Merges two values, `high` with the higher priority.
+    pub fn merge(&self, high: Value, low: Value) -> Result<Value> {
+        match self {
+            Strategy::Default | Strategy::First => Ok(high),
+            Strategy::Unique => {
+                check(&high, &low, types::is_scalar_or_data_array, "a value of type Scalar or Array")?;
+                Ok(union(&flatten(&high), &flatten(&low)))
+            }
+            Strategy::Hash => {
+                check(&high, &low, types::is_data_hash, "a Hash value")?;
+                let mut merged = low.as_hash().cloned().unwrap_or_default();
+                for (key, value) in high.as_hash().into_iter().flat_map(Hash::iter) {
+                    merged.insert(key.clone(), value.clone());
+                }
+                Ok(Value::hash(merged))
+            }
+            Strategy::Deep(options) => deep::merge(&high, &low, options),
+        }
+    }
+}
+
+fn check(high: &Value, low: &Value, fits: impl Fn(&Value) -> bool, expected: &str) -> Result<()> {
+    for (name, value) in [("first", high), ("second", low)] {
+        if !fits(value) {
+            let got = types::short_name(value);
+            let text = format!("The {name} element of the merge has wrong type, expects {expected}, got {got}");
+            return Err(LookupError::puppet(text));
+        }
+    }
+    Ok(())
+}
+
+fn flatten(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => items
+            .iter()
+            .flat_map(|item| match item {
+                Value::Array(_) => flatten(item),
+                _ => vec![item.clone()],
+            })
+            .collect(),
+        other => vec![other.clone()],
+    }
+}
+
+/// Ruby's `Array#|`.
+fn union(a: &[Value], b: &[Value]) -> Value {
+    let mut seen = ruby::Uniq::default();
+    a.iter().chain(b).filter(|item| seen.is_new(item)).cloned().collect()
+}

@@ -1,0 +1,65 @@
+//! Hiera 5, and nothing else: no git, no disk, no clock.
+//!
+//! A [`config`] (hiera.yaml) and a node's [`scope`] give a [`hierarchy`] of levels and locations; a [`layer`] is one of the
+//! places that has a hierarchy (environment, module); [`lookup`] searches the layers for a key, folds what it finds with a
+//! [`merge`] strategy that [`options`] (`lookup_options`) name, and has each value interpolated by [`interpolation`].
+//! [`explain`] watches a lookup. Everything is Puppet's behaviour; where the two supported versions differ, [`Puppet`] decides.
+
+pub mod backend;
+pub mod config;
+pub mod explain;
+pub mod glob;
+pub mod hierarchy;
+pub mod interpolation;
+pub mod key;
+pub mod layer;
+pub mod lookup;
+pub mod merge;
+pub mod options;
+pub mod provenance;
+pub mod regex;
+pub mod scope;
+pub mod types;
+
+mod error;
+
+pub use error::{ErrorKind, LookupError};
+pub use key::LookupKey;
+
+/// The Puppet whose behaviour and defaults count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Puppet {
+    /// Puppet 7: an undefined variable is the empty text, a data file that is no hash is an empty one.
+    V7,
+    /// Puppet 8: `strict=error`.
+    #[default]
+    V8,
+}
+
+impl Puppet {
+    /// Whether an undefined variable in data, and a data file that is no hash, fail (`strict=error`).
+    pub fn is_strict(self) -> bool {
+        self == Puppet::V8
+    }
+}
+
+/// What a lookup answers.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The effective value.
+    Found(crate::value::Value),
+    /// No level has the key.
+    NotFound,
+    /// Puppet fails on the key, or hierad cannot know the answer.
+    Failed(LookupError),
+}
+
+impl Outcome {
+    pub(crate) fn from_result(result: Result<Option<crate::value::Value>, LookupError>) -> Outcome {
+        match result {
+            Ok(Some(value)) => Outcome::Found(value),
+            Ok(None) => Outcome::NotFound,
+            Err(error) => Outcome::Failed(error),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `lookup_options`: which keys are merged how, and converted to what.
+//!
+//! Source: `compile_patterns`, `validate_lookup_options` and `extract_lookup_options_for_key` in `pops/lookup/lookup_adapter.rb`.
+
+use std::sync::Arc;
+
+use super::LookupError;
+use super::merge::Strategy;
+use super::regex::{Regexes, RubyRegex};
+use crate::value::{Hash, Value, ruby};
+
+/// The reserved key.
+pub const LOOKUP_OPTIONS: &str = "lookup_options";
+
+/// All options in effect, by name and by pattern.
+#[derive(Debug, Clone, Default)]
+pub struct LookupOptions {
+    names: Hash,
+    patterns: Vec<(Arc<RubyRegex>, Value)>,
+}
+
+/// The options of one key.
+#[derive(Debug, Clone, Default)]
+pub struct KeyOptions {
+    /// The value of `merge`, not checked yet; undef if there is none.
+    merge: Value,
+    /// Whether the value is to be converted to a type.
+    pub convert_to: Option<Value>,
+}
+
+impl LookupOptions {
+    /// Compiles merged options; a key that starts with `^` is a pattern.
+    pub fn compile(options: &Hash, regexes: &Regexes) -> Result<LookupOptions, LookupError> {
+        let mut compiled = LookupOptions::default();
+        for (key, value) in options.iter() {
+            let name = text_key(key)?;
+            if name.starts_with('^') {
+                compiled.patterns.push((regexes.get(name)?, value.clone()));
+            } else {
+                compiled.names.insert(key.clone(), value.clone());
+            }
+        }
+        Ok(compiled)
+    }
+
+    /// The options of the root key `root`: those of its name, else those of the first pattern that matches.
+    pub fn of(&self, root: &str) -> Result<KeyOptions, LookupError> {
+        match self.names.get(root) {
+            Some(options) if !options.is_undef() => return KeyOptions::read(options),
+            _ => {}
+        }
+        for (pattern, options) in &self.patterns {
+            if pattern.is_match(root)? {
+                return KeyOptions::read(options);
+            }
+        }
+        Ok(KeyOptions::default())
+    }
+}
+
+impl KeyOptions {
+    /// Ruby's `options["merge"]`, on whatever somebody wrote there.
+    fn read(options: &Value) -> Result<KeyOptions, LookupError> {
+        let at = |name: &str| match options {
+            Value::Hash(hash) => Ok(hash.get(name).cloned().unwrap_or_default()),
+            Value::Undef | Value::Boolean(false) => Ok(Value::Undef),
+            Value::String(text) => Ok(if text.contains(name) { name.into() } else { Value::Undef }),
+            Value::Array(_) => Err(LookupError::puppet("no implicit conversion of String into Integer")),
+            other => {
+                let (shown, class) = (ruby::inspect(other), ruby::class_name(other));
+                let text = match other {
+                    Value::Integer(_) | Value::BigInteger(_) => {
+                        "no implicit conversion from string to integer".to_owned()
+                    }
+                    _ => format!("undefined method `[]' for {shown}:{class}"),
+                };
+                Err(LookupError::puppet(text))
+            }
+        };
+        let convert_to = at("convert_to")?;
+        Ok(KeyOptions { merge: at("merge")?, convert_to: Some(convert_to).filter(|value| !value.is_undef()) })
+    }
+
+    /// The merge strategy; [`Strategy::Default`] if none was asked for.
+    pub fn strategy(&self) -> Result<Strategy, LookupError> {
+        Strategy::from_option(&self.merge)
+    }
+}
+
+/// What was found for `lookup_options` in one layer, as a hash; a module may only speak of its own keys.
+pub fn validate(found: Value, module: Option<&str>) -> Result<Option<Hash>, LookupError> {
+    let hash = match found {
+        Value::Undef => return Ok(None),
+        Value::Hash(hash) => Arc::unwrap_or_clone(hash),
+        _ => return Err(LookupError::puppet("value of lookup_options must be a hash")),
+    };
+    let Some(module) = module else { return Ok(Some(hash)) };
+    let prefix = format!("{module}::");
+    for key in hash.keys() {
+        let name = text_key(key)?;
+        match name.strip_prefix('^') {
+            Some(pattern) if !pattern.starts_with(&prefix) => {
+                let text = format!("all lookup_options patterns must match a key starting with module name '{module}'");
+                return Err(LookupError::puppet(text));
+            }
+            None if !name.starts_with(&prefix) => {
+                let text = format!("all lookup_options keys must start with module name '{module}'");
+                return Err(LookupError::puppet(text));
+            }
+            _ => {}
+        }
+    }
+    Ok(Some(hash))
+}
+
+/// Puppet asks each key `start_with?`, which only texts know.
+pub(super) fn text_key(key: &Value) -> Result<&Arc<str>, LookupError> {
+    match key {
+        Value::String(name) => Ok(name),
+        other => {
+            let (shown, class) = (ruby::inspect(other), ruby::class_name(other));
+            Err(LookupError::puppet(format!("undefined method `start_with?' for {shown}:{class}")))
+        }
+    }
+}

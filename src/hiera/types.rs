@@ -1,0 +1,65 @@
+//! The few of Puppet's types that decide what a data file or a merge accepts.
+//!
+//! Source: `pops/loader/static_loader.rb` (`Data`, `RichData`) and `pops/types/types.rb`.
+
+use crate::value::Value;
+
+/// Whether a value is `Data`: nil, text, numbers, booleans, arrays of such and hashes of such with text keys.
+pub fn is_data(value: &Value) -> bool {
+    match value {
+        Value::Symbol(s) => &**s == "undef",
+        Value::Array(items) => items.iter().all(is_data),
+        Value::Hash(hash) => hash.iter().all(|(k, v)| is_text(k) && is_data(v)),
+        _ => true,
+    }
+}
+
+/// Whether a value is `RichData`, which a data file may hold: as [`is_data`], and hash keys may be numbers, and the symbols
+/// `:default` and `:undef` are Puppet's own.
+pub fn is_rich_data(value: &Value) -> bool {
+    match value {
+        Value::Symbol(s) => matches!(&**s, "undef" | "default"),
+        Value::Array(items) => items.iter().all(is_rich_data),
+        Value::Hash(hash) => hash.iter().all(|(k, v)| (is_text(k) || is_number(k)) && is_rich_data(v)),
+        _ => true,
+    }
+}
+
+/// Whether a value is `Hash[String, Data]`, the one thing that a hash merge takes.
+pub fn is_data_hash(value: &Value) -> bool {
+    matches!(value, Value::Hash(_)) && is_data(value)
+}
+
+/// Whether a value is `Variant[Scalar, Array[Data]]`, what a unique merge takes.
+pub fn is_scalar_or_data_array(value: &Value) -> bool {
+    match value {
+        Value::Array(_) => is_data(value),
+        Value::Undef | Value::Hash(_) | Value::Symbol(_) => false,
+        _ => true,
+    }
+}
+
+fn is_text(value: &Value) -> bool {
+    matches!(value, Value::String(_) | Value::Bytes(_))
+}
+
+fn is_number(value: &Value) -> bool {
+    matches!(value, Value::Integer(_) | Value::BigInteger(_) | Value::Float(_))
+}
+
+/// What Puppet calls the type of a value in a mismatch.
+pub fn short_name(value: &Value) -> &'static str {
+    match value {
+        Value::Undef => "Undef",
+        Value::Boolean(_) => "Boolean",
+        Value::Integer(_) | Value::BigInteger(_) => "Integer",
+        Value::Float(_) => "Float",
+        Value::String(_) | Value::Bytes(_) => "String",
+        Value::Symbol(s) if &**s == "default" => "Default",
+        Value::Symbol(_) => "Runtime",
+        Value::Array(items) if items.is_empty() => "Array",
+        Value::Array(_) => "Tuple",
+        Value::Hash(hash) if !hash.is_empty() && hash.keys().all(is_text) => "Struct",
+        Value::Hash(_) => "Hash",
+    }
+}
