@@ -53,10 +53,19 @@ pub struct Lookup<'a> {
     hierarchies: &'a Hierarchies,
     scope: &'a dyn Scope,
     recorder: Option<&'a Recorder>,
-    /// Merged options: of the environment, and of it and a module.
-    options: RefCell<HashMap<Option<Arc<str>>, Result<Rc<LookupOptions>, LookupError>>>,
-    /// The environment's options before they are compiled.
-    environment_options: RefCell<Option<Result<Option<Hash>, LookupError>>>,
+    options: OptionsCache,
+}
+
+/// The merged `lookup_options` of one node; nodes on which the options read the same variables may share it.
+#[derive(Clone, Default)]
+pub struct OptionsCache(Rc<OptionsCells>);
+
+#[derive(Default)]
+struct OptionsCells {
+    /// Of the environment, and of it and a module.
+    merged: RefCell<HashMap<Option<Arc<str>>, Result<Rc<LookupOptions>, LookupError>>>,
+    /// Of the environment, before they are compiled.
+    environment: RefCell<Option<Result<Option<Hash>, LookupError>>>,
 }
 
 type Found = Result<Option<Value>, LookupError>;
@@ -83,13 +92,27 @@ struct Search<'s> {
 impl<'a> Lookup<'a> {
     /// Looks up in `hierarchies`, which were resolved from `environment` for the node with `scope`.
     pub fn new(environment: &'a Environment, hierarchies: &'a Hierarchies, scope: &'a dyn Scope) -> Lookup<'a> {
-        Lookup {
-            environment,
-            hierarchies,
-            scope,
-            recorder: None,
-            options: RefCell::default(),
-            environment_options: RefCell::default(),
+        Lookup { environment, hierarchies, scope, recorder: None, options: OptionsCache::default() }
+    }
+
+    /// Uses options that were found by another lookup in the same environment and hierarchies.
+    #[must_use]
+    pub fn with_options(mut self, options: OptionsCache) -> Lookup<'a> {
+        self.options = options;
+        self
+    }
+
+    /// The options found so far.
+    pub fn options_cache(&self) -> OptionsCache {
+        self.options.clone()
+    }
+
+    /// Finds the options of the environment and of all modules with data.
+    pub fn prepare_options(&self) {
+        let root = NameStack::default();
+        _ = self.options(None, &root);
+        for module in self.hierarchies.modules.keys() {
+            _ = self.options(Some(module), &root);
         }
     }
 
@@ -268,7 +291,7 @@ impl<'a> Lookup<'a> {
     /// The options in effect for keys of `module`, or of none.
     fn options(&self, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Result<Rc<LookupOptions>, LookupError> {
         let module = module.cloned();
-        if let Some(options) = self.options.borrow().get(&module) {
+        if let Some(options) = self.options.0.merged.borrow().get(&module) {
             return options.clone();
         }
         // Puppet keeps what it finds first; found on its own it does not depend on who asks.
@@ -276,7 +299,7 @@ impl<'a> Lookup<'a> {
         let root = NameStack::default();
         let options = self.merge_options(module.as_ref(), if nested { stack } else { &root }).map(Rc::new);
         if !nested {
-            self.options.borrow_mut().insert(module, options.clone());
+            self.options.0.merged.borrow_mut().insert(module, options.clone());
         }
         options
     }
@@ -300,13 +323,13 @@ impl<'a> Lookup<'a> {
     }
 
     fn environment_options(&self, stack: &NameStack<'_>) -> Result<Option<Hash>, LookupError> {
-        if let Some(options) = &*self.environment_options.borrow() {
+        if let Some(options) = &*self.options.0.environment.borrow() {
             return options.clone();
         }
         let search = || validate(self.search_options(Provider::Environment, None, stack)?.unwrap_or_default(), None);
         let options = search();
         if !stack.contains(LOOKUP_OPTIONS) {
-            *self.environment_options.borrow_mut() = Some(options.clone());
+            *self.options.0.environment.borrow_mut() = Some(options.clone());
         }
         options
     }

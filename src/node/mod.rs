@@ -1,22 +1,7 @@
-//! Nodes: what a lookup needs to know of a machine.
+//! Nodes: what a lookup needs to know of a machine, and the files it comes in.
 
-use std::sync::Arc;
+mod profile;
+mod set;
 
-use crate::value::Hash;
-
-/// A declared node fact profile.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct NodeProfile {
-    /// The certname.
-    pub name: Arc<str>,
-    /// The environment the node is in.
-    pub environment: Arc<str>,
-    /// Facts; top-scope variables too.
-    pub facts: Hash,
-    /// `$trusted`, complete.
-    pub trusted: Hash,
-    /// ENC parameters and other top-scope variables; they win over facts of the same name.
-    pub variables: Hash,
-    /// `$server_facts`, where the profile declares them.
-    pub server_facts: Option<Hash>,
-}
+pub use profile::{NodeProfile, ProfileError, read_profiles};
+pub use set::{NodeId, NodeSet};

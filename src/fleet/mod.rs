@@ -1,0 +1,105 @@
+//! Every key on every node of one revision.
+//!
+//! Nodes whose hierarchies lead to the same data form a class; a class is evaluated once for a key, against a scope that
+//! records which variables were read, and is split only by those. Answers are kept as `key -> [(NodeSet, outcome)]`, never as a
+//! table of nodes and keys.
+
+mod class;
+mod resolve;
+mod scope;
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::hiera::Outcome;
+use crate::hiera::scope::NodeScope;
+use crate::node::{NodeId, NodeProfile, NodeSet};
+
+pub use resolve::{Revision, resolve};
+
+/// The nodes whose effective values count, in the order of their names.
+#[derive(Debug, Clone, Default)]
+pub struct Fleet {
+    profiles: Vec<NodeProfile>,
+    scopes: Vec<NodeScope>,
+    by_name: HashMap<Arc<str>, NodeId>,
+}
+
+impl Fleet {
+    /// A fleet of `profiles`; of two with the same name the last one counts.
+    pub fn new(profiles: impl IntoIterator<Item = NodeProfile>) -> Fleet {
+        let sorted: BTreeMap<Arc<str>, NodeProfile> = profiles.into_iter().map(|p| (p.name.clone(), p)).collect();
+        let profiles: Vec<NodeProfile> = sorted.into_values().collect();
+        let by_name = (0..).zip(&profiles).map(|(id, p)| (p.name.clone(), NodeId(id))).collect();
+        let scopes = profiles.iter().map(NodeScope::new).collect();
+        Fleet { profiles, scopes, by_name }
+    }
+
+    /// The number of nodes.
+    pub fn len(&self) -> usize {
+        self.profiles.len()
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.profiles.is_empty()
+    }
+
+    /// All nodes.
+    pub fn all(&self) -> NodeSet {
+        NodeSet::first(u32::try_from(self.len()).unwrap_or(u32::MAX))
+    }
+
+    /// The profiles with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (NodeId, &NodeProfile)> {
+        (0..).map(NodeId).zip(&self.profiles)
+    }
+
+    /// The node called `name`.
+    pub fn find(&self, name: &str) -> Option<NodeId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// A node's profile.
+    pub fn profile(&self, node: NodeId) -> &NodeProfile {
+        &self.profiles[node.0 as usize]
+    }
+
+    /// A node's variables.
+    pub fn scope(&self, node: NodeId) -> &NodeScope {
+        &self.scopes[node.0 as usize]
+    }
+
+    /// The names of the nodes of a set, in order.
+    pub fn names<'f>(&'f self, nodes: &'f NodeSet) -> impl Iterator<Item = &'f Arc<str>> + 'f {
+        nodes.iter().map(|node| &self.profile(node).name)
+    }
+}
+
+/// One answer for a key and the nodes that get it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The nodes.
+    pub nodes: NodeSet,
+    /// What they get; never [`Outcome::NotFound`].
+    pub outcome: Arc<Outcome>,
+}
+
+/// The effective values of a fleet: for each key its distinct answers, in the order of their first nodes. A node that is in none
+/// of them does not find the key.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Effective {
+    /// The answers by key.
+    pub keys: BTreeMap<Arc<str>, Vec<Answer>>,
+}
+
+/// A finding with the nodes that it concerns; none where it does not depend on nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// The finding.
+    pub diagnostic: Diagnostic,
+    /// The nodes; empty for one that is about the repository itself.
+    pub nodes: NodeSet,
+}

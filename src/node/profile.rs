@@ -1,0 +1,165 @@
+//! Node profiles and the forms that they come in.
+//!
+//! hierad's own form is a YAML or JSON hash with `name`, `environment`, `facts`, `trusted`, `variables` and `server_facts`; an
+//! `.ndjson` file has one a line. The forms of other tools are taken as they are: `facter --json`, `puppet facts`, the
+//! server's fact caches, and rows of PuppetDB's inventory.
+
+use std::sync::Arc;
+
+use crate::value::yaml::{Fault, Parsed};
+use crate::value::{Hash, Value, json, ruby, yaml};
+
+/// A declared node fact profile.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NodeProfile {
+    /// The certname.
+    pub name: Arc<str>,
+    /// The environment that the node is in.
+    pub environment: Arc<str>,
+    /// Facts; top-scope variables too.
+    pub facts: Hash,
+    /// `$trusted`, complete.
+    pub trusted: Hash,
+    /// ENC parameters and other top-scope variables; they win over facts of the same name.
+    pub variables: Hash,
+    /// `$server_facts`, where the profile declares them.
+    pub server_facts: Option<Hash>,
+}
+
+/// A profile that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}:{line}: {text}")]
+pub struct ProfileError {
+    /// The file.
+    pub path: String,
+    /// The line, counted from 1.
+    pub line: u32,
+    /// What is wrong.
+    pub text: String,
+}
+
+/// Reads the profiles in one file; `path` decides the form by its extension and names errors. `environment` is for profiles
+/// that name none.
+pub fn read_profiles(content: &[u8], path: &str, environment: &str) -> (Vec<NodeProfile>, Vec<ProfileError>) {
+    let reader = Reader { path, environment };
+    let mut profiles = Vec::new();
+    let mut errors = Vec::new();
+    let mut keep = |result: Result<NodeProfile, ProfileError>| match result {
+        Ok(profile) => profiles.push(profile),
+        Err(error) => errors.push(error),
+    };
+    match path.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("ndjson" | "jsonl") => {
+            for (number, line) in (1u32..).zip(content.split(|b| *b == b'\n')) {
+                if !line.trim_ascii().is_empty() {
+                    keep(reader.document(json::parse(line), number - 1));
+                }
+            }
+        }
+        Some("json") => match json::parse(content) {
+            Parsed { value: Value::Array(rows), fault: None, .. } => {
+                rows.iter().for_each(|row| keep(reader.profile(row, 1)));
+            }
+            parsed => keep(reader.document(parsed, 0)),
+        },
+        _ => keep(reader.document(yaml::parse(content), 0)),
+    }
+    (profiles, errors)
+}
+
+struct Reader<'a> {
+    path: &'a str,
+    environment: &'a str,
+}
+
+impl Reader<'_> {
+    fn error(&self, line: u32, text: impl Into<String>) -> ProfileError {
+        ProfileError { path: self.path.to_owned(), line, text: text.into() }
+    }
+
+    /// One document; its lines count from `before`.
+    fn document(&self, parsed: Parsed, before: u32) -> Result<NodeProfile, ProfileError> {
+        if let Some(Fault { line, text, .. }) = parsed.fault {
+            return Err(self.error(before + line.max(1), text));
+        }
+        self.profile(&parsed.value, before + 1)
+    }
+
+    fn profile(&self, value: &Value, line: u32) -> Result<NodeProfile, ProfileError> {
+        let Some(hash) = value.as_hash() else {
+            return Err(self.error(line, "a node profile must be a hash with 'name' and 'facts'"));
+        };
+        let section = |name: &str| match hash.get(name) {
+            None | Some(Value::Undef) => Ok(Hash::new()),
+            Some(Value::Hash(section)) => Ok((**section).clone()),
+            Some(_) => Err(self.error(line, format!("'{name}' of a node profile must be a hash"))),
+        };
+        // `puppet facts` and the fact caches keep facts under `values`; plain facts are the hash itself.
+        let facts = match (hash.get("facts"), hash.get("values")) {
+            (Some(_), _) => inventory_facts(section("facts")?),
+            (None, Some(Value::Hash(values))) => (**values).clone(),
+            (None, _) if is_profile(hash) => Hash::new(),
+            _ => hash.clone(),
+        };
+        let Some(name) = name(hash, &facts) else {
+            return Err(self.error(line, "a node profile needs a 'name'"));
+        };
+        let mut variables = section("variables")?;
+        for (key, value) in section("parameters")? {
+            variables.insert(key, value);
+        }
+        let trusted = trusted(&name, &section("trusted")?);
+        let server_facts = hash.get("server_facts").map(|_| section("server_facts")).transpose()?;
+        let environment = hash.get("environment").and_then(Value::as_str).unwrap_or(self.environment).into();
+        Ok(NodeProfile { name: name.into(), environment, facts, trusted, variables, server_facts })
+    }
+}
+
+/// Whether a hash without facts is a profile all the same.
+fn is_profile(hash: &Hash) -> bool {
+    ["trusted", "variables", "parameters", "environment"].iter().any(|key| hash.get(key).is_some())
+        || (hash.len() == 1 && hash.get("name").is_some())
+}
+
+/// PuppetDB's factsets wrap facts as `{"data": [{"name", "value"}]}`.
+fn inventory_facts(facts: Hash) -> Hash {
+    let Some(rows) = facts.get("data").and_then(Value::as_array) else { return facts };
+    let row = |row: &Value| Some((row.get("name")?.clone(), row.get("value")?.clone()));
+    match rows.iter().map(row).collect::<Option<Vec<_>>>() {
+        Some(rows) => rows.into_iter().collect(),
+        None => facts,
+    }
+}
+
+fn name(hash: &Hash, facts: &Hash) -> Option<String> {
+    let fqdn = || facts.get("networking").and_then(|networking| networking.get("fqdn"));
+    let named = hash.get("name").filter(|name| !name.is_undef()).or_else(|| hash.get("certname"));
+    named
+        .or_else(|| facts.get("clientcert"))
+        .or_else(fqdn)
+        .or_else(|| facts.get("fqdn"))
+        .map(ruby::to_s)
+        .filter(|name| !name.is_empty())
+}
+
+/// `$trusted`: what a certificate tells, derived from the certname where the profile does not say it
+/// (`context/trusted_information.rb`).
+fn trusted(certname: &str, declared: &Hash) -> Hash {
+    let certname = declared.get("certname").and_then(Value::as_str).unwrap_or(certname);
+    let (hostname, domain) = match certname.split_once('.') {
+        Some((hostname, domain)) => (hostname, Value::from(domain)),
+        None => (certname, Value::Undef),
+    };
+    let mut trusted = Hash::from_iter([
+        ("authenticated", Value::from("remote")),
+        ("certname", certname.into()),
+        ("extensions", Value::hash(Hash::new())),
+        ("hostname", hostname.into()),
+        ("domain", domain),
+        ("external", Value::hash(Hash::new())),
+    ]);
+    for (key, value) in declared.iter() {
+        trusted.insert(key.clone(), value.clone());
+    }
+    trusted
+}

@@ -1,0 +1,84 @@
+//! Sets of nodes, compressed.
+
+use std::fmt;
+
+use roaring::RoaringBitmap;
+
+/// The number of a node in its fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+/// A set of nodes of one fleet.
+#[derive(Clone, Default, PartialEq)]
+pub struct NodeSet(RoaringBitmap);
+
+impl NodeSet {
+    /// No node.
+    pub fn new() -> NodeSet {
+        NodeSet::default()
+    }
+
+    /// The nodes 0 to `count` - 1.
+    pub fn first(count: u32) -> NodeSet {
+        NodeSet(RoaringBitmap::from_iter(0..count))
+    }
+
+    /// Adds a node.
+    pub fn insert(&mut self, node: NodeId) {
+        self.0.insert(node.0);
+    }
+
+    /// Whether the node is in the set.
+    pub fn contains(&self, node: NodeId) -> bool {
+        self.0.contains(node.0)
+    }
+
+    /// The number of nodes.
+    pub fn len(&self) -> usize {
+        usize::try_from(self.0.len()).unwrap_or(usize::MAX)
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The node with the smallest number.
+    pub fn smallest(&self) -> Option<NodeId> {
+        self.0.min().map(NodeId)
+    }
+
+    /// The nodes in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.0.iter().map(NodeId)
+    }
+
+    /// Adds all nodes of another set.
+    pub fn extend(&mut self, other: &NodeSet) {
+        self.0 |= &other.0;
+    }
+
+    /// The nodes in both sets.
+    #[must_use]
+    pub fn and(&self, other: &NodeSet) -> NodeSet {
+        NodeSet(&self.0 & &other.0)
+    }
+
+    /// The nodes of this set that are not in the other.
+    #[must_use]
+    pub fn without(&self, other: &NodeSet) -> NodeSet {
+        NodeSet(&self.0 - &other.0)
+    }
+}
+
+impl FromIterator<NodeId> for NodeSet {
+    fn from_iter<I: IntoIterator<Item = NodeId>>(nodes: I) -> NodeSet {
+        NodeSet(nodes.into_iter().map(|node| node.0).collect())
+    }
+}
+
+impl fmt::Debug for NodeSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.iter()).finish()
+    }
+}
