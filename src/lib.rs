@@ -3,5 +3,7 @@ pub mod diagnostic;
 pub mod fleet;
 pub mod hiera;
 pub mod node;
+pub mod settings;
+pub mod snapshot;
 pub mod tree;
 pub mod value;

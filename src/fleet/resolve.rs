@@ -60,7 +60,7 @@ impl Revision {
 fn repository_keys(environment: &Environment) -> Result<BTreeSet<Arc<str>>, TreeError> {
     let mut keys = BTreeSet::new();
     for (path, id) in data_files(&*environment.tree)? {
-        let format = if path.ends_with(".json") { Format::Json } else { Format::Yaml };
+        let format = Format::of_path(&path);
         let file = environment.store.files.get(&*environment.tree, id, format)?;
         keys.extend(file.keys().map(Arc::from));
     }
@@ -74,10 +74,10 @@ fn class_keys(class: &Class, seen: &mut HashSet<Arc<str>>, keys: &mut BTreeSet<A
             keys.extend(values.keys().map(|key| Arc::from(crate::value::ruby::to_s(key))));
         }
         for location in &level.locations {
-            if let Location::Path { path, content: Content::File(_, file), .. } = location {
-                if seen.insert(path.clone()) {
-                    keys.extend(file.keys().map(Arc::from));
-                }
+            if let Location::Path { path, content: Content::File(_, file), .. } = location
+                && seen.insert(path.clone())
+            {
+                keys.extend(file.keys().map(Arc::from));
             }
         }
     }
@@ -116,13 +116,12 @@ fn collect(found: Vec<ClassAnswers<'_>>) -> Effective {
     let mut interned: HashSet<Arc<Outcome>> = HashSet::new();
     let mut keys: BTreeMap<Arc<str>, HashMap<Arc<Outcome>, NodeSet>> = BTreeMap::new();
     for (key, nodes, outcome) in found.into_iter().flat_map(|(_, answers)| answers) {
-        let outcome = match interned.get(&outcome) {
-            Some(outcome) => outcome.clone(),
-            None => {
-                let outcome = Arc::new(outcome);
-                interned.insert(outcome.clone());
-                outcome
-            }
+        let outcome = if let Some(outcome) = interned.get(&outcome) {
+            outcome.clone()
+        } else {
+            let outcome = Arc::new(outcome);
+            interned.insert(outcome.clone());
+            outcome
         };
         keys.entry(key.clone()).or_default().entry(outcome).or_default().extend(&nodes);
     }

@@ -104,10 +104,10 @@ impl Recorder {
         self.open.borrow_mut().push(Step { branch: Some(branch), children: Vec::new() });
         let result = work();
         let mut open = self.open.borrow_mut();
-        if let Some(step) = open.pop() {
-            if let Some(parent) = open.last_mut() {
-                parent.children.push(Child::Step(step));
-            }
+        if let Some(step) = open.pop()
+            && let Some(parent) = open.last_mut()
+        {
+            parent.children.push(Child::Step(step));
         }
         drop(open);
         result

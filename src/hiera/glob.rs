@@ -79,10 +79,10 @@ impl Walk<'_> {
     fn visit_plain(&mut self, path: &str, patterns: &[&[Part]]) -> Result<(), TreeError> {
         let mut names: Vec<&str> = Vec::new();
         for pattern in patterns {
-            if let Some(Part::Plain(name)) = pattern.first() {
-                if !names.contains(&name.as_str()) {
-                    names.push(name);
-                }
+            if let Some(Part::Plain(name)) = pattern.first()
+                && !names.contains(&name.as_str())
+            {
+                names.push(name);
             }
         }
         for name in names {

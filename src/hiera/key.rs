@@ -92,9 +92,8 @@ fn segment(text: &str) -> Value {
 pub fn dig(key: &str, segments: &[Value], mut value: Value) -> Result<Option<Value>, LookupError> {
     for segment in segments {
         let next = match (&value, segment) {
-            (Value::Undef, _) => None,
             (Value::Array(items), Value::Integer(i)) => usize::try_from(*i).ok().and_then(|i| items.get(i)).cloned(),
-            (Value::Array(_), Value::BigInteger(_)) => None,
+            (Value::Undef, _) | (Value::Array(_), Value::BigInteger(_)) => None,
             (Value::Hash(hash), segment) => hash.get_value(segment).cloned(),
             // Ruby's integers and symbols answer to `[]`, but not to `include?`.
             (Value::Integer(_) | Value::BigInteger(_) | Value::Symbol(_), _) => {

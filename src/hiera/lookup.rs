@@ -60,10 +60,12 @@ pub struct Lookup<'a> {
 #[derive(Clone, Default)]
 pub struct OptionsCache(Rc<OptionsCells>);
 
+type Merged = Result<Rc<LookupOptions>, LookupError>;
+
 #[derive(Default)]
 struct OptionsCells {
     /// Of the environment, and of it and a module.
-    merged: RefCell<HashMap<Option<Arc<str>>, Result<Rc<LookupOptions>, LookupError>>>,
+    merged: RefCell<HashMap<Option<Arc<str>>, Merged>>,
     /// Of the environment, before they are compiled.
     environment: RefCell<Option<Result<Option<Hash>, LookupError>>>,
 }
@@ -306,18 +308,18 @@ impl<'a> Lookup<'a> {
 
     fn merge_options(&self, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Result<LookupOptions, LookupError> {
         let mut options = self.environment_options(stack)?;
-        if let Some(module) = module {
-            if self.hierarchies.modules.contains_key(module) {
-                let found = self.search_options(Provider::Module, Some(module), stack)?;
-                let found = validate(found.unwrap_or_default(), Some(module))?;
-                options = match (options, found) {
-                    (Some(high), Some(low)) => {
-                        let merged = Strategy::Hash.merge(Value::hash(high), Value::hash(low))?;
-                        validate(merged, None)?
-                    }
-                    (high, low) => high.or(low),
-                };
-            }
+        if let Some(module) = module
+            && self.hierarchies.modules.contains_key(module)
+        {
+            let found = self.search_options(Provider::Module, Some(module), stack)?;
+            let found = validate(found.unwrap_or_default(), Some(module))?;
+            options = match (options, found) {
+                (Some(high), Some(low)) => {
+                    let merged = Strategy::Hash.merge(&Value::hash(high), &Value::hash(low))?;
+                    validate(merged, None)?
+                }
+                (high, low) => high.or(low),
+            };
         }
         LookupOptions::compile(&options.unwrap_or_default(), &self.environment.store.regexes)
     }

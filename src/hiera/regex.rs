@@ -56,8 +56,10 @@ fn next_char(text: &str, at: usize) -> usize {
 /// Compiled patterns by their text.
 #[derive(Debug, Default)]
 pub struct Regexes {
-    compiled: Mutex<HashMap<Arc<str>, Result<Arc<RubyRegex>, LookupError>>>,
+    compiled: Mutex<HashMap<Arc<str>, Compiled>>,
 }
+
+type Compiled = Result<Arc<RubyRegex>, LookupError>;
 
 impl Regexes {
     /// The compiled `pattern`.

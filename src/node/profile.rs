@@ -2,7 +2,7 @@
 //!
 //! hierad's own form is a YAML or JSON hash with `name`, `environment`, `facts`, `trusted`, `variables` and `server_facts`; an
 //! `.ndjson` file has one a line. The forms of other tools are taken as they are: `facter --json`, `puppet facts`, the
-//! server's fact caches, and rows of PuppetDB's inventory.
+//! server's fact caches, and rows of `PuppetDB`'s inventory.
 
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ fn is_profile(hash: &Hash) -> bool {
         || (hash.len() == 1 && hash.get("name").is_some())
 }
 
-/// PuppetDB's factsets wrap facts as `{"data": [{"name", "value"}]}`.
+/// `PuppetDB`'s factsets wrap facts as `{"data": [{"name", "value"}]}`.
 fn inventory_facts(facts: Hash) -> Hash {
     let Some(rows) = facts.get("data").and_then(Value::as_array) else { return facts };
     let row = |row: &Value| Some((row.get("name")?.clone(), row.get("value")?.clone()));

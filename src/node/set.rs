@@ -20,7 +20,7 @@ impl NodeSet {
 
     /// The nodes 0 to `count` - 1.
     pub fn first(count: u32) -> NodeSet {
-        NodeSet(RoaringBitmap::from_iter(0..count))
+        NodeSet((0..count).collect())
     }
 
     /// Adds a node.

@@ -3,6 +3,7 @@
 //! [`Value`] is cheap to clone: strings and collections are shared. The submodules read YAML as Ruby's Psych does,
 //! read and write JSON, turn values into text as Ruby does, and name places inside a value. Nothing here knows of Hiera.
 
+pub mod emit;
 mod hash;
 pub mod json;
 pub mod path;

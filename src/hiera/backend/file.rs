@@ -19,6 +19,17 @@ pub enum Format {
     Json,
 }
 
+impl Format {
+    /// The format that the extension of `path` suggests.
+    pub fn of_path(path: &str) -> Format {
+        if path.rsplit_once('.').is_some_and(|(_, extension)| extension == "json") {
+            Format::Json
+        } else {
+            Format::Yaml
+        }
+    }
+}
+
 /// A parsed data file. It does not know its path: equal content at two paths is one of these.
 #[derive(Debug)]
 pub struct DataFile {

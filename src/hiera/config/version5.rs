@@ -1,6 +1,6 @@
 //! hiera.yaml of version 5.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::check::Node;
@@ -182,9 +182,9 @@ fn declare(node: &Node<'_>) -> Result<Declared, LookupError> {
 }
 
 fn check_names(file: &Node<'_>, levels: &[LevelConfig]) -> Result<(), LookupError> {
-    let mut seen: HashMap<&str, ()> = HashMap::new();
+    let mut seen = HashSet::new();
     for level in levels {
-        if seen.insert(&level.name, ()).is_some() {
+        if !seen.insert(&level.name) {
             let text = format!("Hierarchy name '{}' defined more than once.", level.name);
             return Err(file.refuse(&text, level.place.clone()));
         }

@@ -15,6 +15,7 @@ use crate::hiera::regex::RubyRegex;
 use crate::value::{Hash, Value, ruby};
 
 /// The options of a deep merge.
+#[expect(clippy::struct_excessive_bools, reason = "they are the gem's")]
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DeepOptions {
     knockout_prefix: Option<String>,
@@ -235,11 +236,11 @@ impl Merge<'_> {
                 dest = Node::array(unpack(&target.borrow(), separator));
             }
         }
-        if let Some(knockout) = &self.knockout {
-            if items.borrow().iter().any(|item| knockout.is_bare(item)) {
-                dest = cleared(dest);
-                items.borrow_mut().retain(|item| !knockout.is_bare(item));
-            }
+        if let Some(knockout) = &self.knockout
+            && items.borrow().iter().any(|item| knockout.is_bare(item))
+        {
+            dest = cleared(dest);
+            items.borrow_mut().retain(|item| !knockout.is_bare(item));
         }
         let Node::Array(target) = &dest else { return self.overwrite(&Node::Array(items)) };
         if let Some(knockout) = &self.knockout {

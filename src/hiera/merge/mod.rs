@@ -49,14 +49,12 @@ impl Strategy {
         if options.len() == 1 {
             return Ok(strategy);
         }
-        match strategy {
-            Strategy::Deep(deep) => DeepOptions::parse(deep, options).map(Strategy::Deep),
-            _ => {
-                let unknown = options.keys().find(|key| key.as_str() != Some("strategy")).map(ruby::to_s);
-                let text =
-                    format!("The merge options has wrong type, unrecognized key '{}'", unknown.unwrap_or_default());
-                Err(LookupError::puppet(text))
-            }
+        if let Strategy::Deep(deep) = strategy {
+            DeepOptions::parse(deep, options).map(Strategy::Deep)
+        } else {
+            let unknown = options.keys().find(|key| key.as_str() != Some("strategy")).map(ruby::to_s);
+            let text = format!("The merge options has wrong type, unrecognized key '{}'", unknown.unwrap_or_default());
+            Err(LookupError::puppet(text))
         }
     }
 
@@ -78,7 +76,7 @@ impl Strategy {
         }
     }
 
-    /// Its name in lookup_options.
+    /// Its name in `lookup_options`.
     pub fn name(&self) -> &'static str {
         match self {
             Strategy::Default => "default",
@@ -112,7 +110,7 @@ impl Strategy {
             let Some(value) = find(variant)? else { continue };
             merged = Some(match merged {
                 None => self.convert_first(value),
-                Some(memo) => self.merge(memo, value)?,
+                Some(memo) => self.merge(&memo, &value)?,
             });
         }
         Ok(merged)
@@ -132,22 +130,22 @@ impl Strategy {
     }
 
     /// Merges two values, `high` with the higher priority.
-    pub fn merge(&self, high: Value, low: Value) -> Result<Value> {
+    pub fn merge(&self, high: &Value, low: &Value) -> Result<Value> {
         match self {
-            Strategy::Default | Strategy::First => Ok(high),
+            Strategy::Default | Strategy::First => Ok(high.clone()),
             Strategy::Unique => {
-                check(&high, &low, types::is_scalar_or_data_array, "a value of type Scalar or Array")?;
-                Ok(union(&flatten(&high), &flatten(&low)))
+                check(high, low, types::is_scalar_or_data_array, "a value of type Scalar or Array")?;
+                Ok(union(&flatten(high), &flatten(low)))
             }
             Strategy::Hash => {
-                check(&high, &low, types::is_data_hash, "a Hash value")?;
+                check(high, low, types::is_data_hash, "a Hash value")?;
                 let mut merged = low.as_hash().cloned().unwrap_or_default();
                 for (key, value) in high.as_hash().into_iter().flat_map(Hash::iter) {
                     merged.insert(key.clone(), value.clone());
                 }
                 Ok(Value::hash(merged))
             }
-            Strategy::Deep(options) => deep::merge(&high, &low, options),
+            Strategy::Deep(options) => deep::merge(high, low, options),
         }
     }
 }

@@ -1,0 +1,177 @@
+//! The `hierad` command: arguments, subcommands, exit codes.
+//!
+//! A file a subcommand: its arguments and what it does. Exit status: 0 done, 1 could not, 2 differences or faults found.
+
+mod check;
+mod context;
+mod demo;
+mod diff;
+mod log;
+mod lookup;
+mod output;
+mod pattern;
+mod render;
+mod watch;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::hiera::Puppet;
+
+/// What a subcommand came to.
+type Result<T = Status> = std::result::Result<T, Failure>;
+
+/// Why a subcommand could not do its work: one sentence for a person.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// How a subcommand that did its work ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Status {
+    /// Done.
+    Done,
+    /// Done, and what was asked for is not there.
+    NotFound,
+    /// Done, and differences or faults were found.
+    Found,
+}
+
+/// Shows what a commit to a Puppet Hiera data repository really does to every node.
+#[derive(Debug, Parser)]
+#[command(name = "hierad", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The flags of every subcommand.
+#[derive(Debug, Args)]
+struct Global {
+    /// The data repository, or a folder inside it
+    #[arg(long, global = true, value_name = "DIR")]
+    repo: Option<PathBuf>,
+    /// The settings [default: hierad.yaml beside the data or in the git directory]
+    #[arg(long, global = true, value_name = "FILE", env = "HIERAD_CONFIG")]
+    config: Option<PathBuf>,
+    /// Node profiles: a file, a folder or a glob; may be repeated
+    #[arg(long, global = true, value_name = "PATH")]
+    profiles: Vec<PathBuf>,
+    /// The environment's hiera.yaml, inside the repository
+    #[arg(long, global = true, value_name = "PATH")]
+    hiera_config: Option<String>,
+    /// Whose behaviour and defaults count
+    #[arg(long, global = true, value_name = "7|8")]
+    puppet: Option<PuppetVersion>,
+    /// Threads to resolve with [default: one for each core]
+    #[arg(long, global = true, value_name = "N")]
+    threads: Option<std::num::NonZeroUsize>,
+    /// Log more; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PuppetVersion {
+    #[value(name = "7")]
+    V7,
+    #[value(name = "8")]
+    V8,
+}
+
+impl From<PuppetVersion> for Puppet {
+    fn from(version: PuppetVersion) -> Puppet {
+        match version {
+            PuppetVersion::V7 => Puppet::V7,
+            PuppetVersion::V8 => Puppet::V8,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show what changes in effective values between two revisions
+    Diff(diff::Arguments),
+    /// Write the effective values of every node
+    Render(render::Arguments),
+    /// Look keys up on one node, as `puppet lookup` does
+    Lookup(lookup::Arguments),
+    /// Name everything that is wrong with data, hiera.yaml and profiles
+    Check(check::Arguments),
+    /// Report each new commit on the watched branches
+    Watch(watch::Arguments),
+    /// Show it all on a repository made for the purpose
+    Demo(demo::Arguments),
+}
+
+/// Runs the command with the arguments of the process.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let asked_for = !error.use_stderr();
+            _ = error.print();
+            return if asked_for { ExitCode::SUCCESS } else { ExitCode::from(1) };
+        }
+    };
+    log::start(cli.global.verbose);
+    match run(&cli) {
+        Ok(Status::Done) => ExitCode::SUCCESS,
+        Ok(Status::NotFound) => ExitCode::from(1),
+        Ok(Status::Found) => ExitCode::from(2),
+        // A reader that has seen enough, such as `head`, is no failure.
+        Err(failure) if is_broken_pipe(&*failure) => ExitCode::SUCCESS,
+        Err(failure) => {
+            anstream::eprintln!("hierad: {}", describe(&*failure));
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result {
+    match &cli.command {
+        Command::Diff(arguments) => diff::run(&cli.global, arguments),
+        Command::Render(arguments) => render::run(&cli.global, arguments),
+        Command::Lookup(arguments) => lookup::run(&cli.global, arguments),
+        Command::Check(arguments) => check::run(&cli.global, arguments),
+        Command::Watch(arguments) => watch::run(&cli.global, arguments),
+        Command::Demo(arguments) => demo::run(&cli.global, arguments),
+    }
+}
+
+/// An error with its causes, each told once.
+fn describe(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut error = Some(error);
+    while let Some(cause) = error {
+        if cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) {
+            return true;
+        }
+        error = cause.source();
+    }
+    false
+}

@@ -1,0 +1,34 @@
+//! Standard output and its terminal.
+
+use std::io::{BufWriter, IsTerminal, Write};
+
+use super::{Color, Global};
+
+/// The width where there is no terminal to ask.
+const DEFAULT_WIDTH: usize = 100;
+
+/// Whether standard output gets colour.
+pub(super) fn color(global: &Global) -> bool {
+    match global.color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            std::io::stdout().is_terminal()
+                && anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
+        }
+    }
+}
+
+/// The columns of the terminal.
+pub(super) fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    columns
+        .or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
+        .filter(|width| *width >= 20)
+        .unwrap_or(DEFAULT_WIDTH)
+}
+
+/// Standard output, buffered; to be flushed by the one who writes.
+pub(super) fn stdout() -> impl Write {
+    BufWriter::new(std::io::stdout())
+}
