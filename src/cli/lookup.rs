@@ -1,0 +1,278 @@
+//! `hierad lookup`: keys on one node, with the flags and defaults of `puppet lookup`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::context::Context;
+use super::{Failure, Global, Result, Status, output};
+use crate::fleet::Fleet;
+use crate::hiera::explain::Recorder;
+use crate::hiera::layer::Environment;
+use crate::hiera::lookup::{Hierarchies, Lookup};
+use crate::hiera::merge::Strategy;
+use crate::hiera::provenance::{contributions, origin};
+use crate::hiera::{LookupError, Outcome};
+use crate::node::{NodeProfile, read_profiles};
+use crate::value::{Hash, Segment, Value, ValuePath, emit, json, ruby};
+
+/// Arguments of `lookup`.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "they are the flags of puppet lookup")]
+pub(super) struct Arguments {
+    /// The keys: the first one that is found counts
+    #[arg(value_name = "KEY", required = true)]
+    keys: Vec<String>,
+    /// The node whose facts count
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
+    /// The revision; '.' is the checked-out files
+    #[arg(long, value_name = "REV", default_value = "HEAD")]
+    rev: String,
+    /// Facts that override the node's: a YAML or JSON file
+    #[arg(long, value_name = "FILE")]
+    facts: Option<PathBuf>,
+    /// The environment of the node
+    #[arg(long, value_name = "ENV")]
+    environment: Option<String>,
+    /// The merge strategy, in place of the one in lookup_options
+    #[arg(long, value_name = "STRATEGY")]
+    merge: Option<Merge>,
+    /// With --merge deep: the prefix that removes an element
+    #[arg(long, value_name = "STRING")]
+    knock_out_prefix: Option<String>,
+    /// With --merge deep: sort merged arrays
+    #[arg(long)]
+    sort_merged_arrays: bool,
+    /// With --merge deep: merge hashes inside of arrays
+    #[arg(long)]
+    merge_hash_arrays: bool,
+    /// What to print where no key is found
+    #[arg(long, value_name = "VALUE")]
+    default: Option<String>,
+    /// The type that the value must have
+    #[arg(long = "type", value_name = "TYPE")]
+    data_type: Option<String>,
+    /// Tell which levels and files were searched, and where the value comes from
+    #[arg(long)]
+    explain: bool,
+    /// Tell where lookup_options come from
+    #[arg(long)]
+    explain_options: bool,
+    /// How to print the value
+    #[arg(long, value_name = "FORMAT")]
+    render_as: Option<RenderAs>,
+    /// Compile a catalog first: hierad never does
+    #[arg(long, short = 'c', hide = true)]
+    compile: bool,
+    /// Accepted for the sake of scripts
+    #[arg(long, short, hide = true)]
+    debug: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Merge {
+    First,
+    Unique,
+    Hash,
+    Deep,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RenderAs {
+    S,
+    Json,
+    Yaml,
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let strategy = strategy(arguments)?;
+    if arguments.data_type.is_some() {
+        return Err("--type is not supported".into());
+    }
+    if arguments.compile {
+        return Err("--compile is not supported: hierad never compiles a catalog; declare what manifests set under 'variables' of the node profile".into());
+    }
+    let context = Context::open(global)?;
+    let profile = profile(&context, arguments)?;
+    let point = context.point(&arguments.rev)?;
+    let fleet = Fleet::new([profile]);
+    let pipeline = context.pipeline(fleet);
+    let revision = pipeline.revision(point)?;
+    let (node, _) = pipeline.fleet.iter().next().ok_or("there is no node")?;
+    let scope = pipeline.fleet.scope(node);
+    let hierarchies = Hierarchies::resolve(&revision.environment, scope);
+    let subject = Subject { environment: &revision.environment, hierarchies: &hierarchies, scope };
+    let mut out = output::stdout();
+    let status = if arguments.explain || arguments.explain_options {
+        subject.explain(arguments, strategy.as_ref(), &mut out)?
+    } else {
+        subject.print(arguments, strategy.as_ref(), &mut out)?
+    };
+    out.flush()?;
+    Ok(status)
+}
+
+struct Subject<'a> {
+    environment: &'a Environment,
+    hierarchies: &'a Hierarchies,
+    scope: &'a crate::hiera::scope::NodeScope,
+}
+
+impl Subject<'_> {
+    fn print(&self, arguments: &Arguments, strategy: Option<&Strategy>, out: &mut dyn Write) -> Result {
+        let lookup = Lookup::new(self.environment, self.hierarchies, self.scope);
+        for key in &arguments.keys {
+            match lookup.get(key, strategy) {
+                Outcome::Found(value) => {
+                    out.write_all(render(&value, arguments.render_as.unwrap_or(RenderAs::Yaml)).as_bytes())?;
+                    return Ok(Status::Done);
+                }
+                Outcome::Failed(error) => return Err(failure(key, &error)),
+                Outcome::NotFound => {}
+            }
+        }
+        match &arguments.default {
+            Some(default) => {
+                let format = arguments.render_as.unwrap_or(RenderAs::Yaml);
+                out.write_all(render(&default.as_str().into(), format).as_bytes())?;
+                Ok(Status::Done)
+            }
+            None => Ok(Status::NotFound),
+        }
+    }
+
+    fn explain(&self, arguments: &Arguments, strategy: Option<&Strategy>, out: &mut dyn Write) -> Result {
+        for key in &arguments.keys {
+            let recorder = Recorder::default();
+            let outcome = Lookup::new(self.environment, self.hierarchies, self.scope).explained_by(&recorder).get(key, strategy);
+            let explained = recorder.finish();
+            if arguments.explain_options {
+                let options = explained.steps().filter(|step| is_options(step));
+                options.into_iter().try_for_each(|step| write!(out, "{step}"))?;
+                continue;
+            }
+            explained.steps().filter(|step| !is_options(step)).try_for_each(|step| write!(out, "{step}"))?;
+            match outcome {
+                Outcome::Found(value) => {
+                    let root = key.split('.').next().unwrap_or(key);
+                    let contributions = contributions(&explained, key);
+                    let contributions = if root == key { contributions } else { Vec::new() };
+                    let mut lines = Vec::new();
+                    origins(&value, &ValuePath::default(), &mut |path| {
+                        let from = origin(&contributions, &value, path);
+                        lines.extend(from.map(|from| format!("  {}  {} ({})", path.below(key), from.place, from.level)));
+                    });
+                    if !lines.is_empty() {
+                        writeln!(out, "Where it comes from\n{}", lines.join("\n"))?;
+                    }
+                    return Ok(Status::Done);
+                }
+                Outcome::Failed(error) => writeln!(out, "Lookup failed: {error}")?,
+                Outcome::NotFound => {}
+            }
+        }
+        Ok(Status::Done)
+    }
+}
+
+fn is_options(step: &crate::hiera::explain::Step) -> bool {
+    matches!(&step.branch, Some(crate::hiera::explain::Branch::Key(key)) if **key == *crate::hiera::options::LOOKUP_OPTIONS)
+}
+
+/// Calls `visit` for every leaf of `value`.
+fn origins(value: &Value, path: &ValuePath, visit: &mut dyn FnMut(&ValuePath)) {
+    match value {
+        Value::Array(items) if !items.is_empty() => {
+            items.iter().enumerate().for_each(|(i, item)| origins(item, &path.child(Segment::Index(i)), visit));
+        }
+        Value::Hash(hash) if !hash.is_empty() => {
+            hash.iter().for_each(|(k, v)| origins(v, &path.child(Segment::Key(k.clone())), visit));
+        }
+        _ => visit(path),
+    }
+}
+
+fn failure(key: &str, error: &LookupError) -> Failure {
+    format!("lookup of '{key}' failed: {error}").into()
+}
+
+fn render(value: &Value, format: RenderAs) -> String {
+    match format {
+        RenderAs::S => format!("{}\n", ruby::to_s(value)),
+        RenderAs::Json => format!("{}\n", json::compact(value)),
+        RenderAs::Yaml => emit::document(value),
+    }
+}
+
+fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
+    let mut options = Hash::new();
+    if let Some(prefix) = &arguments.knock_out_prefix {
+        options.insert("knockout_prefix", prefix.as_str().into());
+    }
+    if arguments.sort_merged_arrays {
+        options.insert("sort_merged_arrays", true.into());
+    }
+    if arguments.merge_hash_arrays {
+        options.insert("merge_hash_arrays", true.into());
+    }
+    let name = match arguments.merge {
+        Some(Merge::Deep) => "deep",
+        _ if !options.is_empty() => {
+            return Err("--knock-out-prefix, --sort-merged-arrays and --merge-hash-arrays need --merge deep".into());
+        }
+        Some(Merge::First) => "first",
+        Some(Merge::Unique) => "unique",
+        Some(Merge::Hash) => "hash",
+        None => return Ok(None),
+    };
+    options.insert("strategy", name.into());
+    Ok(Some(Strategy::from_option(&Value::hash(options))?))
+}
+
+/// The node's profile with the facts and the environment of the flags.
+fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
+    let branch = context.repository.branch()?;
+    let read = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str))?;
+    let given = arguments.facts.as_deref().map(facts).transpose()?;
+    let known = |name: &str| read.profiles.iter().find(|profile| *profile.name == *name).cloned();
+    let mut profile = match (&arguments.node, read.profiles.as_slice()) {
+        (Some(name), _) => match known(name) {
+            Some(profile) => profile,
+            None if given.is_some() => named(name),
+            None => return Err(unknown_node(name, &read.profiles)),
+        },
+        (None, [only]) => only.clone(),
+        (None, _) if given.is_some() => given.clone().unwrap_or_default(),
+        (None, _) => return Err("name the node with --node".into()),
+    };
+    for (name, value) in given.map(|given| given.facts).unwrap_or_default() {
+        profile.facts.insert(name, value);
+    }
+    if let Some(environment) = &arguments.environment {
+        profile.environment = environment.as_str().into();
+    }
+    Ok(profile)
+}
+
+fn named(name: &str) -> NodeProfile {
+    let text = json::compact(&Value::hash(Hash::from_iter([("name", Value::from(name))])));
+    read_profiles(text.as_bytes(), "--node.json", "production").0.into_iter().next().unwrap_or_default()
+}
+
+fn facts(path: &Path) -> Result<NodeProfile> {
+    let content = std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    let (mut profiles, errors) = read_profiles(&content, &path.display().to_string(), "production");
+    match (profiles.pop(), errors.into_iter().next()) {
+        (Some(profile), _) => Ok(profile),
+        (None, Some(error)) => Err(error.into()),
+        (None, None) => Err(format!("{} holds no facts", path.display()).into()),
+    }
+}
+
+fn unknown_node(name: &str, profiles: &[NodeProfile]) -> Failure {
+    let near = profiles.iter().find(|profile| profile.name.contains(name) || name.contains(&*profile.name));
+    let hint = near.map(|profile| format!("; did you mean {}?", profile.name)).unwrap_or_default();
+    format!("there is no profile of node '{name}' among {}{hint}", profiles.len()).into()
+}

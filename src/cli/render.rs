@@ -1,0 +1,82 @@
+//! `hierad render`: the effective values of every node at one revision.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::context::Context;
+use super::pattern::{Pattern, any};
+use super::{Global, Result, Status, output};
+use crate::node::NodeSet;
+use crate::pipeline::Point;
+use crate::snapshot::{self, Manifest, Snapshots, write_folder};
+
+/// Arguments of `render`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The revision; '.' is the checked-out files
+    #[arg(value_name = "REV", default_value = "HEAD")]
+    revision: String,
+    /// How to write
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    format: Format,
+    /// Where to: a folder, with a file a node, or - for standard output
+    #[arg(long, short, value_name = "DIR|-", default_value = "-")]
+    output: PathBuf,
+    /// Only these nodes: a name, a glob or re:EXPRESSION; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    node: Vec<Pattern>,
+    /// Only these keys: a name, a glob or re:EXPRESSION; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    key: Vec<Pattern>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    Json,
+    Ndjson,
+    Yaml,
+}
+
+impl From<Format> for snapshot::Format {
+    fn from(format: Format) -> snapshot::Format {
+        match format {
+            Format::Json => snapshot::Format::Json,
+            Format::Ndjson => snapshot::Format::Ndjson,
+            Format::Yaml => snapshot::Format::Yaml,
+        }
+    }
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let context = Context::open(global)?;
+    let pipeline = context.whole_pipeline()?;
+    let point = context.point(&arguments.revision)?;
+    let chosen = |name: &str| any(&arguments.node, name);
+    let nodes: NodeSet = pipeline.fleet.iter().filter(|(_, p)| chosen(&p.name)).map(|(id, _)| id).collect();
+    if nodes.is_empty() {
+        return Err("no node matches --node".into());
+    }
+    let revision = pipeline.revision(point)?;
+    let keys = revision.keys.iter().filter(|key| any(&arguments.key, key)).cloned().collect();
+    let effective = pipeline.effective(&revision, &keys);
+    let snapshots = Snapshots::new(&effective, &pipeline.fleet, &nodes, arguments.format.into());
+    if arguments.output.as_os_str() == "-" {
+        let mut out = output::stdout();
+        snapshots.write(&mut out)?;
+        out.flush()?;
+        return Ok(Status::Done);
+    }
+    let commit = match point {
+        Point::Commit(id) => Some(id.to_string()),
+        Point::WorkTree | Point::Nothing => None,
+    };
+    let puppet = if context.settings.puppet.is_strict() { 8 } else { 7 };
+    let manifest = Manifest::new(commit, nodes.len(), keys.len(), puppet);
+    let folder = &arguments.output;
+    let written = write_folder(&snapshots, &manifest, folder)
+        .map_err(|e| format!("cannot write snapshots to {}: {e}", folder.display()))?;
+    anstream::eprintln!("{} snapshots in {}, {written} of them written", nodes.len(), folder.display());
+    Ok(Status::Done)
+}

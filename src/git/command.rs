@@ -1,0 +1,117 @@
+//! The `git` command, for what libgit2 cannot read: references in reftables, revisions in rare notations.
+//!
+//! Nothing that the command is told here runs hooks, writes, or goes to the network.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Variables that would point the command to another repository, as `git rev-parse --local-env-vars` lists them. Those
+/// that only pass settings on (`git -c`) stay, as when git itself runs a command in another repository.
+const REPOSITORY_VARIABLES: [&str; 13] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_GRAFT_FILE",
+    "GIT_INDEX_FILE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+];
+
+/// The `git` command could not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// There is no such command.
+    #[error("the repository {} can only be read with the `git` command, which is not installed", repository.display())]
+    NotInstalled {
+        /// Which repository.
+        repository: PathBuf,
+    },
+    /// It could not be started.
+    #[error("cannot run `git` for {}: {reason}", repository.display())]
+    NotRun {
+        /// Which repository.
+        repository: PathBuf,
+        /// The system's own words.
+        reason: String,
+    },
+    /// It reported a failure.
+    #[error("`git {command}` failed in {}: {reason}", repository.display())]
+    Failed {
+        /// Which repository.
+        repository: PathBuf,
+        /// The subcommand.
+        command: String,
+        /// Its own words.
+        reason: String,
+    },
+}
+
+/// How the command is told which repository it is about.
+#[derive(Debug, Clone)]
+pub(super) struct GitCommand {
+    place: Vec<OsString>,
+    repository: PathBuf,
+    borrowed: Vec<PathBuf>,
+}
+
+impl GitCommand {
+    /// For the repository whose git directory is known; `borrowed` are folders of objects that it may use besides its own.
+    pub(super) fn for_git_dir(git_dir: &Path, borrowed: &[PathBuf]) -> GitCommand {
+        let place = vec!["--git-dir".into(), git_dir.into()];
+        GitCommand { place, repository: git_dir.to_owned(), borrowed: borrowed.to_vec() }
+    }
+
+    /// For the repository that git itself finds from a folder: it checks who owns it.
+    pub(super) fn from_folder(folder: &Path) -> GitCommand {
+        GitCommand { place: vec!["-C".into(), folder.into()], repository: folder.to_owned(), borrowed: Vec::new() }
+    }
+
+    /// Runs it; its output, or nothing if it ended with status 1 and no word, which is its quiet "no".
+    pub(super) fn ask(&self, arguments: &[&str]) -> Result<Option<String>, CommandError> {
+        let output = self.run(arguments).map_err(|error| self.not_run(&error))?;
+        if output.status.success() {
+            return Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()));
+        }
+        if output.status.code() == Some(1) && output.stderr.is_empty() {
+            return Ok(None);
+        }
+        Err(CommandError::Failed {
+            repository: self.repository.clone(),
+            command: arguments.first().copied().unwrap_or_default().to_owned(),
+            reason: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        })
+    }
+
+    fn run(&self, arguments: &[&str]) -> io::Result<Output> {
+        let mut command = Command::new("git");
+        for variable in REPOSITORY_VARIABLES {
+            command.env_remove(variable);
+        }
+        if let Some(folders) = self.borrowed_variable() {
+            command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", folders);
+        }
+        command.env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1");
+        command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
+        command.arg("--no-pager").args(&self.place).args(arguments.iter().map(OsStr::new)).output()
+    }
+
+    fn borrowed_variable(&self) -> Option<OsString> {
+        if self.borrowed.is_empty() { None } else { std::env::join_paths(&self.borrowed).ok() }
+    }
+
+    fn not_run(&self, error: &io::Error) -> CommandError {
+        let repository = self.repository.clone();
+        match error.kind() {
+            io::ErrorKind::NotFound => CommandError::NotInstalled { repository },
+            _ => CommandError::NotRun { repository, reason: error.to_string() },
+        }
+    }
+}

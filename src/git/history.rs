@@ -1,0 +1,231 @@
+//! Walks through history: parents, first-parent chains, merge bases. Aware of the places where a shallow clone cuts.
+
+use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::id::CommitId;
+use super::objects::{ObjectError, Objects};
+
+/// A question about history has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HistoryError {
+    /// An object on the way cannot be read.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    /// The list of the commits where history is cut cannot be read.
+    #[error("cannot read {}: {reason}", path.display())]
+    Shallow {
+        /// The file.
+        path: PathBuf,
+        /// The system's own words.
+        reason: String,
+    },
+    /// The answer lies beyond where a shallow clone ends.
+    #[error("the history of {} is cut at {commit} (a shallow clone); `git fetch --unshallow` brings the rest", repository.display())]
+    Cut {
+        /// Which repository.
+        repository: PathBuf,
+        /// The last commit that is present.
+        commit: CommitId,
+    },
+}
+
+/// The parents of a commit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Parents {
+    /// Those that are present, first parent first.
+    pub present: Vec<CommitId>,
+    /// Whether there are more, which a shallow clone has left out.
+    pub cut: bool,
+}
+
+/// The first-parent chain behind a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chain {
+    /// Its commits, oldest first; the last is the commit that was asked for.
+    pub commits: Vec<CommitId>,
+    /// What is before the oldest of them.
+    pub end: ChainEnd,
+}
+
+/// Why a chain begins where it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChainEnd {
+    /// The commit that it should reach is the first parent of the oldest one.
+    Reached(CommitId),
+    /// The oldest one has no parents.
+    Root,
+    /// The oldest one's parents have been left out of a shallow clone.
+    Cut,
+    /// The chain is longer than was asked for; this is the first parent of the oldest one.
+    Limit(CommitId),
+}
+
+impl ChainEnd {
+    /// The first parent of the oldest commit, if it has one that is present.
+    pub fn before(self) -> Option<CommitId> {
+        match self {
+            ChainEnd::Reached(commit) | ChainEnd::Limit(commit) => Some(commit),
+            ChainEnd::Root | ChainEnd::Cut => None,
+        }
+    }
+}
+
+/// One question's view of history: the places where it is cut are read once.
+pub(super) struct History<'a> {
+    objects: &'a Objects,
+    repository: &'a Path,
+    cuts: HashSet<CommitId>,
+}
+
+impl<'a> History<'a> {
+    /// The history in `repository`, a common git directory.
+    pub(super) fn open(objects: &'a Objects, repository: &'a Path) -> Result<History<'a>, HistoryError> {
+        Ok(History { objects, repository, cuts: cuts(repository)? })
+    }
+
+    pub(super) fn parents(&self, commit: CommitId) -> Result<Parents, HistoryError> {
+        if self.cuts.contains(&commit) {
+            self.objects.commit(commit)?;
+            return Ok(Parents { present: Vec::new(), cut: true });
+        }
+        Ok(Parents { present: self.objects.commit(commit)?.parents, cut: false })
+    }
+
+    pub(super) fn chain(
+        &self,
+        stop: impl Fn(CommitId) -> bool,
+        new: CommitId,
+        limit: usize,
+    ) -> Result<Chain, HistoryError> {
+        let mut commits = Vec::new();
+        let mut next = new;
+        let end = loop {
+            if stop(next) {
+                break ChainEnd::Reached(next);
+            }
+            if commits.len() == limit {
+                break ChainEnd::Limit(next);
+            }
+            commits.push(next);
+            let parents = self.parents(next)?;
+            match parents.present.first() {
+                Some(parent) => next = *parent,
+                None if parents.cut => break ChainEnd::Cut,
+                None => break ChainEnd::Root,
+            }
+        };
+        commits.reverse();
+        Ok(Chain { commits, end })
+    }
+
+    /// Whether `old` is `new` or one of the commits behind it.
+    pub(super) fn is_ancestor(&self, old: CommitId, new: CommitId) -> Result<bool, HistoryError> {
+        Ok(self.paint(old, new)?.marks.get(&old).is_some_and(|mark| mark.0 & RIGHT != 0))
+    }
+
+    /// The best common ancestor: of several equally good ones the most recent.
+    pub(super) fn merge_base(&self, a: CommitId, b: CommitId) -> Result<Option<CommitId>, HistoryError> {
+        let painted = self.paint(a, b)?;
+        let stale = |commit: &CommitId| painted.marks.get(commit).is_some_and(|mark| mark.0 & STALE != 0);
+        let bases: Vec<CommitId> = painted.common.iter().filter(|commit| !stale(commit)).copied().collect();
+        for (at, base) in bases.iter().enumerate() {
+            let mut others = bases.iter().enumerate().filter(|(other, _)| *other != at);
+            if !others
+                .try_fold(false, |seen, (_, other)| Ok::<_, HistoryError>(seen || self.is_ancestor(*base, *other)?))?
+            {
+                return Ok(Some(*base));
+            }
+        }
+        match painted.cut {
+            Some(commit) => Err(HistoryError::Cut { repository: self.repository.to_owned(), commit }),
+            None => Ok(None),
+        }
+    }
+
+    /// Marks what is behind `left` and what is behind `right`, newest first, until only common commits are pending.
+    fn paint(&self, left: CommitId, right: CommitId) -> Result<Painted, HistoryError> {
+        let mut painted = Painted::default();
+        painted.add(self, left, Mark(LEFT))?;
+        painted.add(self, right, Mark(RIGHT))?;
+        while painted.fresh > 0 {
+            let Some((_, commit)) = painted.pending.pop() else { break };
+            let mark = painted.take(commit);
+            let mut pass = mark.0 & (LEFT | RIGHT | STALE);
+            if pass & (LEFT | RIGHT) == LEFT | RIGHT {
+                if mark.0 & STALE == 0 && !painted.common.contains(&commit) {
+                    painted.common.push(commit);
+                }
+                pass |= STALE;
+            }
+            let parents = self.parents(commit)?;
+            if parents.cut {
+                painted.cut = Some(commit);
+            }
+            for parent in parents.present {
+                painted.add(self, parent, Mark(pass))?;
+            }
+        }
+        Ok(painted)
+    }
+}
+
+const LEFT: u8 = 1;
+const RIGHT: u8 = 2;
+/// Behind a common ancestor, so no better one.
+const STALE: u8 = 4;
+/// In the queue, and not stale.
+const FRESH: u8 = 8;
+
+#[derive(Clone, Copy)]
+struct Mark(u8);
+
+/// The state of a walk from two commits towards their common ancestors.
+#[derive(Default)]
+struct Painted {
+    marks: HashMap<CommitId, Mark>,
+    pending: BinaryHeap<(i64, CommitId)>,
+    /// How many commits are marked [`FRESH`].
+    fresh: usize,
+    common: Vec<CommitId>,
+    cut: Option<CommitId>,
+}
+
+impl Painted {
+    fn add(&mut self, history: &History<'_>, commit: CommitId, mark: Mark) -> Result<(), HistoryError> {
+        let known = self.marks.entry(commit).or_insert(Mark(0));
+        if known.0 & mark.0 == mark.0 {
+            return Ok(());
+        }
+        known.0 |= mark.0;
+        let was = known.0 & FRESH != 0;
+        let is = known.0 & STALE == 0;
+        known.0 = if is { known.0 | FRESH } else { known.0 & !FRESH };
+        match (was, is) {
+            (false, true) => self.fresh += 1,
+            (true, false) => self.fresh -= 1,
+            _ => {}
+        }
+        self.pending.push((history.objects.commit(commit)?.committed, commit));
+        Ok(())
+    }
+
+    fn take(&mut self, commit: CommitId) -> Mark {
+        let Some(mark) = self.marks.get_mut(&commit) else { return Mark(0) };
+        if mark.0 & FRESH != 0 {
+            mark.0 &= !FRESH;
+            self.fresh -= 1;
+        }
+        *mark
+    }
+}
+
+/// The commits whose parents a shallow clone has left out.
+fn cuts(repository: &Path) -> Result<HashSet<CommitId>, HistoryError> {
+    let path = repository.join("shallow");
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(text.lines().filter_map(|line| CommitId::from_hex(line.trim())).collect()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(HashSet::new()),
+        Err(error) => Err(HistoryError::Shallow { path, reason: error.to_string() }),
+    }
+}

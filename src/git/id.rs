@@ -1,0 +1,93 @@
+//! Names for what git holds: commits and branches.
+
+use std::fmt;
+
+/// The id of a commit.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommitId(pub(super) [u8; 20]);
+
+/// How many hexadecimal digits [`CommitId::short`] shows.
+const SHORT: usize = 8;
+
+impl CommitId {
+    /// A commit id from its 40 hexadecimal digits.
+    pub fn from_hex(hex: &str) -> Option<CommitId> {
+        let digits = hex.as_bytes();
+        if digits.len() != 40 {
+            return None;
+        }
+        let mut id = [0; 20];
+        for (byte, pair) in id.iter_mut().zip(digits.chunks_exact(2)) {
+            let high = char::from(pair[0]).to_digit(16)?;
+            let low = char::from(pair[1]).to_digit(16)?;
+            *byte = u8::try_from(high * 16 + low).ok()?;
+        }
+        Some(CommitId(id))
+    }
+
+    /// The first digits, for a person to read.
+    pub fn short(&self) -> String {
+        let mut text = self.to_string();
+        text.truncate(SHORT);
+        text
+    }
+}
+
+impl fmt::Display for CommitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for CommitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CommitId({self})")
+    }
+}
+
+/// The name of a local branch, without `refs/heads/`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BranchName(String);
+
+impl BranchName {
+    /// A branch by its short name.
+    pub fn new(name: impl Into<String>) -> BranchName {
+        BranchName(name.into())
+    }
+
+    /// The short name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The full name of the reference.
+    pub fn reference(&self) -> String {
+        format!("refs/heads/{}", self.0)
+    }
+
+    pub(super) fn from_reference(reference: &str) -> Option<BranchName> {
+        reference.strip_prefix("refs/heads/").map(BranchName::new)
+    }
+}
+
+impl fmt::Display for BranchName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_id_reads_what_it_writes() {
+        let hex = "ce013625030ba8dba906f756967f9e9ca394464a";
+        let id = CommitId::from_hex(hex).unwrap();
+        assert_eq!((id.to_string().as_str(), id.short().as_str()), (hex, "ce013625"));
+        for wrong in ["", "ce01", "ge013625030ba8dba906f756967f9e9ca394464a", "^e013625030ba8dba906f756967f9e9ca394464"]
+        {
+            assert_eq!(CommitId::from_hex(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Git: repositories, revisions, history, the files of commits, and the tips of branches. The only module that knows
+//! libgit2 and the `git` command; it writes nothing and never goes to the network.
+//!
+//! Objects are read through libgit2's object database from any number of threads ([`CommitTree`]). References come from
+//! libgit2 as well or, where it does not know the format (reftables), from the `git` command.
+
+mod branches;
+mod command;
+mod history;
+mod id;
+mod objects;
+mod open;
+mod parse;
+mod refs;
+mod tree;
+mod worktree;
+
+use std::path::Path;
+use std::sync::Arc;
+
+pub use branches::{BranchPatterns, Branches, PatternError, RefChange, changes};
+pub use command::CommandError;
+pub use history::{Chain, ChainEnd, HistoryError, Parents};
+pub use id::{BranchName, CommitId};
+pub use objects::ObjectError;
+pub use open::{Environment, OpenError};
+pub use parse::{CommitInfo, CommitTime};
+pub use refs::{Head, RefsError, RevisionError};
+pub use tree::CommitTree;
+pub use worktree::WorkTree;
+
+use history::History;
+use objects::Objects;
+use open::{Layout, Opened};
+use refs::Refs;
+
+/// A git repository, read only. Cheap to clone, and used from many threads at once.
+#[derive(Clone)]
+pub struct Repository {
+    layout: Arc<Layout>,
+    objects: Arc<Objects>,
+    refs: Arc<Refs>,
+}
+
+impl Repository {
+    /// Opens the repository that `path` is in, whatever the environment says.
+    pub fn discover(path: &Path) -> Result<Repository, OpenError> {
+        Repository::locate(Some(path), &Environment::default())
+    }
+
+    /// Opens the repository that `path` is in or, without a path, the one that the environment names or the current
+    /// folder is in. In a hook, objects of the push that is being checked are seen as well.
+    pub fn locate(path: Option<&Path>, environment: &Environment) -> Result<Repository, OpenError> {
+        let Opened { layout, objects, refs } = open::open(path, environment)?;
+        Ok(Repository { layout: Arc::new(layout), objects: Arc::new(objects), refs: Arc::new(refs) })
+    }
+
+    /// The git directory; that of the linked work tree, if it is one.
+    pub fn git_dir(&self) -> &Path {
+        &self.layout.own
+    }
+
+    /// The git directory that all linked work trees share: where objects and branches are.
+    pub fn common_dir(&self) -> &Path {
+        &self.layout.common
+    }
+
+    /// The top folder of the checked-out files; nothing in a bare repository.
+    pub fn work_dir(&self) -> Option<&Path> {
+        self.layout.work.as_deref()
+    }
+
+    /// The checked-out files as they are now; nothing in a bare repository.
+    pub fn work_tree(&self) -> Option<WorkTree> {
+        self.work_dir().map(WorkTree::new)
+    }
+
+    /// Whether the repository has only the recent part of its history.
+    pub fn is_shallow(&self) -> bool {
+        self.layout.common.join("shallow").is_file()
+    }
+
+    /// The commit that `revision` names, in any notation of `git rev-parse`; a tag stands for its commit.
+    pub fn resolve(&self, revision: &str) -> Result<CommitId, RevisionError> {
+        self.refs.resolve(revision, &self.objects, self.is_shallow())
+    }
+
+    /// What is checked out.
+    pub fn head(&self) -> Result<Head, RefsError> {
+        self.refs.head()
+    }
+
+    /// The current branch; nothing while a commit is checked out directly.
+    pub fn branch(&self) -> Result<Option<BranchName>, RefsError> {
+        Ok(self.head()?.branch)
+    }
+
+    /// The branches that are meant, with their tips. While git packs references, one of them may be missing or shown as
+    /// it was before: [`Repository::tip`] tells.
+    pub fn branches(&self, patterns: &BranchPatterns) -> Result<Branches, RefsError> {
+        Ok(self.refs.branches()?.into_iter().filter(|(branch, _)| patterns.matches(branch)).collect())
+    }
+
+    /// The tip of one branch; nothing if there is no such branch. Right even while git packs references.
+    pub fn tip(&self, branch: &BranchName) -> Result<Option<CommitId>, RefsError> {
+        self.refs.tip(branch)
+    }
+
+    /// What a report says about a commit.
+    pub fn commit(&self, id: CommitId) -> Result<CommitInfo, ObjectError> {
+        let commit = self.objects.commit(id)?;
+        Ok(CommitInfo { id, summary: commit.summary, author: commit.author, time: commit.time })
+    }
+
+    /// The files of a commit.
+    pub fn tree(&self, commit: CommitId) -> Result<CommitTree, ObjectError> {
+        CommitTree::open(&self.objects, commit)
+    }
+
+    /// The parents of a commit, and whether a shallow clone has left them out.
+    pub fn parents(&self, commit: CommitId) -> Result<Parents, HistoryError> {
+        self.history()?.parents(commit)
+    }
+
+    /// What a commit is compared with: its first parent, nothing for a root; [`HistoryError::Cut`] if a shallow clone has
+    /// left the parent out.
+    pub fn first_parent(&self, commit: CommitId) -> Result<Option<CommitId>, HistoryError> {
+        let parents = self.parents(commit)?;
+        if parents.cut {
+            return Err(HistoryError::Cut { repository: self.layout.common.clone(), commit });
+        }
+        Ok(parents.present.first().copied())
+    }
+
+    /// The best common ancestor of two commits; nothing if they have none.
+    pub fn merge_base(&self, a: CommitId, b: CommitId) -> Result<Option<CommitId>, HistoryError> {
+        self.history()?.merge_base(a, b)
+    }
+
+    /// Whether `old` is `new` or one of the commits behind it, as far as history is present.
+    pub fn is_ancestor(&self, old: CommitId, new: CommitId) -> Result<bool, HistoryError> {
+        self.history()?.is_ancestor(old, new)
+    }
+
+    /// The first-parent chain from after `old` (or from the root) to `new`, at most `limit` commits of it, the newest.
+    pub fn commits_between(&self, old: Option<CommitId>, new: CommitId, limit: usize) -> Result<Chain, HistoryError> {
+        self.chain_until(new, limit, |commit| Some(commit) == old)
+    }
+
+    /// The first-parent chain to `new` from after the commit that satisfies `stop`.
+    pub fn chain_until(
+        &self,
+        new: CommitId,
+        limit: usize,
+        stop: impl Fn(CommitId) -> bool,
+    ) -> Result<Chain, HistoryError> {
+        self.history()?.chain(stop, new, limit)
+    }
+
+    fn history(&self) -> Result<History<'_>, HistoryError> {
+        History::open(&self.objects, &self.layout.common)
+    }
+}

@@ -1,0 +1,210 @@
+//! The object database: commits, folders and file contents by id, from any thread.
+//!
+//! Objects never change but their places do: `git gc` moves them into new packs and deletes the old ones, while a handle
+//! keeps a list of packs that it once read. So a read that fails is tried again with a fresh handle before it counts.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use git2::{ErrorCode, ObjectType, Odb, Oid};
+
+use super::id::CommitId;
+use super::parse::{self, Item, RawCommit};
+
+/// An object could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ObjectError {
+    /// The object is not there.
+    #[error("object {id} is missing from {}{}", repository.display(), hint(*partial))]
+    Missing {
+        /// Which object.
+        id: String,
+        /// Where it should be.
+        repository: PathBuf,
+        /// Whether the repository is a partial clone, which leaves objects out.
+        partial: bool,
+    },
+    /// The object is there but cannot be read.
+    #[error("object {id} in {} is damaged: {reason}", repository.display())]
+    Damaged {
+        /// Which object.
+        id: String,
+        /// Where it is.
+        repository: PathBuf,
+        /// The storage's own words.
+        reason: String,
+    },
+    /// The object is something else than a place that names it expects.
+    #[error("object {id} is a {found}, not a {expected}")]
+    WrongKind {
+        /// Which object.
+        id: String,
+        /// What it should be.
+        expected: &'static str,
+        /// What it is.
+        found: &'static str,
+    },
+    /// The object database cannot be opened.
+    #[error("cannot open the objects of {}: {reason}", repository.display())]
+    Closed {
+        /// Which repository.
+        repository: PathBuf,
+        /// The storage's own words.
+        reason: String,
+    },
+}
+
+fn hint(partial: bool) -> &'static str {
+    if partial { " (a partial clone leaves objects out; `git fetch --refetch --no-filter` brings them)" } else { "" }
+}
+
+/// A folder's names, read once for each id.
+pub(super) type Folder = Arc<[Item]>;
+
+/// How many names the cached folders may hold together before the cache starts anew.
+const CACHED_NAMES: usize = 1_000_000;
+
+/// How often a read is tried with a fresh handle.
+const RETRIES: usize = 3;
+
+/// The objects of one repository. Shared by all that read them.
+pub(super) struct Objects {
+    repository: PathBuf,
+    sources: Vec<PathBuf>,
+    handle: RwLock<Arc<Odb<'static>>>,
+    cache: RwLock<Cache>,
+}
+
+#[derive(Default)]
+struct Cache {
+    folders: HashMap<[u8; 20], Folder>,
+    names: usize,
+}
+
+impl Objects {
+    /// Opens the object folders of `repository`: its own first, then others that it may borrow from.
+    pub(super) fn open(repository: &Path, folders: Vec<PathBuf>) -> Result<Objects, ObjectError> {
+        let handle = open_handle(repository, &folders)?;
+        Ok(Objects {
+            repository: repository.to_owned(),
+            sources: folders,
+            handle: RwLock::new(Arc::new(handle)),
+            cache: RwLock::default(),
+        })
+    }
+
+    pub(super) fn commit(&self, id: CommitId) -> Result<RawCommit, ObjectError> {
+        let content = self.read(id.0, ObjectType::Commit)?;
+        parse::commit(&content).ok_or_else(|| self.damaged(id.0, "its header is not a commit's"))
+    }
+
+    pub(super) fn folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
+        if let Some(folder) = self.cache.read().unwrap_or_else(PoisonError::into_inner).folders.get(&id) {
+            return Ok(Arc::clone(folder));
+        }
+        let content = self.read(id, ObjectType::Tree)?;
+        let items = parse::folder(&content).ok_or_else(|| self.damaged(id, "its list of names breaks off"))?;
+        let folder: Folder = items.into();
+        let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
+        if cache.names + folder.len() > CACHED_NAMES {
+            *cache = Cache::default();
+        }
+        cache.names += folder.len();
+        cache.folders.insert(id, Arc::clone(&folder));
+        Ok(folder)
+    }
+
+    pub(super) fn blob(&self, id: [u8; 20]) -> Result<Vec<u8>, ObjectError> {
+        self.read(id, ObjectType::Blob)
+    }
+
+    /// The commit that an object stands for: itself, or what a tag points to.
+    pub(super) fn peel(&self, mut id: [u8; 20]) -> Result<CommitId, ObjectError> {
+        loop {
+            let (kind, content) = self.read_any(id)?;
+            match kind {
+                ObjectType::Commit => return Ok(CommitId(id)),
+                ObjectType::Tag => {
+                    id = parse::tag_target(&content).ok_or_else(|| self.damaged(id, "the tag points nowhere"))?;
+                }
+                other => return Err(wrong_kind(id, ObjectType::Commit, other)),
+            }
+        }
+    }
+
+    fn read(&self, id: [u8; 20], expected: ObjectType) -> Result<Vec<u8>, ObjectError> {
+        let (found, content) = self.read_any(id)?;
+        if found == expected { Ok(content) } else { Err(wrong_kind(id, expected, found)) }
+    }
+
+    fn read_any(&self, id: [u8; 20]) -> Result<(ObjectType, Vec<u8>), ObjectError> {
+        let oid = Oid::from_bytes(&id).map_err(|error| self.damaged(id, error.message()))?;
+        let first = Arc::clone(&self.handle.read().unwrap_or_else(PoisonError::into_inner));
+        let mut outcome = read_with(&first, oid);
+        for _ in 0..RETRIES {
+            if outcome.is_ok() {
+                break;
+            }
+            let fresh = self.reopen()?;
+            outcome = read_with(&fresh, oid);
+        }
+        outcome.map_err(|error| self.failed(id, &error))
+    }
+
+    fn reopen(&self) -> Result<Arc<Odb<'static>>, ObjectError> {
+        let fresh = Arc::new(open_handle(&self.repository, &self.sources)?);
+        *self.handle.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&fresh);
+        Ok(fresh)
+    }
+
+    fn failed(&self, id: [u8; 20], error: &git2::Error) -> ObjectError {
+        if error.code() != ErrorCode::NotFound {
+            return self.damaged(id, error.message());
+        }
+        let partial = self.sources.iter().any(|folder| has_promises(folder));
+        ObjectError::Missing { id: CommitId(id).to_string(), repository: self.repository.clone(), partial }
+    }
+
+    fn damaged(&self, id: [u8; 20], reason: &str) -> ObjectError {
+        let (id, repository) = (CommitId(id).to_string(), self.repository.clone());
+        ObjectError::Damaged { id, repository, reason: reason.to_owned() }
+    }
+}
+
+fn read_with(handle: &Odb<'static>, id: Oid) -> Result<(ObjectType, Vec<u8>), git2::Error> {
+    handle.read(id).map(|object| (object.kind(), object.data().to_vec()))
+}
+
+fn open_handle(repository: &Path, folders: &[PathBuf]) -> Result<Odb<'static>, ObjectError> {
+    let closed = |reason: &str| ObjectError::Closed { repository: repository.to_owned(), reason: reason.to_owned() };
+    let handle = Odb::new().map_err(|error| closed(error.message()))?;
+    if !folders.first().is_some_and(|own| own.is_dir()) {
+        return Err(closed("its folder of objects is gone"));
+    }
+    for folder in folders {
+        let path = folder.to_str().ok_or_else(|| closed("its path is not UTF-8"))?;
+        handle.add_disk_alternate(path).map_err(|error| closed(error.message()))?;
+    }
+    Ok(handle)
+}
+
+fn wrong_kind(id: [u8; 20], expected: ObjectType, found: ObjectType) -> ObjectError {
+    ObjectError::WrongKind { id: CommitId(id).to_string(), expected: kind_name(expected), found: kind_name(found) }
+}
+
+fn kind_name(kind: ObjectType) -> &'static str {
+    match kind {
+        ObjectType::Commit => "commit",
+        ObjectType::Tree => "folder",
+        ObjectType::Blob => "file",
+        ObjectType::Tag => "tag",
+        ObjectType::Any => "object",
+    }
+}
+
+/// Whether a pack came from a remote that was asked to leave objects out.
+fn has_promises(objects: &Path) -> bool {
+    let Ok(files) = objects.join("pack").read_dir() else { return false };
+    files.flatten().any(|file| file.path().extension().is_some_and(|extension| extension == "promisor"))
+}

@@ -1,0 +1,252 @@
+//! Finding and opening a repository: bare, work tree, linked work tree, shallow, partial, with reftables; from a folder
+//! inside it, or from the variables that git sets for its hooks.
+
+use std::path::{Path, PathBuf};
+
+use git2::{ErrorCode, RepositoryOpenFlags};
+
+use super::command::{CommandError, GitCommand};
+use super::objects::{ObjectError, Objects};
+use super::refs::Refs;
+
+/// A repository could not be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// The folder to start from is not there.
+    #[error("cannot open {}: {reason}", path.display())]
+    NoSuchFolder {
+        /// The folder.
+        path: PathBuf,
+        /// The system's own words.
+        reason: String,
+    },
+    /// The folder is in no repository.
+    #[error("{} is not in a git repository", path.display())]
+    NotARepository {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Someone else owns the repository, and its owner can make hierad run commands; git refuses it, too.
+    #[error("{0} belongs to another user; if you trust it, run `git config --global --add safe.directory {0}`", path.display())]
+    ForeignOwner {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// Its object ids are SHA-256.
+    #[error("{} names its objects by SHA-256, which hierad cannot read", path.display())]
+    Sha256 {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// The library cannot read it.
+    #[error("cannot open the repository {}: {reason}", path.display())]
+    Unreadable {
+        /// The repository.
+        path: PathBuf,
+        /// The library's own words.
+        reason: String,
+    },
+    /// Only the `git` command can read it, and that failed.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// Its object database cannot be opened.
+    #[error(transparent)]
+    Objects(#[from] ObjectError),
+}
+
+/// The variables by which git tells its hooks and its users tell git which repository is meant.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// `GIT_DIR`.
+    pub git_dir: Option<PathBuf>,
+    /// `GIT_WORK_TREE`.
+    pub work_tree: Option<PathBuf>,
+    /// `GIT_OBJECT_DIRECTORY`: while a push is checked by hooks, the place of its objects.
+    pub object_directory: Option<PathBuf>,
+    /// `GIT_ALTERNATE_OBJECT_DIRECTORIES`.
+    pub alternate_object_directories: Vec<PathBuf>,
+}
+
+impl Environment {
+    /// The variables of this process.
+    pub fn of_process() -> Environment {
+        let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let alternates = std::env::var_os("GIT_ALTERNATE_OBJECT_DIRECTORIES").unwrap_or_default();
+        Environment {
+            git_dir: path("GIT_DIR"),
+            work_tree: path("GIT_WORK_TREE"),
+            object_directory: path("GIT_OBJECT_DIRECTORY"),
+            alternate_object_directories: std::env::split_paths(&alternates)
+                .filter(|folder| !folder.as_os_str().is_empty())
+                .collect(),
+        }
+    }
+}
+
+/// Where the parts of a repository are.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    /// The git directory, a linked work tree's own.
+    pub(super) own: PathBuf,
+    /// The git directory that linked work trees share.
+    pub(super) common: PathBuf,
+    /// The top of the checked-out files.
+    pub(super) work: Option<PathBuf>,
+}
+
+/// An opened repository's parts.
+pub(super) struct Opened {
+    pub(super) layout: Layout,
+    pub(super) objects: Objects,
+    pub(super) refs: Refs,
+}
+
+/// Opens the repository at or above `path`, or the one that the environment names if there is no path.
+pub(super) fn open(path: Option<&Path>, environment: &Environment) -> Result<Opened, OpenError> {
+    let by_environment = if path.is_none() { environment.git_dir.as_deref() } else { None };
+    let start = path.or(by_environment).unwrap_or(Path::new("."));
+    let Found { folder, git_dir } = find(start, by_environment.is_some())?;
+    let borrowed = if is_named(environment, &git_dir) { borrowed(environment) } else { Vec::new() };
+    let (mut layout, refs) = match git2::Repository::open_ext(
+        &git_dir,
+        RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT,
+        std::iter::empty::<&Path>(),
+    ) {
+        Ok(repository) => (library_layout(&repository), Refs::library(&git_dir, &borrowed)),
+        Err(error) => (command_layout(&folder, &git_dir, &error)?, Refs::command(&git_dir, &borrowed)),
+    };
+    if layout.work.as_deref() == git_dir.parent() {
+        layout.work = work_dir_by_file(&folder, &git_dir).or(layout.work);
+    }
+    if by_environment.is_some() {
+        layout.work = work_dir_by_environment(environment, layout.work);
+    }
+    let mut folders = vec![layout.common.join("objects")];
+    folders.extend(borrowed);
+    let objects = Objects::open(&layout.common, folders)?;
+    Ok(Opened { layout, objects, refs })
+}
+
+/// A repository that has been found, but not opened yet.
+struct Found {
+    /// The folder to start from.
+    folder: PathBuf,
+    git_dir: PathBuf,
+}
+
+/// The git directory at or above `start`; only at it if `exactly`.
+fn find(start: &Path, exactly: bool) -> Result<Found, OpenError> {
+    let absent = |error: std::io::Error| OpenError::NoSuchFolder { path: start.into(), reason: error.to_string() };
+    let real = start.canonicalize().map_err(absent)?;
+    let not_found = || OpenError::NotARepository { path: start.into() };
+    let found = git2::Repository::discover_path(&real, std::iter::empty::<&Path>())
+        .map_err(|error| if error.code() == ErrorCode::NotFound { not_found() } else { unreadable(start, &error) })?;
+    let git_dir = found.canonicalize().map_err(absent)?;
+    if exactly && real.is_dir() && git_dir != real && git_dir != real.join(".git") {
+        return Err(not_found());
+    }
+    let folder = if real.is_file() { real.parent().unwrap_or(&real).to_owned() } else { real };
+    Ok(Found { folder, git_dir })
+}
+
+/// The folder at or above `folder` whose file `.git` names the git directory, wherever that is.
+fn work_dir_by_file(folder: &Path, git_dir: &Path) -> Option<PathBuf> {
+    let names_it = |folder: &&Path| {
+        let text = std::fs::read_to_string(folder.join(".git")).ok();
+        let named = text.and_then(|text| Some(folder.join(text.strip_prefix("gitdir: ")?.trim_end())));
+        named.and_then(|named| named.canonicalize().ok()).is_some_and(|named| named == git_dir)
+    };
+    folder.ancestors().find(names_it).map(Path::to_owned)
+}
+
+/// Whether the environment's variables are about this repository.
+fn is_named(environment: &Environment, git_dir: &Path) -> bool {
+    environment
+        .git_dir
+        .as_deref()
+        .and_then(|named| find(named, true).ok())
+        .is_some_and(|named| named.git_dir == git_dir)
+}
+
+fn borrowed(environment: &Environment) -> Vec<PathBuf> {
+    let folders = environment.object_directory.iter().chain(&environment.alternate_object_directories);
+    folders.filter_map(|folder| folder.canonicalize().ok()).collect()
+}
+
+/// As git does it: the top of the work tree is named, or where the command runs.
+fn work_dir_by_environment(environment: &Environment, known: Option<PathBuf>) -> Option<PathBuf> {
+    if let Some(named) = &environment.work_tree {
+        return named.canonicalize().ok();
+    }
+    let known = known?;
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
+    match here {
+        Some(here) if !here.starts_with(&known) && !here.join("HEAD").is_file() => Some(here),
+        _ => Some(known),
+    }
+}
+
+fn library_layout(repository: &git2::Repository) -> Layout {
+    Layout {
+        own: repository.path().components().collect(),
+        common: repository.commondir().components().collect(),
+        work: repository.workdir().map(|folder| folder.components().collect()),
+    }
+}
+
+/// The layout of a repository that libgit2 refused with `refusal`, if the reason is only that it does not know a part
+/// of its format which the `git` command does.
+fn command_layout(folder: &Path, git_dir: &Path, refusal: &git2::Error) -> Result<Layout, OpenError> {
+    let layout = read_layout(git_dir);
+    let place = layout.work.as_deref().unwrap_or(git_dir);
+    if refusal.code() == ErrorCode::Owner {
+        return Err(OpenError::ForeignOwner { path: place.to_owned() });
+    }
+    let config = git2::Config::open(&layout.common.join("config"));
+    let format = config.as_ref().ok().and_then(|config| config.get_string("extensions.objectformat").ok());
+    if format.is_some_and(|format| format.eq_ignore_ascii_case("sha256")) {
+        return Err(OpenError::Sha256 { path: place.to_owned() });
+    }
+    if !has_extensions(config.ok()) {
+        return Err(unreadable(place, refusal));
+    }
+    match GitCommand::from_folder(folder).ask(&["rev-parse", "--absolute-git-dir"]) {
+        Ok(_) => Ok(layout),
+        Err(CommandError::Failed { reason, .. }) if reason.contains("dubious ownership") => {
+            Err(OpenError::ForeignOwner { path: place.to_owned() })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn has_extensions(config: Option<git2::Config>) -> bool {
+    let Some(config) = config.and_then(|mut config| config.snapshot().ok()) else { return false };
+    config.entries(Some("^extensions\\.")).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// The layout as the files of a git directory tell it.
+fn read_layout(git_dir: &Path) -> Layout {
+    let pointer = |file: &str| {
+        let text = std::fs::read_to_string(git_dir.join(file)).ok()?;
+        git_dir.join(text.trim_end()).canonicalize().ok()
+    };
+    let common = pointer("commondir").unwrap_or_else(|| git_dir.to_owned());
+    let config = git2::Config::open(&common.join("config")).ok();
+    let setting = |name| config.as_ref().and_then(|config| config.get_path(name).ok());
+    let parent = |path: &Path| path.parent().map(Path::to_owned);
+    let work = if common != git_dir {
+        // a linked work tree: the file names the `.git` inside it
+        pointer("gitdir").and_then(|file| parent(&file))
+    } else if let Some(named) = setting("core.worktree") {
+        git_dir.join(named).canonicalize().ok()
+    } else if config.as_ref().is_some_and(|config| config.get_bool("core.bare").unwrap_or(false)) {
+        None
+    } else {
+        parent(git_dir)
+    };
+    Layout { own: git_dir.to_owned(), common, work }
+}
+
+fn unreadable(path: &Path, error: &git2::Error) -> OpenError {
+    OpenError::Unreadable { path: path.to_owned(), reason: error.message().to_owned() }
+}

@@ -1,0 +1,198 @@
+//! The raw text of git's objects: commits, tags and trees. Knows nothing of where they are stored.
+//!
+//! Nothing here fails on odd bytes: text that is not UTF-8 is shown with replacement characters.
+
+use std::fmt;
+
+use super::id::CommitId;
+
+/// What a report says about a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// Which commit.
+    pub id: CommitId,
+    /// The first paragraph of its message, on one line.
+    pub summary: String,
+    /// Who wrote it: `Name <address>`.
+    pub author: String,
+    /// When it was written, by the author's clock.
+    pub time: CommitTime,
+}
+
+/// A moment and the author's distance from UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CommitTime {
+    /// Seconds since 1970.
+    pub seconds: i64,
+    /// Minutes east of UTC.
+    pub offset: i32,
+}
+
+impl fmt::Display for CommitTime {
+    /// As RFC 3339 has it: `2024-02-29T12:00:00+01:00`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let local = self.seconds.saturating_add(i64::from(self.offset) * 60);
+        let (year, month, day) = civil(local.div_euclid(86_400));
+        let second = local.rem_euclid(86_400);
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
+        let sign = if self.offset < 0 { '-' } else { '+' };
+        let offset = self.offset.unsigned_abs();
+        write!(f, "{sign}{:02}:{:02}", offset / 60, offset % 60)
+    }
+}
+
+/// Year, month and day of a day counted from 1970-01-01 in the Gregorian calendar.
+fn civil(day: i64) -> (i64, i64, i64) {
+    let day = day.saturating_add(719_468); // from 0000-03-01, so that a leap day ends its year
+    let era = day.div_euclid(146_097);
+    let of_era = day.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, of_year - (153 * shifted + 2) / 5 + 1)
+}
+
+/// A commit object's parts.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RawCommit {
+    pub(super) tree: [u8; 20],
+    pub(super) parents: Vec<CommitId>,
+    pub(super) author: String,
+    pub(super) time: CommitTime,
+    /// When it was committed, by the committer's clock: what walks through history are ordered by.
+    pub(super) committed: i64,
+    pub(super) summary: String,
+}
+
+/// Reads a commit object; nothing if it names no tree.
+pub(super) fn commit(content: &[u8]) -> Option<RawCommit> {
+    let text = String::from_utf8_lossy(content);
+    let (header, message) = text.split_once("\n\n").unwrap_or((&text, ""));
+    let mut commit = RawCommit::default();
+    let mut tree = None;
+    for line in header.lines() {
+        match line.split_once(' ') {
+            Some(("tree", id)) => tree = CommitId::from_hex(id),
+            Some(("parent", id)) => commit.parents.push(CommitId::from_hex(id)?),
+            Some(("author", who)) => (commit.author, commit.time) = signature(who),
+            Some(("committer", who)) => commit.committed = signature(who).1.seconds,
+            _ => {} // signatures, encodings, extra headers and their continuation lines
+        }
+    }
+    commit.tree = tree?.0;
+    commit.summary = summary(message);
+    Some(commit)
+}
+
+fn signature(line: &str) -> (String, CommitTime) {
+    let (who, when) = line.rfind("> ").map_or((line, ""), |end| (&line[..=end], &line[end + 2..]));
+    let (seconds, zone) = when.split_once(' ').unwrap_or((when, ""));
+    let time = CommitTime { seconds: seconds.parse().unwrap_or(0), offset: offset(zone).unwrap_or(0) };
+    (who.to_owned(), time)
+}
+
+/// Minutes of an offset such as `+0130`.
+fn offset(zone: &str) -> Option<i32> {
+    let value: i32 = zone.parse().ok()?;
+    Some(value / 100 * 60 + value % 100).filter(|minutes| minutes.abs() <= 24 * 60)
+}
+
+fn summary(message: &str) -> String {
+    let lines = message.lines().map(str::trim).skip_while(|line| line.is_empty());
+    lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// What a tag object points to.
+pub(super) fn tag_target(content: &[u8]) -> Option<[u8; 20]> {
+    let first = content.split(|byte| *byte == b'\n').next()?;
+    let hex = std::str::from_utf8(first).ok()?.strip_prefix("object ")?;
+    CommitId::from_hex(hex).map(|id| id.0)
+}
+
+/// What a name in a folder stands for, by its mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Folder,
+    Link,
+    Submodule,
+}
+
+/// A name in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) id: [u8; 20],
+}
+
+/// Reads a tree object, sorted by the bytes of the names; nothing if it is damaged.
+pub(super) fn folder(mut content: &[u8]) -> Option<Vec<Item>> {
+    let mut items = Vec::new();
+    while !content.is_empty() {
+        let space = content.iter().position(|byte| *byte == b' ')?;
+        let end = space + content[space..].iter().position(|byte| *byte == 0)?;
+        let id: [u8; 20] = content.get(end + 1..end + 21)?.try_into().ok()?;
+        let name = String::from_utf8_lossy(&content[space + 1..end]).into_owned();
+        let mode = std::str::from_utf8(&content[..space]).ok()?;
+        let kind = match u32::from_str_radix(mode, 8).ok()? & 0o170_000 {
+            0o040_000 => Kind::Folder,
+            0o120_000 => Kind::Link,
+            0o160_000 => Kind::Submodule,
+            _ => Kind::File,
+        };
+        items.push(Item { name, kind, id });
+        content = &content[end + 21..];
+    }
+    items.sort_by(|a, b| a.name.cmp(&b.name)); // git sorts folders as if their names ended in a slash
+    Some(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_object_is_read() {
+        let text = "tree ce013625030ba8dba906f756967f9e9ca394464a\n\
+            parent 1e013625030ba8dba906f756967f9e9ca394464a\n\
+            author A <U> Thor <a@example.com> 1709208000 +0130\n\
+            committer C <c@example.com> 1709208001 -0800\n\
+            gpgsig -----BEGIN\n parent nonsense\n\n\nFirst line\nsecond line\n\nBody\n";
+        let read = commit(text.as_bytes()).unwrap();
+        assert_eq!(read.parents.len(), 1);
+        assert_eq!(read.author, "A <U> Thor <a@example.com>");
+        assert_eq!(read.time.to_string(), "2024-02-29T13:30:00+01:30");
+        assert_eq!((read.committed, read.summary.as_str()), (1_709_208_001, "First line second line"));
+    }
+
+    #[test]
+    fn times_are_shown_in_their_own_zone() {
+        let check = |seconds, offset, expected| {
+            assert_eq!(CommitTime { seconds, offset }.to_string(), expected);
+        };
+        check(0, 0, "1970-01-01T00:00:00+00:00");
+        check(-1, -90, "1969-12-31T22:29:59-01:30");
+        check(951_782_400, 0, "2000-02-29T00:00:00+00:00");
+        check(4_102_444_800, 60, "2100-01-01T01:00:00+01:00");
+    }
+
+    #[test]
+    fn a_damaged_tree_is_no_tree() {
+        assert_eq!(folder(b""), Some(Vec::new()));
+        assert_eq!(folder(b"100644 a.yaml\0tooshort"), None);
+        assert_eq!(folder(b"garbage"), None);
+        let mut tree = b"100644 a-b\0".to_vec();
+        tree.extend([1; 20]);
+        tree.extend(b"40000 a\0");
+        tree.extend([2; 20]);
+        tree.extend(b"120000 \xff\0");
+        tree.extend([3; 20]);
+        let names: Vec<_> = folder(&tree).unwrap().into_iter().map(|item| (item.name, item.kind)).collect();
+        let expected = [("a", Kind::Folder), ("a-b", Kind::File), ("\u{fffd}", Kind::Link)];
+        assert_eq!(names, expected.map(|(name, kind)| (name.to_owned(), kind)));
+    }
+}

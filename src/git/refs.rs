@@ -1,0 +1,255 @@
+//! References and revisions, behind one interface with two backends: libgit2, and the `git` command for repositories
+//! that libgit2 refuses (reftables, partial clones).
+//!
+//! Each question is asked with a fresh handle: what a handle remembers of references can be out of date.
+
+use std::path::{Path, PathBuf};
+
+use git2::{ErrorCode, RepositoryOpenFlags};
+
+use super::command::{CommandError, GitCommand};
+use super::id::{BranchName, CommitId};
+use super::objects::{ObjectError, Objects};
+
+/// References could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RefsError {
+    /// libgit2 failed.
+    #[error("cannot read the references of {}: {reason}", repository.display())]
+    Unreadable {
+        /// Which repository.
+        repository: PathBuf,
+        /// The library's own words.
+        reason: String,
+    },
+    /// The `git` command failed.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
+
+/// A revision could not be made out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RevisionError {
+    /// Nothing in the repository has this name.
+    #[error("unknown revision '{revision}'{}", if *shallow { "; the clone is shallow, `git fetch --unshallow` brings the rest of its history" } else { "" })]
+    Unknown {
+        /// As it was given.
+        revision: String,
+        /// Whether the repository has only a part of its history.
+        shallow: bool,
+    },
+    /// Several objects have ids that begin so.
+    #[error("revision '{revision}' is ambiguous: several objects begin so")]
+    Ambiguous {
+        /// As it was given.
+        revision: String,
+    },
+    /// The branch that is checked out has no commit yet.
+    #[error("revision '{revision}' has no commit: branch '{branch}' is still empty")]
+    Unborn {
+        /// As it was given.
+        revision: String,
+        /// The branch that is checked out.
+        branch: BranchName,
+    },
+    /// It names something else than a commit.
+    #[error("revision '{revision}' is no commit: {source}")]
+    NotACommit {
+        /// As it was given.
+        revision: String,
+        /// What it is, or why that cannot be told.
+        source: ObjectError,
+    },
+    /// References could not be read.
+    #[error(transparent)]
+    Refs(#[from] RefsError),
+}
+
+/// What is checked out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Head {
+    /// The current branch; nothing while a commit is checked out directly (a detached HEAD).
+    pub branch: Option<BranchName>,
+    /// The current commit; nothing while the branch has none.
+    pub commit: Option<CommitId>,
+}
+
+/// Where references come from.
+#[derive(Debug, Clone)]
+pub(super) enum Refs {
+    /// libgit2 reads them.
+    Library { git_dir: PathBuf, borrowed: Vec<PathBuf>, command: GitCommand },
+    /// Only the `git` command can.
+    Command(GitCommand),
+}
+
+impl Refs {
+    /// References that libgit2 can read.
+    pub(super) fn library(git_dir: &Path, borrowed: &[PathBuf]) -> Refs {
+        let command = GitCommand::for_git_dir(git_dir, borrowed);
+        Refs::Library { git_dir: git_dir.to_owned(), borrowed: borrowed.to_vec(), command }
+    }
+
+    /// References that only the `git` command can read.
+    pub(super) fn command(git_dir: &Path, borrowed: &[PathBuf]) -> Refs {
+        Refs::Command(GitCommand::for_git_dir(git_dir, borrowed))
+    }
+
+    /// The commit that a revision names.
+    pub(super) fn resolve(&self, revision: &str, objects: &Objects, shallow: bool) -> Result<CommitId, RevisionError> {
+        if revision.is_empty() || revision.contains('\0') {
+            return Err(RevisionError::Unknown { revision: revision.into(), shallow });
+        }
+        let found = match self {
+            Refs::Library { git_dir, borrowed, command } => {
+                let found = library_resolve(git_dir, borrowed, revision)?;
+                if found.is_none() && is_notation(revision) {
+                    command_resolve(command, revision).ok().flatten() // libgit2 knows most notations, git knows all
+                } else {
+                    found
+                }
+            }
+            Refs::Command(command) => command_resolve(command, revision)?,
+        };
+        if let Some(id) = found {
+            return objects.peel(id).map_err(|source| match source {
+                ObjectError::Missing { id, .. } if id == revision => {
+                    RevisionError::Unknown { revision: revision.into(), shallow }
+                }
+                source => RevisionError::NotACommit { revision: revision.into(), source },
+            });
+        }
+        let head = self.head()?;
+        let names_head = revision == "@" || revision.starts_with("HEAD");
+        match head.branch {
+            Some(branch) if head.commit.is_none() && (names_head || revision == branch.as_str()) => {
+                Err(RevisionError::Unborn { revision: revision.into(), branch })
+            }
+            _ => Err(RevisionError::Unknown { revision: revision.into(), shallow }),
+        }
+    }
+
+    /// What is checked out.
+    pub(super) fn head(&self) -> Result<Head, RefsError> {
+        match self {
+            Refs::Library { git_dir, .. } => library_head(git_dir).map_err(|error| unreadable(git_dir, &error)),
+            Refs::Command(command) => {
+                let branch = command.ask(&["symbolic-ref", "--quiet", "HEAD"])?;
+                let branch = branch.and_then(|name| BranchName::from_reference(name.trim()));
+                Ok(Head { branch, commit: command_tip(command, "HEAD")? })
+            }
+        }
+    }
+
+    /// All local branches. While references are being packed, one may be missing or behind its time; see [`Refs::tip`].
+    pub(super) fn branches(&self) -> Result<Vec<(BranchName, CommitId)>, RefsError> {
+        match self {
+            Refs::Library { git_dir, .. } => library_branches(git_dir).map_err(|error| unreadable(git_dir, &error)),
+            Refs::Command(command) => {
+                let list = command.ask(&["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"])?;
+                Ok(list.unwrap_or_default().lines().filter_map(listed_branch).collect())
+            }
+        }
+    }
+
+    /// The tip of one branch, which is right even while references are being packed.
+    pub(super) fn tip(&self, branch: &BranchName) -> Result<Option<CommitId>, RefsError> {
+        match self {
+            Refs::Library { git_dir, .. } => {
+                library_tip(git_dir, &branch.reference()).map_err(|error| unreadable(git_dir, &error))
+            }
+            Refs::Command(command) => Ok(command_tip(command, &branch.reference())?),
+        }
+    }
+}
+
+/// Whether a revision is more than a name, so that libgit2 may not know its notation.
+fn is_notation(revision: &str) -> bool {
+    revision.contains(['@', ':', '^', '~']) || revision.contains("-g")
+}
+
+fn listed_branch(line: &str) -> Option<(BranchName, CommitId)> {
+    let (id, name) = line.split_once(' ')?;
+    Some((BranchName::from_reference(name)?, CommitId::from_hex(id)?))
+}
+
+fn command_resolve(command: &GitCommand, revision: &str) -> Result<Option<[u8; 20]>, RevisionError> {
+    let id = match command.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", revision]) {
+        Ok(id) => id.unwrap_or_default(),
+        Err(CommandError::Failed { reason, .. }) if reason.contains("ambiguous") => {
+            return Err(RevisionError::Ambiguous { revision: revision.to_owned() });
+        }
+        Err(CommandError::Failed { .. }) => return Ok(None), // some malformed revisions are not quiet
+        Err(error) => return Err(RefsError::from(error).into()),
+    };
+    Ok(CommitId::from_hex(id.trim()).map(|id| id.0))
+}
+
+fn command_tip(command: &GitCommand, reference: &str) -> Result<Option<CommitId>, CommandError> {
+    let id = command.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", reference])?;
+    Ok(id.and_then(|id| CommitId::from_hex(id.trim())))
+}
+
+fn library_open(git_dir: &Path) -> Result<git2::Repository, git2::Error> {
+    let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
+    git2::Repository::open_ext(git_dir, flags, std::iter::empty::<&Path>())
+}
+
+fn library_resolve(git_dir: &Path, borrowed: &[PathBuf], revision: &str) -> Result<Option<[u8; 20]>, RevisionError> {
+    let repository = library_open(git_dir).map_err(|error| unreadable(git_dir, &error))?;
+    if let Ok(objects) = repository.odb() {
+        for folder in borrowed.iter().filter_map(|folder| folder.to_str()) {
+            objects.add_disk_alternate(folder).map_err(|error| unreadable(git_dir, &error))?;
+        }
+    }
+    match repository.revparse_single(revision) {
+        Ok(object) => Ok(object.id().as_bytes().try_into().ok()),
+        Err(error) if error.code() == ErrorCode::Ambiguous => {
+            Err(RevisionError::Ambiguous { revision: revision.to_owned() })
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+fn library_head(git_dir: &Path) -> Result<Head, git2::Error> {
+    let repository = library_open(git_dir)?;
+    let head = repository.find_reference("HEAD")?;
+    let Some(target) = head.symbolic_target().ok().flatten() else {
+        return Ok(Head { branch: None, commit: head.target().and_then(commit_id) });
+    };
+    let branch = BranchName::from_reference(target);
+    let commit = match repository.refname_to_id(target) {
+        Ok(id) => commit_id(id),
+        Err(error) if error.code() == ErrorCode::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    Ok(Head { branch, commit })
+}
+
+fn library_branches(git_dir: &Path) -> Result<Vec<(BranchName, CommitId)>, git2::Error> {
+    let repository = library_open(git_dir)?;
+    let mut branches = Vec::new();
+    for reference in repository.references_glob("refs/heads/*")? {
+        let Ok(reference) = reference else { continue }; // one broken reference does not hide the others
+        let Some(name) = reference.name().ok().and_then(BranchName::from_reference) else { continue };
+        let Ok(resolved) = reference.resolve() else { continue };
+        branches.extend(resolved.target().and_then(commit_id).map(|id| (name, id)));
+    }
+    Ok(branches)
+}
+
+fn library_tip(git_dir: &Path, reference: &str) -> Result<Option<CommitId>, git2::Error> {
+    match library_open(git_dir)?.refname_to_id(reference) {
+        Ok(id) => Ok(commit_id(id)),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn commit_id(id: git2::Oid) -> Option<CommitId> {
+    id.as_bytes().try_into().ok().map(CommitId)
+}
+
+fn unreadable(git_dir: &Path, error: &git2::Error) -> RefsError {
+    RefsError::Unreadable { repository: git_dir.to_owned(), reason: error.message().to_owned() }
+}

@@ -1,0 +1,87 @@
+//! The files of a commit. Folders are read when they are first looked into, contents when they are asked for.
+
+use std::sync::Arc;
+
+use super::id::CommitId;
+use super::objects::{Folder, ObjectError, Objects};
+use super::parse::{Item, Kind};
+use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
+
+/// The tree of files that a commit holds. Cheap to clone, and read from many threads at once.
+///
+/// Names that are not UTF-8 are shown with replacement characters.
+#[derive(Clone)]
+pub struct CommitTree {
+    objects: Arc<Objects>,
+    commit: CommitId,
+    root: Folder,
+}
+
+impl CommitTree {
+    pub(super) fn open(objects: &Arc<Objects>, commit: CommitId) -> Result<CommitTree, ObjectError> {
+        let root = objects.folder(objects.commit(commit)?.tree)?;
+        Ok(CommitTree { objects: Arc::clone(objects), commit, root })
+    }
+
+    /// Whose files these are.
+    pub fn commit(&self) -> CommitId {
+        self.commit
+    }
+
+    /// The folder at `path`; nothing if none is there.
+    fn folder(&self, path: &str) -> Result<Option<Folder>, TreeError> {
+        let mut folder = Arc::clone(&self.root);
+        let mut end = 0;
+        for name in path.split('/').filter(|_| !path.is_empty()) {
+            end += name.len() + 1;
+            let Some(Item { kind: Kind::Folder, id, .. }) = find(&folder, name) else { return Ok(None) };
+            folder = self.objects.folder(*id).map_err(|error| failed(&path[..end - 1], &error))?;
+        }
+        Ok(Some(folder))
+    }
+
+    fn entry_of(&self, path: &str, item: &Item) -> Result<Entry, TreeError> {
+        Ok(match item.kind {
+            Kind::File => Entry::File(BlobId(item.id)),
+            Kind::Folder => Entry::Folder,
+            Kind::Submodule => Entry::Submodule,
+            Kind::Link => {
+                let target = self.objects.blob(item.id).map_err(|error| failed(path, &error))?;
+                Entry::Link(String::from_utf8_lossy(&target).into_owned())
+            }
+        })
+    }
+}
+
+impl FileTree for CommitTree {
+    fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
+        if path.is_empty() {
+            return Ok(Some(Entry::Folder));
+        }
+        let (above, name) = match path.rsplit_once('/') {
+            Some(("", _)) => return Ok(None),
+            Some(parts) => parts,
+            None => ("", path),
+        };
+        let Some(folder) = self.folder(above)? else { return Ok(None) };
+        find(&folder, name).map(|item| self.entry_of(path, item)).transpose()
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
+        let Some(folder) = self.folder(path)? else { return Ok(Vec::new()) };
+        folder.iter().map(|item| Ok((item.name.clone(), self.entry_of(&child(path, &item.name), item)?))).collect()
+    }
+
+    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+        self.objects.blob(id.0).map_err(|error| failed(&id.to_string(), &error))
+    }
+}
+
+fn find<'a>(folder: &'a [Item], name: &str) -> Option<&'a Item> {
+    let at = folder.binary_search_by(|item| item.name.as_str().cmp(name)).ok()?;
+    folder.get(at)
+}
+
+fn failed(path: &str, error: &ObjectError) -> TreeError {
+    TreeError { path: path.to_owned(), reason: error.to_string() }
+}

@@ -1,0 +1,6 @@
+//! Repositories of every kind, revisions, history and trees, each against what the `git` command says.
+
+mod history;
+mod kinds;
+mod revisions;
+mod trees;

@@ -1,0 +1,199 @@
+//! Kinds of repositories, and those that cannot be opened.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hierad::git::{Environment, OpenError, Repository};
+
+use crate::support::{Sandbox, git_command, git_in};
+
+/// That a repository is found from `path`, with these directories and the commit of `sandbox`.
+fn check(sandbox: &Sandbox, path: &Path, git_dir: &Path, work_dir: Option<&Path>) -> Repository {
+    let repository = Repository::discover(path).unwrap();
+    assert_eq!(repository.git_dir(), git_dir, "from {}", path.display());
+    assert_eq!(repository.work_dir(), work_dir, "from {}", path.display());
+    assert_eq!(repository.head().unwrap().commit, Some(sandbox.id("main")), "from {}", path.display());
+    repository
+}
+
+fn check_work_trees(arguments: &[&str]) {
+    let sandbox = Sandbox::with(arguments);
+    sandbox.write("data/nodes/a.yaml", "a: 1\n");
+    sandbox.commit("one");
+    let (root, git_dir) = (sandbox.root(), sandbox.root().join(".git"));
+    for path in ["", "data/nodes", "data/nodes/a.yaml", ".git", ".git/refs"] {
+        check(&sandbox, &root.join(path), &git_dir, Some(root));
+    }
+    let linked = sandbox.beside("linked");
+    sandbox.git(["worktree", "add", "--quiet", "-b", "other", linked.to_str().unwrap()]);
+    let repository = check(&sandbox, &linked.join("data"), &git_dir.join("worktrees/linked"), Some(&linked));
+    assert_eq!(repository.common_dir(), git_dir);
+    assert_eq!(repository.branch().unwrap().unwrap().as_str(), "other");
+    assert_eq!(check(&sandbox, root, &git_dir, Some(root)).branch().unwrap().unwrap().as_str(), "main");
+}
+
+#[test]
+fn work_trees_and_linked_ones() {
+    check_work_trees(&[]);
+}
+
+#[test]
+fn work_trees_with_reftables() {
+    check_work_trees(&["--ref-format=reftable"]);
+}
+
+#[test]
+fn bare_repositories() {
+    for format in ["files", "reftable"] {
+        let sandbox = Sandbox::new();
+        sandbox.commit("one");
+        let bare = sandbox.beside("bare.git");
+        git_in(
+            sandbox.root(),
+            ["clone", "--quiet", "--bare", &format!("--ref-format={format}"), ".", bare.to_str().unwrap()],
+        );
+        let repository = check(&sandbox, &bare, &bare, None);
+        assert!(repository.work_tree().is_none());
+        check(&sandbox, &bare.join("refs"), &bare, None);
+    }
+}
+
+#[test]
+fn a_git_directory_elsewhere() {
+    for format in ["files", "reftable"] {
+        let sandbox = Sandbox::with(&["--ref-format", format]);
+        sandbox.write("data/a.yaml", "a: 1\n");
+        sandbox.commit("one");
+        let elsewhere = sandbox.beside("elsewhere");
+        sandbox.git(["init", "--quiet", "--separate-git-dir", elsewhere.to_str().unwrap()]);
+        for path in ["", "data", ".git"] {
+            let repository = check(&sandbox, &sandbox.root().join(path), &elsewhere, Some(sandbox.root()));
+            assert_eq!(repository.common_dir(), elsewhere);
+        }
+    }
+}
+
+#[test]
+fn the_environment_names_the_repository_unless_a_path_does() {
+    let (named, other) = (Sandbox::new(), Sandbox::new());
+    named.commit("one");
+    other.commit("two");
+    let git_dir = named.root().join(".git");
+    let environment = Environment {
+        git_dir: Some(git_dir.clone()),
+        work_tree: Some(named.root().to_owned()),
+        ..Environment::default()
+    };
+    let repository = Repository::locate(None, &environment).unwrap();
+    assert_eq!((repository.git_dir(), repository.work_dir()), (git_dir.as_path(), Some(named.root())));
+    let repository = Repository::locate(Some(other.root()), &environment).unwrap();
+    assert_eq!(repository.work_dir(), Some(other.root()));
+    let inside = Environment { git_dir: Some(git_dir.join("refs")), ..Environment::default() };
+    assert!(matches!(Repository::locate(None, &inside), Err(OpenError::NotARepository { .. })));
+}
+
+#[test]
+fn a_hook_sees_the_objects_of_the_push_it_checks() {
+    let sandbox = Sandbox::with(&["--bare"]);
+    let quarantine = sandbox.beside("quarantine");
+    std::fs::create_dir(&quarantine).unwrap();
+    let tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"; // the empty tree, which every git knows
+    let output = git_command(sandbox.root())
+        .args(["commit-tree", tree, "-m", "pushed"])
+        .env("GIT_OBJECT_DIRECTORY", &quarantine)
+        .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", sandbox.root().join("objects"))
+        .output()
+        .unwrap();
+    let commit = String::from_utf8(output.stdout).unwrap();
+    let environment = Environment {
+        git_dir: Some(sandbox.root().to_owned()),
+        object_directory: Some(quarantine),
+        alternate_object_directories: vec![sandbox.root().join("objects")],
+        ..Environment::default()
+    };
+    assert!(sandbox.open().resolve(commit.trim()).is_err());
+    for path in [None, Some(sandbox.root())] {
+        let repository = Repository::locate(path, &environment).unwrap();
+        let id = repository.resolve(commit.trim()).unwrap();
+        assert_eq!(repository.commit(id).unwrap().summary, "pushed");
+        assert_eq!(repository.resolve(&commit[..8]).unwrap(), id);
+    }
+}
+
+fn refusal(path: &Path) -> String {
+    Repository::discover(path).err().unwrap().to_string().replace(path.to_str().unwrap(), "PATH")
+}
+
+#[test]
+fn what_cannot_be_opened_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    assert_eq!(refusal(&root), "PATH is not in a git repository");
+    assert_eq!(refusal(&root.join("none")), "cannot open PATH: No such file or directory (os error 2)");
+    let sandbox = Sandbox::with(&["--object-format=sha256"]);
+    assert_eq!(refusal(sandbox.root()), "PATH names its objects by SHA-256, which hierad cannot read");
+    let sandbox = Sandbox::new();
+    std::fs::remove_dir_all(sandbox.root().join(".git/objects")).unwrap();
+    assert_eq!(refusal(sandbox.root()), "PATH is not in a git repository");
+    let sandbox = Sandbox::new();
+    sandbox.git(["config", "core.repositoryformatversion", "7"]);
+    assert!(refusal(sandbox.root()).starts_with("cannot open the repository PATH: "), "{}", refusal(sandbox.root()));
+}
+
+/// Runs one ignored test of this binary in a process of its own, so that it has an environment of its own.
+fn run_apart(test: &str, repository: &Path, path: &str) {
+    let home = tempfile::tempdir().unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--ignored"])
+        .env_clear()
+        .env("HOME", home.path())
+        .env("PATH", path)
+        .env("APART_REPOSITORY", repository)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+}
+
+/// Where such a test finds its repository; nothing if it was not started by [`run_apart`].
+fn apart_repository() -> Option<PathBuf> {
+    std::env::var_os("APART_REPOSITORY").map(PathBuf::from)
+}
+
+#[test]
+fn another_users_repository_is_refused() {
+    for format in ["files", "reftable"] {
+        let sandbox = Sandbox::with(&["--ref-format", format]);
+        if std::os::unix::fs::chown(sandbox.root(), Some(12345), None).is_err() {
+            return; // only root can give files away
+        }
+        std::os::unix::fs::chown(sandbox.root().join(".git"), Some(12345), None).unwrap();
+        run_apart("git::kinds::apart_foreign", sandbox.root(), &std::env::var("PATH").unwrap());
+    }
+}
+
+#[test]
+#[ignore = "run by another test in a process of its own"]
+fn apart_foreign() {
+    let Some(repository) = apart_repository() else { return };
+    assert_eq!(
+        refusal(&repository),
+        "PATH belongs to another user; if you trust it, run `git config --global --add safe.directory PATH`"
+    );
+}
+
+#[test]
+fn reftables_need_the_git_command() {
+    let sandbox = Sandbox::with(&["--ref-format=reftable"]);
+    run_apart("git::kinds::apart_without_git", sandbox.root(), "/nonexistent");
+}
+
+#[test]
+#[ignore = "run by another test in a process of its own"]
+fn apart_without_git() {
+    let Some(repository) = apart_repository() else { return };
+    assert_eq!(
+        refusal(&repository),
+        "the repository PATH can only be read with the `git` command, which is not installed"
+    );
+}

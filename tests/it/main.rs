@@ -1,0 +1,5 @@
+//! The integration tests: one binary, on real repositories and files.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod git;
+mod support;

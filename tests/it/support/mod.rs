@@ -1,0 +1,117 @@
+//! What the tests share: temporary repositories made with the `git` command, the same on every machine.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use hierad::git::{CommitId, Repository};
+use tempfile::TempDir;
+
+/// A `git` command that no setting of this machine reaches, with a fixed author and time.
+pub(crate) fn git_command(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    for (variable, _) in std::env::vars_os() {
+        if variable.to_string_lossy().starts_with("GIT_") {
+            command.env_remove(variable);
+        }
+    }
+    command.current_dir(folder).env("HOME", folder).env("LC_ALL", "C");
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+    for who in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{who}_NAME"), "Ada").env(format!("GIT_{who}_EMAIL"), "ada@example.com");
+        command.env(format!("GIT_{who}_DATE"), "1700000000 +0100");
+    }
+    command
+}
+
+/// A repository in a folder of its own, which goes with it.
+pub(crate) struct Sandbox {
+    base: TempDir,
+    root: PathBuf,
+}
+
+impl Sandbox {
+    /// A repository with a work tree and the branch `main`, which is empty.
+    pub(crate) fn new() -> Sandbox {
+        Sandbox::with(&[])
+    }
+
+    /// A repository made by `git init` with these arguments.
+    pub(crate) fn with(arguments: &[&str]) -> Sandbox {
+        let base = TempDir::new().unwrap();
+        let root = base.path().canonicalize().unwrap().join("repository");
+        std::fs::create_dir(&root).unwrap();
+        let sandbox = Sandbox { base, root };
+        let mut all = vec!["init", "--quiet", "--initial-branch=main"];
+        all.extend(arguments);
+        sandbox.git(all);
+        sandbox
+    }
+
+    /// The folder of the repository.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A path beside the repository.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.base.path().canonicalize().unwrap().join(name)
+    }
+
+    /// The repository as hierad opens it.
+    pub(crate) fn open(&self) -> Repository {
+        Repository::discover(&self.root).unwrap()
+    }
+
+    /// Runs `git` in the repository; what it prints, without the end of the line.
+    pub(crate) fn git<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> String {
+        git_in(&self.root, arguments)
+    }
+
+    /// Runs a shell script in the repository.
+    pub(crate) fn sh(&self, script: &str) -> String {
+        let git = git_command(&self.root);
+        let mut shell = Command::new("sh");
+        shell.args(["-euc", script]).current_dir(&self.root);
+        for (variable, value) in git.get_envs() {
+            match value {
+                Some(value) => shell.env(variable, value),
+                None => shell.env_remove(variable),
+            };
+        }
+        printed(&script, &shell.output().unwrap())
+    }
+
+    /// Writes a file and the folders above it.
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    /// Commits everything in the work tree.
+    pub(crate) fn commit(&self, message: &str) -> CommitId {
+        self.git(["add", "--all"]);
+        self.git(["commit", "--quiet", "--allow-empty", "--message", message]);
+        self.id("HEAD")
+    }
+
+    /// The commit that `git` itself sees in a revision.
+    pub(crate) fn id(&self, revision: &str) -> CommitId {
+        CommitId::from_hex(&self.git(["rev-list", "--max-count=1", revision])).unwrap()
+    }
+}
+
+/// Runs `git` in a folder; what it prints, without the end of the line.
+pub(crate) fn git_in<S: AsRef<OsStr>>(folder: &Path, arguments: impl IntoIterator<Item = S>) -> String {
+    let mut command = git_command(folder);
+    command.args(arguments);
+    let output = command.output().unwrap();
+    printed(&command, &output)
+}
+
+fn printed(command: &dyn std::fmt::Debug, output: &Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?} failed: {errors}");
+    String::from_utf8(output.stdout.clone()).unwrap().trim_end().to_owned()
+}
