@@ -41,4 +41,8 @@ pub mod fleet;
 
 pub mod snapshot;
 
+pub mod pipeline;
+
 pub mod settings;
+
+pub mod cli;

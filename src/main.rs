@@ -1,3 +1,5 @@
 //! The `hierad` command.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    hierad::cli::main()
+}

@@ -3,18 +3,15 @@
 //! The face that commands and the daemon call. A [`Pipeline`] keeps what was parsed, and the last revisions that it resolved.
 
 mod check;
-mod origin;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::diagnostic::Diagnostic;
-use crate::diff::{self, Diff};
 use crate::fleet::{self, Effective, Fleet, Revision};
 use crate::git::{CommitId, ObjectError, Repository, WorkTree};
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
-use crate::report::{Commit, Report};
 use crate::tree::{FileTree, MemoryTree, TreeError};
 
 /// The most resolved revisions that are kept: the last commit of a few branches.
@@ -79,7 +76,12 @@ struct Resolved {
 
 impl Pipeline {
     /// A pipeline over `repository` for `fleet`.
-    pub fn new(repository: Arc<Repository>, fleet: Fleet, options: EnvironmentOptions, threads: NonZeroUsize) -> Pipeline {
+    pub fn new(
+        repository: Arc<Repository>,
+        fleet: Fleet,
+        options: EnvironmentOptions,
+        threads: NonZeroUsize,
+    ) -> Pipeline {
         Pipeline { repository, fleet, options, threads, store: Arc::default(), kept: Mutex::default() }
     }
 
@@ -111,65 +113,10 @@ impl Pipeline {
         fleet::resolve(revision, &self.fleet, keys, self.threads)
     }
 
-    /// What changes from `before` to `after`, for the keys that `filter` lets through.
-    pub fn diff(&self, before: Point, after: Point, filter: &dyn Filter) -> Result<Report, PipelineError> {
-        let resolved = Diff { before: self.resolved(before)?, after: self.resolved(after)? };
-        let chosen = |key: &&Arc<str>| filter.key(key);
-        let keys: BTreeSet<Arc<str>> =
-            resolved.before.revision.keys.union(&resolved.after.revision.keys).filter(chosen).cloned().collect();
-        // A key that only one side's files name can fail, or be found elsewhere, on the other.
-        let effective = Diff { before: self.values(&resolved.before, &keys), after: self.values(&resolved.after, &keys) };
-        let changes = diff::changes(Diff { before: &effective.before, after: &effective.after });
-        let mut report = Report::new(
-            Diff { before: self.commit(before)?, after: self.commit(after)? },
-            changes,
-            &self.fleet,
-            keys.len(),
-        );
-        let findings = |resolved: &Resolved| self.findings(&resolved.revision);
-        report.diagnostics = crate::report::diagnostics(Diff {
-            before: &findings(&resolved.before),
-            after: &findings(&resolved.after),
-        });
-        origin::add(&mut report, Diff { before: &resolved.before.revision, after: &resolved.after.revision }, &self.fleet);
-        Ok(report)
-    }
-
-    fn commit(&self, point: Point) -> Result<Option<Commit>, PipelineError> {
-        Ok(match point {
-            Point::Commit(id) => Some(Commit::from(self.repository.commit(id)?)),
-            Point::WorkTree | Point::Nothing => None,
-        })
-    }
-
-    fn resolved(&self, point: Point) -> Result<Arc<Resolved>, PipelineError> {
-        let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, resolved)) = lock().iter().find(|(kept, _)| *kept == point && point != Point::WorkTree) {
-            return Ok(resolved.clone());
-        }
-        let revision = self.revision(point)?;
-        let effective = self.effective(&revision, &revision.keys);
-        let resolved = Arc::new(Resolved { revision, effective });
-        let mut kept = lock();
-        kept.push_back((point, resolved.clone()));
-        if kept.len() > KEPT_REVISIONS {
-            kept.pop_front();
-        }
-        Ok(resolved)
-    }
-
-    /// The values of `keys`, those of other revisions included.
-    fn values(&self, resolved: &Resolved, keys: &BTreeSet<Arc<str>>) -> Effective {
-        let foreign: BTreeSet<Arc<str>> = keys.difference(&resolved.revision.keys).cloned().collect();
-        let own = resolved.effective.keys.iter().filter(|(key, _)| keys.contains(*key));
-        let mut all: Effective = Effective { keys: own.map(|(key, answers)| (key.clone(), answers.clone())).collect() };
-        all.keys.extend(self.effective(&resolved.revision, &foreign).keys);
-        all
-    }
-
     /// What was found wrong with a revision, besides keys that fail.
     fn findings(&self, revision: &Revision) -> Vec<fleet::Finding> {
-        let whole = |diagnostic: &Diagnostic| fleet::Finding { diagnostic: diagnostic.clone(), nodes: self.fleet.all() };
+        let whole =
+            |diagnostic: &Diagnostic| fleet::Finding { diagnostic: diagnostic.clone(), nodes: self.fleet.all() };
         let mut findings: Vec<fleet::Finding> = revision.environment.diagnostics.iter().map(whole).collect();
         findings.extend(revision.findings.iter().cloned());
         findings

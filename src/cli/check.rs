@@ -33,10 +33,13 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let point = context.point(&arguments.revision)?;
     let branch = context.repository.branch()?;
     let Profiles { profiles, errors } = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str))?;
-    let mut findings: Vec<Finding> = errors.into_iter().map(|error| {
-        let place = Place::line(error.path, error.line);
-        Finding { diagnostic: Diagnostic::error("profile", Some(place), error.text), nodes: NodeSet::new() }
-    }).collect();
+    let mut findings: Vec<Finding> = errors
+        .into_iter()
+        .map(|error| {
+            let place = Place::line(error.path, error.line);
+            Finding { diagnostic: Diagnostic::error("profile", Some(place), error.text), nodes: NodeSet::new() }
+        })
+        .collect();
     let pipeline = context.pipeline(Fleet::new(profiles));
     findings.extend(pipeline.check(point)?);
     let mut out = output::stdout();
@@ -57,7 +60,7 @@ fn write_text(findings: &[Finding], fleet: &Fleet, out: &mut dyn Write) -> std::
             (count, _) if count == fleet.len() => format!(" (on all {count} nodes)"),
             (count, Some(node)) => format!(" (on {count} of {} nodes, such as {node})", fleet.len()),
         };
-        writeln!(out, "{}{nodes}", crate::report::plain(&finding.diagnostic.to_string()))?;
+        writeln!(out, "{}{nodes}", finding.diagnostic)?;
     }
     let count = |severity| findings.iter().filter(|finding| finding.diagnostic.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Failure, Global, Result};
+use super::{Global, Result};
 use crate::fleet::Fleet;
 use crate::git::{Environment, Repository, WorkTree};
 use crate::hiera::hierarchy::Datadir;
@@ -137,7 +137,7 @@ fn environment_of(branch: &str) -> String {
 }
 
 /// The profile files that a path means: itself, the files of a folder, or what a glob matches.
-fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn files(path: &Path) -> Result<Vec<PathBuf>> {
     if path.is_dir() {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(path).map_err(|e| format!("cannot read {}: {e}", path.display()))? {

@@ -146,7 +146,8 @@ impl Subject<'_> {
     fn explain(&self, arguments: &Arguments, strategy: Option<&Strategy>, out: &mut dyn Write) -> Result {
         for key in &arguments.keys {
             let recorder = Recorder::default();
-            let outcome = Lookup::new(self.environment, self.hierarchies, self.scope).explained_by(&recorder).get(key, strategy);
+            let outcome =
+                Lookup::new(self.environment, self.hierarchies, self.scope).explained_by(&recorder).get(key, strategy);
             let explained = recorder.finish();
             if arguments.explain_options {
                 let options = explained.steps().filter(|step| is_options(step));
@@ -162,7 +163,8 @@ impl Subject<'_> {
                     let mut lines = Vec::new();
                     origins(&value, &ValuePath::default(), &mut |path| {
                         let from = origin(&contributions, &value, path);
-                        lines.extend(from.map(|from| format!("  {}  {} ({})", path.below(key), from.place, from.level)));
+                        lines
+                            .extend(from.map(|from| format!("  {}  {} ({})", path.below(key), from.place, from.level)));
                     });
                     if !lines.is_empty() {
                         writeln!(out, "Where it comes from\n{}", lines.join("\n"))?;

@@ -44,7 +44,11 @@ impl Pipeline {
                 let text = format!("the file cannot be read: {}", fault.text);
                 findings.push(Diagnostic::error("data-syntax", place(Some(fault.line)), text));
             } else if file.is_no_hash() {
-                findings.push(Diagnostic::warning("data-no-hash", place(Some(1)), "the file holds no hash of keys and values"));
+                findings.push(Diagnostic::warning(
+                    "data-no-hash",
+                    place(Some(1)),
+                    "the file holds no hash of keys and values",
+                ));
             }
             if !is_reached && !self.fleet.is_empty() {
                 let text = "no profile's hierarchy leads to this file";
@@ -67,7 +71,10 @@ impl Pipeline {
             }
         }
         let told = |error: &LookupError| {
-            error.place.is_some() && known.iter().any(|finding| finding.diagnostic.place == error.place && finding.diagnostic.code == "data-syntax")
+            error.place.is_some()
+                && known
+                    .iter()
+                    .any(|finding| finding.diagnostic.place == error.place && finding.diagnostic.code == "data-syntax")
         };
         let finding = |(error, (nodes, keys)): (LookupError, (NodeSet, BTreeSet<Arc<str>>))| {
             let code = if error.kind == ErrorKind::Unknown { "unknown-value" } else { "lookup-error" };
@@ -86,7 +93,11 @@ impl Pipeline {
     fn emptiness(&self, revision: &Revision) -> Vec<Finding> {
         let mut findings = Vec::new();
         if self.fleet.is_empty() {
-            findings.push(whole(Diagnostic::warning("no-profiles", None, "there are no node profiles: nothing is resolved")));
+            findings.push(whole(Diagnostic::warning(
+                "no-profiles",
+                None,
+                "there are no node profiles: nothing is resolved",
+            )));
         }
         if revision.keys.is_empty() {
             findings.push(whole(Diagnostic::warning("no-keys", None, "no data file gives a value to any key")));

@@ -121,7 +121,9 @@ impl Checker<'_> {
 
     fn check(&self, raw: raw::Settings) -> Result<Settings, SettingsError> {
         if raw.global_hiera_config.as_deref().is_some_and(|path| path != "none") {
-            return Err(self.invalid("'global_hiera_config': the global layer is not supported; 'none' is the only value"));
+            return Err(
+                self.invalid("'global_hiera_config': the global layer is not supported; 'none' is the only value")
+            );
         }
         let mut backends = Backends::new();
         for (name, backend) in raw.backends {

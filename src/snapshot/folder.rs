@@ -57,7 +57,8 @@ pub fn write_folder(snapshots: &Snapshots<'_>, manifest: &Manifest, folder: &Pat
 
 /// A certname is not always fit for a file name; what is not becomes `_`, and none can climb out of the folder.
 fn file_name(node: &str) -> String {
-    let fit = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | ':' | ' ' | '+') { c } else { '_' };
+    let fit =
+        |c: char| if c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | ':' | ' ' | '+') { c } else { '_' };
     let name: String = node.chars().map(fit).collect();
     if name.starts_with('.') || name == "manifest" { format!("_{name}") } else { name }
 }

@@ -127,7 +127,7 @@ fn fragment(key: &Arc<str>, outcome: &Outcome, format: Format) -> Option<Fragmen
     };
     let text = match format {
         Format::Ndjson => format!("{}:{}", json::string(key), json::compact(&value)),
-        Format::Json => format!("    {}: {}", json::string(key), json::pretty(&value, 2)),
+        Format::Json => format!("    {}: {}", json::string(key), json::indented(&value, 2)),
         Format::Yaml => emit::entry(key, &value, 1),
     };
     Some(Fragment { is_error, text })

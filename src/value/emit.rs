@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let source = b"a: 'yes'\nb: [1, '1', 1.5, null, true, {x: {}}, [], [[1]]]\nc::d: \"l1\\nl2 %{x}\"\n'1': x\nz: 'a: b'\n";
+        let source =
+            b"a: 'yes'\nb: [1, '1', 1.5, null, true, {x: {}}, [], [[1]]]\nc::d: \"l1\\nl2 %{x}\"\n'1': x\nz: 'a: b'\n";
         let value = yaml::parse(source).value;
         let written = document(&value);
         assert_eq!(yaml::parse(written.as_bytes()).value, value, "{written}");

@@ -1,0 +1,7 @@
+//! JSON: data files read as Ruby's `json` 2.6 reads them, and values written canonically.
+
+mod read;
+mod write;
+
+pub use read::parse;
+pub use write::{compact, indented, pretty, string, write};

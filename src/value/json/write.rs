@@ -1,0 +1,157 @@
+//! Writes values as JSON; what JSON cannot hold is written in Puppet's rich data form.
+
+use std::fmt::Write;
+
+use crate::value::{Hash, Value, ruby};
+
+/// Appends `value`, without any blanks.
+pub fn write(value: &Value, out: &mut String) {
+    Writer { out, indent: None }.value(value);
+}
+
+/// Appends `value` over several lines, with two blanks for each level, as `JSON.pretty_generate` does.
+pub fn pretty(value: &Value, out: &mut String) {
+    Writer { out, indent: Some(0) }.value(value);
+}
+
+/// The text of `value`, without any blanks.
+pub fn compact(value: &Value) -> String {
+    let mut out = String::new();
+    write(value, &mut out);
+    out
+}
+
+/// The text of `value` over several lines, inside something that is indented by `level` times two blanks.
+pub fn indented(value: &Value, level: usize) -> String {
+    let mut out = String::new();
+    Writer { out: &mut out, indent: Some(level) }.value(value);
+    out
+}
+
+/// A text as a JSON string.
+pub fn string(text: &str) -> String {
+    let mut out = String::new();
+    Writer { out: &mut out, indent: None }.text(text);
+    out
+}
+
+struct Writer<'a> {
+    out: &'a mut String,
+    /// The level of indentation; nothing for the compact form.
+    indent: Option<usize>,
+}
+
+impl Writer<'_> {
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Undef => self.out.push_str("null"),
+            Value::Boolean(b) => self.out.push_str(if *b { "true" } else { "false" }),
+            Value::Integer(n) => _ = write!(self.out, "{n}"),
+            Value::BigInteger(n) => _ = write!(self.out, "{n}"),
+            Value::Float(f) if f.is_finite() => self.out.push_str(&ruby::float(*f)),
+            Value::Float(f) => self.typed("Float", |w| w.text(&ruby::float(*f))),
+            Value::String(s) => self.text(s),
+            Value::Bytes(bytes) => self.typed("BinaryString", |w| w.text(&base64(bytes))),
+            Value::Symbol(name) => self.typed("Symbol", |w| w.text(name)),
+            Value::Array(items) => self.list('[', ']', items.iter(), Self::value),
+            Value::Hash(hash) if hash.keys().all(|key| matches!(key, Value::String(_))) => self.object(hash),
+            // Bytes as keys cannot be told from text in JSON, so they count as keys that are no text.
+            Value::Hash(hash) => self.typed("Hash", |w| {
+                w.list('[', ']', hash.iter().flat_map(|(key, value)| [key, value]), Self::value);
+            }),
+        }
+    }
+
+    fn object(&mut self, hash: &Hash) {
+        self.list('{', '}', hash.iter(), |w, (key, value)| {
+            w.key(key.as_str().unwrap_or_default());
+            w.value(value);
+        });
+    }
+
+    /// `{"__ptype": name, "__pvalue": content}`.
+    fn typed(&mut self, name: &str, content: impl FnOnce(&mut Self)) {
+        let mut content = Some(content);
+        self.list('{', '}', [("__ptype", true), ("__pvalue", false)].into_iter(), |w, (key, is_name)| {
+            w.key(key);
+            match content.take_if(|_| !is_name) {
+                Some(content) => content(w),
+                None => w.text(name),
+            }
+        });
+    }
+
+    fn key(&mut self, key: &str) {
+        self.text(key);
+        self.out.push_str(if self.indent.is_some() { ": " } else { ":" });
+    }
+
+    fn list<T>(
+        &mut self,
+        open: char,
+        close: char,
+        items: impl Iterator<Item = T>,
+        mut write: impl FnMut(&mut Self, T),
+    ) {
+        self.out.push(open);
+        self.indent = self.indent.map(|level| level + 1);
+        let mut empty = true;
+        for item in items {
+            if !empty {
+                self.out.push(',');
+            }
+            empty = false;
+            self.new_line();
+            write(self, item);
+        }
+        self.indent = self.indent.map(|level| level - 1);
+        if !empty {
+            self.new_line();
+        }
+        self.out.push(close);
+    }
+
+    fn new_line(&mut self) {
+        if let Some(level) = self.indent {
+            self.out.push('\n');
+            self.out.extend(std::iter::repeat_n("  ", level));
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.out.push('"');
+        let mut from = 0;
+        for (at, b) in text.bytes().enumerate() {
+            if b >= 0x20 && b != b'"' && b != b'\\' {
+                continue;
+            }
+            self.out.push_str(&text[from..at]);
+            from = at + 1;
+            match b {
+                b'"' => self.out.push_str("\\\""),
+                b'\\' => self.out.push_str("\\\\"),
+                b'\n' => self.out.push_str("\\n"),
+                b'\r' => self.out.push_str("\\r"),
+                b'\t' => self.out.push_str("\\t"),
+                8 => self.out.push_str("\\b"),
+                12 => self.out.push_str("\\f"),
+                b => _ = write!(self.out, "\\u{b:04x}"),
+            }
+        }
+        self.out.push_str(&text[from..]);
+        self.out.push('"');
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let bits = group.iter().chain(&[0, 0]).take(3).fold(0u32, |bits, b| bits << 8 | u32::from(*b));
+        for (place, shift) in [18u32, 12, 6, 0].into_iter().enumerate() {
+            let digit = char::from(DIGITS[(bits >> shift & 0x3f) as usize]);
+            text.push(if place <= group.len() { digit } else { '=' });
+        }
+    }
+    text
+}

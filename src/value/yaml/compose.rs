@@ -1,0 +1,450 @@
+//! Values from events, as Psych's `ToRuby` visitor builds them.
+//!
+//! Events are fed one at a time; open collections wait in a stack of frames. A fault is kept, the first one counts, and
+//! composing goes on around it, so that the keys of a faulty file are still known.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::event::{Data, Event, Props};
+use super::scalar::{self, Refusal};
+use super::{Fault, FaultKind, MAX_DEPTH, MAX_EXPANSION, Marks, Parsed, tag};
+use crate::value::{Hash, Value, ruby};
+
+/// How many arrays and hashes may be keys of one hash: they are compared one by one.
+const MAX_COMPLEX_KEYS: usize = 100;
+
+/// How deep `!!omap` sequences may be nested: each level is read twice.
+const MAX_OMAPS: usize = 10;
+
+/// What a node is written as, which decides how `<<` takes it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Scalar,
+    Sequence,
+    Mapping,
+    Alias,
+}
+
+/// A finished value.
+#[derive(Clone)]
+struct Node {
+    value: Value,
+    marks: Arc<[Marks]>,
+    /// The collections that are nested in it, itself included.
+    height: usize,
+    /// The size of what it expands to.
+    weight: usize,
+}
+
+/// The key of an entry whose value is still to come.
+struct Key {
+    value: Value,
+    line: u32,
+    merges: bool,
+}
+
+/// An open collection.
+struct Frame<'a> {
+    line: u32,
+    props: Props<'a>,
+    height: usize,
+    weight_before: usize,
+    body: Body,
+    marks: Vec<Marks>,
+    /// Tells it from every other collection.
+    serial: usize,
+}
+
+enum Body {
+    List(Vec<Value>),
+    Map { hash: Hash, key: Option<Key>, complex: usize, becomes: Becomes },
+}
+
+/// What a mapping becomes once it is closed.
+enum Becomes {
+    Hash,
+    /// A hash from the pairs of a sequence, where `<<` is a key like any other.
+    Omap,
+    /// The text below the key `str`.
+    Text,
+    /// A refusal that waits for the entries.
+    Refused(Refusal),
+}
+
+enum Anchor {
+    Open(usize),
+    Done(Node),
+}
+
+/// The events of an `!!omap` sequence, of which only some are composed.
+struct Recorder<'a> {
+    line: u32,
+    props: Props<'a>,
+    depth: usize,
+    events: Vec<Event<'a>>,
+}
+
+/// Composes one document.
+pub(super) struct Composer<'a> {
+    frames: Vec<Frame<'a>>,
+    anchors: HashMap<&'a str, Anchor, foldhash::fast::RandomState>,
+    recorder: Option<Recorder<'a>>,
+    omaps: usize,
+    serial: usize,
+    /// The size of everything composed so far, and how much it may be.
+    weight: usize,
+    max_weight: usize,
+    root: Option<(u32, Node)>,
+    fault: Option<Fault>,
+    /// Too deep or too large: the rest is not composed.
+    given_up: bool,
+}
+
+impl<'a> Composer<'a> {
+    /// A composer for a text of `len` bytes.
+    pub(super) fn new(len: usize) -> Composer<'a> {
+        Composer {
+            frames: Vec::new(),
+            anchors: HashMap::default(),
+            recorder: None,
+            omaps: 0,
+            serial: 0,
+            weight: 0,
+            max_weight: MAX_EXPANSION + 64 * len,
+            root: None,
+            fault: None,
+            given_up: false,
+        }
+    }
+
+    /// The document, once all its events were fed.
+    pub(super) fn finish(self) -> Parsed {
+        let mut parsed = Parsed { fault: self.fault, ..Parsed::default() };
+        if let Some((line, node)) = self.root.filter(|_| !self.given_up) {
+            parsed.value = node.value;
+            parsed.marks = Marks { line, children: node.marks };
+        }
+        parsed
+    }
+
+    /// Takes the next event; breaks off where it gives up.
+    pub(super) fn feed(&mut self, event: Event<'a>) -> ControlFlow<()> {
+        if self.recorder.is_some() {
+            self.record(event);
+        } else {
+            self.compose(event);
+        }
+        if self.given_up { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn compose(&mut self, event: Event<'a>) {
+        let line = event.line;
+        match event.data {
+            Data::Alias(name) => self.alias(name, line),
+            Data::Scalar { props, value, text } => self.scalar(&props, &value, text, line),
+            Data::Sequence(props) => self.open_sequence(props, line),
+            Data::Mapping(props) => self.open_mapping(props, line),
+            Data::End => self.close(),
+        }
+    }
+
+    fn refuse(&mut self, line: u32, refusal: Refusal) {
+        let (kind, text) = match refusal {
+            Refusal::Class(name) => (FaultKind::Class, format!("Tried to load unspecified class: {name}")),
+            Refusal::Error(text) => (FaultKind::Exception, text),
+            Refusal::Limit(text) => (FaultKind::Limit, text),
+        };
+        self.fault.get_or_insert(Fault { line, text, kind });
+    }
+
+    fn give_up(&mut self, line: u32, why: String) {
+        self.refuse(line, Refusal::Limit(why));
+        self.given_up = true;
+        self.frames.clear();
+        self.anchors.clear();
+    }
+
+    /// Counts what is added to the document.
+    fn weigh(&mut self, weight: usize, line: u32) {
+        self.weight += weight;
+        if self.weight > self.max_weight {
+            self.give_up(line, format!("aliases make more than {} MiB of the document", MAX_EXPANSION >> 20));
+        }
+    }
+
+    fn scalar(&mut self, props: &Props<'a>, text: &str, is_text: bool, line: u32) {
+        let resolved = match &props.tag {
+            _ if is_text => Ok(Value::from(text)),
+            None => scalar::resolve(text),
+            Some(tag) => tag::scalar(tag, text),
+        };
+        let value = resolved.unwrap_or_else(|refusal| {
+            self.refuse(line, refusal);
+            Value::from(text)
+        });
+        let node = Node { value, marks: Arc::default(), height: 0, weight: 32 + text.len() };
+        self.weigh(node.weight, line);
+        if let Some(anchor) = props.anchor {
+            self.anchors.insert(anchor, Anchor::Done(node.clone()));
+        }
+        self.add(node, Origin::Scalar, props.tag.as_deref(), line);
+    }
+
+    fn alias(&mut self, name: &str, line: u32) {
+        let mut node = Node { value: Value::Undef, marks: Arc::default(), height: 0, weight: 0 };
+        match self.anchors.get(name) {
+            Some(Anchor::Done(done)) => node = done.clone(),
+            Some(Anchor::Open(serial)) => match self.merged_with_itself(*serial) {
+                Some(own) => node = own,
+                None => self.refuse(line, Refusal::Limit(format!("recursive alias: {name}"))),
+            },
+            None => self.refuse(line, Refusal::Error(format!("Unknown alias: {name}"))),
+        }
+        if self.frames.len() + node.height > MAX_DEPTH {
+            return self.give_up(line, too_deep());
+        }
+        self.weigh(32 + node.weight, line);
+        self.add(node, Origin::Alias, None, line);
+    }
+
+    /// What `<<: *name` sees of an enclosing mapping: the entries so far.
+    fn merged_with_itself(&self, serial: usize) -> Option<Node> {
+        let merges = matches!(
+            self.frames.last(),
+            Some(Frame { body: Body::Map { key: Some(Key { merges: true, .. }), .. }, .. })
+        );
+        let open = self.frames.iter().find(|frame| frame.serial == serial).filter(|_| merges)?;
+        let Body::Map { hash, becomes: Becomes::Hash, .. } = &open.body else { return None };
+        let weight = self.weight - open.weight_before;
+        Some(Node {
+            value: Value::hash(hash.clone()),
+            marks: open.marks.as_slice().into(),
+            height: open.height + 1,
+            weight,
+        })
+    }
+
+    fn open_sequence(&mut self, props: Props<'a>, line: u32) {
+        match props.tag.as_deref().map_or(Ok(tag::Sequence::List), tag::sequence) {
+            Ok(tag::Sequence::List) => {}
+            Ok(tag::Sequence::Omap) => {
+                self.recorder = Some(Recorder { line, props, depth: 1, events: Vec::new() });
+                return;
+            }
+            Err(refusal) => self.refuse(line, refusal),
+        }
+        self.open(props, line, Body::List(Vec::new()));
+    }
+
+    fn open_mapping(&mut self, props: Props<'a>, line: u32) {
+        let becomes = match props.tag.as_deref().map_or(Ok(tag::Mapping::Hash), tag::mapping) {
+            Ok(tag::Mapping::Hash) => Becomes::Hash,
+            Ok(tag::Mapping::Text) => Becomes::Text,
+            Ok(tag::Mapping::Late(refusal)) => Becomes::Refused(refusal),
+            Err(refusal) => {
+                self.refuse(line, refusal);
+                Becomes::Hash
+            }
+        };
+        self.open(props, line, Body::Map { hash: Hash::new(), key: None, complex: 0, becomes });
+    }
+
+    fn open(&mut self, props: Props<'a>, line: u32, body: Body) {
+        if self.frames.len() >= MAX_DEPTH {
+            return self.give_up(line, too_deep());
+        }
+        self.serial += 1;
+        let serial = self.serial;
+        if let Some(anchor) = props.anchor {
+            self.anchors.insert(anchor, Anchor::Open(serial));
+        }
+        let weight_before = self.weight;
+        self.frames.push(Frame { line, props, height: 0, weight_before, body, marks: Vec::new(), serial });
+        self.weigh(64, line);
+    }
+
+    fn close(&mut self) {
+        let Some(frame) = self.frames.pop() else { return };
+        let (value, origin) = match frame.body {
+            Body::List(items) => (Value::array(items), Origin::Sequence),
+            Body::Map { hash, becomes, .. } => {
+                let origin = if matches!(becomes, Becomes::Omap) { Origin::Sequence } else { Origin::Mapping };
+                (self.closed_mapping(hash, becomes, frame.line), origin)
+            }
+        };
+        let is_hash = matches!(value, Value::Hash(_) | Value::Array(_));
+        let marks = if is_hash { frame.marks.into() } else { Arc::default() };
+        let node = Node { value, marks, height: frame.height + 1, weight: self.weight - frame.weight_before };
+        if let Some(anchor) = frame.props.anchor
+            && let Some(slot) = self.anchors.get_mut(anchor)
+            && matches!(slot, Anchor::Open(serial) if *serial == frame.serial)
+        {
+            *slot = Anchor::Done(node.clone());
+        }
+        self.add(node, origin, frame.props.tag.as_deref(), frame.line);
+    }
+
+    fn closed_mapping(&mut self, hash: Hash, becomes: Becomes, line: u32) -> Value {
+        match becomes {
+            Becomes::Hash | Becomes::Omap => {}
+            Becomes::Refused(refusal) => self.refuse(line, refusal),
+            Becomes::Text => {
+                let text = hash.get("str").cloned().unwrap_or_default();
+                if hash.keys().any(|k| k.as_str() != Some("str")) {
+                    self.refuse(line, Refusal::Limit("a text with instance variables".into()));
+                }
+                return text;
+            }
+        }
+        Value::hash(hash)
+    }
+
+    /// Puts a finished node into the innermost open collection.
+    fn add(&mut self, node: Node, origin: Origin, tag: Option<&str>, line: u32) {
+        let Some(frame) = self.frames.last_mut() else {
+            if !self.given_up {
+                self.root = Some((line, node));
+            }
+            return;
+        };
+        frame.height = frame.height.max(node.height);
+        match &mut frame.body {
+            Body::List(items) => {
+                items.push(node.value);
+                frame.marks.push(Marks { line, children: node.marks });
+            }
+            Body::Map { key, becomes, complex, .. } if key.is_none() => {
+                let merges =
+                    matches!(becomes, Becomes::Hash) && tag != Some(tag::TEXT) && node.value.as_str() == Some("<<");
+                *complex += usize::from(matches!(node.value, Value::Array(_) | Value::Hash(_)));
+                let crowded = *complex > MAX_COMPLEX_KEYS;
+                *key = Some(Key { value: node.value, line, merges });
+                if crowded {
+                    self.give_up(line, format!("more than {MAX_COMPLEX_KEYS} keys of a hash are collections"));
+                }
+            }
+            Body::Map { hash, key, complex, .. } => {
+                let Some(key) = key.take() else { return };
+                let merged = if key.merges { merge_source(&node, origin) } else { None };
+                match merged {
+                    Some((entries, lines)) => {
+                        merge(hash, &mut frame.marks, &entries, &lines);
+                        self.weigh(64 * entries.len(), line);
+                    }
+                    None => insert(hash, &mut frame.marks, key, node, *complex > 0),
+                }
+            }
+        }
+    }
+
+    fn record(&mut self, event: Event<'a>) {
+        let Some(recorder) = &mut self.recorder else { return };
+        match event.data {
+            Data::Sequence(_) | Data::Mapping(_) => recorder.depth += 1,
+            Data::End => recorder.depth -= 1,
+            _ => {}
+        }
+        if recorder.depth > 0 {
+            return recorder.events.push(event);
+        }
+        if let Some(recorder) = self.recorder.take() {
+            self.replay(recorder);
+        }
+    }
+
+    /// Composes what Psych takes of an `!!omap` sequence: the first and the last node of each item.
+    fn replay(&mut self, recorder: Recorder<'a>) {
+        let line = recorder.line;
+        if self.omaps >= MAX_OMAPS {
+            return self.give_up(line, "omaps nested too deep".into());
+        }
+        self.omaps += 1;
+        self.open(recorder.props, line, Body::Map { hash: Hash::new(), key: None, complex: 0, becomes: Becomes::Omap });
+        for item in nodes(&recorder.events) {
+            let parts = nodes(item.get(1..item.len() - 1).unwrap_or_default());
+            let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
+                self.refuse(item[0].line, Refusal::Error("undefined method `first' for nil:NilClass".into()));
+                continue;
+            };
+            for event in first.iter().chain(*last) {
+                if self.feed(event.clone()).is_break() {
+                    return;
+                }
+            }
+        }
+        self.close();
+        self.omaps -= 1;
+    }
+}
+
+fn too_deep() -> String {
+    format!("values are nested more than {MAX_DEPTH} deep")
+}
+
+/// The events of each node of a run of nodes.
+fn nodes<'e, 'a>(events: &'e [Event<'a>]) -> Vec<&'e [Event<'a>]> {
+    let mut nodes = Vec::new();
+    let (mut start, mut depth) = (0, 0usize);
+    for (at, event) in events.iter().enumerate() {
+        match event.data {
+            Data::Sequence(_) | Data::Mapping(_) => depth += 1,
+            Data::End => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            nodes.push(&events[start..=at]);
+            start = at + 1;
+        }
+    }
+    nodes
+}
+
+/// The entries that `<<` takes from `node`, nothing where it stays a key.
+fn merge_source(node: &Node, origin: Origin) -> Option<(Arc<Hash>, Arc<[Marks]>)> {
+    match (origin, &node.value) {
+        (Origin::Alias | Origin::Mapping, Value::Hash(hash)) => Some((hash.clone(), node.marks.clone())),
+        (Origin::Sequence, Value::Hash(hash)) if hash.is_empty() => Some((hash.clone(), node.marks.clone())),
+        (Origin::Sequence, Value::Array(items)) => {
+            let hashes: Option<Vec<&Hash>> = items.iter().map(Value::as_hash).collect();
+            let (mut all, mut lines) = (Hash::new(), Vec::new());
+            for (hash, marks) in hashes?.into_iter().zip(node.marks.iter()).rev() {
+                merge(&mut all, &mut lines, hash, &marks.children);
+            }
+            Some((Arc::new(all), lines.into()))
+        }
+        _ => None,
+    }
+}
+
+fn merge(hash: &mut Hash, marks: &mut Vec<Marks>, entries: &Hash, lines: &[Marks]) {
+    for ((key, value), line) in entries.iter().zip(lines) {
+        put(hash, marks, key.clone(), value.clone(), line.clone());
+    }
+}
+
+fn insert(hash: &mut Hash, marks: &mut Vec<Marks>, key: Key, node: Node, complex: bool) {
+    let line = Marks { line: key.line, children: node.marks };
+    let key = if complex || matches!(key.value, Value::Float(_)) { same_key(hash, key.value) } else { key.value };
+    put(hash, marks, key, node.value, line);
+}
+
+/// The key that is there already where Ruby takes `key` for it: the order within a hash does not count, `-0.0` is `0.0`.
+fn same_key(hash: &Hash, key: Value) -> Value {
+    match &key {
+        Value::Float(0.0) => [0.0, -0.0].map(Value::Float).into_iter().find(|k| hash.get_value(k).is_some()),
+        Value::Array(_) | Value::Hash(_) => hash.keys().find(|k| ruby::eql(k, &key)).cloned(),
+        _ => None,
+    }
+    .unwrap_or(key)
+}
+
+/// Sets an entry; an existing one keeps its position.
+pub(super) fn put(hash: &mut Hash, marks: &mut Vec<Marks>, key: Value, value: Value, mark: Marks) {
+    if hash.insert(key.clone(), value).is_none() {
+        marks.push(mark);
+    } else if let Some(slot) = hash.index_of(&key).and_then(|at| marks.get_mut(at)) {
+        *slot = mark;
+    }
+}

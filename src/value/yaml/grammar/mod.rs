@@ -1,0 +1,26 @@
+//! The grammar of libyaml 0.2.5, which Psych reads with, quirks and messages included.
+//!
+//! libyaml (MIT licence) defines what this module must do, down to how far it reads ahead before it finds a fault.
+//! `input` holds the characters, `scanner` makes tokens of them with the help of `scalars` and `properties`, and `parser`
+//! turns tokens into events. Of the crates that offer these events, the unsafe ones are out of the question and
+//! `libyaml-safer` panics on a file that ends within a block scalar.
+
+mod input;
+mod parser;
+mod properties;
+mod scalars;
+mod scanner;
+mod token;
+
+use std::ops::ControlFlow;
+
+use super::Fault;
+use super::event::Event;
+
+/// Feeds the events of the first document of `content` to `sink`, until it breaks off.
+pub(super) fn first_document<'a>(
+    content: &'a [u8],
+    sink: &mut impl FnMut(Event<'a>) -> ControlFlow<()>,
+) -> Result<(), Fault> {
+    parser::Parser::new(content).document(sink)
+}

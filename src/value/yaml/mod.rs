@@ -1,0 +1,97 @@
+//! YAML exactly as Ruby's Psych reads it.
+//!
+//! Puppet reads data with `YAML.safe_load`: the class `Symbol` is permitted, aliases are, and only the first document
+//! counts. The way of a file is that of Psych: `grammar` makes events of the bytes, `compose` makes values of the events,
+//! `scalar`, `number` and `tag` know what a scalar stands for. Nothing here knows what the data means.
+//!
+//! Ruby's own limits are those of its stack and memory; ours are [`MAX_DEPTH`] and [`MAX_EXPANSION`], and meeting them is a fault.
+
+mod compose;
+mod event;
+mod grammar;
+mod number;
+mod scalar;
+mod symkeys;
+mod tag;
+
+use std::sync::Arc;
+
+use super::Value;
+
+pub use symkeys::symkeys_to_string;
+
+/// How deep values may be nested, aliases followed. Ruby's stack ends at 500 to 1000.
+pub const MAX_DEPTH: usize = 500;
+
+/// How much larger than its text a document may get through aliases, in bytes.
+pub const MAX_EXPANSION: usize = 64 << 20;
+
+/// The lines a value was written on, in the shape of the value: for an array a child an item, for a hash a child an entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// The line, counted from 1: of a hash entry's key, of an array's item.
+    pub line: u32,
+    /// The marks of the items or entries, in order; empty for a scalar. Aliases share them.
+    pub children: Arc<[Marks]>,
+}
+
+/// What kind of fault a document has; Puppet words the kinds differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The text breaks the grammar.
+    Syntax,
+    /// An object of a class that is not permitted, such as a date.
+    Class,
+    /// Another exception of Ruby's, which does not name the file.
+    Exception,
+    /// A limit of this program; Ruby might read the document.
+    Limit,
+}
+
+/// Why a document is refused, in the words of Psych.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The line the trouble is on, counted from 1; the text may name the line where the context of it begins.
+    pub line: u32,
+    /// The message, as Psych words it behind the file's name.
+    pub text: String,
+    /// Whose fault it is.
+    pub kind: FaultKind,
+}
+
+impl Fault {
+    /// The whole message, as Puppet prints it behind `Unable to parse `.
+    pub fn message(&self, path: &str) -> String {
+        match self.kind {
+            FaultKind::Exception => self.text.clone(),
+            FaultKind::Syntax | FaultKind::Class | FaultKind::Limit => format!("({path}): {}", self.text),
+        }
+    }
+}
+
+/// A document that was read: its value, and the fault for which Psych refuses it, if there is one.
+#[derive(Debug, Clone, Default)]
+pub struct Parsed {
+    /// The value; with a fault, what could be read (nothing after a syntax error).
+    pub value: Value,
+    /// Its lines.
+    pub marks: Marks,
+    /// Why Psych refuses the document.
+    pub fault: Option<Fault>,
+}
+
+impl Parsed {
+    /// Nothing but a fault.
+    pub(super) fn refused(fault: Fault) -> Parsed {
+        Parsed { fault: Some(fault), ..Parsed::default() }
+    }
+}
+
+/// Reads the first document of `content`.
+pub fn parse(content: &[u8]) -> Parsed {
+    let mut composer = compose::Composer::new(content.len());
+    match grammar::first_document(content, &mut |event| composer.feed(event)) {
+        Ok(()) => composer.finish(),
+        Err(fault) => Parsed::refused(fault),
+    }
+}

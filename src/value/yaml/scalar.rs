@@ -1,0 +1,188 @@
+//! Plain scalars: which text is a boolean, a number, a symbol, and which stays text.
+//!
+//! The rules are those of Psych's scalar scanner, whose patterns are Ruby regular expressions with `^` and `$` at every
+//! line. Here they are written by hand: nearly every scalar of a data file is a word, and a word is decided by its
+//! first two bytes.
+
+use super::number;
+use crate::value::Value;
+
+/// Why a scalar has no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It is an object of a class that Puppet does not permit.
+    Class(String),
+    /// Ruby raises an exception with this message.
+    Error(String),
+    /// More than this program takes on.
+    Limit(String),
+}
+
+/// The value of a scalar that nothing marks as text.
+pub(super) fn resolve(text: &str) -> Result<Value, Refusal> {
+    let bytes = text.as_bytes();
+    let Some(&first) = bytes.first() else { return Ok(Value::Undef) };
+    let second = bytes.get(1).copied();
+    if starts_as_word(first, second) || bytes.contains(&b'\n') {
+        return Ok(word(text).unwrap_or_else(|| Value::from(text)));
+    }
+    match first {
+        b'0'..=b'9' | b'.' | b'-' | b'+' => number_or_time(text),
+        b':' if text.len() > 1 => Ok(symbol(text)),
+        _ => Ok(Value::from(text)),
+    }
+}
+
+/// Whether the text is told to be no number by its first two bytes.
+fn starts_as_word(first: u8, second: Option<u8>) -> bool {
+    if matches!(first, b'0'..=b'9' | b'.' | b':' | b'-') {
+        return false;
+    }
+    is_word_byte(first) || second.is_some_and(is_word_byte)
+}
+
+fn is_word_byte(b: u8) -> bool {
+    b.is_ascii_alphabetic()
+        || matches!(b, b'\t'..=b'\r' | b' ' | b'_' | b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*')
+        || matches!(b, b'(' | b')' | b'{' | b'}' | b'<' | b'>' | b'|' | b'/' | b'\\' | b'~' | b';' | b'=')
+}
+
+/// The boolean or null that a short text stands for.
+fn word(text: &str) -> Option<Value> {
+    let short = text.len() <= 5 || (text.len() <= 20 && text.chars().count() <= 5);
+    if !short {
+        return None;
+    }
+    if !text.contains('\n') {
+        return line_word(text);
+    }
+    // Ruby's `^` and `$` are those of lines: `on`, a blank, `no` is what its lines have in common with the words.
+    let lines = || text.split('\n');
+    let at_line_start = |line: &str| line.starts_with(['y', 't', 'o', 'n', 'f', 'Y', 'T', 'O', 'N', 'F', '~']);
+    let last_is_empty = text.ends_with('\n');
+    let count = lines().count() - usize::from(last_is_empty);
+    if !lines().take(count).all(at_line_start) {
+        return None;
+    }
+    let words: Vec<Value> = lines().filter(|line| *line != "~").filter_map(line_word).collect();
+    [Value::Undef, Value::Boolean(true), Value::Boolean(false)].into_iter().find(|v| words.contains(v))
+}
+
+fn line_word(line: &str) -> Option<Value> {
+    let is = |word: &&str| line.eq_ignore_ascii_case(word);
+    let first = line.as_bytes().first()?.to_ascii_lowercase();
+    match first {
+        b'~' if line == "~" => Some(Value::Undef),
+        b'n' if is(&"null") => Some(Value::Undef),
+        b'n' if is(&"no") => Some(false.into()),
+        b't' if is(&"true") => Some(true.into()),
+        b'o' if is(&"on") => Some(true.into()),
+        b'y' if is(&"yes") => Some(true.into()),
+        b'f' if is(&"false") => Some(false.into()),
+        b'o' if is(&"off") => Some(false.into()),
+        // Ruby ignores case as Unicode does: the long s is an s, the ligature two f.
+        b'y' | b'f' | b'o' if !line.is_ascii() => line_word(&plain_letters(line)?),
+        _ => None,
+    }
+}
+
+fn plain_letters(line: &str) -> Option<String> {
+    let plain = line.replace('\u{17f}', "s").replace('\u{fb00}', "ff");
+    plain.is_ascii().then_some(plain)
+}
+
+fn symbol(text: &str) -> Value {
+    let name = text.strip_prefix(':').unwrap_or(text);
+    let quoted = name
+        .chars()
+        .next()
+        .filter(|c| matches!(c, '"' | '\''))
+        .and_then(|quote| Some(&name[1..name.rfind(quote).filter(|end| *end > 0)?]));
+    Value::Symbol(quoted.map_or(name, |q| q.strip_prefix(':').unwrap_or(q)).into())
+}
+
+fn number_or_time(text: &str) -> Result<Value, Refusal> {
+    let bytes = text.as_bytes();
+    if is_time(bytes) {
+        return Err(Refusal::Class("Time".into()));
+    }
+    if is_date(bytes) {
+        return Err(Refusal::Class("Date".into()));
+    }
+    number::read(text).unwrap_or_else(|| Ok(Value::from(text)))
+}
+
+/// The bytes behind `min` to `max` digits, and how many digits there were.
+fn digits(bytes: &[u8], min: usize, max: usize) -> Option<&[u8]> {
+    let n = bytes.iter().take(max).take_while(|b| b.is_ascii_digit()).count();
+    (n >= min).then(|| &bytes[n..])
+}
+
+fn byte<'a>(bytes: &'a [u8], set: &[u8]) -> Option<&'a [u8]> {
+    bytes.split_first().filter(|(b, _)| set.contains(b)).map(|(_, rest)| rest)
+}
+
+/// `2001-02-30`: a date, whether or not the calendar has it.
+fn is_date(bytes: &[u8]) -> bool {
+    let parts = || {
+        let rest = byte(digits(bytes, 4, 4)?, b"-")?;
+        let dash = rest.iter().position(|b| *b == b'-')?;
+        let (month, day) = (&rest[..dash], &rest[dash + 1..]);
+        let month_fits = matches!(month, [b'0'..=b'9'] | [b'1', b'0'..=b'2'] | [b'0', b'0'..=b'9']);
+        let day_fits = matches!(day, [b'0'..=b'9'] | [b'0'..=b'2', b'0'..=b'9'] | [b'3', b'0' | b'1']);
+        Some(month_fits && day_fits)
+    };
+    parts().unwrap_or(false)
+}
+
+/// `2001-12-14t21:59:43.10-05:00` and its relatives.
+fn is_time(bytes: &[u8]) -> bool {
+    clock(bytes).is_some_and(zone)
+}
+
+/// What follows the date and the time of day.
+fn clock(bytes: &[u8]) -> Option<&[u8]> {
+    let bytes = byte(bytes, b"-").unwrap_or(bytes);
+    let rest = byte(digits(bytes, 4, 4)?, b"-")?;
+    let rest = byte(digits(rest, 1, 2)?, b"-")?;
+    let rest = digits(rest, 1, 2)?;
+    let rest = match byte(rest, b"Tt") {
+        Some(rest) => rest,
+        None => spaces(byte(rest, SPACE)?),
+    };
+    let rest = byte(digits(rest, 1, 2)?, b":")?;
+    let rest = byte(digits(rest, 2, 2)?, b":")?;
+    let rest = digits(rest, 2, 2)?;
+    byte(rest, b".").map_or(Some(rest), |fraction| digits(fraction, 0, usize::MAX))
+}
+
+const SPACE: &[u8] = b" \t\r\x0b\x0c";
+
+fn spaces(bytes: &[u8]) -> &[u8] {
+    &bytes[bytes.iter().take_while(|b| SPACE.contains(b)).count()..]
+}
+
+fn zone(rest: &[u8]) -> bool {
+    if rest.is_empty() {
+        return true;
+    }
+    let rest = spaces(rest);
+    if rest == b"Z" {
+        return true;
+    }
+    let Some(offset) = byte(rest, b"+-") else { return false };
+    let count = offset.iter().take_while(|b| b.is_ascii_digit()).count();
+    match offset.get(count) {
+        None => (1..=4).contains(&count),
+        Some(b':') => {
+            (1..=2).contains(&count) && digits(&offset[count + 1..], 0, 2).is_some_and(ends_after_pair(offset, count))
+        }
+        Some(_) => false,
+    }
+}
+
+/// After the colon of an offset stand two digits or nothing.
+fn ends_after_pair(offset: &[u8], count: usize) -> impl Fn(&[u8]) -> bool {
+    let minutes = offset.len() - count - 1;
+    move |rest| rest.is_empty() && (minutes == 0 || minutes == 2)
+}
