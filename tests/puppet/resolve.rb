@@ -80,7 +80,7 @@ module Inputs
 
   def profiles(path)
     if File.directory?(path)
-      Dir.glob(File.join(path, '*.{yaml,yml,json}')).map { |file| YAML.safe_load(File.read(file), aliases: true) }
+      Dir.glob(File.join(path, '*.{yaml,yml,json}')).sort.map { |file| YAML.safe_load(File.read(file), aliases: true) }
     else
       File.readlines(path, chomp: true).reject(&:empty?).map { |line| JSON.parse(line) }
     end
