@@ -80,15 +80,15 @@ fn module(random: &mut Random, files: &mut Files, root: &str, name: &'static str
 }
 
 fn metadata(random: &mut Random, files: &mut Files, root: &str, name: &str) {
-    let minimal = format!("{{\"name\": \"acme-{name}\", \"version\": \"1.0.0\"}}\n");
-    let text = match random.weighted(&[40, 30, 26, 2, 1, 1]) {
+    let full = format!("{{\"name\": \"acme-{name}\", \"version\": \"1.0.0\", \"author\": \"acme\", \"license\": \"x\", \"source\": \"y\"}}\n");
+    let provider = random.pick(&["\"hiera\"", "\"none\"", "null", "\"sample\""]);
+    let text = match random.weighted(&[40, 30, 20, 3, 2, 1, 1]) {
         0 => return,
-        1 => minimal,
-        2 => {
-            minimal.replace('}', ", \"author\": \"acme\", \"license\": \"x\", \"source\": \"y\", \"dependencies\": []}")
-        }
-        3 => minimal.replace('}', &format!(", \"data_provider\": \"{}\"}}", random.pick(&["hiera", "none", "hiera"]))),
-        4 => minimal.replace('}', ", \"data_provider\": null}"),
+        1 => full,
+        2 => full.replace('}', ", \"dependencies\": []}"),
+        3 => full.replace('}', &format!(", \"data_provider\": {provider}}}")),
+        4 => format!("{{\"name\": \"acme-{name}\", \"version\": \"1.0.0\"}}\n"),
+        5 => "{\n".to_owned(),
         _ => "{}\n".to_owned(),
     };
     files.insert(format!("{root}/metadata.json"), Content::File(text));

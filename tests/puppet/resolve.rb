@@ -11,7 +11,8 @@
 # - strict: Puppet 8's defaults (strict=error, strict_variables on) instead of Puppet 7's;
 # - keys: what to look up; null is every root key of every YAML and JSON file in the repository, lookup_options aside;
 # - more_keys: (optional) keys to look up after those.
-# Each is answered by a line {"repo": DIR, "nodes": [{"node": NAME, "values": {KEY: VALUE}, "errors": {KEY: TEXT}}...]}
+# Each is answered by a line
+#   {"repo": DIR, "keys": [KEY...], "nodes": [{"node": NAME, "values": {KEY: VALUE}, "errors": {KEY: TEXT}}...]}
 # in the order of requests; a key that is not found is in neither. A repository that cannot be asked at all has
 # {"repo": DIR, "error": TEXT}. --puppet-lib is the library folder of another Puppet than the installed one.
 #
@@ -122,19 +123,22 @@ class Puppetry
     Puppet::Util::Log.level = :err
   end
 
+  # Where the environment's files are, as Puppet sees them.
+  def path(environment) = File.join(@environments, environment)
+
   # Yields the repository as a fresh environment, with nothing that earlier ones left behind.
   def with_environment(repo, name, strict)
     Puppet[:environment] = name
     Puppet[:strict_variables] = strict
     Puppet[:strict] = strict ? :error : :warning
     Puppet::Util::Logging.instance_method(:clear_deprecation_warnings).bind_call(Puppet)
-    link = File.join(@environments, name)
+    link = path(name)
     File.symlink(repo, link)
     directories = Puppet::Environments::Directories.new(@environments, [])
     environment = directories.get(name)
     context = { current_environment: environment, environments: directories,
                 loaders: Puppet::Pops::Loaders.new(environment) }
-    Puppet.override(context) { yield environment, link }
+    Puppet.override(context) { yield environment }
   ensure
     FileUtils.rm_f(link) if link
   end
@@ -158,38 +162,46 @@ class Resolution
   # Any end of a lookup is an answer, even running out of stack; only a wish to end the process is not.
   FATAL = [SignalException, SystemExit, NoMemoryError].freeze
 
+  attr_reader :keys
+
   def initialize(puppetry, request)
     @puppetry = puppetry
     @repo = File.realpath(request['repo'])
     @strict = request['strict']
     @profiles = Inputs.profiles(request['profiles'])
-    @keys = (request['keys'] || Inputs.keys(@repo)) + (request['more_keys'] || [])
+    @keys = (request['keys'] || Inputs.keys(@repo)) | (request['more_keys'] || [])
   end
 
   def nodes
     name = @profiles.first['environment'] || 'production'
-    @puppetry.with_environment(@repo, name, @strict) do |environment, link|
-      @own_paths = /#{Regexp.union("#{link}/", "#{@repo}/")}/
+    @own_paths = /#{Regexp.union("#{@puppetry.path(name)}/", "#{@repo}/")}/
+    @puppetry.with_environment(@repo, name, @strict) do |environment|
       @profiles.map { |profile| node(profile, environment) }
     end
+  rescue *FATAL
+    raise
+  rescue Exception => e # there is no environment to look anything up in
+    @profiles.map { |profile| failed(profile, e) }
   end
 
   private
 
   def node(profile, environment)
     line = { 'node' => profile['name'], 'values' => {}, 'errors' => {} }
-    begin
-      compiler = @puppetry.compiler(profile, environment)
-      compiler.compile do |catalog|
-        @keys.each { |key| answer(key, compiler, line) }
-        catalog
-      end
-    rescue *FATAL
-      raise
-    rescue Exception => e # the node cannot be compiled, so no key of it can be looked up
-      @keys.each { |key| line['errors'][key] = text(e) }
+    compiler = @puppetry.compiler(profile, environment)
+    compiler.compile do |catalog|
+      @keys.each { |key| answer(key, compiler, line) }
+      catalog
     end
     line
+  rescue *FATAL
+    raise
+  rescue Exception => e # the node cannot be compiled, so no key of it can be looked up
+    failed(profile, e)
+  end
+
+  def failed(profile, error)
+    { 'node' => profile['name'], 'values' => {}, 'errors' => @keys.to_h { |key| [key, text(error)] } }
   end
 
   def answer(key, compiler, line)
@@ -206,7 +218,8 @@ class Resolution
 end
 
 def answer(puppetry, request)
-  { 'repo' => request['repo'], 'nodes' => Resolution.new(puppetry, request).nodes }
+  resolution = Resolution.new(puppetry, request)
+  { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
 rescue *Resolution::FATAL
   raise
 rescue Exception => e
