@@ -80,7 +80,9 @@ fn module(random: &mut Random, files: &mut Files, root: &str, name: &'static str
 }
 
 fn metadata(random: &mut Random, files: &mut Files, root: &str, name: &str) {
-    let full = format!("{{\"name\": \"acme-{name}\", \"version\": \"1.0.0\", \"author\": \"acme\", \"license\": \"x\", \"source\": \"y\"}}\n");
+    let full = format!(
+        "{{\"name\": \"acme-{name}\", \"version\": \"1.0.0\", \"author\": \"acme\", \"license\": \"x\", \"source\": \"y\"}}\n"
+    );
     let provider = random.pick(&["\"hiera\"", "\"none\"", "null", "\"sample\""]);
     let text = match random.weighted(&[40, 30, 20, 3, 2, 1, 1]) {
         0 => return,
