@@ -1,0 +1,129 @@
+//! Compares hierad with the real Puppet: every key on every node of random data repositories, or of a real one's history.
+//!
+//! ```text
+//! cargo build --release
+//! cargo run --release --example against_puppet -- --repos 1000 --puppet8-lib DIR
+//! cargo run --release --example against_puppet -- --seed 17 --repos 1 --shrink
+//! cargo run --release --example against_puppet -- --corpus DIR --profiles PATH --commits 50
+//! ```
+//!
+//! Needs Puppet 7 installed, and for Puppet 8 the folder of its library. An answer is a value, an error or "not found";
+//! values must be equal to the order of hashes and the type of numbers, the texts of errors are only counted. Exit status:
+//! 0 no difference, 1 differences, 2 it could not run.
+
+mod answers;
+mod corpus;
+mod difference;
+mod fuzz;
+#[path = "../../tests/generator/mod.rs"]
+mod generator;
+mod hierad;
+mod json;
+mod process;
+mod puppet;
+mod shrink;
+mod stage;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+
+/// What went wrong, in words.
+type Fault = Box<dyn std::error::Error + Send + Sync>;
+
+/// Which versions of Puppet to compare with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Versions {
+    /// Puppet 7 with its defaults.
+    #[value(name = "7")]
+    Seven,
+    /// Puppet 8 with its defaults.
+    #[value(name = "8")]
+    Eight,
+    /// Half of the repositories each; every commit of a real one with both.
+    Both,
+}
+
+/// Compares hierad with the real Puppet.
+#[derive(Debug, Parser)]
+struct Args {
+    /// How many random repositories.
+    #[arg(long, default_value_t = 200)]
+    repos: u64,
+    /// The seed of the first; the others have those that follow.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The version to compare with.
+    #[arg(long, default_value = "both")]
+    puppet: Versions,
+    /// The folder of Puppet 8's library.
+    #[arg(long, env = "PUPPET8_LIB")]
+    puppet8_lib: Option<PathBuf>,
+    /// Threads, each with its own Puppet.
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+    /// The hierad to run; by default the one that was built beside this program.
+    #[arg(long)]
+    hierad: Option<PathBuf>,
+    /// Where to put repositories with differences.
+    #[arg(long)]
+    keep: Option<PathBuf>,
+    /// Reduce each repository with a difference to the least that still has one.
+    #[arg(long)]
+    shrink: bool,
+    /// Only print the repository and the profiles of the seed.
+    #[arg(long)]
+    print: bool,
+    /// A real git repository to compare instead of random ones.
+    #[arg(long, requires = "profiles")]
+    corpus: Option<PathBuf>,
+    /// The profiles of its nodes.
+    #[arg(long)]
+    profiles: Option<PathBuf>,
+    /// How many of its newest commits.
+    #[arg(long, default_value_t = 10)]
+    commits: usize,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(&args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(fault) => {
+            eprintln!("against_puppet: {fault}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether hierad and Puppet agreed.
+fn run(args: &Args) -> Result<bool, Fault> {
+    if args.print {
+        let repository = generator::generate(args.seed);
+        println!("{}\n{}", repository.fixture(), repository.ndjson());
+        return Ok(true);
+    }
+    match (&args.corpus, &args.profiles) {
+        (Some(repository), Some(profiles)) => corpus::run(args, repository, profiles),
+        _ => fuzz::run(args),
+    }
+}
+
+impl Versions {
+    /// The versions to try, oldest first.
+    fn list(self) -> &'static [u8] {
+        match self {
+            Versions::Seven => &[7],
+            Versions::Eight => &[8],
+            Versions::Both => &[7, 8],
+        }
+    }
+
+    /// The version for one random repository.
+    fn of_seed(self, seed: u64) -> u8 {
+        let versions = self.list();
+        if versions.len() == 2 && seed % 2 == 1 { versions[1] } else { versions[0] }
+    }
+}

@@ -1,0 +1,67 @@
+//! The real Puppet, asked through `tests/puppet/resolve.rb`.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::json;
+
+use super::answers::{self, Answers};
+use super::json::Json;
+use super::{Args, Fault};
+
+const RESOLVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve.rb");
+
+/// One version of Puppet, in a process that answers for one repository after the other.
+pub(crate) struct Puppet {
+    version: u8,
+    child: Child,
+    requests: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+/// What Puppet says about a repository.
+pub(crate) struct Told {
+    /// The keys it was asked for.
+    pub(crate) keys: Vec<String>,
+    /// Its answers.
+    pub(crate) answers: Answers,
+}
+
+impl Puppet {
+    /// Starts Puppet 7 or 8.
+    pub(crate) fn start(args: &Args, version: u8) -> Result<Puppet, Fault> {
+        let mut command = Command::new("ruby");
+        command.arg(RESOLVE);
+        if version == 8 {
+            let library = args.puppet8_lib.as_ref().ok_or("Puppet 8 needs --puppet8-lib or PUPPET8_LIB")?;
+            command.arg("--puppet-lib").arg(library);
+        }
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let requests = child.stdin.take().ok_or("Puppet has no input")?;
+        let answers = BufReader::new(child.stdout.take().ok_or("Puppet has no output")?);
+        Ok(Puppet { version, child, requests, answers })
+    }
+
+    /// Its answers for the files in `repository`; for `keys`, or for all root keys of the data.
+    pub(crate) fn ask(&mut self, repository: &Path, profiles: &Path, keys: Option<&[String]>) -> Result<Told, Fault> {
+        let request = json!({"repo": repository, "profiles": profiles, "strict": self.version == 8, "keys": keys});
+        writeln!(self.requests, "{request}")?;
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        let answer = Json::read(&line).map_err(|fault| format!("Puppet {} gave up: {fault}", self.version))?;
+        if let Some(error) = answer.get("error") {
+            return Err(format!("Puppet {}: {}", self.version, error.text()).into());
+        }
+        let keys = answer.get("keys").ok_or("no keys")?.items().iter().map(|key| key.text().to_owned()).collect();
+        let nodes = answer.get("nodes").ok_or("no nodes")?.items();
+        Ok(Told { keys, answers: nodes.iter().map(answers::node).collect::<Result<_, _>>()? })
+    }
+}
+
+impl Drop for Puppet {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}

@@ -1,0 +1,166 @@
+//! Writes data as YAML, in block or flow style, or as JSON.
+
+use std::fmt::Write as _;
+
+use super::random::Random;
+use super::scalar::{json_text, quoted};
+
+/// Data on its way into a file. Scalars are already written in the file's own language.
+#[derive(Debug, Clone)]
+pub(crate) enum Node {
+    /// A scalar, as it is to be written; may start with an anchor, or be an alias.
+    Scalar(String),
+    /// A sequence.
+    List(Vec<Node>),
+    /// A mapping; its keys as they are to be written.
+    Map(Vec<(String, Node)>),
+    /// A node behind a tag or an anchor; YAML only.
+    Marked(String, Box<Node>),
+}
+
+/// The language of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// YAML 1.1.
+    Yaml,
+    /// JSON.
+    Json,
+}
+
+impl Language {
+    /// The language that a file's name promises.
+    pub(crate) fn of(path: &str) -> Language {
+        if path.ends_with("json") { Language::Json } else { Language::Yaml }
+    }
+
+    /// A text as a scalar.
+    pub(crate) fn text(self, random: &mut Random, text: &str) -> String {
+        match self {
+            Language::Yaml => quoted(random, text),
+            Language::Json => json_text(text),
+        }
+    }
+
+    /// A text as a node.
+    pub(crate) fn scalar(self, random: &mut Random, text: &str) -> Node {
+        Node::Scalar(self.text(random, text))
+    }
+
+    /// A whole document.
+    pub(crate) fn document(self, random: &mut Random, node: &Node) -> String {
+        match self {
+            Language::Yaml => yaml(random, node),
+            Language::Json => json(node),
+        }
+    }
+}
+
+/// A YAML document.
+fn yaml(random: &mut Random, node: &Node) -> String {
+    let mut text = String::new();
+    if random.percent(25) {
+        text.push_str("---\n");
+    }
+    block(random, node, 0, &mut text);
+    text
+}
+
+fn block(random: &mut Random, node: &Node, indent: usize, text: &mut String) {
+    let pad = " ".repeat(indent);
+    match node {
+        Node::Map(entries) if !entries.is_empty() => {
+            for (key, value) in entries {
+                _ = write!(text, "{pad}{key}:");
+                value_after(random, value, indent, text);
+            }
+        }
+        Node::List(items) if !items.is_empty() => {
+            for item in items {
+                _ = write!(text, "{pad}-");
+                value_after(random, item, indent, text);
+            }
+        }
+        other => _ = writeln!(text, "{pad}{}", flow(other)),
+    }
+}
+
+/// Writes what follows `key:` or `-`: a scalar on the same line, a collection in flow style there or in block style below.
+fn value_after(random: &mut Random, value: &Node, indent: usize, text: &mut String) {
+    match value {
+        Node::Scalar(scalar) => {
+            let pad = " ".repeat(indent);
+            _ = writeln!(text, " {}", scalar.replace('\n', &format!("\n{pad}")));
+        }
+        collection if is_empty(collection) || (is_small(collection) && random.percent(30)) => {
+            _ = writeln!(text, " {}", flow(collection));
+        }
+        Node::Marked(mark, node) => {
+            _ = write!(text, " {mark}");
+            value_after(random, node, indent, text);
+        }
+        collection => {
+            text.push('\n');
+            block(random, collection, indent + 2, text);
+        }
+    }
+}
+
+fn is_empty(node: &Node) -> bool {
+    match node {
+        Node::Scalar(_) | Node::Marked(..) => false,
+        Node::List(items) => items.is_empty(),
+        Node::Map(entries) => entries.is_empty(),
+    }
+}
+
+/// Whether flow style can hold a node: no block scalars, and plain scalars without the characters that end them there.
+fn is_small(node: &Node) -> bool {
+    match node {
+        Node::Scalar(text) => {
+            text.starts_with(['"', '\'']) || (!text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '.'))
+        }
+        Node::List(items) => items.iter().all(is_small),
+        Node::Marked(..) => false,
+        Node::Map(entries) => {
+            entries.iter().all(|(key, value)| !key.starts_with(':') && key != "<<" && is_small(value))
+        }
+    }
+}
+
+/// Flow style, which is JSON where all scalars are.
+fn flow(node: &Node) -> String {
+    match node {
+        Node::Scalar(text) => text.clone(),
+        Node::Marked(mark, node) => format!("{mark} {}", flow(node)),
+        Node::List(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        Node::Map(entries) => {
+            let entries: Vec<_> = entries.iter().map(|(key, value)| format!("{key}: {}", flow(value))).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+    }
+}
+
+/// A JSON document, a line for each entry of the root.
+fn json(node: &Node) -> String {
+    match node {
+        Node::Map(entries) if !entries.is_empty() => {
+            let lines: Vec<_> = entries.iter().map(|(key, value)| format!("  {key}: {}", flow(value))).collect();
+            format!("{{\n{}\n}}\n", lines.join(",\n"))
+        }
+        other => flow(other) + "\n",
+    }
+}
+
+/// JSON data as block-style YAML with quoted texts.
+pub(crate) fn yaml_of_json(value: &serde_json::Value) -> String {
+    fn node(value: &serde_json::Value) -> Node {
+        match value {
+            serde_json::Value::Array(items) => Node::List(items.iter().map(node).collect()),
+            serde_json::Value::Object(entries) => {
+                Node::Map(entries.iter().map(|(key, value)| (json_text(key), node(value))).collect())
+            }
+            scalar => Node::Scalar(scalar.to_string()),
+        }
+    }
+    yaml(&mut Random::new(0), &node(value))
+}

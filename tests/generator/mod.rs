@@ -1,0 +1,125 @@
+//! Random Hiera data repositories: hierarchies, data, modules and the nodes to look at them from.
+//!
+//! What comes out depends on the seed alone, on every platform. Most of a repository is sound, so that lookups get deep;
+//! a fault that fails every key is in few of them. The vocabulary is small on purpose: levels must define the same keys
+//! for merges to happen, and interpolations must name variables and keys that exist.
+
+mod data;
+mod emit;
+mod expression;
+mod fault;
+mod files;
+mod hierarchy;
+mod modules;
+mod options;
+mod profiles;
+mod random;
+mod scalar;
+mod words;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+
+use serde_json::Value as Json;
+
+use random::Random;
+
+/// What lies at a path of a generated repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A file and its text.
+    File(String),
+    /// A symbolic link and its target.
+    Link(String),
+    /// Nothing may come to lie here.
+    Nothing,
+}
+
+/// A data repository with the profiles of its nodes.
+#[derive(Debug, Clone)]
+pub(crate) struct Repository {
+    /// The seed it was made from.
+    pub(crate) seed: u64,
+    /// Everything in it, by path.
+    pub(crate) files: BTreeMap<String, Content>,
+    /// Its nodes' profiles.
+    pub(crate) profiles: Vec<Json>,
+}
+
+/// The repository of a seed.
+pub(crate) fn generate(seed: u64) -> Repository {
+    let mut random = Random::new(seed);
+    let mut plan = hierarchy::plan(&mut random);
+    let mut files = files::write(&mut random, &plan);
+    modules::add(&mut random, &mut files);
+    fault::spoil(&mut random, &mut plan, &mut files);
+    files.entry("hiera.yaml".to_owned()).or_insert_with(|| Content::File(plan.document(&mut random)));
+    files.retain(|_, content| *content != Content::Nothing);
+    let profiles = profiles::write(&mut random);
+    Repository { seed, files, profiles }
+}
+
+impl Repository {
+    /// Everything in one text, each file under a line `-- PATH`, each link a line `-- PATH -> TARGET`.
+    pub(crate) fn fixture(&self) -> String {
+        let mut text = String::new();
+        for (path, content) in &self.files {
+            match content {
+                Content::Link(target) => _ = writeln!(text, "-- {path} -> {target}"),
+                Content::File(content) => _ = writeln!(text, "-- {path}\n{}", content.trim_end_matches('\n')),
+                Content::Nothing => {}
+            }
+        }
+        text
+    }
+
+    /// The profiles, one a line.
+    pub(crate) fn ndjson(&self) -> String {
+        self.profiles.iter().fold(String::new(), |text, profile| text + &profile.to_string() + "\n")
+    }
+
+    /// Writes the files to `folder`.
+    pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
+        for (path, content) in &self.files {
+            let path = folder.join(path);
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            match content {
+                Content::File(text) => std::fs::write(&path, text)?,
+                Content::Link(target) => link(target, &path)?,
+                Content::Nothing => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the profiles below `folder`: as one file of lines, or, for every third seed, as a folder of YAML and JSON
+    /// files. Returns what to give as the profiles' path.
+    pub(crate) fn write_profiles(&self, folder: &Path) -> io::Result<std::path::PathBuf> {
+        std::fs::create_dir_all(folder)?;
+        if !self.seed.is_multiple_of(3) {
+            let path = folder.join("profiles.ndjson");
+            std::fs::write(&path, self.ndjson())?;
+            return Ok(path);
+        }
+        for (number, profile) in self.profiles.iter().enumerate() {
+            let (extension, text) =
+                if number % 2 == 0 { ("yaml", emit::yaml_of_json(profile)) } else { ("json", format!("{profile:#}")) };
+            std::fs::write(folder.join(format!("node{number}.{extension}")), text)?;
+        }
+        Ok(folder.to_owned())
+    }
+}
+
+#[cfg(unix)]
+fn link(target: &str, path: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, path)
+}
+
+#[cfg(not(unix))]
+fn link(_: &str, _: &Path) -> io::Result<()> {
+    Err(io::Error::other("no symbolic links here"))
+}

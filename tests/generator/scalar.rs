@@ -1,0 +1,151 @@
+//! Scalars: as YAML writes them, the ones that YAML 1.1 reads oddly before all, and as JSON does.
+
+use super::random::Random;
+use super::words::TEXTS;
+
+const HOSTILE: [&str; 70] = [
+    "yes",
+    "no",
+    "on",
+    "Off",
+    "y",
+    "n",
+    "True",
+    "FALSE",
+    "~",
+    "null",
+    "Null",
+    "nil",
+    "''",
+    "\"\"",
+    "017",
+    "0o17",
+    "08",
+    "0x1F",
+    "0b101",
+    "1_000",
+    "1,000",
+    "1:30",
+    "1:30:15",
+    "1:30.5",
+    "-1:30",
+    "1.5",
+    ".5",
+    "1.",
+    "1.0",
+    "100.0",
+    "-0",
+    "-0.0",
+    "+7",
+    "1e3",
+    "1.0e3",
+    "1.0e+3",
+    "1e+3",
+    "1.5E-7",
+    "0.1_5",
+    "1__0",
+    ".inf",
+    "-.INF",
+    "+.inf",
+    ".",
+    "-x",
+    "...x",
+    ":sym",
+    "\":quoted\"",
+    "':s'",
+    "\":text\"",
+    "x :y",
+    "!!str 5",
+    "!!int \"3\"",
+    "!!float 3",
+    "!!float \"1.5\"",
+    "!ruby/symbol tagged",
+    "! 5",
+    "!local thing",
+    "!!bool \"yes\"",
+    "!!null x",
+    "=",
+    "\"\\u00fc\\n\\t\"",
+    "'don''t'",
+    "9007199254740993",
+    "123456789012345678901234567890",
+    "1.7976931348623157e+308",
+    "0xff_ff",
+    "12e03",
+    "190:20:30",
+    "!binary aGVsbG8=",
+];
+
+/// What fails a whole file, or at least the key.
+const RARE: [&str; 8] =
+    [".nan", "2001-12-14", "2001-12-14 21:59:43", "!binary /+8=", "!ruby/regexp /x/", "*nowhere", "!!set {a, b}", "<<"];
+
+/// A scalar as YAML writes it.
+pub(crate) fn yaml(random: &mut Random) -> String {
+    if random.permille(1) && random.percent(40) {
+        return random.pick(&RARE).to_owned();
+    }
+    match random.weighted(&[52, 26, 20, 2]) {
+        0 => {
+            let text = random.pick(&TEXTS);
+            quoted(random, text)
+        }
+        1 => (random.between(0, 40)).to_string(),
+        2 => random.pick(&HOSTILE).to_owned(),
+        _ => {
+            random.pick(&["|\n  literal\n  block", "|-\n  chomped", ">\n  folded\n  text", ">-\n  a\n\n  b"]).to_owned()
+        }
+    }
+}
+
+/// A scalar as JSON writes it.
+pub(crate) fn json(random: &mut Random) -> String {
+    match random.weighted(&[60, 20, 20]) {
+        0 => json_text(random.pick(&TEXTS)),
+        1 => random.between(0, 40).to_string(),
+        _ => random
+            .pick(&[
+                "null",
+                "true",
+                "false",
+                "1.0",
+                "1e3",
+                "-0",
+                "-0.0",
+                "1.5E-7",
+                "\"\\u00fc\\/\"",
+                "\"\"",
+                "\":sym\"",
+                "123456789012345678901234567890",
+                "100000.0",
+                "1e22",
+                "\"\\ud83d\\ude00\"",
+            ])
+            .to_owned(),
+    }
+}
+
+/// A text as a YAML scalar, in one of the styles that can hold it.
+pub(crate) fn quoted(random: &mut Random, text: &str) -> String {
+    let style = random.weighted(&[70, 15, 15]);
+    match style {
+        0 if plain(text) => text.to_owned(),
+        1 if !text.contains('\n') => format!("'{}'", text.replace('\'', "''")),
+        _ => json_text(text),
+    }
+}
+
+/// A text as JSON writes it, which YAML reads as well.
+pub(crate) fn json_text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Whether a text may stand in YAML without quotes, and then means itself.
+fn plain(text: &str) -> bool {
+    let first = text.chars().next().unwrap_or(' ');
+    first.is_alphabetic()
+        && !text.ends_with([' ', ':'])
+        && !text.contains(['\n', '\t', '{', '}', '[', ']', ',', '#', '"'])
+        && !text.contains(": ")
+        && !["yes", "no", "on", "off", "true", "false", "null"].contains(&text)
+}

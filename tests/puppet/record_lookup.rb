@@ -1,0 +1,124 @@
+#!/usr/bin/env ruby
+# frozen_string_literal: true
+
+# Records what the real Puppet answers to the cases in tests/vectors/lookup, so that the tests need no Puppet.
+#
+#   ruby record_lookup.rb --puppet8-lib DIR [TOPIC...]
+#
+# The installed Puppet is version 7 and is asked with its defaults; DIR (or PUPPET8_LIB) is the library folder of a Puppet
+# 8, which is asked with strict on, its default. For each TOPIC.txt, written by hand, it writes TOPIC.json:
+#
+#   [{"name": TEXT,         the case's name, unique in its topic
+#     "fixture": TEXT,      the repository: a line "-- PATH" before each file, "-- PATH -> TARGET" for a symbolic link
+#     "profiles": [...],    node profiles {name, environment, facts, trusted, variables}
+#     "keys": [...],        what was looked up, in this order: all root keys of the data, then the case's own
+#     "puppet7": [{"node": NAME, "values": {KEY: VALUE}, "errors": {KEY: TEXT}}...], in the order of the profiles;
+#                           a key that is not found is in neither
+#     "puppet8": ...        the same of Puppet 8
+#    }...]
+#
+# Values that JSON cannot hold are written as resolve.rb beside this file does. Answers are never edited.
+#
+# TOPIC.txt: cases, each from a line "==== NAME". Its header is some of
+#   nodes: JSON             its profiles; "environment" is production where not given
+#   keys: JSON              keys to look up beside the root keys of the data
+#   without: PATH           a shared file that this case does not have
+#   # TEXT                  a remark
+# and ends at the first "-- PATH". What stands before the first case is shared: its files, nodes and keys go for every
+# case that has none of its own of that name.
+require 'fileutils'
+require 'json'
+require 'open3'
+require 'tmpdir'
+
+RESOLVE = File.join(__dir__, 'resolve.rb')
+VECTORS = File.expand_path('../vectors/lookup', __dir__)
+
+# A repository, its nodes and the keys to ask for.
+Case = Struct.new(:name, :files, :nodes, :keys) do
+  def self.parse(name, text, shared = nil)
+    header, *parts = text.split(/^-- (?=\S)/)
+    fields = header.lines.grep(/\A\w+:/).map { |line| line.chomp.split(': ', 2) }
+    files = shared ? shared.files.dup : {}
+    fields.each { |field, value| files.delete(value) if field == 'without' }
+    files.merge!(parts.to_h { |part| file(part) })
+    one = ->(field) { fields.assoc(field)&.then { |_, value| JSON.parse(value) } }
+    new(name, files, one['nodes'] || shared&.nodes || [], one['keys'] || shared&.keys || [])
+  end
+
+  # Blank lines before the next case are for the reader only.
+  def self.file(part)
+    path, content = part.split("\n", 2)
+    [path, content.to_s.sub(/\n+\z/, "\n").sub(/\A\n\z/, '')]
+  end
+
+  def profiles = nodes.map { |node| { 'name' => node['name'], 'environment' => 'production' }.merge(node) }
+
+  def fixture = files.map { |path, content| "-- #{path}\n#{content}" }.join
+
+  def write(folder)
+    files.each do |path, content|
+      path, target = path.split(' -> ', 2)
+      path = File.join(folder, path)
+      FileUtils.mkdir_p(File.dirname(path))
+      target ? File.symlink(target, path) : File.write(path, content)
+    end
+  end
+end
+
+def read_topic(path)
+  text = File.read(path)
+  head, *cases = text.split(/^==== /)
+  shared = Case.parse(nil, head)
+  cases = cases.map { |part| Case.parse(*part.split("\n", 2), shared) }
+  doubled = cases.map(&:name).tally.select { |_, count| count > 1 }.keys
+  abort "#{path}: two cases named #{doubled.first}" unless doubled.empty?
+  cases
+end
+
+def write_requests(cases, folder)
+  cases.each_with_index.map do |one, number|
+    repo = File.join(folder, number.to_s)
+    profiles = "#{repo}.ndjson"
+    FileUtils.mkdir_p(repo)
+    one.write(repo)
+    File.write(profiles, one.profiles.map { |profile| "#{JSON.generate(profile)}\n" }.join)
+    { 'repo' => repo, 'profiles' => profiles, 'more_keys' => one.keys }
+  end
+end
+
+# Ruby's error messages come without what some versions of it add: excerpts of Puppet's source and guesses.
+def ask(requests, strict, *options)
+  input = requests.map { |request| "#{JSON.generate(request.merge('strict' => strict))}\n" }.join
+  output, status = Open3.capture2('ruby', '--disable=error_highlight,did_you_mean', RESOLVE, *options, stdin_data: input)
+  abort 'Puppet failed' unless status.success?
+  output.lines.map { |line| JSON.parse(line) }
+end
+
+def record(topic, puppet8_lib)
+  cases = read_topic(File.join(VECTORS, "#{topic}.txt"))
+  Dir.mktmpdir('hierad_vectors') do |folder|
+    requests = write_requests(cases, folder)
+    answers = ask(requests, false).zip(ask(requests, true, '--puppet-lib', puppet8_lib))
+    recorded = cases.zip(answers).map { |one, (puppet7, puppet8)| entry(one, puppet7, puppet8) }
+    File.write(File.join(VECTORS, "#{topic}.json"), "[\n#{recorded.join(",\n")}\n]\n")
+    count = answers.flatten.flat_map { |answer| answer['nodes'] }.sum { |node| node['values'].size + node['errors'].size }
+    puts "#{topic}: #{cases.size} cases, #{count} answers"
+  end
+end
+
+# A field a line, so that a change of one answer is a change of one line.
+def entry(one, puppet7, puppet8)
+  fault = puppet7['error'] || puppet8['error'] || (puppet7['keys'].empty? && 'no keys to look up')
+  abort "#{one.name}: #{fault}" if fault
+  fields = { name: one.name, fixture: one.fixture, profiles: one.profiles, keys: puppet7['keys'],
+             puppet7: puppet7['nodes'], puppet8: puppet8['nodes'] }
+  "{#{fields.map { |field, value| "#{JSON.generate(field)}: #{JSON.generate(value)}" }.join(",\n ")}}"
+end
+
+puppet8_lib = ENV.fetch('PUPPET8_LIB', nil)
+topics = ARGV.dup
+_, puppet8_lib = topics.shift(2) if topics.first == '--puppet8-lib'
+abort 'need --puppet8-lib DIR or PUPPET8_LIB' unless puppet8_lib
+topics = Dir.glob(File.join(VECTORS, '*.txt')).sort.map { |path| File.basename(path, '.txt') } if topics.empty?
+topics.each { |topic| record(topic, puppet8_lib) }

@@ -1,0 +1,235 @@
+#!/usr/bin/env ruby
+# frozen_string_literal: true
+
+# Asks the real Puppet for the value of every key on every node profile, for many data repositories in one process.
+#
+#   ruby resolve.rb [--puppet-lib DIR] < requests.ndjson > answers.ndjson
+#
+# A request is a line {"repo": DIR, "profiles": PATH, "strict": bool, "keys": [KEY...] or null}:
+# - repo: a checked-out repository; it is used as the environment that the profiles name (all must name the same one);
+# - profiles: a folder of *.yaml / *.json, or one .ndjson; each {name, environment, facts, trusted, variables};
+# - strict: Puppet 8's defaults (strict=error, strict_variables on) instead of Puppet 7's;
+# - keys: what to look up; null is every root key of every YAML and JSON file in the repository, lookup_options aside;
+# - more_keys: (optional) keys to look up after those.
+# Each is answered by a line
+#   {"repo": DIR, "keys": [KEY...], "nodes": [{"node": NAME, "values": {KEY: VALUE}, "errors": {KEY: TEXT}}...]}
+# in the order of requests; a key that is not found is in neither. A repository that cannot be asked at all has
+# {"repo": DIR, "error": TEXT}. --puppet-lib is the library folder of another Puppet than the installed one.
+#
+# Values JSON cannot hold are in Puppet's rich data form, see `Encoding`. Paths in error texts are relative to the
+# repository. Repositories never influence each other: each has its own environment, loaders, caches and compilers.
+ENV['LC_ALL'] = 'C.UTF-8'
+ENV['TZ'] = 'UTC'
+Encoding.default_external = Encoding::UTF_8
+require 'fileutils'
+require 'json'
+require 'tmpdir'
+require 'yaml'
+ARGV.each_cons(2) { |flag, dir| $LOAD_PATH.unshift(File.expand_path(dir)) if flag == '--puppet-lib' }
+require 'puppet'
+require 'puppet/pops'
+require 'puppet/parser/compiler'
+
+# What JSON cannot hold becomes {"__ptype": TYPE, "__pvalue": TEXT}; a hash whose keys are not all strings becomes
+# {"__ptype": "Hash", "__pvalue": [k, v, k, v...]}. Beyond Puppet's own form: Float for what is not finite, BinaryString
+# (base64) for a string that is not UTF-8.
+module RichData
+  NAMES = {
+    Puppet::Pops::Time::Timestamp => 'Timestamp', Puppet::Pops::Time::Timespan => 'Timespan',
+    Puppet::Pops::Types::PBinaryType::Binary => 'Binary', SemanticPuppet::Version => 'SemVer',
+    SemanticPuppet::VersionRange => 'SemVerRange', URI::Generic => 'URI', Puppet::Pops::Types::PAnyType => 'Type'
+  }.freeze
+
+  module_function
+
+  def encode(value)
+    case value
+    when nil, true, false, Integer then value
+    when Float then value.finite? ? value : typed('Float', value.to_s)
+    when String then encode_string(value)
+    when Symbol then typed('Symbol', value.to_s)
+    when Regexp then typed('Regexp', value.source)
+    when Array then value.map { |element| encode(element) }
+    when Hash then encode_hash(value)
+    when Puppet::Pops::Types::PSensitiveType::Sensitive then typed('Sensitive', encode(value.unwrap))
+    else
+      name = NAMES.find { |type, _| value.is_a?(type) }&.last || value.class.name
+      typed(name, value.to_s)
+    end
+  end
+
+  def encode_string(value)
+    text = value.dup.force_encoding(Encoding::UTF_8)
+    text.valid_encoding? ? text : typed('BinaryString', [value].pack('m0'))
+  end
+
+  def encode_hash(value)
+    return value.to_h { |key, element| [encode(key), encode(element)] } if value.keys.all?(String)
+
+    typed('Hash', value.flat_map { |key, element| [encode(key), encode(element)] })
+  end
+
+  def typed(type, text) = { '__ptype' => type, '__pvalue' => text }
+end
+
+# What a request names: profiles, and the keys of a repository where it names none.
+module Inputs
+  # No data: configuration, module metadata, tests of modules.
+  NOT_DATA = /\A(.*hiera|Puppetfile|metadata)\.(yaml|json)\z/
+
+  module_function
+
+  def profiles(path)
+    if File.directory?(path)
+      Dir.glob(File.join(path, '*.{yaml,yml,json}')).sort.map { |file| YAML.safe_load(File.read(file), aliases: true) }
+    else
+      File.readlines(path, chomp: true).reject(&:empty?).map { |line| JSON.parse(line) }
+    end
+  end
+
+  def keys(repo)
+    files = Dir.glob(File.join(repo, '**', '*.{yaml,yml,json,eyaml}'))
+    files.reject! { |file| File.basename(file).match?(NOT_DATA) || file.include?('/spec/') }
+    (files.flat_map { |file| root_keys(file) }.uniq - ['lookup_options']).sort
+  end
+
+  def root_keys(file)
+    data = YAML.safe_load(File.read(file), permitted_classes: [Symbol, Date, Time], aliases: true)
+    data.is_a?(Hash) ? data.keys.map(&:to_s) : []
+  rescue StandardError # Puppet tells what is wrong with it, if a lookup reads it
+    []
+  end
+end
+
+# A Puppet installation's worth of settings, and the environments that come and go in it.
+class Puppetry
+  # Loading and parsing Puppet's own functions (yaml_data, json_data) is most of the cost of an environment. They keep
+  # nothing of it, so one loader serves all; whatever lies in the environment or its modules is loaded afresh.
+  module SharedSystemLoader
+    def create_puppet_system_loader
+      $shared_system_loader ||= super
+    end
+  end
+  Puppet::Pops::Loaders.prepend(SharedSystemLoader)
+
+  def initialize(folder)
+    @environments = File.join(folder, 'code', 'environments')
+    modules = File.join(folder, 'code', 'modules')
+    FileUtils.mkdir_p([@environments, modules])
+    Puppet.initialize_settings(['--confdir', File.join(folder, 'conf'), '--vardir', File.join(folder, 'var'),
+                                '--codedir', File.join(folder, 'code'), '--environmentpath', @environments,
+                                '--basemodulepath', modules, '--hiera_config', File.join(folder, 'none', 'hiera.yaml')])
+    Puppet[:code] = 'undef'
+    Puppet::Util::Log.level = :err
+  end
+
+  # Where the environment's files are, as Puppet sees them.
+  def path(environment) = File.join(@environments, environment)
+
+  # Yields the repository as a fresh environment, with nothing that earlier ones left behind.
+  def with_environment(repo, name, strict)
+    Puppet[:environment] = name
+    Puppet[:strict_variables] = strict
+    Puppet[:strict] = strict ? :error : :warning
+    Puppet::Util::Logging.instance_method(:clear_deprecation_warnings).bind_call(Puppet)
+    link = path(name)
+    File.symlink(repo, link)
+    directories = Puppet::Environments::Directories.new(@environments, [])
+    environment = directories.get(name)
+    context = { current_environment: environment, environments: directories,
+                loaders: Puppet::Pops::Loaders.new(environment) }
+    Puppet.override(context) { yield environment }
+  ensure
+    FileUtils.rm_f(link) if link
+  end
+
+  def compiler(profile, environment)
+    facts = profile['facts'] || {}
+    name = profile['name']
+    node = Puppet::Node.new(name, facts: Puppet::Node::Facts.new(name, facts), environment: environment)
+    node.merge(facts.merge(profile['variables'] || {}))
+    node.trusted_data = { 'authenticated' => 'remote', 'certname' => name, 'extensions' => {}, 'external' => {} }
+                        .merge(profile['trusted'] || {})
+    node.add_server_facts('environment' => environment.name.to_s, 'serverversion' => Puppet.version)
+    Puppet::Parser::Compiler.new(node)
+  end
+end
+
+# Answers one request: every key on every node, in order. The order counts: Puppet caches options and parsed files, and
+# a merge with a knock-out prefix can empty strings inside the cached data.
+class Resolution
+  NOT_FOUND = Object.new.freeze
+  # Any end of a lookup is an answer, even running out of stack; only a wish to end the process is not.
+  FATAL = [SignalException, SystemExit, NoMemoryError].freeze
+
+  attr_reader :keys
+
+  def initialize(puppetry, request)
+    @puppetry = puppetry
+    @repo = File.realpath(request['repo'])
+    @strict = request['strict']
+    @profiles = Inputs.profiles(request['profiles'])
+    @keys = (request['keys'] || Inputs.keys(@repo)) | (request['more_keys'] || [])
+  end
+
+  def nodes
+    name = @profiles.first['environment'] || 'production'
+    @own_paths = /#{Regexp.union("#{@puppetry.path(name)}/", "#{@repo}/")}/
+    @puppetry.with_environment(@repo, name, @strict) do |environment|
+      @profiles.map { |profile| node(profile, environment) }
+    end
+  rescue *FATAL
+    raise
+  rescue Exception => e # there is no environment to look anything up in
+    @profiles.map { |profile| failed(profile, e) }
+  end
+
+  private
+
+  def node(profile, environment)
+    line = { 'node' => profile['name'], 'values' => {}, 'errors' => {} }
+    compiler = @puppetry.compiler(profile, environment)
+    compiler.compile do |catalog|
+      @keys.each { |key| answer(key, compiler, line) }
+      catalog
+    end
+    line
+  rescue *FATAL
+    raise
+  rescue Exception => e # the node cannot be compiled, so no key of it can be looked up
+    failed(profile, e)
+  end
+
+  def failed(profile, error)
+    { 'node' => profile['name'], 'values' => {}, 'errors' => @keys.to_h { |key| [key, text(error)] } }
+  end
+
+  def answer(key, compiler, line)
+    invocation = Puppet::Pops::Lookup::Invocation.new(compiler.topscope, {}, {})
+    value = Puppet::Pops::Lookup.lookup(key, nil, NOT_FOUND, true, nil, invocation)
+    line['values'][key] = RichData.encode(value) unless value.equal?(NOT_FOUND)
+  rescue *FATAL
+    raise
+  rescue Exception => e
+    line['errors'][key] = text(e)
+  end
+
+  def text(error) = error.message.dup.force_encoding(Encoding::UTF_8).scrub.gsub(@own_paths, '')
+end
+
+def answer(puppetry, request)
+  resolution = Resolution.new(puppetry, request)
+  { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
+rescue *Resolution::FATAL
+  raise
+rescue Exception => e
+  { 'repo' => request['repo'], 'error' => "#{e.class}: #{e.message}".scrub }
+end
+
+if $PROGRAM_NAME == __FILE__
+  Dir.mktmpdir('hierad_puppet') do |folder|
+    puppetry = Puppetry.new(File.realpath(folder))
+    $stdout.sync = true
+    $stdin.each_line { |line| puts JSON.generate(answer(puppetry, JSON.parse(line))) }
+  end
+end
