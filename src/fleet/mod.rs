@@ -5,6 +5,7 @@
 //! table of nodes and keys.
 
 mod class;
+mod keys;
 mod resolve;
 mod scope;
 
@@ -17,6 +18,7 @@ use crate::hiera::Outcome;
 use crate::hiera::scope::NodeScope;
 use crate::node::{NodeId, NodeProfile, NodeSet};
 
+pub use keys::data_files;
 pub use resolve::{Revision, resolve};
 
 /// The nodes whose effective values count, in the order of their names.

@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::class::{Class, classes};
+use super::keys::repository_keys;
 use super::scope::{Reads, RecordingScope};
 use super::{Answer, Effective, Finding, Fleet};
 use crate::hiera::Outcome;
-use crate::hiera::backend::{Backend, Declared, Format};
+use crate::hiera::backend::{Backend, Declared};
 use crate::hiera::hierarchy::{Content, Location};
-use crate::hiera::layer::{Environment, data_files};
+use crate::hiera::layer::Environment;
 use crate::hiera::lookup::{Lookup, OptionsCache};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::hiera::scope::{Scope, Variable};
@@ -54,17 +55,6 @@ impl Revision {
         };
         levels.flat_map(|level| level.locations.iter().filter_map(path)).collect()
     }
-}
-
-/// The root keys of all data files in the tree, reached or not.
-fn repository_keys(environment: &Environment) -> Result<BTreeSet<Arc<str>>, TreeError> {
-    let mut keys = BTreeSet::new();
-    for (path, id) in data_files(&*environment.tree)? {
-        let format = Format::of_path(&path);
-        let file = environment.store.files.get(&*environment.tree, id, format)?;
-        keys.extend(file.keys().map(Arc::from));
-    }
-    Ok(keys)
 }
 
 /// The keys of what a class's hierarchies lead to: files with unusual names, values of declared functions.

@@ -64,7 +64,7 @@ impl Walk<'_> {
         }
         let Target::Folder(folder) = target else { return Ok(()) };
         if patterns.iter().any(|p| matches!(p.first(), Some(Part::Recursive | Part::Magic(_)))) {
-            for (name, entry) in self.tree.list(&folder)? {
+            for (name, entry) in self.entries(&folder, patterns)? {
                 let next: Vec<&[Part]> = patterns.iter().flat_map(|p| step(p, &name, &entry)).collect();
                 if !next.is_empty() {
                     self.visit(&child(path, &name), &next)?;
@@ -73,6 +73,15 @@ impl Walk<'_> {
             return Ok(());
         }
         self.visit_plain(path, patterns)
+    }
+
+    /// The entries of a folder; itself is one of them, unless that would go on for ever.
+    fn entries(&self, folder: &str, patterns: &[&[Part]]) -> Result<Vec<(String, Entry)>, TreeError> {
+        let mut entries = self.tree.list(folder)?;
+        if !patterns.iter().any(|p| p.first() == Some(&Part::Recursive)) {
+            entries.insert(0, (".".to_owned(), Entry::Folder));
+        }
+        Ok(entries)
     }
 
     /// Names without wildcards need no listing.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::backend::{Backend, Backends, DataFile, DataFiles};
-use super::config::{Config, Declared, FunctionKind, LevelConfig, Locations};
+use super::config::{Config, Declared, FunctionKind, LevelConfig, Locations, Version4};
 use super::glob::glob;
 use super::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text, variable};
 use super::scope::{LocalScope, Scope, Variable};
@@ -127,11 +127,14 @@ impl Resolver<'_> {
     fn level(&mut self, level: &LevelConfig) -> Result<Level, LookupError> {
         let stack = NameStack::default();
         let undefined = Undefined::in_data(self.source.puppet);
-        let datadir = join(self.root, &level.datadir);
-        let datadir =
-            interpolate_text(&datadir, &self.context(&stack, undefined)).map_err(|e| self.blame(e, &level.place))?;
+        let mut datadir = join(self.root, &level.datadir);
+        if level.version4.is_none() {
+            datadir = interpolate_text(&datadir, &self.context(&stack, undefined))
+                .map_err(|e| self.blame(e, &level.place))?;
+        }
         let has_path = matches!(level.locations, Locations::Paths(_) | Locations::Globs(_) | Locations::MappedPaths(_));
-        let backend = Backend::of(&level.function, self.source.backends, has_path, &self.config.path);
+        let has_options = level.options.as_hash().is_some_and(|options| !options.is_empty());
+        let backend = Backend::of(&level.function, self.source.backends, has_path && !has_options, &self.config.path);
         let locations = self.locations(level, &datadir, &backend)?;
         let options =
             interpolate(&level.options, &self.context(&stack, undefined)).map_err(|e| self.blame(e, &level.place))?;
@@ -157,7 +160,7 @@ impl Resolver<'_> {
             Locations::Paths(paths) => paths
                 .iter()
                 .map(|declared| {
-                    let path = self.text(declared, self.scope)?;
+                    let path = self.path(declared, level.version4)?;
                     self.at(declared, &join(datadir, &path), backend)
                 })
                 .collect(),
@@ -180,6 +183,16 @@ impl Resolver<'_> {
                 self.mapped_paths(variable, name, template, datadir, backend)
             }
         }
+    }
+
+    /// A path; version 4 has its own ways.
+    fn path(&mut self, declared: &Declared, version4: Option<Version4>) -> Result<String, LookupError> {
+        let Some(Version4 { extension }) = version4 else { return self.text(declared, self.scope) };
+        let stack = NameStack::default();
+        let context = self.context(&stack, Undefined::in_data(self.source.puppet));
+        let path = interpolate_text(&declared.text, &context).map_err(|e| self.blame(e, &declared.place))?;
+        self.warn_undefined(declared, self.scope);
+        Ok(if path.ends_with(extension) { path } else { path + extension })
     }
 
     /// A location's text. An undefined variable is the empty text in both versions, and worth a warning.

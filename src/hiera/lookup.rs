@@ -135,6 +135,10 @@ impl<'a> Lookup<'a> {
             return self.step(|| Branch::InvalidKey(LOOKUP_OPTIONS.into()), || Ok(None));
         }
         let key = LookupKey::parse(key)?;
+        let fault = self.environment.modules_fault.as_ref().filter(|_| key.module.is_some());
+        if let Some(fault) = self.environment.fault.as_ref().or(fault) {
+            return Err(fault.clone());
+        }
         let options = self.options(key.module.as_ref(), stack)?.of(&key.root)?;
         let found = self.step(|| Branch::Key(key.text.clone()), || self.search(&key, strategy, &options, stack))?;
         if found.is_some() && options.convert_to.is_some() {

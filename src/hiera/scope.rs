@@ -110,7 +110,7 @@ fn absent(name: &str) -> Variable {
     }
 }
 
-/// A scope with one more local variable, as `mapped_paths` makes it.
+/// A scope with one more local variable, as `mapped_paths` makes it; a qualified name never is local.
 pub struct LocalScope<'a> {
     /// The scope around it.
     pub outer: &'a dyn Scope,
@@ -122,6 +122,10 @@ pub struct LocalScope<'a> {
 
 impl Scope for LocalScope<'_> {
     fn variable(&self, name: &str) -> Variable {
-        if name == self.name { Variable::Value(self.value.clone()) } else { self.outer.variable(name) }
+        if name == self.name && !name.contains("::") {
+            Variable::Value(self.value.clone())
+        } else {
+            self.outer.variable(name)
+        }
     }
 }

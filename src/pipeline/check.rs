@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::{Pipeline, PipelineError, Point};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::fleet::{Effective, Finding, Revision};
+use crate::fleet::{Effective, Finding, Revision, data_files};
 use crate::hiera::backend::Format;
-use crate::hiera::layer::data_files;
 use crate::hiera::{ErrorKind, LookupError, Outcome};
 use crate::node::NodeSet;
 

@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod git;
+mod lookup_vectors;
 mod support;

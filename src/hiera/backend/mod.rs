@@ -37,15 +37,16 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// What `function` is, where `declared` are the settings' functions and `has_path` tells whether it gets a path.
-    pub fn of(function: &Function, declared: &Backends, has_path: bool, config_path: &str) -> Backend {
+    /// What `function` is, where `declared` are the settings' functions and `only_path` tells whether it gets a path and nothing
+    /// else.
+    pub fn of(function: &Function, declared: &Backends, only_path: bool, config_path: &str) -> Backend {
         if let Some(declared) = declared.get(&*function.name) {
             return Backend::Declared(declared.clone());
         }
         let name = &function.name;
         match (&**name, function.kind) {
-            ("yaml_data", FunctionKind::DataHash) if has_path => Backend::Files(Format::Yaml),
-            ("json_data", FunctionKind::DataHash) if has_path => Backend::Files(Format::Json),
+            ("yaml_data", FunctionKind::DataHash) if only_path => Backend::Files(Format::Yaml),
+            ("json_data", FunctionKind::DataHash) if only_path => Backend::Files(Format::Json),
             ("yaml_data" | "json_data", FunctionKind::DataHash) => Backend::Fails(LookupError::puppet(format!(
                 "'{name}' one of 'path', 'paths' 'glob', 'globs' or 'mapped_paths' must be declared in hiera.yaml when using this data_hash function"
             ))),

@@ -46,7 +46,8 @@ impl<'a> Node<'a> {
         LookupError::puppet(format!("{subject} has wrong type,{} {problem}", self.trail)).at(self.place())
     }
 
-    fn expects(&self, expected: &str) -> LookupError {
+    /// A mismatch with one type.
+    pub(super) fn expects(&self, expected: &str) -> LookupError {
         let article = if expected.starts_with(['A', 'I', 'O', 'U', 'E']) { "an" } else { "a" };
         self.mismatch(&format!("expects {article} {expected} value, got {}", types::short_name(self.value)))
     }
@@ -69,9 +70,14 @@ impl<'a> Node<'a> {
         Node { value, marks, line, path: self.path.clone(), trail: format!("{} {word}", self.trail) }
     }
 
+    /// The node as a hash.
+    pub(super) fn hash(&self) -> Result<&'a Hash, LookupError> {
+        self.value.as_hash().ok_or_else(|| self.expects("Hash"))
+    }
+
     /// The node as a hash with no keys but `allowed`.
     pub(super) fn structure(&self, allowed: &[&str]) -> Result<&'a Hash, LookupError> {
-        let hash = self.value.as_hash().ok_or_else(|| self.expects("Hash"))?;
+        let hash = self.hash()?;
         for (at, key) in hash.keys().enumerate() {
             if !key.as_str().is_some_and(|key| allowed.contains(&key)) {
                 let shown = crate::value::ruby::to_s(key);
@@ -104,7 +110,7 @@ impl<'a> Node<'a> {
 
     /// The node as `options`: a hash of data with well-formed names.
     pub(super) fn options(&self) -> Result<Value, LookupError> {
-        let hash = self.value.as_hash().ok_or_else(|| self.expects("Hash"))?;
+        let hash = self.hash()?;
         for (at, (key, value)) in hash.iter().enumerate() {
             let shown = crate::value::ruby::to_s(key);
             if !key.as_str().is_some_and(is_option_name) {

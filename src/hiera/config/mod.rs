@@ -1,10 +1,12 @@
 //! hiera.yaml: read, checked and put into a form that a hierarchy can be resolved from.
 //!
-//! [`Config::parse`] refuses what Puppet refuses, at the place where it stands. Version 5 is the one that has an effect;
-//! 3 is ignored or refused as Puppet does outside the global layer.
+//! [`Config::parse`] refuses what Puppet refuses, at the place where it stands. Versions 5 and 4 have an effect; 3 is
+//! ignored or refused, as Puppet does outside the global layer.
 //! Source: `pops/lookup/hiera_config.rb`.
 
 mod check;
+mod version3;
+mod version4;
 mod version5;
 
 use std::sync::Arc;
@@ -18,6 +20,8 @@ use crate::value::{Value, ruby, yaml};
 pub struct Config {
     /// The file.
     pub path: Arc<str>,
+    /// 5 or 4.
+    pub version: u8,
     /// The levels, highest priority first.
     pub levels: Vec<LevelConfig>,
     /// The line of `default_hierarchy`, where there is one (modules only).
@@ -39,6 +43,16 @@ pub struct LevelConfig {
     pub locations: Locations,
     /// What the function gets, as written: a hash.
     pub options: Value,
+    /// Version 4's ways, where it differs.
+    pub version4: Option<Version4>,
+}
+
+/// Version 4 does not interpolate datadirs, adds an extension to paths, and fails on undefined variables in them where data
+/// does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version4 {
+    /// What paths end in.
+    pub extension: &'static str,
 }
 
 /// A data provider function.
@@ -146,8 +160,11 @@ impl Config {
         let file = check::Node::root(&value, &marks, path);
         match version(&value, &file)? {
             5 => version5::parse(&file, owner).map(Some),
-            3 => ignore_version_3(path, owner, puppet, diagnostics),
-            4 => Err(LookupError::unknown("hiera.yaml version 4 is not supported").at(file.entry_place("version"))),
+            4 => version4::parse(&file).map(Some),
+            3 => {
+                version3::check(&file)?;
+                ignore_version_3(path, owner, puppet, diagnostics)
+            }
             other => {
                 let text = format!("This runtime does not support hiera.yaml version {other}");
                 Err(file.refuse(&text, file.entry_place("version")))
@@ -167,8 +184,10 @@ impl Config {
                 datadir: "data".into(),
                 locations: Locations::Paths(vec![Declared { text: "common.yaml".into(), place }]),
                 options: Value::hash(crate::value::Hash::new()),
+                version4: None,
             }],
             path,
+            version: 5,
             default_hierarchy: None,
         }
     }

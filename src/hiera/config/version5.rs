@@ -40,9 +40,7 @@ struct Defaults {
 pub(super) fn parse(file: &Node<'_>, owner: Owner) -> Result<Config, LookupError> {
     file.structure(&TOP_KEYS)?;
     if !matches!(file.entry("version").map(|v| v.value), Some(Value::Integer(5))) {
-        let version = file.entry("version").unwrap_or_else(|| file.clone());
-        let got = crate::hiera::types::short_name(version.value);
-        return Err(version.mismatch(&format!("expects an Integer value, got {got}")));
+        return Err(file.entry("version").unwrap_or_else(|| file.clone()).expects("Integer"));
     }
     let defaults = defaults(file)?;
     // Puppet checks all shapes before it looks at what they mean.
@@ -54,9 +52,31 @@ pub(super) fn parse(file: &Node<'_>, owner: Owner) -> Result<Config, LookupError
     if let (Owner::Environment, Some(place)) = (owner, &default_hierarchy) {
         return Err(file.refuse("'default_hierarchy' is only allowed in the module layer", place.clone()));
     }
-    let levels = hierarchy.unwrap_or_else(|| Config::implied("").levels);
+    let levels = match hierarchy {
+        Some(levels) => levels,
+        None => vec![implied_level(file, &defaults)?],
+    };
     check_names(file, &levels)?;
-    Ok(Config { path: file.path(), levels, default_hierarchy: default_hierarchy.map(|place| place.line.unwrap_or(0)) })
+    Ok(Config {
+        path: file.path(),
+        version: 5,
+        levels,
+        default_hierarchy: default_hierarchy.map(|place| place.line.unwrap_or(0)),
+    })
+}
+
+/// The level that stands for a `hierarchy` that is not there.
+fn implied_level(file: &Node<'_>, defaults: &Defaults) -> Result<LevelConfig, LookupError> {
+    let place = file.place();
+    Ok(LevelConfig {
+        name: "Common".into(),
+        function: function(file, "Common", Vec::new(), defaults)?,
+        datadir: defaults.datadir.clone(),
+        locations: Locations::Paths(vec![Declared { text: "common.yaml".into(), place: place.clone() }]),
+        options: defaults.options.clone().unwrap_or_else(|| Value::hash(Hash::new())),
+        place,
+        version4: None,
+    })
 }
 
 /// An entry that is there and not null: Puppet fills in `defaults` and `hierarchy` with `||=`.
@@ -123,6 +143,7 @@ fn parse_level(node: &Node<'_>, defaults: &Defaults) -> Result<LevelConfig, Look
         datadir: datadir.unwrap_or_else(|| defaults.datadir.clone()),
         locations: locations.into_iter().next().unwrap_or(Locations::None),
         options: options.or_else(|| defaults.options.clone()).unwrap_or_else(|| Value::hash(Hash::new())),
+        version4: None,
     })
 }
 
@@ -181,7 +202,7 @@ fn declare(node: &Node<'_>) -> Result<Declared, LookupError> {
     Ok(Declared { text: node.text()?, place: node.place() })
 }
 
-fn check_names(file: &Node<'_>, levels: &[LevelConfig]) -> Result<(), LookupError> {
+pub(super) fn check_names(file: &Node<'_>, levels: &[LevelConfig]) -> Result<(), LookupError> {
     let mut seen = HashSet::new();
     for level in levels {
         if !seen.insert(&level.name) {

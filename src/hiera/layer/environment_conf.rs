@@ -1,0 +1,68 @@
+//! environment.conf: where modules are, and the old setting of a data provider.
+//!
+//! Source: `settings/environment_conf.rb`, `ini_file.rb`, `config_file.rb`.
+
+use crate::diagnostic::{Diagnostic, Place};
+use crate::hiera::LookupError;
+
+/// What environment.conf says of data.
+pub(super) struct EnvironmentConf {
+    /// Folders of modules, separated by colons.
+    pub(super) modulepath: String,
+    /// `environment_data_provider`.
+    pub(super) data_provider: Option<String>,
+    /// Why Puppet cannot read the file, so that nothing can be looked up.
+    pub(super) fault: Option<LookupError>,
+}
+
+impl Default for EnvironmentConf {
+    fn default() -> EnvironmentConf {
+        EnvironmentConf { modulepath: "modules".into(), data_provider: None, fault: None }
+    }
+}
+
+impl EnvironmentConf {
+    /// Reads the file at `path`.
+    pub(super) fn parse(content: &[u8], path: &str, diagnostics: &mut Vec<Diagnostic>) -> EnvironmentConf {
+        let mut conf = EnvironmentConf::default();
+        let mut ignored = false;
+        for (number, line) in (1u32..).zip(String::from_utf8_lossy(content).lines()) {
+            let place = Place::line(path, number);
+            let line = line.trim();
+            if let Some(section) = section(line) {
+                ignored = section != "main";
+                if ignored {
+                    let text = format!("environment.conf has no sections: [{section}] is ignored");
+                    diagnostics.push(Diagnostic::warning("environment-conf", Some(place), text));
+                }
+            } else if let Some((name, value)) = setting(line) {
+                match name {
+                    _ if ignored => {}
+                    "modulepath" => value.clone_into(&mut conf.modulepath),
+                    "environment_data_provider" => conf.data_provider = Some(value.to_owned()),
+                    _ => {}
+                }
+            } else if !line.is_empty() && !line.starts_with('#') {
+                let text = format!("Could not match line {line} (file: {path}, line: {number})");
+                conf.fault.get_or_insert_with(|| LookupError::puppet(text).at(place));
+            }
+        }
+        conf
+    }
+}
+
+fn section(line: &str) -> Option<&str> {
+    line.strip_prefix('[')?.strip_suffix(']').filter(|name| is_word(name))
+}
+
+fn setting(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split_once('=')?;
+    let (name, value) = (name.trim(), value.trim());
+    let value = value.strip_prefix(['"', '\'']).unwrap_or(value);
+    let value = value.strip_suffix(['"', '\'']).unwrap_or(value);
+    is_word(name).then_some((name, value.trim_end()))
+}
+
+fn is_word(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
