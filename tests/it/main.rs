@@ -3,3 +3,4 @@
 
 mod git;
 mod support;
+mod watch_refs;
