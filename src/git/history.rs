@@ -119,20 +119,46 @@ impl<'a> History<'a> {
         Ok(Chain { commits, end })
     }
 
-    /// Whether `old` is `new` or one of the commits behind it.
-    pub(super) fn is_ancestor(&self, old: CommitId, new: CommitId) -> Result<bool, HistoryError> {
-        Ok(self.paint(old, new)?.marks.get(&old).is_some_and(|mark| mark.0 & RIGHT != 0))
+    /// The first-parent chain to `new` from after the newest of its commits that is behind one of `others` too.
+    pub(super) fn chain_apart(&self, new: CommitId, others: &[CommitId]) -> Result<Chain, HistoryError> {
+        let present: Vec<_> = others.iter().copied().filter(|other| self.objects.commit(*other).is_ok()).collect();
+        if present.is_empty() {
+            return self.chain(|_| false, new, usize::MAX);
+        }
+        let painted = self.paint(&present, &[new])?;
+        let is_shared = |commit| painted.marks.get(&commit).is_none_or(|mark| mark.0 & LEFT != 0);
+        let mut chain = self.chain(is_shared, new, usize::MAX)?;
+        // where clocks went wrong, the walk may have missed that old commits are shared
+        let (mut shared, mut apart) = (0, chain.commits.len());
+        let mut middle = 0; // the oldest first: almost always it settles the question
+        while shared < apart {
+            if self.is_behind(chain.commits[middle], &present)? {
+                shared = middle + 1;
+            } else {
+                apart = middle;
+            }
+            middle = usize::midpoint(shared, apart);
+        }
+        if let Some(newest) = chain.commits.drain(..shared).next_back() {
+            chain.end = ChainEnd::Reached(newest);
+        }
+        Ok(chain)
+    }
+
+    /// Whether `old` is one of `tips` or one of the commits behind them.
+    pub(super) fn is_behind(&self, old: CommitId, tips: &[CommitId]) -> Result<bool, HistoryError> {
+        Ok(self.paint(&[old], tips)?.marks.get(&old).is_some_and(|mark| mark.0 & RIGHT != 0))
     }
 
     /// The best common ancestor: of several equally good ones the most recent.
     pub(super) fn merge_base(&self, a: CommitId, b: CommitId) -> Result<Option<CommitId>, HistoryError> {
-        let painted = self.paint(a, b)?;
+        let painted = self.paint(&[a], &[b])?;
         let stale = |commit: &CommitId| painted.marks.get(commit).is_some_and(|mark| mark.0 & STALE != 0);
         let bases: Vec<CommitId> = painted.common.iter().filter(|commit| !stale(commit)).copied().collect();
         for (at, base) in bases.iter().enumerate() {
             let mut others = bases.iter().enumerate().filter(|(other, _)| *other != at);
             if !others
-                .try_fold(false, |seen, (_, other)| Ok::<_, HistoryError>(seen || self.is_ancestor(*base, *other)?))?
+                .try_fold(false, |seen, (_, other)| Ok::<_, HistoryError>(seen || self.is_behind(*base, &[*other])?))?
             {
                 return Ok(Some(*base));
             }
@@ -144,10 +170,14 @@ impl<'a> History<'a> {
     }
 
     /// Marks what is behind `left` and what is behind `right`, newest first, until only common commits are pending.
-    fn paint(&self, left: CommitId, right: CommitId) -> Result<Painted, HistoryError> {
+    fn paint(&self, left: &[CommitId], right: &[CommitId]) -> Result<Painted, HistoryError> {
         let mut painted = Painted::default();
-        painted.add(self, left, Mark(LEFT))?;
-        painted.add(self, right, Mark(RIGHT))?;
+        for tip in left {
+            painted.add(self, *tip, Mark(LEFT))?;
+        }
+        for tip in right {
+            painted.add(self, *tip, Mark(RIGHT))?;
+        }
         while painted.fresh > 0 {
             let Some((_, commit)) = painted.pending.pop() else { break };
             let mark = painted.take(commit);

@@ -139,22 +139,18 @@ impl Repository {
 
     /// Whether `old` is `new` or one of the commits behind it, as far as history is present.
     pub fn is_ancestor(&self, old: CommitId, new: CommitId) -> Result<bool, HistoryError> {
-        self.history()?.is_ancestor(old, new)
+        self.history()?.is_behind(old, &[new])
     }
 
     /// The first-parent chain from after `old` (or from the root) to `new`, at most `limit` commits of it, the newest.
     pub fn commits_between(&self, old: Option<CommitId>, new: CommitId, limit: usize) -> Result<Chain, HistoryError> {
-        self.chain_until(new, limit, |commit| Some(commit) == old)
+        self.history()?.chain(|commit| Some(commit) == old, new, limit)
     }
 
-    /// The first-parent chain to `new` from after the commit that satisfies `stop`.
-    pub fn chain_until(
-        &self,
-        new: CommitId,
-        limit: usize,
-        stop: impl Fn(CommitId) -> bool,
-    ) -> Result<Chain, HistoryError> {
-        self.history()?.chain(stop, new, limit)
+    /// The first-parent chain to `new` from after the newest of its commits that is behind one of `others` too. Others
+    /// whose commits are gone do not count.
+    pub fn chain_apart(&self, new: CommitId, others: &[CommitId]) -> Result<Chain, HistoryError> {
+        self.history()?.chain_apart(new, others)
     }
 
     fn history(&self) -> Result<History<'_>, HistoryError> {

@@ -173,7 +173,7 @@ fn borrowed(environment: &Environment) -> Vec<PathBuf> {
     folders.filter_map(|folder| folder.canonicalize().ok()).collect()
 }
 
-/// As git does it: the top of the work tree is named, or where the command runs.
+/// As git does it: the top of the work tree is named, or where the command runs; hooks may run in the git directory.
 fn work_dir_by_environment(environment: &Environment, known: Option<PathBuf>) -> Option<PathBuf> {
     if let Some(named) = &environment.work_tree {
         return named.canonicalize().ok();

@@ -4,3 +4,4 @@
 mod git;
 mod lookup_vectors;
 mod support;
+mod watch_refs;

@@ -63,6 +63,32 @@ fn merge_bases_and_ancestors_are_gits() {
 }
 
 #[test]
+fn chains_apart_are_gits() {
+    for seed in [3, 5] {
+        let sandbox = Sandbox::new();
+        let commits = tangled(&sandbox, seed, 60);
+        let repository = sandbox.open();
+        let mut number = numbers(13);
+        let cases: Vec<_> = (0..60)
+            .map(|_| (commits[number(60)], (0..=number(3)).map(|_| commits[number(60)]).collect::<Vec<_>>()))
+            .collect();
+        let mut script = String::new();
+        for (new, others) in &cases {
+            let others = others.iter().map(CommitId::to_string).collect::<Vec<_>>().join(" ");
+            writeln!(script, "git rev-list {others} > ../behind; git rev-list --first-parent {new} > ../chain")
+                .unwrap();
+            let until_shared = "FNR == NR {seen[$1]; next} $1 in seen {exit} {printf \"%s \", $1} END {print \"\"}";
+            writeln!(script, "awk '{until_shared}' ../behind ../chain").unwrap();
+        }
+        for ((new, others), answer) in cases.into_iter().zip(sandbox.sh(&script).lines()) {
+            let chain = repository.chain_apart(new, &others).unwrap();
+            let found: Vec<_> = chain.commits.iter().rev().map(CommitId::to_string).collect();
+            assert_eq!(found.join(" "), answer.trim_end(), "{new} {others:?}");
+        }
+    }
+}
+
+#[test]
 fn chains_follow_first_parents() {
     let sandbox = Sandbox::new();
     let first = sandbox.commit("first");

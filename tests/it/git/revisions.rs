@@ -126,3 +126,30 @@ fn branches_are_listed_and_matched() {
         assert_eq!(repository.branch(), Ok(None));
     }
 }
+
+#[test]
+fn a_tip_never_goes_back_while_references_are_packed() {
+    let sandbox = Sandbox::new();
+    let mut commits = vec![sandbox.commit("first")];
+    commits.extend((0..60).map(|n| sandbox.commit(&n.to_string())));
+    sandbox.git(["branch", "moving", &commits[0].to_string()]);
+    sandbox.git(["config", "core.filesRefLockTimeout", "20000"]);
+    let ids: Vec<_> = commits.iter().map(ToString::to_string).collect();
+    let script = format!(
+        "(while [ ! -e ../done ]; do git pack-refs --all; done) &
+        for c in {}; do git update-ref refs/heads/moving $c; done
+        touch ../done; wait",
+        ids.join(" ")
+    );
+    let (repository, moving) = (sandbox.open(), BranchName::new("moving"));
+    let place = |tip| commits.iter().position(|commit| Some(*commit) == tip);
+    let mut last = Some(0);
+    std::thread::scope(|scope| {
+        let mover = scope.spawn(|| sandbox.sh(&script));
+        while !mover.is_finished() {
+            let tip = place(repository.tip(&moving).unwrap());
+            assert!(tip >= last, "the tip went back from {last:?} to {tip:?}");
+            last = tip;
+        }
+    });
+}

@@ -1,5 +1,7 @@
 //! What the tests share: temporary repositories made with the `git` command, the same on every machine.
 
+pub(crate) mod watching;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

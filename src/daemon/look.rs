@@ -1,0 +1,177 @@
+//! The branches as they are known, and what a look finds new.
+//!
+//! A branch counts as known up to the last of its commits that was handed out, so that a look that fails, or is cut short,
+//! loses nothing: the next one finds the same again.
+
+use std::collections::VecDeque;
+
+use crate::git::{
+    BranchName, BranchPatterns, Branches, CommitId, HistoryError, RefChange, RefsError, Repository, changes,
+};
+
+use super::{CommitEvent, Start, plan};
+
+/// How many former tips are remembered, so that their commits are not reported again when a branch is renamed.
+const FORMER_TIPS: usize = 1000;
+
+/// How often a list of branches is read until it comes out equal twice.
+const LIST_ATTEMPTS: usize = 5;
+
+/// What a look has found.
+#[derive(Default)]
+pub(super) struct Looked {
+    /// The commits to hand out, in order.
+    pub(super) commits: Vec<CommitEvent>,
+    /// What could not be read; it stays as it was known.
+    pub(super) failures: Vec<Failure>,
+}
+
+/// Something that could not be read.
+pub(super) struct Failure {
+    /// A branch, or the list of them.
+    pub(super) about: String,
+    pub(super) error: LookError,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LookError {
+    #[error(transparent)]
+    Refs(#[from] RefsError),
+    #[error(transparent)]
+    History(#[from] HistoryError),
+}
+
+/// The branches of a repository, and up to where they are known.
+pub(super) struct Watched {
+    repository: Repository,
+    patterns: BranchPatterns,
+    /// All local branches, those that are not watched as well: their commits are not new to a branch made from them.
+    known: Branches,
+    /// Tips that branches had before they were deleted or rewritten.
+    former: VecDeque<CommitId>,
+}
+
+impl Watched {
+    /// Takes note of what is there.
+    pub(super) fn begin(repository: Repository, patterns: BranchPatterns, start: Start) -> Result<Watched, RefsError> {
+        let known = match start {
+            Start::Now => list(&repository)?,
+            Start::From(known) => known,
+            Start::Since(commit) => {
+                let mut known = list(&repository)?;
+                for tip in known.iter_mut().filter(|(branch, _)| patterns.matches(branch)).map(|(_, tip)| tip) {
+                    if repository.is_ancestor(commit, *tip).unwrap_or(false) {
+                        *tip = commit;
+                    }
+                }
+                known
+            }
+        };
+        Ok(Watched { repository, patterns, known, former: VecDeque::new() })
+    }
+
+    /// How many branches are watched.
+    pub(super) fn count(&self) -> usize {
+        self.known.keys().filter(|branch| self.patterns.matches(branch)).count()
+    }
+
+    /// Compares the branches with what is known of them.
+    pub(super) fn look(&mut self) -> Looked {
+        let mut looked = Looked::default();
+        let listed = match self.repository.branches(&BranchPatterns::all()) {
+            Ok(listed) => listed,
+            Err(error) => {
+                looked.failures.push(Failure { about: "the list of branches".into(), error: error.into() });
+                return looked;
+            }
+        };
+        let (watched, others): (Vec<_>, Vec<_>) =
+            changes(&self.known, &listed).into_iter().partition(|change| self.patterns.matches(&change.branch));
+        for change in others {
+            self.set(&change.branch, change.new);
+        }
+        // branches that have moved first: a new branch then brings only what none of them has
+        let (moved, created): (Vec<_>, Vec<_>) = watched.into_iter().partition(|change| change.old.is_some());
+        let mut tips: Vec<CommitId> = self.known.values().chain(&self.former).copied().collect();
+        for change in moved.into_iter().chain(created) {
+            let branch = change.branch.clone();
+            match self.examine(change, &mut tips) {
+                Ok(commits) => looked.commits.extend(commits),
+                Err(error) => looked.failures.push(Failure { about: format!("branch {branch}"), error }),
+            }
+        }
+        looked
+    }
+
+    /// What has happened to one watched branch. The list may have been read while git packed references; the branch's own
+    /// tip tells the truth. `tips` are those of the branches that need no more examination.
+    fn examine(&mut self, change: RefChange, tips: &mut Vec<CommitId>) -> Result<Vec<CommitEvent>, LookError> {
+        let RefChange { branch, old, .. } = change;
+        let tip = self.repository.tip(&branch)?;
+        let commits = match (old, tip) {
+            (Some(old), Some(new)) if old == new => Vec::new(),
+            (Some(old), Some(new)) => plan::moved(&self.repository, &branch, old, new)?,
+            (None, Some(new)) => self.examine_created(&branch, new, tips)?,
+            (Some(old), None) => {
+                tracing::info!(%branch, tip = %old, "the branch was deleted");
+                self.set(&branch, None);
+                Vec::new()
+            }
+            (None, None) => Vec::new(),
+        };
+        tips.extend(tip);
+        Ok(commits)
+    }
+
+    fn examine_created(
+        &mut self,
+        branch: &BranchName,
+        new: CommitId,
+        tips: &[CommitId],
+    ) -> Result<Vec<CommitEvent>, LookError> {
+        let commits = plan::created(&self.repository, branch, new, tips)?;
+        tracing::info!(%branch, tip = %new, commits = commits.len(), "the branch is new");
+        // until its first commit is handed out, the branch stays unknown
+        if commits.is_empty() {
+            self.set(branch, Some(new));
+        }
+        Ok(commits)
+    }
+
+    /// Takes note that a commit is handed out.
+    pub(super) fn done(&mut self, commit: &CommitEvent) {
+        if commit.kind == super::CommitKind::Rewritten {
+            self.forget(commit.before);
+        }
+        self.known.insert(commit.branch.clone(), commit.after);
+    }
+
+    fn set(&mut self, branch: &BranchName, tip: Option<CommitId>) {
+        if let Some(tip) = tip {
+            self.known.insert(branch.clone(), tip);
+            return;
+        }
+        let former = self.known.remove(branch);
+        self.forget(former);
+    }
+
+    fn forget(&mut self, tip: Option<CommitId>) {
+        self.former.extend(tip);
+        while self.former.len() > FORMER_TIPS {
+            self.former.pop_front();
+        }
+    }
+}
+
+/// The list of branches, read until it comes out equal twice: one that is read while git packs references can be wrong.
+fn list(repository: &Repository) -> Result<Branches, RefsError> {
+    let mut last = repository.branches(&BranchPatterns::all())?;
+    for _ in 1..LIST_ATTEMPTS {
+        let again = repository.branches(&BranchPatterns::all())?;
+        if again == last {
+            break;
+        }
+        last = again;
+    }
+    Ok(last)
+}

@@ -1,0 +1,147 @@
+//! Failures: of reading, of the handler, of the repository; and the end.
+
+use std::sync::mpsc;
+
+use hierad::daemon::{HandlerError, Start, WatchError};
+use hierad::git::{BranchName, Branches, ObjectError};
+
+use crate::support::Sandbox;
+use crate::support::watching::{Watching, notified, polling, polling_from, told};
+
+#[test]
+fn a_broken_reference_holds_up_only_its_own_branch() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    sandbox.git(["branch", "other"]);
+    let repository = sandbox.open();
+    let watching = Watching::start(repository.clone(), polling());
+    let path = sandbox.root().join(".git/refs/heads/main");
+    let good = std::fs::read(&path).unwrap();
+    std::fs::write(&path, "").unwrap();
+    sandbox.sh("git update-ref refs/heads/other $(git commit-tree -p other -m while-broken $(git mktree < /dev/null))");
+    watching.wait_for(1);
+    std::fs::write(&path, good).unwrap();
+    sandbox.commit("after");
+    watching.wait_for(2);
+    let found: Vec<_> = watching.stop().iter().map(|event| told(&repository, event)).collect();
+    assert_eq!(found, ["other new first..while-broken", "main new first..after"]);
+}
+
+#[test]
+fn locks_are_no_trouble() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    sandbox.git(["branch", "other"]);
+    let watching = Watching::start(sandbox.open(), notified());
+    std::fs::write(sandbox.root().join(".git/packed-refs.lock"), "").unwrap();
+    std::fs::write(sandbox.root().join(".git/refs/heads/other.lock"), "").unwrap();
+    sandbox.commit("second");
+    assert_eq!(watching.wait_for(1).len(), 1);
+    assert_eq!(watching.stop().len(), 1);
+}
+
+#[test]
+fn a_missing_commit_is_waited_for() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    let repository = sandbox.open();
+    let watching = Watching::start(repository.clone(), polling());
+    sandbox.sh("tree=$(git mktree < /dev/null)
+        a=$(git commit-tree -p HEAD -m second $tree)
+        b=$(git commit-tree -p $a -m third $tree)
+        file=.git/objects/$(echo $a | cut -c1-2)/$(echo $a | cut -c3-)
+        mv $file ../away
+        git update-ref refs/heads/other $(git commit-tree -p HEAD -m elsewhere $tree)
+        echo $b > .git/refs/heads/main
+        sleep 0.1
+        mv ../away $file");
+    watching.wait_for(3);
+    let mut found: Vec<_> = watching.stop().iter().map(|event| told(&repository, event)).collect();
+    found.sort(); // which branch is first depends on when it was looked at
+    assert_eq!(found, ["main new first..second", "main new second..third", "other created first..elsewhere"]);
+}
+
+#[test]
+fn a_former_tip_that_was_collected() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    let former = sandbox.commit("former");
+    sandbox.sh("git commit -q --amend --allow-empty -m amended
+        git reflog expire --expire=now --all; git gc -q --prune=now");
+    let repository = sandbox.open();
+    let known = Start::From(Branches::from([(BranchName::new("main"), former)]));
+    let watching = Watching::start(repository.clone(), polling_from(&[], known));
+    let event = watching.wait_for(1).remove(0);
+    assert_eq!(told(&repository, &event), "main rewritten gone..amended");
+    assert!(matches!(repository.tree(event.before.unwrap()), Err(ObjectError::Missing { .. })));
+    assert_eq!(watching.stop(), [event]);
+}
+
+#[test]
+fn a_handler_that_fails_gives_up_one_commit_or_the_watch() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    let repository = sandbox.open();
+    let names = repository.clone();
+    let mut watching = Watching::with(repository.clone(), polling(), move |event| {
+        match names.commit(event.after).unwrap().summary.as_str() {
+            "bad" => Err(HandlerError::Runtime("cannot write".into())),
+            "worse" => Err(HandlerError::Critical("disk is full".into())),
+            _ => Ok(()),
+        }
+    });
+    sandbox.commit("bad");
+    sandbox.commit("good");
+    let worse = sandbox.commit("worse");
+    let events = watching.wait_for(3);
+    let error = watching.ended().unwrap_err();
+    assert_eq!(error.to_string(), format!("cannot handle commit {worse} of branch main: disk is full"));
+    assert_eq!(events.len(), 3);
+}
+
+#[test]
+fn a_handler_that_panics_ends_the_watch() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    let mut watching = Watching::with(sandbox.open(), polling(), |_| panic!("a fault that a test makes"));
+    sandbox.commit("second");
+    assert!(matches!(watching.ended(), Err(WatchError::Task(_))));
+}
+
+#[test]
+fn the_commit_in_hand_is_finished_and_no_other_begun() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    let (release, released) = mpsc::channel::<()>();
+    let (finish, finished) = mpsc::channel();
+    let mut watching = Watching::with(sandbox.open(), polling(), move |event| {
+        let _ = released.recv();
+        finish.send(event.after).unwrap();
+        Ok(())
+    });
+    let second = sandbox.commit("second");
+    sandbox.commit("third");
+    watching.wait_for(1);
+    watching.shut_down();
+    assert!(finished.try_recv().is_err());
+    drop(release);
+    watching.ended().unwrap();
+    assert_eq!(finished.iter().collect::<Vec<_>>(), [second]);
+}
+
+#[test]
+fn a_repository_that_is_gone_ends_the_watch() {
+    for options in [polling(), notified()] {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        let mut watching = Watching::start(sandbox.open(), options);
+        std::fs::remove_dir_all(sandbox.root()).unwrap();
+        assert!(matches!(watching.ended(), Err(WatchError::Gone(_))));
+    }
+}
+
+#[test]
+fn a_watch_ends_when_it_is_told_to() {
+    let sandbox = Sandbox::new();
+    assert_eq!(Watching::start(sandbox.open(), notified()).stop(), []);
+}
