@@ -65,7 +65,13 @@ impl Writer<'_> {
         self.out.push_str(if self.indent.is_some() { ": " } else { ":" });
     }
 
-    fn list<T>(&mut self, open: char, close: char, items: impl Iterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
+    fn list<T>(
+        &mut self,
+        open: char,
+        close: char,
+        items: impl Iterator<Item = T>,
+        mut write: impl FnMut(&mut Self, T),
+    ) {
         self.out.push(open);
         self.indent = self.indent.map(|level| level + 1);
         let mut empty = true;

@@ -140,7 +140,9 @@ fn integer(text: &str) -> Option<Result<Value, Refusal>> {
     let (negative, unsigned) = sign(text);
     let bytes = unsigned.as_bytes();
     let (radix, shape, prefix) = match bytes {
-        [b'0', b'b', rest @ ..] => (2, !rest.is_empty() && rest.iter().all(|b| matches!(b, b'0' | b'1' | b'_' | b',')), 2),
+        [b'0', b'b', rest @ ..] => {
+            (2, !rest.is_empty() && rest.iter().all(|b| matches!(b, b'0' | b'1' | b'_' | b',')), 2)
+        }
         [b'0', b'x', rest @ ..] => {
             (16, !rest.is_empty() && rest.iter().all(|b| b.is_ascii_hexdigit() || matches!(b, b'_' | b',')), 2)
         }
@@ -183,8 +185,10 @@ fn big(digits: &str, radix: u32) -> Result<BigInt, Refusal> {
     Ok(BigInt::parse_bytes(digits.as_bytes(), radix).unwrap_or_default())
 }
 
+/// Ruby's message shows text that is not ASCII by its bytes.
 fn invalid(kind: &str, text: &str) -> Refusal {
-    Refusal::Error(format!("invalid value for {kind}(): {}", ruby::inspect(&Value::from(text))))
+    let value = if text.is_ascii() { Value::from(text) } else { Value::Bytes(text.as_bytes().into()) };
+    Refusal::Error(format!("invalid value for {kind}(): {}", ruby::inspect(&value)))
 }
 
 /// Ruby's `Float(text)`.

@@ -174,7 +174,9 @@ fn zone(rest: &[u8]) -> bool {
     let count = offset.iter().take_while(|b| b.is_ascii_digit()).count();
     match offset.get(count) {
         None => (1..=4).contains(&count),
-        Some(b':') => (1..=2).contains(&count) && digits(&offset[count + 1..], 0, 2).is_some_and(ends_after_pair(offset, count)),
+        Some(b':') => {
+            (1..=2).contains(&count) && digits(&offset[count + 1..], 0, 2).is_some_and(ends_after_pair(offset, count))
+        }
         Some(_) => false,
     }
 }

@@ -138,7 +138,9 @@ fn after<'a>(tag: &'a str, prefix: &str) -> Option<&'a str> {
 /// The class in `PREFIX:class`, empty for the prefix alone.
 fn class_of<'a>(tag: &'a str, prefixes: &[&str]) -> Option<&'a str> {
     let of_line = |line: &'a str| {
-        let rest = prefixes.iter().find_map(|prefix| line.strip_prefix(prefix).filter(|r| r.is_empty() || r.starts_with(':')))?;
+        let rest = prefixes
+            .iter()
+            .find_map(|prefix| line.strip_prefix(prefix).filter(|r| r.is_empty() || r.starts_with(':')))?;
         Some(rest.strip_prefix(':').unwrap_or(rest))
     };
     tag.split('\n').find_map(of_line)

@@ -91,7 +91,11 @@ impl<'a> Parser<'a> {
         let token = self.scanner.peek()?;
         if matches!(
             token.kind,
-            Kind::Version { .. } | Kind::TagDirective { .. } | Kind::DocumentStart | Kind::DocumentEnd | Kind::StreamEnd
+            Kind::Version { .. }
+                | Kind::TagDirective { .. }
+                | Kind::DocumentStart
+                | Kind::DocumentEnd
+                | Kind::StreamEnd
         ) {
             let event = empty_scalar(token.start);
             self.resume();
@@ -149,7 +153,9 @@ impl<'a> Parser<'a> {
             }
             State::FlowSequence => self.flow_sequence(false),
             State::PairKey => self.pair_key(),
-            State::PairValue => self.flow_value(State::PairEnd, |kind| matches!(kind, Kind::FlowEntry | Kind::FlowSequenceEnd)),
+            State::PairValue => {
+                self.flow_value(State::PairEnd, |kind| matches!(kind, Kind::FlowEntry | Kind::FlowSequenceEnd))
+            }
             State::PairEnd => {
                 let line = self.scanner.peek()?.start.line_number();
                 self.state = State::FlowSequence;

@@ -62,10 +62,6 @@ impl Breaks {
 }
 
 impl<'a> Scanner<'a> {
-    fn scalar(&self, value: Text<'a>, plain: bool, start: Mark, end: Mark) -> Token<'a> {
-        Token { start, end, kind: Kind::Scalar { value: value.finish(), plain } }
-    }
-
     fn at_indicator(&self) -> bool {
         self.input.is_document_indicator(*b"---") || self.input.is_document_indicator(*b"...")
     }
@@ -107,7 +103,7 @@ impl<'a> Scanner<'a> {
             self.key_allowed = true;
         }
         text.add(self.input.slice(from, to));
-        Ok(self.scalar(text, true, start, end))
+        Ok(Token { start, end, kind: Kind::Scalar { value: text.finish(), plain: true } })
     }
 
     /// Whether an indicator here ends the scalar.
@@ -123,7 +119,13 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn skip_plain_blanks(&mut self, new_line: &mut bool, breaks: &mut Breaks, indent: i64, start: Mark) -> Result<(), Fault> {
+    fn skip_plain_blanks(
+        &mut self,
+        new_line: &mut bool,
+        breaks: &mut Breaks,
+        indent: i64,
+        start: Mark,
+    ) -> Result<(), Fault> {
         self.input.need(1)?;
         loop {
             if self.input.is_blank_at(0) {
@@ -204,7 +206,7 @@ impl<'a> Scanner<'a> {
             }
         }
         self.input.skip();
-        Ok(self.scalar(text, false, start, self.input.mark))
+        Ok(Token { start, end: self.input.mark, kind: Kind::Scalar { value: text.finish(), plain: false } })
     }
 
     fn skip_quoted_blanks(&mut self, new_line: &mut bool, breaks: &mut Breaks) -> Result<(), Fault> {
@@ -366,7 +368,13 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes over the indentation and the blank lines before a line of text; they tell the indentation where `indent` is 0.
-    fn skip_block_breaks(&mut self, indent: &mut i64, breaks: &mut String, start: Mark, end: &mut Mark) -> Result<(), Fault> {
+    fn skip_block_breaks(
+        &mut self,
+        indent: &mut i64,
+        breaks: &mut String,
+        start: Mark,
+        end: &mut Mark,
+    ) -> Result<(), Fault> {
         let mut deepest = 0;
         *end = self.input.mark;
         loop {

@@ -126,7 +126,12 @@ impl<'a> Scanner<'a> {
             _ if self.starts_plain_scalar() => self.fetch_simple(Self::scan_plain_scalar),
             _ => {
                 let mark = self.input.mark;
-                Err(fault("found character that cannot start any token", mark, "while scanning for the next token", mark))
+                Err(fault(
+                    "found character that cannot start any token",
+                    mark,
+                    "while scanning for the next token",
+                    mark,
+                ))
             }
         }
     }
@@ -135,9 +140,8 @@ impl<'a> Scanner<'a> {
         match self.input.peek(0) {
             b'-' => !self.input.is_blank_at(1),
             b'?' | b':' => self.flow_level == 0 && !self.input.is_space_at(1),
-            b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"' | b'%' | b'@' | b'`' => {
-                false
-            }
+            b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"' | b'%' | b'@'
+            | b'`' => false,
             _ => !self.input.is_space_at(0),
         }
     }

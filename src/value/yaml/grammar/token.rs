@@ -17,9 +17,15 @@ pub(super) struct Token<'a> {
 pub(super) enum Kind<'a> {
     StreamEnd,
     /// `%YAML 1.1`.
-    Version { major: u32, minor: u32 },
+    Version {
+        major: u32,
+        minor: u32,
+    },
     /// `%TAG !e! tag:example.org:`.
-    TagDirective { handle: &'a str, prefix: String },
+    TagDirective {
+        handle: &'a str,
+        prefix: String,
+    },
     DocumentStart,
     DocumentEnd,
     BlockSequenceStart,
@@ -36,6 +42,12 @@ pub(super) enum Kind<'a> {
     Alias(&'a str),
     Anchor(&'a str),
     /// `!e!suffix`; an empty handle for a verbatim tag.
-    Tag { handle: &'a str, suffix: String },
-    Scalar { value: Cow<'a, str>, plain: bool },
+    Tag {
+        handle: &'a str,
+        suffix: String,
+    },
+    Scalar {
+        value: Cow<'a, str>,
+        plain: bool,
+    },
 }
