@@ -8,6 +8,7 @@ mod hash;
 pub mod json;
 pub mod path;
 pub mod ruby;
+mod symbol;
 pub mod yaml;
 
 use std::hash::{Hash as StdHash, Hasher};

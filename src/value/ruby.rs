@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use num_bigint::BigInt;
 use regex::Regex;
 
-use super::Value;
+use super::{Value, symbol};
 
 /// Ruby's `to_s`, as string interpolation uses it; `nil` is the empty text.
 pub fn to_s(value: &Value) -> String {
@@ -70,29 +70,66 @@ pub fn float(f: f64) -> String {
     if f.is_nan() {
         return "NaN".into();
     }
+    let sign = if f.is_sign_negative() { "-" } else { "" };
     if f.is_infinite() {
-        return if f > 0.0 { "Infinity" } else { "-Infinity" }.into();
+        return format!("{sign}Infinity");
     }
-    let magnitude = f.abs();
-    if magnitude != 0.0 && !(1e-4..1e16).contains(&magnitude) {
-        let text = format!("{f:e}");
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let dot = if mantissa.contains('.') { "" } else { ".0" };
-        let (sign, digits) = exponent.strip_prefix('-').map_or(("+", exponent), |d| ("-", d));
-        return format!("{mantissa}{dot}e{sign}{digits:0>2}");
+    let (digits, exponent) = shortest(f.abs());
+    let count = digits.len();
+    match usize::try_from(exponent + 1) {
+        Ok(point @ 1..=16) if count > point => format!("{sign}{}.{}", &digits[..point], &digits[point..]),
+        Ok(point @ 1..=15) => format!("{sign}{digits:0<point$}.0"),
+        _ if (-4..0).contains(&exponent) => {
+            let zeros = usize::try_from(-exponent - 1).unwrap_or_default();
+            format!("{sign}0.{}{digits}", "0".repeat(zeros))
+        }
+        _ => {
+            let rest = if count > 1 { &digits[1..] } else { "0" };
+            let exponent_sign = if exponent < 0 { '-' } else { '+' };
+            format!("{sign}{}.{rest}e{exponent_sign}{:02}", &digits[..1], exponent.abs())
+        }
     }
-    let text = format!("{f}");
-    if text.contains('.') { text } else { text + ".0" }
+}
+
+/// The fewest digits that read back as `f`, and the power of ten of the first one.
+fn shortest(f: f64) -> (String, i32) {
+    let mut text = format!("{f:e}");
+    let places = text.find('e').map_or(0, |at| at.saturating_sub(2));
+    // Of two texts that are as short and as near, Ruby takes the even one.
+    let exact = format!("{f:.places$e}");
+    if exact.parse() == Ok(f) {
+        text = exact;
+    }
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    (mantissa.replace('.', ""), exponent.parse().unwrap_or_default())
 }
 
 /// The characters that Ruby's `inspect` shows as they are: those its Unicode (13) knows, controls and separators aside.
 fn is_printable(c: char) -> bool {
     static PRINTABLE: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"^[\p{Age:13.0}--[\p{Cc}\p{Zl}\p{Zp}\p{Cn}]]$").ok());
+        LazyLock::new(|| Regex::new(r"^[\p{Age:13.0}\u{85}--[[\p{Cc}--\u{85}]\p{Zl}\p{Zp}\p{Cn}]]$").ok());
     if c.is_ascii() {
         return (' '..='~').contains(&c);
     }
     PRINTABLE.as_ref().is_none_or(|re| re.is_match(c.encode_utf8(&mut [0; 4])))
+}
+
+/// The escape of a character that has one of its own in every encoding; `next` follows it.
+fn short_escape(c: char, next: Option<char>) -> Option<&'static str> {
+    Some(match c {
+        '"' => "\\\"",
+        '\\' => "\\\\",
+        '#' if matches!(next, Some('{' | '$' | '@')) => "\\#",
+        '\n' => "\\n",
+        '\r' => "\\r",
+        '\t' => "\\t",
+        '\u{c}' => "\\f",
+        '\u{b}' => "\\v",
+        '\u{8}' => "\\b",
+        '\u{7}' => "\\a",
+        '\u{1b}' => "\\e",
+        _ => return None,
+    })
 }
 
 fn inspect_text(text: &str, out: &mut String) {
@@ -100,19 +137,8 @@ fn inspect_text(text: &str, out: &mut String) {
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '#' if matches!(rest.peek(), Some('{' | '$' | '@')) => out.push_str("\\#"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{c}' => out.push_str("\\f"),
-            '\u{b}' => out.push_str("\\v"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{1b}' => out.push_str("\\e"),
+            c if let Some(escape) = short_escape(c, rest.peek().copied()) => out.push_str(escape),
             c if is_printable(c) => out.push(c),
-            c if u32::from(c) < 0x80 => _ = write!(out, "\\x{:02X}", u32::from(c)),
             c if u32::from(c) > 0xffff => _ = write!(out, "\\u{{{:X}}}", u32::from(c)),
             c => _ = write!(out, "\\u{:04X}", u32::from(c)),
         }
@@ -122,24 +148,27 @@ fn inspect_text(text: &str, out: &mut String) {
 
 fn inspect_bytes(bytes: &[u8], out: &mut String) {
     out.push('"');
-    for b in bytes {
-        if (b' '..=b'~').contains(b) && !matches!(b, b'"' | b'\\') {
-            out.push(char::from(*b));
-        } else {
-            _ = write!(out, "\\x{b:02X}");
+    for (at, b) in bytes.iter().enumerate() {
+        let next = bytes.get(at + 1).copied().map(char::from);
+        match short_escape(char::from(*b), next) {
+            Some(escape) => out.push_str(escape),
+            None if (b' '..=b'~').contains(b) => out.push(char::from(*b)),
+            None => _ = write!(out, "\\x{b:02X}"),
         }
     }
     out.push('"');
 }
 
+/// A symbol that could be written in Ruby as it is is shown so; one of ASCII alone has no Unicode escapes.
 fn inspect_symbol(symbol: &str, out: &mut String) {
-    static BARE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        let operator = r"\+|-|\*|/|%|\*\*|==|===|=~|!|!=|!~|<|<=|<=>|>|>=|>>|<<|&|\||\^|~|\+@|-@|\[\]|\[\]=|`";
-        let name = r"(?:@@|@|\$)?[A-Za-z_\u{80}-\u{10ffff}][A-Za-z0-9_\u{80}-\u{10ffff}]*|[A-Za-z_\u{80}-\u{10ffff}][A-Za-z0-9_\u{80}-\u{10ffff}]*[?!=]?";
-        Regex::new(&format!("^(?:{operator}|{name})$")).ok()
-    });
     out.push(':');
-    if BARE.as_ref().is_some_and(|re| re.is_match(symbol)) { out.push_str(symbol) } else { inspect_text(symbol, out) }
+    if symbol::kind(symbol).is_some() && symbol.chars().all(is_printable) {
+        out.push_str(symbol);
+    } else if symbol.is_ascii() {
+        inspect_bytes(symbol.as_bytes(), out);
+    } else {
+        inspect_text(symbol, out);
+    }
 }
 
 /// Ruby's `eql?`, by which `uniq` and the union of arrays compare: the order of hash entries does not count, the kinds of numbers do.
@@ -298,8 +327,8 @@ mod tests {
             (1.0, "1.0"),
             (-0.0, "-0.0"),
             (0.1, "0.1"),
-            (1e15, "1000000000000000.0"),
-            (1e16, "1.0e+16"),
+            (1e14, "100000000000000.0"),
+            (1e15, "1.0e+15"),
             (1.5e-7, "1.5e-07"),
             (0.0001, "0.0001"),
             (123e100, "1.23e+102"),

@@ -5,7 +5,7 @@
 
 use num_bigint::BigInt;
 
-use crate::value::yaml::{Fault, FaultKind, Marks, Parsed};
+use crate::value::yaml::{Fault, FaultKind, Marks, Parsed, line_at, put};
 use crate::value::{Hash, Value};
 
 /// How deep arrays and objects may be nested.
@@ -54,8 +54,8 @@ impl Reader<'_> {
 
     /// The line of a place; places are asked for in order.
     fn line_of(&mut self, at: usize) -> u32 {
-        let breaks = self.bytes.get(self.counted..at).unwrap_or_default().iter().filter(|b| **b == b'\n').count();
-        self.line = self.line.saturating_add(u32::try_from(breaks).unwrap_or(u32::MAX));
+        let passed = self.bytes.get(self.counted..).unwrap_or_default();
+        self.line = self.line.saturating_add(line_at(passed, at.saturating_sub(self.counted)) - 1);
         self.counted = self.counted.max(at);
         self.line
     }
@@ -64,10 +64,8 @@ impl Reader<'_> {
     fn fault(&self, source_line: u32, problem: &str, at: usize) -> Fault {
         let rest = self.bytes.get(at..).unwrap_or_default();
         let rest = String::from_utf8_lossy(rest.split(|b| *b == 0).next().unwrap_or_default());
-        let before = self.bytes.get(..at).unwrap_or_default();
-        let line = before.iter().filter(|b| **b == b'\n').count() + 1;
         Fault {
-            line: u32::try_from(line).unwrap_or(u32::MAX),
+            line: line_at(self.bytes, at),
             text: format!("{source_line}: {problem} at '{rest}'"),
             kind: FaultKind::Syntax,
         }
@@ -117,9 +115,9 @@ impl Reader<'_> {
             Some(b't') => Ok(literal("true", true.into())),
             Some(b'f') => Ok(literal("false", false.into())),
             Some(b'N') if literal("NaN", Value::Undef).is_some() => Err(self.unexpected(225, at)),
-            // The gem is off by one.
             Some(b'I') if literal("Infinity", Value::Undef).is_some() => {
-                Err(self.unexpected(232, at.saturating_sub(1)))
+                // The gem is off by one; what stands before the text in memory is a zero byte.
+                Err(self.unexpected(232, at.checked_sub(1).unwrap_or(self.bytes.len())))
             }
             Some(b'"') => Ok(self.string(at)?.map(|(value, end)| (value, Vec::new(), end))),
             Some(b'[') => self.array(at, depth + 1).map(Some),
@@ -177,7 +175,7 @@ impl Reader<'_> {
             }
             let Ok(start) = self.ignore(colon + 1) else { return Ok(None) };
             let Some((value, children, end)) = self.value(start, depth)? else { return Ok(None) };
-            put(&mut hash, &mut marks, key, value, Marks { line, children: children.into() });
+            put(&mut hash, &mut marks, &key, value, Marks { line, children: children.into() });
             let Ok(next) = self.ignore(end) else { return Ok(None) };
             match self.peek(next) {
                 Some(b'}') => return Ok(Some((Value::hash(hash), marks, next + 1))),
@@ -262,14 +260,6 @@ impl Reader<'_> {
                 _ => at += 1,
             }
         }
-    }
-}
-
-fn put(hash: &mut Hash, marks: &mut Vec<Marks>, key: Value, value: Value, mark: Marks) {
-    if hash.insert(key.clone(), value).is_none() {
-        marks.push(mark);
-    } else if let Some(slot) = hash.index_of(&key).and_then(|at| marks.get_mut(at)) {
-        *slot = mark;
     }
 }
 

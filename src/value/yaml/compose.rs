@@ -8,19 +8,18 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::event::{Data, Event, Props};
+use super::merge::{insert, merge, merge_source};
+use super::omap::Recorder;
 use super::scalar::{self, Refusal};
 use super::{Fault, FaultKind, MAX_DEPTH, MAX_EXPANSION, Marks, Parsed, tag};
-use crate::value::{Hash, Value, ruby};
+use crate::value::{Hash, Value};
 
 /// How many arrays and hashes may be keys of one hash: they are compared one by one.
 const MAX_COMPLEX_KEYS: usize = 100;
 
-/// How deep `!!omap` sequences may be nested: each level is read twice.
-const MAX_OMAPS: usize = 10;
-
 /// What a node is written as, which decides how `<<` takes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
+pub(super) enum Origin {
     Scalar,
     Sequence,
     Mapping,
@@ -29,9 +28,9 @@ enum Origin {
 
 /// A finished value.
 #[derive(Clone)]
-struct Node {
-    value: Value,
-    marks: Arc<[Marks]>,
+pub(super) struct Node {
+    pub(super) value: Value,
+    pub(super) marks: Arc<[Marks]>,
     /// The collections that are nested in it, itself included.
     height: usize,
     /// The size of what it expands to.
@@ -39,9 +38,9 @@ struct Node {
 }
 
 /// The key of an entry whose value is still to come.
-struct Key {
-    value: Value,
-    line: u32,
+pub(super) struct Key {
+    pub(super) value: Value,
+    pub(super) line: u32,
     merges: bool,
 }
 
@@ -57,13 +56,13 @@ struct Frame<'a> {
     serial: usize,
 }
 
-enum Body {
+pub(super) enum Body {
     List(Vec<Value>),
     Map { hash: Hash, key: Option<Key>, complex: usize, becomes: Becomes },
 }
 
 /// What a mapping becomes once it is closed.
-enum Becomes {
+pub(super) enum Becomes {
     Hash,
     /// A hash from the pairs of a sequence, where `<<` is a key like any other.
     Omap,
@@ -78,20 +77,13 @@ enum Anchor {
     Done(Node),
 }
 
-/// The events of an `!!omap` sequence, of which only some are composed.
-struct Recorder<'a> {
-    line: u32,
-    props: Props<'a>,
-    depth: usize,
-    events: Vec<Event<'a>>,
-}
-
 /// Composes one document.
 pub(super) struct Composer<'a> {
     frames: Vec<Frame<'a>>,
     anchors: HashMap<&'a str, Anchor, foldhash::fast::RandomState>,
-    recorder: Option<Recorder<'a>>,
-    omaps: usize,
+    pub(super) recorder: Option<Recorder<'a>>,
+    /// Open `!!omap` sequences.
+    pub(super) omaps: usize,
     serial: usize,
     /// The size of everything composed so far, and how much it may be.
     weight: usize,
@@ -150,7 +142,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    fn refuse(&mut self, line: u32, refusal: Refusal) {
+    pub(super) fn refuse(&mut self, line: u32, refusal: Refusal) {
         let (kind, text) = match refusal {
             Refusal::Class(name) => (FaultKind::Class, format!("Tried to load unspecified class: {name}")),
             Refusal::Error(text) => (FaultKind::Exception, text),
@@ -159,7 +151,7 @@ impl<'a> Composer<'a> {
         self.fault.get_or_insert(Fault { line, text, kind });
     }
 
-    fn give_up(&mut self, line: u32, why: String) {
+    pub(super) fn give_up(&mut self, line: u32, why: String) {
         self.refuse(line, Refusal::Limit(why));
         self.given_up = true;
         self.frames.clear();
@@ -251,7 +243,7 @@ impl<'a> Composer<'a> {
         self.open(props, line, Body::Map { hash: Hash::new(), key: None, complex: 0, becomes });
     }
 
-    fn open(&mut self, props: Props<'a>, line: u32, body: Body) {
+    pub(super) fn open(&mut self, props: Props<'a>, line: u32, body: Body) {
         if self.frames.len() >= MAX_DEPTH {
             return self.give_up(line, too_deep());
         }
@@ -265,7 +257,7 @@ impl<'a> Composer<'a> {
         self.weigh(64, line);
     }
 
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         let Some(frame) = self.frames.pop() else { return };
         let (value, origin) = match frame.body {
             Body::List(items) => (Value::array(items), Origin::Sequence),
@@ -338,113 +330,8 @@ impl<'a> Composer<'a> {
             }
         }
     }
-
-    fn record(&mut self, event: Event<'a>) {
-        let Some(recorder) = &mut self.recorder else { return };
-        match event.data {
-            Data::Sequence(_) | Data::Mapping(_) => recorder.depth += 1,
-            Data::End => recorder.depth -= 1,
-            _ => {}
-        }
-        if recorder.depth > 0 {
-            return recorder.events.push(event);
-        }
-        if let Some(recorder) = self.recorder.take() {
-            self.replay(recorder);
-        }
-    }
-
-    /// Composes what Psych takes of an `!!omap` sequence: the first and the last node of each item.
-    fn replay(&mut self, recorder: Recorder<'a>) {
-        let line = recorder.line;
-        if self.omaps >= MAX_OMAPS {
-            return self.give_up(line, "omaps nested too deep".into());
-        }
-        self.omaps += 1;
-        self.open(recorder.props, line, Body::Map { hash: Hash::new(), key: None, complex: 0, becomes: Becomes::Omap });
-        for item in nodes(&recorder.events) {
-            let parts = nodes(item.get(1..item.len() - 1).unwrap_or_default());
-            let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
-                self.refuse(item[0].line, Refusal::Error("undefined method `first' for nil:NilClass".into()));
-                continue;
-            };
-            for event in first.iter().chain(*last) {
-                if self.feed(event.clone()).is_break() {
-                    return;
-                }
-            }
-        }
-        self.close();
-        self.omaps -= 1;
-    }
 }
 
 fn too_deep() -> String {
     format!("values are nested more than {MAX_DEPTH} deep")
-}
-
-/// The events of each node of a run of nodes.
-fn nodes<'e, 'a>(events: &'e [Event<'a>]) -> Vec<&'e [Event<'a>]> {
-    let mut nodes = Vec::new();
-    let (mut start, mut depth) = (0, 0usize);
-    for (at, event) in events.iter().enumerate() {
-        match event.data {
-            Data::Sequence(_) | Data::Mapping(_) => depth += 1,
-            Data::End => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 {
-            nodes.push(&events[start..=at]);
-            start = at + 1;
-        }
-    }
-    nodes
-}
-
-/// The entries that `<<` takes from `node`, nothing where it stays a key.
-fn merge_source(node: &Node, origin: Origin) -> Option<(Arc<Hash>, Arc<[Marks]>)> {
-    match (origin, &node.value) {
-        (Origin::Alias | Origin::Mapping, Value::Hash(hash)) => Some((hash.clone(), node.marks.clone())),
-        (Origin::Sequence, Value::Hash(hash)) if hash.is_empty() => Some((hash.clone(), node.marks.clone())),
-        (Origin::Sequence, Value::Array(items)) => {
-            let hashes: Option<Vec<&Hash>> = items.iter().map(Value::as_hash).collect();
-            let (mut all, mut lines) = (Hash::new(), Vec::new());
-            for (hash, marks) in hashes?.into_iter().zip(node.marks.iter()).rev() {
-                merge(&mut all, &mut lines, hash, &marks.children);
-            }
-            Some((Arc::new(all), lines.into()))
-        }
-        _ => None,
-    }
-}
-
-fn merge(hash: &mut Hash, marks: &mut Vec<Marks>, entries: &Hash, lines: &[Marks]) {
-    for ((key, value), line) in entries.iter().zip(lines) {
-        put(hash, marks, key.clone(), value.clone(), line.clone());
-    }
-}
-
-fn insert(hash: &mut Hash, marks: &mut Vec<Marks>, key: Key, node: Node, complex: bool) {
-    let line = Marks { line: key.line, children: node.marks };
-    let key = if complex || matches!(key.value, Value::Float(_)) { same_key(hash, key.value) } else { key.value };
-    put(hash, marks, key, node.value, line);
-}
-
-/// The key that is there already where Ruby takes `key` for it: the order within a hash does not count, `-0.0` is `0.0`.
-fn same_key(hash: &Hash, key: Value) -> Value {
-    match &key {
-        Value::Float(0.0) => [0.0, -0.0].map(Value::Float).into_iter().find(|k| hash.get_value(k).is_some()),
-        Value::Array(_) | Value::Hash(_) => hash.keys().find(|k| ruby::eql(k, &key)).cloned(),
-        _ => None,
-    }
-    .unwrap_or(key)
-}
-
-/// Sets an entry; an existing one keeps its position.
-pub(super) fn put(hash: &mut Hash, marks: &mut Vec<Marks>, key: Value, value: Value, mark: Marks) {
-    if hash.insert(key.clone(), value).is_none() {
-        marks.push(mark);
-    } else if let Some(slot) = hash.index_of(&key).and_then(|at| marks.get_mut(at)) {
-        *slot = mark;
-    }
 }

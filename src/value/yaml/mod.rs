@@ -9,14 +9,16 @@
 mod compose;
 mod event;
 mod grammar;
+mod merge;
 mod number;
+mod omap;
 mod scalar;
 mod symkeys;
 mod tag;
 
 use std::sync::Arc;
 
-use super::Value;
+use super::{Hash, Value};
 
 pub use symkeys::symkeys_to_string;
 
@@ -93,5 +95,20 @@ pub fn parse(content: &[u8]) -> Parsed {
     match grammar::first_document(content, &mut |event| composer.feed(event)) {
         Ok(()) => composer.finish(),
         Err(fault) => Parsed::refused(fault),
+    }
+}
+
+/// The line of a place in `content`, counted from 1.
+pub(super) fn line_at(content: &[u8], at: usize) -> u32 {
+    let lines = content.get(..at).unwrap_or(content).split(|b| *b == b'\n').count();
+    u32::try_from(lines).unwrap_or(u32::MAX)
+}
+
+/// Sets an entry and its marks; an existing one keeps its position.
+pub(super) fn put(hash: &mut Hash, marks: &mut Vec<Marks>, key: &Value, value: Value, mark: Marks) {
+    if hash.insert(key.clone(), value).is_none() {
+        marks.push(mark);
+    } else if let Some(slot) = hash.index_of(key).and_then(|at| marks.get_mut(at)) {
+        *slot = mark;
     }
 }

@@ -185,8 +185,10 @@ fn big(digits: &str, radix: u32) -> Result<BigInt, Refusal> {
     Ok(BigInt::parse_bytes(digits.as_bytes(), radix).unwrap_or_default())
 }
 
+/// Ruby's message shows text that is not ASCII by its bytes.
 fn invalid(kind: &str, text: &str) -> Refusal {
-    Refusal::Error(format!("invalid value for {kind}(): {}", ruby::inspect(&Value::from(text))))
+    let value = if text.is_ascii() { Value::from(text) } else { Value::Bytes(text.as_bytes().into()) };
+    Refusal::Error(format!("invalid value for {kind}(): {}", ruby::inspect(&value)))
 }
 
 /// Ruby's `Float(text)`.

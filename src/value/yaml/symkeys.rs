@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Marks, Value};
+use super::{Marks, Value, put};
 use crate::value::Hash;
 
 /// Collections that were converted, by the address of their shared content. They are kept alive by the value.
@@ -72,7 +72,7 @@ fn entries(hash: &Hash, marks: &Arc<[Marks]>, seen: &mut Seen) -> Option<(Value,
             other => other.clone(),
         };
         let (value, mark) = converted.unwrap_or_else(|| (value.clone(), marks.get(at).cloned().unwrap_or_default()));
-        super::compose::put(&mut out, &mut lines, key, value, mark);
+        put(&mut out, &mut lines, &key, value, mark);
     }
     Some((Value::hash(out), lines.into()))
 }

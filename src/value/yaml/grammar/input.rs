@@ -1,6 +1,6 @@
 //! The characters of a document, one after the other, and the places they stand at.
 
-use super::super::{Fault, FaultKind};
+use super::super::{Fault, FaultKind, line_at};
 
 /// libyaml decodes its input in pieces of this many bytes; a fault in a piece is found before anything in it is read.
 const PIECE: usize = 16384;
@@ -49,8 +49,7 @@ impl<'a> Input<'a> {
         let (len, bad) = match first_bad(content) {
             None => (content.len(), None),
             Some((at, problem)) => {
-                let line = content[..at].iter().filter(|b| **b == b'\n').count();
-                let mark = Mark { line: u32::try_from(line).unwrap_or(u32::MAX), ..Mark::default() };
+                let mark = Mark { line: line_at(content, at) - 1, ..Mark::default() };
                 (readable(content, at), Some(fault(problem, mark, "", Mark::default())))
             }
         };
@@ -165,12 +164,24 @@ fn width(first: u8) -> usize {
     }
 }
 
+/// The bytes that a character which is not allowed has.
+const IS_ODD: [bool; 256] = {
+    let mut odd = [false; 256];
+    let mut b = 0;
+    while b < 0x20 {
+        odd[b] = !matches!(b, 0x9 | 0xa | 0xd);
+        b += 1;
+    }
+    odd[0x7f] = true;
+    odd[0xc2] = true;
+    odd[0xef] = true;
+    odd
+};
+
 /// Where `content` stops being text that YAML allows, and why.
 fn first_bad(content: &[u8]) -> Option<(usize, &'static str)> {
     // Nearly every file is told to be good by its bytes alone.
-    let suspicious =
-        |b: u8| (b < 0x20) & (b != b'\n') & (b != b'\t') & (b != b'\r') | (b == 0x7f) | (b == 0xc2) | (b == 0xef);
-    if !content.iter().fold(false, |found, b| found | suspicious(*b)) && std::str::from_utf8(content).is_ok() {
+    if !content.iter().any(|b| IS_ODD[usize::from(*b)]) && std::str::from_utf8(content).is_ok() {
         return None;
     }
     let mut at = 0;

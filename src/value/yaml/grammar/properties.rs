@@ -61,7 +61,7 @@ impl<'a> Scanner<'a> {
             }
         }
         self.input.need(1)?;
-        if !self.input.is_space_at(0) && !(self.flow_level > 0 && self.input.peek(0) == b',') {
+        if !(self.input.is_space_at(0) || self.flow_level > 0 && self.input.peek(0) == b',') {
             return Err(fault("did not find expected whitespace or line break", self.input.mark, context, start));
         }
         Ok(Token { start, end: self.input.mark, kind: Kind::Tag { handle, suffix } })

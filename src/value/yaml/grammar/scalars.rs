@@ -62,10 +62,6 @@ impl Breaks {
 }
 
 impl<'a> Scanner<'a> {
-    fn scalar(&self, value: Text<'a>, plain: bool, start: Mark, end: Mark) -> Token<'a> {
-        Token { start, end, kind: Kind::Scalar { value: value.finish(), plain } }
-    }
-
     fn at_indicator(&self) -> bool {
         self.input.is_document_indicator(*b"---") || self.input.is_document_indicator(*b"...")
     }
@@ -107,7 +103,7 @@ impl<'a> Scanner<'a> {
             self.key_allowed = true;
         }
         text.add(self.input.slice(from, to));
-        Ok(self.scalar(text, true, start, end))
+        Ok(Token { start, end, kind: Kind::Scalar { value: text.finish(), plain: true } })
     }
 
     /// Whether an indicator here ends the scalar.
@@ -210,7 +206,7 @@ impl<'a> Scanner<'a> {
             }
         }
         self.input.skip();
-        Ok(self.scalar(text, false, start, self.input.mark))
+        Ok(Token { start, end: self.input.mark, kind: Kind::Scalar { value: text.finish(), plain: false } })
     }
 
     fn skip_quoted_blanks(&mut self, new_line: &mut bool, breaks: &mut Breaks) -> Result<(), Fault> {

@@ -1,0 +1,71 @@
+//! Which symbols Ruby shows without quotes.
+//!
+//! This is `rb_enc_symname_type` of Ruby 3.1, slips included: `:"1="` passes for an assignment to a name that is none.
+
+/// What a symbol's text could name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An operator, or a name ending in `?` or `!`.
+    Other,
+    Local,
+    Constant,
+    Instance,
+    Class,
+    Global,
+    /// The text with a `=` behind it.
+    Assignment,
+}
+
+/// What `name` could name in Ruby, nothing where it has to be quoted.
+pub(super) fn kind(name: &str) -> Option<Kind> {
+    let rest = |n: usize| &name[n..];
+    let operator = |operators: &[&str]| operators.contains(&name).then_some(Kind::Other);
+    match name.bytes().next()? {
+        b'$' if is_special_global(rest(1)) => Some(Kind::Global),
+        b'$' => identifier(name, rest(1), Kind::Global),
+        b'@' if name.starts_with("@@") => identifier(name, rest(2), Kind::Class),
+        b'@' => identifier(name, rest(1), Kind::Instance),
+        b'<' => operator(&["<", "<<", "<=", "<=>"]),
+        b'>' => operator(&[">", ">>", ">="]),
+        b'=' => operator(&["=~", "==", "==="]),
+        b'*' => operator(&["*", "**"]),
+        b'+' => operator(&["+", "+@"]),
+        b'-' => operator(&["-", "-@"]),
+        b'|' | b'^' | b'&' | b'/' | b'%' | b'~' | b'`' => (name.len() == 1).then_some(Kind::Other),
+        b'[' if name.starts_with("[]") => operator(&["[]", "[]="]),
+        b'!' => operator(&["!", "!=", "!~"]),
+        _ if name.starts_with(char::is_uppercase) => identifier(name, name, Kind::Constant),
+        _ => identifier(name, name, Kind::Local),
+    }
+}
+
+/// A name of the given kind, if `rest` is one behind the sigil of `name`.
+fn identifier(name: &str, rest: &str, kind_of_name: Kind) -> Option<Kind> {
+    if !rest.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic() || !c.is_ascii()) {
+        let assigned = name.strip_suffix('=').filter(|n| !n.is_empty())?;
+        return (kind(assigned) != Some(Kind::Assignment)).then_some(Kind::Assignment);
+    }
+    match rest.trim_start_matches(is_name_char) {
+        "" => Some(kind_of_name),
+        "!" | "?" if matches!(kind_of_name, Kind::Local | Kind::Constant) => Some(Kind::Other),
+        "=" if matches!(kind_of_name, Kind::Local | Kind::Constant) => Some(Kind::Assignment),
+        _ => None,
+    }
+}
+
+fn is_name_char(c: char) -> bool {
+    c == '_' || c.is_ascii_alphanumeric() || !c.is_ascii()
+}
+
+/// What may stand behind the `$` of a variable that Ruby itself sets.
+fn is_special_global(name: &str) -> bool {
+    const SIGNS: &str = "~*$?!@/\\;,.=:<>\"&`'+";
+    let mut chars = name.chars();
+    match (chars.next(), chars.as_str()) {
+        (Some('0'), rest) => rest.is_empty(),
+        (Some('1'..='9'), rest) => rest.bytes().all(|b| b.is_ascii_digit()),
+        (Some('-'), rest) => rest.chars().count() == 1 && rest.chars().all(is_name_char),
+        (Some(c), rest) => rest.is_empty() && SIGNS.contains(c),
+        (None, _) => false,
+    }
+}
