@@ -1,6 +1,6 @@
 //! Answers: what a key is on a node, from whichever side.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::Fault;
@@ -38,6 +38,11 @@ pub(crate) fn node(line: &Json) -> Result<(String, Node), Fault> {
     let values = values.iter().map(|(key, value)| (key.clone(), Answer::Value(value.clone())));
     let errors = errors.iter().map(|(key, text)| (key.clone(), Answer::Error(text.text().to_owned())));
     Ok((name, values.chain(errors).collect()))
+}
+
+/// All keys that have an answer on some node.
+pub(crate) fn keys(answers: &Answers) -> BTreeSet<String> {
+    answers.values().flat_map(BTreeMap::keys).cloned().collect()
 }
 
 /// How much was compared.

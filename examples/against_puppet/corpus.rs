@@ -5,7 +5,7 @@ use std::path::Path;
 
 use git2::{Oid, Repository as Git, build::CheckoutBuilder};
 
-use super::answers::{Answer, Answers, Tally};
+use super::answers::{self, Answer, Answers, Tally};
 use super::difference::{self, Difference};
 use super::hierad::Hierad;
 use super::json::Json;
@@ -58,8 +58,8 @@ impl Run<'_> {
         let mut changes = 0;
         let mut before: Option<(Oid, Told)> = None;
         for commit in commits {
-            let told = self.puppet_at(*commit, None)?;
             let rendered = self.hierad.render(self.repository, self.profiles, version, &commit.to_string())?;
+            let told = self.puppet_at(*commit, &answers::keys(&rendered))?;
             tally.add(Tally::of(&told.answers, &rendered));
             agree &= report(&format!("{commit}, Puppet {version}"), &difference::between(&told.answers, &rendered));
             if let Some((parent, earlier)) = before {
@@ -74,7 +74,7 @@ impl Run<'_> {
         Ok(agree)
     }
 
-    fn puppet_at(&mut self, commit: Oid, keys: Option<&[String]>) -> Result<Told, Fault> {
+    fn puppet_at(&mut self, commit: Oid, keys: &BTreeSet<String>) -> Result<Told, Fault> {
         let folder = tempfile::tempdir()?;
         let object = self.git.find_object(commit, None)?;
         let mut options = CheckoutBuilder::new();
@@ -85,12 +85,11 @@ impl Run<'_> {
 
     /// What changed between two commits, by Puppet's answers and by hierad. Both look at the keys of either commit.
     fn change(&mut self, version: u8, before: (Oid, &Told), after: (Oid, &Told)) -> Result<(Changes, Changes), Fault> {
-        let keys: BTreeSet<&String> = before.1.keys.iter().chain(&after.1.keys).collect();
-        let keys: Vec<String> = keys.into_iter().cloned().collect();
+        let keys: BTreeSet<String> = before.1.keys.union(&after.1.keys).cloned().collect();
         let mut answers = [&before, &after].map(|(_, told)| told.answers.clone());
         for (side, (commit, told)) in [before, after].into_iter().enumerate() {
             if told.keys != keys {
-                answers[side] = self.puppet_at(commit, Some(&keys))?.answers;
+                answers[side] = self.puppet_at(commit, &keys)?.answers;
             }
         }
         let expected = changes_between(&answers[0], &answers[1]);

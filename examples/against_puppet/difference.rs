@@ -18,6 +18,26 @@ pub(crate) struct Difference {
     pub(crate) hierad: Option<Answer>,
 }
 
+impl Difference {
+    /// What stays the same while a repository shrinks around one difference: the key, and what each side says of it,
+    /// for hierad to the text of an error.
+    pub(crate) fn kind(&self) -> [String; 3] {
+        let hierad = match &self.hierad {
+            Some(Answer::Error(text)) => text.clone(),
+            other => outcome(other.as_ref()).to_owned(),
+        };
+        [self.key.clone(), outcome(self.puppet.as_ref()).to_owned(), hierad]
+    }
+}
+
+fn outcome(answer: Option<&Answer>) -> &'static str {
+    match answer {
+        Some(Answer::Value(_)) => "a value",
+        Some(Answer::Error(_)) => "an error",
+        None => "not found",
+    }
+}
+
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |answer: &Option<Answer>| answer.as_ref().map_or_else(|| "not found".to_owned(), Answer::to_string);

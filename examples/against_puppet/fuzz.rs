@@ -107,8 +107,11 @@ fn keep(args: &Args, stage: &mut Stage, repository: &Repository, version: u8) ->
     if !args.shrink {
         return Ok(String::new());
     }
+    let Some(first) = stage.compare(repository, version)?.0.first().map(Difference::kind) else {
+        return Ok("it does not differ again".to_owned());
+    };
     let small = shrink::shrink(repository, |candidate| match stage.compare(candidate, version) {
-        Ok((differences, _)) => !differences.is_empty(),
+        Ok((differences, _)) => differences.iter().any(|difference| difference.kind() == first),
         Err(_) => false,
     });
     let text = format!("{}==== profiles\n{}", small.fixture(), small.ndjson());

@@ -1,5 +1,6 @@
 //! The real Puppet, asked through `tests/puppet/resolve.rb`.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -23,7 +24,7 @@ pub(crate) struct Puppet {
 /// What Puppet says about a repository.
 pub(crate) struct Told {
     /// The keys it was asked for.
-    pub(crate) keys: Vec<String>,
+    pub(crate) keys: BTreeSet<String>,
     /// Its answers.
     pub(crate) answers: Answers,
 }
@@ -43,9 +44,10 @@ impl Puppet {
         Ok(Puppet { version, child, requests, answers })
     }
 
-    /// Its answers for the files in `repository`; for `keys`, or for all root keys of the data.
-    pub(crate) fn ask(&mut self, repository: &Path, profiles: &Path, keys: Option<&[String]>) -> Result<Told, Fault> {
-        let request = json!({"repo": repository, "profiles": profiles, "strict": self.version == 8, "keys": keys});
+    /// Its answers for the files in `repository`, for all root keys of the data and then for those of `keys` beside them.
+    pub(crate) fn ask(&mut self, repository: &Path, profiles: &Path, keys: &BTreeSet<String>) -> Result<Told, Fault> {
+        let strict = self.version == 8;
+        let request = json!({"repo": repository, "profiles": profiles, "strict": strict, "more_keys": keys});
         writeln!(self.requests, "{request}")?;
         let mut line = String::new();
         self.answers.read_line(&mut line)?;

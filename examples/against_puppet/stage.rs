@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Repository as Git, Signature, Time};
 
-use super::answers::Tally;
+use super::answers::{self, Tally};
 use super::difference::{self, Difference};
 use super::generator::Repository;
 use super::hierad::Hierad;
@@ -42,9 +42,9 @@ impl Stage {
         version: u8,
     ) -> Result<(Vec<Difference>, Tally), Fault> {
         let (data, profiles) = write(root, repository)?;
-        let puppet = self.puppets.iter_mut().find(|(number, _)| *number == version).map(|(_, puppet)| puppet);
-        let told = puppet.ok_or("no such Puppet")?.ask(&data, &profiles, None)?;
         let rendered = self.hierad.render(&data, &profiles, version, "HEAD")?;
+        let puppet = self.puppets.iter_mut().find(|(number, _)| *number == version).map(|(_, puppet)| puppet);
+        let told = puppet.ok_or("no such Puppet")?.ask(&data, &profiles, &answers::keys(&rendered))?;
         Ok((difference::between(&told.answers, &rendered), Tally::of(&told.answers, &rendered)))
     }
 }

@@ -85,9 +85,9 @@ const BROKEN: [&str; 10] = [
     "a: \"\\q\"\n",
 ];
 
-/// Spoils one repository in eight.
+/// Spoils one repository in fourteen.
 pub(crate) fn spoil(random: &mut Random, plan: &mut Plan, files: &mut Files) {
-    match random.weighted(&[875, 22, 38, 15, 30, 10, 10]) {
+    match random.weighted(&[930, 12, 22, 8, 16, 6, 6]) {
         1 => _ = files.insert("hiera.yaml".into(), Content::File(random.pick(&CONFIGS).into())),
         2 => spoil_level(random, plan),
         3 => {
