@@ -1,0 +1,5 @@
+//! What several tests use.
+
+pub(crate) mod golden;
+pub(crate) mod random;
+pub(crate) mod values;
