@@ -14,6 +14,10 @@ pub mod hiera;
 
 pub mod fleet;
 
+pub mod diff;
+
+pub mod report;
+
 pub mod snapshot;
 
 pub mod pipeline;

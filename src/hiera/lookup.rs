@@ -315,15 +315,15 @@ impl<'a> Lookup<'a> {
         if let Some(module) = module
             && self.hierarchies.modules.contains_key(module)
         {
-            let found = self.search_options(Provider::Module, Some(module), stack)?;
-            let found = validate(found.unwrap_or_default(), Some(module))?;
-            options = match (options, found) {
-                (Some(high), Some(low)) => {
-                    let merged = Strategy::Hash.merge(&Value::hash(high), &Value::hash(low))?;
-                    validate(merged, None)?
-                }
-                (high, low) => high.or(low),
-            };
+            if let Some(found) = self.search_options(Provider::Module, Some(module), stack)? {
+                options = match (options, validate(found, Some(module))?) {
+                    (Some(high), Some(low)) => {
+                        validate(Strategy::Hash.merge(&Value::hash(high), &Value::hash(low))?, None)?
+                    }
+                    // A null in the module takes the environment's options away, too.
+                    (_, low) => low,
+                };
+            }
         }
         LookupOptions::compile(&options.unwrap_or_default(), &self.environment.store.regexes)
     }

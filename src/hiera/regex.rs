@@ -14,7 +14,9 @@ pub struct RubyRegex(onig::Regex);
 impl RubyRegex {
     /// Compiles `pattern` with Ruby's syntax: `^` and `$` match at every line.
     pub fn compile(pattern: &str) -> Result<RubyRegex, LookupError> {
-        onig::Regex::with_options(pattern, RegexOptions::REGEX_OPTION_NONE, Syntax::ruby())
+        let compile = |pattern: &str| onig::Regex::with_options(pattern, RegexOptions::REGEX_OPTION_NONE, Syntax::ruby());
+        compile(pattern)
+            .or_else(|error| compile(&without_repeated_anchors(pattern)).map_err(|_| error))
             .map(RubyRegex)
             .map_err(|e| LookupError::puppet(format!("{}: /{pattern}/", e.description())))
     }
@@ -49,6 +51,46 @@ impl RubyRegex {
     }
 }
 
+/// Ruby accepts a repeated anchor (`^*`), which Oniguruma refuses. An anchor that may be repeated no times asks for nothing, one
+/// that must be there is there once.
+fn without_repeated_anchors(pattern: &str) -> String {
+    let mut out = String::new();
+    let mut rest = pattern;
+    let mut in_class = 0usize;
+    while let Some(c) = rest.chars().next() {
+        let length = if c == '\\' { 1 + rest[1..].chars().next().map_or(0, char::len_utf8) } else { c.len_utf8() };
+        let (token, behind) = rest.split_at(length);
+        let is_anchor = in_class == 0 && matches!(token, "^" | "$" | "\\A" | "\\z" | "\\Z" | "\\b" | "\\B" | "\\G");
+        match token {
+            "[" => in_class += 1,
+            "]" => in_class = in_class.saturating_sub(1),
+            _ => {}
+        }
+        let quantifier = if is_anchor { quantifier(behind) } else { None };
+        if !quantifier.is_some_and(|(_, may_be_absent)| may_be_absent) {
+            out.push_str(token);
+        }
+        rest = &behind[quantifier.map_or(0, |(length, _)| length)..];
+    }
+    out
+}
+
+/// The length of the quantifiers that `text` starts with, and whether one of them allows for none.
+fn quantifier(text: &str) -> Option<(usize, bool)> {
+    let length = match text.as_bytes().first()? {
+        b'*' | b'?' | b'+' => 1,
+        b'{' => {
+            let length = text.find('}')? + 1;
+            let counts = &text[1..length - 1];
+            counts.bytes().all(|b| b.is_ascii_digit() || b == b',').then_some(length)?
+        }
+        _ => return None,
+    };
+    let absent = matches!(text.as_bytes()[0], b'*' | b'?') || text[..length].starts_with("{0") || text[..length].starts_with("{,");
+    let more = quantifier(&text[length..]);
+    Some((length + more.map_or(0, |(length, _)| length), absent || more.is_some_and(|(_, absent)| absent)))
+}
+
 fn next_char(text: &str, at: usize) -> usize {
     at + text[at..].chars().next().map_or(1, char::len_utf8)
 }
@@ -80,6 +122,7 @@ mod tests {
         assert!(matches(r"^(?!secret)a(.)\1\z", "abb"));
         assert!(matches(r"(?<=x)\h+$", "xff\ny"));
         assert!(!matches(r"\Ab", "a\nb"));
+        assert!(matches(r"^*b[$^]*\b+", "ab"));
         assert!(RubyRegex::compile("^(").is_err());
     }
 

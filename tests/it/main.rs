@@ -3,5 +3,6 @@
 
 mod git;
 mod lookup_vectors;
+mod report;
 mod support;
 mod watch_refs;

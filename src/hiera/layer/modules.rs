@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::Layer;
 use super::load::Loader;
 use crate::diagnostic::{Diagnostic, Place};
-use crate::hiera::hierarchy::join;
 use crate::hiera::{LookupError, glob};
 use crate::tree::{Entry, Target, TreeError, child, follow};
 use crate::value::{Value, json};
@@ -96,17 +95,34 @@ impl Modules {
 fn folders(loader: &mut Loader<'_>, root: &str, modulepath: &str) -> Result<Vec<String>, TreeError> {
     let mut folders = Vec::new();
     for part in modulepath.split(':').filter(|part| !part.is_empty()) {
-        if part.starts_with(['$', '/']) {
+        let path = expand(root, part);
+        let Some(path) = path.filter(|_| !part.starts_with(['$', '/'])) else {
             let place = Place::file(child(root, "environment.conf"));
             let text = format!("modules in {part} are outside the repository: their data is not searched");
             loader.diagnostics.push(Diagnostic::note("modules-outside", Some(place), text));
-        } else if glob::is_pattern(part) {
-            folders.extend(glob::glob_folders(loader.tree, &join(root, part))?);
+            continue;
+        };
+        if glob::is_pattern(&path) {
+            folders.extend(glob::glob_folders(loader.tree, &path)?);
         } else {
-            folders.push(join(root, part));
+            folders.push(path);
         }
     }
     Ok(folders)
+}
+
+/// Ruby's `File.expand_path` inside the repository: `..` takes a name away, whether it is there or not. Nothing if the path
+/// leads out.
+fn expand(root: &str, path: &str) -> Option<String> {
+    let mut names: Vec<&str> = root.split('/').filter(|name| !name.is_empty()).collect();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => _ = names.pop()?,
+            name => names.push(name),
+        }
+    }
+    Some(names.join("/"))
 }
 
 fn is_folder(loader: &Loader<'_>, path: &str, entry: &Entry) -> Result<bool, TreeError> {

@@ -1,5 +1,8 @@
 //! What the tests share: temporary repositories made with the `git` command, the same on every machine.
 
+pub(crate) mod golden;
+pub(crate) mod random;
+pub(crate) mod values;
 pub(crate) mod watching;
 
 use std::ffi::OsStr;

@@ -1,0 +1,199 @@
+//! Which item of an array has become which.
+//!
+//! The work is bounded whatever the arrays hold: `similar`'s Myers gives up searching for the shortest script after a number of
+//! steps, and gaps that are too large to compare everything with everything are paired by position. No clock is involved, so the
+//! result is always the same.
+
+use std::collections::HashMap;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::value::Value;
+
+/// For each item before, the position of its partner after.
+pub(super) fn align(before: &[Value], after: &[Value]) -> Vec<Option<usize>> {
+    let (ids, gaps) = identical(before, after);
+    let mut pairing = Pairing { before, after, partners: ids.partners, taken: ids.taken };
+    pairing.moved(&ids.before, &ids.after);
+    let identity = Identity::find(before, after);
+    pairing.named(&identity);
+    for (old, new) in gaps {
+        pairing.gap(old, new, &identity);
+    }
+    pairing.partners
+}
+
+type Range = std::ops::Range<usize>;
+
+/// Items as numbers, equal ones the same, and who stayed in place.
+struct Identical {
+    before: Vec<u32>,
+    after: Vec<u32>,
+    partners: Vec<Option<usize>>,
+    taken: Vec<bool>,
+}
+
+/// Aligns equal items that keep their order; the rest stands in gaps between them.
+fn identical<'v>(before: &'v [Value], after: &'v [Value]) -> (Identical, Vec<(Range, Range)>) {
+    let mut numbers: HashMap<&'v Value, u32> = HashMap::new();
+    let mut number = |value: &'v Value| {
+        let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+        *numbers.entry(value).or_insert(next)
+    };
+    let before: Vec<u32> = before.iter().map(&mut number).collect();
+    let after: Vec<u32> = after.iter().map(&mut number).collect();
+    let mut partners = vec![None; before.len()];
+    let mut taken = vec![false; after.len()];
+    let mut gaps = Vec::new();
+    for op in capture_diff_slices(Algorithm::Myers, &before, &after) {
+        match op {
+            DiffOp::Equal { old_index, new_index, len } => {
+                for i in 0..len {
+                    partners[old_index + i] = Some(new_index + i);
+                    taken[new_index + i] = true;
+                }
+            }
+            DiffOp::Replace { .. } => gaps.push((op.old_range(), op.new_range())),
+            DiffOp::Delete { .. } | DiffOp::Insert { .. } => {}
+        }
+    }
+    (Identical { before, after, partners, taken }, gaps)
+}
+
+struct Pairing<'v> {
+    before: &'v [Value],
+    after: &'v [Value],
+    partners: Vec<Option<usize>>,
+    taken: Vec<bool>,
+}
+
+impl Pairing<'_> {
+    fn pair(&mut self, a: usize, b: usize) {
+        self.partners[a] = Some(b);
+        self.taken[b] = true;
+    }
+
+    fn left_before(&self, range: Range) -> Vec<usize> {
+        range.filter(|a| self.partners[*a].is_none()).collect()
+    }
+
+    fn left_after(&self, range: Range) -> Vec<usize> {
+        range.filter(|b| !self.taken[*b]).collect()
+    }
+
+    /// Equal items that stand elsewhere.
+    fn moved(&mut self, before: &[u32], after: &[u32]) {
+        let mut places: HashMap<u32, Vec<usize>> = HashMap::new();
+        for b in self.left_after(0..after.len()).into_iter().rev() {
+            places.entry(after[b]).or_default().push(b);
+        }
+        for a in self.left_before(0..before.len()) {
+            if let Some(b) = places.get_mut(&before[a]).and_then(Vec::pop) {
+                self.pair(a, b);
+            }
+        }
+    }
+
+    /// Hashes with the same name.
+    fn named(&mut self, identity: &Identity) {
+        let places: HashMap<&Value, usize> = self
+            .left_after(0..self.after.len())
+            .into_iter()
+            .filter_map(|b| Some((identity.of(&self.after[b])?, b)))
+            .collect();
+        let named = |a: usize| places.get(identity.of(&self.before[a])?).map(|b| (a, *b));
+        let pairs: Vec<_> = self.left_before(0..self.before.len()).into_iter().filter_map(named).collect();
+        pairs.into_iter().for_each(|(a, b)| self.pair(a, b));
+    }
+
+    /// What is left in a gap, in order.
+    fn gap(&mut self, old: Range, new: Range, identity: &Identity) {
+        let (old, new) = (self.left_before(old), self.left_after(new));
+        let even = old.len() == new.len();
+        let score = |a: usize, b: usize| likeness(&self.before[a], &self.after[b], even, identity);
+        let pairs: Vec<(usize, usize)> = if old.len() * new.len() <= COMPARISONS {
+            best(&old, &new, score)
+        } else if even {
+            old.into_iter().zip(new).filter(|(a, b)| score(*a, *b) > 0).collect()
+        } else {
+            Vec::new()
+        };
+        pairs.into_iter().for_each(|(a, b)| self.pair(a, b));
+    }
+}
+
+/// The entry that tells the hashes of two arrays apart.
+struct Identity(Option<&'static str>);
+
+impl Identity {
+    const NAMES: [&'static str; 4] = ["name", "id", "title", "key"];
+
+    /// The first name that every hash has with a scalar of its own.
+    fn find(before: &[Value], after: &[Value]) -> Identity {
+        let tells = |name: &&str| tells_apart(before, name) && tells_apart(after, name);
+        Identity(Identity::NAMES.into_iter().find(tells))
+    }
+
+    fn of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+        value.get(self.0?)
+    }
+}
+
+fn tells_apart(items: &[Value], name: &str) -> bool {
+    let mut seen = std::collections::HashSet::new();
+    items.iter().filter_map(Value::as_hash).all(|hash| {
+        let scalar = hash.get(name).filter(|v| matches!(v, Value::String(_) | Value::Integer(_) | Value::Symbol(_)));
+        scalar.is_some_and(|value| seen.insert(value))
+    })
+}
+
+/// How many pairs of a gap are compared at most.
+const COMPARISONS: usize = 4096;
+
+/// How much two items that are not equal have in common; 0 for items that have not become one another. Scalars are taken
+/// for one another only where the gap is `even`: as many went as came.
+fn likeness(before: &Value, after: &Value, even: bool, identity: &Identity) -> usize {
+    match (before, after) {
+        _ if identity.of(before).is_some() && identity.of(after).is_some() => 0,
+        (Value::Hash(a), Value::Hash(b)) => {
+            let shared = a.iter().filter_map(|(key, value)| Some((value, b.get_value(key)?)));
+            shared.map(|(a, b)| if a == b { 3 } else { 1 }).sum::<usize>() * 2 + usize::from(even)
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            let equal = a.iter().zip(b.iter()).filter(|(a, b)| a == b).count();
+            let from_end = a.iter().rev().zip(b.iter().rev()).filter(|(a, b)| a == b).count();
+            equal.max(from_end) * 2 + usize::from(even)
+        }
+        _ => usize::from(even),
+    }
+}
+
+/// The pairs, in order and without crossing, whose likenesses add up to most.
+fn best(old: &[usize], new: &[usize], score: impl Fn(usize, usize) -> usize) -> Vec<(usize, usize)> {
+    let width = new.len() + 1;
+    let scores: Vec<usize> = old.iter().flat_map(|a| new.iter().map(|b| score(*a, *b))).collect();
+    // total[i][j]: the best of what is left from `old[i]` and `new[j]` on.
+    let mut total = vec![0; (old.len() + 1) * width];
+    let paired = |total: &[usize], i: usize, j: usize| match scores[i * new.len() + j] {
+        0 => None,
+        score => Some(score + total[(i + 1) * width + j + 1]),
+    };
+    for i in (0..old.len()).rev() {
+        for j in (0..new.len()).rev() {
+            let skipped = total[(i + 1) * width + j].max(total[i * width + j + 1]);
+            total[i * width + j] = paired(&total, i, j).map_or(skipped, |p| p.max(skipped));
+        }
+    }
+    let (mut i, mut j, mut pairs) = (0, 0, Vec::new());
+    while i < old.len() && j < new.len() {
+        if paired(&total, i, j) == Some(total[i * width + j]) {
+            pairs.push((old[i], new[j]));
+            (i, j) = (i + 1, j + 1);
+        } else if total[(i + 1) * width + j] >= total[i * width + j + 1] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    pairs
+}

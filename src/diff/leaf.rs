@@ -1,0 +1,154 @@
+//! Where two values differ.
+
+use super::Diff;
+use super::align::align;
+use crate::value::{Hash, Segment, Value, ValuePath};
+
+/// What happens to one place inside a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LeafKind {
+    /// An entry or item that was not there.
+    Added,
+    /// An entry or item that is gone.
+    Removed,
+    /// Another value.
+    Changed,
+    /// A collection whose remaining entries or items stand in another order.
+    Reordered,
+}
+
+/// A place inside a value, and what is there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Part {
+    /// The place. Positions in arrays are those of the side that the part belongs to.
+    pub path: ValuePath,
+    /// What is there.
+    pub value: Value,
+}
+
+/// One difference: the innermost place that tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LeafChange {
+    /// What happens.
+    pub kind: LeafKind,
+    /// The part on either side; nothing before an addition and after a removal.
+    pub part: Diff<Option<Part>>,
+}
+
+impl LeafChange {
+    /// The place: after the change, or before a removal.
+    pub fn path(&self) -> Option<&ValuePath> {
+        self.part.after.as_ref().or(self.part.before.as_ref()).map(|part| &part.path)
+    }
+}
+
+/// All differences of two values, in reading order; a value that is not there is a difference of the whole.
+///
+/// Hashes are compared by key, arrays by their items: equal ones first, wherever they moved to; then hashes that carry the same
+/// `name`, `id`, `title` or `key`; then what stands in the same gap.
+pub fn leaves(value: Diff<Option<&Value>>) -> Vec<LeafChange> {
+    let mut walk = Walk::default();
+    match (value.before, value.after) {
+        (Some(before), Some(after)) => walk.values(before, after),
+        (None, None) => {}
+        (None, _) => walk.push(LeafKind::Added, value),
+        (_, None) => walk.push(LeafKind::Removed, value),
+    }
+    walk.leaves
+}
+
+#[derive(Default)]
+struct Walk {
+    path: Diff<Vec<Segment>>,
+    leaves: Vec<LeafChange>,
+}
+
+impl Walk {
+    fn push(&mut self, kind: LeafKind, value: Diff<Option<&Value>>) {
+        let part = |path: &Vec<Segment>, value: &Value| Part { path: ValuePath(path.clone()), value: value.clone() };
+        let before = value.before.map(|value| part(&self.path.before, value));
+        let after = value.after.map(|value| part(&self.path.after, value));
+        self.leaves.push(LeafChange { kind, part: Diff::new(before, after) });
+    }
+
+    fn values(&mut self, before: &Value, after: &Value) {
+        if before == after {
+            return;
+        }
+        let both = Diff::new(Some(before), Some(after));
+        match (before, after) {
+            (Value::Hash(a), Value::Hash(b)) => {
+                if is_reordered(a.keys().map(|key| b.index_of(key))) {
+                    self.push(LeafKind::Reordered, both);
+                }
+                self.hashes(a, b);
+            }
+            (Value::Array(a), Value::Array(b)) => {
+                let partners = align(a, b);
+                if is_reordered(partners.iter().copied()) {
+                    self.push(LeafKind::Reordered, both);
+                }
+                self.arrays(Diff::new(a, b), &partners);
+            }
+            _ => self.push(LeafKind::Changed, both),
+        }
+    }
+
+    /// Removed and changed entries in their order before, then the added ones.
+    fn hashes(&mut self, before: &Hash, after: &Hash) {
+        for (key, value) in before.iter() {
+            let segment = Segment::Key(key.clone());
+            self.child(Diff::new(segment.clone(), segment), Diff::new(Some(value), after.get_value(key)));
+        }
+        for (key, value) in after.iter().filter(|(key, _)| before.index_of(key).is_none()) {
+            let segment = Segment::Key(key.clone());
+            self.child(Diff::new(segment.clone(), segment), Diff::new(None, Some(value)));
+        }
+    }
+
+    /// Items by position, removed ones before those that stand in their place.
+    fn arrays(&mut self, items: Diff<&[Value]>, partners: &[Option<usize>]) {
+        let mut partner_of = vec![None; items.after.len()];
+        for (a, b) in partners.iter().enumerate() {
+            if let Some(b) = b {
+                partner_of[*b] = Some(a);
+            }
+        }
+        // Before an item after: what is gone up to it, or up to the next one that has been there before.
+        let mut until = vec![usize::MAX; items.after.len() + 1];
+        for b in (0..items.after.len()).rev() {
+            until[b] = partner_of[b].unwrap_or(until[b + 1]);
+        }
+        let mut removed = (0..items.before.len()).filter(|a| partners[*a].is_none()).peekable();
+        for (b, until) in until.into_iter().enumerate() {
+            while let Some(a) = removed.next_if(|a| *a < until) {
+                self.item(items, Diff::new(Some(a), None));
+            }
+            if let Some(partner) = partner_of.get(b) {
+                self.item(items, Diff::new(*partner, Some(b)));
+            }
+        }
+    }
+
+    fn item(&mut self, items: Diff<&[Value]>, at: Diff<Option<usize>>) {
+        let value = Diff::new(at.before.map(|a| &items.before[a]), at.after.map(|b| &items.after[b]));
+        self.child(at.map(|at| Segment::Index(at.unwrap_or(0))), value);
+    }
+
+    fn child(&mut self, segment: Diff<Segment>, value: Diff<Option<&Value>>) {
+        self.path.before.push(segment.before);
+        self.path.after.push(segment.after);
+        match (value.before, value.after) {
+            (Some(before), Some(after)) => self.values(before, after),
+            (None, _) => self.push(LeafKind::Added, value),
+            (_, None) => self.push(LeafKind::Removed, value),
+        }
+        self.path.before.pop();
+        self.path.after.pop();
+    }
+}
+
+/// Whether positions, those that are there, do not ascend.
+fn is_reordered(positions: impl Iterator<Item = Option<usize>>) -> bool {
+    !positions.flatten().is_sorted()
+}

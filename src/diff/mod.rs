@@ -1,0 +1,240 @@
+//! What differs between the effective values of two revisions, for the same fleet.
+//!
+//! The difference is one of meaning: an answer that is equal on both sides is no change, whichever level it comes from. The order
+//! of hash entries and of array items is part of a value; where nothing but an order differs, the change says so. Nothing here
+//! knows of commits, files or how a change is shown.
+
+mod align;
+mod leaf;
+mod pieces;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::fleet::Effective;
+use crate::hiera::Outcome;
+use crate::node::NodeSet;
+
+pub use leaf::{LeafChange, LeafKind, Part, leaves};
+
+/// Two of the same thing: as it was, and as it is now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Diff<T> {
+    /// As it was.
+    pub before: T,
+    /// As it is now.
+    pub after: T,
+}
+
+impl<T> Diff<T> {
+    /// `before` and `after`.
+    pub fn new(before: T, after: T) -> Diff<T> {
+        Diff { before, after }
+    }
+
+    /// Both by reference.
+    pub fn as_ref(&self) -> Diff<&T> {
+        Diff { before: &self.before, after: &self.after }
+    }
+
+    /// Both through `f`.
+    pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Diff<U> {
+        Diff { before: f(self.before), after: f(self.after) }
+    }
+
+    /// The way back.
+    #[must_use]
+    pub fn reversed(self) -> Diff<T> {
+        Diff { before: self.after, after: self.before }
+    }
+}
+
+/// What happens to a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChangeKind {
+    /// It was not found, and has a value now.
+    Added,
+    /// It had a value, and is not found any more.
+    Removed,
+    /// It has another value.
+    Changed,
+    /// Its value has the same parts in another order.
+    Reordered,
+    /// It is an error now.
+    Failed,
+    /// It is an error no longer.
+    Recovered,
+    /// It was an error, and is another one now.
+    ErrorChanged,
+}
+
+/// What happens to one key on the nodes that see it happen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// The key.
+    pub key: Arc<str>,
+    /// What happens.
+    pub kind: ChangeKind,
+    /// The answers; nothing where the key is not found.
+    pub outcome: Diff<Option<Arc<Outcome>>>,
+    /// The nodes.
+    pub nodes: NodeSet,
+    /// Where the values differ; empty where one side is an error.
+    pub leaves: Vec<LeafChange>,
+}
+
+/// All changes, sorted by key, then by first node. No node is in two changes of a key.
+pub fn changes(effective: Diff<&Effective>) -> Vec<Change> {
+    let answers = effective.map(|effective| &effective.keys);
+    let keys: BTreeSet<&Arc<str>> = answers.before.keys().chain(answers.after.keys()).collect();
+    let mut changes = Vec::new();
+    for key in keys {
+        let answers = answers.map(|keys| keys.get(key).map_or(&[][..], Vec::as_slice));
+        let pieces = pieces::pieces(answers);
+        changes.extend(pieces.into_iter().map(|piece| change(key, piece.outcome, piece.nodes)));
+    }
+    changes
+}
+
+fn change(key: &Arc<str>, outcome: Diff<Option<&Arc<Outcome>>>, nodes: NodeSet) -> Change {
+    let leaves = match (is_error(outcome.before), is_error(outcome.after)) {
+        (false, false) => leaves(outcome.map(value)),
+        _ => Vec::new(),
+    };
+    Change { key: key.clone(), kind: kind(outcome, &leaves), outcome: outcome.map(Option::<&_>::cloned), nodes, leaves }
+}
+
+fn kind(outcome: Diff<Option<&Arc<Outcome>>>, leaves: &[LeafChange]) -> ChangeKind {
+    match (outcome.before, outcome.after) {
+        (before, after) if is_error(before) && is_error(after) => ChangeKind::ErrorChanged,
+        (_, after) if is_error(after) => ChangeKind::Failed,
+        (before, _) if is_error(before) => ChangeKind::Recovered,
+        (None, _) => ChangeKind::Added,
+        (_, None) => ChangeKind::Removed,
+        _ if leaves.iter().all(|leaf| leaf.kind == LeafKind::Reordered) => ChangeKind::Reordered,
+        _ => ChangeKind::Changed,
+    }
+}
+
+fn is_error(outcome: Option<&Arc<Outcome>>) -> bool {
+    matches!(outcome.map(|outcome| &**outcome), Some(Outcome::Failed(_)))
+}
+
+fn value(outcome: Option<&Arc<Outcome>>) -> Option<&crate::value::Value> {
+    match &**outcome? {
+        Outcome::Found(value) => Some(value),
+        Outcome::NotFound | Outcome::Failed(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::Answer;
+    use crate::hiera::LookupError;
+    use crate::node::NodeId;
+    use crate::value::Value;
+
+    fn found(value: impl Into<Value>) -> Outcome {
+        Outcome::Found(value.into())
+    }
+
+    /// `(key, nodes, outcome)` rows as effective values.
+    fn effective(rows: &[(&str, &[u32], Outcome)]) -> Effective {
+        let mut effective = Effective::default();
+        for (key, nodes, outcome) in rows {
+            let nodes = nodes.iter().map(|n| NodeId(*n)).collect();
+            let answer = Answer { nodes, outcome: Arc::new(outcome.clone()) };
+            effective.keys.entry((*key).into()).or_default().push(answer);
+        }
+        effective
+    }
+
+    /// `key kind [nodes]` of every change, both ways.
+    fn check(before: &Effective, after: &Effective, expected: &[&str]) {
+        let shown = |change: &Change| format!("{} {:?} {:?}", change.key, change.kind, change.nodes);
+        let forth = changes(Diff::new(before, after));
+        assert_eq!(forth.iter().map(shown).collect::<Vec<_>>(), expected);
+        let back = changes(Diff::new(after, before));
+        assert_eq!(forth.len(), back.len());
+        for change in &forth {
+            let other = back.iter().find(|c| c.key == change.key && c.nodes == change.nodes).unwrap();
+            assert_eq!(other.outcome, change.outcome.clone().reversed());
+            assert_eq!(other.kind, reverse(change.kind));
+        }
+    }
+
+    fn reverse(kind: ChangeKind) -> ChangeKind {
+        match kind {
+            ChangeKind::Added => ChangeKind::Removed,
+            ChangeKind::Removed => ChangeKind::Added,
+            ChangeKind::Failed => ChangeKind::Recovered,
+            ChangeKind::Recovered => ChangeKind::Failed,
+            same => same,
+        }
+    }
+
+    #[test]
+    fn equal_values_are_no_change() {
+        let before = effective(&[("a", &[0, 1, 2], found("x")), ("b", &[1], found(5))]);
+        let after = effective(&[("a", &[0, 1, 2], found("x")), ("b", &[1], found(5))]);
+        check(&before, &after, &[]);
+    }
+
+    #[test]
+    fn nodes_with_the_same_change_are_one_entry() {
+        let before = effective(&[("a", &[0, 1, 2], found("x")), ("a", &[3], found("y"))]);
+        let after = effective(&[("a", &[0], found("x")), ("a", &[1, 2, 3], found("y"))]);
+        check(&before, &after, &["a Changed {1, 2}"]);
+    }
+
+    #[test]
+    fn every_kind() {
+        let error = |text: &str| Outcome::Failed(LookupError::puppet(text));
+        let list = |items: &[i64]| Outcome::Found(items.iter().map(|n| Value::from(*n)).collect());
+        let before = effective(&[
+            ("changed", &[0], found(1)),
+            ("errors", &[0], error("one")),
+            ("fails", &[0], found(1)),
+            ("goes", &[0, 1], found(1)),
+            ("order", &[0], list(&[1, 2])),
+            ("works", &[0, 1], error("one")),
+        ]);
+        let after = effective(&[
+            ("changed", &[0], found("1")),
+            ("comes", &[1], found(1)),
+            ("errors", &[0], error("two")),
+            ("fails", &[0, 1], error("one")),
+            ("order", &[0], list(&[2, 1])),
+            ("works", &[0], found(1)),
+        ]);
+        let expected = [
+            "changed Changed {0}",
+            "comes Added {1}",
+            "errors ErrorChanged {0}",
+            "fails Failed {0}",
+            "fails Failed {1}",
+            "goes Removed {0, 1}",
+            "order Reordered {0}",
+            "works Recovered {0}",
+            "works Recovered {1}",
+        ];
+        check(&before, &after, &expected);
+    }
+
+    #[test]
+    fn many_answers_on_many_nodes() {
+        let rows = |shift: u32| {
+            let mut effective = Effective::default();
+            let answers = (0..20_000).map(|node| Answer {
+                nodes: [NodeId(node)].into_iter().collect(),
+                outcome: Arc::new(found(i64::from(node + shift))),
+            });
+            effective.keys.insert("a".into(), answers.collect());
+            effective
+        };
+        assert_eq!(changes(Diff::new(&rows(0), &rows(1))).len(), 20_000);
+        let one = effective(&[("a", &[19_999], found("x"))]);
+        assert_eq!(changes(Diff::new(&rows(0), &one)).len(), 20_000);
+    }
+}

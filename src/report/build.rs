@@ -1,0 +1,179 @@
+//! Makes a [`Report`] of changes and findings: node names, counts, groups, order.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::{Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, NodeNames, Report};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::diff::{Change, ChangeKind, Diff, LeafChange};
+use crate::fleet::{Finding, Fleet};
+use crate::hiera::{LookupError, Outcome};
+use crate::node::NodeSet;
+
+/// What a report is made of.
+#[derive(Debug, Clone)]
+pub struct Input<'a> {
+    /// The revisions.
+    pub commit: Diff<Option<Commit>>,
+    /// The branch that moved.
+    pub branch: Option<String>,
+    /// The nodes.
+    pub fleet: &'a Fleet,
+    /// The number of keys that were compared.
+    pub keys: usize,
+    /// The changes, as [`crate::diff::changes`] gives them.
+    pub changes: Vec<Change>,
+    /// What was found wrong on either side.
+    pub findings: Diff<&'a [Finding]>,
+}
+
+impl Report {
+    /// The report of `input`, without origins.
+    pub fn new(input: Input<'_>) -> Report {
+        let mut names = Names { fleet: input.fleet, known: HashMap::new() };
+        let mut changed = NodeSet::new();
+        input.changes.iter().for_each(|change| changed.extend(&change.nodes));
+        let keys: BTreeSet<&Arc<str>> = input.changes.iter().map(|change| &change.key).collect();
+        let keys = Count { total: input.keys, changed: keys.len() };
+        let groups = groups(&input.changes, &mut names);
+        let changes = input.changes.into_iter().map(|change| key_change(change, &mut names)).collect();
+        Report {
+            commit: input.commit,
+            branch: input.branch,
+            nodes: Count { total: input.fleet.len(), changed: changed.len() },
+            keys,
+            changes,
+            groups,
+            findings: findings(input.findings),
+        }
+    }
+
+    /// The change that stands for all of an item.
+    pub fn first(&self, item: &Item) -> &KeyChange {
+        &self.changes[item.first]
+    }
+}
+
+impl ChangeKind {
+    /// Whether the key is an error now.
+    pub fn is_error(self) -> bool {
+        matches!(self, ChangeKind::Failed | ChangeKind::ErrorChanged)
+    }
+}
+
+fn key_change(change: Change, names: &mut Names<'_>) -> KeyChange {
+    let leaf = |change| Leaf { change, origin: Diff::default() };
+    KeyChange {
+        nodes: names.of(&change.nodes),
+        key: change.key,
+        kind: change.kind,
+        outcome: change.outcome,
+        leaves: change.leaves.into_iter().map(leaf).collect(),
+    }
+}
+
+/// Node names by set, made once for each.
+struct Names<'a> {
+    fleet: &'a Fleet,
+    /// By what is cheap to ask of a set: its size and its first node.
+    known: HashMap<(usize, u32), Vec<(NodeSet, NodeNames)>>,
+}
+
+impl Names<'_> {
+    fn of(&mut self, nodes: &NodeSet) -> NodeNames {
+        let known = self.known.entry(summary(nodes)).or_default();
+        if let Some((_, names)) = known.iter().find(|(set, _)| set == nodes) {
+            return names.clone();
+        }
+        let names: NodeNames = self.fleet.names(nodes).cloned().collect();
+        known.push((nodes.clone(), names.clone()));
+        names
+    }
+}
+
+fn summary(nodes: &NodeSet) -> (usize, u32) {
+    (nodes.len(), nodes.smallest().map_or(0, |node| node.0))
+}
+
+/// Changes of a key read the same if these are equal.
+type Reading<'a> = (ChangeKind, &'a [LeafChange], Diff<Option<&'a LookupError>>);
+
+fn reading(change: &Change) -> Reading<'_> {
+    (change.kind, &change.leaves, change.outcome.as_ref().map(|outcome| error(outcome.as_deref())))
+}
+
+fn error(outcome: Option<&Outcome>) -> Option<&LookupError> {
+    match outcome {
+        Some(Outcome::Failed(error)) => Some(error),
+        _ => None,
+    }
+}
+
+/// Joins the changes of each key that read the same, and those that concern the same nodes.
+fn groups(changes: &[Change], names: &mut Names<'_>) -> Vec<Group> {
+    let mut sets: Vec<(bool, NodeSet, Vec<Item>)> = Vec::new();
+    let mut by_summary: HashMap<(bool, usize, u32), Vec<usize>> = HashMap::new();
+    for (item, nodes) in items(changes) {
+        let fails = changes[item.first].kind.is_error();
+        let (len, smallest) = summary(&nodes);
+        let candidates = by_summary.entry((fails, len, smallest)).or_default();
+        if let Some(at) = candidates.iter().find(|at| sets[**at].1 == nodes) {
+            sets[*at].2.push(item);
+        } else {
+            candidates.push(sets.len());
+            sets.push((fails, nodes, vec![item]));
+        }
+    }
+    sets.sort_by_key(|(fails, nodes, items)| {
+        (!fails, std::cmp::Reverse(nodes.len()), nodes.smallest(), items[0].first)
+    });
+    sets.into_iter().map(|(_, nodes, items)| Group { nodes: names.of(&nodes), items }).collect()
+}
+
+fn items(changes: &[Change]) -> Vec<(Item, NodeSet)> {
+    let mut items: Vec<(Item, NodeSet)> = Vec::new();
+    let mut start = 0;
+    for run in changes.chunk_by(|a, b| a.key == b.key) {
+        let mut by_reading: HashMap<Reading<'_>, usize> = HashMap::new();
+        for (at, change) in (start..).zip(run) {
+            if let Some(item) = by_reading.get(&reading(change)) {
+                let (item, nodes) = &mut items[*item];
+                item.others.push(at);
+                nodes.extend(&change.nodes);
+                continue;
+            }
+            if run.len() > 1 {
+                by_reading.insert(reading(change), items.len());
+            }
+            items.push((Item { first: at, others: Vec::new() }, change.nodes.clone()));
+        }
+        start += run.len();
+    }
+    items
+}
+
+/// Findings of one side only. A line that has moved is the same finding.
+fn findings(findings: Diff<&[Finding]>) -> Vec<FindingChange> {
+    let keys = findings.map(|list| list.iter().map(|f| without_line(&f.diagnostic)).collect::<BTreeSet<_>>());
+    let only = |list: &[Finding], other: &BTreeSet<_>, is_new| -> Vec<FindingChange> {
+        let mut only: Vec<FindingChange> = list
+            .iter()
+            .filter(|finding| !other.contains(&without_line(&finding.diagnostic)))
+            .map(|f| FindingChange { is_new, diagnostic: f.diagnostic.clone(), nodes: f.nodes.len() })
+            .collect();
+        only.sort_by(|a, b| order(&a.diagnostic).cmp(&order(&b.diagnostic)));
+        only
+    };
+    let mut changed = only(findings.after, &keys.before, true);
+    changed.extend(only(findings.before, &keys.after, false));
+    changed
+}
+
+fn without_line(diagnostic: &Diagnostic) -> (Option<&str>, Severity, &str, &str) {
+    let path = diagnostic.place.as_ref().map(|place| &*place.path);
+    (path, diagnostic.severity, diagnostic.code, &diagnostic.text)
+}
+
+fn order(diagnostic: &Diagnostic) -> (std::cmp::Reverse<Severity>, &Diagnostic) {
+    (std::cmp::Reverse(diagnostic.severity), diagnostic)
+}

@@ -1,0 +1,309 @@
+//! The report for programs: one JSON document, `hierad.diff/1`.
+//!
+//! Scripts rely on its names: fields may be added, none renamed. Values are written as they are, integers of any size included.
+
+use std::io::{self, Write};
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::{Commit, FindingChange, KeyChange, Leaf, Origin, Report, value};
+use crate::diagnostic::Severity;
+use crate::diff::{ChangeKind, LeafKind, Part};
+use crate::hiera::{ErrorKind, Outcome};
+use crate::value::Value;
+
+/// The version of the form.
+pub const SCHEMA: &str = "hierad.diff/1";
+
+/// How the document looks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Over many indented lines rather than on one.
+    pub pretty: bool,
+}
+
+/// Writes the document and a newline.
+pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
+    let document = Document::new(report);
+    if options.pretty {
+        serde_json::to_writer(Pretty::new(out), &document)?;
+    } else {
+        serde_json::to_writer(&mut *out, &document)?;
+    }
+    out.write_all(b"\n")
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<&'a str>,
+    before: Option<WireCommit<'a>>,
+    after: Option<WireCommit<'a>>,
+    nodes: WireCount,
+    keys: WireCount,
+    changes: Each<'a, KeyChange, WireChange<'a>>,
+    diagnostics: Each<'a, FindingChange, WireFinding<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireCommit<'a> {
+    commit: &'a str,
+    summary: &'a str,
+    author: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct WireCount {
+    total: usize,
+    changed: usize,
+}
+
+#[derive(Serialize)]
+struct WireChange<'a> {
+    key: &'a str,
+    kind: &'static str,
+    before: Option<WireOutcome<'a>>,
+    after: Option<WireOutcome<'a>>,
+    nodes: Names<'a>,
+    leaves: Each<'a, Leaf, WireLeaf<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum WireOutcome<'a> {
+    Value { value: Json<'a> },
+    Error { error: String, unknown: bool },
+}
+
+#[derive(Serialize)]
+struct WireLeaf<'a> {
+    path: String,
+    kind: &'static str,
+    before: Option<WirePart<'a>>,
+    after: Option<WirePart<'a>>,
+}
+
+#[derive(Serialize)]
+struct WirePart<'a> {
+    path: String,
+    value: Json<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<WireOrigin<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireOrigin<'a> {
+    path: &'a str,
+    line: Option<u32>,
+    level: &'a str,
+}
+
+#[derive(Serialize)]
+struct WireFinding<'a> {
+    state: &'static str,
+    severity: &'static str,
+    code: &'static str,
+    path: Option<&'a str>,
+    line: Option<u32>,
+    text: &'a str,
+    nodes: usize,
+}
+
+impl<'a> Document<'a> {
+    fn new(report: &'a Report) -> Document<'a> {
+        let count = |count: super::Count| WireCount { total: count.total, changed: count.changed };
+        Document {
+            schema: SCHEMA,
+            branch: report.branch.as_deref(),
+            before: report.commit.before.as_ref().map(WireCommit::new),
+            after: report.commit.after.as_ref().map(WireCommit::new),
+            nodes: count(report.nodes),
+            keys: count(report.keys),
+            changes: Each(&report.changes, WireChange::new),
+            diagnostics: Each(&report.findings, WireFinding::new),
+        }
+    }
+}
+
+impl<'a> WireCommit<'a> {
+    fn new(commit: &'a Commit) -> WireCommit<'a> {
+        let Commit { id, summary, author, time } = commit;
+        WireCommit { commit: id, summary, author, time: time.as_deref() }
+    }
+}
+
+impl<'a> WireChange<'a> {
+    fn new(change: &'a KeyChange) -> WireChange<'a> {
+        WireChange {
+            key: &change.key,
+            kind: kind(change.kind),
+            before: change.outcome.before.as_deref().and_then(WireOutcome::new),
+            after: change.outcome.after.as_deref().and_then(WireOutcome::new),
+            nodes: Names(change),
+            leaves: Each(&change.leaves, WireLeaf::new),
+        }
+    }
+}
+
+impl<'a> WireOutcome<'a> {
+    fn new(outcome: &'a Outcome) -> Option<WireOutcome<'a>> {
+        match outcome {
+            Outcome::Found(value) => Some(WireOutcome::Value { value: Json(value) }),
+            Outcome::NotFound => None,
+            Outcome::Failed(error) => {
+                Some(WireOutcome::Error { error: error.to_string(), unknown: error.kind == ErrorKind::Unknown })
+            }
+        }
+    }
+}
+
+impl<'a> WireLeaf<'a> {
+    fn new(leaf: &'a Leaf) -> WireLeaf<'a> {
+        let Leaf { change, origin } = leaf;
+        WireLeaf {
+            path: change.path().map(ToString::to_string).unwrap_or_default(),
+            kind: leaf_kind(change.kind),
+            before: change.part.before.as_ref().map(|part| WirePart::new(part, origin.before.as_ref())),
+            after: change.part.after.as_ref().map(|part| WirePart::new(part, origin.after.as_ref())),
+        }
+    }
+}
+
+impl<'a> WirePart<'a> {
+    fn new(part: &'a Part, origin: Option<&'a Origin>) -> WirePart<'a> {
+        let origin = origin.map(|Origin { place, level }| WireOrigin { path: &place.path, line: place.line, level });
+        WirePart { path: part.path.to_string(), value: Json(&part.value), origin }
+    }
+}
+
+impl<'a> WireFinding<'a> {
+    fn new(finding: &'a FindingChange) -> WireFinding<'a> {
+        let diagnostic = &finding.diagnostic;
+        WireFinding {
+            state: if finding.is_new { "new" } else { "gone" },
+            severity: match diagnostic.severity {
+                Severity::Note => "note",
+                Severity::Warning => "warning",
+                Severity::Error => "error",
+            },
+            code: diagnostic.code,
+            path: diagnostic.place.as_ref().map(|place| &*place.path),
+            line: diagnostic.place.as_ref().and_then(|place| place.line),
+            text: &diagnostic.text,
+            nodes: finding.nodes,
+        }
+    }
+}
+
+fn kind(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Added => "added",
+        ChangeKind::Removed => "removed",
+        ChangeKind::Changed => "changed",
+        ChangeKind::Reordered => "reordered",
+        ChangeKind::Failed => "failed",
+        ChangeKind::Recovered => "recovered",
+        ChangeKind::ErrorChanged => "error_changed",
+    }
+}
+
+fn leaf_kind(kind: LeafKind) -> &'static str {
+    match kind {
+        LeafKind::Added => "added",
+        LeafKind::Removed => "removed",
+        LeafKind::Changed => "changed",
+        LeafKind::Reordered => "reordered",
+    }
+}
+
+/// A list whose wire forms are made one at a time.
+struct Each<'a, T, W>(&'a [T], fn(&'a T) -> W);
+
+impl<T, W: Serialize> Serialize for Each<'_, T, W> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(self.1))
+    }
+}
+
+struct Names<'a>(&'a KeyChange);
+
+impl Serialize for Names<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.nodes.iter().map(|name| &**name))
+    }
+}
+
+/// A value in Puppet's rich data form.
+struct Json<'a>(&'a Value);
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut text = String::new();
+        value::json(self.0, &mut text);
+        RawValue::from_string(text).map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+/// Lays a compact document out over lines. It works on the text, so that numbers of any size pass through it.
+struct Pretty<'w> {
+    out: &'w mut dyn Write,
+    depth: usize,
+    in_text: bool,
+    escaped: bool,
+    /// A bracket was opened, and nothing has followed it.
+    opened: bool,
+}
+
+impl<'w> Pretty<'w> {
+    fn new(out: &'w mut dyn Write) -> Pretty<'w> {
+        Pretty { out, depth: 0, in_text: false, escaped: false, opened: false }
+    }
+
+    fn line(&mut self, laid: &mut Vec<u8>) {
+        laid.push(b'\n');
+        laid.resize(laid.len() + 2 * self.depth, b' ');
+    }
+
+    fn byte(&mut self, byte: u8, laid: &mut Vec<u8>) {
+        if self.in_text {
+            self.in_text = byte != b'"' || self.escaped;
+            self.escaped = byte == b'\\' && !self.escaped;
+            laid.push(byte);
+            return;
+        }
+        let opened = std::mem::replace(&mut self.opened, matches!(byte, b'[' | b'{'));
+        if matches!(byte, b']' | b'}') {
+            self.depth -= 1;
+            if !opened {
+                self.line(laid);
+            }
+        } else if opened {
+            self.line(laid);
+        }
+        laid.push(byte);
+        match byte {
+            b'[' | b'{' => self.depth += 1,
+            b',' => self.line(laid),
+            b':' => laid.push(b' '),
+            b'"' => self.in_text = true,
+            _ => {}
+        }
+    }
+}
+
+impl Write for Pretty<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut laid = Vec::with_capacity(bytes.len() * 2);
+        bytes.iter().for_each(|byte| self.byte(*byte, &mut laid));
+        self.out.write_all(&laid)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,280 @@
+//! The report as a comment on a change under review.
+//!
+//! The verdict, a table by key, the details folded away, and what was compared. A comment may not be longer than its forge takes,
+//! so there is a budget in characters: what does not fit is left out whole, and said to be left out. Nothing in the data can
+//! end a fence, a table's cell or a tag, or mention anyone.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use super::detail::{self, DetailLine, Mark, Room};
+use super::value::{ELLIPSIS, shorten, shorten_middle, visible};
+use super::verdict::{count, findings_heading, number, share};
+use super::{Commit, Count, FindingChange, Item, KeyChange, Leaf, NodeNames, Report, nodes};
+
+/// How long the comment may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// The most characters.
+    pub budget: usize,
+}
+
+impl Default for Options {
+    /// Below GitHub's 65,536, with room for what a bot adds.
+    fn default() -> Options {
+        Options { budget: 60_000 }
+    }
+}
+
+/// The room for one difference, and for the name of a key or of nodes.
+const ROOM: Room = Room { columns: 160, lines: 40 };
+const NAME: usize = 120;
+const NODES: usize = 60;
+/// Differences shown for one key.
+const LEAVES: usize = 100;
+/// Rows of the table.
+const ROWS: usize = 200;
+/// Findings of one side.
+const FINDINGS: usize = 30;
+/// So few changes need not be unfolded by hand.
+const OPEN: usize = 3;
+/// Kept for saying what was left out.
+const NOTES: usize = 200;
+
+/// Writes the comment.
+pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
+    let mut comment = Comment { text: head(report), budget: options.budget };
+    let footer = footer(report);
+    if characters(&comment.text) + characters(&footer) + NOTES > options.budget {
+        return out.write_all(shorten_to(&report.verdict(), options.budget).as_bytes());
+    }
+    comment.budget -= characters(&footer) + NOTES;
+    let findings = findings(report, comment.left() / 4);
+    comment.budget -= characters(&findings);
+    table(report, &mut comment);
+    details(report, &mut comment);
+    comment.text.push_str(&findings);
+    comment.text.push_str(&footer);
+    out.write_all(comment.text.as_bytes())
+}
+
+/// The comment as it grows.
+struct Comment {
+    text: String,
+    budget: usize,
+}
+
+impl Comment {
+    fn left(&self) -> usize {
+        self.budget.saturating_sub(characters(&self.text))
+    }
+}
+
+fn characters(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// `text` in at most `most` characters.
+fn shorten_to(text: &str, most: usize) -> String {
+    if characters(text) <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain((most > 0).then_some(ELLIPSIS)).collect()
+}
+
+fn head(report: &Report) -> String {
+    let mut text = format!("**{}**\n", report.verdict());
+    for warning in report.warnings() {
+        _ = write!(text, "\n**Warning:** {warning}.\n");
+    }
+    text
+}
+
+fn footer(report: &Report) -> String {
+    let id = |commit: &Commit| code(&shorten(&visible(&commit.id), 64));
+    let base = report.commit.before.as_ref().map_or_else(|| "nothing".to_owned(), id);
+    let mut text = String::from("\n<sub>");
+    if let Some(after) = &report.commit.after {
+        _ = write!(text, "base {base} · head {}", id(after));
+        if let Some(branch) = &report.branch {
+            _ = write!(text, " on {}", code(&shorten(&visible(branch), NAME)));
+        }
+        text.push_str(" · ");
+    }
+    _ = writeln!(text, "hierad {}</sub>", env!("CARGO_PKG_VERSION"));
+    text
+}
+
+/// A row for each change, for at most a third of the comment.
+fn table(report: &Report, comment: &mut Comment) {
+    let items: Vec<(&Item, &NodeNames)> = items(report).collect();
+    if items.is_empty() {
+        return;
+    }
+    let mut left = comment.left() / 3;
+    comment.text.push_str("\n| | key | nodes |\n|---|---|---|\n");
+    for (shown, (item, nodes)) in items.iter().enumerate() {
+        let change = report.first(item);
+        let key = code(&shorten_middle(&visible(&change.key), NAME));
+        let row = format!("| {} | {key} | {} |\n", change.word(), which(report, nodes));
+        let length = characters(&row);
+        if shown == ROWS || length > left {
+            let more = count(items.len() - shown, "more change");
+            _ = writeln!(comment.text, "| {ELLIPSIS} | {more} | |");
+            return;
+        }
+        left -= length;
+        comment.text.push_str(&row);
+    }
+}
+
+fn items(report: &Report) -> impl Iterator<Item = (&Item, &NodeNames)> {
+    report.groups.iter().flat_map(|group| group.items.iter().map(|item| (item, &group.nodes)))
+}
+
+/// `3 of 143 nodes: db[01-03]`
+fn which(report: &Report, nodes: &NodeNames) -> String {
+    let share = share(Count { total: report.nodes.total, changed: nodes.len() });
+    if nodes.len() == report.nodes.total && nodes.len() > 1 {
+        return share;
+    }
+    format!("{share}: {}", code(&nodes::names(nodes, NODES)))
+}
+
+/// What happens to each key, folded; what does not fit is counted.
+fn details(report: &Report, comment: &mut Comment) {
+    let total = report.groups.iter().map(|group| group.items.len()).sum();
+    let mut shown = 0;
+    for (item, nodes) in items(report) {
+        let text = detail(report, item, nodes, total <= OPEN);
+        if characters(&text) <= comment.left() {
+            comment.text.push_str(&text);
+            shown += 1;
+        }
+    }
+    if shown < total {
+        let (shown, total) = (number(shown), count(total, "change"));
+        _ = writeln!(comment.text, "\n**{shown} of {total} shown**; the details of the others do not fit.");
+    }
+}
+
+fn detail(report: &Report, item: &Item, nodes: &NodeNames, open: bool) -> String {
+    let change = report.first(item);
+    let open = if open { " open" } else { "" };
+    let key = html(&shorten_middle(&visible(&change.key), NAME));
+    let share = share(Count { total: report.nodes.total, changed: nodes.len() });
+    let body = body(report, item);
+    let fence = fence(&body);
+    let names = match nodes.len() == report.nodes.total {
+        true => String::new(),
+        false => format!("{}\n\n", code(&nodes::names(nodes, 1000))),
+    };
+    format!(
+        "\n<details{open}><summary>{} <code>{key}</code> on {share}</summary>\n\n\
+         {names}{fence}diff\n{body}{fence}\n\n</details>\n",
+        change.word()
+    )
+}
+
+fn body(report: &Report, item: &Item) -> String {
+    let change = report.first(item);
+    let mut text = String::new();
+    if change.leaves.is_empty() {
+        push_lines(detail::outcomes(report, item, ROOM.columns, ROOM), &mut text);
+    }
+    for leaf in change.leaves.iter().take(LEAVES) {
+        text.push_str(&leaf_head(change, leaf));
+        push_lines(detail::lines(&leaf.change, ROOM), &mut text);
+    }
+    if let Some(more @ 1..) = change.leaves.len().checked_sub(LEAVES) {
+        _ = writeln!(text, "{ELLIPSIS} {}", count(more, "more difference"));
+    }
+    text
+}
+
+/// `@@ ntp::servers[1] @@ data/common.yaml:12`
+fn leaf_head(change: &KeyChange, leaf: &Leaf) -> String {
+    let path = leaf.change.path().map(|path| path.below(&change.key)).unwrap_or_default();
+    let mut head = format!("@@ {} @@", shorten_middle(&visible(&path), ROOM.columns));
+    if let Some(note) = detail::note(&leaf.change) {
+        _ = write!(head, " {note}");
+    }
+    if let Some(origin) = leaf.origins() {
+        _ = write!(head, " {}", shorten_middle(&origin, ROOM.columns));
+    }
+    head + "\n"
+}
+
+fn push_lines(lines: Vec<DetailLine>, text: &mut String) {
+    for line in lines {
+        let mark = match line.mark {
+            Mark::Both | Mark::Omitted => ' ',
+            Mark::Removed => '-',
+            Mark::Added => '+',
+        };
+        _ = writeln!(text, "{mark} {}", line.text);
+    }
+}
+
+/// More backticks than the body has anywhere in a row.
+fn fence(body: &str) -> String {
+    let longest = body.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}
+
+/// New findings and gone ones, in at most `budget` characters.
+fn findings(report: &Report, budget: usize) -> String {
+    let mut text = String::new();
+    for is_new in [true, false] {
+        let findings: Vec<&FindingChange> = report.findings.iter().filter(|f| f.is_new == is_new).collect();
+        if findings.is_empty() {
+            continue;
+        }
+        let head = format!("\n**{}**\n\n", findings_heading(&findings));
+        let mut left = budget.saturating_sub(characters(&text) + characters(&head) + NOTES / 2);
+        if left == 0 {
+            return text;
+        }
+        text.push_str(&head);
+        for (shown, finding) in findings.iter().enumerate() {
+            let line = finding_line(finding);
+            if shown == FINDINGS || characters(&line) > left {
+                _ = writeln!(text, "- {ELLIPSIS} {} more", number(findings.len() - shown));
+                break;
+            }
+            left -= characters(&line);
+            text.push_str(&line);
+        }
+    }
+    text
+}
+
+fn finding_line(finding: &FindingChange) -> String {
+    let diagnostic = &finding.diagnostic;
+    let place = diagnostic.place.as_ref().map(|place| code(&shorten_middle(&visible(&place.to_string()), NAME)) + " ");
+    let nodes = if finding.nodes == 0 { String::new() } else { format!(", {}", count(finding.nodes, "node")) };
+    let text = html(&shorten(&visible(&diagnostic.text), 400));
+    format!("- {} {}{text} [{}]{nodes}\n", diagnostic.severity, place.unwrap_or_default(), diagnostic.code)
+}
+
+/// Text in the style of code, wherever it stands.
+fn code(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '.' | '/' | '-');
+    if !text.is_empty() && text.chars().all(plain) {
+        return format!("`{text}`");
+    }
+    format!("<code>{}</code>", html(text))
+}
+
+/// Text of which neither HTML nor Markdown takes anything for its own.
+fn html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_punctuation() && !matches!(c, ',' | '.' | ':' | '/' | '-') {
+            _ = write!(out, "&#{};", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}

@@ -1,0 +1,128 @@
+//! What a revision changes, as plain data, and the forms it is written in.
+//!
+//! A [`Report`] has decided everything: what is shown, in which order, what stands together. A writer ([`json`], [`text`],
+//! [`markdown`]) takes it with options of its own and a place to write to, and only chooses how it looks. Values become text in
+//! one place, [`value`].
+
+mod build;
+mod detail;
+pub mod json;
+pub mod markdown;
+mod nodes;
+pub mod text;
+mod value;
+mod verdict;
+
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostic, Place};
+use crate::diff::{ChangeKind, Diff, LeafChange};
+use crate::hiera::Outcome;
+
+pub use build::Input;
+
+/// What a revision changes on a fleet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// The revisions; nothing before the first commit of a branch.
+    pub commit: Diff<Option<Commit>>,
+    /// The branch that moved, where there is one.
+    pub branch: Option<String>,
+    /// The nodes that were compared.
+    pub nodes: Count,
+    /// The keys that were compared.
+    pub keys: Count,
+    /// All changes, by key and then by first node.
+    pub changes: Vec<KeyChange>,
+    /// The same changes in the order in which a person should read them: those that fail first, then what concerns most nodes.
+    pub groups: Vec<Group>,
+    /// Findings that are not the same on both sides: new ones first, then those that are gone.
+    pub findings: Vec<FindingChange>,
+}
+
+/// One revision.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Commit {
+    /// Its full id.
+    pub id: String,
+    /// The first line of its message.
+    pub summary: String,
+    /// Who wrote it, `Name <address>`.
+    pub author: String,
+    /// When, as RFC 3339 has it.
+    pub time: Option<String>,
+}
+
+/// How many there are, and how many of them change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    /// All.
+    pub total: usize,
+    /// Those with a change.
+    pub changed: usize,
+}
+
+/// The names of nodes, in order; shared by all that concerns the same nodes.
+pub type NodeNames = Arc<[Arc<str>]>;
+
+/// What happens to a key on some nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyChange {
+    /// The key.
+    pub key: Arc<str>,
+    /// What happens.
+    pub kind: ChangeKind,
+    /// The answers; nothing where the key is not found.
+    pub outcome: Diff<Option<Arc<Outcome>>>,
+    /// The nodes.
+    pub nodes: NodeNames,
+    /// Where the values differ; empty where one side is an error.
+    pub leaves: Vec<Leaf>,
+}
+
+/// One difference of two values and where both sides come from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Leaf {
+    /// The difference.
+    pub change: LeafChange,
+    /// The origins, as far as they are known.
+    pub origin: Diff<Option<Origin>>,
+}
+
+/// Where a part of a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The file and line.
+    pub place: Place,
+    /// The level of the hierarchy.
+    pub level: Arc<str>,
+}
+
+/// Items that concern the same nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// The nodes.
+    pub nodes: NodeNames,
+    /// What happens there, by key.
+    pub items: Vec<Item>,
+}
+
+/// Changes of one key that read the same: equal differences, though the values around them may not be equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// The change that stands for all: a position in [`Report::changes`].
+    pub first: usize,
+    /// The others.
+    pub others: Vec<usize>,
+}
+
+/// A finding that is there on one side only.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FindingChange {
+    /// Whether it is new; if not, it is gone.
+    pub is_new: bool,
+    /// The finding.
+    pub diagnostic: Diagnostic,
+    /// How many nodes it concerns; 0 if it does not depend on nodes.
+    pub nodes: usize,
+}

@@ -1,0 +1,136 @@
+//! Names of many nodes in little space: `web[01-09].example.com, db01.example.com and 9 more`.
+
+use std::sync::Arc;
+
+use unicode_width::UnicodeWidthStr;
+
+use super::value::{shorten, visible};
+use super::verdict::{number, share};
+use super::{Count, NodeNames};
+
+/// Which nodes, of how many, in about `columns`.
+pub(super) fn heading(nodes: &NodeNames, total: usize, columns: usize) -> String {
+    let share = share(Count { total, changed: nodes.len() });
+    if nodes.len() == total && total != 1 {
+        return share;
+    }
+    let columns = columns.saturating_sub(share.width() + 2);
+    format!("{share}: {}", names(nodes, columns))
+}
+
+/// The names, as many as fit `columns`, and how many more there are.
+pub(super) fn names(nodes: &[Arc<str>], columns: usize) -> String {
+    let ranges = ranges(nodes);
+    let mut text = String::new();
+    let mut left = nodes.len();
+    for (i, range) in ranges.iter().enumerate() {
+        let rest = left - range.count;
+        let more = if rest == 0 { String::new() } else { format!(" and {} more", number(rest)) };
+        let separator = if i == 0 { "" } else { ", " };
+        let used = text.width() + separator.len() + more.len();
+        if i == 0 {
+            text.push_str(&shorten(&range.text, columns.saturating_sub(used).max(16)));
+        } else if used + range.text.width() <= columns {
+            text.push_str(separator);
+            text.push_str(&range.text);
+        } else {
+            return format!("{text} and {} more", number(left));
+        }
+        left = rest;
+    }
+    text
+}
+
+/// One or several names.
+struct Range {
+    text: String,
+    count: usize,
+}
+
+/// A name that differs from others in a number.
+#[derive(PartialEq)]
+struct Pattern<'a> {
+    prefix: &'a str,
+    digits: usize,
+    suffix: &'a str,
+}
+
+/// So many runs of numbers stand in one pair of brackets.
+const RUNS: usize = 8;
+
+fn ranges(nodes: &[Arc<str>]) -> Vec<Range> {
+    let mut ranges = Vec::new();
+    let mut at = 0;
+    while let Some(name) = nodes.get(at) {
+        let Some((pattern, first)) = pattern(name) else {
+            ranges.push(Range { text: visible(name).into_owned(), count: 1 });
+            at += 1;
+            continue;
+        };
+        let mut runs = vec![(first, first)];
+        let mut count = 1;
+        while let Some((_, number)) =
+            nodes.get(at + count).and_then(|n| self::pattern(n)).filter(|(p, _)| *p == pattern)
+        {
+            let full = runs.len() == RUNS;
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == number => *last = number,
+                _ if full => break,
+                _ => runs.push((number, number)),
+            }
+            count += 1;
+        }
+        let text = if count == 1 { visible(name).into_owned() } else { bracket(&pattern, &runs) };
+        ranges.push(Range { text, count });
+        at += count;
+    }
+    ranges
+}
+
+fn bracket(pattern: &Pattern<'_>, runs: &[(u64, u64)]) -> String {
+    let width = pattern.digits;
+    let run = |(first, last): &(u64, u64)| match first == last {
+        true => format!("{first:0width$}"),
+        false => format!("{first:0width$}-{last:0width$}"),
+    };
+    let runs: Vec<String> = runs.iter().map(run).collect();
+    format!("{}[{}]{}", visible(pattern.prefix), runs.join(","), visible(pattern.suffix))
+}
+
+/// The last number of a name's first label.
+fn pattern(name: &str) -> Option<(Pattern<'_>, u64)> {
+    let label = name.split('.').next()?;
+    let end = label.rfind(|c: char| c.is_ascii_digit())? + 1;
+    let start = label[..end]
+        .rfind(|c: char| !c.is_ascii_digit())
+        .map_or(0, |at| at + label[at..].chars().next().map_or(1, char::len_utf8));
+    let number = label[start..end].parse().ok().filter(|n| *n < u64::MAX)?;
+    Some((Pattern { prefix: &name[..start], digits: end - start, suffix: &name[end..] }, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(nodes: &[&str], columns: usize, expected: &str) {
+        let nodes: Vec<Arc<str>> = nodes.iter().map(|name| Arc::from(*name)).collect();
+        assert_eq!(names(&nodes, columns), expected);
+    }
+
+    #[test]
+    fn numbers_become_ranges() {
+        check(&["a", "web01.x", "web02.x", "web03.x", "web05.x"], 80, "a, web[01-03,05].x");
+        check(&["web09.x", "web10.x", "web10.y"], 80, "web[09-10].x, web10.y");
+        check(&["web8", "web9", "web10"], 80, "web[8-9], web10");
+        check(&["rack1-web1.x", "rack1-web2.x", "rack2-web1.x"], 80, "rack1-web[1-2].x, rack2-web1.x");
+        check(&["é1é", "é2é", "99999999999999999999"], 80, "é[1-2]é, 99999999999999999999");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        check(&["alpha", "beta", "gamma", "delta"], 22, "alpha and 3 more");
+        check(&["alpha", "beta", "gamma", "delta"], 26, "alpha, beta and 2 more");
+        check(&["alpha", "beta", "gamma", "delta"], 27, "alpha, beta, gamma, delta");
+        check(&["a-name-that-is-far-too-long-for-its-place", "beta"], 30, "a-name-that-is-fa… and 1 more");
+    }
+}

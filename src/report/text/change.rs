@@ -1,0 +1,156 @@
+//! The lines of one change.
+
+use anstyle::Style;
+
+use super::page::{self, Line};
+use super::{ALARM, BAD, GOOD, HEADING, LEAVES, LINES, MOVED, NEW, Options, PLAIN, QUIET};
+use crate::diff::{ChangeKind, Diff, LeafChange, LeafKind};
+use crate::report::detail::{self, DetailLine, Mark, Room};
+use crate::report::value::{ELLIPSIS, shorten_middle, visible};
+use crate::report::verdict::count;
+use crate::report::{Item, KeyChange, Leaf, Report};
+
+/// How changes are laid out.
+pub(super) struct ChangeStyle<'r> {
+    report: &'r Report,
+    options: Options,
+    /// The width of the column of words.
+    words: usize,
+}
+
+/// The lines above keys and differences begin so far in.
+const INDENT: usize = 2;
+
+impl<'r> ChangeStyle<'r> {
+    pub(super) fn new(report: &'r Report, options: Options) -> ChangeStyle<'r> {
+        let items = report.groups.iter().flat_map(|group| &group.items);
+        let words = items.map(|item| report.first(item).word().len()).max().unwrap_or(0);
+        ChangeStyle { report, options, words }
+    }
+
+    /// All lines of an item.
+    pub(super) fn lines(&self, item: &Item) -> Vec<Line> {
+        let change = self.report.first(item);
+        let word = format!("{:<width$}  ", change.word(), width = self.words);
+        let head = Line::new(INDENT).add(word_style(change.kind), word);
+        match &change.leaves[..] {
+            [] => self.outcome_lines(head, item),
+            [leaf] if is_whole(&leaf.change) || is_plain_change(change, leaf) => {
+                self.leaf_lines(head, self.below(), change, leaf)
+            }
+            leaves => {
+                let mut lines = vec![head.add(HEADING, self.fitting(&change.key, self.below()))];
+                let shown = if self.options.full { leaves.len() } else { LEAVES };
+                for leaf in leaves.iter().take(shown) {
+                    let (mark, style) = mark(leaf.change.kind);
+                    let lead = Line::new(self.below()).add(style, format!("{mark} "));
+                    lines.extend(self.leaf_lines(lead, self.below() + 2, change, leaf));
+                }
+                if leaves.len() > shown {
+                    let more = format!("{ELLIPSIS} {}", count(leaves.len() - shown, "more difference"));
+                    lines.push(Line::new(self.below()).add(QUIET, more));
+                }
+                lines
+            }
+        }
+    }
+
+    /// Where keys begin.
+    fn below(&self) -> usize {
+        INDENT + self.words + 2
+    }
+
+    /// A name as far as it fits behind `indent`.
+    fn fitting(&self, name: &str, indent: usize) -> String {
+        let columns = if self.options.full { usize::MAX } else { self.options.width.saturating_sub(indent) };
+        shorten_middle(&visible(name), columns)
+    }
+
+    fn room(&self, indent: usize) -> Room {
+        match self.options.full {
+            true => Room { columns: usize::MAX, lines: usize::MAX },
+            false => Room { columns: self.options.width.saturating_sub(indent), lines: LINES },
+        }
+    }
+
+    /// A difference behind `lead`, and if it needs more room, below it from column `indent` on.
+    fn leaf_lines(&self, lead: Line, indent: usize, change: &KeyChange, leaf: &Leaf) -> Vec<Line> {
+        let path = leaf.change.path().map(|path| path.below(&change.key)).unwrap_or_default();
+        let path = self.fitting(&path, lead.width());
+        let lead = lead.add(HEADING, path);
+        let origin = leaf.origins();
+        let note = detail::note(&leaf.change);
+        let note_width = note.as_ref().map_or(0, |note| page::width(note) + 4);
+        let origin_width = origin.as_ref().map_or(0, |origin| page::width(origin) + 2);
+        let used = lead.width() + 2 + note_width + origin_width;
+        if let Some(values) = detail::on_one_line(&leaf.change, self.options.width.saturating_sub(used)) {
+            let line = beside(lead.add(PLAIN, ": "), values);
+            let line = note.map_or(line.clone(), |note| line.add(QUIET, format!("  ({note})")));
+            return vec![line.with_origin(origin)];
+        }
+        let head = note.map_or(lead.clone(), |note| lead.add(QUIET, format!(": {note}")));
+        let mut lines = vec![head.with_origin(origin)];
+        let details = detail::lines(&leaf.change, self.room(indent + 2));
+        lines.extend(details.into_iter().map(|line| detail_line(indent, line)));
+        lines
+    }
+
+    /// A change that is, or was, an error.
+    fn outcome_lines(&self, head: Line, item: &Item) -> Vec<Line> {
+        let indent = self.below();
+        let room = self.room(indent + 2);
+        let columns = self.options.width.saturating_sub(indent + 2);
+        let key = self.fitting(&self.report.first(item).key, indent);
+        let details = detail::outcomes(self.report, item, columns, room);
+        let lines = details.into_iter().map(|line| detail_line(indent, line));
+        std::iter::once(head.add(HEADING, key)).chain(lines).collect()
+    }
+}
+
+/// Whether a difference is one of the whole value.
+fn is_whole(change: &LeafChange) -> bool {
+    change.path().is_none_or(|path| path.0.is_empty())
+}
+
+/// Whether the line of a change can be the line of its only difference.
+fn is_plain_change(change: &KeyChange, leaf: &Leaf) -> bool {
+    change.kind == ChangeKind::Changed && leaf.change.kind == LeafKind::Changed
+}
+
+fn beside(line: Line, values: Diff<Option<String>>) -> Line {
+    match (values.before, values.after) {
+        (Some(before), Some(after)) => line.add(BAD, before).add(QUIET, " -> ").add(GOOD, after),
+        (Some(before), None) => line.add(BAD, before),
+        (None, Some(after)) => line.add(GOOD, after),
+        (None, None) => line,
+    }
+}
+
+fn detail_line(indent: usize, line: DetailLine) -> Line {
+    let (mark, style) = match line.mark {
+        Mark::Both => ("  ", PLAIN),
+        Mark::Removed => ("- ", BAD),
+        Mark::Added => ("+ ", GOOD),
+        Mark::Omitted => ("  ", QUIET),
+    };
+    Line::new(indent).add(style, format!("{mark}{}", line.text))
+}
+
+fn word_style(kind: ChangeKind) -> Style {
+    match kind {
+        ChangeKind::Added | ChangeKind::Recovered => GOOD,
+        ChangeKind::Removed => BAD,
+        ChangeKind::Changed => NEW,
+        ChangeKind::Reordered => MOVED,
+        ChangeKind::Failed | ChangeKind::ErrorChanged => ALARM,
+    }
+}
+
+fn mark(kind: LeafKind) -> (char, Style) {
+    match kind {
+        LeafKind::Added => ('+', GOOD),
+        LeafKind::Removed => ('-', BAD),
+        LeafKind::Changed => ('~', NEW),
+        LeafKind::Reordered => ('~', MOVED),
+    }
+}

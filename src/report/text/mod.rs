@@ -1,0 +1,146 @@
+//! The report for a terminal.
+//!
+//! The verdict first, then what happens, grouped by the nodes it happens on: a line for a key where one is enough, otherwise its
+//! differences below it. Marks and words tell what colours tell.
+
+mod change;
+mod page;
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use self::page::{Line, Page};
+use super::value::{ELLIPSIS, shorten, visible, wrap};
+use super::verdict::{count, findings_heading, number};
+use super::{Commit, FindingChange, Group, Report, nodes};
+use crate::diagnostic::Severity;
+
+/// How the text looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// With ANSI colours.
+    pub color: bool,
+    /// The columns of the terminal.
+    pub width: usize,
+    /// Everything, however long.
+    pub full: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { color: false, width: 80, full: false }
+    }
+}
+
+const PLAIN: Style = Style::new();
+const HEADING: Style = Style::new().bold();
+const QUIET: Style = Style::new().dimmed();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+const NEW: Style = AnsiColor::Yellow.on_default();
+const MOVED: Style = AnsiColor::Cyan.on_default();
+const ALARM: Style = AnsiColor::Red.on_default().bold();
+
+/// The narrowest text that makes sense.
+const NARROWEST: usize = 40;
+/// Lines for one difference, differences for one key, and findings, unless everything is asked for.
+const LINES: usize = 24;
+const LEAVES: usize = 40;
+const FINDINGS: usize = 40;
+
+/// Writes the report.
+pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
+    let options = Options { width: options.width.max(NARROWEST), ..options };
+    let mut page = Page::new(out, options);
+    head(report, &mut page)?;
+    let style = change::ChangeStyle::new(report, options);
+    for group in &report.groups {
+        write_group(report, group, &style, &mut page)?;
+    }
+    for is_new in [true, false] {
+        write_findings(report, is_new, &mut page)?;
+    }
+    if page.is_shortened() && !options.full {
+        page.blank()?;
+        page.line(Line::new(0).add(QUIET, format!("{ELLIPSIS} stands where something was left out")))?;
+    }
+    Ok(())
+}
+
+fn head(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
+    page.line(Line::new(0).add(HEADING, report.verdict()))?;
+    for warning in report.warnings() {
+        page.line(Line::new(0).add(NEW, "warning: ").add(PLAIN, warning))?;
+    }
+    if let Some(after) = &report.commit.after {
+        let before = report.commit.before.as_ref();
+        let branch = report.branch.as_deref().map(|branch| format!(" on {}", visible(branch))).unwrap_or_default();
+        page.line(commit("before", before, "", page.width()))?;
+        page.line(commit("after", Some(after), &branch, page.width()))?;
+    }
+    Ok(())
+}
+
+/// `after   2b6df551 Use the new pool (Ann Author) on production`
+fn commit(side: &str, commit: Option<&Commit>, branch: &str, width: usize) -> Line {
+    let line = Line::new(0).add(QUIET, format!("{side:<7}"));
+    let Some(commit) = commit else { return line.add(PLAIN, "nothing: this is the first commit") };
+    let author = match visible(author_name(&commit.author)) {
+        name if name.is_empty() => String::new(),
+        name => format!(" ({})", shorten(&name, 30)),
+    };
+    let id: String = visible(&commit.id).chars().take(8).collect();
+    let line = line.add(NEW, format!("{id} "));
+    let room = width.saturating_sub(line.width() + page::width(&author) + page::width(branch)).max(10);
+    line.add(PLAIN, shorten(&visible(&commit.summary), room)).add(QUIET, author + branch)
+}
+
+/// The name of `Name <address>`.
+fn author_name(author: &str) -> &str {
+    author.split(" <").next().unwrap_or(author)
+}
+
+fn write_group(report: &Report, group: &Group, style: &change::ChangeStyle<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    page.blank()?;
+    page.line(Line::new(0).add(HEADING, nodes::heading(&group.nodes, report.nodes.total, page.room())))?;
+    let lines = group.items.iter().flat_map(|item| style.lines(item)).collect();
+    page.lines(lines)
+}
+
+fn write_findings(report: &Report, is_new: bool, page: &mut Page<'_>) -> io::Result<()> {
+    let findings: Vec<&FindingChange> = report.findings.iter().filter(|f| f.is_new == is_new).collect();
+    if findings.is_empty() {
+        return Ok(());
+    }
+    page.blank()?;
+    page.line(Line::new(0).add(HEADING, findings_heading(&findings)))?;
+    let shown = if page.is_full() { findings.len() } else { FINDINGS };
+    for finding in findings.iter().take(shown) {
+        write_finding(finding, page)?;
+    }
+    match findings.len().saturating_sub(shown) {
+        0 => Ok(()),
+        more => page.line(Line::new(2).add(QUIET, format!("{ELLIPSIS} {} more", number(more)))),
+    }
+}
+
+fn write_finding(finding: &FindingChange, page: &mut Page<'_>) -> io::Result<()> {
+    let diagnostic = &finding.diagnostic;
+    let style = match diagnostic.severity {
+        _ if !finding.is_new => QUIET,
+        Severity::Error => ALARM,
+        Severity::Warning => NEW,
+        Severity::Note => QUIET,
+    };
+    let place = diagnostic.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    let nodes = if finding.nodes == 0 { String::new() } else { format!(", {}", count(finding.nodes, "node")) };
+    let text = format!("{place}{} [{}]{nodes}", diagnostic.text, diagnostic.code);
+    let lead = format!("{:<9}", diagnostic.severity.to_string());
+    let room = page.width() - 2 - lead.len();
+    for (i, text) in wrap(&visible(&text), room).into_iter().enumerate() {
+        let lead = if i == 0 { lead.clone() } else { " ".repeat(lead.len()) };
+        page.line(Line::new(2).add(style, lead).add(PLAIN, text))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Styled lines, the width they have, and the column that origins stand in.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use unicode_width::UnicodeWidthStr;
+
+use super::{Options, PLAIN, QUIET};
+use crate::report::value::{ELLIPSIS, shorten};
+
+/// One line of text.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Line {
+    spans: Vec<(Style, String)>,
+    /// Where it comes from, at the right.
+    origin: Option<String>,
+}
+
+impl Line {
+    pub(super) fn new(indent: usize) -> Line {
+        let spans = if indent == 0 { Vec::new() } else { vec![(PLAIN, " ".repeat(indent))] };
+        Line { spans, origin: None }
+    }
+
+    #[must_use]
+    pub(super) fn add(mut self, style: Style, text: impl Into<String>) -> Line {
+        self.spans.push((style, text.into()));
+        self
+    }
+
+    #[must_use]
+    pub(super) fn with_origin(mut self, origin: Option<String>) -> Line {
+        self.origin = origin;
+        self
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.spans.iter().map(|(_, text)| width(text)).sum()
+    }
+}
+
+/// The columns that `text` takes.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Between a line and its origin.
+const GAP: usize = 2;
+
+/// Where lines are written to.
+pub(super) struct Page<'w> {
+    out: &'w mut dyn Write,
+    options: Options,
+    shortened: bool,
+}
+
+impl<'w> Page<'w> {
+    pub(super) fn new(out: &'w mut dyn Write, options: Options) -> Page<'w> {
+        Page { out, options, shortened: false }
+    }
+
+    /// The columns of the terminal.
+    pub(super) fn width(&self) -> usize {
+        self.options.width
+    }
+
+    /// The columns that a line may take.
+    pub(super) fn room(&self) -> usize {
+        if self.is_full() { usize::MAX } else { self.width() }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.options.full
+    }
+
+    /// Whether something was left out of a line.
+    pub(super) fn is_shortened(&self) -> bool {
+        self.shortened
+    }
+
+    pub(super) fn blank(&mut self) -> io::Result<()> {
+        self.out.write_all(b"\n")
+    }
+
+    /// Writes lines that belong together, their origins in one column.
+    pub(super) fn lines(&mut self, lines: Vec<Line>) -> io::Result<()> {
+        let fits = |line: &&Line| {
+            let origin = line.origin.as_ref();
+            origin.is_some_and(|origin| line.width() + GAP + width(origin) <= self.width())
+        };
+        let widest = lines.iter().filter(fits).map(|line| width(line.origin.as_deref().unwrap_or_default())).max();
+        let last = self.width() - widest.unwrap_or(0);
+        let column = lines.iter().filter(fits).map(|line| line.width() + GAP).max().unwrap_or(0).min(last);
+        for mut line in lines {
+            let Some(origin) = line.origin.take() else {
+                self.line(line)?;
+                continue;
+            };
+            let used = line.width();
+            if used + GAP + width(&origin) <= self.width() {
+                let gap = column.saturating_sub(used).max(GAP);
+                self.line(line.add(PLAIN, " ".repeat(gap)).add(QUIET, origin))?;
+            } else {
+                self.line(line)?;
+                let indent = self.width().saturating_sub(width(&origin)).min(column);
+                self.line(Line::new(indent).add(QUIET, origin))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn line(&mut self, line: Line) -> io::Result<()> {
+        let mut left = self.room();
+        for (style, text) in line.spans {
+            let text = shorten(&text, left);
+            left = left.saturating_sub(width(&text));
+            self.shortened |= text.contains(ELLIPSIS);
+            if self.options.color && style != PLAIN && !text.is_empty() {
+                write!(self.out, "{style}{text}{style:#}")?;
+            } else {
+                self.out.write_all(text.as_bytes())?;
+            }
+        }
+        self.out.write_all(b"\n")
+    }
+}

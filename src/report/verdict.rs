@@ -1,0 +1,117 @@
+//! What all writers say in the same words.
+
+use super::value::visible;
+use super::{Count, FindingChange, KeyChange, Leaf, Origin, Report};
+use crate::diff::ChangeKind;
+use crate::hiera::{ErrorKind, Outcome};
+
+impl Report {
+    /// The verdict, in one line.
+    pub fn verdict(&self) -> String {
+        let Report { nodes, keys, .. } = self;
+        let compared = format!("{} and {}", count(nodes.total, "node"), count(keys.total, "key"));
+        if nodes.total == 0 || keys.total == 0 {
+            return format!("nothing compared: {compared}");
+        }
+        if keys.changed == 0 {
+            return format!("no effective change ({compared} compared)");
+        }
+        let nodes = share(*nodes);
+        let failing = self.failing_keys();
+        if failing == keys.changed {
+            let verb = if failing == 1 { "fails" } else { "fail" };
+            return format!("{} {verb} on {nodes}", count(failing, "key"));
+        }
+        let verb = if keys.changed == 1 { "changes" } else { "change" };
+        let fail = match failing {
+            0 => String::new(),
+            1 => ", 1 of them fails".to_owned(),
+            n => format!(", {n} of them fail"),
+        };
+        format!("{} {verb} on {nodes}{fail}", count(keys.changed, "key"))
+    }
+
+    /// What makes the verdict worth less than it seems.
+    pub fn warnings(&self) -> Vec<&'static str> {
+        let mut warnings = Vec::new();
+        if self.nodes.total == 0 {
+            warnings.push("there are no node profiles, so no change can be seen");
+        }
+        if self.keys.total == 0 {
+            warnings.push("no data file has a key, so no change can be seen");
+        }
+        warnings
+    }
+
+    fn failing_keys(&self) -> usize {
+        let mut failing: Vec<_> = self.changes.iter().filter(|c| c.kind.is_error()).map(|c| &c.key).collect();
+        failing.dedup();
+        failing.len()
+    }
+}
+
+impl KeyChange {
+    /// What happens, in a word or two.
+    pub fn word(&self) -> &'static str {
+        let unknown = |outcome: Option<&Outcome>| matches!(outcome, Some(Outcome::Failed(error)) if error.kind == ErrorKind::Unknown);
+        match self.kind {
+            ChangeKind::Added => "added",
+            ChangeKind::Removed => "removed",
+            ChangeKind::Changed => "changed",
+            ChangeKind::Reordered => "reordered",
+            ChangeKind::Failed | ChangeKind::ErrorChanged if unknown(self.outcome.after.as_deref()) => "unknown",
+            ChangeKind::Failed => "fails",
+            ChangeKind::Recovered if unknown(self.outcome.before.as_deref()) => "known",
+            ChangeKind::Recovered => "recovers",
+            ChangeKind::ErrorChanged => "new error",
+        }
+    }
+}
+
+impl Leaf {
+    /// Where both sides come from: one place, or two where they are in different files.
+    pub(super) fn origins(&self) -> Option<String> {
+        let shown = |origin: &Origin| visible(&origin.place.to_string()).into_owned();
+        match (&self.origin.before, &self.origin.after) {
+            (Some(before), Some(after)) if before.place.path != after.place.path => {
+                Some(format!("{} -> {}", shown(before), shown(after)))
+            }
+            (_, Some(origin)) | (Some(origin), None) => Some(shown(origin)),
+            (None, None) => None,
+        }
+    }
+}
+
+/// `1 key`, `2 keys`.
+pub(super) fn count(n: usize, thing: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", number(n))
+}
+
+/// `12,345`.
+pub(super) fn number(n: usize) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `all 143 nodes`, `12 of 143 nodes`.
+pub(super) fn share(nodes: Count) -> String {
+    match nodes {
+        Count { total: 1, .. } => "the only node".to_owned(),
+        Count { total, changed } if total == changed => format!("all {} nodes", number(total)),
+        Count { total, changed } => format!("{} of {} nodes", number(changed), number(total)),
+    }
+}
+
+/// The heading over findings of one side.
+pub(super) fn findings_heading(findings: &[&FindingChange]) -> String {
+    let word = if findings.first().is_some_and(|f| f.is_new) { "new" } else { "gone" };
+    count(findings.len(), &format!("{word} finding"))
+}

@@ -1,0 +1,127 @@
+//! Reports of small changes, as every writer gives them out: `tests/golden/report/CASE/`.
+//!
+//! A case's `case.yaml` has `nodes`, what they get `before` and `after`, and optionally `commits`, `branch`, `keys`, `origins`,
+//! `findings`, `forms` (the files to write; all by default) and `budget`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use hierad::diagnostic::{Diagnostic, Place, Severity};
+use hierad::diff::{Diff, changes};
+use hierad::fleet::{Effective, Finding, Fleet};
+use hierad::report::{Commit, Input, Origin, Report, json, markdown, text};
+use serde_yaml::Value as Yaml;
+
+use crate::support::golden::{Golden, cases, folder};
+use crate::support::values;
+
+#[test]
+fn golden_cases() {
+    let mut golden = Golden::default();
+    for case in cases(&folder("report")) {
+        let source = std::fs::read_to_string(case.join("case.yaml")).unwrap();
+        let yaml: Yaml = serde_yaml::from_str(&source).unwrap_or_else(|e| panic!("{}: {e}", case.display()));
+        check(&case, &yaml, &mut golden);
+    }
+    golden.finish();
+}
+
+fn check(case: &Path, yaml: &Yaml, golden: &mut Golden) {
+    let report = report(yaml);
+    let forms = yaml["forms"].as_sequence();
+    for (file, actual) in [
+        ("text-80.txt", text(&report, text::Options { width: 80, ..text::Options::default() })),
+        ("text-120.txt", text(&report, text::Options { width: 120, ..text::Options::default() })),
+        ("text-full.txt", text(&report, text::Options { width: 80, full: true, color: false })),
+        ("text-color.txt", text(&report, text::Options { width: 100, full: false, color: true })),
+        ("report.json", json(&report, true)),
+        ("report.md", markdown(&report, usize::try_from(yaml["budget"].as_u64().unwrap_or(60_000)).unwrap())),
+    ] {
+        if forms.is_none_or(|forms| forms.iter().any(|form| form == file)) {
+            golden.check(&case.join(file), &actual);
+        }
+    }
+}
+
+fn text(report: &Report, options: text::Options) -> String {
+    let mut out = Vec::new();
+    text::write(report, options, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn json(report: &Report, pretty: bool) -> String {
+    let mut out = Vec::new();
+    json::write(report, json::Options { pretty }, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn markdown(report: &Report, budget: usize) -> String {
+    let mut out = Vec::new();
+    markdown::write(report, markdown::Options { budget }, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// The report of a case.
+fn report(yaml: &Yaml) -> Report {
+    let names: Vec<String> = serde_yaml::from_value(yaml["nodes"].clone()).unwrap();
+    let fleet = values::fleet(&names);
+    let before = values::effective(&yaml["before"], &fleet);
+    let after = values::effective(&yaml["after"], &fleet);
+    let findings = Diff::new("before", "after").map(|side| findings(&yaml["findings"][side], &fleet));
+    let mut report = Report::new(Input {
+        commit: Diff::new("before", "after").map(|side| commit(&yaml["commits"][side])),
+        branch: yaml["branch"].as_str().map(Into::into),
+        fleet: &fleet,
+        keys: yaml["keys"].as_u64().map_or_else(|| keys(&before, &after), |n| usize::try_from(n).unwrap()),
+        changes: changes(Diff::new(&before, &after)),
+        findings: findings.as_ref().map(Vec::as_slice),
+    });
+    for change in &mut report.changes {
+        for leaf in &mut change.leaves {
+            let path = leaf.change.path().unwrap().below(&change.key);
+            leaf.origin = Diff::new("before", "after").map(|side| origin(&yaml["origins"][path.as_str()][side]));
+        }
+    }
+    report
+}
+
+fn keys(before: &Effective, after: &Effective) -> usize {
+    before.keys.keys().chain(after.keys.keys()).collect::<BTreeSet<_>>().len()
+}
+
+fn commit(yaml: &Yaml) -> Option<Commit> {
+    let text = |name: &str| yaml[name].as_str().unwrap_or_default().to_owned();
+    let time = yaml["time"].as_str().map(Into::into);
+    Some(Commit { id: yaml["id"].as_str()?.to_owned(), summary: text("summary"), author: text("author"), time })
+}
+
+/// `data/common.yaml:12 Common data`
+fn origin(yaml: &Yaml) -> Option<Origin> {
+    let (place, level) = yaml.as_str()?.split_once(' ').unwrap();
+    Some(Origin { place: self::place(place), level: level.into() })
+}
+
+fn place(text: &str) -> Place {
+    match text.split_once(':') {
+        Some((path, line)) => Place::line(path, line.parse().unwrap()),
+        None => Place::file(text),
+    }
+}
+
+fn findings(yaml: &Yaml, fleet: &Fleet) -> Vec<Finding> {
+    let finding = |yaml: &Yaml| {
+        let severity = match yaml["severity"].as_str() {
+            Some("error") => Severity::Error,
+            Some("warning") => Severity::Warning,
+            _ => Severity::Note,
+        };
+        let code = String::from(yaml["code"].as_str().unwrap()).leak();
+        let place = yaml["place"].as_str().map(place);
+        let nodes = usize::try_from(yaml["nodes"].as_u64().unwrap_or(0)).unwrap();
+        Finding {
+            diagnostic: Diagnostic::new(severity, code, place, yaml["text"].as_str().unwrap()),
+            nodes: fleet.all().iter().take(nodes).collect(),
+        }
+    };
+    yaml.as_sequence().into_iter().flatten().map(finding).collect()
+}

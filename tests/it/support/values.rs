@@ -1,0 +1,99 @@
+//! Values, nodes and effective values written down in YAML.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hierad::fleet::{Answer, Effective, Fleet};
+use hierad::hiera::{LookupError, Outcome};
+use hierad::node::{NodeProfile, NodeSet};
+use hierad::value::{Hash, Value};
+use serde_yaml::Value as Yaml;
+
+/// The nodes that texts such as `web[01-12].example.com` stand for.
+pub(crate) fn fleet(names: &[String]) -> Fleet {
+    let names = names.iter().flat_map(|name| expand(name));
+    Fleet::new(names.map(|name| NodeProfile { name: name.into(), ..NodeProfile::default() }))
+}
+
+fn expand(name: &str) -> Vec<String> {
+    let Some((prefix, (range, suffix))) = name.split_once('[').and_then(|(p, r)| Some((p, r.split_once(']')?))) else {
+        return vec![name.to_owned()];
+    };
+    let (first, last) = range.split_once('-').unwrap();
+    let (from, to): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap());
+    (from..=to).map(|n| format!("{prefix}{n:0width$}{suffix}", width = first.len())).collect()
+}
+
+/// Effective values from `{PATTERN: {KEY: VALUE}}`; later patterns win. `!error TEXT`, `!unknown TEXT` and `!absent` are
+/// answers of their own, and `%{node}` in a text is the node's name.
+pub(crate) fn effective(rows: &Yaml, fleet: &Fleet) -> Effective {
+    let mut answers: BTreeMap<Arc<str>, Vec<(Outcome, NodeSet)>> = BTreeMap::new();
+    for (id, profile) in fleet.iter() {
+        let mut of_node: BTreeMap<&str, &Yaml> = BTreeMap::new();
+        for (pattern, keys) in rows.as_mapping().into_iter().flatten() {
+            if matches(pattern.as_str().unwrap(), &profile.name) {
+                of_node.extend(keys.as_mapping().unwrap().iter().map(|(k, v)| (k.as_str().unwrap(), v)));
+            }
+        }
+        for (key, yaml) in of_node {
+            let Some(outcome) = outcome(yaml, &profile.name) else { continue };
+            let answers = answers.entry(key.into()).or_default();
+            match answers.iter_mut().find(|(other, _)| *other == outcome) {
+                Some((_, nodes)) => nodes.insert(id),
+                None => answers.push((outcome, [id].into_iter().collect())),
+            }
+        }
+    }
+    let answer = |(outcome, nodes)| Answer { nodes, outcome: Arc::new(outcome) };
+    Effective { keys: answers.into_iter().map(|(k, a)| (k, a.into_iter().map(answer).collect())).collect() }
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((start, end)) => name.starts_with(start) && name.ends_with(end),
+        None => pattern == name,
+    }
+}
+
+fn outcome(yaml: &Yaml, node: &str) -> Option<Outcome> {
+    if let Yaml::Tagged(tagged) = yaml {
+        let text = || tagged.value.as_str().unwrap().replace("%{node}", node);
+        match tagged.tag.to_string().as_str() {
+            "!absent" => return None,
+            "!error" => return Some(Outcome::Failed(LookupError::puppet(text()))),
+            "!unknown" => return Some(Outcome::Failed(LookupError::unknown(text()))),
+            _ => {}
+        }
+    }
+    Some(Outcome::Found(value(yaml, node)))
+}
+
+/// A value; `!symbol TEXT`, `!bytes [N, ...]`, `!big TEXT`, `!numbers [FROM, TO]` and `!repeat [TEXT, TIMES]` make what YAML
+/// cannot say, or not in little space.
+fn value(yaml: &Yaml, node: &str) -> Value {
+    match yaml {
+        Yaml::Null => Value::Undef,
+        Yaml::Bool(b) => Value::from(*b),
+        Yaml::Number(n) => n.as_i64().map_or_else(|| Value::Float(n.as_f64().unwrap()), Value::Integer),
+        Yaml::String(s) => Value::from(s.replace("%{node}", node)),
+        Yaml::Sequence(items) => items.iter().map(|item| value(item, node)).collect(),
+        Yaml::Mapping(map) => Value::hash(map.iter().map(|(k, v)| (value(k, node), value(v, node))).collect::<Hash>()),
+        Yaml::Tagged(tagged) => tagged_value(&tagged.tag.to_string(), &tagged.value),
+    }
+}
+
+fn tagged_value(tag: &str, yaml: &Yaml) -> Value {
+    let number = |i: usize| yaml[i].as_i64().unwrap();
+    match tag {
+        "!symbol" => Value::Symbol(yaml.as_str().unwrap().into()),
+        "!big" => Value::big(yaml.as_str().unwrap().parse().unwrap()),
+        "!bytes" => {
+            let bytes = yaml.as_sequence().unwrap().iter().map(|b| u8::try_from(b.as_u64().unwrap()).unwrap());
+            Value::bytes(bytes.collect())
+        }
+        "!numbers" if number(0) > number(1) => (number(1)..=number(0)).rev().map(Value::from).collect(),
+        "!numbers" => (number(0)..=number(1)).map(Value::from).collect(),
+        "!repeat" => Value::from(yaml[0].as_str().unwrap().repeat(usize::try_from(number(1)).unwrap())),
+        other => panic!("no such tag: {other}"),
+    }
+}
