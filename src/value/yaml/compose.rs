@@ -283,11 +283,10 @@ impl<'a> Composer<'a> {
             Becomes::Hash | Becomes::Omap => {}
             Becomes::Refused(refusal) => self.refuse(line, refusal),
             Becomes::Text => {
-                let text = hash.get("str").cloned().unwrap_or_default();
-                if hash.keys().any(|k| k.as_str() != Some("str")) {
-                    self.refuse(line, Refusal::Limit("a text with instance variables".into()));
+                if let Some(refusal) = tag::refused_text(&hash) {
+                    self.refuse(line, refusal);
                 }
-                return text;
+                return hash.get("str").cloned().unwrap_or_default();
             }
         }
         Value::hash(hash)
