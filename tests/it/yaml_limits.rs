@@ -22,7 +22,7 @@ fn parse(text: String) -> (Option<FaultKind>, Value) {
 #[test]
 fn values_may_be_nested_deep_but_not_without_end() {
     let flow = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
-    let block = |depth: usize| (0..depth).map(|i| format!("{}a:\n", " ".repeat(i))).collect::<String>();
+    let block = |depth: usize| (0..depth).map(|i| " ".repeat(i) + "a:\n").collect::<String>();
     let maps = |depth: usize| "{a: ".repeat(depth) + &"}".repeat(depth);
     for make in [&flow as &dyn Fn(usize) -> String, &block, &maps] {
         assert_eq!(parse(make(MAX_DEPTH)).0, None);
@@ -54,7 +54,8 @@ fn aliases_do_not_make_a_document_grow_without_end() {
     (0..10_000).for_each(|i| _ = writeln!(merges, "  k{i}: 1"));
     merges.push_str(&"b:\n  <<: *a\n".repeat(10_000));
     assert_eq!(parse(merges).0, Some(FaultKind::Limit));
-    let keys = "&a [x, y, z]: 1\n".to_owned() + &(0..1000).map(|i| format!("? [{i}, *a]\n: 1\n")).collect::<String>();
+    let mut keys = String::from("&a [x, y, z]: 1\n");
+    (0..1000).for_each(|i| _ = writeln!(keys, "? [{i}, *a]\n: 1"));
     assert_eq!(parse(keys).0, Some(FaultKind::Limit));
     let omaps = "!!omap [[".repeat(100) + "x" + &"]]".repeat(100);
     assert_eq!(parse(omaps).0, Some(FaultKind::Limit));
