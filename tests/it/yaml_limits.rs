@@ -55,8 +55,8 @@ fn aliases_do_not_make_a_document_grow_without_end() {
     merges.push_str(&"b:\n  <<: *a\n".repeat(10_000));
     assert_eq!(parse(merges).0, Some(FaultKind::Limit));
     let mut keys = String::from("&a [x, y, z]: 1\n");
-    (0..1000).for_each(|i| _ = writeln!(keys, "? [{i}, *a]\n: 1"));
-    assert_eq!(parse(keys).0, Some(FaultKind::Limit));
+    (0..100_000).for_each(|i| _ = writeln!(keys, "? [{i}, *a]\n: 1"));
+    assert_eq!(parse(keys).0, None);
     let omaps = "!!omap [[".repeat(100) + "x" + &"]]".repeat(100);
     assert_eq!(parse(omaps).0, Some(FaultKind::Limit));
     assert!(start.elapsed() < Duration::from_secs(20));
