@@ -1,8 +1,12 @@
 //! The integration tests: one binary, on real repositories and files.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod git;
 mod lookup_vectors;
 mod report;
 mod support;
+mod vectors_json;
+mod vectors_ruby;
+mod vectors_yaml;
 mod watch_refs;
+mod yaml_limits;

@@ -7,15 +7,12 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::entries::{Entries, merge_source};
 use super::event::{Data, Event, Props};
-use super::merge::{insert, merge, merge_source};
 use super::omap::Recorder;
 use super::scalar::{self, Refusal};
 use super::{Fault, FaultKind, MAX_DEPTH, MAX_EXPANSION, Marks, Parsed, tag};
-use crate::value::{Hash, Value};
-
-/// How many arrays and hashes may be keys of one hash: they are compared one by one.
-const MAX_COMPLEX_KEYS: usize = 100;
+use crate::value::Value;
 
 /// What a node is written as, which decides how `<<` takes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,14 +48,13 @@ struct Frame<'a> {
     height: usize,
     weight_before: usize,
     body: Body,
-    marks: Vec<Marks>,
     /// Tells it from every other collection.
     serial: usize,
 }
 
 pub(super) enum Body {
-    List(Vec<Value>),
-    Map { hash: Hash, key: Option<Key>, complex: usize, becomes: Becomes },
+    List { items: Vec<Value>, marks: Vec<Marks> },
+    Map { entries: Entries, key: Option<Key>, becomes: Becomes },
 }
 
 /// What a mapping becomes once it is closed.
@@ -208,11 +204,11 @@ impl<'a> Composer<'a> {
             Some(Frame { body: Body::Map { key: Some(Key { merges: true, .. }), .. }, .. })
         );
         let open = self.frames.iter().find(|frame| frame.serial == serial).filter(|_| merges)?;
-        let Body::Map { hash, becomes: Becomes::Hash, .. } = &open.body else { return None };
+        let Body::Map { entries, becomes: Becomes::Hash, .. } = &open.body else { return None };
         let weight = self.weight - open.weight_before;
         Some(Node {
-            value: Value::hash(hash.clone()),
-            marks: open.marks.as_slice().into(),
+            value: Value::hash(entries.hash.clone()),
+            marks: entries.marks.as_slice().into(),
             height: open.height + 1,
             weight,
         })
@@ -227,7 +223,7 @@ impl<'a> Composer<'a> {
             }
             Err(refusal) => self.refuse(line, refusal),
         }
-        self.open(props, line, Body::List(Vec::new()));
+        self.open(props, line, Body::List { items: Vec::new(), marks: Vec::new() });
     }
 
     fn open_mapping(&mut self, props: Props<'a>, line: u32) {
@@ -240,7 +236,7 @@ impl<'a> Composer<'a> {
                 Becomes::Hash
             }
         };
-        self.open(props, line, Body::Map { hash: Hash::new(), key: None, complex: 0, becomes });
+        self.open(props, line, Body::Map { entries: Entries::default(), key: None, becomes });
     }
 
     pub(super) fn open(&mut self, props: Props<'a>, line: u32, body: Body) {
@@ -253,21 +249,20 @@ impl<'a> Composer<'a> {
             self.anchors.insert(anchor, Anchor::Open(serial));
         }
         let weight_before = self.weight;
-        self.frames.push(Frame { line, props, height: 0, weight_before, body, marks: Vec::new(), serial });
+        self.frames.push(Frame { line, props, height: 0, weight_before, body, serial });
         self.weigh(64, line);
     }
 
     pub(super) fn close(&mut self) {
         let Some(frame) = self.frames.pop() else { return };
-        let (value, origin) = match frame.body {
-            Body::List(items) => (Value::array(items), Origin::Sequence),
-            Body::Map { hash, becomes, .. } => {
+        let (value, marks, origin) = match frame.body {
+            Body::List { items, marks } => (Value::array(items), marks.into(), Origin::Sequence),
+            Body::Map { entries, becomes, .. } => {
                 let origin = if matches!(becomes, Becomes::Omap) { Origin::Sequence } else { Origin::Mapping };
-                (self.closed_mapping(hash, becomes, frame.line), origin)
+                let (value, marks) = self.closed_mapping(entries, becomes, frame.line);
+                (value, marks, origin)
             }
         };
-        let is_hash = matches!(value, Value::Hash(_) | Value::Array(_));
-        let marks = if is_hash { frame.marks.into() } else { Arc::default() };
         let node = Node { value, marks, height: frame.height + 1, weight: self.weight - frame.weight_before };
         if let Some(anchor) = frame.props.anchor
             && let Some(slot) = self.anchors.get_mut(anchor)
@@ -278,19 +273,20 @@ impl<'a> Composer<'a> {
         self.add(node, origin, frame.props.tag.as_deref(), frame.line);
     }
 
-    fn closed_mapping(&mut self, hash: Hash, becomes: Becomes, line: u32) -> Value {
+    fn closed_mapping(&mut self, entries: Entries, becomes: Becomes, line: u32) -> (Value, Arc<[Marks]>) {
         match becomes {
             Becomes::Hash | Becomes::Omap => {}
             Becomes::Refused(refusal) => self.refuse(line, refusal),
             Becomes::Text => {
-                let text = hash.get("str").cloned().unwrap_or_default();
-                if hash.keys().any(|k| k.as_str() != Some("str")) {
-                    self.refuse(line, Refusal::Limit("a text with instance variables".into()));
+                if let Some(refusal) = tag::refused_text(&entries.hash) {
+                    self.refuse(line, refusal);
                 }
-                return text;
+                let at = entries.hash.index_of_text("str");
+                let marks = at.and_then(|at| entries.marks.get(at)).map(|m| m.children.clone());
+                return (entries.hash.get("str").cloned().unwrap_or_default(), marks.unwrap_or_default());
             }
         }
-        Value::hash(hash)
+        (Value::hash(entries.hash), entries.marks.into())
     }
 
     /// Puts a finished node into the innermost open collection.
@@ -303,31 +299,24 @@ impl<'a> Composer<'a> {
         };
         frame.height = frame.height.max(node.height);
         match &mut frame.body {
-            Body::List(items) => {
+            Body::List { items, marks } => {
                 items.push(node.value);
-                frame.marks.push(Marks { line, children: node.marks });
+                marks.push(Marks { line, children: node.marks });
             }
-            Body::Map { key, becomes, complex, .. } if key.is_none() => {
-                let merges =
-                    matches!(becomes, Becomes::Hash) && tag != Some(tag::TEXT) && node.value.as_str() == Some("<<");
-                *complex += usize::from(matches!(node.value, Value::Array(_) | Value::Hash(_)));
-                let crowded = *complex > MAX_COMPLEX_KEYS;
-                *key = Some(Key { value: node.value, line, merges });
-                if crowded {
-                    self.give_up(line, format!("more than {MAX_COMPLEX_KEYS} keys of a hash are collections"));
+            Body::Map { entries, key, becomes } => match key.take() {
+                None => {
+                    let may_merge = matches!(becomes, Becomes::Hash) && tag != Some(tag::TEXT);
+                    let merges = may_merge && node.value.as_str() == Some("<<");
+                    *key = Some(Key { value: node.value, line, merges });
                 }
-            }
-            Body::Map { hash, key, complex, .. } => {
-                let Some(key) = key.take() else { return };
-                let merged = if key.merges { merge_source(&node, origin) } else { None };
-                match merged {
-                    Some((entries, lines)) => {
-                        merge(hash, &mut frame.marks, &entries, &lines);
-                        self.weigh(64 * entries.len(), line);
+                Some(key) => match key.merges.then(|| merge_source(&node, origin)).flatten() {
+                    Some((merged, lines)) => {
+                        entries.merge(&merged, &lines);
+                        self.weigh(64 * merged.len(), line);
                     }
-                    None => insert(hash, &mut frame.marks, key, node, *complex > 0),
-                }
-            }
+                    None => entries.insert(key, node),
+                },
+            },
         }
     }
 }

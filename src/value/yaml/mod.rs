@@ -7,9 +7,9 @@
 //! Ruby's own limits are those of its stack and memory; ours are [`MAX_DEPTH`] and [`MAX_EXPANSION`], and meeting them is a fault.
 
 mod compose;
+mod entries;
 mod event;
 mod grammar;
-mod merge;
 mod number;
 mod omap;
 mod scalar;

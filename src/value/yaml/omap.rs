@@ -1,9 +1,9 @@
 //! `!!omap` sequences, of whose items Psych reads the first and the last node, whatever there is between.
 
 use super::compose::{Becomes, Body, Composer};
+use super::entries::Entries;
 use super::event::{Data, Event, Props};
 use super::scalar::Refusal;
-use crate::value::Hash;
 
 /// How deep `!!omap` sequences may be nested: each level is read twice.
 const MAX_OMAPS: usize = 10;
@@ -40,7 +40,7 @@ impl<'a> Composer<'a> {
             return self.give_up(line, "omaps nested too deep".into());
         }
         self.omaps += 1;
-        self.open(recorder.props, line, Body::Map { hash: Hash::new(), key: None, complex: 0, becomes: Becomes::Omap });
+        self.open(recorder.props, line, Body::Map { entries: Entries::default(), key: None, becomes: Becomes::Omap });
         for item in nodes(&recorder.events) {
             let parts = nodes(item.get(1..item.len() - 1).unwrap_or_default());
             let (Some(first), Some(last)) = (parts.first(), parts.last()) else {

@@ -2,7 +2,7 @@
 
 use super::number;
 use super::scalar::{self, Refusal};
-use crate::value::Value;
+use crate::value::{Hash, Value, ruby, symbol};
 
 /// `!!str`, the only tag that keeps the key `<<` from merging.
 pub(super) const TEXT: &str = "tag:yaml.org,2002:str";
@@ -111,6 +111,36 @@ pub(super) fn mapping(tag: &str) -> Result<Mapping, Refusal> {
         Some(name) => Err(class(name)),
         None => Ok(Mapping::Hash),
     }
+}
+
+/// Why a mapping of a text and its instance variables is refused, if it is.
+pub(super) fn refused_text(entries: &Hash) -> Option<Refusal> {
+    let variable = |key: &Value| {
+        let key = ruby::to_s(key);
+        format!("@{}", key.strip_prefix('@').unwrap_or(&key))
+    };
+    let mut variables = entries.keys().filter(|key| key.as_str() != Some("str")).map(variable).peekable();
+    variables.peek()?;
+    let text = entries.get("str").unwrap_or(&Value::Undef);
+    let class = match text {
+        Value::Undef => "NilClass",
+        Value::Boolean(true) => "TrueClass",
+        Value::Boolean(false) => "FalseClass",
+        Value::Integer(_) | Value::BigInteger(_) => "Integer",
+        Value::Float(_) => "Float",
+        Value::Symbol(_) => "Symbol",
+        Value::String(_) | Value::Bytes(_) | Value::Array(_) | Value::Hash(_) => "",
+    };
+    let refused = |name: String| {
+        if symbol::kind(&name) != Some(symbol::Kind::Instance) {
+            Some(format!("`{name}' is not allowed as an instance variable name"))
+        } else if class.is_empty() {
+            None
+        } else {
+            Some(format!("can't modify frozen {class}: {}", ruby::inspect(text)))
+        }
+    };
+    variables.find_map(refused).map(Refusal::Error)
 }
 
 /// Why the class `name` cannot be had: `Symbol` is permitted, but makes no objects.

@@ -88,6 +88,18 @@ impl<'a> Input<'a> {
         self.mark.column += 1;
     }
 
+    /// Passes over ASCII characters other than control characters for which `passes` holds, as far as nothing bad follows.
+    pub(super) fn skip_run(&mut self, passes: impl Fn(u8) -> bool) {
+        if self.bad.is_some() {
+            return;
+        }
+        let rest = &self.bytes[self.at..];
+        let count = rest.iter().take_while(|b| matches!(b, 0x20..=0x7e) && passes(**b)).count();
+        self.at += count;
+        self.mark.index += count;
+        self.mark.column = self.mark.column.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+    }
+
     /// Passes over a line break and returns how it reads; at anything else it does nothing.
     pub(super) fn skip_break(&mut self) -> &'static str {
         let (bytes, chars, reads) = match (self.peek(0), self.peek(1), self.peek(2)) {

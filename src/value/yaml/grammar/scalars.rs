@@ -88,6 +88,7 @@ impl<'a> Scanner<'a> {
                     on_new_line = false;
                 }
                 self.input.skip();
+                self.input.skip_run(|b| !matches!(b, b' ' | b':' | b',' | b'[' | b']' | b'{' | b'}'));
                 (to, end) = (self.input.at, self.input.mark);
                 self.input.need(2)?;
             }
@@ -188,6 +189,7 @@ impl<'a> Scanner<'a> {
                     }
                 } else {
                     self.input.skip();
+                    self.input.skip_run(|b| !matches!(b, b' ' | b'\'' | b'"' | b'\\'));
                 }
                 self.input.need(2)?;
             }
@@ -288,6 +290,7 @@ impl<'a> Scanner<'a> {
             trailing.clear();
             after_blank = blank;
             let from = self.input.at;
+            self.input.skip_run(|_| true);
             while !self.input.is_break_or_end() {
                 self.input.skip();
                 self.input.need(1)?;

@@ -362,6 +362,7 @@ impl<'a> Scanner<'a> {
     /// Passes over a comment, up to the end of its line.
     pub(super) fn skip_comment(&mut self) -> Result<(), Fault> {
         if self.input.peek(0) == b'#' {
+            self.input.skip_run(|_| true);
             while !self.input.is_break_or_end() {
                 self.input.skip();
                 self.input.need(1)?;
