@@ -3,15 +3,18 @@
 //! The face that commands and the daemon call. A [`Pipeline`] keeps what was parsed, and the last revisions that it resolved.
 
 mod check;
+mod origin;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::diagnostic::Diagnostic;
+use crate::diff::{self, Diff};
 use crate::fleet::{self, Effective, Fleet, Revision};
-use crate::git::{CommitId, ObjectError, Repository, WorkTree};
+use crate::git::{CommitId, CommitInfo, ObjectError, Repository, WorkTree};
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
+use crate::report::{Commit, Input, Report};
 use crate::tree::{FileTree, MemoryTree, TreeError};
 
 /// The most resolved revisions that are kept: the last commit of a few branches.
@@ -40,21 +43,6 @@ pub enum Point {
     WorkTree,
     /// Nothing: what is before the first commit.
     Nothing,
-}
-
-/// Which keys and nodes a report is about.
-pub trait Filter {
-    /// Whether the key counts.
-    fn key(&self, key: &str) -> bool;
-}
-
-/// Everything counts.
-pub struct NoFilter;
-
-impl Filter for NoFilter {
-    fn key(&self, _: &str) -> bool {
-        true
-    }
 }
 
 /// A fleet and the way a repository is read for it.
@@ -113,6 +101,59 @@ impl Pipeline {
         fleet::resolve(revision, &self.fleet, keys, self.threads)
     }
 
+    /// What changes from `before` to `after`, for the keys that `chosen` lets through.
+    pub fn diff(&self, before: Point, after: Point, chosen: &dyn Fn(&str) -> bool) -> Result<Report, PipelineError> {
+        let resolved = Diff { before: self.resolved(before)?, after: self.resolved(after)? };
+        let revisions = resolved.as_ref().map(|resolved| &resolved.revision);
+        let all = revisions.before.keys.union(&revisions.after.keys);
+        let keys: BTreeSet<Arc<str>> = all.filter(|key| chosen(key)).cloned().collect();
+        // A key that only one side's files name can fail, or be found elsewhere, on the other.
+        let effective = resolved.as_ref().map(|resolved| self.values(resolved, &keys));
+        let findings = revisions.map(|revision| self.findings(revision));
+        let mut report = Report::new(Input {
+            commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
+            branch: None,
+            fleet: &self.fleet,
+            keys: keys.len(),
+            changes: diff::changes(effective.as_ref()),
+            findings: findings.as_ref().map(Vec::as_slice),
+        });
+        origin::add(&mut report, &revisions, &self.fleet);
+        Ok(report)
+    }
+
+    fn commit(&self, point: Point) -> Result<Option<Commit>, PipelineError> {
+        Ok(match point {
+            Point::Commit(id) => Some(commit(&self.repository.commit(id)?)),
+            Point::WorkTree | Point::Nothing => None,
+        })
+    }
+
+    fn resolved(&self, point: Point) -> Result<Arc<Resolved>, PipelineError> {
+        let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, resolved)) = lock().iter().find(|(kept, _)| *kept == point && point != Point::WorkTree) {
+            return Ok(resolved.clone());
+        }
+        let revision = self.revision(point)?;
+        let effective = self.effective(&revision, &revision.keys);
+        let resolved = Arc::new(Resolved { revision, effective });
+        let mut kept = lock();
+        kept.push_back((point, resolved.clone()));
+        if kept.len() > KEPT_REVISIONS {
+            kept.pop_front();
+        }
+        Ok(resolved)
+    }
+
+    /// The values of `keys`, those of other revisions included.
+    fn values(&self, resolved: &Resolved, keys: &BTreeSet<Arc<str>>) -> Effective {
+        let foreign: BTreeSet<Arc<str>> = keys.difference(&resolved.revision.keys).cloned().collect();
+        let own = resolved.effective.keys.iter().filter(|(key, _)| keys.contains(*key));
+        let mut all: Effective = Effective { keys: own.map(|(key, answers)| (key.clone(), answers.clone())).collect() };
+        all.keys.extend(self.effective(&resolved.revision, &foreign).keys);
+        all
+    }
+
     /// What was found wrong with a revision, besides keys that fail.
     fn findings(&self, revision: &Revision) -> Vec<fleet::Finding> {
         let whole =
@@ -120,5 +161,14 @@ impl Pipeline {
         let mut findings: Vec<fleet::Finding> = revision.environment.diagnostics.iter().map(whole).collect();
         findings.extend(revision.findings.iter().cloned());
         findings
+    }
+}
+
+fn commit(info: &CommitInfo) -> Commit {
+    Commit {
+        id: info.id.to_string(),
+        summary: info.summary.clone(),
+        author: info.author.clone(),
+        time: Some(info.time.to_string()),
     }
 }

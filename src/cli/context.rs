@@ -94,10 +94,10 @@ impl Context {
         Pipeline::new(self.repository.clone(), fleet, self.options(), self.threads)
     }
 
-    /// The pipeline for all profiles.
-    pub(super) fn whole_pipeline(&self) -> Result<Pipeline> {
+    /// The fleet of all profiles, as the current branch is deployed.
+    pub(super) fn whole_fleet(&self) -> Result<Fleet> {
         let branch = self.repository.branch()?;
-        Ok(self.pipeline(self.fleet(branch.as_ref().map(crate::git::BranchName::as_str))?))
+        self.fleet(branch.as_ref().map(crate::git::BranchName::as_str))
     }
 
     pub(super) fn options(&self) -> EnvironmentOptions {

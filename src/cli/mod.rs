@@ -4,11 +4,14 @@
 
 mod check;
 mod context;
+mod demo;
+mod diff;
 mod log;
 mod lookup;
 mod output;
 mod pattern;
 mod render;
+mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -45,7 +48,7 @@ struct Cli {
 }
 
 /// The flags of every subcommand.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
 struct Global {
     /// The data repository, or a folder inside it
     #[arg(long, global = true, value_name = "DIR")]
@@ -90,8 +93,9 @@ impl From<PuppetVersion> for Puppet {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum Color {
+    #[default]
     Auto,
     Always,
     Never,
@@ -99,12 +103,18 @@ enum Color {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show what changes in effective values between two revisions
+    Diff(diff::Arguments),
     /// Write the effective values of every node
     Render(render::Arguments),
     /// Look keys up on one node, as `puppet lookup` does
     Lookup(lookup::Arguments),
     /// Name everything that is wrong with data, hiera.yaml and profiles
     Check(check::Arguments),
+    /// Report each new commit on the watched branches
+    Watch(watch::Arguments),
+    /// Show it all on a repository made for the purpose
+    Demo(demo::Arguments),
 }
 
 /// Runs the command with the arguments of the process.
@@ -133,9 +143,12 @@ pub fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result {
     match &cli.command {
+        Command::Diff(arguments) => diff::run(&cli.global, arguments),
         Command::Render(arguments) => render::run(&cli.global, arguments),
         Command::Lookup(arguments) => lookup::run(&cli.global, arguments),
         Command::Check(arguments) => check::run(&cli.global, arguments),
+        Command::Watch(arguments) => watch::run(&cli.global, arguments),
+        Command::Demo(arguments) => demo::run(&cli.global, arguments),
     }
 }
 

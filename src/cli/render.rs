@@ -51,7 +51,7 @@ impl From<Format> for snapshot::Format {
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
-    let pipeline = context.whole_pipeline()?;
+    let pipeline = context.pipeline(context.whole_fleet()?);
     let point = context.point(&arguments.revision)?;
     let chosen = |name: &str| any(&arguments.node, name);
     let nodes: NodeSet = pipeline.fleet.iter().filter(|(_, p)| chosen(&p.name)).map(|(id, _)| id).collect();

@@ -12,6 +12,7 @@ mod objects;
 mod open;
 mod parse;
 mod refs;
+mod scratch;
 mod tree;
 mod worktree;
 
@@ -26,6 +27,7 @@ pub use objects::ObjectError;
 pub use open::{Environment, OpenError};
 pub use parse::{CommitInfo, CommitTime};
 pub use refs::{Head, RefsError, RevisionError};
+pub use scratch::{Scratch, ScratchError};
 pub use tree::CommitTree;
 pub use worktree::WorkTree;
 

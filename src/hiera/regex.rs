@@ -14,7 +14,8 @@ pub struct RubyRegex(onig::Regex);
 impl RubyRegex {
     /// Compiles `pattern` with Ruby's syntax: `^` and `$` match at every line.
     pub fn compile(pattern: &str) -> Result<RubyRegex, LookupError> {
-        let compile = |pattern: &str| onig::Regex::with_options(pattern, RegexOptions::REGEX_OPTION_NONE, Syntax::ruby());
+        let compile =
+            |pattern: &str| onig::Regex::with_options(pattern, RegexOptions::REGEX_OPTION_NONE, Syntax::ruby());
         compile(pattern)
             .or_else(|error| compile(&without_repeated_anchors(pattern)).map_err(|_| error))
             .map(RubyRegex)
@@ -86,7 +87,9 @@ fn quantifier(text: &str) -> Option<(usize, bool)> {
         }
         _ => return None,
     };
-    let absent = matches!(text.as_bytes()[0], b'*' | b'?') || text[..length].starts_with("{0") || text[..length].starts_with("{,");
+    let absent = matches!(text.as_bytes()[0], b'*' | b'?')
+        || text[..length].starts_with("{0")
+        || text[..length].starts_with("{,");
     let more = quantifier(&text[length..]);
     Some((length + more.map_or(0, |(length, _)| length), absent || more.is_some_and(|(_, absent)| absent)))
 }

@@ -1,0 +1,128 @@
+//! `hierad diff`: what changes in effective values between two revisions.
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+
+use super::context::Context;
+use super::pattern::{Pattern, any};
+use super::{Global, Result, Status, output};
+use crate::fleet::Fleet;
+use crate::git::Repository;
+use crate::pipeline::Point;
+use crate::report::{Report, json, markdown, text};
+
+/// Arguments of `diff`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// From which revision, or FROM..TO, or FROM...TO for what TO changes since it left FROM
+    ///
+    /// Without any, what the last commit changes. '.' is the checked-out files.
+    #[arg(value_name = "FROM")]
+    from: Option<String>,
+    /// To which revision [default: HEAD]
+    #[arg(value_name = "TO")]
+    to: Option<String>,
+    /// How to write
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    /// Only these nodes: a name, a glob or re:EXPRESSION; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    node: Vec<Pattern>,
+    /// Only these keys: a name, a glob or re:EXPRESSION; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    key: Vec<Pattern>,
+    /// Exit with status 2 if there are differences
+    #[arg(long)]
+    exit_code: bool,
+    /// Shorten nothing in the text form
+    #[arg(long)]
+    full: bool,
+    /// The most characters in the Markdown form
+    #[arg(long, value_name = "CHARACTERS")]
+    budget: Option<usize>,
+}
+
+/// The forms of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    Text,
+    Json,
+    Markdown,
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let context = Context::open(global)?;
+    let (before, after) = revisions(&context, arguments)?;
+    let all = context.whole_fleet()?;
+    let chosen = all.iter().filter(|(_, profile)| any(&arguments.node, &profile.name));
+    let fleet = Fleet::new(chosen.map(|(_, profile)| profile.clone()));
+    if fleet.is_empty() {
+        return Err("no node matches --node".into());
+    }
+    let report = context.pipeline(fleet).diff(before, after, &|key| any(&arguments.key, key))?;
+    let mut out = output::stdout();
+    let style = Style { full: arguments.full, budget: arguments.budget, pretty: false };
+    write(&report, arguments.format, global, style, &mut out)?;
+    out.flush()?;
+    let differs = !report.changes.is_empty();
+    Ok(if arguments.exit_code && differs { Status::Found } else { Status::Done })
+}
+
+/// How a report is written, besides its form.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Style {
+    /// Shorten nothing in the text form.
+    pub(super) full: bool,
+    /// The most characters in the Markdown form.
+    pub(super) budget: Option<usize>,
+    /// JSON over several lines.
+    pub(super) pretty: bool,
+}
+
+/// Writes a report in one of the forms.
+pub(super) fn write(
+    report: &Report,
+    format: Format,
+    global: &Global,
+    style: Style,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    match format {
+        Format::Text => {
+            let options = text::Options { color: output::color(global), width: output::width(), full: style.full };
+            text::write(report, options, out)
+        }
+        Format::Json => json::write(report, json::Options { pretty: style.pretty }, out),
+        Format::Markdown => {
+            let default = markdown::Options::default();
+            markdown::write(report, markdown::Options { budget: style.budget.unwrap_or(default.budget) }, out)
+        }
+    }
+}
+
+/// The two points that the arguments name.
+fn revisions(context: &Context, arguments: &Arguments) -> Result<(Point, Point)> {
+    let repository: &Repository = &context.repository;
+    let or_head = |text: &str| if text.is_empty() { "HEAD".to_owned() } else { text.to_owned() };
+    match (&arguments.from, &arguments.to) {
+        (None, _) => {
+            let after = repository.resolve("HEAD")?;
+            let before = repository.first_parent(after)?;
+            Ok((before.map_or(Point::Nothing, Point::Commit), Point::Commit(after)))
+        }
+        (Some(from), Some(to)) => Ok((context.point(from)?, context.point(to)?)),
+        (Some(range), None) => {
+            if let Some((from, to)) = range.split_once("...") {
+                let (from, to) = (repository.resolve(&or_head(from))?, repository.resolve(&or_head(to))?);
+                let base = repository.merge_base(from, to)?;
+                let base = base.ok_or_else(|| format!("{range}: the two have no commit in common"))?;
+                return Ok((Point::Commit(base), Point::Commit(to)));
+            }
+            if let Some((from, to)) = range.split_once("..").filter(|_| range != "..") {
+                return Ok((context.point(&or_head(from))?, context.point(&or_head(to))?));
+            }
+            Ok((context.point(range)?, context.point("HEAD")?))
+        }
+    }
+}

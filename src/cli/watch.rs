@@ -1,0 +1,137 @@
+//! `hierad watch`: the daemon in the foreground.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::context::Context;
+use super::diff::{Format, Style, write};
+use super::{Failure, Global, Result, Status, output};
+use crate::daemon::{self, CommitEvent, CommitKind, HandlerError, Start, WatchOptions};
+use crate::git::{BranchName, BranchPatterns};
+use crate::pipeline::{Pipeline, Point};
+use crate::settings::EnvironmentName;
+
+/// Arguments of `watch`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Only these branches: a name or a glob; may be repeated [default: all local branches]
+    #[arg(long, value_name = "PATTERN")]
+    branch: Vec<String>,
+    /// Report the commits since this one first
+    #[arg(long, value_name = "REV")]
+    since: Option<String>,
+    /// How to write: JSON is a line a report
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    /// How often to look for new commits, file notification aside
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    poll: Duration,
+    /// Do not ask the system for file notification
+    #[arg(long)]
+    no_notify: bool,
+}
+
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| format!("'{text}' is no number of seconds"))?;
+    match Duration::try_from_secs_f64(number) {
+        Ok(duration) if duration >= Duration::from_millis(10) => Ok(duration),
+        _ => Err("must be 0.01 or more".to_owned()),
+    }
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let context = Context::open(global)?;
+    let patterns = if arguments.branch.is_empty() { &context.settings.branches } else { &arguments.branch };
+    let branches = if patterns.is_empty() { BranchPatterns::all() } else { BranchPatterns::new(patterns)? };
+    let start = match &arguments.since {
+        Some(revision) => Start::Since(context.repository.resolve(revision)?),
+        None => Start::Now,
+    };
+    let options = WatchOptions { branches, poll: arguments.poll, notify: !arguments.no_notify, start };
+    let repository = (*context.repository).clone();
+    let mut reporter =
+        Reporter { pipelines: Pipelines::new(context)?, global: global.clone(), format: arguments.format };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let shutdown = shutdown()?;
+        daemon::watch(repository, options, move |event| reporter.handle(&event), shutdown).await?;
+        Ok::<(), Failure>(())
+    })?;
+    Ok(Status::Done)
+}
+
+/// Resolves when the process is told to end.
+fn shutdown() -> std::io::Result<impl Future<Output = ()>> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        Ok(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            tracing::info!("told to end");
+        })
+    }
+    #[cfg(not(unix))]
+    Ok(async {
+        _ = tokio::signal::ctrl_c().await;
+    })
+}
+
+/// A pipeline for each environment: where it is the branch's, branches have one each.
+pub(super) struct Pipelines {
+    context: Context,
+    by_branch: HashMap<Option<BranchName>, Arc<Pipeline>>,
+}
+
+impl Pipelines {
+    /// Reads the profiles, so that trouble with them shows at once.
+    pub(super) fn new(context: Context) -> Result<Pipelines> {
+        let mut pipelines = Pipelines { context, by_branch: HashMap::new() };
+        pipelines.get(None)?;
+        Ok(pipelines)
+    }
+
+    pub(super) fn get(&mut self, branch: Option<&BranchName>) -> Result<Arc<Pipeline>> {
+        let branch = branch.filter(|_| self.context.settings.environment == EnvironmentName::Branch);
+        if let Some(pipeline) = self.by_branch.get(&branch.cloned()) {
+            return Ok(pipeline.clone());
+        }
+        let fleet = self.context.fleet(branch.map(BranchName::as_str))?;
+        let pipeline = Arc::new(self.context.pipeline(fleet));
+        self.by_branch.insert(branch.cloned(), pipeline.clone());
+        Ok(pipeline)
+    }
+}
+
+/// Prints a report for each commit.
+struct Reporter {
+    pipelines: Pipelines,
+    global: Global,
+    format: Format,
+}
+
+impl Reporter {
+    fn handle(&mut self, event: &CommitEvent) -> std::result::Result<(), HandlerError> {
+        let pipeline = self.pipelines.get(Some(&event.branch)).map_err(HandlerError::Runtime)?;
+        let before = event.before.map_or(Point::Nothing, Point::Commit);
+        let report = pipeline.diff(before, Point::Commit(event.after), &|_| true);
+        let mut report = report.map_err(|error| HandlerError::Runtime(error.into()))?;
+        report.branch = Some(match event.kind {
+            CommitKind::Rewritten => format!("{} (rewritten)", event.branch),
+            _ => event.branch.to_string(),
+        });
+        let mut out = output::stdout();
+        write(&report, self.format, &self.global, Style::default(), &mut out)
+            .and_then(|()| if self.format == Format::Json { Ok(()) } else { writeln!(out) })
+            .and_then(|()| out.flush())
+            .map_err(|error| HandlerError::Critical(error.into()))
+    }
+}

@@ -1,0 +1,52 @@
+//! A repository made for a purpose, such as the demo: the one place that writes.
+
+use std::path::Path;
+
+use git2::{IndexAddOption, RepositoryInitOptions, Signature, Time};
+
+/// A repository could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot make a repository in {path}: {reason}")]
+pub struct ScratchError {
+    path: String,
+    reason: String,
+}
+
+/// A repository with a work tree and the branch `main`, to be filled by commits.
+pub struct Scratch {
+    repository: git2::Repository,
+}
+
+impl Scratch {
+    /// Makes a repository in an empty folder.
+    pub fn init(folder: &Path) -> Result<Scratch, ScratchError> {
+        let mut options = RepositoryInitOptions::new();
+        options.initial_head("main").external_template(false);
+        let repository = git2::Repository::init_opts(folder, &options).map_err(|e| error(folder, &e))?;
+        Ok(Scratch { repository })
+    }
+
+    /// Commits all files of the work tree; `minute` sets the clock of the commit, so that its id depends on nothing else.
+    pub fn commit(&self, message: &str, minute: i64) -> Result<(), ScratchError> {
+        let folder = self.repository.workdir().unwrap_or_else(|| self.repository.path());
+        self.try_commit(message, minute).map_err(|e| error(folder, &e))
+    }
+
+    fn try_commit(&self, message: &str, minute: i64) -> Result<(), git2::Error> {
+        let mut index = self.repository.index()?;
+        index.add_all(["*"], IndexAddOption::DEFAULT, None)?;
+        index.update_all(["*"], None)?;
+        index.write()?;
+        let tree = self.repository.find_tree(index.write_tree()?)?;
+        let time = Time::new(1_767_600_000 + minute * 60, 0);
+        let author = Signature::new("Ada", "ada@example.com", &time)?;
+        let parent = self.repository.head().ok().map(|head| head.peel_to_commit()).transpose()?;
+        let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
+        self.repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents)?;
+        Ok(())
+    }
+}
+
+fn error(folder: &Path, error: &git2::Error) -> ScratchError {
+    ScratchError { path: folder.display().to_string(), reason: error.message().to_owned() }
+}
