@@ -7,7 +7,7 @@ use std::borrow::Cow;
 pub(super) struct Props<'a> {
     /// The name behind `&`.
     pub(super) anchor: Option<&'a str>,
-    /// The tag, with its handle replaced.
+    /// The tag, with its handle replaced; it has a zero byte in it where it is not UTF-8.
     pub(super) tag: Option<Box<str>>,
 }
 

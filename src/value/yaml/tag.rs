@@ -27,6 +27,7 @@ pub(super) enum Mapping {
 
 /// The value of a tagged scalar.
 pub(super) fn scalar(tag: &str, text: &str) -> Result<Value, Refusal> {
+    utf8(tag)?;
     if tag == TEXT || class_of(tag, &["!str", "!ruby/string"]).is_some() {
         return match class_of(tag, &["!str", "!ruby/string"]) {
             Some(name) if !name.is_empty() => Err(class(name)),
@@ -50,6 +51,11 @@ pub(super) fn scalar(tag: &str, text: &str) -> Result<Value, Refusal> {
     }
 }
 
+/// Ruby's regular expressions take no other text.
+fn utf8(tag: &str) -> Result<(), Refusal> {
+    if tag.contains('\0') { Err(Refusal::Error("invalid byte sequence in UTF-8".into())) } else { Ok(()) }
+}
+
 fn float(text: &str) -> Result<Value, Refusal> {
     let refused = |what: &str| Err(Refusal::Error(format!("can't convert {what} into Float")));
     match scalar::resolve(text)? {
@@ -67,6 +73,7 @@ fn float(text: &str) -> Result<Value, Refusal> {
 
 /// What becomes of a tagged sequence.
 pub(super) fn sequence(tag: &str) -> Result<Sequence, Refusal> {
+    utf8(tag)?;
     if matches!(tag, "!omap" | "tag:yaml.org,2002:omap") {
         return Ok(Sequence::Omap);
     }
@@ -78,6 +85,7 @@ pub(super) fn sequence(tag: &str) -> Result<Sequence, Refusal> {
 
 /// What becomes of a tagged mapping.
 pub(super) fn mapping(tag: &str) -> Result<Mapping, Refusal> {
+    utf8(tag)?;
     if let Some(name) = after(tag, "!ruby/struct") {
         return Err(class_or(name, "Struct"));
     }

@@ -58,11 +58,18 @@ impl<'a> Input<'a> {
     }
 
     /// Makes sure that `count` characters can be looked at, or that the text ends before.
+    #[inline]
     pub(super) fn need(&self, count: usize) -> Result<(), Fault> {
         match &self.bad {
-            Some(bad) if self.text[self.at..].chars().take(count).count() < count => Err(bad.clone()),
-            _ => Ok(()),
+            None => Ok(()),
+            Some(bad) => self.need_before(bad, count),
         }
+    }
+
+    #[cold]
+    fn need_before(&self, bad: &Fault, count: usize) -> Result<(), Fault> {
+        let left = self.text[self.at..].chars().take(count).count();
+        if left < count { Err(bad.clone()) } else { Ok(()) }
     }
 
     /// The byte `offset` bytes ahead, 0 at the end.

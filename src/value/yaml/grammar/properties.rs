@@ -104,7 +104,7 @@ impl<'a> Scanner<'a> {
         }
         // libyaml's strings end at a zero byte.
         let uri = uri.split(|b| *b == 0).next().unwrap_or_default();
-        Ok(String::from_utf8_lossy(uri).into_owned())
+        Ok(std::str::from_utf8(uri).map_or_else(|_| "\0".to_owned(), str::to_owned))
     }
 
     /// The `%C3%A9` of one character.
