@@ -1,6 +1,7 @@
 //! The integration tests: one binary, on real repositories and files.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod architecture;
 mod git;
 mod lookup_vectors;
 mod report;
