@@ -7,6 +7,13 @@ use onig::{MatchParam, RegexOptions, Region, SearchOptions, Syntax};
 
 use super::LookupError;
 
+/// The longest pattern that is compiled, in bytes: what it takes grows faster than its length.
+const PATTERN_LIMIT: usize = 1 << 16;
+
+/// How often a search may come back to try another way, all places of a text together, and at each place.
+const RETRY_LIMIT: usize = 20_000_000;
+const RETRIES_AT_A_PLACE: (usize, usize) = (1_000, 1_000_000);
+
 /// A compiled pattern.
 #[derive(Debug)]
 pub struct RubyRegex(onig::Regex);
@@ -14,6 +21,10 @@ pub struct RubyRegex(onig::Regex);
 impl RubyRegex {
     /// Compiles `pattern` with Ruby's syntax: `^` and `$` match at every line.
     pub fn compile(pattern: &str) -> Result<RubyRegex, LookupError> {
+        if pattern.len() > PATTERN_LIMIT {
+            let text = format!("a regular expression is longer than {PATTERN_LIMIT} bytes: /{pattern:.60}.../");
+            return Err(LookupError::unknown(text));
+        }
         let compile =
             |pattern: &str| onig::Regex::with_options(pattern, RegexOptions::REGEX_OPTION_NONE, Syntax::ruby());
         compile(pattern)
@@ -45,8 +56,11 @@ impl RubyRegex {
     fn find_from(&self, text: &str, from: usize) -> Result<Option<(usize, usize)>, LookupError> {
         let mut region = Region::new();
         let options = SearchOptions::SEARCH_OPTION_NONE;
+        let mut limits = MatchParam::default();
+        let retries = (RETRY_LIMIT / (text.len() + 1)).clamp(RETRIES_AT_A_PLACE.0, RETRIES_AT_A_PLACE.1);
+        limits.set_retry_limit_in_match(u32::try_from(retries).unwrap_or(u32::MAX));
         self.0
-            .search_with_param(text, from, text.len(), options, Some(&mut region), MatchParam::default())
+            .search_with_param(text, from, text.len(), options, Some(&mut region), limits)
             .map(|found| found.and(region.pos(0)))
             .map_err(|e| LookupError::unknown(format!("a regular expression gave up: {}", e.description())))
     }
@@ -78,20 +92,25 @@ fn without_repeated_anchors(pattern: &str) -> String {
 
 /// The length of the quantifiers that `text` starts with, and whether one of them allows for none.
 fn quantifier(text: &str) -> Option<(usize, bool)> {
-    let length = match text.as_bytes().first()? {
-        b'*' | b'?' | b'+' => 1,
+    let (mut length, mut may_be_absent) = (0, false);
+    while let Some((more, absent)) = one_quantifier(&text[length..]) {
+        length += more;
+        may_be_absent |= absent;
+    }
+    (length > 0).then_some((length, may_be_absent))
+}
+
+fn one_quantifier(text: &str) -> Option<(usize, bool)> {
+    match text.as_bytes().first()? {
+        b'*' | b'?' => Some((1, true)),
+        b'+' => Some((1, false)),
         b'{' => {
-            let length = text.find('}')? + 1;
-            let counts = &text[1..length - 1];
-            counts.bytes().all(|b| b.is_ascii_digit() || b == b',').then_some(length)?
+            let counts = &text[1..text.find('}')?];
+            let is_counts = counts.bytes().all(|b| b.is_ascii_digit() || b == b',');
+            is_counts.then_some((counts.len() + 2, counts.starts_with(['0', ','])))
         }
-        _ => return None,
-    };
-    let absent = matches!(text.as_bytes()[0], b'*' | b'?')
-        || text[..length].starts_with("{0")
-        || text[..length].starts_with("{,");
-    let more = quantifier(&text[length..]);
-    Some((length + more.map_or(0, |(length, _)| length), absent || more.is_some_and(|(_, absent)| absent)))
+        _ => None,
+    }
 }
 
 fn next_char(text: &str, at: usize) -> usize {
@@ -133,5 +152,16 @@ mod tests {
     fn endless_backtracking_gives_up() {
         let regex = RubyRegex::compile("^(a+)+$").unwrap();
         assert!(regex.is_match(&format!("{}b", "a".repeat(60))).is_err());
+        let anywhere = RubyRegex::compile("^|x|(?:a+)+$").unwrap();
+        assert!(anywhere.is_match(&format!("{}b", "a".repeat(60))).is_ok());
+    }
+
+    #[test]
+    fn hostile_patterns_are_refused() {
+        assert!(RubyRegex::compile(&format!("^{}", "*".repeat(PATTERN_LIMIT - 1))).is_ok());
+        assert!(RubyRegex::compile(&"^{".repeat(PATTERN_LIMIT / 2)).is_ok());
+        assert!(RubyRegex::compile(&"(".repeat(PATTERN_LIMIT)).is_err());
+        assert!(RubyRegex::compile(&format!("{}a{}", "(".repeat(20_000), ")".repeat(20_000))).is_err());
+        assert!(RubyRegex::compile(&"a".repeat(PATTERN_LIMIT + 1)).is_err());
     }
 }
