@@ -19,9 +19,6 @@ use crate::hiera::scope::{Scope, Variable};
 use crate::node::{NodeId, NodeSet};
 use crate::tree::TreeError;
 
-/// Deep chains of lookups recurse.
-const STACK: usize = 64 << 20;
-
 /// One revision of a repository, ready to answer for a fleet.
 pub struct Revision {
     /// What the repository says.
@@ -88,7 +85,7 @@ pub fn resolve(revision: &Revision, fleet: &Fleet, keys: &BTreeSet<Arc<str>>, th
     };
     std::thread::scope(|scope| {
         for _ in 0..threads.get().min(revision.classes.len()).max(1) {
-            let builder = std::thread::Builder::new().name("resolve".into()).stack_size(STACK);
+            let builder = std::thread::Builder::new().name("resolve".into());
             if builder.spawn_scoped(scope, work).is_err() {
                 work();
             }

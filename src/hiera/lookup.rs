@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::backend::{Backend, DataFile, Declared};
+use super::budget::{LOOKUP_STEPS, PLACE_STEPS, with_stack};
 use super::explain::{Branch, Event, Recorder};
 use super::hierarchy::{Content, Hierarchy, Level, Location, resolve};
 use super::interpolation::{Context, NameStack, Resolver, Undefined, interpolate};
@@ -112,10 +113,12 @@ impl<'a> Lookup<'a> {
     /// Finds the options of the environment and of all modules with data.
     pub fn prepare_options(&self) {
         let root = NameStack::default();
-        _ = self.options(None, &root);
-        for module in self.hierarchies.modules.keys() {
-            _ = self.options(Some(module), &root);
-        }
+        with_stack(|| {
+            _ = self.options(None, &root);
+            for module in self.hierarchies.modules.keys() {
+                _ = self.options(Some(module), &root);
+            }
+        });
     }
 
     /// Tells `recorder` what the lookups do.
@@ -127,7 +130,7 @@ impl<'a> Lookup<'a> {
 
     /// The effective value of `key`: with the merge strategy that `lookup_options` name, or with `strategy`.
     pub fn get(&self, key: &str, strategy: Option<&Strategy>) -> Outcome {
-        Outcome::from_result(self.find(key, strategy, &NameStack::default()))
+        Outcome::from_result(with_stack(|| self.find(key, strategy, &NameStack::default())))
     }
 
     fn find(&self, key: &str, strategy: Option<&Strategy>, stack: &NameStack<'_>) -> Found {
@@ -240,6 +243,7 @@ impl<'a> Lookup<'a> {
     }
 
     fn location(&self, layer: &Layer, level: &Level, location: &Location, search: Search<'_>) -> Found {
+        search.stack.budget().spend(PLACE_STEPS)?;
         let content = match location {
             Location::Path { content: Content::Absent, .. } => {
                 self.event(|| Event::LocationNotFound);
@@ -380,7 +384,10 @@ impl Resolver for Lookup<'_> {
     fn lookup(&self, key: &str, stack: &NameStack<'_>) -> Result<Value, LookupError> {
         self.step(
             || Branch::Interpolation(key.into()),
-            || Ok(self.find(key, None, stack)?.unwrap_or_else(|| "".into())),
+            || {
+                stack.budget().spend(LOOKUP_STEPS)?;
+                Ok(with_stack(|| self.find(key, None, stack))?.unwrap_or_else(|| "".into()))
+            },
         )
     }
 }

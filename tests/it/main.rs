@@ -3,6 +3,7 @@
 
 mod architecture;
 mod git;
+mod hostile;
 mod lookup_vectors;
 mod report;
 mod support;
