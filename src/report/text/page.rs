@@ -6,7 +6,7 @@ use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Options, PLAIN, QUIET};
-use crate::report::value::{ELLIPSIS, shorten};
+use crate::report::visible::{ELLIPSIS, shorten};
 
 /// One line of text.
 #[derive(Debug, Clone, Default)]
@@ -110,16 +110,22 @@ impl<'w> Page<'w> {
     }
 
     pub(super) fn line(&mut self, line: Line) -> io::Result<()> {
-        let mut left = self.room();
+        let room = self.room();
+        // What exceeds the room ends in an ellipsis, which needs a column.
+        let mut left = if line.width() <= room { room } else { room - 1 };
         for (style, text) in line.spans {
-            let text = shorten(&text, left);
-            left = left.saturating_sub(width(&text));
+            let fits = width(&text) <= left;
+            let text = if fits { text } else { shorten(&text, left + 1) };
             self.shortened |= text.contains(ELLIPSIS);
             if self.options.color && style != PLAIN && !text.is_empty() {
                 write!(self.out, "{style}{text}{style:#}")?;
             } else {
                 self.out.write_all(text.as_bytes())?;
             }
+            if !fits {
+                break;
+            }
+            left -= width(&text);
         }
         self.out.write_all(b"\n")
     }
