@@ -84,6 +84,9 @@ struct Args {
     /// How many of its newest commits.
     #[arg(long, default_value_t = 10)]
     commits: usize,
+    /// Compare what the commits are, not what they change.
+    #[arg(long)]
+    only_render: bool,
 }
 
 fn main() -> ExitCode {
