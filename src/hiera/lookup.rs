@@ -314,8 +314,7 @@ impl<'a> Lookup<'a> {
         let mut options = self.environment_options(stack)?;
         if let Some(module) = module
             && self.hierarchies.modules.contains_key(module)
-        {
-            if let Some(found) = self.search_options(Provider::Module, Some(module), stack)? {
+            && let Some(found) = self.search_options(Provider::Module, Some(module), stack)? {
                 options = match (options, validate(found, Some(module))?) {
                     (Some(high), Some(low)) => {
                         validate(Strategy::Hash.merge(&Value::hash(high), &Value::hash(low))?, None)?
@@ -324,7 +323,6 @@ impl<'a> Lookup<'a> {
                     (_, low) => low,
                 };
             }
-        }
         LookupOptions::compile(&options.unwrap_or_default(), &self.environment.store.regexes)
     }
 
