@@ -18,7 +18,9 @@ impl FromStr for Pattern {
     type Err = regex::Error;
 
     fn from_str(text: &str) -> Result<Pattern, regex::Error> {
-        let expression = if let Some(expression) = text.strip_prefix("re:") { expression.to_owned() } else {
+        let expression = if let Some(expression) = text.strip_prefix("re:") {
+            expression.to_owned()
+        } else {
             let glob = regex::escape(text).replace(r"\*", ".*").replace(r"\?", ".");
             format!("^(?:{glob})$")
         };

@@ -34,6 +34,12 @@ impl Line {
         self
     }
 
+    /// The blanks it begins with.
+    fn indent(&self) -> usize {
+        let text: String = self.spans.iter().map(|(_, text)| text.as_str()).collect();
+        text.len() - text.trim_start_matches(' ').len()
+    }
+
     pub(super) fn width(&self) -> usize {
         self.spans.iter().map(|(_, text)| width(text)).sum()
     }
@@ -101,8 +107,9 @@ impl<'w> Page<'w> {
                 let gap = column.saturating_sub(used).max(GAP);
                 self.line(line.add(PLAIN, " ".repeat(gap)).add(QUIET, origin))?;
             } else {
+                // Below its line, and never left of it.
+                let indent = self.width().saturating_sub(width(&origin)).min(column.max(line.indent() + 2));
                 self.line(line)?;
-                let indent = self.width().saturating_sub(width(&origin)).min(column);
                 self.line(Line::new(indent).add(QUIET, origin))?;
             }
         }
