@@ -6,7 +6,7 @@
 use num_bigint::BigInt;
 
 use crate::value::yaml::{Fault, FaultKind, Marks, Parsed, line_at, put};
-use crate::value::{Hash, Value};
+use crate::value::{Hash, Value, ruby};
 
 /// How deep arrays and objects may be nested.
 const MAX_NESTING: usize = 100;
@@ -208,7 +208,7 @@ impl Reader<'_> {
         let text = |end: usize| std::str::from_utf8(&self.bytes[at..end]).unwrap_or_default();
         let float_ends = !matches!(self.peek(end), Some(b'0'..=b'9' | b'e' | b'E' | b'.' | b'-'));
         if whole > start && end > whole && float_ends {
-            return Ok((Value::Float(text(end).parse().unwrap_or_default()), Vec::new(), end));
+            return Ok((Value::Float(ruby::strtod(text(end))), Vec::new(), end));
         }
         if whole == start || matches!(self.peek(whole), Some(b'0'..=b'9')) {
             return Ok((Value::Undef, Vec::new(), at));
