@@ -139,7 +139,7 @@ fn spoil_file(random: &mut Random, plan: &Plan, files: &mut Files) {
 }
 
 /// A slip of the finger in some files: a character too many, too few, or another one.
-fn slip(random: &mut Random, files: &mut Files) {
+pub(crate) fn slip(random: &mut Random, files: &mut Files) {
     let paths: Vec<String> = files.keys().cloned().collect();
     for _ in random.times(1, 3) {
         if paths.is_empty() {
