@@ -15,6 +15,7 @@ use crate::fleet::Effective;
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 
+pub use align::identifying_entry;
 pub use leaf::{LeafChange, LeafKind, Part, leaves};
 
 /// Two of the same thing: as it was, and as it is now.

@@ -135,7 +135,7 @@ impl Lines {
     }
 }
 
-/// serde_yaml's texts end in the location, which the error already has.
+/// `serde_yaml`'s texts end in the location, which the error already has.
 fn strip_location(text: &str) -> String {
     text.rsplit_once(" at line ").map_or(text, |(text, _)| text).to_owned()
 }

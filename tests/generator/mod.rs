@@ -5,6 +5,7 @@
 //! for merges to happen, and interpolations must name variables and keys that exist.
 
 mod data;
+mod edit;
 mod emit;
 mod expression;
 mod fault;
@@ -24,6 +25,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
+pub(crate) use edit::edited;
 use random::Random;
 
 /// What lies at a path of a generated repository.
