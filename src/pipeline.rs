@@ -5,15 +5,17 @@
 mod check;
 mod origin;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::diagnostic::Diagnostic;
 use crate::diff::{self, Diff};
-use crate::fleet::{self, Effective, Fleet, Revision};
+use crate::fleet::{self, Answer, Effective, Fleet, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError, Repository, WorkTree};
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
+use crate::hiera::{LookupError, Outcome};
+use crate::node::NodeSet;
 use crate::report::{Commit, Input, Report};
 use crate::tree::{FileTree, MemoryTree, TreeError};
 
@@ -109,7 +111,7 @@ impl Pipeline {
         let keys: BTreeSet<Arc<str>> = all.filter(|key| chosen(key)).cloned().collect();
         // A key that only one side's files name can fail, or be found elsewhere, on the other.
         let effective = resolved.as_ref().map(|resolved| self.values(resolved, &keys));
-        let findings = revisions.map(|revision| self.findings(revision));
+        let findings = revisions.map(Pipeline::findings);
         let mut report = Report::new(Input {
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             branch: None,
@@ -122,10 +124,26 @@ impl Pipeline {
         Ok(report)
     }
 
+    /// The keys that fail at `point` on some node, with the first error of each.
+    pub fn failing(&self, point: Point) -> Result<BTreeMap<Arc<str>, LookupError>, PipelineError> {
+        let resolved = self.resolved(point)?;
+        let error = |answers: &Vec<Answer>| {
+            answers.iter().find_map(|answer| match &*answer.outcome {
+                Outcome::Failed(error) => Some(error.clone()),
+                _ => None,
+            })
+        };
+        let keys = resolved.effective.keys.iter();
+        Ok(keys.filter_map(|(key, answers)| Some((key.clone(), error(answers)?))).collect())
+    }
+
     fn commit(&self, point: Point) -> Result<Option<Commit>, PipelineError> {
         Ok(match point {
             Point::Commit(id) => Some(commit(&self.repository.commit(id)?)),
-            Point::WorkTree | Point::Nothing => None,
+            Point::WorkTree => {
+                Some(Commit { id: ".".to_owned(), summary: "the checked-out files".to_owned(), ..Commit::default() })
+            }
+            Point::Nothing => None,
         })
     }
 
@@ -155,9 +173,8 @@ impl Pipeline {
     }
 
     /// What was found wrong with a revision, besides keys that fail.
-    fn findings(&self, revision: &Revision) -> Vec<fleet::Finding> {
-        let whole =
-            |diagnostic: &Diagnostic| fleet::Finding { diagnostic: diagnostic.clone(), nodes: self.fleet.all() };
+    fn findings(revision: &Revision) -> Vec<fleet::Finding> {
+        let whole = |diagnostic: &Diagnostic| fleet::Finding { diagnostic: diagnostic.clone(), nodes: NodeSet::new() };
         let mut findings: Vec<fleet::Finding> = revision.environment.diagnostics.iter().map(whole).collect();
         findings.extend(revision.findings.iter().cloned());
         findings

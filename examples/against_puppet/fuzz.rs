@@ -1,16 +1,14 @@
 //! Random repositories, one seed after the other.
 
 use std::fs;
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use super::answers::Tally;
-use super::difference::Difference;
 use super::generator::{self, Repository};
 use super::shrink;
-use super::stage::{self, Stage};
+use super::stage::{Finding, Layout, Stage};
 use super::{Args, Fault};
 
 /// The most differences of one repository to print.
@@ -62,12 +60,12 @@ fn work(args: &Args, next: &AtomicU64, found: &Mutex<Found>) -> Result<(), Fault
             return Ok(());
         }
         let seed = args.seed + number;
-        let repository = generator::generate(seed);
+        let revisions = revisions(args, seed);
         let version = args.puppet.of_seed(seed);
-        let outcome = stage.compare(&repository, version);
+        let outcome = stage.compare(&revisions, version);
         let report = match &outcome {
-            Ok((differences, _)) if differences.is_empty() => None,
-            Ok((differences, _)) => Some(describe(differences)),
+            Ok((findings, _)) if findings.is_empty() => None,
+            Ok((findings, _)) => Some(describe(findings)),
             Err(fault) => {
                 stage = Stage::new(args)?; // a Puppet that died is no use for the next
                 Some(format!("  {fault}"))
@@ -75,7 +73,7 @@ fn work(args: &Args, next: &AtomicU64, found: &Mutex<Found>) -> Result<(), Fault
         };
         let mut report = report.map(|report| format!("seed {seed}, Puppet {version}:\n{report}\n"));
         if let Some(report) = &mut report {
-            *report += &keep(args, &mut stage, &repository, version)?;
+            *report += &keep(args, &mut stage, &revisions, version)?;
         }
         let mut found = lock(found);
         found.repositories += 1;
@@ -89,40 +87,48 @@ fn work(args: &Args, next: &AtomicU64, found: &Mutex<Found>) -> Result<(), Fault
     }
 }
 
-fn describe(differences: &[Difference]) -> String {
-    let mut lines: Vec<String> = differences.iter().take(SHOWN).map(ToString::to_string).collect();
-    if differences.len() > SHOWN {
-        lines.push(format!("  and {} more", differences.len() - SHOWN));
+/// The repository of a seed, and the one some edits later if that is asked for.
+fn revisions(args: &Args, seed: u64) -> Vec<Repository> {
+    let first = generator::generate(seed);
+    let second = args.diff.then(|| generator::edited(&first, 0));
+    [first].into_iter().chain(second).collect()
+}
+
+fn describe(findings: &[Finding]) -> String {
+    let mut lines: Vec<String> = findings.iter().take(SHOWN).map(|finding| finding.text.clone()).collect();
+    if findings.len() > SHOWN {
+        lines.push(format!("  and {} more", findings.len() - SHOWN));
     }
     lines.join("\n")
 }
 
 /// Keeps a repository that differs, shrunk if that is asked for; returns what to print of it.
-fn keep(args: &Args, stage: &mut Stage, repository: &Repository, version: u8) -> Result<String, Fault> {
+fn keep(args: &Args, stage: &mut Stage, revisions: &[Repository], version: u8) -> Result<String, Fault> {
+    let seed = revisions.first().map_or(0, |revision| revision.seed);
     if let Some(folder) = &args.keep {
-        let root = folder.join(format!("seed-{}", repository.seed));
+        let root = folder.join(format!("seed-{seed}"));
         _ = fs::remove_dir_all(&root);
-        stage::write(&root, repository)?;
+        Layout::write(&root, revisions)?;
     }
     if !args.shrink {
         return Ok(String::new());
     }
-    let Some(first) = stage.compare(repository, version)?.0.first().map(Difference::kind) else {
+    let Ok((findings, _)) = stage.compare(revisions, version) else {
+        return Ok("it cannot be shrunk".to_owned());
+    };
+    let Some(first) = findings.first().map(|finding| finding.kind.clone()) else {
         return Ok("it does not differ again".to_owned());
     };
-    let small = shrink::shrink(repository, |candidate| match stage.compare(candidate, version) {
-        Ok((differences, _)) => differences.iter().any(|difference| difference.kind() == first),
+    let small = shrink::shrink(revisions, |candidate| match stage.compare(candidate, version) {
+        Ok((findings, _)) => findings.iter().any(|finding| finding.kind == first),
         Err(_) => false,
     });
-    let text = format!("{}==== profiles\n{}", small.fixture(), small.ndjson());
-    let left = stage.compare(&small, version).map(|(differences, _)| describe(&differences)).unwrap_or_default();
+    let left = stage.compare(&small, version).map(|(findings, _)| describe(&findings)).unwrap_or_default();
+    let fixtures: Vec<String> = small.iter().map(Repository::fixture).collect();
+    let profiles = small.first().map(Repository::ndjson).unwrap_or_default();
+    let text = format!("shrunk:\n{left}\n{}==== profiles\n{profiles}", fixtures.join("==== then\n"));
     if let Some(folder) = &args.keep {
-        write_text(&folder.join(format!("seed-{}.txt", repository.seed)), &format!("{left}\n{text}"))?;
+        fs::write(folder.join(format!("seed-{seed}.txt")), &text)?;
     }
-    Ok(format!("shrunk:\n{left}\n{text}"))
-}
-
-fn write_text(path: &Path, text: &str) -> Result<(), Fault> {
-    fs::write(path, text)?;
-    Ok(())
+    Ok(text)
 }

@@ -4,6 +4,7 @@
 //! cargo build --release
 //! cargo run --release --example against_puppet -- --repos 1000 --puppet8-lib DIR
 //! cargo run --release --example against_puppet -- --seed 17 --repos 1 --shrink
+//! cargo run --release --example against_puppet -- --repos 1000 --diff
 //! cargo run --release --example against_puppet -- --corpus DIR --profiles PATH --commits 50
 //! ```
 //!
@@ -12,6 +13,7 @@
 //! 0 no difference, 1 differences, 2 it could not run.
 
 mod answers;
+mod change;
 mod corpus;
 mod difference;
 mod fuzz;
@@ -47,6 +49,7 @@ enum Versions {
 
 /// Compares hierad with the real Puppet.
 #[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 struct Args {
     /// How many random repositories.
     #[arg(long, default_value_t = 200)]
@@ -75,6 +78,9 @@ struct Args {
     /// Only print the repository and the profiles of the seed.
     #[arg(long)]
     print: bool,
+    /// Compare also what a second commit, some edits later, changes.
+    #[arg(long)]
+    diff: bool,
     /// A real git repository to compare instead of random ones.
     #[arg(long, requires = "profiles")]
     corpus: Option<PathBuf>,
@@ -84,6 +90,9 @@ struct Args {
     /// How many of its newest commits.
     #[arg(long, default_value_t = 10)]
     commits: usize,
+    /// Compare what the commits are, not what they change.
+    #[arg(long)]
+    only_render: bool,
 }
 
 fn main() -> ExitCode {

@@ -1,16 +1,24 @@
-//! Puts a generated repository on disk, as files and as a git commit, and asks both sides about it.
+//! Puts generated repositories on disk, as files for Puppet and as git commits for hierad, and asks both about them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git2::{Repository as Git, Signature, Time};
+use git2::{IndexEntry, IndexTime, Repository as Git, Signature, Time};
 
-use super::answers::{self, Tally};
-use super::difference::{self, Difference};
-use super::generator::Repository;
+use super::answers::{self, Answers, Tally};
+use super::generator::{Content, Repository};
 use super::hierad::Hierad;
-use super::puppet::Puppet;
-use super::{Args, Fault};
+use super::puppet::{Puppet, Told};
+use super::{Args, Fault, change, difference};
+
+/// One thing on which the two sides disagree.
+pub(crate) struct Finding {
+    /// What stays the same while a repository shrinks around it.
+    pub(crate) kind: [String; 3],
+    /// It, in words.
+    pub(crate) text: String,
+}
 
 /// A folder to work in, and both programs.
 pub(crate) struct Stage {
@@ -27,46 +35,124 @@ impl Stage {
         Ok(Stage { folder: tempfile::tempdir()?, puppets: puppets?, hierad: Hierad::find(args)? })
     }
 
-    /// Where the two disagree about `repository`, and how much was compared.
-    pub(crate) fn compare(&mut self, repository: &Repository, version: u8) -> Result<(Vec<Difference>, Tally), Fault> {
+    /// Where the two disagree about a repository's revisions and about what each changes, and how much was compared.
+    pub(crate) fn compare(&mut self, revisions: &[Repository], version: u8) -> Result<(Vec<Finding>, Tally), Fault> {
         let root = self.folder.path().join("one");
-        let result = self.compare_in(&root, repository, version);
+        let result = Layout::write(&root, revisions).and_then(|layout| self.compare_in(&layout, version));
         _ = fs::remove_dir_all(&root);
         result
     }
 
-    fn compare_in(
+    fn compare_in(&mut self, layout: &Layout, version: u8) -> Result<(Vec<Finding>, Tally), Fault> {
+        let mut findings = Vec::new();
+        let mut tally = Tally::default();
+        let mut told: Vec<Told> = Vec::new();
+        for (commit, files) in layout.commits.iter().zip(&layout.files) {
+            let rendered = self.hierad.render(&layout.git, &layout.profiles, version, commit)?;
+            let answers = self.ask(files, &layout.profiles, version, &answers::keys(&rendered))?;
+            tally.add(Tally::of(&answers.answers, &rendered));
+            let differences = difference::between(&answers.answers, &rendered);
+            findings.extend(differences.iter().map(|one| Finding { kind: one.kind(), text: one.to_string() }));
+            told.push(answers);
+        }
+        for number in 1..told.len() {
+            findings.extend(self.compare_change(layout, version, &told, number)?);
+        }
+        Ok((findings, tally))
+    }
+
+    /// What revision `number` changes. Both revisions are asked for the keys of either, and for those that hierad names.
+    fn compare_change(
         &mut self,
-        root: &Path,
-        repository: &Repository,
+        at: &Layout,
         version: u8,
-    ) -> Result<(Vec<Difference>, Tally), Fault> {
-        let (data, profiles) = write(root, repository)?;
-        let rendered = self.hierad.render(&data, &profiles, version, "HEAD")?;
+        told: &[Told],
+        number: usize,
+    ) -> Result<Vec<Finding>, Fault> {
+        let range = [at.commits[number - 1].as_str(), at.commits[number].as_str()];
+        let found = change::printed(&self.hierad.diff(&at.git, &at.profiles, version, range)?)?;
+        let named = found.keys().map(|(_, key)| key);
+        let keys: BTreeSet<String> = told[number - 1].keys.union(&told[number].keys).chain(named).cloned().collect();
+        let mut sides: Vec<Answers> = Vec::new();
+        for side in [number - 1, number] {
+            sides.push(self.ask(&at.files[side], &at.profiles, version, &keys)?.answers);
+        }
+        let differences = change::differences(&change::between(&sides[0], &sides[1]), &found);
+        let kind = || [String::new(), "a change".to_owned(), String::new()];
+        Ok(differences.into_iter().map(|text| Finding { kind: kind(), text }).collect())
+    }
+
+    fn ask(&mut self, files: &Path, profiles: &Path, version: u8, keys: &BTreeSet<String>) -> Result<Told, Fault> {
         let puppet = self.puppets.iter_mut().find(|(number, _)| *number == version).map(|(_, puppet)| puppet);
-        let told = puppet.ok_or("no such Puppet")?.ask(&data, &profiles, &answers::keys(&rendered))?;
-        Ok((difference::between(&told.answers, &rendered), Tally::of(&told.answers, &rendered)))
+        puppet.ok_or("no such Puppet")?.ask(files, profiles, keys)
     }
 }
 
-/// Writes `repository` below `root`, commits it, and returns the paths of the data and of the profiles.
-pub(crate) fn write(root: &Path, repository: &Repository) -> Result<(PathBuf, PathBuf), Fault> {
-    let data = root.join("data");
-    fs::create_dir_all(&data)?;
-    repository.write(&data)?;
-    let profiles = repository.write_profiles(&root.join("profiles"))?;
-    commit(&data)?;
-    Ok((data, profiles))
+/// Where everything is on disk.
+pub(crate) struct Layout {
+    /// The git repository.
+    git: PathBuf,
+    /// Its commits.
+    commits: Vec<String>,
+    /// The files of each.
+    files: Vec<PathBuf>,
+    /// The profiles.
+    profiles: PathBuf,
 }
 
-/// Makes a folder a git repository with one commit of all its files.
-fn commit(folder: &Path) -> Result<(), Fault> {
-    let mut options = git2::RepositoryInitOptions::new();
-    let git = Git::init_opts(folder, options.external_template(false).initial_head("main"))?;
+impl Layout {
+    /// Writes the revisions below `root`.
+    pub(crate) fn write(root: &Path, revisions: &[Repository]) -> Result<Layout, Fault> {
+        let git = root.join("git");
+        let mut options = git2::RepositoryInitOptions::new();
+        let repository = Git::init_opts(&git, options.bare(true).external_template(false).initial_head("main"))?;
+        let mut files = Vec::new();
+        let mut commits = Vec::new();
+        for (number, revision) in revisions.iter().enumerate() {
+            let folder = root.join(number.to_string());
+            fs::create_dir_all(&folder)?;
+            revision.write(&folder)?;
+            files.push(folder);
+            commits.push(commit(&repository, revision)?);
+        }
+        let first = revisions.first().ok_or("no revision")?;
+        Ok(Layout { git, commits, files, profiles: first.write_profiles(&root.join("profiles"))? })
+    }
+}
+
+/// Commits the files of `revision` on top of what is there.
+fn commit(git: &Git, revision: &Repository) -> Result<String, Fault> {
     let mut index = git.index()?;
-    index.add_all(["*"], git2::IndexAddOption::FORCE, None)?;
+    index.clear()?;
+    for (path, content) in &revision.files {
+        let (mode, text) = match content {
+            Content::File(text) => (0o100_644, text),
+            Content::Link(target) => (0o120_000, target),
+            Content::Nothing => continue,
+        };
+        index.add_frombuffer(&entry(path, mode), text.as_bytes())?;
+    }
     let tree = git.find_tree(index.write_tree()?)?;
     let author = Signature::new("generator", "generator@example.com", &Time::new(1_700_000_000, 0))?;
-    git.commit(Some("HEAD"), &author, &author, "generated", &tree, &[])?;
-    Ok(())
+    let parent = git.head().ok().map(|head| head.peel_to_commit()).transpose()?;
+    let parents: Vec<_> = parent.iter().collect();
+    Ok(git.commit(Some("HEAD"), &author, &author, "generated", &tree, &parents)?.to_string())
+}
+
+fn entry(path: &str, mode: u32) -> IndexEntry {
+    let zero = IndexTime::new(0, 0);
+    IndexEntry {
+        ctime: zero,
+        mtime: zero,
+        dev: 0,
+        ino: 0,
+        mode,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id: git2::Oid::ZERO_SHA1,
+        flags: 0,
+        flags_extended: 0,
+        path: path.into(),
+    }
 }

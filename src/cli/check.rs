@@ -5,7 +5,8 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::context::{Context, Profiles};
+use super::context::Context;
+use super::profiles::Profiles;
 use super::{Global, Result, Status, output};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::fleet::{Finding, Fleet};

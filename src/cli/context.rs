@@ -1,15 +1,15 @@
 //! What subcommands share: the repository, the settings with flags laid over them, the fleet, the pipeline.
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Global, Result};
+use super::profiles::{self, Profiles};
+use super::{Failure, Global, Result, sample};
 use crate::fleet::Fleet;
-use crate::git::{Environment, Repository, WorkTree};
+use crate::git::{Environment, OpenError, Repository, WorkTree};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::EnvironmentOptions;
-use crate::node::{NodeProfile, ProfileError, read_profiles};
 use crate::pipeline::{Pipeline, Point};
 use crate::settings::{DatadirSetting, EnvironmentName, Settings};
 use crate::tree::FileTree;
@@ -23,17 +23,11 @@ pub(super) struct Context {
     threads: NonZeroUsize,
 }
 
-/// Profiles that were read, and what was wrong with others.
-#[derive(Default)]
-pub(super) struct Profiles {
-    pub(super) profiles: Vec<NodeProfile>,
-    pub(super) errors: Vec<ProfileError>,
-}
-
 impl Context {
     /// Finds the repository and reads the settings.
     pub(super) fn open(global: &Global) -> Result<Context> {
-        let repository = Repository::locate(global.repo.as_deref(), &Environment::of_process())?;
+        let located = Repository::locate(global.repo.as_deref(), &Environment::of_process());
+        let repository = located.map_err(|error| not_located(error, global))?;
         let mut settings = match settings_file(global, &repository) {
             Some(path) => Settings::load(&path)?,
             None => Settings::default(),
@@ -42,7 +36,7 @@ impl Context {
             settings.profiles.clone_from(&global.profiles);
         }
         if let Some(path) = &global.hiera_config {
-            settings.hiera_config = path.trim_start_matches("./").to_owned();
+            settings.hiera_config = hiera_config(path)?;
         }
         if let Some(puppet) = global.puppet {
             settings.puppet = puppet.into();
@@ -58,15 +52,7 @@ impl Context {
             (EnvironmentName::Named(name), _) => name.clone(),
             (EnvironmentName::Branch, branch) => environment_of(branch.unwrap_or("production")).into(),
         };
-        let mut read = Profiles::default();
-        for path in &self.settings.profiles {
-            for file in files(path)? {
-                let content = std::fs::read(&file).map_err(|e| format!("cannot read {}: {e}", file.display()))?;
-                let (profiles, errors) = read_profiles(&content, &file.display().to_string(), &environment);
-                read.profiles.extend(profiles);
-                read.errors.extend(errors);
-            }
-        }
+        let mut read = profiles::read(&self.settings.profiles, &environment)?;
         if self.settings.environment == EnvironmentName::Branch {
             read.profiles.iter_mut().for_each(|profile| profile.environment = environment.clone());
         }
@@ -76,7 +62,7 @@ impl Context {
     /// The fleet of all profiles. A profile that cannot be read is told and left out.
     pub(super) fn fleet(&self, branch: Option<&str>) -> Result<Fleet> {
         if self.settings.profiles.is_empty() {
-            return Err("no node profiles: name them with --profiles, or under 'profiles' in hierad.yaml".into());
+            return Err(self.no_profiles().into());
         }
         let Profiles { profiles, errors } = self.profiles(branch)?;
         for error in &errors {
@@ -84,9 +70,18 @@ impl Context {
         }
         if profiles.is_empty() {
             let paths: Vec<String> = self.settings.profiles.iter().map(|path| path.display().to_string()).collect();
-            return Err(format!("no node profile could be read from {}", paths.join(", ")).into());
+            let wanted = "YAML, JSON or NDJSON files, a node each";
+            return Err(format!("no node profile could be read from {}: wanted {wanted}", paths.join(", ")).into());
         }
         Ok(Fleet::new(profiles))
+    }
+
+    /// What to write where there are no profiles at all, by the hiera.yaml of the last commit.
+    fn no_profiles(&self) -> String {
+        let head = self.repository.resolve("HEAD").ok();
+        let revision = head.and_then(|head| self.pipeline(Fleet::default()).revision(Point::Commit(head)).ok());
+        let folder = self.repository.work_dir().unwrap_or(self.repository.git_dir());
+        sample::no_profiles(revision.as_ref().map(|revision| &revision.environment), folder)
     }
 
     /// A pipeline for `fleet`.
@@ -123,6 +118,16 @@ impl Context {
     }
 }
 
+/// Without `--repo` the folder is the current one, and its name helps more than a dot.
+fn not_located(error: OpenError, global: &Global) -> Failure {
+    match (error, std::env::current_dir()) {
+        (OpenError::NotARepository { path }, Ok(here)) if global.repo.is_none() && path.as_os_str() == "." => {
+            format!("{} is not in a git repository; name the data repository with --repo", here.display()).into()
+        }
+        (error, _) => error.into(),
+    }
+}
+
 fn settings_file(global: &Global, repository: &Repository) -> Option<PathBuf> {
     if let Some(path) = &global.config {
         return Some(path.clone());
@@ -131,39 +136,15 @@ fn settings_file(global: &Global, repository: &Repository) -> Option<PathBuf> {
     folders.into_iter().flatten().map(|folder| folder.join(SETTINGS_FILE)).find(|path| path.is_file())
 }
 
+/// The flag's path, which is one inside the repository.
+fn hiera_config(path: &str) -> Result<String> {
+    if path.starts_with('/') || path.split('/').any(|name| name == "..") {
+        return Err(format!("--hiera-config must be a path inside the repository, from its root: not {path}").into());
+    }
+    Ok(path.trim_start_matches("./").to_owned())
+}
+
 /// r10k's name for the environment of a branch.
 fn environment_of(branch: &str) -> String {
     branch.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
-}
-
-/// The profile files that a path means: itself, the files of a folder, or what a glob matches.
-fn files(path: &Path) -> Result<Vec<PathBuf>> {
-    if path.is_dir() {
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir(path).map_err(|e| format!("cannot read {}: {e}", path.display()))? {
-            let file = entry?.path();
-            if file.is_file() && is_profile_file(&file) {
-                found.push(file);
-            }
-        }
-        found.sort();
-        return Ok(found);
-    }
-    if path.exists() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let text = path.to_string_lossy();
-    if !crate::hiera::glob::is_pattern(&text) {
-        return Err(format!("no node profiles at {}: there is no such file or folder", path.display()).into());
-    }
-    let absolute = std::path::absolute(path)?;
-    let root = WorkTree::new("/");
-    let found = crate::hiera::glob::glob(&root, absolute.to_string_lossy().trim_start_matches('/'))?;
-    Ok(found.into_iter().map(|file| Path::new("/").join(file)).collect())
-}
-
-fn is_profile_file(path: &Path) -> bool {
-    let known = ["yaml", "yml", "json", "ndjson", "jsonl"];
-    let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-    !hidden && path.extension().is_some_and(|extension| known.iter().any(|known| extension == *known))
 }

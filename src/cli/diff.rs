@@ -9,7 +9,7 @@ use super::pattern::{Pattern, any};
 use super::{Global, Result, Status, output};
 use crate::fleet::Fleet;
 use crate::git::Repository;
-use crate::pipeline::Point;
+use crate::pipeline::{Pipeline, Point};
 use crate::report::{Report, json, markdown, text};
 
 /// Arguments of `diff`.
@@ -17,7 +17,8 @@ use crate::report::{Report, json, markdown, text};
 pub(super) struct Arguments {
     /// From which revision, or FROM..TO, or FROM...TO for what TO changes since it left FROM
     ///
-    /// Without any, what the last commit changes. '.' is the checked-out files.
+    /// Without any, what the last commit changes. '.' is the checked-out files, committed or not; alone, it shows what they
+    /// change since the last commit.
     #[arg(value_name = "FROM")]
     from: Option<String>,
     /// To which revision [default: HEAD]
@@ -60,13 +61,30 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if fleet.is_empty() {
         return Err("no node matches --node".into());
     }
-    let report = context.pipeline(fleet).diff(before, after, &|key| any(&arguments.key, key))?;
+    let pipeline = context.pipeline(fleet);
+    let report = pipeline.diff(before, after, &|key| any(&arguments.key, key))?;
     let mut out = output::stdout();
     let style = Style { full: arguments.full, budget: arguments.budget, pretty: false };
     write(&report, arguments.format, global, style, &mut out)?;
     out.flush()?;
+    if let Some(warning) = blind(&pipeline, &report, after, &arguments.key) {
+        anstream::eprintln!("hierad: {warning}");
+    }
     let differs = !report.changes.is_empty();
     Ok(if arguments.exit_code && differs { Status::Found } else { Status::Done })
+}
+
+/// A word on keys that fail on both sides: that no change of them shows does not mean that there is none.
+fn blind(pipeline: &Pipeline, report: &Report, after: Point, keys: &[Pattern]) -> Option<String> {
+    let Point::Commit(_) = after else { return None };
+    let mut failing = pipeline.failing(after).ok()?;
+    failing.retain(|key, _| any(keys, key) && report.changes.iter().all(|change| change.key != *key));
+    let (key, error) = failing.iter().next()?;
+    let count = match failing.len() {
+        1 => format!("key '{key}' fails"),
+        count => format!("{count} keys, such as '{key}', fail"),
+    };
+    Some(format!("{count} before and after, so no change of them can be seen: {error}; see `hierad check`"))
 }
 
 /// How a report is written, besides its form.
@@ -111,6 +129,9 @@ fn revisions(context: &Context, arguments: &Arguments) -> Result<(Point, Point)>
             let before = repository.first_parent(after)?;
             Ok((before.map_or(Point::Nothing, Point::Commit), Point::Commit(after)))
         }
+        (Some(range), Some(to)) if range.contains("..") => {
+            Err(format!("{range} names two revisions already: what is {to} for?").into())
+        }
         (Some(from), Some(to)) => Ok((context.point(from)?, context.point(to)?)),
         (Some(range), None) => {
             if let Some((from, to)) = range.split_once("...") {
@@ -121,6 +142,9 @@ fn revisions(context: &Context, arguments: &Arguments) -> Result<(Point, Point)>
             }
             if let Some((from, to)) = range.split_once("..").filter(|_| range != "..") {
                 return Ok((context.point(&or_head(from))?, context.point(&or_head(to))?));
+            }
+            if range == "." {
+                return Ok((context.point("HEAD")?, Point::WorkTree));
             }
             Ok((context.point(range)?, context.point("HEAD")?))
         }

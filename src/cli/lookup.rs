@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     /// The environment of the node
     #[arg(long, value_name = "ENV")]
     environment: Option<String>,
-    /// The merge strategy, in place of the one in lookup_options
+    /// The merge strategy, in place of the one in `lookup_options`
     #[arg(long, value_name = "STRATEGY")]
     merge: Option<Merge>,
     /// With --merge deep: the prefix that removes an element
@@ -57,7 +57,7 @@ pub(super) struct Arguments {
     /// Tell which levels and files were searched, and where the value comes from
     #[arg(long)]
     explain: bool,
-    /// Tell where lookup_options come from
+    /// Tell where `lookup_options` come from
     #[arg(long)]
     explain_options: bool,
     /// How to print the value

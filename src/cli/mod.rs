@@ -10,7 +10,9 @@ mod log;
 mod lookup;
 mod output;
 mod pattern;
+mod profiles;
 mod render;
+mod sample;
 mod watch;
 
 use std::path::PathBuf;
@@ -37,9 +39,13 @@ enum Status {
     Found,
 }
 
+/// What scripts need to know.
+const STATUS: &str = "Exit status: 0 done, 1 could not (or `lookup` found no key), 2 differences found (`diff --exit-code`) or \
+faults found (`check`).";
+
 /// Shows what a commit to a Puppet Hiera data repository really does to every node.
 #[derive(Debug, Parser)]
-#[command(name = "hierad", version, about, max_term_width = 100)]
+#[command(name = "hierad", version, about, max_term_width = 100, after_help = STATUS)]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -49,12 +55,13 @@ struct Cli {
 
 /// The flags of every subcommand.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Options of every command")]
 struct Global {
     /// The data repository, or a folder inside it
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, short = 'C', global = true, value_name = "DIR")]
     repo: Option<PathBuf>,
     /// The settings [default: hierad.yaml beside the data or in the git directory]
-    #[arg(long, global = true, value_name = "FILE", env = "HIERAD_CONFIG")]
+    #[arg(long, global = true, value_name = "FILE", env = "HIERAD_CONFIG", hide_env_values = true)]
     config: Option<PathBuf>,
     /// Node profiles: a file, a folder or a glob; may be repeated
     #[arg(long, global = true, value_name = "PATH")]

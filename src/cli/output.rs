@@ -30,5 +30,22 @@ pub(super) fn width() -> usize {
 
 /// Standard output, buffered; to be flushed by the one who writes.
 pub(super) fn stdout() -> impl Write {
-    BufWriter::new(std::io::stdout())
+    BufWriter::new(Named(std::io::stdout()))
+}
+
+/// Standard output, whose errors say that it is it.
+struct Named(std::io::Stdout);
+
+impl Write for Named {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes).map_err(named)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush().map_err(named)
+    }
+}
+
+fn named(error: std::io::Error) -> std::io::Error {
+    std::io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))
 }

@@ -18,12 +18,11 @@ impl FromStr for Pattern {
     type Err = regex::Error;
 
     fn from_str(text: &str) -> Result<Pattern, regex::Error> {
-        let expression = match text.strip_prefix("re:") {
-            Some(expression) => expression.to_owned(),
-            None => {
-                let glob = regex::escape(text).replace(r"\*", ".*").replace(r"\?", ".");
-                format!("^(?:{glob})$")
-            }
+        let expression = if let Some(expression) = text.strip_prefix("re:") {
+            expression.to_owned()
+        } else {
+            let glob = regex::escape(text).replace(r"\*", ".*").replace(r"\?", ".");
+            format!("^(?:{glob})$")
         };
         Regex::new(&expression).map(Pattern)
     }

@@ -10,7 +10,7 @@ use super::pattern::{Pattern, any};
 use super::{Global, Result, Status, output};
 use crate::node::NodeSet;
 use crate::pipeline::Point;
-use crate::snapshot::{self, Manifest, Snapshots, write_folder};
+use crate::snapshot::{self, Manifest, Snapshots, Written, write_folder};
 
 /// Arguments of `render`.
 #[derive(Debug, Args)]
@@ -21,7 +21,10 @@ pub(super) struct Arguments {
     /// How to write
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
-    /// Where to: a folder, with a file a node, or - for standard output
+    /// Where to: - for standard output, or a folder, which then holds just these: a file a node, and manifest.json
+    ///
+    /// A file whose content is the same is not touched, and manifest.json is written last. Files that a former manifest.json
+    /// names and that are not among these any more, such as those of nodes that are gone, are removed; others are left alone.
     #[arg(long, short, value_name = "DIR|-", default_value = "-")]
     output: PathBuf,
     /// Only these nodes: a name, a glob or re:EXPRESSION; may be repeated
@@ -59,6 +62,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         return Err("no node matches --node".into());
     }
     let revision = pipeline.revision(point)?;
+    if revision.keys.is_empty() {
+        anstream::eprintln!("hierad: warning: no data file gives a value to any key; see `hierad check`");
+    }
     let keys = revision.keys.iter().filter(|key| any(&arguments.key, key)).cloned().collect();
     let effective = pipeline.effective(&revision, &keys);
     let snapshots = Snapshots::new(&effective, &pipeline.fleet, &nodes, arguments.format.into());
@@ -75,8 +81,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let puppet = if context.settings.puppet.is_strict() { 8 } else { 7 };
     let manifest = Manifest::new(commit, nodes.len(), keys.len(), puppet);
     let folder = &arguments.output;
-    let written = write_folder(&snapshots, &manifest, folder)
+    let written = write_folder(&snapshots, manifest, folder)
         .map_err(|e| format!("cannot write snapshots to {}: {e}", folder.display()))?;
-    anstream::eprintln!("{} snapshots in {}, {written} of them written", nodes.len(), folder.display());
+    let Written { changed, removed } = written;
+    anstream::eprintln!("{} snapshots in {}: {changed} written, {removed} removed", nodes.len(), folder.display());
     Ok(Status::Done)
 }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use super::Diff;
 use crate::value::Value;
 
 /// For each item before, the position of its partner after.
@@ -103,7 +104,9 @@ impl Pairing<'_> {
             .collect();
         let named = |a: usize| places.get(identity.of(&self.before[a])?).map(|b| (a, *b));
         let pairs: Vec<_> = self.left_before(0..self.before.len()).into_iter().filter_map(named).collect();
-        pairs.into_iter().for_each(|(a, b)| self.pair(a, b));
+        for (a, b) in pairs {
+            self.pair(a, b);
+        }
     }
 
     /// What is left in a gap, in order.
@@ -118,7 +121,9 @@ impl Pairing<'_> {
         } else {
             Vec::new()
         };
-        pairs.into_iter().for_each(|(a, b)| self.pair(a, b));
+        for (a, b) in pairs {
+            self.pair(a, b);
+        }
     }
 }
 
@@ -126,17 +131,19 @@ impl Pairing<'_> {
 struct Identity(Option<&'static str>);
 
 impl Identity {
-    const NAMES: [&'static str; 4] = ["name", "id", "title", "key"];
-
-    /// The first name that every hash has with a scalar of its own.
     fn find(before: &[Value], after: &[Value]) -> Identity {
-        let tells = |name: &&str| tells_apart(before, name) && tells_apart(after, name);
-        Identity(Identity::NAMES.into_iter().find(tells))
+        Identity(identifying_entry(Diff::new(before, after)))
     }
 
     fn of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         value.get(self.0?)
     }
+}
+
+/// The first of `name`, `id`, `title` and `key` that every hash among the items has, each with a scalar of its own.
+pub fn identifying_entry(items: Diff<&[Value]>) -> Option<&'static str> {
+    let tells = |name: &&str| tells_apart(items.before, name) && tells_apart(items.after, name);
+    ["name", "id", "title", "key"].into_iter().find(tells)
 }
 
 fn tells_apart(items: &[Value], name: &str) -> bool {

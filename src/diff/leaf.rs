@@ -152,3 +152,98 @@ impl Walk {
 fn is_reordered(positions: impl Iterator<Item = Option<usize>>) -> bool {
     !positions.flatten().is_sorted()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(json: &serde_json::Value) -> Value {
+        match json {
+            serde_json::Value::Null => Value::Undef,
+            serde_json::Value::Bool(b) => Value::from(*b),
+            serde_json::Value::Number(n) => {
+                n.as_i64().map_or_else(|| Value::Float(n.as_f64().unwrap()), Value::Integer)
+            }
+            serde_json::Value::String(s) => Value::from(s.as_str()),
+            serde_json::Value::Array(items) => items.iter().map(value).collect(),
+            serde_json::Value::Object(map) => {
+                Value::hash(map.iter().map(|(k, v)| (Value::from(k.as_str()), value(v))).collect())
+            }
+        }
+    }
+
+    /// `KIND path-before path-after` of every leaf.
+    fn check(before: &str, after: &str, expected: &[&str]) {
+        let [before, after] = [before, after].map(|text| value(&serde_json::from_str(text).unwrap()));
+        let path = |part: &Option<Part>| part.as_ref().map_or("nothing".into(), |part| part.path.below("k"));
+        let shown =
+            |leaf: &LeafChange| format!("{:?} {} {}", leaf.kind, path(&leaf.part.before), path(&leaf.part.after));
+        let found: Vec<String> = leaves(Diff::new(Some(&before), Some(&after))).iter().map(shown).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn scalars() {
+        check("1", "1", &[]);
+        check("1", "1.0", &["Changed k k"]);
+        check(r#""80""#, "80", &["Changed k k"]);
+        check("null", "false", &["Changed k k"]);
+        check("[]", "{}", &["Changed k k"]);
+    }
+
+    #[test]
+    fn hashes_by_key() {
+        check(r#"{"a": 1, "b": {"c": 2}}"#, r#"{"a": 1, "b": {"c": 3}}"#, &["Changed k.b.c k.b.c"]);
+        check(r#"{"a": 1, "b": 2}"#, r#"{"c": 1, "b": 2}"#, &["Removed k.a nothing", "Added nothing k.c"]);
+        check(r#"{"a": 1, "b": 2}"#, r#"{"b": 2, "a": 1}"#, &["Reordered k k"]);
+        check(
+            r#"{"x": {"a": 1, "b": 2}}"#,
+            r#"{"x": {"b": 3, "a": 1}}"#,
+            &["Reordered k.x k.x", "Changed k.x.b k.x.b"],
+        );
+    }
+
+    #[test]
+    fn an_item_that_comes_moves_no_other() {
+        check("[1, 2, 3]", "[0, 1, 2, 3]", &["Added nothing k[0]"]);
+        check(
+            "[[1, 2], 9]",
+            "[7, 8, [1, 3], 9]",
+            &["Added nothing k[0]", "Added nothing k[1]", "Changed k[0][1] k[2][1]"],
+        );
+        check("[1, 2, 3, 4]", "[1, 4]", &["Removed k[1] nothing", "Removed k[2] nothing"]);
+    }
+
+    #[test]
+    fn items_that_are_replaced() {
+        check("[1, 2, 3]", "[1, 5, 3]", &["Changed k[1] k[1]"]);
+        check("[1, 2, 3]", "[1, 5, 6, 3]", &["Removed k[1] nothing", "Added nothing k[1]", "Added nothing k[2]"]);
+    }
+
+    #[test]
+    fn orders() {
+        check("[1, 2, 3]", "[3, 1, 2]", &["Reordered k k"]);
+        check("[1, 1, 2]", "[1, 2, 1]", &["Reordered k k"]);
+        check("[1, 2, 3]", "[3, 1, 4]", &["Reordered k k", "Changed k[1] k[2]"]);
+        check("[[1, 2], 3]", "[[2, 1], 3]", &["Reordered k[0] k[0]"]);
+    }
+
+    #[test]
+    fn hashes_with_names_are_known_by_them() {
+        let before = r#"[{"name": "a", "n": 1}, {"name": "b", "n": 1}]"#;
+        check(before, r#"[{"name": "b", "n": 2}]"#, &["Removed k[0] nothing", "Changed k[1].n k[0].n"]);
+        check(before, r#"[{"name": "b", "n": 1}, {"name": "a", "n": 2}]"#, &["Reordered k k", "Changed k[0].n k[1].n"]);
+        check(
+            before,
+            r#"[{"name": "a", "n": 1}, {"name": "c", "n": 1}]"#,
+            &["Removed k[1] nothing", "Added nothing k[1]"],
+        );
+    }
+
+    #[test]
+    fn hashes_without_names_are_known_by_what_they_share() {
+        let before = r#"[{"port": 80, "from": "any"}, {"port": 22, "from": "lan"}]"#;
+        let after = r#"[{"port": 1, "to": "x"}, {"port": 80, "from": "dmz"}, {"port": 22, "from": "vpn"}]"#;
+        check(before, after, &["Added nothing k[0]", "Changed k[0].from k[1].from", "Changed k[1].from k[2].from"]);
+    }
+}

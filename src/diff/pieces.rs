@@ -14,7 +14,7 @@ pub(super) struct Piece<'a> {
 }
 
 /// The pieces whose answers differ, in the order of their first nodes.
-pub(super) fn pieces<'a>(answers: Diff<&'a [Answer]>) -> Vec<Piece<'a>> {
+pub(super) fn pieces(answers: Diff<&[Answer]>) -> Vec<Piece<'_>> {
     if is_same_list(answers) {
         return Vec::new();
     }
@@ -65,7 +65,9 @@ fn is_same(outcome: Diff<Option<&Arc<Outcome>>>) -> bool {
 
 fn union(answers: &[Answer]) -> NodeSet {
     let mut nodes = NodeSet::new();
-    answers.iter().for_each(|answer| nodes.extend(&answer.nodes));
+    for answer in answers {
+        nodes.extend(&answer.nodes);
+    }
     nodes
 }
 

@@ -8,6 +8,7 @@ use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use crate::diagnostic::Place;
+use crate::value::yaml::Marks;
 use crate::value::{Value, ruby};
 
 /// What a step is about.
@@ -37,7 +38,7 @@ pub enum Branch {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// A value was found: for which key, which value, and where.
-    Found(Arc<str>, Value, Option<Place>),
+    Found(Arc<str>, Value, Option<FoundAt>),
     /// The key is not there.
     NotFound(Arc<str>),
     /// The file is not there.
@@ -48,6 +49,15 @@ pub enum Event {
     Failed(String),
     /// Something else to know.
     Note(String),
+}
+
+/// Where a value stands in a data file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundAt {
+    /// The file, and the line of the key.
+    pub place: Place,
+    /// The lines of the value's parts.
+    pub marks: Marks,
 }
 
 /// A step with its outcome and the steps inside it.
@@ -170,10 +180,10 @@ fn write_step(step: &Step, indent: &str, f: &mut fmt::Formatter<'_>) -> fmt::Res
 
 fn write_event(event: &Event, indent: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match event {
-        Event::Found(key, value, place) => {
+        Event::Found(key, value, at) => {
             write!(f, "{indent}Found key: \"{key}\" value: {}", dump(value, indent))?;
-            match place {
-                Some(place) => writeln!(f, " ({place})"),
+            match at {
+                Some(at) => writeln!(f, " ({})", at.place),
                 None => writeln!(f),
             }
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::backend::{Backend, DataFile, Declared};
 use super::budget::{LOOKUP_STEPS, PLACE_STEPS, with_stack};
-use super::explain::{Branch, Event, Recorder};
+use super::explain::{Branch, Event, FoundAt, Recorder};
 use super::hierarchy::{Content, Hierarchy, Level, Location, resolve};
 use super::interpolation::{Context, NameStack, Resolver, Undefined, interpolate};
 use super::layer::{Environment, Layer};
@@ -287,12 +287,13 @@ impl<'a> Lookup<'a> {
         let undefined = Undefined::in_data(puppet);
         let context = Context { scope: self.scope, resolver: Some(self), stack: search.stack, undefined };
         let value = interpolate(value, &context).map_err(|e| e.at(line()))?;
-        Ok(self.found(search.root, Some(&value), Some(line())))
+        let at = || FoundAt { place: line(), marks: file.marks(search.root).cloned().unwrap_or_default() };
+        Ok(self.found(search.root, Some(&value), self.recorder.map(|_| at())))
     }
 
-    fn found(&self, key: &str, value: Option<&Value>, place: Option<Place>) -> Option<Value> {
+    fn found(&self, key: &str, value: Option<&Value>, at: Option<FoundAt>) -> Option<Value> {
         match value {
-            Some(value) => self.event(|| Event::Found(key.into(), value.clone(), place)),
+            Some(value) => self.event(|| Event::Found(key.into(), value.clone(), at)),
             None => self.event(|| Event::NotFound(key.into())),
         }
         value.cloned()
@@ -318,16 +319,15 @@ impl<'a> Lookup<'a> {
         let mut options = self.environment_options(stack)?;
         if let Some(module) = module
             && self.hierarchies.modules.contains_key(module)
+            && let Some(found) = self.search_options(Provider::Module, Some(module), stack)?
         {
-            if let Some(found) = self.search_options(Provider::Module, Some(module), stack)? {
-                options = match (options, validate(found, Some(module))?) {
-                    (Some(high), Some(low)) => {
-                        validate(Strategy::Hash.merge(&Value::hash(high), &Value::hash(low))?, None)?
-                    }
-                    // A null in the module takes the environment's options away, too.
-                    (_, low) => low,
-                };
-            }
+            options = match (options, validate(found, Some(module))?) {
+                (Some(high), Some(low)) => {
+                    validate(Strategy::Hash.merge(&Value::hash(high), &Value::hash(low))?, None)?
+                }
+                // A null in the module takes the environment's options away, too.
+                (_, low) => low,
+            };
         }
         LookupOptions::compile(&options.unwrap_or_default(), &self.environment.store.regexes)
     }

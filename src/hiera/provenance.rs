@@ -2,19 +2,29 @@
 
 use std::sync::Arc;
 
-use super::explain::{Branch, Event, Step};
+use super::explain::{Branch, Event, FoundAt, Step};
 use crate::diagnostic::Place;
+use crate::value::yaml::Marks;
 use crate::value::{Segment, Value, ValuePath, ruby};
 
 /// A value that a data file gave to the fold, highest priority first.
 #[derive(Debug, Clone)]
 pub struct Contribution {
     /// The level.
-    pub level: Arc<str>,
-    /// The file and the line of the key.
-    pub place: Place,
+    level: Arc<str>,
+    /// Where it stands.
+    at: FoundAt,
     /// The value after interpolation, before merging.
-    pub value: Value,
+    value: Value,
+}
+
+/// Where a part of a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The level.
+    pub level: Arc<str>,
+    /// The file and line.
+    pub place: Place,
 }
 
 /// The values that went into the answer for `key`; those of nested lookups and of `lookup_options` are not among them.
@@ -35,30 +45,57 @@ fn collect(step: &Step, level: Option<&Arc<str>>, found: &mut Vec<Contribution>)
         _ => level,
     };
     for event in step.events() {
-        if let (Event::Found(_, value, Some(place)), Some(level)) = (event, level) {
-            found.push(Contribution { level: level.clone(), place: place.clone(), value: value.clone() });
+        if let (Event::Found(_, value, Some(at)), Some(level)) = (event, level) {
+            found.push(Contribution { level: level.clone(), at: at.clone(), value: value.clone() });
         }
     }
     step.steps().for_each(|step| collect(step, level, found));
 }
 
-/// The contribution that the part at `path` of the merged `value` comes from: the first that has an equal part there, or, in
-/// an array whose items have moved, an equal item.
-pub fn origin<'c>(contributions: &'c [Contribution], value: &Value, path: &ValuePath) -> Option<&'c Contribution> {
+/// Where the part at `path` of the merged `value` comes from: the first contribution that has an equal part there, or, in an
+/// array whose items have moved, an equal item; for a collection merged from several, the first that has the place at all.
+pub fn origin(contributions: &[Contribution], value: &Value, path: &ValuePath) -> Option<Origin> {
     let part = path.of(value)?;
-    let exact = |c: &&Contribution| path.of(&c.value).is_some_and(|other| other == part);
-    contributions.iter().find(exact).or_else(|| contributions.iter().find(|c| holds(&c.value, &path.0, part)))
+    let exact = |c: &Contribution| (path.of(&c.value)? == part).then(|| c.origin(&path.0));
+    let moved = |c: &Contribution| locate(&c.value, &path.0, part).map(|path| c.origin(&path));
+    let merged = |c: &Contribution| path.of(&c.value).map(|_| c.origin(&path.0));
+    let first = |find: &dyn Fn(&Contribution) -> Option<Origin>| contributions.iter().find_map(find);
+    first(&exact).or_else(|| first(&moved)).or_else(|| first(&merged))
 }
 
-fn holds(value: &Value, path: &[Segment], part: &Value) -> bool {
+impl Contribution {
+    fn origin(&self, path: &[Segment]) -> Origin {
+        let line = line(&self.at.marks, &self.value, path).or(self.at.place.line);
+        Origin { level: self.level.clone(), place: Place { path: self.at.place.path.clone(), line } }
+    }
+}
+
+/// The line of the part at `path`, or of the innermost one around it whose line is known.
+fn line(marks: &Marks, value: &Value, path: &[Segment]) -> Option<u32> {
+    let own = (marks.line > 0).then_some(marks.line);
+    let Some((segment, rest)) = path.split_first() else { return own };
+    let (at, inner) = match (segment, value) {
+        (Segment::Index(at), Value::Array(items)) => (*at, items.get(*at)?),
+        (Segment::Key(key), Value::Hash(hash)) => (hash.index_of(key)?, hash.get_value(key)?),
+        _ => return own,
+    };
+    marks.children.get(at).and_then(|marks| line(marks, inner, rest)).or(own)
+}
+
+/// A place in `value` that is like `path`, array positions aside, and holds an equal part.
+fn locate(value: &Value, path: &[Segment], part: &Value) -> Option<Vec<Segment>> {
+    let with = |segment: Segment, rest: Vec<Segment>| [vec![segment], rest].concat();
     match (path.split_first(), value) {
-        (None, value) => ruby::eql(value, part),
-        (Some((Segment::Index(_), rest)), Value::Array(items)) => items.iter().any(|item| holds(item, rest, part)),
-        // The unique merge takes a scalar as an array of one, and flattens.
-        (Some((Segment::Index(_), [])), scalar) => ruby::eql(scalar, part),
+        (None, value) => ruby::eql(value, part).then(Vec::new),
+        (Some((Segment::Index(_), rest)), Value::Array(items)) => items
+            .iter()
+            .enumerate()
+            .find_map(|(at, item)| locate(item, rest, part).map(|rest| with(Segment::Index(at), rest))),
+        // The unique merge takes a scalar as an array of one.
+        (Some((Segment::Index(_), [])), scalar) => ruby::eql(scalar, part).then(Vec::new),
         (Some((Segment::Key(key), rest)), Value::Hash(hash)) => {
-            hash.get_value(key).is_some_and(|v| holds(v, rest, part))
+            locate(hash.get_value(key)?, rest, part).map(|rest| with(Segment::Key(key.clone()), rest))
         }
-        _ => false,
+        _ => None,
     }
 }

@@ -15,7 +15,7 @@ impl Pipeline {
     pub fn check(&self, point: Point) -> Result<Vec<Finding>, PipelineError> {
         let revision = self.revision(point)?;
         let effective = self.effective(&revision, &revision.keys);
-        let mut findings = self.findings(&revision);
+        let mut findings = Pipeline::findings(&revision);
         findings.extend(self.files(&revision)?);
         let failures = self.failures(&effective, &findings);
         findings.extend(failures);

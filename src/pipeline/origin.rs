@@ -34,7 +34,7 @@ pub(super) fn add(report: &mut Report, revisions: &Diff<&Revision>, fleet: &Flee
 fn find(side: &Side, path: &crate::value::ValuePath) -> Option<Origin> {
     let (contributions, value) = side.as_ref()?;
     let found = origin(contributions, value, path)?;
-    Some(Origin { place: found.place.clone(), level: found.level.clone() })
+    Some(Origin { place: found.place, level: found.level })
 }
 
 fn side(change: &KeyChange, outcome: Option<&Arc<Outcome>>, revision: &Revision, fleet: &Fleet) -> Side {

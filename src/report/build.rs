@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use super::alike::items;
 use super::{Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, NodeNames, Report};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::diff::{Change, ChangeKind, Diff, LeafChange};
+use crate::diff::{Change, ChangeKind, Diff};
 use crate::fleet::{Finding, Fleet};
-use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
 
 /// What a report is made of.
@@ -36,14 +36,13 @@ impl Report {
         let keys: BTreeSet<&Arc<str>> = input.changes.iter().map(|change| &change.key).collect();
         let keys = Count { total: input.keys, changed: keys.len() };
         let groups = groups(&input.changes, &mut names);
-        let changes = input.changes.into_iter().map(|change| key_change(change, &mut names)).collect();
         Report {
             commit: input.commit,
             branch: input.branch,
             nodes: Count { total: input.fleet.len(), changed: changed.len() },
             keys,
-            changes,
             groups,
+            changes: input.changes.into_iter().map(|change| key_change(change, &mut names)).collect(),
             findings: findings(input.findings),
         }
     }
@@ -95,25 +94,11 @@ fn summary(nodes: &NodeSet) -> (usize, u32) {
     (nodes.len(), nodes.smallest().map_or(0, |node| node.0))
 }
 
-/// Changes of a key read the same if these are equal.
-type Reading<'a> = (ChangeKind, &'a [LeafChange], Diff<Option<&'a LookupError>>);
-
-fn reading(change: &Change) -> Reading<'_> {
-    (change.kind, &change.leaves, change.outcome.as_ref().map(|outcome| error(outcome.as_deref())))
-}
-
-fn error(outcome: Option<&Outcome>) -> Option<&LookupError> {
-    match outcome {
-        Some(Outcome::Failed(error)) => Some(error),
-        _ => None,
-    }
-}
-
 /// Joins the changes of each key that read the same, and those that concern the same nodes.
 fn groups(changes: &[Change], names: &mut Names<'_>) -> Vec<Group> {
     let mut sets: Vec<(bool, NodeSet, Vec<Item>)> = Vec::new();
     let mut by_summary: HashMap<(bool, usize, u32), Vec<usize>> = HashMap::new();
-    for (item, nodes) in items(changes) {
+    for (item, nodes) in items(changes, names.fleet) {
         let fails = changes[item.first].kind.is_error();
         let (len, smallest) = summary(&nodes);
         let candidates = by_summary.entry((fails, len, smallest)).or_default();
@@ -127,29 +112,13 @@ fn groups(changes: &[Change], names: &mut Names<'_>) -> Vec<Group> {
     sets.sort_by_key(|(fails, nodes, items)| {
         (!fails, std::cmp::Reverse(nodes.len()), nodes.smallest(), items[0].first)
     });
-    sets.into_iter().map(|(_, nodes, items)| Group { nodes: names.of(&nodes), items }).collect()
-}
-
-fn items(changes: &[Change]) -> Vec<(Item, NodeSet)> {
-    let mut items: Vec<(Item, NodeSet)> = Vec::new();
-    let mut start = 0;
-    for run in changes.chunk_by(|a, b| a.key == b.key) {
-        let mut by_reading: HashMap<Reading<'_>, usize> = HashMap::new();
-        for (at, change) in (start..).zip(run) {
-            if let Some(item) = by_reading.get(&reading(change)) {
-                let (item, nodes) = &mut items[*item];
-                item.others.push(at);
-                nodes.extend(&change.nodes);
-                continue;
-            }
-            if run.len() > 1 {
-                by_reading.insert(reading(change), items.len());
-            }
-            items.push((Item { first: at, others: Vec::new() }, change.nodes.clone()));
-        }
-        start += run.len();
-    }
-    items
+    let all = names.fleet.all();
+    let group = |(_, nodes, items): (bool, NodeSet, Vec<Item>)| {
+        let others = all.without(&nodes);
+        let except = if others.len() <= nodes.len() / 4 { others } else { NodeSet::new() };
+        Group { nodes: names.of(&nodes), except: names.of(&except), items }
+    };
+    sets.into_iter().map(group).collect()
 }
 
 /// Findings of one side only. A line that has moved is the same finding.

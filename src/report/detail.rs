@@ -1,15 +1,16 @@
 //! One difference told in lines, for all writers: what was marked `-`, what is marked `+`.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices, group_diff_ops};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::value::{self, ELLIPSIS, inline_shortened, quoted, shorten, visible, wrap};
+use super::value::{self, inline_shortened};
 use super::verdict::{count, number};
-use super::{Item, Report};
-use crate::diff::{Diff, LeafChange, LeafKind};
-use crate::hiera::Outcome;
+use super::visible::{ELLIPSIS, quoted, shorten, visible, wrap};
+use super::{Alike, Item, KeyChange, Report};
+use crate::diff::{Diff, LeafChange, LeafKind, identifying_entry};
+use crate::hiera::{LookupError, Outcome};
 use crate::value::Value;
 
 /// How a line stands in a difference.
@@ -21,6 +22,8 @@ pub(super) enum Mark {
     Removed,
     /// After only.
     Added,
+    /// After only, and an error.
+    Failed,
     /// Says what was left out.
     Omitted,
 }
@@ -48,24 +51,39 @@ impl DetailLine {
 /// A difference on one line, if both sides fit `columns` beside each other.
 pub(super) fn on_one_line(change: &LeafChange, columns: usize) -> Option<Diff<Option<String>>> {
     let values = values(change);
-    if [values.before, values.after].into_iter().flatten().any(is_multi_line) {
+    if values.before.into_iter().chain(values.after).filter_map(Value::as_str).any(is_multi_line) {
         return None;
     }
-    let before = values.before.map(|v| value::inline(v, columns));
-    let after = values.after.map(|v| value::inline(v, columns));
-    let used = |side: &Option<Option<String>>| {
-        side.iter().flatten().map(|text| unicode_width::UnicodeWidthStr::width(&**text)).sum::<usize>()
+    let sides = if let (LeafKind::Reordered, Diff { before: Some(before), after: Some(after) }) = (change.kind, values)
+    {
+        order_on_one_line(Diff::new(before, after))?.map(Some)
+    } else {
+        let sides = values.map(|value| value.map(|value| value::inline(value, columns)));
+        let too_long = [&sides.before, &sides.after].into_iter().any(|side| matches!(side, Some(None)));
+        (!too_long).then(|| sides.map(Option::flatten))?
     };
-    let both = if before.is_some() && after.is_some() { " -> ".len() } else { 0 };
-    let fits = used(&before) + used(&after) + both <= columns;
-    match (before, after) {
-        (Some(None), _) | (_, Some(None)) => None,
-        (before, after) => fits.then(|| Diff::new(before.flatten(), after.flatten())),
-    }
+    let both = if sides.before.is_some() && sides.after.is_some() { " -> ".len() } else { 0 };
+    let used: usize = sides.before.iter().chain(&sides.after).map(|text| text.width()).sum();
+    (used + both <= columns).then_some(sides)
 }
 
-fn is_multi_line(value: &Value) -> bool {
-    value.as_str().is_some_and(|text| text.trim_end_matches('\n').contains('\n'))
+/// `[a, b] -> [b, a]`
+fn order_on_one_line(values: Diff<&Value>) -> Option<Diff<String>> {
+    let length = values.map(|value| match value {
+        Value::Array(items) => items.len(),
+        Value::Hash(hash) => hash.len(),
+        _ => 0,
+    });
+    let (open, close) = if matches!(values.after, Value::Hash(_)) { ('{', '}') } else { ('[', ']') };
+    let joined = |labels: Vec<String>| format!("{open}{}{close}", labels.join(", "));
+    (length.before.max(length.after) <= AT_A_GLANCE).then(|| order_labels(values, usize::MAX).map(joined))
+}
+
+/// An order of more items than this cannot be taken in from one line.
+const AT_A_GLANCE: usize = 12;
+
+fn is_multi_line(text: &str) -> bool {
+    text.trim_end_matches('\n').contains('\n')
 }
 
 fn values(change: &LeafChange) -> Diff<Option<&Value>> {
@@ -103,35 +121,67 @@ pub(super) fn lines(change: &LeafChange, room: Room) -> Vec<DetailLine> {
     limited(all, room.lines)
 }
 
-/// Both sides of a change that is, or was, an error; messages are wrapped at `columns`.
-pub(super) fn outcomes(report: &Report, item: &Item, columns: usize, room: Room) -> Vec<DetailLine> {
+/// Whether the changes that an item stands for do not all have the same answers.
+pub(super) fn various(report: &Report, item: &Item) -> Diff<bool> {
     let outcome = &report.first(item).outcome;
     let others = || item.others.iter().map(|at| &report.changes[*at].outcome);
-    let various = Diff {
-        before: others().any(|other| other.before != outcome.before),
-        after: others().any(|other| other.after != outcome.after),
-    };
-    let side = |mark, outcome: &Option<Arc<Outcome>>, various: bool| {
-        let lines = match outcome.as_deref() {
+    match item.alike {
+        Alike::Equal => Diff {
+            before: others().any(|other| other.before != outcome.before),
+            after: others().any(|other| other.after != outcome.after),
+        },
+        Alike::OwnName | Alike::Shape => Diff::default(),
+    }
+}
+
+/// Both sides of a change that is, or was, an error; messages are wrapped at `columns`.
+pub(super) fn outcomes(change: &KeyChange, various: Diff<bool>, columns: usize, room: Room) -> Vec<DetailLine> {
+    let side = |mark, outcome: Option<&Outcome>, various: bool| {
+        let lines = match outcome {
             _ if various => vec!["(various values)".to_owned()],
             None | Some(Outcome::NotFound) => vec!["(not found)".to_owned()],
             Some(Outcome::Found(value)) => value::block(value, room.columns),
-            Some(Outcome::Failed(error)) => wrap(&visible(&format!("error: {error}")), columns.max(16)),
+            Some(Outcome::Failed(error)) => message(error, columns),
         };
         limited(lines.into_iter().map(|text| DetailLine::new(mark, text)).collect(), room.lines)
     };
-    let mut lines = side(Mark::Removed, &outcome.before, various.before);
-    lines.extend(side(Mark::Added, &outcome.after, various.after));
+    let mut lines = side(Mark::Removed, change.outcome.before.as_deref(), various.before);
+    let mark = if change.kind.is_error() { Mark::Failed } else { Mark::Added };
+    lines.extend(side(mark, change.outcome.after.as_deref(), various.after));
     lines
+}
+
+/// An error's message, the lines below the first a little further in.
+fn message(error: &LookupError, columns: usize) -> Vec<String> {
+    let lines = wrap(&visible(&format!("error: {error}")), columns.max(16) - 2);
+    let further_in = |(i, line): (usize, String)| if i == 0 { line } else { format!("  {line}") };
+    lines.into_iter().enumerate().map(further_in).collect()
 }
 
 fn sides(values: Diff<Option<&Value>>, columns: usize) -> Vec<DetailLine> {
     let block = |mark, value: Option<&Value>| {
-        let lines = value.map(|v| value::block(v, columns)).unwrap_or_default();
+        let lines = match value {
+            Some(Value::String(text)) if is_multi_line(text) => text_block(text, columns),
+            Some(value) => value::block(value, columns),
+            None => Vec::new(),
+        };
         lines.into_iter().map(move |text| DetailLine::new(mark, text))
     };
     block(Mark::Removed, values.before).chain(block(Mark::Added, values.after)).collect()
 }
+
+/// A text of several lines as it is.
+fn text_block(text: &str, columns: usize) -> Vec<String> {
+    let body = text.strip_suffix('\n');
+    let mut lines: Vec<String> =
+        body.unwrap_or(text).split('\n').map(|line| shorten(&with_visible_end(line), columns)).collect();
+    if body.is_none() {
+        lines.push(NO_NEWLINE.to_owned());
+    }
+    lines
+}
+
+const NO_NEWLINE: &str = "(no newline at the end)";
 
 /// Cuts what exceeds `most` lines, each side's share of them.
 fn limited(mut lines: Vec<DetailLine>, most: usize) -> Vec<DetailLine> {
@@ -179,7 +229,7 @@ fn text(texts: Diff<&str>, columns: usize) -> Vec<DetailLine> {
     let body = texts.map(|text| text.strip_suffix('\n').unwrap_or(text));
     let split = body.map(|text| text.split('\n').collect::<Vec<_>>());
     let mut lines = by_lines(split.as_ref().map(Vec::as_slice), columns);
-    let no_newline = |mark| DetailLine::new(mark, "(no newline at the end)");
+    let no_newline = |mark| DetailLine::new(mark, NO_NEWLINE);
     match (texts.before.ends_with('\n'), texts.after.ends_with('\n')) {
         (true, false) => lines.push(no_newline(Mark::Added)),
         (false, true) => lines.push(no_newline(Mark::Removed)),
@@ -196,7 +246,9 @@ fn by_lines(lines: Diff<&[&str]>, columns: usize) -> Vec<DetailLine> {
         let start = group.first().map_or(shown, |op| op.old_range().start);
         skipped(start - shown, &mut out);
         shown = group.last().map_or(start, |op| op.old_range().end);
-        group.into_iter().for_each(|op| operation(op, lines, columns, &mut out));
+        for op in group {
+            operation(op, lines, columns, &mut out);
+        }
     }
     if shown > 0 {
         skipped(lines.before.len() - shown, &mut out);
@@ -246,7 +298,7 @@ fn apart(texts: Diff<String>, columns: usize) -> (String, String) {
         return (before, after);
     }
     let same: Vec<char> = before.chars().zip(after.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
-    let width = |c: &char| unicode_width::UnicodeWidthChar::width(*c).unwrap_or(0);
+    let width = |c: &char| c.width().unwrap_or(0);
     if same.iter().map(width).sum::<usize>() <= columns / 2 {
         return (shorten(&before, columns), shorten(&after, columns));
     }
@@ -263,29 +315,53 @@ fn apart(texts: Diff<String>, columns: usize) -> (String, String) {
     (window(&before), window(&after))
 }
 
-/// The order of a collection, before and after: items that are on both sides, or the keys of a hash.
+/// The order of a collection, before and after: what is on both sides, as far as it says where it stands.
 fn order(values: Diff<&Value>, columns: usize) -> Vec<DetailLine> {
-    let (before, after) = match (values.before, values.after) {
-        (Value::Array(a), Value::Array(b)) => {
-            let (shared, back) = (shared(a, b), shared(b, a));
-            if shared.is_empty() { (a.iter().collect(), b.iter().collect()) } else { (shared, back) }
-        }
-        (Value::Hash(a), Value::Hash(b)) => (
-            a.keys().filter(|key| b.index_of(key).is_some()).collect::<Vec<_>>(),
-            b.keys().filter(|key| a.index_of(key).is_some()).collect::<Vec<_>>(),
-        ),
-        _ => (Vec::new(), Vec::new()),
-    };
-    let shown = |values: Vec<&Value>| values.into_iter().map(|v| inline_shortened(v, columns)).collect::<Vec<_>>();
-    let texts = Diff::new(shown(before), shown(after));
-    let lines = texts.as_ref().map(|texts| texts.iter().map(String::as_str).collect::<Vec<_>>());
-    by_lines(lines.as_ref().map(Vec::as_slice), columns)
+    let labels = order_labels(values, columns);
+    let labels = labels.as_ref().map(|labels| labels.iter().map(String::as_str).collect::<Vec<_>>());
+    by_lines(labels.as_ref().map(Vec::as_slice), columns)
 }
 
-/// The items of `items` that `others` has too, as often as both have them.
-fn shared<'v>(items: &'v [Value], others: &[Value]) -> Vec<&'v Value> {
+fn order_labels(values: Diff<&Value>, columns: usize) -> Diff<Vec<String>> {
+    match (values.before, values.after) {
+        (Value::Array(a), Value::Array(b)) => order_of_items(Diff::new(a, b), columns),
+        (Value::Hash(a), Value::Hash(b)) => Diff {
+            before: a.keys().filter(|key| b.index_of(key).is_some()).map(value::key).collect(),
+            after: b.keys().filter(|key| a.index_of(key).is_some()).map(value::key).collect(),
+        },
+        _ => Diff::default(),
+    }
+}
+
+/// Items that both sides have; named ones by their names, whatever else of them changes.
+fn order_of_items(items: Diff<&[Value]>, columns: usize) -> Diff<Vec<String>> {
+    let name = identifying_entry(items);
+    let label = |item: &Value| match name.and_then(|name| Some((name, item.get(name)?))) {
+        Some((name, id)) => format!("{name}: {}", inline_shortened(id, columns)),
+        None => inline_shortened(item, columns),
+    };
+    let named = |item: &Value| name.is_some_and(|name| item.get(name).is_some());
+    let comparable = |item: &Value| match name {
+        Some(name) if named(item) => item.get(name).cloned().unwrap_or_default(),
+        _ => item.clone(),
+    };
+    let ids = items.map(|items| items.iter().map(comparable).collect::<Vec<_>>());
+    let side = |items: &[Value], own: &[Value], other: &[Value]| {
+        let shared = shared(own, other);
+        items.iter().zip(shared).filter(|(_, shared)| *shared).map(|(item, _)| label(item)).collect::<Vec<_>>()
+    };
+    let lines =
+        Diff { before: side(items.before, &ids.before, &ids.after), after: side(items.after, &ids.after, &ids.before) };
+    // Items that have changed and moved, without a name: all of them, then.
+    if lines.before == lines.after { items.map(|items| items.iter().map(label).collect()) } else { lines }
+}
+
+/// For each of `items`, whether `others` has it too, as often as both have it.
+fn shared(items: &[Value], others: &[Value]) -> Vec<bool> {
     let mut left: HashMap<&Value, usize> = HashMap::new();
-    others.iter().for_each(|item| *left.entry(item).or_default() += 1);
-    let mut take = |item: &&Value| left.get_mut(*item).filter(|n| **n > 0).map(|n| *n -= 1).is_some();
-    items.iter().filter(|item| take(item)).collect()
+    for item in others {
+        *left.entry(item).or_default() += 1;
+    }
+    let mut take = |item| left.get_mut(item).filter(|n| **n > 0).map(|n| *n -= 1).is_some();
+    items.iter().map(&mut take).collect()
 }

@@ -69,7 +69,7 @@ struct WireChange<'a> {
     before: Option<WireOutcome<'a>>,
     after: Option<WireOutcome<'a>>,
     nodes: Names<'a>,
-    leaves: Each<'a, Leaf, WireLeaf<'a>>,
+    leaves: Leaves<'a>,
 }
 
 #[derive(Serialize)]
@@ -89,7 +89,9 @@ struct WireLeaf<'a> {
 
 #[derive(Serialize)]
 struct WirePart<'a> {
-    path: String,
+    /// Where it is not that of the leaf: an item that has moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
     value: Json<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<WireOrigin<'a>>,
@@ -144,7 +146,7 @@ impl<'a> WireChange<'a> {
             before: change.outcome.before.as_deref().and_then(WireOutcome::new),
             after: change.outcome.after.as_deref().and_then(WireOutcome::new),
             nodes: Names(change),
-            leaves: Each(&change.leaves, WireLeaf::new),
+            leaves: Leaves(change),
         }
     }
 }
@@ -162,21 +164,26 @@ impl<'a> WireOutcome<'a> {
 }
 
 impl<'a> WireLeaf<'a> {
-    fn new(leaf: &'a Leaf) -> WireLeaf<'a> {
-        let Leaf { change, origin } = leaf;
+    fn new(change: &'a KeyChange, leaf: &'a Leaf) -> WireLeaf<'a> {
+        let path = leaf.path(change);
+        let part = |part: &'a Option<Part>, origin: &'a Option<Origin>| {
+            let part = part.as_ref()?;
+            let own = part.path.below(&change.key);
+            let origin = origin.as_ref().map(WireOrigin::new);
+            Some(WirePart { path: (own != path).then_some(own), value: Json(&part.value), origin })
+        };
         WireLeaf {
-            path: change.path().map(ToString::to_string).unwrap_or_default(),
-            kind: leaf_kind(change.kind),
-            before: change.part.before.as_ref().map(|part| WirePart::new(part, origin.before.as_ref())),
-            after: change.part.after.as_ref().map(|part| WirePart::new(part, origin.after.as_ref())),
+            kind: leaf_kind(leaf.change.kind),
+            before: part(&leaf.change.part.before, &leaf.origin.before),
+            after: part(&leaf.change.part.after, &leaf.origin.after),
+            path,
         }
     }
 }
 
-impl<'a> WirePart<'a> {
-    fn new(part: &'a Part, origin: Option<&'a Origin>) -> WirePart<'a> {
-        let origin = origin.map(|Origin { place, level }| WireOrigin { path: &place.path, line: place.line, level });
-        WirePart { path: part.path.to_string(), value: Json(&part.value), origin }
+impl<'a> WireOrigin<'a> {
+    fn new(origin: &'a Origin) -> WireOrigin<'a> {
+        WireOrigin { path: &origin.place.path, line: origin.place.line, level: &origin.level }
     }
 }
 
@@ -226,6 +233,14 @@ struct Each<'a, T, W>(&'a [T], fn(&'a T) -> W);
 impl<T, W: Serialize> Serialize for Each<'_, T, W> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(self.1))
+    }
+}
+
+struct Leaves<'a>(&'a KeyChange);
+
+impl Serialize for Leaves<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.leaves.iter().map(|leaf| WireLeaf::new(self.0, leaf)))
     }
 }
 
@@ -298,7 +313,9 @@ impl<'w> Pretty<'w> {
 impl Write for Pretty<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut laid = Vec::with_capacity(bytes.len() * 2);
-        bytes.iter().for_each(|byte| self.byte(*byte, &mut laid));
+        for byte in bytes {
+            self.byte(*byte, &mut laid);
+        }
         self.out.write_all(&laid)?;
         Ok(bytes.len())
     }

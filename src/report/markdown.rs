@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::detail::{self, DetailLine, Mark, Room};
-use super::value::{ELLIPSIS, shorten, shorten_middle, visible};
 use super::verdict::{count, findings_heading, number, share};
-use super::{Commit, Count, FindingChange, Item, KeyChange, Leaf, NodeNames, Report, nodes};
+use super::visible::{ELLIPSIS, shorten, shorten_middle, visible};
+use super::{Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Report, nodes};
 
 /// How long the comment may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,7 @@ impl Default for Options {
 const ROOM: Room = Room { columns: 160, lines: 40 };
 const NAME: usize = 120;
 const NODES: usize = 60;
+const ALL_NODES: usize = 1000;
 /// Differences shown for one key.
 const LEAVES: usize = 100;
 /// Rows of the table.
@@ -107,16 +108,17 @@ fn footer(report: &Report) -> String {
 
 /// A row for each change, for at most a third of the comment.
 fn table(report: &Report, comment: &mut Comment) {
-    let items: Vec<(&Item, &NodeNames)> = items(report).collect();
+    let items: Vec<(&Item, &Group)> = items(report).collect();
     if items.is_empty() {
         return;
     }
     let mut left = comment.left() / 3;
     comment.text.push_str("\n| | key | nodes |\n|---|---|---|\n");
-    for (shown, (item, nodes)) in items.iter().enumerate() {
+    for (shown, (item, group)) in items.iter().enumerate() {
         let change = report.first(item);
         let key = code(&shorten_middle(&visible(&change.key), NAME));
-        let row = format!("| {} | {key} | {} |\n", change.word(), which(report, nodes));
+        let names = names(report, group, NODES).map(|names| format!(": {names}")).unwrap_or_default();
+        let row = format!("| {} | {key} | {}{names} |\n", change.word(), share_of(report, group));
         let length = characters(&row);
         if shown == ROWS || length > left {
             let more = count(items.len() - shown, "more change");
@@ -128,25 +130,26 @@ fn table(report: &Report, comment: &mut Comment) {
     }
 }
 
-fn items(report: &Report) -> impl Iterator<Item = (&Item, &NodeNames)> {
-    report.groups.iter().flat_map(|group| group.items.iter().map(|item| (item, &group.nodes)))
+fn items(report: &Report) -> impl Iterator<Item = (&Item, &Group)> {
+    report.groups.iter().flat_map(|group| group.items.iter().map(move |item| (item, group)))
 }
 
-/// `3 of 143 nodes: db[01-03]`
-fn which(report: &Report, nodes: &NodeNames) -> String {
-    let share = share(Count { total: report.nodes.total, changed: nodes.len() });
-    if nodes.len() == report.nodes.total && nodes.len() > 1 {
-        return share;
-    }
-    format!("{share}: {}", code(&nodes::names(nodes, NODES)))
+/// `3 of 143 nodes`
+fn share_of(report: &Report, group: &Group) -> String {
+    share(Count { total: report.nodes.total, changed: group.nodes.len() })
+}
+
+/// `db[01-03]`
+fn names(report: &Report, group: &Group, columns: usize) -> Option<String> {
+    nodes::which(group, report.nodes.total, columns).map(|(but, names)| format!("{but}{}", code(&names)))
 }
 
 /// What happens to each key, folded; what does not fit is counted.
 fn details(report: &Report, comment: &mut Comment) {
     let total = report.groups.iter().map(|group| group.items.len()).sum();
     let mut shown = 0;
-    for (item, nodes) in items(report) {
-        let text = detail(report, item, nodes, total <= OPEN);
+    for (item, group) in items(report) {
+        let text = detail(report, item, group, total <= OPEN);
         if characters(&text) <= comment.left() {
             comment.text.push_str(&text);
             shown += 1;
@@ -158,20 +161,18 @@ fn details(report: &Report, comment: &mut Comment) {
     }
 }
 
-fn detail(report: &Report, item: &Item, nodes: &NodeNames, open: bool) -> String {
+fn detail(report: &Report, item: &Item, group: &Group, open: bool) -> String {
     let change = report.first(item);
     let open = if open { " open" } else { "" };
     let key = html(&shorten_middle(&visible(&change.key), NAME));
-    let share = share(Count { total: report.nodes.total, changed: nodes.len() });
+    let share = share_of(report, group);
     let body = body(report, item);
     let fence = fence(&body);
-    let names = match nodes.len() == report.nodes.total {
-        true => String::new(),
-        false => format!("{}\n\n", code(&nodes::names(nodes, 1000))),
-    };
+    let names = names(report, group, ALL_NODES).map(|names| names + "\n\n").unwrap_or_default();
+    let note = item.note().map(|note| format!("({note})\n\n")).unwrap_or_default();
     format!(
         "\n<details{open}><summary>{} <code>{key}</code> on {share}</summary>\n\n\
-         {names}{fence}diff\n{body}{fence}\n\n</details>\n",
+         {names}{fence}diff\n{body}{fence}\n\n{note}</details>\n",
         change.word()
     )
 }
@@ -180,10 +181,11 @@ fn body(report: &Report, item: &Item) -> String {
     let change = report.first(item);
     let mut text = String::new();
     if change.leaves.is_empty() {
-        push_lines(detail::outcomes(report, item, ROOM.columns, ROOM), &mut text);
+        let various = detail::various(report, item);
+        push_lines(detail::outcomes(change, various, ROOM.columns, ROOM), &mut text);
     }
     for leaf in change.leaves.iter().take(LEAVES) {
-        text.push_str(&leaf_head(change, leaf));
+        text.push_str(&leaf_head(change, leaf).unwrap_or_default());
         push_lines(detail::lines(&leaf.change, ROOM), &mut text);
     }
     if let Some(more @ 1..) = change.leaves.len().checked_sub(LEAVES) {
@@ -192,17 +194,18 @@ fn body(report: &Report, item: &Item) -> String {
     text
 }
 
-/// `@@ ntp::servers[1] @@ data/common.yaml:12`
-fn leaf_head(change: &KeyChange, leaf: &Leaf) -> String {
-    let path = leaf.change.path().map(|path| path.below(&change.key)).unwrap_or_default();
-    let mut head = format!("@@ {} @@", shorten_middle(&visible(&path), ROOM.columns));
+/// `@@ ntp::servers[1] @@ data/common.yaml:12`; nothing where the key says it all.
+fn leaf_head(change: &KeyChange, leaf: &Leaf) -> Option<String> {
+    let mut rest = String::new();
     if let Some(note) = detail::note(&leaf.change) {
-        _ = write!(head, " {note}");
+        _ = write!(rest, " {note}");
     }
     if let Some(origin) = leaf.origins() {
-        _ = write!(head, " {}", shorten_middle(&origin, ROOM.columns));
+        _ = write!(rest, " {}", shorten_middle(&origin, ROOM.columns));
     }
-    head + "\n"
+    let is_whole = leaf.change.path().is_none_or(|path| path.0.is_empty());
+    let path = shorten_middle(&visible(&leaf.path(change)), ROOM.columns);
+    (!is_whole || !rest.is_empty()).then(|| format!("@@ {path} @@{rest}\n"))
 }
 
 fn push_lines(lines: Vec<DetailLine>, text: &mut String) {
@@ -211,6 +214,7 @@ fn push_lines(lines: Vec<DetailLine>, text: &mut String) {
             Mark::Both | Mark::Omitted => ' ',
             Mark::Removed => '-',
             Mark::Added => '+',
+            Mark::Failed => '!',
         };
         _ = writeln!(text, "{mark} {}", line.text);
     }
@@ -269,12 +273,15 @@ fn code(text: &str) -> String {
 /// Text of which neither HTML nor Markdown takes anything for its own.
 fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut in_word = false;
     for c in text.chars() {
-        if c.is_ascii_punctuation() && !matches!(c, ',' | '.' | ':' | '/' | '-') {
+        let is_own = c == '_' && in_word || matches!(c, ',' | '.' | ':' | '/' | '-');
+        if c.is_ascii_punctuation() && !is_own {
             _ = write!(out, "&#{};", u32::from(c));
         } else {
             out.push(c);
         }
+        in_word = c.is_alphanumeric();
     }
     out
 }

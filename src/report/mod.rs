@@ -4,6 +4,7 @@
 //! [`markdown`]) takes it with options of its own and a place to write to, and only chooses how it looks. Values become text in
 //! one place, [`value`].
 
+mod alike;
 mod build;
 mod detail;
 pub mod json;
@@ -12,6 +13,7 @@ mod nodes;
 pub mod text;
 mod value;
 mod verdict;
+mod visible;
 
 use std::sync::Arc;
 
@@ -103,17 +105,32 @@ pub struct Origin {
 pub struct Group {
     /// The nodes.
     pub nodes: NodeNames,
+    /// The nodes that it does not concern, where they are so few that it is easier to tell those.
+    pub except: NodeNames,
     /// What happens there, by key.
     pub items: Vec<Item>,
 }
 
-/// Changes of one key that read the same: equal differences, though the values around them may not be equal.
+/// Changes of one key that read the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// The change that stands for all: a position in [`Report::changes`].
     pub first: usize,
     /// The others.
     pub others: Vec<usize>,
+    /// How far they are the same.
+    pub alike: Alike,
+}
+
+/// How far changes are the same that stand together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alike {
+    /// The differences are equal, though the values around them may not be.
+    Equal,
+    /// They are equal but for the name of the node.
+    OwnName,
+    /// The same happens at the same places, with other values.
+    Shape,
 }
 
 /// A finding that is there on one side only.

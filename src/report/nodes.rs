@@ -4,23 +4,38 @@ use std::sync::Arc;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::value::{shorten, visible};
 use super::verdict::{number, share};
-use super::{Count, NodeNames};
+use super::visible::{shorten, visible};
+use super::{Count, Group};
 
 /// Which nodes, of how many, in about `columns`.
-pub(super) fn heading(nodes: &NodeNames, total: usize, columns: usize) -> String {
-    let share = share(Count { total, changed: nodes.len() });
-    if nodes.len() == total && total != 1 {
-        return share;
+pub(super) fn heading(group: &Group, total: usize, columns: usize) -> String {
+    let share = share(Count { total, changed: group.nodes.len() });
+    match which(group, total, columns.saturating_sub(share.width() + 2)) {
+        Some((but, names)) => format!("{share}: {but}{names}"),
+        None => share,
     }
-    let columns = columns.saturating_sub(share.width() + 2);
-    format!("{share}: {}", names(nodes, columns))
+}
+
+/// Which nodes, in about `columns`, behind the words that they need; nothing where all is said with their number.
+pub(super) fn which(group: &Group, total: usize, columns: usize) -> Option<(&'static str, String)> {
+    let Group { nodes, except, .. } = group;
+    if nodes.len() == total && total != 1 {
+        return None;
+    }
+    let by_exception = !except.is_empty() && ranges(except, RUNS[0]).len() < ranges(nodes, RUNS[0]).len();
+    let exception = || ("all but ", names(except, columns.saturating_sub(8)));
+    Some(if by_exception { exception() } else { ("", names(nodes, columns)) })
 }
 
 /// The names, as many as fit `columns`, and how many more there are.
 pub(super) fn names(nodes: &[Arc<str>], columns: usize) -> String {
-    let ranges = ranges(nodes);
+    let fits = |ranges: &Vec<Range>| ranges.first().is_none_or(|range| range.text.width() + MORE <= columns);
+    let ranges = RUNS.into_iter().map(|runs| ranges(nodes, runs)).find(fits).unwrap_or_else(|| ranges(nodes, 1));
+    let whole = ranges.iter().map(|range| range.text.width() + 2).sum::<usize>();
+    if whole <= columns.saturating_add(2) {
+        return ranges.into_iter().map(|range| range.text).collect::<Vec<_>>().join(", ");
+    }
     let mut text = String::new();
     let mut left = nodes.len();
     for (i, range) in ranges.iter().enumerate() {
@@ -41,6 +56,12 @@ pub(super) fn names(nodes: &[Arc<str>], columns: usize) -> String {
     text
 }
 
+/// About the width of ` and 9 more`.
+const MORE: usize = 14;
+
+/// How many runs of numbers stand in one pair of brackets, if there is room.
+const RUNS: [usize; 4] = [16, 8, 4, 2];
+
 /// One or several names.
 struct Range {
     text: String,
@@ -55,10 +76,8 @@ struct Pattern<'a> {
     suffix: &'a str,
 }
 
-/// So many runs of numbers stand in one pair of brackets.
-const RUNS: usize = 8;
-
-fn ranges(nodes: &[Arc<str>]) -> Vec<Range> {
+/// The names in ranges, with at most `most` runs of numbers each.
+fn ranges(nodes: &[Arc<str>], most: usize) -> Vec<Range> {
     let mut ranges = Vec::new();
     let mut at = 0;
     while let Some(name) = nodes.get(at) {
@@ -72,7 +91,7 @@ fn ranges(nodes: &[Arc<str>]) -> Vec<Range> {
         while let Some((_, number)) =
             nodes.get(at + count).and_then(|n| self::pattern(n)).filter(|(p, _)| *p == pattern)
         {
-            let full = runs.len() == RUNS;
+            let full = runs.len() == most;
             match runs.last_mut() {
                 Some((_, last)) if *last + 1 == number => *last = number,
                 _ if full => break,
@@ -89,9 +108,8 @@ fn ranges(nodes: &[Arc<str>]) -> Vec<Range> {
 
 fn bracket(pattern: &Pattern<'_>, runs: &[(u64, u64)]) -> String {
     let width = pattern.digits;
-    let run = |(first, last): &(u64, u64)| match first == last {
-        true => format!("{first:0width$}"),
-        false => format!("{first:0width$}-{last:0width$}"),
+    let run = |(first, last): &(u64, u64)| {
+        if first == last { format!("{first:0width$}") } else { format!("{first:0width$}-{last:0width$}") }
     };
     let runs: Vec<String> = runs.iter().map(run).collect();
     format!("{}[{}]{}", visible(pattern.prefix), runs.join(","), visible(pattern.suffix))
@@ -128,9 +146,9 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_counted() {
-        check(&["alpha", "beta", "gamma", "delta"], 22, "alpha and 3 more");
-        check(&["alpha", "beta", "gamma", "delta"], 26, "alpha, beta and 2 more");
-        check(&["alpha", "beta", "gamma", "delta"], 27, "alpha, beta, gamma, delta");
-        check(&["a-name-that-is-far-too-long-for-its-place", "beta"], 30, "a-name-that-is-fa… and 1 more");
+        check(&["alpha", "beta", "gamma", "delta"], 21, "alpha and 3 more");
+        check(&["alpha", "beta", "gamma", "delta"], 24, "alpha, beta and 2 more");
+        check(&["alpha", "beta", "gamma", "delta"], 25, "alpha, beta, gamma, delta");
+        check(&["a-name-that-is-far-too-long-for-its-place", "beta"], 30, "a-name-that-is-far…, beta");
     }
 }

@@ -1,17 +1,17 @@
 //! The one place where values become text: JSON, one line, or a block of lines.
 //!
-//! Lines are in a form close to YAML's flow style, with every text in quotes, so that `"80"` and `80` differ. No character that a
-//! terminal would obey leaves this module: controls and invisible or direction-changing characters are written as escapes.
+//! Lines are in a form close to YAML's flow style, with every text in quotes, so that `"80"` and `80` differ. What must not be
+//! shown as it is has to be held back here; the other modules take a value apart only to compare it, and text only from
+//! [`Value::String`].
 
-use std::borrow::Cow;
 use std::fmt::Write;
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use unicode_width::UnicodeWidthStr;
 
+use super::visible::{ELLIPSIS, quote, shorten, visible};
 use crate::value::{Hash, Value, ruby};
-
-/// What stands where text was left out.
-pub(super) const ELLIPSIS: char = '…';
 
 /// A value on one line: all of it if it fits `columns`, otherwise nothing.
 pub(super) fn inline(value: &Value, columns: usize) -> Option<String> {
@@ -35,86 +35,6 @@ pub(super) fn block(value: &Value, columns: usize) -> Vec<String> {
     let mut block = Block { lines: Vec::new(), columns };
     block.value("", 0, value);
     block.lines
-}
-
-/// A text in quotes, with escapes.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    quote(text.chars(), &mut out);
-    out
-}
-
-/// Text from elsewhere (a name, a message, a line of a longer text) that is safe to show: what a terminal would obey is escaped.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_dangerous) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_dangerous(c) { escape(c, &mut out) } else { out.push(c) }
-    }
-    Cow::Owned(out)
-}
-
-/// The beginning of `text` that fits `columns`, with an ellipsis if that is not all.
-pub(super) fn shorten(text: &str, columns: usize) -> String {
-    // Every column takes a byte, so that a short text needs no measuring.
-    if text.len() <= columns || (text.len() <= columns.saturating_mul(4) && text.width() <= columns) {
-        return text.to_owned();
-    }
-    let mut out = String::new();
-    let mut used = 1;
-    for c in text.chars() {
-        used += c.width().unwrap_or(0);
-        if used > columns {
-            break;
-        }
-        out.push(c);
-    }
-    out.push(ELLIPSIS);
-    out
-}
-
-/// `text` with its middle left out where it does not fit `columns`.
-pub(super) fn shorten_middle(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
-        return text.to_owned();
-    }
-    let end = columns / 2;
-    let mut used = 0;
-    let fits = |c: &char| {
-        used += c.width().unwrap_or(0);
-        used <= end
-    };
-    let tail = text.chars().rev().take_while(fits).collect::<Vec<_>>();
-    format!("{}{}", shorten(text, columns - end), tail.into_iter().rev().collect::<String>())
-}
-
-/// Breaks `text` at spaces, or anywhere in words that are too long, into lines of at most `columns`.
-pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split(' ') {
-        let separator = usize::from(!line.is_empty());
-        if line.width() + separator + word.width() <= columns {
-            if separator > 0 {
-                line.push(' ');
-            }
-            line.push_str(word);
-            continue;
-        }
-        if !line.is_empty() {
-            lines.push(std::mem::take(&mut line));
-        }
-        for c in word.chars() {
-            if line.width() + c.width().unwrap_or(0) > columns && !line.is_empty() {
-                lines.push(std::mem::take(&mut line));
-            }
-            line.push(c);
-        }
-    }
-    lines.push(line);
-    lines
 }
 
 /// The name of a value's type, as Puppet has it.
@@ -144,35 +64,6 @@ fn is_plain(key: &str) -> bool {
     let starts = key.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '/'));
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '@');
     starts && key.chars().all(word) && !key.ends_with(':') && !matches!(key, "true" | "false" | "null")
-}
-
-/// Whether a character is obeyed rather than shown: controls, and format characters that hide or reorder text.
-fn is_dangerous(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
-fn escape(c: char, out: &mut String) {
-    match c {
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
-        c if u32::from(c) > 0xffff => _ = write!(out, "\\u{{{:x}}}", u32::from(c)),
-        c => _ = write!(out, "\\u{:04x}", u32::from(c)),
-    }
-}
-
-fn quote(text: impl Iterator<Item = char>, out: &mut String) {
-    out.push('"');
-    for c in text {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if is_dangerous(c) => escape(c, out),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }
 
 /// One line in the making, which stops growing when it is longer than anyone wants.
@@ -233,13 +124,9 @@ fn scalar(value: &Value, out: &mut String) {
             out.push(':');
             if is_plain(text) { out.push_str(text) } else { quote(text.chars(), out) }
         }
-        Value::Bytes(bytes) => _ = write!(out, "Binary({})", count_bytes(bytes.len())),
+        Value::Bytes(bytes) => _ = write!(out, "Binary(\"{}\")", STANDARD.encode(bytes)),
         other => out.push_str(&ruby::inspect(other)),
     }
-}
-
-fn count_bytes(n: usize) -> String {
-    super::verdict::count(n, "byte")
 }
 
 /// A block in the making.
@@ -319,67 +206,5 @@ fn indent_below(lead: &str, indent: usize) -> usize {
 
 /// A value as JSON, in Puppet's rich data form where JSON has no such value.
 pub(super) fn json(value: &Value, out: &mut String) {
-    match value {
-        Value::Undef => out.push_str("null"),
-        Value::Boolean(b) => _ = write!(out, "{b}"),
-        Value::Integer(n) => _ = write!(out, "{n}"),
-        Value::BigInteger(n) => _ = write!(out, "{n}"),
-        Value::Float(f) if f.is_finite() => out.push_str(&ruby::float(*f)),
-        Value::Float(f) => rich("Float", |out| json_text(&ruby::float(*f), out), out),
-        Value::String(s) => json_text(s, out),
-        Value::Bytes(b) => rich("Binary", |out| json_text(&base64(b), out), out),
-        Value::Symbol(s) if **s == *"default" => out.push_str(r#"{"__ptype":"Default"}"#),
-        Value::Symbol(s) => rich("Symbol", |out| json_text(s, out), out),
-        Value::Array(items) => json_list(items.iter(), out),
-        Value::Hash(hash) if hash.keys().all(|key| matches!(key, Value::String(_))) => json_hash(hash, out),
-        Value::Hash(hash) => rich("Hash", |out| json_list(hash.iter().flat_map(|(k, v)| [k, v]), out), out),
-    }
-}
-
-fn rich(name: &str, value: impl FnOnce(&mut String), out: &mut String) {
-    _ = write!(out, r#"{{"__ptype":"{name}","__pvalue":"#);
-    value(out);
-    out.push('}');
-}
-
-fn json_list<'v>(items: impl Iterator<Item = &'v Value>, out: &mut String) {
-    out.push('[');
-    for (i, item) in items.enumerate() {
-        if i > 0 {
-            out.push(',');
-        }
-        json(item, out);
-    }
-    out.push(']');
-}
-
-fn json_hash(hash: &Hash, out: &mut String) {
-    out.push('{');
-    for (i, (name, value)) in hash.iter().enumerate() {
-        if i > 0 {
-            out.push(',');
-        }
-        json(name, out);
-        out.push(':');
-        json(value, out);
-    }
-    out.push('}');
-}
-
-fn json_text(text: &str, out: &mut String) {
-    // Text always has a JSON form.
-    out.push_str(&serde_json::to_string(text).unwrap_or_default());
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for chunk in bytes.chunks(3) {
-        let bits = (0..3).fold(0, |bits, i| bits << 8 | u32::from(chunk.get(i).copied().unwrap_or(0)));
-        for i in 0..4 {
-            let digit = char::from(DIGITS[(bits >> (18 - 6 * i)) as usize & 63]);
-            out.push(if i <= chunk.len() { digit } else { '=' });
-        }
-    }
-    out
+    crate::value::json::write(value, out);
 }

@@ -1,7 +1,7 @@
 //! What all writers say in the same words.
 
-use super::value::visible;
-use super::{Count, FindingChange, KeyChange, Leaf, Origin, Report};
+use super::visible::visible;
+use super::{Alike, Count, FindingChange, Item, KeyChange, Leaf, Origin, Report};
 use crate::diff::ChangeKind;
 use crate::hiera::{ErrorKind, Outcome};
 
@@ -17,18 +17,19 @@ impl Report {
             return format!("no effective change ({compared} compared)");
         }
         let nodes = share(*nodes);
-        let failing = self.failing_keys();
-        if failing == keys.changed {
+        let (failing, unknown) = (self.keys_of("fails"), self.keys_of("unknown"));
+        if failing == keys.changed && unknown == 0 {
             let verb = if failing == 1 { "fails" } else { "fail" };
             return format!("{} {verb} on {nodes}", count(failing, "key"));
         }
         let verb = if keys.changed == 1 { "changes" } else { "change" };
-        let fail = match failing {
+        let part = |n, one: &str, many: &str| match n {
             0 => String::new(),
-            1 => ", 1 of them fails".to_owned(),
-            n => format!(", {n} of them fail"),
+            1 => format!(", 1 of them {one}"),
+            n => format!(", {} of them {many}", number(n)),
         };
-        format!("{} {verb} on {nodes}{fail}", count(keys.changed, "key"))
+        let parts = part(failing, "fails", "fail") + &part(unknown, "becomes unknown", "become unknown");
+        format!("{} {verb} on {nodes}{parts}", count(keys.changed, "key"))
     }
 
     /// What makes the verdict worth less than it seems.
@@ -43,10 +44,11 @@ impl Report {
         warnings
     }
 
-    fn failing_keys(&self) -> usize {
-        let mut failing: Vec<_> = self.changes.iter().filter(|c| c.kind.is_error()).map(|c| &c.key).collect();
-        failing.dedup();
-        failing.len()
+    /// How many keys have a change that goes by `word`.
+    fn keys_of(&self, word: &str) -> usize {
+        let mut keys: Vec<_> = self.changes.iter().filter(|c| c.word() == word).map(|c| &c.key).collect();
+        keys.dedup();
+        keys.len()
     }
 }
 
@@ -68,7 +70,24 @@ impl KeyChange {
     }
 }
 
+impl Item {
+    /// What to know of the changes that the first one stands for.
+    pub(super) fn note(&self) -> Option<String> {
+        let others = self.others.len();
+        match self.alike {
+            Alike::Equal => None,
+            Alike::OwnName => Some(format!("each node with its own name; {} more like this", number(others))),
+            Alike::Shape => Some(format!("an example; {} with other values", count(others, "more change"))),
+        }
+    }
+}
+
 impl Leaf {
+    /// The place, behind the name of its key.
+    pub(super) fn path(&self, change: &KeyChange) -> String {
+        self.change.path().map(|path| path.below(&change.key)).unwrap_or_default()
+    }
+
     /// Where both sides come from: one place, or two where they are in different files.
     pub(super) fn origins(&self) -> Option<String> {
         let shown = |origin: &Origin| visible(&origin.place.to_string()).into_owned();
@@ -93,7 +112,7 @@ pub(super) fn number(n: usize) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -105,6 +124,7 @@ pub(super) fn number(n: usize) -> String {
 pub(super) fn share(nodes: Count) -> String {
     match nodes {
         Count { total: 1, .. } => "the only node".to_owned(),
+        Count { total: 2, changed: 2 } => "both nodes".to_owned(),
         Count { total, changed } if total == changed => format!("all {} nodes", number(total)),
         Count { total, changed } => format!("{} of {} nodes", number(changed), number(total)),
     }

@@ -91,20 +91,51 @@ impl Settings {
     /// Reads and checks the file at `path`.
     pub fn load(path: &Path) -> Result<Settings, SettingsError> {
         let text = std::fs::read_to_string(path).map_err(|source| SettingsError::Read { path: path.into(), source })?;
-        let raw: raw::Settings = if text.trim().is_empty() {
-            raw::Settings::default()
-        } else {
-            serde_yaml::from_str(&text).map_err(|error| SettingsError::Invalid {
-                path: path.into(),
-                line: error.location().map(|location| location.line()),
-                text: strip_location(&error.to_string()),
-            })?
-        };
-        Checker { path, folder: path.parent().unwrap_or(Path::new("")) }.check(raw)
+        let lines = Lines::of(&text);
+        // A file of comments alone is null to serde, and stands for no settings.
+        let raw: Option<raw::Settings> = serde_yaml::from_str(&text).map_err(|error| SettingsError::Invalid {
+            path: path.into(),
+            line: lines.of_error(&error),
+            text: strip_location(&error.to_string()),
+        })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Checker { path, folder, lines }.check(raw.unwrap_or_default())
     }
 }
 
-/// serde_yaml's texts end in the location, which the error already has.
+/// On which line each setting stands.
+struct Lines(yaml::Parsed);
+
+impl Lines {
+    fn of(text: &str) -> Lines {
+        Lines(yaml::parse(text.as_bytes()))
+    }
+
+    /// The line of a setting: the name of it, and of what is inside.
+    fn find<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<usize> {
+        let (mut value, mut marks) = (&self.0.value, &self.0.marks);
+        for name in names {
+            marks = marks.children.get(value.as_hash()?.index_of_text(name)?)?;
+            value = value.get(name)?;
+        }
+        usize::try_from(marks.line).ok().filter(|line| *line > 0)
+    }
+
+    /// The line that serde's error is about. Its own one is that of the whole setting at times, so the names in front of
+    /// the text count first.
+    fn of_error(&self, error: &serde_yaml::Error) -> Option<usize> {
+        let text = error.to_string();
+        let names = text.split_once(": ").map_or("", |(names, _)| names).split(['.', '[']);
+        let unknown = text.split_once("unknown field `").and_then(|(_, rest)| Some(rest.split_once('`')?.0));
+        let outer: Vec<&str> = if text.starts_with("unknown field") { Vec::new() } else { names.collect() };
+        unknown
+            .and_then(|unknown| self.find(outer.iter().copied().chain([unknown])))
+            .or_else(|| self.find(outer.iter().copied()).filter(|_| !outer.is_empty()))
+            .or_else(|| error.location().map(|location| location.line()))
+    }
+}
+
+/// `serde_yaml`'s texts end in the location, which the error already has.
 fn strip_location(text: &str) -> String {
     text.rsplit_once(" at line ").map_or(text, |(text, _)| text).to_owned()
 }
@@ -112,23 +143,31 @@ fn strip_location(text: &str) -> String {
 struct Checker<'a> {
     path: &'a Path,
     folder: &'a Path,
+    lines: Lines,
 }
 
 impl Checker<'_> {
-    fn invalid(&self, text: impl Into<String>) -> SettingsError {
-        SettingsError::Invalid { path: self.path.into(), line: None, text: text.into() }
+    fn invalid(&self, names: &[&str], text: impl Into<String>) -> SettingsError {
+        SettingsError::Invalid {
+            path: self.path.into(),
+            line: self.lines.find(names.iter().copied()),
+            text: text.into(),
+        }
     }
 
     fn check(&self, raw: raw::Settings) -> Result<Settings, SettingsError> {
         if raw.global_hiera_config.as_deref().is_some_and(|path| path != "none") {
-            return Err(
-                self.invalid("'global_hiera_config': the global layer is not supported; 'none' is the only value")
-            );
+            return Err(self.invalid(
+                &["global_hiera_config"],
+                "'global_hiera_config': the global layer is not supported; 'none' is the only value",
+            ));
         }
         let mut backends = Backends::new();
         for (name, backend) in raw.backends {
             backends.insert(name.clone(), self.backend(&name, backend)?);
         }
+        let datadirs = raw.datadirs.iter().map(|(from, to)| Ok((from.clone(), self.datadir(from, to)?)));
+        let datadirs = datadirs.collect::<Result<Vec<_>, SettingsError>>()?;
         let defaults = Settings::default();
         Ok(Settings {
             profiles: raw.profiles.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
@@ -141,9 +180,9 @@ impl Checker<'_> {
             puppet: match raw.puppet {
                 None | Some(8) => Puppet::V8,
                 Some(7) => Puppet::V7,
-                Some(other) => return Err(self.invalid(format!("'puppet' must be 7 or 8, not {other}"))),
+                Some(other) => return Err(self.invalid(&["puppet"], format!("'puppet' must be 7 or 8, not {other}"))),
             },
-            datadirs: raw.datadirs.into_iter().map(|(from, to)| (from, self.datadir(&to))).collect(),
+            datadirs,
             backends,
             branches: raw.branches.into_vec(),
         })
@@ -152,31 +191,44 @@ impl Checker<'_> {
     fn hiera_config(&self, path: Option<String>) -> Result<Option<String>, SettingsError> {
         match path.as_deref() {
             Some(path) if path.starts_with('/') || path.split('/').any(|name| name == "..") => {
-                Err(self.invalid(format!("'hiera_config' must be a path inside the repository, not {path}")))
+                let text = format!("'hiera_config' must be a path inside the repository, not {path}");
+                Err(self.invalid(&["hiera_config"], text))
             }
             _ => Ok(path.map(|path| path.trim_start_matches("./").to_owned())),
         }
     }
 
-    fn datadir(&self, to: &str) -> DatadirSetting {
-        match to {
-            "none" => DatadirSetting::None,
-            "." => DatadirSetting::Tree(String::new()),
-            path if Path::new(path).is_absolute() => DatadirSetting::Disk(path.into()),
-            path => DatadirSetting::Tree(path.trim_matches('/').to_owned()),
+    fn datadir(&self, from: &str, to: &str) -> Result<DatadirSetting, SettingsError> {
+        if !from.starts_with('/') {
+            let text = format!("'{from}' under 'datadirs' is no absolute path: what is relative is in the repository");
+            return Err(self.invalid(&["datadirs", from], text));
         }
+        if to.split('/').any(|name| name == "..") {
+            return Err(self.invalid(&["datadirs", from], format!("'{to}' under 'datadirs' must not contain '..'")));
+        }
+        Ok(match to {
+            "none" => DatadirSetting::None,
+            path if Path::new(path).is_absolute() => DatadirSetting::Disk(path.into()),
+            path => {
+                let names = path.split('/').filter(|name| !name.is_empty() && *name != ".");
+                DatadirSetting::Tree(names.collect::<Vec<_>>().join("/"))
+            }
+        })
     }
 
     fn backend(&self, name: &str, raw: raw::Backend) -> Result<Declared, SettingsError> {
+        let invalid = |text: &str| self.invalid(&["backends", name], format!("backend '{name}' {text}"));
         match raw {
             raw::Backend { not_found: Some(true), values: None, command: None } => Ok(Declared::NotFound),
             raw::Backend { not_found: None | Some(false), values: Some(path), command: None } => {
-                Ok(Declared::Values(Arc::new(read_values(&self.folder.join(path))?)))
+                let path = self.folder.join(path);
+                if !path.is_file() {
+                    return Err(invalid(&format!("needs the file {}, which is not there", path.display())));
+                }
+                Ok(Declared::Values(Arc::new(read_values(&path)?)))
             }
-            raw::Backend { command: Some(_), .. } => {
-                Err(self.invalid(format!("backend '{name}': 'command' is not supported")))
-            }
-            _ => Err(self.invalid(format!("backend '{name}' needs one of 'not_found: true' or 'values: FILE'"))),
+            raw::Backend { command: Some(_), .. } => Err(invalid("has a 'command', which is not supported")),
+            _ => Err(invalid("needs one of 'not_found: true' and 'values: FILE'")),
         }
     }
 }

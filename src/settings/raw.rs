@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a hash of settings")]
 pub(super) struct Settings {
     pub(super) profiles: OneOrMany,
     pub(super) hiera_config: Option<String>,
@@ -20,7 +20,7 @@ pub(super) struct Settings {
 
 /// A declared function.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a hash such as {not_found: true} or {values: FILE}")]
 pub(super) struct Backend {
     pub(super) not_found: Option<bool>,
     pub(super) values: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct Backend {
 
 /// A text or a list of texts.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "must be a text or a list of texts")]
 pub(super) enum OneOrMany {
     One(String),
     Many(Vec<String>),

@@ -12,7 +12,7 @@ use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeSet};
 use crate::value::{Value, emit, json};
 
-pub use folder::{Manifest, write_folder};
+pub use folder::{Manifest, Written, write_folder};
 
 /// The name and version of the form of a snapshot file.
 pub const SCHEMA: &str = "hierad.snapshot/1";

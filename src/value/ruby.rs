@@ -104,6 +104,33 @@ fn shortest(f: f64) -> (String, i32) {
     (mantissa.replace('.', ""), exponent.parse().unwrap_or_default())
 }
 
+/// Ruby's `strtod` of a decimal number: it sees some 60 digits, so a float half way between two others may go the other way.
+pub(super) fn strtod(text: &str) -> f64 {
+    const DIGITS: usize = 60;
+    let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+    let fraction = rest.find(['e', 'E']).map_or(rest, |at| &rest[..at]);
+    let (mut seen, mut zeros, mut used) = (whole.trim_start_matches(['+', '-', '0']).len(), 0, 0);
+    for digit in fraction.bytes() {
+        if seen > DIGITS {
+            break;
+        }
+        used += 1;
+        if digit == b'0' {
+            zeros += usize::from(seen > 0);
+        } else {
+            seen += zeros + 1;
+            zeros = 0;
+        }
+    }
+    let kept = if used == 0 { "0" } else { &fraction[..used] };
+    let parsed = if used == fraction.len() {
+        text.parse()
+    } else {
+        format!("{whole}.{kept}{}", &rest[fraction.len()..]).parse()
+    };
+    parsed.unwrap_or_default()
+}
+
 /// The characters that Ruby's `inspect` shows as they are: those its Unicode (13) knows, controls and separators aside.
 fn is_printable(c: char) -> bool {
     static PRINTABLE: LazyLock<Option<Regex>> =

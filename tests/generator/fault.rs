@@ -85,9 +85,9 @@ const BROKEN: [&str; 10] = [
     "a: \"\\q\"\n",
 ];
 
-/// Spoils one repository in fourteen.
+/// Spoils one repository in nine.
 pub(crate) fn spoil(random: &mut Random, plan: &mut Plan, files: &mut Files) {
-    match random.weighted(&[930, 12, 22, 8, 16, 6, 6]) {
+    match random.weighted(&[890, 12, 22, 8, 16, 6, 6, 40]) {
         1 => _ = files.insert("hiera.yaml".into(), Content::File(random.pick(&CONFIGS).into())),
         2 => spoil_level(random, plan),
         3 => {
@@ -97,6 +97,7 @@ pub(crate) fn spoil(random: &mut Random, plan: &mut Plan, files: &mut Files) {
         4 => spoil_file(random, plan, files),
         5 => _ = files.insert("hiera.yaml".into(), Content::Nothing),
         6 => options(random, plan),
+        7 => slip(random, files),
         _ => {}
     }
 }
@@ -134,6 +135,29 @@ fn spoil_file(random: &mut Random, plan: &Plan, files: &mut Files) {
         let path = random.one(&plan.files);
         let text = if path.ends_with("json") && random.percent(70) { "{\"a\": 1,}\n" } else { random.pick(&BROKEN) };
         files.insert(path, Content::File(text.into()));
+    }
+}
+
+/// A slip of the finger in some files: a character too many, too few, or another one.
+pub(crate) fn slip(random: &mut Random, files: &mut Files) {
+    let paths: Vec<String> = files.keys().cloned().collect();
+    for _ in random.times(1, 3) {
+        if paths.is_empty() {
+            return;
+        }
+        if let Some(Content::File(text)) = files.get_mut(&random.one(&paths)) {
+            let mut characters: Vec<char> = text.chars().collect();
+            let at = random.index(characters.len().max(1));
+            let slipped = random
+                .one(&[':', '{', '}', '[', ']', ',', '"', '\'', '%', '&', '*', '|', '>', '-', '#', ' ', '\n', '<']);
+            match random.between(0, 2) {
+                0 => characters.insert(at.min(characters.len()), slipped),
+                1 if at < characters.len() => characters[at] = slipped,
+                _ if at < characters.len() => _ = characters.remove(at),
+                _ => {}
+            }
+            *text = characters.into_iter().collect();
+        }
     }
 }
 

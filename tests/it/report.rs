@@ -3,6 +3,8 @@
 //! A case's `case.yaml` has `nodes`, what they get `before` and `after`, and optionally `commits`, `branch`, `keys`, `origins`,
 //! `findings`, `forms` (the files to write; all by default) and `budget`.
 
+mod properties;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 

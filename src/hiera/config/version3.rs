@@ -14,20 +14,18 @@ pub(super) fn check(file: &Node<'_>) -> Result<(), LookupError> {
     let known = ["version", "backends", "logger", "merge_behavior", "deep_merge_options", "hierarchy"];
     let allowed: Vec<&str> = known.into_iter().chain(backends.iter().map(|name| &**name)).collect();
     file.structure(&allowed)?;
-    if let Some(version) = present("version") {
-        if !matches!(version.value, Value::Integer(3)) {
-            return Err(version.expects("Integer"));
-        }
+    if let Some(version) = present("version")
+        && !matches!(version.value, Value::Integer(3))
+    {
+        return Err(version.expects("Integer"));
     }
     present("hierarchy").map(|node| texts(&node)).transpose()?;
     file.entry("logger").map(|node| node.text()).transpose()?;
-    if let Some(behavior) = present("merge_behavior") {
-        if !behavior.value.as_str().is_some_and(|text| ["deep", "deeper", "native"].contains(&text)) {
-            let shown = crate::value::ruby::inspect(behavior.value);
-            return Err(
-                behavior.mismatch(&format!("expects a match for Enum['deep', 'deeper', 'native'], got {shown}"))
-            );
-        }
+    if let Some(behavior) = present("merge_behavior")
+        && !behavior.value.as_str().is_some_and(|text| ["deep", "deeper", "native"].contains(&text))
+    {
+        let shown = crate::value::ruby::inspect(behavior.value);
+        return Err(behavior.mismatch(&format!("expects a match for Enum['deep', 'deeper', 'native'], got {shown}")));
     }
     for name in backends.iter().map(|name| &**name).chain(["deep_merge_options"]) {
         if let Some(node) = present(name) {

@@ -6,9 +6,9 @@ use super::page::{self, Line};
 use super::{ALARM, BAD, GOOD, HEADING, LEAVES, LINES, MOVED, NEW, Options, PLAIN, QUIET};
 use crate::diff::{ChangeKind, Diff, LeafChange, LeafKind};
 use crate::report::detail::{self, DetailLine, Mark, Room};
-use crate::report::value::{ELLIPSIS, shorten_middle, visible};
 use crate::report::verdict::count;
-use crate::report::{Item, KeyChange, Leaf, Report};
+use crate::report::visible::{ELLIPSIS, shorten_middle, visible};
+use crate::report::{Item, KeyChange, Leaf, Report, nodes};
 
 /// How changes are laid out.
 pub(super) struct ChangeStyle<'r> {
@@ -30,29 +30,49 @@ impl<'r> ChangeStyle<'r> {
 
     /// All lines of an item.
     pub(super) fn lines(&self, item: &Item) -> Vec<Line> {
-        let change = self.report.first(item);
+        let mut lines = self.change_lines(self.report.first(item), item);
+        let Some(note) = item.note() else { return lines };
+        if !self.options.full {
+            lines.push(Line::new(self.below()).add(QUIET, format!("({note})")));
+            return lines;
+        }
+        for at in &item.others {
+            let change = &self.report.changes[*at];
+            let nodes = nodes::names(&change.nodes, usize::MAX);
+            lines.push(Line::new(self.below()).add(QUIET, format!("on {nodes}:")));
+            lines.extend(self.change_lines(change, item));
+        }
+        lines
+    }
+
+    fn change_lines(&self, change: &KeyChange, item: &Item) -> Vec<Line> {
         let word = format!("{:<width$}  ", change.word(), width = self.words);
         let head = Line::new(INDENT).add(word_style(change.kind), word);
         match &change.leaves[..] {
-            [] => self.outcome_lines(head, item),
+            [] => self.outcome_lines(head, change, item),
             [leaf] if is_whole(&leaf.change) || is_plain_change(change, leaf) => {
                 self.leaf_lines(head, self.below(), change, leaf)
             }
             leaves => {
-                let mut lines = vec![head.add(HEADING, self.fitting(&change.key, self.below()))];
-                let shown = if self.options.full { leaves.len() } else { LEAVES };
-                for leaf in leaves.iter().take(shown) {
-                    let (mark, style) = mark(leaf.change.kind);
-                    let lead = Line::new(self.below()).add(style, format!("{mark} "));
-                    lines.extend(self.leaf_lines(lead, self.below() + 2, change, leaf));
-                }
-                if leaves.len() > shown {
-                    let more = format!("{ELLIPSIS} {}", count(leaves.len() - shown, "more difference"));
-                    lines.push(Line::new(self.below()).add(QUIET, more));
-                }
-                lines
+                let key = self.fitting(&change.key, self.below());
+                std::iter::once(head.add(HEADING, key)).chain(self.leaves_lines(change, leaves)).collect()
             }
         }
+    }
+
+    fn leaves_lines(&self, change: &KeyChange, leaves: &[Leaf]) -> Vec<Line> {
+        let shown = if self.options.full { leaves.len() } else { LEAVES };
+        let mut lines = Vec::new();
+        for leaf in leaves.iter().take(shown) {
+            let (mark, style) = mark(leaf.change.kind);
+            let lead = Line::new(self.below()).add(style, format!("{mark} "));
+            lines.extend(self.leaf_lines(lead, self.below() + 2, change, leaf));
+        }
+        if leaves.len() > shown {
+            let more = format!("{ELLIPSIS} {}", count(leaves.len() - shown, "more difference"));
+            lines.push(Line::new(self.below()).add(QUIET, more));
+        }
+        lines
     }
 
     /// Where keys begin.
@@ -67,43 +87,44 @@ impl<'r> ChangeStyle<'r> {
     }
 
     fn room(&self, indent: usize) -> Room {
-        match self.options.full {
-            true => Room { columns: usize::MAX, lines: usize::MAX },
-            false => Room { columns: self.options.width.saturating_sub(indent), lines: LINES },
+        if self.options.full {
+            return Room { columns: usize::MAX, lines: usize::MAX };
         }
+        Room { columns: self.options.width.saturating_sub(indent), lines: LINES }
     }
 
-    /// A difference behind `lead`, and if it needs more room, below it from column `indent` on.
-    fn leaf_lines(&self, lead: Line, indent: usize, change: &KeyChange, leaf: &Leaf) -> Vec<Line> {
-        let path = leaf.change.path().map(|path| path.below(&change.key)).unwrap_or_default();
-        let path = self.fitting(&path, lead.width());
-        let lead = lead.add(HEADING, path);
+    /// A difference behind `start`, and if it needs more room, below it from column `indent` on.
+    fn leaf_lines(&self, start: Line, indent: usize, change: &KeyChange, leaf: &Leaf) -> Vec<Line> {
+        let path = self.fitting(&leaf.path(change), start.width());
+        let start = start.add(HEADING, path);
         let origin = leaf.origins();
         let note = detail::note(&leaf.change);
-        let note_width = note.as_ref().map_or(0, |note| page::width(note) + 4);
-        let origin_width = origin.as_ref().map_or(0, |origin| page::width(origin) + 2);
-        let used = lead.width() + 2 + note_width + origin_width;
-        if let Some(values) = detail::on_one_line(&leaf.change, self.options.width.saturating_sub(used)) {
-            let line = beside(lead.add(PLAIN, ": "), values);
-            let line = note.map_or(line.clone(), |note| line.add(QUIET, format!("  ({note})")));
-            return vec![line.with_origin(origin)];
+        // An order on one line needs no words.
+        let aside = note.as_ref().filter(|_| leaf.change.kind != LeafKind::Reordered);
+        let aside = aside.map(|note| format!("  ({note})")).unwrap_or_default();
+        let is_order = leaf.change.kind == LeafKind::Reordered && change.kind != ChangeKind::Reordered;
+        let colon = if is_order { ": order " } else { ": " };
+        let room = self.options.width.saturating_sub(start.width() + colon.len() + page::width(&aside));
+        if let Some(values) = detail::on_one_line(&leaf.change, room) {
+            let line = beside(start.add(PLAIN, colon), values);
+            return vec![line.add(QUIET, aside).with_origin(origin)];
         }
-        let head = note.map_or(lead.clone(), |note| lead.add(QUIET, format!(": {note}")));
+        let head = note.map_or(start.clone(), |note| start.add(QUIET, format!(": {note}")));
         let mut lines = vec![head.with_origin(origin)];
         let details = detail::lines(&leaf.change, self.room(indent + 2));
-        lines.extend(details.into_iter().map(|line| detail_line(indent, line)));
+        lines.extend(details.iter().map(|line| detail_line(indent, line)));
         lines
     }
 
     /// A change that is, or was, an error.
-    fn outcome_lines(&self, head: Line, item: &Item) -> Vec<Line> {
+    fn outcome_lines(&self, head: Line, change: &KeyChange, item: &Item) -> Vec<Line> {
         let indent = self.below();
         let room = self.room(indent + 2);
         let columns = self.options.width.saturating_sub(indent + 2);
-        let key = self.fitting(&self.report.first(item).key, indent);
-        let details = detail::outcomes(self.report, item, columns, room);
-        let lines = details.into_iter().map(|line| detail_line(indent, line));
-        std::iter::once(head.add(HEADING, key)).chain(lines).collect()
+        let various = detail::various(self.report, item);
+        let details = detail::outcomes(change, various, columns, room);
+        let lines = details.iter().map(|line| detail_line(indent, line));
+        std::iter::once(head.add(HEADING, self.fitting(&change.key, indent))).chain(lines).collect()
     }
 }
 
@@ -126,11 +147,12 @@ fn beside(line: Line, values: Diff<Option<String>>) -> Line {
     }
 }
 
-fn detail_line(indent: usize, line: DetailLine) -> Line {
+fn detail_line(indent: usize, line: &DetailLine) -> Line {
     let (mark, style) = match line.mark {
         Mark::Both => ("  ", PLAIN),
         Mark::Removed => ("- ", BAD),
         Mark::Added => ("+ ", GOOD),
+        Mark::Failed => ("! ", ALARM),
         Mark::Omitted => ("  ", QUIET),
     };
     Line::new(indent).add(style, format!("{mark}{}", line.text))

@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use self::page::{Line, Page};
-use super::value::{ELLIPSIS, shorten, visible, wrap};
 use super::verdict::{count, findings_heading, number};
+use super::visible::{ELLIPSIS, shorten, visible, wrap};
 use super::{Commit, FindingChange, Group, Report, nodes};
 use crate::diagnostic::Severity;
 
@@ -103,7 +103,7 @@ fn author_name(author: &str) -> &str {
 
 fn write_group(report: &Report, group: &Group, style: &change::ChangeStyle<'_>, page: &mut Page<'_>) -> io::Result<()> {
     page.blank()?;
-    page.line(Line::new(0).add(HEADING, nodes::heading(&group.nodes, report.nodes.total, page.room())))?;
+    page.line(Line::new(0).add(HEADING, nodes::heading(group, report.nodes.total, page.room())))?;
     let lines = group.items.iter().flat_map(|item| style.lines(item)).collect();
     page.lines(lines)
 }

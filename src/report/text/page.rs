@@ -6,7 +6,7 @@ use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Options, PLAIN, QUIET};
-use crate::report::value::{ELLIPSIS, shorten};
+use crate::report::visible::{ELLIPSIS, shorten};
 
 /// One line of text.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +32,12 @@ impl Line {
     pub(super) fn with_origin(mut self, origin: Option<String>) -> Line {
         self.origin = origin;
         self
+    }
+
+    /// The blanks it begins with.
+    fn indent(&self) -> usize {
+        let text: String = self.spans.iter().map(|(_, text)| text.as_str()).collect();
+        text.len() - text.trim_start_matches(' ').len()
     }
 
     pub(super) fn width(&self) -> usize {
@@ -101,8 +107,9 @@ impl<'w> Page<'w> {
                 let gap = column.saturating_sub(used).max(GAP);
                 self.line(line.add(PLAIN, " ".repeat(gap)).add(QUIET, origin))?;
             } else {
+                // Below its line, and never left of it.
+                let indent = self.width().saturating_sub(width(&origin)).min(column.max(line.indent() + 2));
                 self.line(line)?;
-                let indent = self.width().saturating_sub(width(&origin)).min(column);
                 self.line(Line::new(indent).add(QUIET, origin))?;
             }
         }
@@ -110,16 +117,22 @@ impl<'w> Page<'w> {
     }
 
     pub(super) fn line(&mut self, line: Line) -> io::Result<()> {
-        let mut left = self.room();
+        let room = self.room();
+        // What exceeds the room ends in an ellipsis, which needs a column.
+        let mut left = if line.width() <= room { room } else { room - 1 };
         for (style, text) in line.spans {
-            let text = shorten(&text, left);
-            left = left.saturating_sub(width(&text));
+            let fits = width(&text) <= left;
+            let text = if fits { text } else { shorten(&text, left + 1) };
             self.shortened |= text.contains(ELLIPSIS);
             if self.options.color && style != PLAIN && !text.is_empty() {
                 write!(self.out, "{style}{text}{style:#}")?;
             } else {
                 self.out.write_all(text.as_bytes())?;
             }
+            if !fits {
+                break;
+            }
+            left -= width(&text);
         }
         self.out.write_all(b"\n")
     }

@@ -6,7 +6,7 @@
 use num_bigint::BigInt;
 
 use crate::value::yaml::{Fault, FaultKind, Marks, Parsed, line_at, put};
-use crate::value::{Hash, Value};
+use crate::value::{Hash, Value, ruby};
 
 /// How deep arrays and objects may be nested.
 const MAX_NESTING: usize = 100;
@@ -208,7 +208,7 @@ impl Reader<'_> {
         let text = |end: usize| std::str::from_utf8(&self.bytes[at..end]).unwrap_or_default();
         let float_ends = !matches!(self.peek(end), Some(b'0'..=b'9' | b'e' | b'E' | b'.' | b'-'));
         if whole > start && end > whole && float_ends {
-            return Ok((Value::Float(text(end).parse().unwrap_or_default()), Vec::new(), end));
+            return Ok((Value::Float(ruby::strtod(text(end))), Vec::new(), end));
         }
         if whole == start || matches!(self.peek(whole), Some(b'0'..=b'9')) {
             return Ok((Value::Undef, Vec::new(), at));
@@ -237,7 +237,7 @@ impl Reader<'_> {
         }
         match unescape(raw) {
             Ok(bytes) => Ok(Some((Value::bytes(bytes), end + 1))),
-            Err(offset) => Err(self.fault(521, "incomplete surrogate pair", start + offset)),
+            Err((source_line, problem, offset)) => Err(self.fault(source_line, problem, start + offset)),
         }
     }
 
@@ -263,8 +263,11 @@ impl Reader<'_> {
     }
 }
 
-/// The text of a string; a high surrogate takes what follows for its other half, and fails where too little does.
-fn unescape(raw: &[u8]) -> Result<Vec<u8>, usize> {
+/// The text of a string, or the line, problem and offset of a fault.
+///
+/// A high surrogate takes what follows for its other half; where that is no escape, a character is lost with it, be it the
+/// backslash that escapes the next one. So what `string_end` has found right can be wrong here.
+fn unescape(raw: &[u8]) -> Result<Vec<u8>, (u32, &'static str, usize)> {
     let mut out = Vec::with_capacity(raw.len());
     let (mut from, mut at) = (0, 0);
     while at < raw.len() {
@@ -281,21 +284,17 @@ fn unescape(raw: &[u8]) -> Result<Vec<u8>, usize> {
             Some(b'b') => out.push(8),
             Some(b'f') => out.push(12),
             Some(c @ (b'"' | b'\\')) => out.push(*c),
+            // A backslash that lost its partner escapes the closing quote.
+            None => out.push(b'"'),
+            Some(b'u') if at + 4 > raw.len() => {
+                return Err((508, "incomplete unicode character escape sequence", from));
+            }
             Some(b'u') => {
                 let code = hex(&raw[at + 1..]);
                 at += 4;
                 if code & 0xfc00 == 0xd800 {
-                    at += 1;
-                    if at + 6 > raw.len() {
-                        return Err(from);
-                    }
-                    if raw[at] == b'\\' && raw[at + 1] == b'u' {
-                        let low = hex(&raw[at + 2..]);
-                        push_utf8(&mut out, (code & 0x3f) << 10 | (((code >> 6) & 0xf) + 1) << 16 | (low & 0x3ff));
-                        at += 5;
-                    } else {
-                        out.push(b'?');
-                    }
+                    let next = raw.get(at + 1..at + 7).ok_or((521, "incomplete surrogate pair", from))?;
+                    at += surrogate(code, next, &mut out);
                 } else {
                     push_utf8(&mut out, code);
                 }
@@ -313,8 +312,22 @@ fn unescape(raw: &[u8]) -> Result<Vec<u8>, usize> {
     Ok(out)
 }
 
+/// Adds the character of a high surrogate and what follows it; returns how much of that is used.
+fn surrogate(high: u32, next: &[u8], out: &mut Vec<u8>) -> usize {
+    if next.starts_with(b"\\u") {
+        let code = (high & 0x3f) << 10 | (((high >> 6) & 0xf) + 1) << 16 | (hex(&next[2..]) & 0x3ff);
+        push_utf8(out, code);
+        6
+    } else {
+        out.push(b'?');
+        1
+    }
+}
+
+/// The number that four digits stand for, the replacement character where they are none.
 fn hex(digits: &[u8]) -> u32 {
-    digits.iter().take(4).fold(0, |n, b| n << 4 | char::from(*b).to_digit(16).unwrap_or(0))
+    let digit = |n: u32, at: usize| Some(n << 4 | char::from(*digits.get(at)?).to_digit(16)?);
+    (0..4).try_fold(0, digit).unwrap_or(0xfffd)
 }
 
 /// UTF-8 by the book of bits: a lone surrogate makes bytes that are no UTF-8.

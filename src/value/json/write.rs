@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::value::{Hash, Value, ruby};
 
 /// Appends `value`, without any blanks.
@@ -51,7 +54,7 @@ impl Writer<'_> {
             Value::Float(f) if f.is_finite() => self.out.push_str(&ruby::float(*f)),
             Value::Float(f) => self.typed("Float", |w| w.text(&ruby::float(*f))),
             Value::String(s) => self.text(s),
-            Value::Bytes(bytes) => self.typed("BinaryString", |w| w.text(&base64(bytes))),
+            Value::Bytes(bytes) => self.typed("BinaryString", |w| w.text(&STANDARD.encode(bytes))),
             Value::Symbol(name) => self.typed("Symbol", |w| w.text(name)),
             Value::Array(items) => self.list('[', ']', items.iter(), Self::value),
             Value::Hash(hash) if hash.keys().all(|key| matches!(key, Value::String(_))) => self.object(hash),
@@ -141,17 +144,4 @@ impl Writer<'_> {
         self.out.push_str(&text[from..]);
         self.out.push('"');
     }
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let bits = group.iter().chain(&[0, 0]).take(3).fold(0u32, |bits, b| bits << 8 | u32::from(*b));
-        for (place, shift) in [18u32, 12, 6, 0].into_iter().enumerate() {
-            let digit = char::from(DIGITS[(bits >> shift & 0x3f) as usize]);
-            text.push(if place <= group.len() { digit } else { '=' });
-        }
-    }
-    text
 }

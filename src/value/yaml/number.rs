@@ -8,6 +8,9 @@ use crate::value::{Value, ruby};
 /// More digits than any sane integer has; reading more would take longer than linear time.
 const MAX_DIGITS: usize = 20_000;
 
+/// Ruby copies a float with underscores into so many bytes, and loses what comes behind.
+const RUBY_BUFFER: usize = 60;
+
 /// The number `text` stands for; nothing where it stands for none.
 pub(super) fn read(text: &str) -> Option<Result<Value, Refusal>> {
     special(text)
@@ -201,6 +204,9 @@ pub(super) fn to_float(text: &str) -> Result<f64, Refusal> {
     if unsigned.starts_with("0x") || unsigned.starts_with("0X") {
         return Err(Refusal::Limit("a hexadecimal float".into()));
     }
+    if trimmed.contains('_') && trimmed.len() >= RUBY_BUFFER {
+        return Err(Refusal::Limit("a long float with underscores".into()));
+    }
     decimal_float(unsigned).map(|f| if negative { -f } else { f }).ok_or_else(|| invalid("Float", text))
 }
 
@@ -210,7 +216,7 @@ fn decimal_float(text: &str) -> Option<f64> {
     let fits = (in_groups(whole) || (whole.is_empty() && fraction.is_some()))
         && fraction.is_none_or(in_groups)
         && exponent.is_none_or(|e| in_groups(sign(e).1));
-    fits.then(|| text.replace('_', "").parse().ok()).flatten()
+    fits.then(|| ruby::strtod(&text.replace('_', "")))
 }
 
 /// Digits, with single underscores between them.

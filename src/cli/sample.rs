@@ -1,0 +1,119 @@
+//! What a user without node profiles is told: a profile with the very variables that hiera.yaml asks for.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::hiera::config::Locations;
+use crate::hiera::interpolation::Template;
+use crate::hiera::key;
+use crate::hiera::layer::Environment;
+use crate::value::{Hash, Value, emit, ruby};
+
+/// The node of the sample.
+const NODE: &str = "web01.example.com";
+
+/// What needs no declaration: it follows from the name.
+const DERIVED: [&str; 6] =
+    ["environment", "clientcert", "trusted.certname", "trusted.hostname", "trusted.domain", "server_facts.environment"];
+
+/// Values that read well; others are `VALUE`.
+const VALUES: [(&str, &str); 10] = [
+    ("fqdn", NODE),
+    ("hostname", "web01"),
+    ("domain", "example.com"),
+    ("family", "Debian"),
+    ("osfamily", "Debian"),
+    ("operatingsystem", "Debian"),
+    ("codename", "bookworm"),
+    ("kernel", "Linux"),
+    ("role", "web"),
+    ("pp_role", "web"),
+];
+
+/// What to write, and where. `environment` is the repository's, if it has a commit; `folder` is where settings are looked for.
+pub(super) fn no_profiles(environment: Option<&Environment>, folder: &Path) -> String {
+    let variables = environment.map(variables).unwrap_or_default();
+    let asked = match variables.len() {
+        0 => "",
+        1 => ", with the variable that hiera.yaml asks for",
+        _ => ", with the variables that hiera.yaml asks for",
+    };
+    let sample = emit::document(&Value::hash(sample(&variables)));
+    let sample: String = sample.lines().filter(|line| *line != "---").map(|line| format!("    {line}\n")).collect();
+    let (profiles, settings) = (folder.join("profiles"), folder.join("hierad.yaml"));
+    format!(
+        "no node profiles: what a commit does depends on the node, so hierad needs the facts of each.\n\n\
+         Write a file for each node, such as {}{asked}:\n\n{sample}\n\
+         Files from `facter --json`, `puppet facts` and PuppetDB do as well. Then name the folder: with --profiles {}, or for\n\
+         good in {}:\n\n    profiles: [profiles/]",
+        profiles.join(format!("{NODE}.yaml")).display(),
+        profiles.display(),
+        settings.display(),
+    )
+}
+
+/// The variables in the paths of all hierarchies.
+fn variables(environment: &Environment) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut add = |text: &str| {
+        let names = Template::parse(text);
+        let names = names.iter().flat_map(Template::variables);
+        found.extend(names.map(|name| name.trim_start_matches("::").to_owned()));
+    };
+    for config in environment.layers().filter_map(|layer| layer.config.as_ref().ok()) {
+        for level in &config.levels {
+            add(&level.datadir);
+            match &level.locations {
+                Locations::None => {}
+                Locations::Paths(texts) | Locations::Globs(texts) | Locations::Uris(texts) => {
+                    texts.iter().for_each(|declared| add(&declared.text));
+                }
+                Locations::MappedPaths([variable, _, _]) => add(&format!("%{{{}}}", variable.text)),
+            }
+        }
+    }
+    found.retain(|name| !DERIVED.contains(&name.as_str()));
+    found
+}
+
+/// A profile that sets `variables`.
+fn sample(variables: &BTreeSet<String>) -> Hash {
+    let mut sample = Hash::from_iter([("name", Value::from(NODE))]);
+    for name in variables {
+        let Some(segments) = key::split(name) else { continue };
+        let mut names: Vec<String> = segments.iter().map(ruby::to_s).collect();
+        if !matches!(names.first().map(String::as_str), Some("facts" | "trusted" | "server_facts")) {
+            let kind = if names.len() == 1 && is_legacy_fact(&names[0]) { "facts" } else { "variables" };
+            names.insert(0, kind.to_owned());
+        }
+        set(&mut sample, &names);
+    }
+    if sample.len() == 1 {
+        let os = Hash::from_iter([("family", Value::from("Debian"))]);
+        sample.insert("facts", Value::hash(Hash::from_iter([("os", Value::hash(os))])));
+    }
+    sample
+}
+
+/// Top-scope names that facter sets; others come from manifests or an ENC.
+fn is_legacy_fact(name: &str) -> bool {
+    VALUES.iter().any(|(known, _)| *known == name && !known.contains("role"))
+        || ["virtual", "is_virtual", "architecture", "lsbdistcodename", "macaddress", "ipaddress"].contains(&name)
+        || name.starts_with("operatingsystem")
+}
+
+/// Sets the entry at `names` to its sample value.
+fn set(hash: &mut Hash, names: &[String]) {
+    match names {
+        [] => {}
+        [name] => {
+            let known = VALUES.iter().find(|(known, _)| known == name);
+            hash.insert(name.as_str(), Value::from(known.map_or("VALUE", |(_, value)| value)));
+        }
+        [name, rest @ ..] => {
+            let mut inner = hash.get(name).and_then(Value::as_hash).cloned().unwrap_or_default();
+            set(&mut inner, rest);
+            hash.insert(name.as_str(), Value::hash(inner));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Which changes of a key a person reads as one.
+//!
+//! Data that interpolates a node's name gives every node a value of its own; a change to it would fill pages that all say the
+//! same. So changes are one item if their differences are equal, or equal but for the node's name; and where a key still
+//! changes in more ways than anyone reads, those of the same shape are one item with an example.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Alike, Item};
+use crate::diff::{Change, ChangeKind, Diff, LeafChange, LeafKind, Part};
+use crate::fleet::Fleet;
+use crate::hiera::{LookupError, Outcome};
+use crate::node::NodeSet;
+use crate::value::{Hash, Segment, Value, ValuePath};
+
+/// More items of a key than this are joined by their shape.
+const VARIANTS: usize = 4;
+
+/// What changes of a key must have in common to read the same.
+#[derive(PartialEq, Eq, Hash)]
+enum Reading {
+    /// Values: the differences.
+    Leaves(ChangeKind, Vec<LeafChange>),
+    /// Errors: what they say.
+    Errors(ChangeKind, Diff<Option<LookupError>>),
+    /// What happens at which places, whatever the values.
+    Shape(ChangeKind, Vec<(LeafKind, ValuePath)>),
+}
+
+/// The items of all changes, with their nodes.
+pub(super) fn items(changes: &[Change], fleet: &Fleet) -> Vec<(Item, NodeSet)> {
+    let mut all = Vec::new();
+    let mut start = 0;
+    for run in changes.chunk_by(|a, b| a.key == b.key) {
+        let single = |(first, change): (usize, &Change)| {
+            (Item { first, others: Vec::new(), alike: Alike::Equal }, change.nodes.clone())
+        };
+        let mut items: Vec<(Item, NodeSet)> = (start..).zip(run).map(single).collect();
+        start += run.len();
+        if items.len() > 1 {
+            items = join(items, Alike::Equal, |item| Some(equal(&changes[item.first])));
+            items = join(items, Alike::OwnName, |item| but_for_name(&changes[item.first], fleet));
+        }
+        if items.len() > VARIANTS {
+            items = join(items, Alike::Shape, |item| Some(shape(&changes[item.first])));
+        }
+        all.extend(items);
+    }
+    all
+}
+
+/// Joins the items with the same reading.
+fn join(items: Vec<(Item, NodeSet)>, alike: Alike, reading: impl Fn(&Item) -> Option<Reading>) -> Vec<(Item, NodeSet)> {
+    let mut joined: Vec<(Item, NodeSet)> = Vec::new();
+    let mut by_reading: HashMap<Reading, usize> = HashMap::new();
+    for (item, nodes) in items {
+        let Some(reading) = reading(&item) else {
+            joined.push((item, nodes));
+            continue;
+        };
+        let at = *by_reading.entry(reading).or_insert(joined.len());
+        match joined.get_mut(at) {
+            Some((one, all)) => {
+                one.others.push(item.first);
+                one.others.extend(item.others);
+                one.alike = alike;
+                all.extend(&nodes);
+            }
+            None => joined.push((item, nodes)),
+        }
+    }
+    joined
+}
+
+fn equal(change: &Change) -> Reading {
+    if change.leaves.is_empty() {
+        return Reading::Errors(change.kind, errors(change));
+    }
+    Reading::Leaves(change.kind, change.leaves.clone())
+}
+
+fn errors(change: &Change) -> Diff<Option<LookupError>> {
+    change.outcome.as_ref().map(|outcome| match outcome.as_deref() {
+        Some(Outcome::Failed(error)) => Some(error.clone()),
+        _ => None,
+    })
+}
+
+fn shape(change: &Change) -> Reading {
+    let place = |leaf: &LeafChange| (leaf.kind, leaf.path().cloned().unwrap_or_default());
+    Reading::Shape(change.kind, change.leaves.iter().map(place).collect())
+}
+
+/// The reading of a change on a single node, with the node's name taken out.
+fn but_for_name(change: &Change, fleet: &Fleet) -> Option<Reading> {
+    let node = change.nodes.smallest().filter(|_| change.nodes.len() == 1)?;
+    let name = Name::new(&fleet.profile(node).name);
+    Some(match equal(change) {
+        Reading::Leaves(kind, leaves) => {
+            let part = |part: Part| Part { path: name.out_of_path(&part.path), value: name.out_of(&part.value) };
+            let leaf = |leaf: LeafChange| LeafChange { kind: leaf.kind, part: leaf.part.map(|p| p.map(part)) };
+            Reading::Leaves(kind, leaves.into_iter().map(leaf).collect())
+        }
+        Reading::Errors(kind, errors) => {
+            let error = |error: LookupError| LookupError { text: name.out_of_text(&error.text), ..error };
+            Reading::Errors(kind, errors.map(|e| e.map(error)))
+        }
+        shape @ Reading::Shape(..) => shape,
+    })
+}
+
+/// What tells a node's name in a text: all of it, and its first label.
+struct Name<'a> {
+    full: &'a str,
+    host: &'a str,
+}
+
+/// So short a label may be part of anything.
+const SHORTEST: usize = 4;
+
+impl<'a> Name<'a> {
+    fn new(full: &'a str) -> Name<'a> {
+        Name { full, host: full.split('.').next().unwrap_or(full) }
+    }
+
+    fn out_of_text(&self, text: &str) -> Arc<str> {
+        let text = text.replace(self.full, "\u{0}N");
+        if self.host.len() < SHORTEST { text.into() } else { text.replace(self.host, "\u{0}H").into() }
+    }
+
+    fn out_of(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.out_of_text(text)),
+            Value::Array(items) => items.iter().map(|item| self.out_of(item)).collect(),
+            Value::Hash(hash) => {
+                Value::hash(hash.iter().map(|(k, v)| (self.out_of(k), self.out_of(v))).collect::<Hash>())
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn out_of_path(&self, path: &ValuePath) -> ValuePath {
+        let segment = |segment: &Segment| match segment {
+            Segment::Key(key) => Segment::Key(self.out_of(key)),
+            index @ Segment::Index(_) => index.clone(),
+        };
+        ValuePath(path.0.iter().map(segment).collect())
+    }
+}

@@ -1,0 +1,267 @@
+//! What holds for any values and any reports.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hierad::diff::{Diff, LeafChange, LeafKind, changes, leaves};
+use hierad::fleet::{Answer, Effective, Fleet};
+use hierad::hiera::{LookupError, Outcome};
+use hierad::node::{NodeId, NodeSet};
+use hierad::report::{Commit, Input, Report};
+use hierad::value::{Hash, Segment, Value, ValuePath, ruby};
+use unicode_width::UnicodeWidthStr;
+
+use crate::support::random::Random;
+use crate::support::values;
+
+fn pair(random: &mut Random) -> (Value, Value) {
+    let before = random.value(4);
+    let mut after = before.clone();
+    for _ in 0..random.below(4) {
+        after = random.variant(&after);
+    }
+    (before, after)
+}
+
+fn both(before: &Value, after: &Value) -> Vec<LeafChange> {
+    leaves(Diff::new(Some(before), Some(after)))
+}
+
+#[test]
+fn leaves_tell_what_changes_and_nothing_else() {
+    let mut random = Random::new(1);
+    for _ in 0..20_000 {
+        let (before, after) = pair(&mut random);
+        let found = both(&before, &after);
+        assert_eq!(found.is_empty(), before == after, "{before:?} {after:?}");
+        assert!(both(&before, &before.clone()).is_empty());
+        for leaf in &found {
+            for (part, root) in [(&leaf.part.before, &before), (&leaf.part.after, &after)] {
+                if let Some(part) = part {
+                    assert_eq!(part.path.of(root), Some(&part.value), "{leaf:?}");
+                }
+            }
+            let sides = (leaf.part.before.is_some(), leaf.part.after.is_some());
+            let expected = match leaf.kind {
+                LeafKind::Added => (false, true),
+                LeafKind::Removed => (true, false),
+                LeafKind::Changed | LeafKind::Reordered => (true, true),
+            };
+            assert_eq!(sides, expected);
+        }
+    }
+}
+
+#[test]
+fn leaves_lead_from_before_to_after() {
+    let mut random = Random::new(2);
+    let mut applied = 0;
+    for _ in 0..20_000 {
+        let (before, after) = pair(&mut random);
+        let found = both(&before, &after);
+        if !found.iter().any(|leaf| leaf.kind == LeafKind::Reordered) {
+            let result = apply(&before, &found);
+            assert!(ruby::eql(&result, &after), "{before:?}\n{after:?}\n{result:?}\n{found:?}");
+            applied += 1;
+        }
+    }
+    assert!(applied > 10_000, "{applied}");
+}
+
+#[test]
+fn the_way_back_is_of_the_same_kind() {
+    let mut random = Random::new(3);
+    for _ in 0..20_000 {
+        let (before, after) = pair(&mut random);
+        let pure = |leaves: &[LeafChange]| leaves.iter().all(|leaf| leaf.kind == LeafKind::Reordered);
+        let (forth, back) = (both(&before, &after), both(&after, &before));
+        assert_eq!(pure(&forth), pure(&back), "{before:?}\n{after:?}");
+    }
+}
+
+/// `before` with all differences made to it.
+fn apply(before: &Value, leaves: &[LeafChange]) -> Value {
+    let mut value = before.clone();
+    for leaf in leaves.iter().filter(|leaf| leaf.kind == LeafKind::Changed) {
+        let (from, to) = (leaf.part.before.as_ref().unwrap(), leaf.part.after.as_ref().unwrap());
+        value = edit(&value, &from.path, &Edit::Set(to.value.clone()));
+    }
+    for leaf in leaves.iter().rev().filter(|leaf| leaf.kind == LeafKind::Removed) {
+        value = edit(&value, &leaf.part.before.as_ref().unwrap().path, &Edit::Remove);
+    }
+    for leaf in leaves.iter().filter(|leaf| leaf.kind == LeafKind::Added) {
+        let part = leaf.part.after.as_ref().unwrap();
+        value = edit(&value, &part.path, &Edit::Insert(part.value.clone()));
+    }
+    value
+}
+
+enum Edit {
+    Set(Value),
+    Insert(Value),
+    Remove,
+}
+
+fn edit(value: &Value, path: &ValuePath, change: &Edit) -> Value {
+    let Some((first, rest)) = path.0.split_first() else {
+        return match change {
+            Edit::Set(new) | Edit::Insert(new) => new.clone(),
+            Edit::Remove => Value::Undef,
+        };
+    };
+    let below = |value: &Value| edit(value, &ValuePath(rest.to_vec()), change);
+    match (value, first) {
+        (Value::Array(items), Segment::Index(i)) => {
+            let mut items = items.to_vec();
+            match change {
+                Edit::Insert(new) if rest.is_empty() => items.insert(*i, new.clone()),
+                Edit::Remove if rest.is_empty() => _ = items.remove(*i),
+                _ => items[*i] = below(&items[*i]),
+            }
+            Value::array(items)
+        }
+        (Value::Hash(hash), Segment::Key(key)) => {
+            let mut hash: Hash = (**hash).clone();
+            match change {
+                Edit::Remove if rest.is_empty() => _ = hash.remove(key),
+                _ => _ = hash.insert(key.clone(), hash.get_value(key).map_or_else(|| below(&Value::Undef), below)),
+            }
+            Value::hash(hash)
+        }
+        _ => panic!("no {first:?} in {value:?}"),
+    }
+}
+
+/// A report of random values.
+fn report(random: &mut Random) -> Report {
+    let fleet = values::fleet(&["web[1-12].example.com".into(), "日本.example.com".into(), "@x|`y`".into()]);
+    let before = effective(random, &fleet, None);
+    let after = effective(random, &fleet, Some(&before));
+    let commit = |text: &str| Commit { id: text.repeat(9), summary: text.repeat(20), ..Commit::default() };
+    Report::new(Input {
+        commit: Diff::new(Some(commit("\u{1b}[1m")), Some(commit("@a`|"))),
+        branch: Some("<b>".repeat(9)),
+        fleet: &fleet,
+        keys: before.keys.keys().chain(after.keys.keys()).collect::<BTreeSet<_>>().len(),
+        changes: changes(Diff::new(&before, &after)),
+        findings: Diff::new(&[], &[]),
+    })
+}
+
+fn effective(random: &mut Random, fleet: &Fleet, before: Option<&Effective>) -> Effective {
+    let mut effective = Effective::default();
+    for key in ["a", "b::c", "`|<x>@y", "\u{1b}[2J", &"long".repeat(60)] {
+        let mut answers: Vec<Answer> = Vec::new();
+        for node in 0..u32::try_from(fleet.len()).unwrap() {
+            let old = before.and_then(|b| b.keys.get(key)?.iter().find(|a| a.nodes.contains(NodeId(node))));
+            let outcome = match (random.below(12), old.map(|old| &*old.outcome)) {
+                (0, _) => continue,
+                (1, _) => Outcome::Failed(LookupError::puppet("wrong \u{1b}[31m @team ``` </details> ".repeat(9))),
+                (2..5, Some(Outcome::Found(value))) => Outcome::Found(random.variant(value)),
+                (5.., Some(outcome)) => outcome.clone(),
+                _ => Outcome::Found(random.value(3)),
+            };
+            let nodes = NodeSet::from_iter([NodeId(node)]);
+            match answers.iter_mut().find(|answer| *answer.outcome == outcome) {
+                Some(answer) => answer.nodes.extend(&nodes),
+                None => answers.push(Answer { nodes, outcome: Arc::new(outcome) }),
+            }
+        }
+        effective.keys.insert(key.into(), answers);
+    }
+    effective
+}
+
+#[test]
+fn a_line_of_text_fits_the_terminal_and_commands_nothing() {
+    let mut random = Random::new(4);
+    for width in [40, 57, 80, 120].into_iter().cycle().take(200) {
+        let report = report(&mut random);
+        let text = super::text(&report, super::text::Options { width, ..Default::default() });
+        for line in text.lines() {
+            assert!(line.width() <= width, "{} > {width}: {line}", line.width());
+        }
+        let full = super::text(&report, super::text::Options { width, full: true, color: false });
+        assert!(!(text + &full).chars().any(|c| c.is_control() && c != '\n'));
+    }
+}
+
+#[test]
+fn a_comment_keeps_its_budget_and_its_structure() {
+    let mut random = Random::new(5);
+    for _ in 0..300 {
+        let report = report(&mut random);
+        let budget = random.below(12_000);
+        let text = super::markdown(&report, budget);
+        assert!(text.chars().count() <= budget, "{} > {budget}", text.chars().count());
+        check_structure(&text);
+    }
+}
+
+/// Nothing outside of fences but what the writer means.
+fn check_structure(text: &str) {
+    let mut fence: Option<&str> = None;
+    let mut open = 0;
+    for line in text.lines() {
+        match fence {
+            Some(end) if line == end => fence = None,
+            Some(_) => assert!(line.starts_with(['+', '-', '!', ' ', '@', '…']), "{line}"),
+            None if line.starts_with("```") => fence = Some(line.strip_suffix("diff").unwrap()),
+            None => {
+                open += line.matches("<details").count();
+                open -= line.matches("</details>").count();
+                assert!(!line.contains('@'), "{line}");
+                let tags =
+                    ["<details", "</details>", "<summary>", "</summary>", "<code>", "</code>", "<sub>", "</sub>"];
+                let rest = tags.iter().fold(line.to_owned(), |rest, tag| rest.replace(tag, ""));
+                assert!(!rest.contains('<'), "{line}");
+                assert!(!line.starts_with('|') || line.matches('|').count() == 4, "{line}");
+            }
+        }
+    }
+    assert!(fence.is_none() && open == 0, "{text}");
+}
+
+#[test]
+fn json_is_the_same_pretty_or_not() {
+    let mut random = Random::new(6);
+    for _ in 0..100 {
+        let report = report(&mut random);
+        let (compact, pretty) = (super::json(&report, false), super::json(&report, true));
+        assert_eq!(compact.lines().count(), 1);
+        let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(parsed(&compact), parsed(&pretty));
+        assert_eq!(parsed(&compact)["schema"], "hierad.diff/1");
+    }
+}
+
+#[test]
+fn large_collections_take_no_time_to_speak_of() {
+    let n = 10_000_i64;
+    let mut random = Random::new(7);
+    let numbers = |f: &mut dyn FnMut(i64) -> i64| (0..n).map(|i| Value::from(f(i))).collect::<Value>();
+    let ordered = numbers(&mut |i| i);
+    let hashes = |shift: i64| {
+        let hash = |i: i64| Value::hash(Hash::from_iter([("a", Value::from(i)), ("b", Value::from(i * shift))]));
+        (0..n).map(hash).collect::<Value>()
+    };
+    let table = |shift: i64| Value::hash((0..n).map(|i| (Value::from(i), Value::from(i + shift))).collect::<Hash>());
+    let mut below = |n: usize| i64::try_from(random.below(n)).unwrap();
+    let cases = [
+        ("reversed", ordered.clone(), numbers(&mut |i| n - i)),
+        ("shuffled", numbers(&mut |_| below(1 << 30)), numbers(&mut |_| below(1 << 30))),
+        ("few values", numbers(&mut |_| below(3)), numbers(&mut |_| below(3))),
+        ("some values", numbers(&mut |_| below(300)), numbers(&mut |_| below(300))),
+        ("other", ordered.clone(), numbers(&mut |i| i + n)),
+        ("every second", ordered, numbers(&mut |i| i * 2)),
+        ("hashes", hashes(1), hashes(2)),
+        ("table", table(0), table(1)),
+    ];
+    for (name, before, after) in cases {
+        let start = std::time::Instant::now();
+        let found = both(&before, &after).len();
+        let took = start.elapsed();
+        println!("{name}: {found} in {took:?}");
+        assert!(took.as_secs() < 10, "{name} took {took:?}");
+    }
+}
