@@ -52,7 +52,8 @@ fn compare(name: &str, files: &[Vec<u8>]) {
 }
 
 /// How many events libyaml finds; it stops at the first error.
-fn events(mut content: &[u8]) -> usize {
+fn events(content: &[u8]) -> usize {
+    let mut content = content;
     let mut parser = Parser::new();
     parser.set_input_string(&mut content);
     let mut count = 0;

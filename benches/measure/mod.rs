@@ -11,11 +11,7 @@ impl Times {
     /// Does `work` once to warm up, then `runs` times.
     pub(crate) fn of<E>(runs: usize, mut work: impl FnMut() -> Result<(), E>) -> Result<Times, E> {
         work()?;
-        let mut times = Times(Vec::new());
-        for _ in 0..runs.max(1) {
-            times.add(&mut work)?;
-        }
-        Ok(times)
+        Times::once_or_more(runs, Duration::MAX, work)
     }
 
     /// Does `work` up to `runs` times, but no more once that took `enough`. Not warmed up.
@@ -26,7 +22,9 @@ impl Times {
     ) -> Result<Times, E> {
         let (start, mut times) = (Instant::now(), Times(Vec::new()));
         while times.0.is_empty() || (times.0.len() < runs && start.elapsed() < enough) {
-            times.add(&mut work)?;
+            let start = Instant::now();
+            work()?;
+            times.add(start.elapsed());
         }
         Ok(times)
     }
@@ -37,18 +35,19 @@ impl Times {
         other();
         let (mut first, mut second) = (Times(Vec::new()), Times(Vec::new()));
         for _ in 0..runs.max(1) {
-            _ = first.add::<()>(&mut || Ok(one()));
-            _ = second.add::<()>(&mut || Ok(other()));
+            let start = Instant::now();
+            one();
+            let middle = Instant::now();
+            other();
+            first.add(middle - start);
+            second.add(middle.elapsed());
         }
         (first, second)
     }
 
-    fn add<E>(&mut self, work: &mut impl FnMut() -> Result<(), E>) -> Result<(), E> {
-        let start = Instant::now();
-        work()?;
-        self.0.push(start.elapsed());
+    fn add(&mut self, time: Duration) {
+        self.0.push(time);
         self.0.sort();
-        Ok(())
     }
 
     /// The one in the middle.

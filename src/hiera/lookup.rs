@@ -66,7 +66,7 @@ type Merged = Result<Rc<LookupOptions>, LookupError>;
 #[derive(Default)]
 struct OptionsCells {
     /// Of the environment, and of it and a module.
-    merged: RefCell<HashMap<Option<Arc<str>>, Merged>>,
+    merged: RefCell<HashMap<Option<Arc<str>>, Merged, foldhash::fast::RandomState>>,
     /// Of the environment, before they are compiled.
     environment: RefCell<Option<Result<Option<Hash>, LookupError>>>,
 }
@@ -95,14 +95,17 @@ struct Search<'s> {
 impl<'a> Lookup<'a> {
     /// Looks up in `hierarchies`, which were resolved from `environment` for the node with `scope`.
     pub fn new(environment: &'a Environment, hierarchies: &'a Hierarchies, scope: &'a dyn Scope) -> Lookup<'a> {
-        Lookup { environment, hierarchies, scope, recorder: None, options: OptionsCache::default() }
+        Lookup::with_options(environment, hierarchies, scope, OptionsCache::default())
     }
 
-    /// Uses options that were found by another lookup in the same environment and hierarchies.
-    #[must_use]
-    pub fn with_options(mut self, options: OptionsCache) -> Lookup<'a> {
-        self.options = options;
-        self
+    /// Looks up with options that were found by another lookup in the same environment and hierarchies.
+    pub fn with_options(
+        environment: &'a Environment,
+        hierarchies: &'a Hierarchies,
+        scope: &'a dyn Scope,
+        options: OptionsCache,
+    ) -> Lookup<'a> {
+        Lookup { environment, hierarchies, scope, recorder: None, options }
     }
 
     /// The options found so far.
