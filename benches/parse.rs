@@ -96,11 +96,13 @@ fn texts() -> String {
     let mut text = String::from("---\n");
     for i in 0..300 {
         _ = writeln!(text, "motd_{i}: |");
-        (0..20).for_each(|line| {
-            _ = writeln!(text, "  Line {line} of a text that goes on for a while, with no end in sight.")
-        });
+        for line in 0..20 {
+            _ = writeln!(text, "  Line {line} of a text that goes on for a while, with no end in sight.");
+        }
         _ = writeln!(text, "folded_{i}: >-");
-        (0..5).for_each(|line| _ = writeln!(text, "  line {line} that is joined with the next one,"));
+        for line in 0..5 {
+            _ = writeln!(text, "  line {line} that is joined with the next one,");
+        }
     }
     text
 }
