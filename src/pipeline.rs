@@ -2,7 +2,7 @@
 //!
 //! The face that commands and the daemon call. A [`Pipeline`] keeps what was parsed, and the last revisions that it resolved.
 
-mod check;
+pub mod check;
 mod origin;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

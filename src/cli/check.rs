@@ -1,5 +1,6 @@
 //! `hierad check`: everything wrong with data, hiera.yaml and profiles.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
@@ -11,6 +12,7 @@ use super::{Global, Result, Status, output};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::fleet::{Finding, Fleet};
 use crate::node::NodeSet;
+use crate::pipeline::check::{UNKNOWN_FUNCTION, missing_function};
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
@@ -33,7 +35,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
     let point = context.point(&arguments.revision)?;
     let branch = context.repository.branch()?;
-    let Profiles { profiles, errors } = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str))?;
+    let Profiles { profiles, errors, files } = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str))?;
     let mut findings: Vec<Finding> = errors
         .into_iter()
         .map(|error| {
@@ -42,7 +44,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         })
         .collect();
     let pipeline = context.pipeline(Fleet::new(profiles));
-    findings.extend(pipeline.check(point)?);
+    findings.extend(pipeline.check(point, &context.own_files(&files))?);
     let mut out = output::stdout();
     match arguments.format {
         Format::Text => write_text(&findings, &pipeline.fleet, &mut out)?,
@@ -57,15 +59,40 @@ fn write_text(findings: &[Finding], fleet: &Fleet, out: &mut dyn Write) -> std::
     for finding in findings {
         let nodes = match (finding.nodes.len(), fleet.names(&finding.nodes).next()) {
             (0, _) | (_, None) => String::new(),
+            (count, _) if count == fleet.len() && count > 1 => format!(" (on all {count} nodes)"),
             (1, Some(node)) => format!(" (on {node})"),
-            (count, _) if count == fleet.len() => format!(" (on all {count} nodes)"),
             (count, Some(node)) => format!(" (on {count} of {} nodes, such as {node})", fleet.len()),
         };
-        writeln!(out, "{}{nodes}", finding.diagnostic)?;
+        writeln!(out, "{}{nodes}", one_line(&finding.diagnostic.to_string()))?;
     }
-    let count = |severity| findings.iter().filter(|finding| finding.diagnostic.severity == severity).count();
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    writeln!(out, "{errors} errors, {warnings} warnings; {} nodes", fleet.len())
+    write_hint(findings, out)?;
+    let count =
+        |severity, one: &str| match findings.iter().filter(|finding| finding.diagnostic.severity == severity).count() {
+            1 => format!("1 {one}"),
+            count => format!("{count} {one}s"),
+        };
+    let nodes = if fleet.len() == 1 { "1 node".to_owned() } else { format!("{} nodes", fleet.len()) };
+    writeln!(out, "{}, {} on {nodes}", count(Severity::Error, "error"), count(Severity::Warning, "warning"))
+}
+
+/// Texts of libraries may have several lines.
+fn one_line(text: &str) -> String {
+    text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// What to do about functions that are not there.
+fn write_hint(findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> {
+    let missing = findings.iter().filter(|finding| finding.diagnostic.code == UNKNOWN_FUNCTION);
+    let names: BTreeSet<&str> = missing.filter_map(|finding| missing_function(&finding.diagnostic.text)).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "hint: hierad does not run functions of others; say in hierad.yaml what they find:")?;
+    writeln!(out, "  backends:")?;
+    for name in names {
+        writeln!(out, "    {name}: {{not_found: true}}    # or {{values: FILE}}, a YAML file of keys and values")?;
+    }
+    Ok(())
 }
 
 #[derive(Serialize)]

@@ -64,7 +64,7 @@ impl Context {
         if self.settings.profiles.is_empty() {
             return Err(self.no_profiles().into());
         }
-        let Profiles { profiles, errors } = self.profiles(branch)?;
+        let Profiles { profiles, errors, .. } = self.profiles(branch)?;
         for error in &errors {
             anstream::eprintln!("hierad: {error}");
         }
@@ -74,6 +74,16 @@ impl Context {
             return Err(format!("no node profile could be read from {}: wanted {wanted}", paths.join(", ")).into());
         }
         Ok(Fleet::new(profiles))
+    }
+
+    /// The files in the repository that are hierad's own and no data: settings and profiles.
+    pub(super) fn own_files(&self, profiles: &[PathBuf]) -> Vec<String> {
+        let top = self.repository.work_dir().and_then(|top| top.canonicalize().ok());
+        let inside = |path: &PathBuf| {
+            let real = path.canonicalize().ok()?;
+            Some(real.strip_prefix(top.as_ref()?).ok()?.to_string_lossy().into_owned())
+        };
+        profiles.iter().filter_map(inside).chain([SETTINGS_FILE.to_owned()]).collect()
     }
 
     /// What to write where there are no profiles at all, by the hiera.yaml of the last commit.

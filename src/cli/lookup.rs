@@ -14,7 +14,7 @@ use crate::hiera::lookup::{Hierarchies, Lookup};
 use crate::hiera::merge::Strategy;
 use crate::hiera::provenance::{contributions, origin};
 use crate::hiera::{LookupError, Outcome};
-use crate::node::{NodeProfile, read_profiles};
+use crate::node::{NodeProfile, read_facts};
 use crate::value::{Hash, Segment, Value, ValuePath, emit, json, ruby};
 
 /// Arguments of `lookup`.
@@ -103,7 +103,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let (node, _) = pipeline.fleet.iter().next().ok_or("there is no node")?;
     let scope = pipeline.fleet.scope(node);
     let hierarchies = Hierarchies::resolve(&revision.environment, scope);
-    let subject = Subject { environment: &revision.environment, hierarchies: &hierarchies, scope };
+    let name = &pipeline.fleet.profile(node).name;
+    let subject = Subject { node: name, environment: &revision.environment, hierarchies: &hierarchies, scope };
     let mut out = output::stdout();
     let status = if arguments.explain || arguments.explain_options {
         subject.explain(arguments, strategy.as_ref(), &mut out)?
@@ -115,6 +116,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 }
 
 struct Subject<'a> {
+    node: &'a str,
     environment: &'a Environment,
     hierarchies: &'a Hierarchies,
     scope: &'a crate::hiera::scope::NodeScope,
@@ -139,7 +141,11 @@ impl Subject<'_> {
                 out.write_all(render(&default.as_str().into(), format).as_bytes())?;
                 Ok(Status::Done)
             }
-            None => Ok(Status::NotFound),
+            None => {
+                let keys: Vec<String> = arguments.keys.iter().map(|key| format!("'{key}'")).collect();
+                anstream::eprintln!("hierad: no data for {} on {}", keys.join(", "), self.node);
+                Ok(Status::NotFound)
+            }
         }
     }
 
@@ -237,19 +243,29 @@ fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
 fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
     let branch = context.repository.branch()?;
     let read = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str))?;
-    let given = arguments.facts.as_deref().map(facts).transpose()?;
+    for error in &read.errors {
+        anstream::eprintln!("hierad: {error}");
+    }
+    let facts = |name: &str| arguments.facts.as_deref().map(|path| facts(path, name)).transpose();
     let known = |name: &str| read.profiles.iter().find(|profile| *profile.name == *name).cloned();
     let mut profile = match (&arguments.node, read.profiles.as_slice()) {
-        (Some(name), _) => match known(name) {
-            Some(profile) => profile,
-            None if given.is_some() => named(name),
-            None => return Err(unknown_node(name, &read.profiles)),
+        (Some(name), _) => match (known(name), &arguments.facts) {
+            (Some(profile), _) => profile,
+            (None, Some(_)) => read_facts(b"{}", "--node.json", name, "production")?,
+            (None, None) => return Err(unknown_node(name, &read.profiles)),
         },
         (None, [only]) => only.clone(),
-        (None, _) if given.is_some() => given.clone().unwrap_or_default(),
+        (None, []) => match facts("")?.filter(|profile| !profile.name.is_empty()) {
+            Some(profile) => profile,
+            None => {
+                let text = "whose data? name the node with --node, and give its facts with --facts FILE or --profiles";
+                return Err(text.into());
+            }
+        },
         (None, _) => return Err("name the node with --node".into()),
     };
-    for (name, value) in given.map(|given| given.facts).unwrap_or_default() {
+    let given = facts(&profile.name)?.map(|given| given.facts);
+    for (name, value) in given.unwrap_or_default() {
         profile.facts.insert(name, value);
     }
     if let Some(environment) = &arguments.environment {
@@ -258,23 +274,17 @@ fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
     Ok(profile)
 }
 
-fn named(name: &str) -> NodeProfile {
-    let text = json::compact(&Value::hash(Hash::from_iter([("name", Value::from(name))])));
-    read_profiles(text.as_bytes(), "--node.json", "production").0.into_iter().next().unwrap_or_default()
-}
-
-fn facts(path: &Path) -> Result<NodeProfile> {
+fn facts(path: &Path, name: &str) -> Result<NodeProfile> {
     let content = std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-    let (mut profiles, errors) = read_profiles(&content, &path.display().to_string(), "production");
-    match (profiles.pop(), errors.into_iter().next()) {
-        (Some(profile), _) => Ok(profile),
-        (None, Some(error)) => Err(error.into()),
-        (None, None) => Err(format!("{} holds no facts", path.display()).into()),
-    }
+    Ok(read_facts(&content, &path.display().to_string(), name, "production")?)
 }
 
 fn unknown_node(name: &str, profiles: &[NodeProfile]) -> Failure {
+    if profiles.is_empty() {
+        return format!("there are no node profiles: give the facts of '{name}' with --facts FILE, or use --profiles")
+            .into();
+    }
     let near = profiles.iter().find(|profile| profile.name.contains(name) || name.contains(&*profile.name));
     let hint = near.map(|profile| format!("; did you mean {}?", profile.name)).unwrap_or_default();
-    format!("there is no profile of node '{name}' among {}{hint}", profiles.len()).into()
+    format!("there is no profile of node '{name}' among the {} there are{hint}", profiles.len()).into()
 }

@@ -1,7 +1,7 @@
 //! The node profiles that settings and flags name: which files they mean, and what is in them.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::collections::{HashMap, HashSet};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::Result;
@@ -14,6 +14,8 @@ use crate::node::{NodeProfile, ProfileError, read_profiles};
 pub(super) struct Profiles {
     pub(super) profiles: Vec<NodeProfile>,
     pub(super) errors: Vec<ProfileError>,
+    /// The files that were read.
+    pub(super) files: Vec<PathBuf>,
 }
 
 /// Reads the profiles at `paths`; `environment` is for those that name none. A node that two files declare is an error of the
@@ -21,7 +23,7 @@ pub(super) struct Profiles {
 pub(super) fn read(paths: &[PathBuf], environment: &str) -> Result<Profiles> {
     let mut read = Profiles::default();
     let mut declared: HashMap<Arc<str>, String> = HashMap::new();
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     for path in paths {
         for file in files(path)? {
             // Two paths may mean the same file.
@@ -39,6 +41,7 @@ pub(super) fn read(paths: &[PathBuf], environment: &str) -> Result<Profiles> {
             }
             read.profiles.extend(profiles);
             read.errors.extend(errors);
+            read.files.push(file);
         }
     }
     Ok(read)
@@ -55,14 +58,21 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     if path.exists() {
         return Ok(vec![path.to_owned()]);
     }
-    let text = path.to_string_lossy();
-    if !is_pattern(&text) {
+    if !is_pattern(&path.to_string_lossy()) {
         return Err(format!("no node profiles at {}: there is no such file or folder", path.display()).into());
     }
-    let absolute = std::path::absolute(path)?;
-    let root = WorkTree::new("/");
-    let found = glob(&root, absolute.to_string_lossy().trim_start_matches('/'))?;
-    Ok(found.into_iter().map(|file| Path::new("/").join(file)).filter(|file| file.is_file()).collect())
+    matching(path)
+}
+
+/// The files that a glob matches.
+fn matching(path: &Path) -> Result<Vec<PathBuf>> {
+    // What stands before the first pattern is a folder as any other, `..` and links included.
+    let plain = |part: &Component<'_>| !is_pattern(&part.as_os_str().to_string_lossy());
+    let folder: PathBuf = path.components().take_while(plain).collect();
+    let pattern: PathBuf = path.components().skip_while(plain).collect();
+    let root = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
+    let found = glob(&WorkTree::new(root), &pattern.to_string_lossy())?;
+    Ok(found.into_iter().map(|file| folder.join(file)).filter(|file| file.is_file()).collect())
 }
 
 /// Collects the profile files below `folder`; what is hidden is left out, and links to folders are not followed.

@@ -11,7 +11,7 @@ use super::context::Context;
 use super::diff::{Format, Style, write};
 use super::{Failure, Global, Result, Status, output};
 use crate::daemon::{self, CommitEvent, CommitKind, HandlerError, Start, WatchOptions};
-use crate::git::{BranchName, BranchPatterns};
+use crate::git::{BranchName, BranchPatterns, Repository};
 use crate::pipeline::{Pipeline, Point};
 use crate::settings::EnvironmentName;
 
@@ -52,9 +52,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         None => Start::Now,
     };
     let options = WatchOptions { branches, poll: arguments.poll, notify: !arguments.no_notify, start };
-    let repository = (*context.repository).clone();
+    let watched = context.repository.clone();
     let mut reporter =
         Reporter { pipelines: Pipelines::new(context)?, global: global.clone(), format: arguments.format };
+    announce(&watched, &options.branches)?;
+    let repository = (*watched).clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let shutdown = shutdown()?;
@@ -62,6 +64,19 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         Ok::<(), Failure>(())
     })?;
     Ok(Status::Done)
+}
+
+/// Tells on standard error that the watch goes on, and over what.
+fn announce(repository: &Repository, patterns: &BranchPatterns) -> Result<()> {
+    let branches: Vec<String> = repository.branches(patterns)?.keys().map(ToString::to_string).collect();
+    let folder = repository.work_dir().unwrap_or(repository.git_dir()).display();
+    let branches = match branches.as_slice() {
+        [] => "no branch so far, as none matches,".to_owned(),
+        names if names.len() <= 5 => names.join(", "),
+        names => format!("{} branches", names.len()),
+    };
+    anstream::eprintln!("hierad: watching {branches} in {folder}; Ctrl-C ends it");
+    Ok(())
 }
 
 /// Resolves when the process is told to end.
@@ -124,8 +139,9 @@ impl Reporter {
         let before = event.before.map_or(Point::Nothing, Point::Commit);
         let report = pipeline.diff(before, Point::Commit(event.after), &|_| true);
         let mut report = report.map_err(|error| HandlerError::Runtime(error.into()))?;
-        report.branch = Some(match event.kind {
-            CommitKind::Rewritten => format!("{} (rewritten)", event.branch),
+        report.branch = Some(match (event.kind, self.format) {
+            // Programs compare the name.
+            (CommitKind::Rewritten, Format::Text | Format::Markdown) => format!("{} (rewritten)", event.branch),
             _ => event.branch.to_string(),
         });
         let mut out = output::stdout();

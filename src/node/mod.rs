@@ -3,5 +3,5 @@
 mod profile;
 mod set;
 
-pub use profile::{NodeProfile, ProfileError, read_profiles};
+pub use profile::{NodeProfile, ProfileError, read_facts, read_profiles};
 pub use set::{NodeId, NodeSet};

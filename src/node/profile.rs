@@ -41,7 +41,7 @@ pub struct ProfileError {
 /// Reads the profiles in one file; `path` decides the form by its extension and names errors. `environment` is for profiles
 /// that name none.
 pub fn read_profiles(content: &[u8], path: &str, environment: &str) -> (Vec<NodeProfile>, Vec<ProfileError>) {
-    let reader = Reader { path, environment };
+    let reader = Reader { path, environment, default_name: None };
     let mut profiles = Vec::new();
     let mut errors = Vec::new();
     let mut keep = |result: Result<NodeProfile, ProfileError>| match result {
@@ -62,19 +62,45 @@ pub fn read_profiles(content: &[u8], path: &str, environment: &str) -> (Vec<Node
             }
             parsed => keep(reader.document(parsed, 0)),
         },
-        _ => keep(reader.document(yaml::parse(content), 0)),
+        _ => keep(reader.yaml(content)),
     }
     (profiles, errors)
+}
+
+/// Reads the facts of the node `name` in one file, in any form that a profile may have; they need not tell the name. Of a file
+/// without a known extension JSON is tried first, then YAML, as `puppet lookup --facts` does.
+pub fn read_facts(content: &[u8], path: &str, name: &str, environment: &str) -> Result<NodeProfile, ProfileError> {
+    let reader = Reader { path, environment, default_name: Some(name) };
+    match path.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("json") => reader.document(json::parse(content), 0),
+        Some("yaml" | "yml") => reader.yaml(content),
+        _ => match json::parse(content) {
+            Parsed { fault: Some(_), .. } => reader.yaml(content),
+            parsed => reader.document(parsed, 0),
+        },
+    }
 }
 
 struct Reader<'a> {
     path: &'a str,
     environment: &'a str,
+    /// The name of a node that has none.
+    default_name: Option<&'a str>,
 }
 
 impl Reader<'_> {
     fn error(&self, line: u32, text: impl Into<String>) -> ProfileError {
         ProfileError { path: self.path.to_owned(), line, text: text.into() }
+    }
+
+    /// A YAML document. Puppet's fact cache begins with the name of a Ruby class, which means nothing here.
+    fn yaml(&self, content: &[u8]) -> Result<NodeProfile, ProfileError> {
+        const CLASS: &[u8] = b"--- !ruby/object:Puppet::Node";
+        let body = content.iter().position(|b| *b == b'\n').filter(|_| content.starts_with(CLASS));
+        match body {
+            Some(end) => self.document(yaml::parse(&content[end..]), 0),
+            None => self.document(yaml::parse(content), 0),
+        }
     }
 
     /// One document; its lines count from `before`.
@@ -101,7 +127,7 @@ impl Reader<'_> {
             (None, _) if is_profile(hash) => Hash::new(),
             _ => hash.clone(),
         };
-        let Some(name) = name(hash, &facts) else {
+        let Some(name) = name(hash, &facts).or_else(|| self.default_name.map(str::to_owned)) else {
             return Err(self.error(line, "a node profile needs a 'name'"));
         };
         let mut variables = section("variables")?;

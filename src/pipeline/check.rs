@@ -4,89 +4,77 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Pipeline, PipelineError, Point};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::fleet::{Effective, Finding, Revision, data_files};
 use crate::hiera::backend::Format;
+use crate::hiera::hierarchy::{Datadir, join};
 use crate::hiera::{ErrorKind, LookupError, Outcome};
 use crate::node::NodeSet;
 
+/// What fails for one cause.
+#[derive(Default)]
+struct Failing {
+    nodes: NodeSet,
+    keys: BTreeSet<Arc<str>>,
+}
+
+type Causes = BTreeMap<LookupError, Failing>;
+
 impl Pipeline {
-    /// Everything wrong at `point`: configuration, data files, variables, functions, and keys that fail on some node.
-    pub fn check(&self, point: Point) -> Result<Vec<Finding>, PipelineError> {
+    /// Everything wrong at `point`: configuration, data files, variables, functions, and keys that fail on some node. `own` are
+    /// paths in the repository whose files are no data, such as those of the node profiles.
+    pub fn check(&self, point: Point, own: &[String]) -> Result<Vec<Finding>, PipelineError> {
         let revision = self.revision(point)?;
         let effective = self.effective(&revision, &revision.keys);
+        let causes = causes(&effective);
         let mut findings = Pipeline::findings(&revision);
-        findings.extend(self.files(&revision)?);
-        let failures = self.failures(&effective, &findings);
-        findings.extend(failures);
+        let faults = self.files(&revision, own, &causes)?;
+        findings.extend(failures(&causes, &faults));
+        findings.extend(faults);
         findings.extend(self.emptiness(&revision));
         findings.sort_by(|a, b| a.diagnostic.cmp(&b.diagnostic));
-        findings.dedup_by(|a, b| a.diagnostic == b.diagnostic);
+        findings.dedup_by(|again, first| {
+            let same = again.diagnostic == first.diagnostic;
+            if same {
+                first.nodes.extend(&again.nodes);
+            }
+            same
+        });
         Ok(findings)
     }
 
     /// Data files that cannot be read, and those that no node's hierarchy leads to.
-    fn files(&self, revision: &Revision) -> Result<Vec<Finding>, PipelineError> {
+    fn files(&self, revision: &Revision, own: &[String], causes: &Causes) -> Result<Vec<Finding>, PipelineError> {
         let environment = &revision.environment;
+        let strict = environment.options.puppet.is_strict();
         let reached = revision.reached_files();
         let datadirs = datadirs(revision);
         let mut findings = Vec::new();
         for (path, id) in data_files(&*environment.tree)? {
-            let place = |line| Some(Place { path: path.as_str().into(), line });
             let is_reached = reached.contains(&*path);
-            let in_datadir = datadirs.iter().any(|folder| is_below(&path, folder));
-            if !is_reached && !in_datadir {
+            let is_data = datadirs.iter().any(|folder| is_below(&path, folder))
+                && !own.iter().any(|own| *own == path || is_below(&path, own));
+            if !is_reached && !is_data {
                 continue;
             }
-            let file = environment.store.files.get(&*environment.tree, id, Format::of_path(&path))?;
+            let place = |line| Some(Place { path: path.as_str().into(), line });
+            let mut add = |diagnostic| findings.push(Finding { diagnostic, nodes: failing_on(&path, causes) });
+            let format = Format::of_path(&path);
+            let file = environment.store.files.get(&*environment.tree, id, format)?;
             if let Some(fault) = file.fault() {
                 let text = format!("the file cannot be read: {}", fault.text);
-                findings.push(Diagnostic::error("data-syntax", place(Some(fault.line)), text));
+                add(Diagnostic::error("data-syntax", place(Some(fault.line)), text));
             } else if file.is_no_hash() {
-                findings.push(Diagnostic::warning(
-                    "data-no-hash",
-                    place(Some(1)),
-                    "the file holds no hash of keys and values",
-                ));
+                let severity = if strict || format == Format::Json { Severity::Error } else { Severity::Warning };
+                let text = "the file holds no hash of keys and values";
+                add(Diagnostic::new(severity, "data-no-hash", place(Some(1)), text));
             }
             if !is_reached && !self.fleet.is_empty() {
                 let text = "no profile's hierarchy leads to this file";
-                findings.push(Diagnostic::warning("unreached-file", place(Some(1)), text));
+                add(Diagnostic::warning("unreached-file", place(Some(1)), text));
             }
         }
-        Ok(findings.into_iter().map(whole).collect())
-    }
-
-    /// Keys that fail, one finding for each cause.
-    fn failures(&self, effective: &Effective, known: &[Finding]) -> Vec<Finding> {
-        let mut causes: BTreeMap<LookupError, (NodeSet, BTreeSet<Arc<str>>)> = BTreeMap::new();
-        for (key, answers) in &effective.keys {
-            for answer in answers {
-                if let Outcome::Failed(error) = &*answer.outcome {
-                    let (nodes, keys) = causes.entry(error.clone()).or_default();
-                    nodes.extend(&answer.nodes);
-                    keys.insert(key.clone());
-                }
-            }
-        }
-        let told = |error: &LookupError| {
-            error.place.is_some()
-                && known
-                    .iter()
-                    .any(|finding| finding.diagnostic.place == error.place && finding.diagnostic.code == "data-syntax")
-        };
-        let finding = |(error, (nodes, keys)): (LookupError, (NodeSet, BTreeSet<Arc<str>>))| {
-            let code = if error.kind == ErrorKind::Unknown { "unknown-value" } else { "lookup-error" };
-            let keys = match (keys.len(), keys.first()) {
-                (1, Some(key)) => format!("'{key}'"),
-                (count, Some(key)) => format!("{count} keys, '{key}' the first of them,"),
-                _ => return None,
-            };
-            let verb = if keys.starts_with('\'') { "fails" } else { "fail" };
-            let text = format!("{keys} {verb}: {}", error.text);
-            Some(Finding { diagnostic: Diagnostic::error(code, error.place, text), nodes })
-        };
-        causes.into_iter().filter(|(error, _)| !told(error)).filter_map(finding).collect()
+        Ok(findings)
     }
 
     fn emptiness(&self, revision: &Revision) -> Vec<Finding> {
@@ -103,11 +91,76 @@ impl Pipeline {
         }
         if revision.environment.layer.is_none() {
             let place = Some(Place::file(revision.environment.options.hiera_config.as_str()));
-            let text = "there is no hiera.yaml of version 5 here: the environment has no data";
+            let text = "there is no hiera.yaml here, or none that Puppet heeds: the environment has no data; if it lies elsewhere, name it with --hiera-config";
             findings.push(whole(Diagnostic::warning("no-hiera-yaml", place, text)));
         }
         findings
     }
+}
+
+/// The keys that fail, by cause.
+fn causes(effective: &Effective) -> Causes {
+    let mut causes = Causes::new();
+    for (key, answers) in &effective.keys {
+        for answer in answers {
+            if let Outcome::Failed(error) = &*answer.outcome {
+                let failing = causes.entry(error.clone()).or_default();
+                failing.nodes.extend(&answer.nodes);
+                failing.keys.insert(key.clone());
+            }
+        }
+    }
+    causes
+}
+
+/// The nodes on which something fails for what is in the file at `path`.
+fn failing_on(path: &str, causes: &Causes) -> NodeSet {
+    let mut nodes = NodeSet::new();
+    let of_file = |error: &LookupError| error.place.as_ref().is_some_and(|place| *place.path == *path);
+    causes.iter().filter(|(error, _)| of_file(error)).for_each(|(_, failing)| nodes.extend(&failing.nodes));
+    nodes
+}
+
+/// Keys that fail, one finding for each cause; those that fail for one of `faults`, a file as a whole, are told already.
+fn failures(causes: &Causes, faults: &[Finding]) -> Vec<Finding> {
+    let files: BTreeSet<&Arc<str>> = faults
+        .iter()
+        .filter(|fault| matches!(fault.diagnostic.code, "data-syntax" | "data-no-hash"))
+        .filter_map(|fault| Some(&fault.diagnostic.place.as_ref()?.path))
+        .collect();
+    let told = |error: &LookupError| error.place.as_ref().is_some_and(|place| files.contains(&place.path));
+    let causes = causes.iter().filter(|(error, _)| !told(error));
+    causes
+        .map(|(error, failing)| {
+            let keys = match (failing.keys.len(), failing.keys.first()) {
+                (1, Some(key)) => format!("'{key}' fails"),
+                (count, Some(key)) => format!("{count} keys fail, such as '{key}'"),
+                (_, None) => String::new(),
+            };
+            let diagnostic = Diagnostic::error(code(error), error.place.clone(), format!("{keys}: {}", error.text));
+            Finding { diagnostic, nodes: failing.nodes.clone() }
+        })
+        .collect()
+}
+
+/// The name of the kind of failure.
+fn code(error: &LookupError) -> &'static str {
+    if missing_function(&error.text).is_some() {
+        return UNKNOWN_FUNCTION;
+    }
+    if error.kind == ErrorKind::Unknown { "unknown-value" } else { "lookup-error" }
+}
+
+/// The code of keys that fail for want of a function.
+pub const UNKNOWN_FUNCTION: &str = "unknown-function";
+
+/// The data provider function that a lookup failed for want of, by the text of the failure.
+pub fn missing_function(text: &str) -> Option<&str> {
+    let rest = text
+        .split_once("Unable to find '")
+        .and_then(|(_, rest)| Some(rest.split_once("' function named '")?.1))
+        .or_else(|| Some(text.split_once("the function '")?.1).filter(|rest| rest.contains("' is not supported")));
+    Some(rest?.split_once('\'')?.0)
 }
 
 fn whole(diagnostic: Diagnostic) -> Finding {
@@ -120,7 +173,7 @@ fn datadirs(revision: &Revision) -> BTreeSet<String> {
     for layer in revision.environment.layers() {
         let Ok(config) = &layer.config else { continue };
         for level in &config.levels {
-            let datadir = crate::hiera::hierarchy::join(&layer.root, &level.datadir);
+            let datadir = mapped(&join(&layer.root, &level.datadir), &revision.environment.options.datadirs);
             let fixed = match datadir.split_once("%{") {
                 Some((fixed, _)) => fixed.rsplit_once('/').map_or("", |(folder, _)| folder),
                 None => &datadir,
@@ -129,6 +182,17 @@ fn datadirs(revision: &Revision) -> BTreeSet<String> {
         }
     }
     folders
+}
+
+/// An absolute datadir as the settings map it into the repository, if they do.
+fn mapped(datadir: &str, datadirs: &[(String, Datadir)]) -> String {
+    let below = |(from, to): &(String, Datadir)| match (datadir.strip_prefix(from.trim_end_matches('/')), to) {
+        (Some(rest), Datadir::Folder(folder)) if rest.is_empty() || rest.starts_with('/') => {
+            Some(join(folder, rest.trim_start_matches('/')))
+        }
+        _ => None,
+    };
+    datadirs.iter().find_map(below).unwrap_or_else(|| datadir.to_owned())
 }
 
 fn is_below(path: &str, folder: &str) -> bool {

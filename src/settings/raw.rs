@@ -1,8 +1,11 @@
 //! hierad.yaml as written.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
@@ -28,11 +31,39 @@ pub(super) struct Backend {
 }
 
 /// A text or a list of texts.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "must be a text or a list of texts")]
+#[derive(Debug)]
 pub(super) enum OneOrMany {
     One(String),
     Many(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for OneOrMany {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<OneOrMany, D::Error> {
+        deserializer.deserialize_any(OneOrManyVisitor)
+    }
+}
+
+/// Says what is wanted, which an untagged enum would not.
+struct OneOrManyVisitor;
+
+impl<'de> Visitor<'de> for OneOrManyVisitor {
+    type Value = OneOrMany;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a list of texts")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<OneOrMany, E> {
+        Ok(OneOrMany::One(text.to_owned()))
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<OneOrMany, E> {
+        Ok(OneOrMany::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<OneOrMany, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(items)).map(OneOrMany::Many)
+    }
 }
 
 impl Default for OneOrMany {

@@ -2,6 +2,7 @@
 
 pub(crate) mod golden;
 pub(crate) mod random;
+pub(crate) mod terminal;
 pub(crate) mod values;
 pub(crate) mod watching;
 

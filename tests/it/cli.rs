@@ -1,0 +1,13 @@
+//! The binary as its users call it, on real repositories.
+
+mod check;
+mod demo;
+mod diff;
+mod help;
+mod lookup;
+mod places;
+mod profiles;
+mod render;
+mod settings;
+mod trouble;
+mod watch;

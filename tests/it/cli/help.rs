@@ -1,0 +1,41 @@
+//! The help texts, so that a change of them is seen: `tests/golden/help/`.
+
+use crate::support::golden::{Golden, folder};
+use crate::support::terminal::{hierad, run};
+
+#[test]
+fn help_texts() {
+    let here = tempfile::tempdir().unwrap();
+    let mut golden = Golden::default();
+    for command in ["", "check", "demo", "diff", "lookup", "render", "watch"] {
+        let printed = run(hierad(here.path()).args(command.split_whitespace()).arg("--help"));
+        let name = if command.is_empty() { "hierad" } else { command };
+        golden.check(&folder("help").join(format!("{name}.txt")), printed.ok());
+    }
+    golden.finish();
+}
+
+#[test]
+fn help_and_version_are_no_failure_and_wrong_arguments_are() {
+    let here = tempfile::tempdir().unwrap();
+    for (arguments, status) in [
+        ("help", 0),
+        ("help diff", 0),
+        ("--version", 0),
+        ("-h", 0),
+        ("", 1),
+        ("nope", 1),
+        ("diff --nope", 1),
+        ("diff a b c", 1),
+        ("diff --format xml", 1),
+        ("--puppet 6 diff", 1),
+        ("--threads 0 diff", 1),
+        ("--color sometimes diff", 1),
+    ] {
+        let printed = run(hierad(here.path()).args(arguments.split_whitespace()));
+        assert_eq!(printed.status, status, "{arguments}: {printed:#?}");
+        assert_eq!(printed.out.is_empty(), status == 1, "{arguments}: {printed:#?}");
+    }
+    let typo = run(hierad(here.path()).arg("dif"));
+    typo.fails(&["'diff'"]);
+}

@@ -1,0 +1,177 @@
+//! `hierad.yaml`: where it is found, what it says, and what it says wrongly.
+
+use crate::support::Sandbox;
+use crate::support::terminal::{SITE, changes, hierad};
+
+/// `port` on `web01`, as looked up with these arguments and variables.
+fn port(site: &Sandbox, arguments: &str, variables: &[(&str, &str)]) -> String {
+    let mut command = hierad(site.root());
+    command.args(arguments.split_whitespace()).args(["lookup", "port", "--node", "web01", "--render-as", "s"]);
+    command.envs(variables.iter().copied());
+    let printed = site.masked(&mut command);
+    if printed.status == 0 { printed.out.trim_end().to_owned() } else { printed.err }
+}
+
+#[test]
+fn it_is_found_beside_the_data_in_the_git_directory_or_where_it_is_named() {
+    let site = Sandbox::of(SITE);
+    let profiles = |role: &str| {
+        site.write(&format!("{role}/n.yaml"), format!("{{name: web01, variables: {{role: {role}}}}}"));
+        format!("profiles: [{}]\n", site.root().join(role).display())
+    };
+    for (role, port) in [("beside", 1), ("gitdir", 2), ("flag", 3), ("variable", 4)] {
+        site.write(&format!("data/roles/{role}.yaml"), format!("port: {port}\n"));
+    }
+    site.write(".git/hierad.yaml", profiles("gitdir"));
+    site.write("flag.yaml", profiles("flag"));
+    site.write("variable.yaml", profiles("variable"));
+    site.write("hierad.yaml", profiles("beside"));
+    site.commit("roles");
+    let variable = [("HIERAD_CONFIG", "variable.yaml")];
+    assert_eq!(port(&site, "", &[]), "1");
+    assert_eq!(port(&site, "", &variable), "4");
+    assert_eq!(port(&site, "--config flag.yaml", &variable), "3");
+    assert_eq!(port(&site, "--profiles gitdir", &[]), "2", "a flag wins");
+    std::fs::remove_file(site.root().join("hierad.yaml")).unwrap();
+    assert_eq!(port(&site, "", &[]), "2");
+    let missing = port(&site, "--config nowhere.yaml", &[]);
+    assert!(missing.contains("cannot read nowhere.yaml"), "{missing}");
+}
+
+#[test]
+fn paths_are_relative_to_the_file() {
+    let site = Sandbox::of(SITE);
+    site.write("etc/hierad.yaml", "profiles: ../profiles/w*.yaml\n");
+    let printed = site.hierad_in("data", "--config ../etc/hierad.yaml render --format ndjson");
+    assert_eq!(printed.ok().lines().count(), 1, "{printed:?}");
+}
+
+#[test]
+fn faults_are_named_with_their_line() {
+    let site = Sandbox::of(SITE);
+    for (content, expected) in [
+        ("profiles: [p]\nprofile: x\n", "hierad.yaml:2: unknown field `profile`"),
+        (
+            "# words\nprofiles: 7\n",
+            "hierad.yaml:2: profiles: invalid type: integer `7`, expected a text or a list of texts",
+        ),
+        ("profiles: [p]\n\npuppet: 9\n", "hierad.yaml:3: 'puppet' must be 7 or 8, not 9"),
+        ("profiles: [p]\npuppet: eight\n", "hierad.yaml:2: puppet: invalid type: string \"eight\""),
+        ("profiles: [p]\nenvironment: [a]\n", "hierad.yaml:2: environment: invalid type: sequence"),
+        ("profiles: [p]\nhiera_config: ../x.yaml\n", "hierad.yaml:2: 'hiera_config' must be a path inside"),
+        ("profiles: [p]\nhiera_config: /x.yaml\n", "hierad.yaml:2: 'hiera_config' must be a path inside"),
+        ("\nglobal_hiera_config: /etc/x\n", "hierad.yaml:2: 'global_hiera_config': the global layer"),
+        ("datadirs:\n  /a: b\n  x: y\n", "hierad.yaml:3: 'x' under 'datadirs' is no absolute path"),
+        ("datadirs:\n  /a: b\n  /x: ../y\n", "hierad.yaml:3: '../y' under 'datadirs' must not contain '..'"),
+        ("datadirs:\n  - a\n", "hierad.yaml:1: datadirs: invalid type: sequence"),
+        (
+            "backends:\n  a: {not_found: true}\n  b: 1\n",
+            "hierad.yaml:3: backends.b: invalid type: integer `1`, expected a hash such as",
+        ),
+        ("backends:\n  b:\n    not_found: true\n    vlues: x\n", "hierad.yaml:4: backends.b: unknown field `vlues`"),
+        ("backends:\n  b: {}\n", "hierad.yaml:2: backend 'b' needs one of"),
+        ("backends:\n  b: {not_found: true, values: x}\n", "hierad.yaml:2: backend 'b' needs one of"),
+        ("backends:\n  b: {values: x}\n", "hierad.yaml:2: backend 'b' needs the file $BASE/repository/x"),
+        ("backends:\n  b: {command: [x]}\n", "hierad.yaml:2: backend 'b' has a 'command'"),
+        ("- a\n", "hierad.yaml:1: invalid type: sequence, expected a hash of settings"),
+        ("profiles: [p\n", "hierad.yaml:2: did not find expected ',' or ']'"),
+    ] {
+        site.write("hierad.yaml", content);
+        site.hierad("diff").fails(&[&format!("hierad: $BASE/repository/{expected}")]);
+    }
+    site.write("values.yaml", "- a\n");
+    site.write("hierad.yaml", "backends: {b: {values: values.yaml}}\n");
+    site.hierad("diff").fails(&["$BASE/repository/values.yaml: a file of values must be a hash"]);
+    for empty in ["", "# nothing\n", "---\n"] {
+        site.write("hierad.yaml", empty);
+        site.hierad("diff --profiles profiles").is(0);
+    }
+}
+
+#[test]
+fn absolute_datadirs_are_mapped() {
+    let site = Sandbox::of(SITE);
+    let code = "/etc/puppetlabs/code/environments/%{environment}";
+    site.write(
+        "hiera.yaml",
+        format!("version: 5\ndefaults: {{data_hash: yaml_data, datadir: '{code}/data'}}\nhierarchy: [{{name: C, path: common.yaml}}]\n"),
+    );
+    std::fs::create_dir_all(site.beside("disk/data")).unwrap();
+    std::fs::write(site.beside("disk/data/common.yaml"), "motd: disk\n").unwrap();
+    let disk = site.beside("disk").display().to_string();
+    for (target, expected) in [(".", "hello"), ("./", "hello"), (&*disk, "disk"), ("none", ""), ("roles", "")] {
+        site.write("hierad.yaml", format!("profiles: profiles\ndatadirs:\n  '{code}': {target}\n"));
+        let printed = site.hierad("lookup motd --node web01 --rev . --render-as s");
+        assert_eq!(printed.out.trim_end(), expected, "{target}: {printed:?}");
+    }
+    site.write("hierad.yaml", format!("profiles: profiles\ndatadirs: {{'{code}': .}}\n"));
+    let check = site.hierad("check .");
+    assert!(check.is(2).out.contains("data/roles/web.yaml:1: warning: no profile's hierarchy leads"), "{check:#?}");
+    site.write("hierad.yaml", "profiles: profiles\n");
+    let check = site.hierad("check .");
+    assert!(check.is(2).out.contains("is an absolute path, outside the repository"), "{check:#?}");
+}
+
+#[test]
+fn functions_of_others_are_declared() {
+    let site = Sandbox::of(SITE);
+    site.write(
+        "hiera.yaml",
+        "version: 5\nhierarchy:\n- {name: V, lookup_key: vault}\n- {name: C, path: common.yaml}\n",
+    );
+    let motd = |site: &Sandbox| site.hierad("lookup motd --node web01 --rev . --render-as s");
+    motd(&site).fails(&["Unable to find 'lookup_key' function named 'vault'"]);
+    site.write("hierad.yaml", "profiles: [profiles]\nbackends: {vault: {not_found: true}}\n");
+    assert_eq!(motd(&site).ok(), "hello\n");
+    site.write("hierad.yaml", "profiles: [profiles]\nbackends: {vault: {values: secrets.yaml}}\n");
+    site.write("secrets.yaml", "motd: secret\nother: 1\n");
+    assert_eq!(motd(&site).ok(), "secret\n");
+    let keys = site.hierad("render . --format ndjson --node web01");
+    assert!(keys.ok().contains(r#""other":1"#), "{keys:?}");
+}
+
+#[test]
+fn the_branch_may_be_the_environment() {
+    let site = Sandbox::of(SITE);
+    site.files("-- data/common.yaml\nmotd: '%{environment}'\n");
+    site.write("hierad.yaml", "profiles: [profiles]\nenvironment: branch\n");
+    site.commit("environment");
+    let motd = || site.hierad("lookup motd --node web01 --render-as s").ok().trim_end().to_owned();
+    assert_eq!(motd(), "main");
+    site.git(["checkout", "--quiet", "-b", "feature/a-b"]);
+    assert_eq!(motd(), "feature_a_b");
+    site.git(["checkout", "--quiet", "--detach"]);
+    assert_eq!(motd(), "production");
+    site.write("hierad.yaml", "profiles: [profiles]\nenvironment: staging\n");
+    assert_eq!(motd(), "staging");
+}
+
+#[test]
+fn the_version_of_puppet_decides() {
+    let site = Sandbox::of(SITE);
+    site.files("-- data/common.yaml\nmotd: 'x%{nope}'\n");
+    site.commit("undefined");
+    let motd = |arguments: &str| site.hierad(&format!("lookup motd --node web01 --render-as s {arguments}"));
+    motd("").fails(&["nope"]);
+    assert_eq!(motd("--puppet 7").ok(), "x\n");
+    site.write("hierad.yaml", "profiles: [profiles]\npuppet: 7\n");
+    assert_eq!(motd("").ok(), "x\n");
+    motd("--puppet 8").fails(&["nope"]);
+}
+
+#[test]
+fn hiera_yaml_may_lie_elsewhere() {
+    let site = Sandbox::of(SITE);
+    site.files(
+        "-- site/hiera.yaml\nversion: 5\nhierarchy: [{name: C, path: c.yaml}]\n-- site/data/c.yaml\nmotd: below\n",
+    );
+    site.commit("below");
+    for path in ["site/hiera.yaml", "./site/hiera.yaml"] {
+        let printed = site.hierad(&format!("lookup motd --node web01 --render-as s --hiera-config {path}"));
+        assert_eq!(printed.ok(), "below\n");
+    }
+    site.hierad("diff --hiera-config /etc/hiera.yaml").fails(&["--hiera-config must be a path inside the repository"]);
+    site.hierad("diff --hiera-config ../hiera.yaml").fails(&["--hiera-config must be a path inside the repository"]);
+    site.write("hierad.yaml", "profiles: [profiles]\nhiera_config: site/hiera.yaml\n");
+    assert_eq!(changes(&site.hierad("diff --format json").json()).first().unwrap(), "motd added db01,web01");
+}

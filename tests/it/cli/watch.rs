@@ -1,0 +1,118 @@
+//! `hierad watch`: every commit once and in order, and an orderly end.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use crate::support::Sandbox;
+use crate::support::terminal::{SITE, changes, hierad};
+
+/// How long a report may take; only a fault makes a test wait so long.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A watch at work.
+struct Watch {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Watch {
+    fn start(site: &Sandbox, arguments: &str) -> Watch {
+        let mut command = hierad(site.root());
+        command.args(["watch", "--format", "json", "--poll", "0.05"]).args(arguments.split_whitespace());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (sender, lines) = mpsc::channel();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || out.lines().try_for_each(|line| sender.send(line.unwrap())));
+        Watch { child, lines }
+    }
+
+    fn report(&self) -> Json {
+        let line = self.lines.recv_timeout(PATIENCE).expect("a report");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// Sends a signal; the status and the errors it ends with, when nothing more is reported.
+    fn end(mut self, signal: &str) -> (Option<i32>, String) {
+        let killed = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        let status = self.child.wait().unwrap();
+        let rest: Vec<String> = self.lines.iter().collect();
+        assert!(rest.is_empty(), "{rest:?}");
+        let mut errors = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+        (status.code(), errors)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+#[test]
+fn two_hundred_commits_are_reported_once_and_in_order() {
+    let site = Sandbox::of(SITE);
+    site.files("-- data/common.yaml\nmotd: 0\nntp: [a, b]\n");
+    site.commit("start");
+    let watch = Watch::start(&site, "--since HEAD");
+    site.sh("
+        for i in $(seq 200); do
+            printf 'motd: %d\\nntp: [a, b]\\n' $i > data/common.yaml
+            git commit --quiet --all --message \"motd $i\"
+            case $i in
+                *50) git pack-refs --all ;;
+                *99) git gc --quiet ;;
+            esac
+        done
+    ");
+    let commits = site.git(["rev-list", "--reverse", "HEAD~200..HEAD"]);
+    let commits: Vec<&str> = commits.lines().collect();
+    assert_eq!(commits.len(), 200);
+    let mut before = site.git(["rev-parse", "HEAD~200"]);
+    for (at, commit) in commits.iter().enumerate() {
+        let report = watch.report();
+        assert_eq!(report["after"]["commit"], **commit, "report {at}");
+        assert_eq!(report["before"]["commit"], before, "report {at}");
+        assert_eq!(report["branch"], "main");
+        assert_eq!(changes(&report), ["motd changed db01,web01"]);
+        before = (*commit).to_owned();
+    }
+    let (status, errors) = watch.end("-TERM");
+    assert_eq!(status, Some(0), "{errors}");
+    assert!(errors.starts_with("hierad: watching main in "), "{errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+}
+
+#[test]
+fn an_interrupt_ends_it_and_a_rewritten_branch_keeps_its_name() {
+    let site = Sandbox::of(SITE);
+    site.files("-- data/common.yaml\nmotd: 1\n");
+    site.commit("one");
+    let watch = Watch::start(&site, "--since HEAD~1 --branch m*");
+    assert_eq!(watch.report()["after"]["summary"], "one");
+    site.git(["checkout", "--quiet", "-b", "other"]);
+    site.commit("not watched");
+    site.git(["checkout", "--quiet", "main"]);
+    site.files("-- data/common.yaml\nmotd: 2\n");
+    site.git(["commit", "--quiet", "--all", "--amend", "--message", "two"]);
+    let report = watch.report();
+    assert_eq!((&report["after"]["summary"], &report["branch"]), (&"two".into(), &"main".into()));
+    let (status, errors) = watch.end("-INT");
+    assert_eq!(status, Some(0), "{errors}");
+}
+
+#[test]
+fn what_cannot_be_watched_is_told_at_once() {
+    let site = Sandbox::of(SITE);
+    site.hierad("watch --since nosuch").fails(&["unknown revision 'nosuch'"]);
+    site.hierad("watch --poll 0").fails(&["--poll", "must be 0.01 or more"]);
+    site.hierad("watch --poll x").fails(&["'x' is no number of seconds"]);
+    site.hierad("watch --profiles nowhere").fails(&["no node profiles at nowhere"]);
+    site.hierad("watch --branch [").fails(&["["]);
+}

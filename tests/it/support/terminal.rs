@@ -1,0 +1,155 @@
+//! The binary, called as at a terminal that knows nothing of this machine, and repositories written down in one text.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value as Json;
+
+use super::Sandbox;
+use crate::support::git_command;
+
+/// What a call printed, and how it ended. Paths of the sandbox read `$BASE`.
+#[derive(Debug)]
+pub(crate) struct Printed {
+    pub(crate) status: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// The binary in `folder`, with next to no environment.
+pub(crate) fn hierad(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hierad"));
+    command.env_clear().current_dir(folder);
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", path);
+    }
+    for (name, value) in git_command(folder).get_envs() {
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    }
+    command
+}
+
+/// Runs a command to its end.
+pub(crate) fn run(command: &mut Command) -> Printed {
+    let output = command.output().unwrap();
+    Printed {
+        status: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Sandbox {
+    /// A repository whose files are those of `text`, all committed.
+    pub(crate) fn of(text: &str) -> Sandbox {
+        let sandbox = Sandbox::new();
+        sandbox.files(text);
+        sandbox.commit("first");
+        sandbox
+    }
+
+    /// Writes files: each begins with a line `-- PATH`; one without content is removed.
+    pub(crate) fn files(&self, text: &str) {
+        for file in text.trim_start_matches('\n').split("-- ").skip(1) {
+            let (path, content) = file.split_once('\n').unwrap();
+            if content.trim().is_empty() {
+                std::fs::remove_file(self.root().join(path)).unwrap();
+            } else {
+                self.write(path, content);
+            }
+        }
+    }
+
+    /// Runs `hierad` with arguments that spaces divide, in the repository.
+    pub(crate) fn hierad(&self, arguments: &str) -> Printed {
+        self.hierad_in("", arguments)
+    }
+
+    /// The same in a folder of the repository.
+    pub(crate) fn hierad_in(&self, folder: &str, arguments: &str) -> Printed {
+        self.masked(hierad(&self.root().join(folder)).args(arguments.split_whitespace()))
+    }
+
+    /// Runs a command, and masks the sandbox's own path in what it prints.
+    pub(crate) fn masked(&self, command: &mut Command) -> Printed {
+        let printed = run(command);
+        let base = self.beside("").to_str().unwrap().trim_end_matches('/').to_owned();
+        let mask = |text: String| text.replace(&base, "$BASE");
+        Printed { out: mask(printed.out), err: mask(printed.err), ..printed }
+    }
+}
+
+impl Printed {
+    /// Its standard output; it must have succeeded.
+    #[track_caller]
+    pub(crate) fn ok(&self) -> &str {
+        self.is(0);
+        &self.out
+    }
+
+    /// The JSON on its standard output, whatever the status.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Json {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+
+    /// Fails unless it ended with `status`.
+    #[track_caller]
+    pub(crate) fn is(&self, status: i32) -> &Printed {
+        assert_eq!(self.status, status, "{self:#?}");
+        self
+    }
+
+    /// Fails unless standard error has all of `words`.
+    #[track_caller]
+    pub(crate) fn says(&self, words: &[&str]) -> &Printed {
+        for word in words {
+            assert!(self.err.contains(word), "no {word:?} in {self:#?}");
+        }
+        self
+    }
+
+    /// Fails unless it could not do its work, said these words, and printed nothing else.
+    #[track_caller]
+    pub(crate) fn fails(&self, words: &[&str]) -> &Printed {
+        assert_eq!(self.out, "", "{self:#?}");
+        self.is(1).says(words)
+    }
+}
+
+/// The changes of a report in JSON, a line each: the key, what happens to it, and the nodes.
+pub(crate) fn changes(report: &Json) -> Vec<String> {
+    let names = |change: &Json| {
+        let nodes = change["nodes"].as_array().unwrap().iter();
+        nodes.map(|node| node.as_str().unwrap().to_owned()).collect::<Vec<_>>().join(",")
+    };
+    let line = |change: &Json| {
+        format!("{} {} {}", change["key"].as_str().unwrap(), change["kind"].as_str().unwrap(), names(change))
+    };
+    report["changes"].as_array().unwrap().iter().map(line).collect()
+}
+
+/// Two nodes, a role, a common file.
+pub(crate) const SITE: &str = "
+-- hierad.yaml
+profiles: [profiles]
+-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Node, path: 'nodes/%{trusted.certname}.yaml'}
+  - {name: Role, path: 'roles/%{role}.yaml'}
+  - {name: Common, path: common.yaml}
+-- profiles/web01.yaml
+{name: web01, facts: {os: {family: Debian}}, variables: {role: web}}
+-- profiles/db01.yaml
+{name: db01, facts: {os: {family: RedHat}}, variables: {role: db}}
+-- data/common.yaml
+motd: hello
+ntp: [a, b]
+-- data/roles/web.yaml
+port: 80
+-- data/roles/db.yaml
+port: 5432
+";
