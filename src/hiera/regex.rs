@@ -25,6 +25,10 @@ impl RubyRegex {
             let text = format!("a regular expression is longer than {PATTERN_LIMIT} bytes: /{pattern:.60}.../");
             return Err(LookupError::unknown(text));
         }
+        if has_backward_repeat(pattern) {
+            let text = format!("upper is smaller than lower in repeat range: /{pattern}/");
+            return Err(LookupError::puppet(text));
+        }
         let compile =
             |pattern: &str| onig::Regex::with_options(pattern, RegexOptions::REGEX_OPTION_NONE, Syntax::ruby());
         compile(pattern)
@@ -70,24 +74,51 @@ impl RubyRegex {
 /// that must be there is there once.
 fn without_repeated_anchors(pattern: &str) -> String {
     let mut out = String::new();
-    let mut rest = pattern;
-    let mut in_class = 0usize;
-    while let Some(c) = rest.chars().next() {
-        let length = if c == '\\' { 1 + rest[1..].chars().next().map_or(0, char::len_utf8) } else { c.len_utf8() };
-        let (token, behind) = rest.split_at(length);
-        let is_anchor = in_class == 0 && matches!(token, "^" | "$" | "\\A" | "\\z" | "\\Z" | "\\b" | "\\B" | "\\G");
-        match token {
-            "[" => in_class += 1,
-            "]" => in_class = in_class.saturating_sub(1),
-            _ => {}
+    let mut skip_to = 0;
+    for (at, token, in_class) in tokens(pattern) {
+        if at < skip_to {
+            continue;
         }
-        let quantifier = if is_anchor { quantifier(behind) } else { None };
+        let is_anchor = !in_class && matches!(token, "^" | "$" | "\\A" | "\\z" | "\\Z" | "\\b" | "\\B" | "\\G");
+        let end = at + token.len();
+        let quantifier = if is_anchor { quantifier(&pattern[end..]) } else { None };
         if !quantifier.is_some_and(|(_, may_be_absent)| may_be_absent) {
             out.push_str(token);
         }
-        rest = &behind[quantifier.map_or(0, |(length, _)| length)..];
+        skip_to = end + quantifier.map_or(0, |(length, _)| length);
     }
     out
+}
+
+/// Whether a pattern has a repeat like `{2,1}`, which Ruby refuses and Oniguruma turns round.
+fn has_backward_repeat(pattern: &str) -> bool {
+    let counts = |at: usize| {
+        let (low, high) = pattern[at + 1..].split_once('}')?.0.split_once(',')?;
+        Some((low.parse::<u32>().ok()?, high.parse::<u32>().ok()?))
+    };
+    let mut braces = tokens(pattern).filter(|(_, token, in_class)| *token == "{" && !in_class);
+    braces.any(|(at, ..)| counts(at).is_some_and(|(low, high)| low > high))
+}
+
+/// The characters and escapes of a pattern with their positions, and whether they stand in a class of characters.
+fn tokens(pattern: &str) -> impl Iterator<Item = (usize, &str, bool)> {
+    let mut at = 0;
+    let mut depth = 0usize;
+    std::iter::from_fn(move || {
+        let rest = &pattern[at..];
+        let first = rest.chars().next()?;
+        let escaped = rest.chars().nth(1).filter(|_| first == '\\');
+        let token = &rest[..first.len_utf8() + escaped.map_or(0, char::len_utf8)];
+        let start = at;
+        at += token.len();
+        let in_class = depth > 0;
+        match token {
+            "[" => depth += 1,
+            "]" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        Some((start, token, in_class))
+    })
 }
 
 /// The length of the quantifiers that `text` starts with, and whether one of them allows for none.
@@ -146,6 +177,8 @@ mod tests {
         assert!(!matches(r"\Ab", "a\nb"));
         assert!(matches(r"^*b[$^]*\b+", "ab"));
         assert!(RubyRegex::compile("^(").is_err());
+        assert!(RubyRegex::compile("^a{2,1}").is_err());
+        assert!(matches(r"^[{2,1}]\{2,1}{1,2}", "{{2,1}"));
     }
 
     #[test]
