@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::budget::{Budget, PLACE_STEPS, with_stack};
 use super::key::{dig, split};
-use super::scope::{Scope, Variable};
+use super::scope::{SERVER_FACTS, Scope, Variable};
 use super::{LookupError, Puppet};
 use crate::value::{Hash, Value, ruby};
 
@@ -286,9 +286,10 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
     let segments: Vec<Value> = segments.collect();
     match context.scope.variable(&root) {
         Variable::Value(value) => dig(name, &segments, value).map(Option::unwrap_or_default),
-        Variable::Partial(known) => match dig(name, &segments, known)? {
-            Some(value) if !segments.is_empty() => Ok(value),
-            _ => Err(server_only(name)),
+        Variable::Partial(known) => match (dig(name, &segments, known)?, segments.first().and_then(Value::as_str)) {
+            (_, None) => Err(server_only(name)),
+            (None, Some(fact)) if SERVER_FACTS.contains(&fact) => Err(server_only(name)),
+            (found, _) => Ok(found.unwrap_or_default()),
         },
         Variable::Unknown => Err(server_only(name)),
         Variable::Undefined(_) if context.undefined == Undefined::Empty => Ok(Value::Undef),

@@ -13,7 +13,7 @@ use crate::value::{Hash, Value};
 pub enum Variable {
     /// Its value, which may be undef.
     Value(Value),
-    /// A hash of which only some entries are known here; the Puppet server knows the rest.
+    /// `server_facts`, of which only some entries are known here; the Puppet server knows the rest ([`SERVER_FACTS`]).
     Partial(Value),
     /// Not set; the text is Puppet's reason, often empty.
     Undefined(String),
@@ -28,7 +28,7 @@ pub trait Scope {
 }
 
 /// Facts of the server (`node/server_facts.rb`), which a profile may declare.
-const SERVER_FACTS: [&str; 5] = ["serverversion", "servername", "serverip", "serverip6", "serverimplementation"];
+pub const SERVER_FACTS: [&str; 5] = ["serverversion", "servername", "serverip", "serverip6", "serverimplementation"];
 
 /// The top scope of a node, as Puppet's compiler fills it: facts, then the node's variables over them, then what Puppet adds.
 #[derive(Debug, Clone)]

@@ -38,7 +38,13 @@ impl EnvironmentConf {
             } else if let Some((name, value)) = setting(line) {
                 match name {
                     _ if ignored => {}
-                    "modulepath" => value.clone_into(&mut conf.modulepath),
+                    "modulepath" => {
+                        value.clone_into(&mut conf.modulepath);
+                        if let Some(setting) = unknown_setting(value) {
+                            let text = format!("the setting ${setting} in modulepath; if there is none, Puppet fails");
+                            conf.fault.get_or_insert_with(|| LookupError::unknown(text).at(place));
+                        }
+                    }
                     "environment_data_provider" => conf.data_provider = Some(value.to_owned()),
                     _ => {}
                 }
@@ -49,6 +55,19 @@ impl EnvironmentConf {
         }
         conf
     }
+}
+
+/// Settings of Puppet that name folders outside of any environment, or the environment itself.
+const SETTINGS: [&str; 8] =
+    ["basemodulepath", "codedir", "confdir", "environment", "environmentpath", "libdir", "vardir", "vendormoduledir"];
+
+/// The first `$setting` or `${setting}` that is none of [`SETTINGS`].
+fn unknown_setting(modulepath: &str) -> Option<&str> {
+    modulepath.split('$').skip(1).find_map(|behind| {
+        let name = behind.strip_prefix('{').unwrap_or(behind);
+        let name = &name[..name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len())];
+        (!name.is_empty() && !SETTINGS.contains(&name)).then_some(name)
+    })
 }
 
 fn section(line: &str) -> Option<&str> {
