@@ -15,6 +15,7 @@ use crate::hiera::merge::Strategy;
 use crate::hiera::provenance::{contributions, origin};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeProfile, read_facts};
+use crate::pipeline::check::missing_function;
 use crate::value::{Hash, Segment, Value, ValuePath, emit, json, ruby};
 
 /// Arguments of `lookup`.
@@ -135,18 +136,14 @@ impl Subject<'_> {
                 Outcome::NotFound => {}
             }
         }
-        match &arguments.default {
-            Some(default) => {
-                let format = arguments.render_as.unwrap_or(RenderAs::Yaml);
-                out.write_all(render(&default.as_str().into(), format).as_bytes())?;
-                Ok(Status::Done)
-            }
-            None => {
-                let keys: Vec<String> = arguments.keys.iter().map(|key| format!("'{key}'")).collect();
-                anstream::eprintln!("hierad: no data for {} on {}", keys.join(", "), self.node);
-                Ok(Status::NotFound)
-            }
-        }
+        let Some(default) = &arguments.default else {
+            let keys: Vec<String> = arguments.keys.iter().map(|key| format!("'{key}'")).collect();
+            anstream::eprintln!("hierad: no data for {} on {}", keys.join(", "), self.node);
+            return Ok(Status::NotFound);
+        };
+        let format = arguments.render_as.unwrap_or(RenderAs::Yaml);
+        out.write_all(render(&default.as_str().into(), format).as_bytes())?;
+        Ok(Status::Done)
     }
 
     fn explain(&self, arguments: &Arguments, strategy: Option<&Strategy>, out: &mut dyn Write) -> Result {
@@ -203,7 +200,11 @@ fn origins(value: &Value, path: &ValuePath, visit: &mut dyn FnMut(&ValuePath)) {
 }
 
 fn failure(key: &str, error: &LookupError) -> Failure {
-    format!("lookup of '{key}' failed: {error}").into()
+    let hint = match missing_function(&error.text) {
+        Some(name) => format!("; declare what '{name}' finds under 'backends' in hierad.yaml"),
+        None => String::new(),
+    };
+    format!("lookup of '{key}' failed: {error}{hint}").into()
 }
 
 fn render(value: &Value, format: RenderAs) -> String {
@@ -247,21 +248,17 @@ fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
         anstream::eprintln!("hierad: {error}");
     }
     let facts = |name: &str| arguments.facts.as_deref().map(|path| facts(path, name)).transpose();
-    let known = |name: &str| read.profiles.iter().find(|profile| *profile.name == *name).cloned();
-    let mut profile = match (&arguments.node, read.profiles.as_slice()) {
+    let known = |name: &str| read.nodes.iter().find(|profile| *profile.name == *name).cloned();
+    let mut profile = match (&arguments.node, read.nodes.as_slice()) {
         (Some(name), _) => match (known(name), &arguments.facts) {
             (Some(profile), _) => profile,
             (None, Some(_)) => read_facts(b"{}", "--node.json", name, "production")?,
-            (None, None) => return Err(unknown_node(name, &read.profiles)),
+            (None, None) => return Err(unknown_node(name, &read.nodes)),
         },
         (None, [only]) => only.clone(),
-        (None, []) => match facts("")?.filter(|profile| !profile.name.is_empty()) {
-            Some(profile) => profile,
-            None => {
-                let text = "whose data? name the node with --node, and give its facts with --facts FILE or --profiles";
-                return Err(text.into());
-            }
-        },
+        (None, []) => facts("")?
+            .filter(|profile| !profile.name.is_empty())
+            .ok_or("whose data? name the node with --node, and give its facts with --facts FILE or --profiles")?,
         (None, _) => return Err("name the node with --node".into()),
     };
     let given = facts(&profile.name)?.map(|given| given.facts);
