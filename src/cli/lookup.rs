@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::context::Context;
 use super::{Failure, Global, Result, Status, output};
 use crate::fleet::Fleet;
-use crate::hiera::explain::Recorder;
+use crate::hiera::explain::{Branch, Recorder, Step};
 use crate::hiera::layer::Environment;
 use crate::hiera::lookup::{Hierarchies, Lookup};
 use crate::hiera::merge::Strategy;
@@ -160,30 +160,36 @@ impl Subject<'_> {
             explained.steps().filter(|step| !is_options(step)).try_for_each(|step| write!(out, "{step}"))?;
             match outcome {
                 Outcome::Found(value) => {
-                    let root = key.split('.').next().unwrap_or(key);
-                    let contributions = contributions(&explained, key);
-                    let contributions = if root == key { contributions } else { Vec::new() };
-                    let mut lines = Vec::new();
-                    origins(&value, &ValuePath::default(), &mut |path| {
-                        let from = origin(&contributions, &value, path);
-                        lines
-                            .extend(from.map(|from| format!("  {}  {} ({})", path.below(key), from.place, from.level)));
-                    });
-                    if !lines.is_empty() {
-                        writeln!(out, "Where it comes from\n{}", lines.join("\n"))?;
-                    }
+                    write_origins(key, &value, &explained, out)?;
                     return Ok(Status::Done);
                 }
                 Outcome::Failed(error) => writeln!(out, "Lookup failed: {error}")?,
-                Outcome::NotFound => {}
+                Outcome::NotFound => writeln!(out, "Function lookup() did not find a value for the name '{key}'")?,
             }
         }
         Ok(Status::Done)
     }
 }
 
-fn is_options(step: &crate::hiera::explain::Step) -> bool {
-    matches!(&step.branch, Some(crate::hiera::explain::Branch::Key(key)) if **key == *crate::hiera::options::LOOKUP_OPTIONS)
+/// Which file and line each leaf of a value is from; a dotted key's are not traced.
+fn write_origins(key: &str, value: &Value, explained: &Step, out: &mut dyn Write) -> std::io::Result<()> {
+    if key.contains('.') {
+        return Ok(());
+    }
+    let contributions = contributions(explained, key);
+    let mut lines = Vec::new();
+    origins(value, &ValuePath::default(), &mut |path| {
+        let from = origin(&contributions, value, path);
+        lines.extend(from.map(|from| format!("  {}  {} ({})\n", path.below(key), from.place, from.level)));
+    });
+    if !lines.is_empty() {
+        write!(out, "Where it comes from\n{}", lines.concat())?;
+    }
+    Ok(())
+}
+
+fn is_options(step: &Step) -> bool {
+    matches!(&step.branch, Some(Branch::Key(key)) if **key == *crate::hiera::options::LOOKUP_OPTIONS)
 }
 
 /// Calls `visit` for every leaf of `value`.
