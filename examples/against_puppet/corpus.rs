@@ -90,19 +90,21 @@ impl Run<'_> {
         self.puppet.ask(folder.path(), &profiles, keys)
     }
 
-    /// What changed between two commits, by Puppet's answers and by hierad. Both look at the keys of either commit.
+    /// What changed between two commits, by Puppet's answers and by hierad. Both commits are asked for the keys of either,
+    /// and for those that hierad names.
     fn change(&mut self, version: u8, before: (Oid, &Told), after: (Oid, &Told)) -> Result<(Changes, Changes), Fault> {
-        let keys: BTreeSet<String> = before.1.keys.union(&after.1.keys).cloned().collect();
+        let range = [before.0.to_string(), after.0.to_string()];
+        let diff = self.hierad.diff(self.repository, self.profiles, version, [&range[0], &range[1]])?;
+        let found = change::printed(&diff)?;
+        let named = found.keys().map(|(_, key)| key);
+        let keys: BTreeSet<String> = before.1.keys.union(&after.1.keys).chain(named).cloned().collect();
         let mut answers = [&before, &after].map(|(_, told)| told.answers.clone());
         for (side, (commit, told)) in [before, after].into_iter().enumerate() {
             if told.keys != keys {
                 answers[side] = self.puppet_at(commit, &keys)?.answers;
             }
         }
-        let expected = change::between(&answers[0], &answers[1]);
-        let range = [before.0.to_string(), after.0.to_string()];
-        let diff = self.hierad.diff(self.repository, self.profiles, version, [&range[0], &range[1]])?;
-        Ok((expected, change::printed(&diff)?))
+        Ok((change::between(&answers[0], &answers[1]), found))
     }
 }
 

@@ -61,7 +61,7 @@ impl Stage {
         Ok((findings, tally))
     }
 
-    /// What revision `number` changes. Both revisions are asked for the keys of either.
+    /// What revision `number` changes. Both revisions are asked for the keys of either, and for those that hierad names.
     fn compare_change(
         &mut self,
         at: &Layout,
@@ -69,15 +69,15 @@ impl Stage {
         told: &[Told],
         number: usize,
     ) -> Result<Vec<Finding>, Fault> {
-        let keys: BTreeSet<String> = told[number - 1].keys.union(&told[number].keys).cloned().collect();
+        let range = [at.commits[number - 1].as_str(), at.commits[number].as_str()];
+        let found = change::printed(&self.hierad.diff(&at.git, &at.profiles, version, range)?)?;
+        let named = found.keys().map(|(_, key)| key);
+        let keys: BTreeSet<String> = told[number - 1].keys.union(&told[number].keys).chain(named).cloned().collect();
         let mut sides: Vec<Answers> = Vec::new();
         for side in [number - 1, number] {
             sides.push(self.ask(&at.files[side], &at.profiles, version, &keys)?.answers);
         }
-        let expected = change::between(&sides[0], &sides[1]);
-        let range = [at.commits[number - 1].as_str(), at.commits[number].as_str()];
-        let diff = self.hierad.diff(&at.git, &at.profiles, version, range)?;
-        let differences = change::differences(&expected, &change::printed(&diff)?);
+        let differences = change::differences(&change::between(&sides[0], &sides[1]), &found);
         let kind = || [String::new(), "a change".to_owned(), String::new()];
         Ok(differences.into_iter().map(|text| Finding { kind: kind(), text }).collect())
     }

@@ -1,6 +1,5 @@
 //! `hierad demo`: a small data repository, the daemon on it, a few commits, and their reports.
 
-use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
@@ -107,14 +106,14 @@ impl Demo {
     fn play(self) -> Result<()> {
         let mut steps: Vec<&Dir<'_>> = part("steps")?.dirs().collect();
         steps.sort_by_key(|step| step.path());
-        Demo::say(&format!(
+        say(&format!(
             "Five nodes, and a repository with their data. A daemon watches it; now come {} commits.\n\n",
             steps.len()
         ))?;
         for (minute, step) in (1i64..).zip(steps) {
             self.step(step, minute)?;
         }
-        Demo::say("That was all: try it on your own data with  hierad diff --profiles FOLDER\n")?;
+        say("That was all: try it on your own data with  hierad diff --profiles FOLDER\n")?;
         _ = self.stop.send(());
         self.daemon.join().map_err(|_| "the daemon has failed")?
     }
@@ -123,13 +122,13 @@ impl Demo {
         let about = step.get_file(step.path().join("about.txt")).and_then(|file| file.contents_utf8());
         let (message, lesson) = about.unwrap_or_default().split_once('\n').unwrap_or_default();
         let files = step.get_dir(step.path().join("files")).ok_or("a step of the demo has no files")?;
-        Demo::say(&self.paint(&format!("$ git commit -m {message:?}"), COMMAND))?;
-        Demo::say(&format!("\n{}\n", self.edits(files)?))?;
+        say(&self.paint(&format!("$ git commit -m {message:?}"), COMMAND))?;
+        say(&format!("\n{}\n", self.edits(files)?))?;
         copy(files, &self.repository)?;
         self.scratch.commit(message, minute)?;
         let report = self.reports.recv_timeout(PATIENCE).map_err(|_| "the daemon has not reported the commit")?;
-        Demo::say(&String::from_utf8_lossy(&report))?;
-        Demo::say(&format!("\n{}\n\n", self.paint(lesson.trim_end(), LESSON)))
+        say(&String::from_utf8_lossy(&report))?;
+        say(&format!("\n{}\n\n", self.paint(lesson.trim_end(), LESSON)))
     }
 
     /// What a step changes in the files, as git shows it.
@@ -148,7 +147,8 @@ impl Demo {
                     Some(b'-') => REMOVED,
                     _ => QUIET,
                 };
-                _ = writeln!(text, "  {}", self.paint(line.trim_start_matches("+++ "), style));
+                let line = self.paint(line.trim_start_matches("+++ "), style);
+                text.extend(["  ", &line, "\n"]);
             }
         }
         Ok(text)
@@ -157,12 +157,12 @@ impl Demo {
     fn paint(&self, text: &str, style: Style) -> String {
         if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
+}
 
-    fn say(text: &str) -> Result<()> {
-        let mut out = output::stdout();
-        out.write_all(text.as_bytes())?;
-        Ok(out.flush()?)
-    }
+fn say(text: &str) -> Result<()> {
+    let mut out = output::stdout();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
 }
 
 fn report(pipelines: &mut Pipelines, event: &CommitEvent, global: &Global) -> Result<Vec<u8>> {

@@ -8,10 +8,11 @@ mod align;
 mod leaf;
 mod pieces;
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::fleet::Effective;
+use crate::fleet::{Answer, Effective};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 
@@ -90,11 +91,38 @@ pub fn changes(effective: Diff<&Effective>) -> Vec<Change> {
     let keys: BTreeSet<&Arc<str>> = answers.before.keys().chain(answers.after.keys()).collect();
     let mut changes = Vec::new();
     for key in keys {
-        let answers = answers.map(|keys| keys.get(key).map_or(&[][..], Vec::as_slice));
-        let pieces = pieces::pieces(answers);
-        changes.extend(pieces.into_iter().map(|piece| change(key, piece.outcome, piece.nodes)));
+        let answers = answers.map(|keys| by_text(keys.get(key).map_or(&[][..], Vec::as_slice)));
+        let pieces = pieces::pieces(answers.as_ref().map(|answers| &**answers));
+        let same = |outcome: Diff<_>| text(outcome.before).is_some() && text(outcome.before) == text(outcome.after);
+        let pieces = pieces.into_iter().filter(|piece| !same(piece.outcome));
+        changes.extend(pieces.map(|piece| change(key, piece.outcome, piece.nodes)));
     }
     changes
+}
+
+/// The answers, those with errors that read the same as one: where the cause of an error stands is no part of the answer.
+fn by_text(answers: &[Answer]) -> Cow<'_, [Answer]> {
+    if answers.iter().filter(|answer| text(Some(&answer.outcome)).is_some()).count() < 2 {
+        return Cow::Borrowed(answers);
+    }
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    let mut merged: Vec<Answer> = Vec::new();
+    for answer in answers {
+        let first = text(Some(&answer.outcome)).map(|text| *known.entry(text).or_insert(merged.len()));
+        match first.and_then(|first| merged.get_mut(first)) {
+            Some(first) => first.nodes.extend(&answer.nodes),
+            None => merged.push(answer.clone()),
+        }
+    }
+    Cow::Owned(merged)
+}
+
+/// The text of an error.
+fn text(outcome: Option<&Arc<Outcome>>) -> Option<&str> {
+    match &**outcome? {
+        Outcome::Failed(error) => Some(&error.text),
+        _ => None,
+    }
 }
 
 fn change(key: &Arc<str>, outcome: Diff<Option<&Arc<Outcome>>>, nodes: NodeSet) -> Change {
@@ -131,7 +159,7 @@ fn value(outcome: Option<&Arc<Outcome>>) -> Option<&crate::value::Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::Answer;
+    use crate::diagnostic::Place;
     use crate::hiera::LookupError;
     use crate::node::NodeId;
     use crate::value::Value;
@@ -180,6 +208,14 @@ mod tests {
         let before = effective(&[("a", &[0, 1, 2], found("x")), ("b", &[1], found(5))]);
         let after = effective(&[("a", &[0, 1, 2], found("x")), ("b", &[1], found(5))]);
         check(&before, &after, &[]);
+    }
+
+    #[test]
+    fn where_an_error_stands_is_no_part_of_it() {
+        let error = |line| Outcome::Failed(LookupError::puppet("no").at(Place::line("a.yaml", line)));
+        let before = effective(&[("a", &[0], error(1)), ("a", &[1], error(2)), ("b", &[0, 1], found(1))]);
+        let after = effective(&[("a", &[0, 1], error(3)), ("b", &[0], error(1)), ("b", &[1], error(2))]);
+        check(&before, &after, &["b Failed {0, 1}"]);
     }
 
     #[test]

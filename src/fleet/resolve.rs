@@ -5,6 +5,8 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use foldhash::fast::RandomState;
+
 use super::class::{Class, classes};
 use super::keys::repository_keys;
 use super::scope::{Reads, RecordingScope};
@@ -13,14 +15,11 @@ use crate::hiera::Outcome;
 use crate::hiera::backend::{Backend, Declared};
 use crate::hiera::hierarchy::{Content, Location};
 use crate::hiera::layer::Environment;
-use crate::hiera::lookup::{Lookup, OptionsCache};
+use crate::hiera::lookup::{Hierarchies, Lookup, OptionsCache};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::hiera::scope::{Scope, Variable};
 use crate::node::{NodeId, NodeSet};
 use crate::tree::TreeError;
-
-/// Deep chains of lookups recurse.
-const STACK: usize = 64 << 20;
 
 /// One revision of a repository, ready to answer for a fleet.
 pub struct Revision {
@@ -44,6 +43,11 @@ impl Revision {
         }
         keys.remove(LOOKUP_OPTIONS);
         Ok(Revision { environment, classes, findings, keys })
+    }
+
+    /// The hierarchies of a node of the fleet that the revision was resolved for.
+    pub fn hierarchies(&self, node: NodeId) -> Option<&Hierarchies> {
+        self.classes.iter().find(|class| class.nodes.contains(node)).map(|class| &*class.hierarchies)
     }
 
     /// The paths of all files that some node's hierarchy leads to.
@@ -88,7 +92,7 @@ pub fn resolve(revision: &Revision, fleet: &Fleet, keys: &BTreeSet<Arc<str>>, th
     };
     std::thread::scope(|scope| {
         for _ in 0..threads.get().min(revision.classes.len()).max(1) {
-            let builder = std::thread::Builder::new().name("resolve".into()).stack_size(STACK);
+            let builder = std::thread::Builder::new().name("resolve".into());
             if builder.spawn_scoped(scope, work).is_err() {
                 work();
             }
@@ -103,8 +107,8 @@ type ClassAnswers<'k> = (usize, Vec<(&'k Arc<str>, NodeSet, Outcome)>);
 
 /// Joins the answers of all classes: equal ones of a key become one.
 fn collect(found: Vec<ClassAnswers<'_>>) -> Effective {
-    let mut interned: HashSet<Arc<Outcome>> = HashSet::new();
-    let mut keys: BTreeMap<Arc<str>, HashMap<Arc<Outcome>, NodeSet>> = BTreeMap::new();
+    let mut interned: HashSet<Arc<Outcome>, RandomState> = HashSet::default();
+    let mut keys: BTreeMap<Arc<str>, HashMap<Arc<Outcome>, NodeSet, RandomState>> = BTreeMap::new();
     for (key, nodes, outcome) in found.into_iter().flat_map(|(_, answers)| answers) {
         let outcome = if let Some(outcome) = interned.get(&outcome) {
             outcome.clone()
@@ -115,7 +119,7 @@ fn collect(found: Vec<ClassAnswers<'_>>) -> Effective {
         };
         keys.entry(key.clone()).or_default().entry(outcome).or_default().extend(&nodes);
     }
-    let answers = |outcomes: HashMap<Arc<Outcome>, NodeSet>| {
+    let answers = |outcomes: HashMap<Arc<Outcome>, NodeSet, RandomState>| {
         let mut answers: Vec<Answer> = outcomes.into_iter().map(|(outcome, nodes)| Answer { nodes, outcome }).collect();
         answers.sort_by_key(|answer| answer.nodes.smallest());
         answers
@@ -178,8 +182,8 @@ impl<'a> Evaluation<'a> {
         while let Some(nodes) = pending.pop() {
             let Some(node) = nodes.smallest() else { continue };
             let scope = RecordingScope::new(self.fleet.scope(node));
-            let lookup = Lookup::new(&self.revision.environment, &self.class.hierarchies, &scope);
-            let outcome = lookup.with_options(options.clone()).get(key, None);
+            let (environment, hierarchies) = (&self.revision.environment, &self.class.hierarchies);
+            let outcome = Lookup::with_options(environment, hierarchies, &scope, options.clone()).get(key, None);
             let (same, others) = self.split(&nodes, node, &scope.take());
             if outcome != Outcome::NotFound {
                 answers.push((key, same, outcome));

@@ -5,8 +5,33 @@
 
 use crate::tree::{Entry, FileTree, Target, TreeError, child, follow};
 
-/// The most files that one pattern may name.
-const LIMIT: usize = 100_000;
+/// The longest pattern: no path is longer for an operating system.
+const LENGTH_LIMIT: usize = 4096;
+
+/// The most patterns that braces may stand for.
+const BRACES_LIMIT: usize = 10_000;
+
+/// How much may be looked at for one pattern: names in folders, and the paths that lead on, some bytes of them at a time.
+const WORK_LIMIT: usize = 1_000_000;
+
+/// How many bytes of a path or a pattern count as much as a name.
+const BYTES_A_NAME: usize = 16;
+
+/// The files of a pattern cannot be told.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum GlobError {
+    /// The tree cannot be read.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// The pattern asks for too much.
+    #[error("the pattern {pattern:.80} {problem}")]
+    TooMuch {
+        /// The pattern.
+        pattern: String,
+        /// What is too much about it.
+        problem: String,
+    },
+}
 
 /// One part of a pattern between slashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,13 +45,13 @@ enum Part {
 }
 
 /// The paths in `tree` that `pattern` matches, files and links that are no folders, in the order of `Dir.glob`.
-pub fn glob(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, TreeError> {
-    Walk { tree, folders: false, found: Vec::new() }.all(pattern)
+pub fn glob(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
+    Walk { tree, folders: false, work: 0, found: Vec::new() }.all(pattern)
 }
 
 /// The folders in `tree` that `pattern` matches.
-pub fn glob_folders(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, TreeError> {
-    Walk { tree, folders: true, found: Vec::new() }.all(pattern)
+pub fn glob_folders(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
+    Walk { tree, folders: true, work: 0, found: Vec::new() }.all(pattern)
 }
 
 /// Whether a path has characters that make it a pattern.
@@ -37,20 +62,35 @@ pub fn is_pattern(path: &str) -> bool {
 struct Walk<'t> {
     tree: &'t dyn FileTree,
     folders: bool,
+    work: usize,
     found: Vec<String>,
 }
 
 impl Walk<'_> {
-    fn all(mut self, pattern: &str) -> Result<Vec<String>, TreeError> {
-        for expanded in expand_braces(pattern) {
-            let parts = parse(&expanded);
-            self.visit("", &[&parts])?;
+    fn all(mut self, pattern: &str) -> Result<Vec<String>, GlobError> {
+        let too_much = |problem: String| GlobError::TooMuch { pattern: pattern.to_owned(), problem };
+        if pattern.len() > LENGTH_LIMIT {
+            return Err(too_much(format!("is longer than {LENGTH_LIMIT} bytes")));
+        }
+        let expanded = expand_braces(pattern);
+        for expanded in expanded.ok_or_else(|| too_much(format!("stands for more than {BRACES_LIMIT} others")))? {
+            // A slash at the end asks for folders.
+            if self.folders || !expanded.ends_with('/') {
+                self.visit("", &[&parse(&expanded)])?;
+            }
+            if self.work > WORK_LIMIT {
+                return Err(too_much(format!("leads to more than {WORK_LIMIT} files")));
+            }
         }
         Ok(self.found)
     }
 
     /// Visits `path`, for which `patterns` are what is left to match below it.
     fn visit(&mut self, path: &str, patterns: &[&[Part]]) -> Result<(), TreeError> {
+        self.work += 1 + path.len() / BYTES_A_NAME;
+        if self.work > WORK_LIMIT {
+            return Ok(());
+        }
         let target = follow(self.tree, path)?;
         let there = match &target {
             Target::Folder(_) | Target::File(..) => true,
@@ -59,13 +99,18 @@ impl Walk<'_> {
             Target::Outside(_) => false,
         };
         let done = patterns.iter().any(|p| p.is_empty());
-        if done && there && matches!(target, Target::Folder(_)) == self.folders && self.found.len() < LIMIT {
+        if done && there && matches!(target, Target::Folder(_)) == self.folders {
             self.found.push(path.to_owned());
         }
         let Target::Folder(folder) = target else { return Ok(()) };
         if patterns.iter().any(|p| matches!(p.first(), Some(Part::Recursive | Part::Magic(_)))) {
-            for (name, entry) in self.entries(&folder, patterns)? {
-                let next: Vec<&[Part]> = patterns.iter().flat_map(|p| step(p, &name, &entry)).collect();
+            let entries = self.entries(&folder, patterns)?;
+            self.work += entries.len() * (1 + patterns.iter().map(weight).sum::<usize>() / BYTES_A_NAME);
+            for (name, entry) in entries {
+                let mut next: Vec<&[Part]> = patterns.iter().flat_map(|p| step(p, &name, &entry)).collect();
+                // All are ends of one pattern: those of one length are the same.
+                next.sort_by_key(|p| p.len());
+                next.dedup_by_key(|p| p.len());
                 if !next.is_empty() {
                     self.visit(&child(path, &name), &next)?;
                 }
@@ -103,6 +148,12 @@ impl Walk<'_> {
     }
 }
 
+/// How much is to be compared with each name.
+fn weight(pattern: &&[Part]) -> usize {
+    let magic = |part: &Part| if let Part::Magic(magic) = part { magic.len() } else { 0 };
+    pattern.iter().take(2).map(magic).sum()
+}
+
 /// What is left of `pattern` below the entry `name`: nothing, one or two patterns.
 fn step<'p>(pattern: &'p [Part], name: &str, entry: &Entry) -> Vec<&'p [Part]> {
     let mut next = Vec::new();
@@ -124,13 +175,16 @@ fn step<'p>(pattern: &'p [Part], name: &str, entry: &Entry) -> Vec<&'p [Part]> {
     next
 }
 
-/// Expands the first brace with alternatives, and what comes of it again, in order.
-fn expand_braces(pattern: &str) -> Vec<String> {
+/// Expands the first brace with alternatives, and what comes of it again, in order; nothing if that is too much.
+fn expand_braces(pattern: &str) -> Option<Vec<String>> {
     let mut results = Vec::new();
     let mut pending = vec![pattern.to_owned()];
     while let Some(pattern) = pending.pop() {
+        if results.len() + pending.len() >= BRACES_LIMIT {
+            return None;
+        }
         match first_brace(&pattern) {
-            Some((open, commas, close)) if results.len() + pending.len() < LIMIT => {
+            Some((open, commas, close)) => {
                 let mut cuts = vec![open];
                 cuts.extend(commas);
                 cuts.push(close);
@@ -139,10 +193,10 @@ fn expand_braces(pattern: &str) -> Vec<String> {
                     .map(|w| format!("{}{}{}", &pattern[..open], &pattern[w[0] + 1..w[1]], &pattern[close + 1..]));
                 pending.extend(alternatives.collect::<Vec<_>>().into_iter().rev());
             }
-            _ => results.push(pattern),
+            None => results.push(pattern),
         }
     }
-    results
+    Some(results)
 }
 
 /// The positions of the first outer `{`, its commas and its `}`.
@@ -265,4 +319,42 @@ fn set_char(pattern: &[char], at: &mut usize) -> Option<char> {
     let c = pattern.get(*at).copied();
     *at += 1;
     c
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::MemoryTree;
+
+    fn tree() -> MemoryTree {
+        MemoryTree::from_fixture("-- d/a.yaml\n-- d/b.yaml\n-- d/sub/c.yaml\n-- d/again -> .\n-- d/more -> .\n")
+    }
+
+    #[test]
+    fn every_end_of_a_pattern_counts_once() {
+        let found = glob(&tree(), "d/**/*/**/?.yaml").unwrap();
+        let linked = ["d/again/a.yaml", "d/again/b.yaml", "d/again/sub/c.yaml"];
+        assert_eq!(found[..3], linked);
+        assert_eq!(found[3..], ["d/more/a.yaml", "d/more/b.yaml", "d/more/sub/c.yaml", "d/sub/c.yaml"]);
+    }
+
+    #[test]
+    fn a_pattern_without_end_is_refused() {
+        let refused = |pattern: &str, why: &str| {
+            let error = glob(&tree(), pattern).unwrap_err().to_string();
+            assert!(error.contains(why), "{pattern:.50}: {error}");
+        };
+        refused(&"{a,b}".repeat(60), "stands for more than");
+        refused(&format!("{}*", "{,}".repeat(1000)), "stands for more than");
+        refused(&"./".repeat(3000), "is longer");
+        refused(&format!("d/{}*.yaml", "*/".repeat(40)), "leads to more than");
+        assert_eq!(glob(&tree(), &("**/".repeat(1000) + "c*")).unwrap(), ["d/sub/c.yaml"]);
+        assert_eq!(glob(&tree(), &("./".repeat(1000) + "d/c*")).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_slash_at_the_end_asks_for_folders() {
+        assert_eq!(glob(&tree(), "d/*/").unwrap(), Vec::<String>::new());
+        assert_eq!(glob_folders(&tree(), "d/{sub,a.yaml}/").unwrap(), ["d/sub"]);
+    }
 }

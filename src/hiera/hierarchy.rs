@@ -276,7 +276,8 @@ impl Resolver<'_> {
             }
             Mount::Nothing => return Ok(Vec::new()),
         };
-        let paths = glob(tree.get(self.source.tree), &pattern).map_err(|e| unreadable(&e))?;
+        let paths = glob(tree.get(self.source.tree), &pattern)
+            .map_err(|e| LookupError::unknown(e).at(declared.place.clone()))?;
         let original = Declared { text: pattern.as_str().into(), place: declared.place.clone() };
         paths.iter().map(|path| self.inside(&original, &tree, path, backend, true)).collect()
     }

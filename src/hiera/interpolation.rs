@@ -4,10 +4,12 @@
 //! asks a [`Resolver`] for, so that this module knows neither layers nor data files.
 //! Source: `pops/lookup/interpolation.rb`.
 
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::budget::{Budget, PLACE_STEPS, with_stack};
 use super::key::{dig, split};
 use super::scope::{Scope, Variable};
 use super::{LookupError, Puppet};
@@ -22,11 +24,13 @@ pub trait Resolver {
     fn lookup(&self, key: &str, stack: &NameStack<'_>) -> Result<Value, LookupError>;
 }
 
-/// The names being resolved, innermost first: a name that comes up again is a recursion.
-#[derive(Debug, Clone, Copy, Default)]
+/// The names being resolved, innermost first: a name that comes up again is a recursion. An empty one begins a new answer, with
+/// all that an answer may cost before it.
+#[derive(Debug, Clone, Default)]
 pub struct NameStack<'a> {
     frame: Option<(&'a str, &'a NameStack<'a>)>,
     depth: usize,
+    budget: Rc<Budget>,
 }
 
 impl<'a> NameStack<'a> {
@@ -40,12 +44,17 @@ impl<'a> NameStack<'a> {
         if self.depth >= DEPTH_LIMIT {
             return Err(LookupError::unknown(format!("lookups nest more than {DEPTH_LIMIT} deep at '{name}'")));
         }
-        Ok(NameStack { frame: Some((name, self)), depth: self.depth + 1 })
+        Ok(NameStack { frame: Some((name, self)), depth: self.depth + 1, budget: self.budget.clone() })
     }
 
     /// Whether `name` is being resolved.
     pub fn contains(&self, name: &str) -> bool {
         self.names().any(|n| n == name)
+    }
+
+    /// What is used up so far.
+    pub(super) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
@@ -150,10 +159,13 @@ impl<'a> Template<'a> {
     }
 
     fn evaluate(&self, context: &Context<'_>) -> Result<Value, LookupError> {
+        let budget = context.stack.budget();
         let mut out: Vec<u8> = Vec::with_capacity(self.text.len());
         for part in &self.parts {
+            budget.spend(PLACE_STEPS)?;
             let value = match part {
                 Part::Literal(text) => {
+                    budget.write(text.len())?;
                     out.extend(text.bytes());
                     continue;
                 }
@@ -172,8 +184,15 @@ impl<'a> Template<'a> {
                 }
             };
             match &value {
-                Value::Bytes(bytes) => out.extend(&**bytes),
-                value => out.extend(ruby::to_s(value).bytes()),
+                Value::Bytes(bytes) => {
+                    budget.write(bytes.len())?;
+                    out.extend(&**bytes);
+                }
+                value => {
+                    let text = ruby::to_s(value);
+                    budget.write(text.len())?;
+                    out.extend(text.bytes());
+                }
             }
         }
         Ok(Value::bytes(out))
@@ -218,29 +237,32 @@ impl Context<'_> {
     /// What a variable or method gave is interpolated itself, under its name.
     fn again(&self, name: &str, value: &Value) -> Result<Value, LookupError> {
         let stack = self.stack.push(name)?;
-        interpolate(value, &Context { stack: &stack, ..*self })
+        with_stack(|| interpolate(value, &Context { stack: &stack, ..*self }))
     }
 }
 
 /// `value` with all its interpolations resolved, in texts and hash keys, at any depth.
 pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, LookupError> {
+    let budget = context.stack.budget();
     match value {
-        Value::String(text) => match Template::parse(text) {
-            Some(template) => template.evaluate(context),
-            None => Ok(value.clone()),
-        },
-        Value::Array(items) => {
-            Ok(Value::array(items.iter().map(|item| interpolate(item, context)).collect::<Result<_, _>>()?))
+        Value::String(text) => {
+            budget.read(text)?;
+            Template::parse(text).map_or_else(|| Ok(value.clone()), |template| template.evaluate(context))
         }
-        Value::Hash(hash) => {
+        Value::Array(items) => budget.inside(|| {
+            budget.spend(1)?;
+            Ok(Value::array(items.iter().map(|item| interpolate(item, context)).collect::<Result<_, _>>()?))
+        }),
+        Value::Hash(hash) => budget.inside(|| {
             let mut result = Hash::new();
             for (key, value) in hash.iter() {
+                budget.spend(1)?;
                 let key = interpolate(key, context)?;
                 result.insert(key, interpolate(value, context)?);
             }
             Ok(Value::hash(result))
-        }
-        _ => Ok(value.clone()),
+        }),
+        _ => budget.spend(1).map(|()| value.clone()),
     }
 }
 

@@ -25,22 +25,12 @@ pub struct LookupKey {
 impl LookupKey {
     /// Parses `text`; what cannot be split is an error in Puppet's words.
     pub fn parse(text: &str) -> Result<LookupKey, LookupError> {
-        let segments = split(text).ok_or_else(|| LookupError::puppet(format!("Syntax error in key: '{text}'")))?;
-        let mut segments = segments.into_iter();
-        let root: Arc<str> = match segments.next() {
-            Some(Value::String(root)) => root,
-            // Puppet forgets that a first segment of digits has become a number.
-            Some(number) => {
-                return Err(LookupError::puppet(format!(
-                    "undefined method `index' for {}:Integer",
-                    ruby::inspect(&number)
-                )));
-            }
-            None => "".into(),
-        };
+        let whole: Arc<str> = text.into();
+        let (root, segments) = if is_plain(text) { (whole.clone(), Vec::new()) } else { parts(text)? };
         // Ruby: root[0..index-1], so that a leading `::` makes the whole key the module's name.
-        let module = root.find("::").map(|at| if at == 0 { root.clone() } else { root[..at].into() });
-        Ok(LookupKey { text: text.into(), root, segments: segments.collect(), module })
+        let colons = root.as_bytes().windows(2).position(|pair| pair == b"::");
+        let module = colons.map(|at| if at == 0 { root.clone() } else { root[..at].into() });
+        Ok(LookupKey { text: whole, root, segments, module })
     }
 
     /// The part of a root value that the key asks for; nothing if it has no such part.
@@ -49,12 +39,33 @@ impl LookupKey {
     }
 }
 
+/// Whether a key has no more than one segment, as it is written.
+fn is_plain(key: &str) -> bool {
+    !key.contains(['\'', '"', '.'])
+}
+
+/// The root and the other segments of a key.
+fn parts(text: &str) -> Result<(Arc<str>, Vec<Value>), LookupError> {
+    let segments = split(text).ok_or_else(|| LookupError::puppet(format!("Syntax error in key: '{text}'")))?;
+    let mut segments = segments.into_iter();
+    let root: Arc<str> = match segments.next() {
+        Some(Value::String(root)) => root,
+        // Puppet forgets that a first segment of digits has become a number.
+        Some(number) => {
+            let number = ruby::inspect(&number);
+            return Err(LookupError::puppet(format!("undefined method `index' for {number}:Integer")));
+        }
+        None => "".into(),
+    };
+    Ok((root, segments.collect()))
+}
+
 /// Splits a dotted key into its segments, the first one the root: text, or an integer where the segment is one.
 /// Nothing if Puppet calls it a syntax error.
 pub fn split(key: &str) -> Option<Vec<Value>> {
     static PIECE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#"(?-u:\s)*"[^"]+"(?-u:\s)*|(?-u:\s)*'[^']+'(?-u:\s)*|[^'".]+"#).ok());
-    if !key.contains(['\'', '"', '.']) {
+    if is_plain(key) {
         return Some(vec![key.into()]);
     }
     // Ruby's split with a capture: what lies between two pieces, and the pieces, alternate; empty texts at the end are dropped.

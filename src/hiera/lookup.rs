@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::backend::{Backend, DataFile, Declared};
+use super::budget::{LOOKUP_STEPS, PLACE_STEPS, with_stack};
 use super::explain::{Branch, Event, FoundAt, Recorder};
 use super::hierarchy::{Content, Hierarchy, Level, Location, resolve};
 use super::interpolation::{Context, NameStack, Resolver, Undefined, interpolate};
@@ -65,7 +66,7 @@ type Merged = Result<Rc<LookupOptions>, LookupError>;
 #[derive(Default)]
 struct OptionsCells {
     /// Of the environment, and of it and a module.
-    merged: RefCell<HashMap<Option<Arc<str>>, Merged>>,
+    merged: RefCell<HashMap<Option<Arc<str>>, Merged, foldhash::fast::RandomState>>,
     /// Of the environment, before they are compiled.
     environment: RefCell<Option<Result<Option<Hash>, LookupError>>>,
 }
@@ -94,14 +95,17 @@ struct Search<'s> {
 impl<'a> Lookup<'a> {
     /// Looks up in `hierarchies`, which were resolved from `environment` for the node with `scope`.
     pub fn new(environment: &'a Environment, hierarchies: &'a Hierarchies, scope: &'a dyn Scope) -> Lookup<'a> {
-        Lookup { environment, hierarchies, scope, recorder: None, options: OptionsCache::default() }
+        Lookup::with_options(environment, hierarchies, scope, OptionsCache::default())
     }
 
-    /// Uses options that were found by another lookup in the same environment and hierarchies.
-    #[must_use]
-    pub fn with_options(mut self, options: OptionsCache) -> Lookup<'a> {
-        self.options = options;
-        self
+    /// Looks up with options that were found by another lookup in the same environment and hierarchies.
+    pub fn with_options(
+        environment: &'a Environment,
+        hierarchies: &'a Hierarchies,
+        scope: &'a dyn Scope,
+        options: OptionsCache,
+    ) -> Lookup<'a> {
+        Lookup { environment, hierarchies, scope, recorder: None, options }
     }
 
     /// The options found so far.
@@ -112,10 +116,12 @@ impl<'a> Lookup<'a> {
     /// Finds the options of the environment and of all modules with data.
     pub fn prepare_options(&self) {
         let root = NameStack::default();
-        _ = self.options(None, &root);
-        for module in self.hierarchies.modules.keys() {
-            _ = self.options(Some(module), &root);
-        }
+        with_stack(|| {
+            _ = self.options(None, &root);
+            for module in self.hierarchies.modules.keys() {
+                _ = self.options(Some(module), &root);
+            }
+        });
     }
 
     /// Tells `recorder` what the lookups do.
@@ -127,7 +133,7 @@ impl<'a> Lookup<'a> {
 
     /// The effective value of `key`: with the merge strategy that `lookup_options` name, or with `strategy`.
     pub fn get(&self, key: &str, strategy: Option<&Strategy>) -> Outcome {
-        Outcome::from_result(self.find(key, strategy, &NameStack::default()))
+        Outcome::from_result(with_stack(|| self.find(key, strategy, &NameStack::default())))
     }
 
     fn find(&self, key: &str, strategy: Option<&Strategy>, stack: &NameStack<'_>) -> Found {
@@ -240,6 +246,7 @@ impl<'a> Lookup<'a> {
     }
 
     fn location(&self, layer: &Layer, level: &Level, location: &Location, search: Search<'_>) -> Found {
+        search.stack.budget().spend(PLACE_STEPS)?;
         let content = match location {
             Location::Path { content: Content::Absent, .. } => {
                 self.event(|| Event::LocationNotFound);
@@ -380,7 +387,10 @@ impl Resolver for Lookup<'_> {
     fn lookup(&self, key: &str, stack: &NameStack<'_>) -> Result<Value, LookupError> {
         self.step(
             || Branch::Interpolation(key.into()),
-            || Ok(self.find(key, None, stack)?.unwrap_or_else(|| "".into())),
+            || {
+                stack.budget().spend(LOOKUP_STEPS)?;
+                Ok(with_stack(|| self.find(key, None, stack))?.unwrap_or_else(|| "".into()))
+            },
         )
     }
 }

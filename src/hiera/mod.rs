@@ -6,6 +6,7 @@
 //! [`explain`] watches a lookup. Everything is Puppet's behaviour; where the two supported versions differ, [`Puppet`] decides.
 
 pub mod backend;
+pub mod budget;
 pub mod config;
 pub mod explain;
 pub mod glob;

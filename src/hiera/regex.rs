@@ -7,6 +7,13 @@ use onig::{MatchParam, RegexOptions, Region, SearchOptions, Syntax};
 
 use super::LookupError;
 
+/// The longest pattern that is compiled, in bytes: what it takes grows faster than its length.
+const PATTERN_LIMIT: usize = 1 << 16;
+
+/// How often a search may come back to try another way, all places of a text together, and at each place.
+const RETRY_LIMIT: usize = 20_000_000;
+const RETRIES_AT_A_PLACE: (usize, usize) = (1_000, 1_000_000);
+
 /// A compiled pattern.
 #[derive(Debug)]
 pub struct RubyRegex(onig::Regex);
@@ -14,6 +21,14 @@ pub struct RubyRegex(onig::Regex);
 impl RubyRegex {
     /// Compiles `pattern` with Ruby's syntax: `^` and `$` match at every line.
     pub fn compile(pattern: &str) -> Result<RubyRegex, LookupError> {
+        if pattern.len() > PATTERN_LIMIT {
+            let text = format!("a regular expression is longer than {PATTERN_LIMIT} bytes: /{pattern:.60}.../");
+            return Err(LookupError::unknown(text));
+        }
+        if has_backward_repeat(pattern) {
+            let text = format!("upper is smaller than lower in repeat range: /{pattern}/");
+            return Err(LookupError::puppet(text));
+        }
         let compile =
             |pattern: &str| onig::Regex::with_options(pattern, RegexOptions::REGEX_OPTION_NONE, Syntax::ruby());
         compile(pattern)
@@ -45,8 +60,11 @@ impl RubyRegex {
     fn find_from(&self, text: &str, from: usize) -> Result<Option<(usize, usize)>, LookupError> {
         let mut region = Region::new();
         let options = SearchOptions::SEARCH_OPTION_NONE;
+        let mut limits = MatchParam::default();
+        let retries = (RETRY_LIMIT / (text.len() + 1)).clamp(RETRIES_AT_A_PLACE.0, RETRIES_AT_A_PLACE.1);
+        limits.set_retry_limit_in_match(u32::try_from(retries).unwrap_or(u32::MAX));
         self.0
-            .search_with_param(text, from, text.len(), options, Some(&mut region), MatchParam::default())
+            .search_with_param(text, from, text.len(), options, Some(&mut region), limits)
             .map(|found| found.and(region.pos(0)))
             .map_err(|e| LookupError::unknown(format!("a regular expression gave up: {}", e.description())))
     }
@@ -56,42 +74,74 @@ impl RubyRegex {
 /// that must be there is there once.
 fn without_repeated_anchors(pattern: &str) -> String {
     let mut out = String::new();
-    let mut rest = pattern;
-    let mut in_class = 0usize;
-    while let Some(c) = rest.chars().next() {
-        let length = if c == '\\' { 1 + rest[1..].chars().next().map_or(0, char::len_utf8) } else { c.len_utf8() };
-        let (token, behind) = rest.split_at(length);
-        let is_anchor = in_class == 0 && matches!(token, "^" | "$" | "\\A" | "\\z" | "\\Z" | "\\b" | "\\B" | "\\G");
-        match token {
-            "[" => in_class += 1,
-            "]" => in_class = in_class.saturating_sub(1),
-            _ => {}
+    let mut skip_to = 0;
+    for (at, token, in_class) in tokens(pattern) {
+        if at < skip_to {
+            continue;
         }
-        let quantifier = if is_anchor { quantifier(behind) } else { None };
+        let is_anchor = !in_class && matches!(token, "^" | "$" | "\\A" | "\\z" | "\\Z" | "\\b" | "\\B" | "\\G");
+        let end = at + token.len();
+        let quantifier = if is_anchor { quantifier(&pattern[end..]) } else { None };
         if !quantifier.is_some_and(|(_, may_be_absent)| may_be_absent) {
             out.push_str(token);
         }
-        rest = &behind[quantifier.map_or(0, |(length, _)| length)..];
+        skip_to = end + quantifier.map_or(0, |(length, _)| length);
     }
     out
 }
 
+/// Whether a pattern has a repeat like `{2,1}`, which Ruby refuses and Oniguruma turns round.
+fn has_backward_repeat(pattern: &str) -> bool {
+    let counts = |at: usize| {
+        let (low, high) = pattern[at + 1..].split_once('}')?.0.split_once(',')?;
+        Some((low.parse::<u32>().ok()?, high.parse::<u32>().ok()?))
+    };
+    let mut braces = tokens(pattern).filter(|(_, token, in_class)| *token == "{" && !in_class);
+    braces.any(|(at, ..)| counts(at).is_some_and(|(low, high)| low > high))
+}
+
+/// The characters and escapes of a pattern with their positions, and whether they stand in a class of characters.
+fn tokens(pattern: &str) -> impl Iterator<Item = (usize, &str, bool)> {
+    let mut at = 0;
+    let mut depth = 0usize;
+    std::iter::from_fn(move || {
+        let rest = &pattern[at..];
+        let first = rest.chars().next()?;
+        let escaped = rest.chars().nth(1).filter(|_| first == '\\');
+        let token = &rest[..first.len_utf8() + escaped.map_or(0, char::len_utf8)];
+        let start = at;
+        at += token.len();
+        let in_class = depth > 0;
+        match token {
+            "[" => depth += 1,
+            "]" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        Some((start, token, in_class))
+    })
+}
+
 /// The length of the quantifiers that `text` starts with, and whether one of them allows for none.
 fn quantifier(text: &str) -> Option<(usize, bool)> {
-    let length = match text.as_bytes().first()? {
-        b'*' | b'?' | b'+' => 1,
+    let (mut length, mut may_be_absent) = (0, false);
+    while let Some((more, absent)) = one_quantifier(&text[length..]) {
+        length += more;
+        may_be_absent |= absent;
+    }
+    (length > 0).then_some((length, may_be_absent))
+}
+
+fn one_quantifier(text: &str) -> Option<(usize, bool)> {
+    match text.as_bytes().first()? {
+        b'*' | b'?' => Some((1, true)),
+        b'+' => Some((1, false)),
         b'{' => {
-            let length = text.find('}')? + 1;
-            let counts = &text[1..length - 1];
-            counts.bytes().all(|b| b.is_ascii_digit() || b == b',').then_some(length)?
+            let counts = &text[1..text.find('}')?];
+            let is_counts = counts.bytes().all(|b| b.is_ascii_digit() || b == b',');
+            is_counts.then_some((counts.len() + 2, counts.starts_with(['0', ','])))
         }
-        _ => return None,
-    };
-    let absent = matches!(text.as_bytes()[0], b'*' | b'?')
-        || text[..length].starts_with("{0")
-        || text[..length].starts_with("{,");
-    let more = quantifier(&text[length..]);
-    Some((length + more.map_or(0, |(length, _)| length), absent || more.is_some_and(|(_, absent)| absent)))
+        _ => None,
+    }
 }
 
 fn next_char(text: &str, at: usize) -> usize {
@@ -127,11 +177,24 @@ mod tests {
         assert!(!matches(r"\Ab", "a\nb"));
         assert!(matches(r"^*b[$^]*\b+", "ab"));
         assert!(RubyRegex::compile("^(").is_err());
+        assert!(RubyRegex::compile("^a{2,1}").is_err());
+        assert!(matches(r"^[{2,1}]\{2,1}{1,2}", "{{2,1}"));
     }
 
     #[test]
     fn endless_backtracking_gives_up() {
         let regex = RubyRegex::compile("^(a+)+$").unwrap();
         assert!(regex.is_match(&format!("{}b", "a".repeat(60))).is_err());
+        let anywhere = RubyRegex::compile("^|x|(?:a+)+$").unwrap();
+        assert!(anywhere.is_match(&format!("{}b", "a".repeat(60))).is_ok());
+    }
+
+    #[test]
+    fn hostile_patterns_are_refused() {
+        assert!(RubyRegex::compile(&format!("^{}", "*".repeat(PATTERN_LIMIT - 1))).is_ok());
+        assert!(RubyRegex::compile(&"^{".repeat(PATTERN_LIMIT / 2)).is_ok());
+        assert!(RubyRegex::compile(&"(".repeat(PATTERN_LIMIT)).is_err());
+        assert!(RubyRegex::compile(&format!("{}a{}", "(".repeat(20_000), ")".repeat(20_000))).is_err());
+        assert!(RubyRegex::compile(&"a".repeat(PATTERN_LIMIT + 1)).is_err());
     }
 }

@@ -55,7 +55,12 @@ impl NodeSet {
 
     /// Adds all nodes of another set.
     pub fn extend(&mut self, other: &NodeSet) {
-        self.0 |= &other.0;
+        // A union makes a new set, which costs more than to add a few nodes.
+        if other.0.len() <= 8 {
+            self.0.extend(&other.0);
+        } else {
+            self.0 |= &other.0;
+        }
     }
 
     /// The nodes in both sets.

@@ -6,7 +6,7 @@ use crate::diff::Diff;
 use crate::fleet::{Fleet, Revision};
 use crate::hiera::Outcome;
 use crate::hiera::explain::Recorder;
-use crate::hiera::lookup::{Hierarchies, Lookup};
+use crate::hiera::lookup::Lookup;
 use crate::hiera::provenance::{Contribution, contributions, origin};
 use crate::node::NodeId;
 use crate::report::{KeyChange, Origin, Report};
@@ -44,9 +44,9 @@ fn side(change: &KeyChange, outcome: Option<&Arc<Outcome>>, revision: &Revision,
 }
 
 fn trace(revision: &Revision, fleet: &Fleet, node: NodeId, key: &str) -> Vec<Contribution> {
+    let Some(hierarchies) = revision.hierarchies(node) else { return Vec::new() };
     let recorder = Recorder::default();
-    let hierarchies = Hierarchies::resolve(&revision.environment, fleet.scope(node));
-    let lookup = Lookup::new(&revision.environment, &hierarchies, fleet.scope(node));
+    let lookup = Lookup::new(&revision.environment, hierarchies, fleet.scope(node));
     _ = lookup.explained_by(&recorder).get(key, None);
     contributions(&recorder.finish(), key)
 }

@@ -298,7 +298,16 @@ fn hash_loosely(value: &Value, state: &mut DefaultHasher) {
     match value {
         Value::Float(f) => (if *f == 0.0 { 0.0 } else { *f }).to_bits().hash(state),
         Value::Array(items) => items.iter().for_each(|item| hash_loosely(item, state)),
-        Value::Hash(hash) => hash.len().hash(state),
+        // Whatever the order of the entries is.
+        Value::Hash(hash) => {
+            let entry = |(key, value): (&Value, &Value)| {
+                let mut entry = DefaultHasher::new();
+                key.hash(&mut entry);
+                hash_loosely(value, &mut entry);
+                entry.finish()
+            };
+            hash.iter().map(entry).fold(hash.len() as u64, u64::wrapping_add).hash(state);
+        }
         other => other.hash(state),
     }
 }

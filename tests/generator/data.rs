@@ -7,7 +7,7 @@ use super::scalar;
 use super::words::{INNER, Kind, TEXTS};
 
 /// Keys that are no strings, or that need YAML's eyes to be seen as what they are.
-const ODD_INNER: [&str; 7] = ["1", "2.5", "true", "~", ":sym", "0x10", "2e1"];
+const ODD_INNER: [&str; 5] = ["1", "2.5", ":sym", "0x10", "2e1"];
 
 /// Writes the values of one file.
 pub(crate) struct Writer<'a> {
@@ -104,7 +104,7 @@ impl Writer<'_> {
     fn inner_key(&mut self, place: Place) -> String {
         let yaml = self.language == Language::Yaml;
         match self.random.weighted(&[88, 4, 3, 3]) {
-            1 if yaml && self.random.percent(6) => self.random.pick(&["[x, 1]", "{k: v}"]).to_owned(),
+            1 if yaml && self.random.percent(6) => self.random.pick(&["[x, 1]", "{k: v}", "true", "~"]).to_owned(),
             1 if yaml => self.random.pick(&ODD_INNER).to_owned(),
             2 => {
                 let text = expression::embedded(self.random, place);

@@ -1,7 +1,7 @@
 //! Faults: what `hiera.yaml` refuses, files that cannot be read, versions that are not 5. Rare, and one at a time.
 
 use super::Content;
-use super::emit::Node;
+use super::emit::{Language, Node};
 use super::files::Files;
 use super::hierarchy::Plan;
 use super::random::Random;
@@ -138,9 +138,10 @@ fn spoil_file(random: &mut Random, plan: &Plan, files: &mut Files) {
     }
 }
 
-/// A slip of the finger in some files: a character too many, too few, or another one.
+/// A slip of the finger in some files: a character too many, too few, or another one. Not in JSON: what is broken JSON
+/// and sound YAML has root keys for one reader and none for another.
 pub(crate) fn slip(random: &mut Random, files: &mut Files) {
-    let paths: Vec<String> = files.keys().cloned().collect();
+    let paths: Vec<String> = files.keys().filter(|path| Language::of(path) == Language::Yaml).cloned().collect();
     for _ in random.times(1, 3) {
         if paths.is_empty() {
             return;

@@ -4,6 +4,7 @@
 mod architecture;
 mod cli;
 mod git;
+mod hostile;
 mod lookup_vectors;
 mod report;
 mod support;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use super::Layer;
 use super::load::Loader;
 use crate::diagnostic::{Diagnostic, Place};
-use crate::hiera::{LookupError, glob};
+use crate::hiera::LookupError;
+use crate::hiera::glob::{self, GlobError};
 use crate::tree::{Entry, Target, TreeError, child, follow};
 use crate::value::{Value, json};
 
@@ -35,7 +36,7 @@ impl Modules {
     pub(super) fn load(loader: &mut Loader<'_>, root: &str, modulepath: &str) -> Result<Modules, TreeError> {
         let mut modules = Modules::default();
         let mut seen = BTreeSet::new();
-        for folder in folders(loader, root, modulepath)? {
+        for folder in folders(loader, root, modulepath, &mut modules.fault)? {
             let Target::Folder(at) = follow(loader.tree, &folder)? else { continue };
             for (name, entry) in loader.tree.list(&at)? {
                 let path = child(&folder, &name);
@@ -92,7 +93,12 @@ impl Modules {
     }
 }
 
-fn folders(loader: &mut Loader<'_>, root: &str, modulepath: &str) -> Result<Vec<String>, TreeError> {
+fn folders(
+    loader: &mut Loader<'_>,
+    root: &str,
+    modulepath: &str,
+    fault: &mut Option<LookupError>,
+) -> Result<Vec<String>, TreeError> {
     let mut folders = Vec::new();
     for part in modulepath.split(':').filter(|part| !part.is_empty()) {
         let path = expand(root, part);
@@ -103,7 +109,14 @@ fn folders(loader: &mut Loader<'_>, root: &str, modulepath: &str) -> Result<Vec<
             continue;
         };
         if glob::is_pattern(&path) {
-            folders.extend(glob::glob_folders(loader.tree, &path)?);
+            match glob::glob_folders(loader.tree, &path) {
+                Ok(found) => folders.extend(found),
+                Err(GlobError::Tree(error)) => return Err(error),
+                Err(error) => {
+                    let place = Place::file(child(root, "environment.conf"));
+                    fault.get_or_insert_with(|| LookupError::unknown(error).at(place));
+                }
+            }
         } else {
             folders.push(path);
         }

@@ -1,6 +1,6 @@
 //! Kinds of repositories, and those that cannot be opened.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use hierad::git::{Environment, OpenError, Repository};
@@ -140,24 +140,21 @@ fn what_cannot_be_opened_is_named() {
     assert!(refusal(sandbox.root()).starts_with("cannot open the repository PATH: "), "{}", refusal(sandbox.root()));
 }
 
-/// Runs one ignored test of this binary in a process of its own, so that it has an environment of its own.
-fn run_apart(test: &str, repository: &Path, path: &str) {
+/// Why the program refuses a repository, run in an environment of its own.
+fn refusal_apart(repository: &Path, path: &str) -> String {
     let home = tempfile::tempdir().unwrap();
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--ignored"])
+    let output = Command::new(env!("CARGO_BIN_EXE_hierad"))
+        .arg("--repo")
+        .arg(repository)
+        .arg("check")
         .env_clear()
         .env("HOME", home.path())
         .env("PATH", path)
-        .env("APART_REPOSITORY", repository)
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
-}
-
-/// Where such a test finds its repository; nothing if it was not started by [`run_apart`].
-fn apart_repository() -> Option<PathBuf> {
-    std::env::var_os("APART_REPOSITORY").map(PathBuf::from)
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stderr).unwrap().replace(repository.to_str().unwrap(), "PATH");
+    text.trim_end().trim_start_matches("hierad: ").to_owned()
 }
 
 #[test]
@@ -168,32 +165,18 @@ fn another_users_repository_is_refused() {
             return; // only root can give files away
         }
         std::os::unix::fs::chown(sandbox.root().join(".git"), Some(12345), None).unwrap();
-        run_apart("git::kinds::apart_foreign", sandbox.root(), &std::env::var("PATH").unwrap());
+        assert_eq!(
+            refusal_apart(sandbox.root(), &std::env::var("PATH").unwrap()),
+            "PATH belongs to another user; if you trust it, run `git config --global --add safe.directory PATH`"
+        );
     }
-}
-
-#[test]
-#[ignore = "run by another test in a process of its own"]
-fn apart_foreign() {
-    let Some(repository) = apart_repository() else { return };
-    assert_eq!(
-        refusal(&repository),
-        "PATH belongs to another user; if you trust it, run `git config --global --add safe.directory PATH`"
-    );
 }
 
 #[test]
 fn reftables_need_the_git_command() {
     let sandbox = Sandbox::with(&["--ref-format=reftable"]);
-    run_apart("git::kinds::apart_without_git", sandbox.root(), "/nonexistent");
-}
-
-#[test]
-#[ignore = "run by another test in a process of its own"]
-fn apart_without_git() {
-    let Some(repository) = apart_repository() else { return };
     assert_eq!(
-        refusal(&repository),
+        refusal_apart(sandbox.root(), "/nonexistent"),
         "the repository PATH can only be read with the `git` command, which is not installed"
     );
 }
