@@ -54,7 +54,7 @@ impl Context {
         };
         let mut read = profiles::read(&self.settings.profiles, &environment)?;
         if self.settings.environment == EnvironmentName::Branch {
-            read.profiles.iter_mut().for_each(|profile| profile.environment = environment.clone());
+            read.nodes.iter_mut().for_each(|profile| profile.environment = environment.clone());
         }
         Ok(read)
     }
@@ -64,16 +64,16 @@ impl Context {
         if self.settings.profiles.is_empty() {
             return Err(self.no_profiles().into());
         }
-        let Profiles { profiles, errors, .. } = self.profiles(branch)?;
+        let Profiles { nodes, errors, .. } = self.profiles(branch)?;
         for error in &errors {
             anstream::eprintln!("hierad: {error}");
         }
-        if profiles.is_empty() {
+        if nodes.is_empty() {
             let paths: Vec<String> = self.settings.profiles.iter().map(|path| path.display().to_string()).collect();
             let wanted = "YAML, JSON or NDJSON files, a node each";
             return Err(format!("no node profile could be read from {}: wanted {wanted}", paths.join(", ")).into());
         }
-        Ok(Fleet::new(profiles))
+        Ok(Fleet::new(nodes))
     }
 
     /// The files in the repository that are hierad's own and no data: settings and profiles.

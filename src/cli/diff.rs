@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::context::Context;
 use super::pattern::{Pattern, any};
 use super::{Global, Result, Status, output};
+use crate::diff::Diff;
 use crate::fleet::Fleet;
 use crate::git::Repository;
 use crate::pipeline::{Pipeline, Point};
@@ -67,7 +68,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let style = Style { full: arguments.full, budget: arguments.budget, pretty: false };
     write(&report, arguments.format, global, style, &mut out)?;
     out.flush()?;
-    if let Some(warning) = blind(&pipeline, &report, after, &arguments.key) {
+    if let Some(warning) = blind(&pipeline, &report, Diff { before, after }, &arguments.key) {
         anstream::eprintln!("hierad: {warning}");
     }
     let differs = !report.changes.is_empty();
@@ -75,9 +76,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 }
 
 /// A word on keys that fail on both sides: that no change of them shows does not mean that there is none.
-fn blind(pipeline: &Pipeline, report: &Report, after: Point, keys: &[Pattern]) -> Option<String> {
-    let Point::Commit(_) = after else { return None };
-    let mut failing = pipeline.failing(after).ok()?;
+fn blind(pipeline: &Pipeline, report: &Report, points: Diff<Point>, keys: &[Pattern]) -> Option<String> {
+    // Either side tells; what a commit came to is known by now.
+    let point = if points.after == Point::WorkTree { points.before } else { points.after };
+    let mut failing = pipeline.failing(point).ok()?;
     failing.retain(|key, _| any(keys, key) && report.changes.iter().all(|change| change.key != *key));
     let (key, error) = failing.iter().next()?;
     let count = match failing.len() {

@@ -8,13 +8,14 @@ use clap::{Args, ValueEnum};
 use super::context::Context;
 use super::{Failure, Global, Result, Status, output};
 use crate::fleet::Fleet;
-use crate::hiera::explain::Recorder;
+use crate::hiera::explain::{Branch, Recorder, Step};
 use crate::hiera::layer::Environment;
 use crate::hiera::lookup::{Hierarchies, Lookup};
 use crate::hiera::merge::Strategy;
 use crate::hiera::provenance::{contributions, origin};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeProfile, read_facts};
+use crate::pipeline::check::missing_function;
 use crate::value::{Hash, Segment, Value, ValuePath, emit, json, ruby};
 
 /// Arguments of `lookup`.
@@ -135,18 +136,14 @@ impl Subject<'_> {
                 Outcome::NotFound => {}
             }
         }
-        match &arguments.default {
-            Some(default) => {
-                let format = arguments.render_as.unwrap_or(RenderAs::Yaml);
-                out.write_all(render(&default.as_str().into(), format).as_bytes())?;
-                Ok(Status::Done)
-            }
-            None => {
-                let keys: Vec<String> = arguments.keys.iter().map(|key| format!("'{key}'")).collect();
-                anstream::eprintln!("hierad: no data for {} on {}", keys.join(", "), self.node);
-                Ok(Status::NotFound)
-            }
-        }
+        let Some(default) = &arguments.default else {
+            let keys: Vec<String> = arguments.keys.iter().map(|key| format!("'{key}'")).collect();
+            anstream::eprintln!("hierad: no data for {} on {}", keys.join(", "), self.node);
+            return Ok(Status::NotFound);
+        };
+        let format = arguments.render_as.unwrap_or(RenderAs::Yaml);
+        out.write_all(render(&default.as_str().into(), format).as_bytes())?;
+        Ok(Status::Done)
     }
 
     fn explain(&self, arguments: &Arguments, strategy: Option<&Strategy>, out: &mut dyn Write) -> Result {
@@ -163,30 +160,36 @@ impl Subject<'_> {
             explained.steps().filter(|step| !is_options(step)).try_for_each(|step| write!(out, "{step}"))?;
             match outcome {
                 Outcome::Found(value) => {
-                    let root = key.split('.').next().unwrap_or(key);
-                    let contributions = contributions(&explained, key);
-                    let contributions = if root == key { contributions } else { Vec::new() };
-                    let mut lines = Vec::new();
-                    origins(&value, &ValuePath::default(), &mut |path| {
-                        let from = origin(&contributions, &value, path);
-                        lines
-                            .extend(from.map(|from| format!("  {}  {} ({})", path.below(key), from.place, from.level)));
-                    });
-                    if !lines.is_empty() {
-                        writeln!(out, "Where it comes from\n{}", lines.join("\n"))?;
-                    }
+                    write_origins(key, &value, &explained, out)?;
                     return Ok(Status::Done);
                 }
                 Outcome::Failed(error) => writeln!(out, "Lookup failed: {error}")?,
-                Outcome::NotFound => {}
+                Outcome::NotFound => writeln!(out, "Function lookup() did not find a value for the name '{key}'")?,
             }
         }
         Ok(Status::Done)
     }
 }
 
-fn is_options(step: &crate::hiera::explain::Step) -> bool {
-    matches!(&step.branch, Some(crate::hiera::explain::Branch::Key(key)) if **key == *crate::hiera::options::LOOKUP_OPTIONS)
+/// Which file and line each leaf of a value is from; a dotted key's are not traced.
+fn write_origins(key: &str, value: &Value, explained: &Step, out: &mut dyn Write) -> std::io::Result<()> {
+    if key.contains('.') {
+        return Ok(());
+    }
+    let contributions = contributions(explained, key);
+    let mut lines = Vec::new();
+    origins(value, &ValuePath::default(), &mut |path| {
+        let from = origin(&contributions, value, path);
+        lines.extend(from.map(|from| format!("  {}  {} ({})\n", path.below(key), from.place, from.level)));
+    });
+    if !lines.is_empty() {
+        write!(out, "Where it comes from\n{}", lines.concat())?;
+    }
+    Ok(())
+}
+
+fn is_options(step: &Step) -> bool {
+    matches!(&step.branch, Some(Branch::Key(key)) if **key == *crate::hiera::options::LOOKUP_OPTIONS)
 }
 
 /// Calls `visit` for every leaf of `value`.
@@ -203,7 +206,11 @@ fn origins(value: &Value, path: &ValuePath, visit: &mut dyn FnMut(&ValuePath)) {
 }
 
 fn failure(key: &str, error: &LookupError) -> Failure {
-    format!("lookup of '{key}' failed: {error}").into()
+    let hint = match missing_function(&error.text) {
+        Some(name) => format!("; declare what '{name}' finds under 'backends' in hierad.yaml"),
+        None => String::new(),
+    };
+    format!("lookup of '{key}' failed: {error}{hint}").into()
 }
 
 fn render(value: &Value, format: RenderAs) -> String {
@@ -247,21 +254,17 @@ fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
         anstream::eprintln!("hierad: {error}");
     }
     let facts = |name: &str| arguments.facts.as_deref().map(|path| facts(path, name)).transpose();
-    let known = |name: &str| read.profiles.iter().find(|profile| *profile.name == *name).cloned();
-    let mut profile = match (&arguments.node, read.profiles.as_slice()) {
+    let known = |name: &str| read.nodes.iter().find(|profile| *profile.name == *name).cloned();
+    let mut profile = match (&arguments.node, read.nodes.as_slice()) {
         (Some(name), _) => match (known(name), &arguments.facts) {
             (Some(profile), _) => profile,
             (None, Some(_)) => read_facts(b"{}", "--node.json", name, "production")?,
-            (None, None) => return Err(unknown_node(name, &read.profiles)),
+            (None, None) => return Err(unknown_node(name, &read.nodes)),
         },
         (None, [only]) => only.clone(),
-        (None, []) => match facts("")?.filter(|profile| !profile.name.is_empty()) {
-            Some(profile) => profile,
-            None => {
-                let text = "whose data? name the node with --node, and give its facts with --facts FILE or --profiles";
-                return Err(text.into());
-            }
-        },
+        (None, []) => facts("")?
+            .filter(|profile| !profile.name.is_empty())
+            .ok_or("whose data? name the node with --node, and give its facts with --facts FILE or --profiles")?,
         (None, _) => return Err("name the node with --node".into()),
     };
     let given = facts(&profile.name)?.map(|given| given.facts);

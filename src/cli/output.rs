@@ -38,14 +38,14 @@ struct Named(std::io::Stdout);
 
 impl Write for Named {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.write(bytes).map_err(named)
+        self.0.write(bytes).map_err(|error| named(&error))
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.0.flush().map_err(named)
+        self.0.flush().map_err(|error| named(&error))
     }
 }
 
-fn named(error: std::io::Error) -> std::io::Error {
+fn named(error: &std::io::Error) -> std::io::Error {
     std::io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))
 }

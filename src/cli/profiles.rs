@@ -12,7 +12,7 @@ use crate::node::{NodeProfile, ProfileError, read_profiles};
 /// Profiles that were read, and what was wrong with others.
 #[derive(Default)]
 pub(super) struct Profiles {
-    pub(super) profiles: Vec<NodeProfile>,
+    pub(super) nodes: Vec<NodeProfile>,
     pub(super) errors: Vec<ProfileError>,
     /// The files that were read.
     pub(super) files: Vec<PathBuf>,
@@ -39,7 +39,7 @@ pub(super) fn read(paths: &[PathBuf], environment: &str) -> Result<Profiles> {
                     read.errors.push(ProfileError { path: earlier, line: 1, text });
                 }
             }
-            read.profiles.extend(profiles);
+            read.nodes.extend(profiles);
             read.errors.extend(errors);
             read.files.push(file);
         }

@@ -84,6 +84,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let written = write_folder(&snapshots, manifest, folder)
         .map_err(|e| format!("cannot write snapshots to {}: {e}", folder.display()))?;
     let Written { changed, removed } = written;
-    anstream::eprintln!("{} snapshots in {}: {changed} written, {removed} removed", nodes.len(), folder.display());
+    let count = if nodes.len() == 1 { "1 snapshot".to_owned() } else { format!("{} snapshots", nodes.len()) };
+    anstream::eprintln!("{count} in {}: {changed} written, {removed} removed", folder.display());
     Ok(Status::Done)
 }

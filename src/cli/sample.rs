@@ -39,13 +39,15 @@ pub(super) fn no_profiles(environment: Option<&Environment>, folder: &Path) -> S
         _ => ", with the variables that hiera.yaml asks for",
     };
     let sample = emit::document(&Value::hash(sample(&variables)));
-    let sample: String = sample.lines().filter(|line| *line != "---").map(|line| format!("    {line}\n")).collect();
+    let sample: Vec<String> =
+        sample.lines().filter(|line| *line != "---").map(|line| format!("    {line}\n")).collect();
+    let sample = sample.concat();
     let (profiles, settings) = (folder.join("profiles"), folder.join("hierad.yaml"));
     format!(
         "no node profiles: what a commit does depends on the node, so hierad needs the facts of each.\n\n\
          Write a file for each node, such as {}{asked}:\n\n{sample}\n\
-         Files from `facter --json`, `puppet facts` and PuppetDB do as well. Then name the folder: with --profiles {}, or for\n\
-         good in {}:\n\n    profiles: [profiles/]",
+         What `facter --json`, `puppet facts` and PuppetDB give out does as well. Then name the folder:\n\
+         with --profiles {}, or for good in {}:\n\n    profiles: [profiles/]",
         profiles.join(format!("{NODE}.yaml")).display(),
         profiles.display(),
         settings.display(),
@@ -66,7 +68,9 @@ fn variables(environment: &Environment) -> BTreeSet<String> {
             match &level.locations {
                 Locations::None => {}
                 Locations::Paths(texts) | Locations::Globs(texts) | Locations::Uris(texts) => {
-                    texts.iter().for_each(|declared| add(&declared.text));
+                    for declared in texts {
+                        add(&declared.text);
+                    }
                 }
                 Locations::MappedPaths([variable, _, _]) => add(&format!("%{{{}}}", variable.text)),
             }

@@ -118,8 +118,8 @@ fn a_bad_hiera_yaml_is_one_finding() {
 #[test]
 fn a_fault_on_many_nodes_is_one_line() {
     let site = Sandbox::of(SITE);
-    let profiles: String = (0..143).map(|n| format!("{{\"name\": \"n{n:03}\"}}\n")).collect();
-    site.write("more.ndjson", profiles);
+    let profiles: Vec<String> = (0..143).map(|n| format!("{{\"name\": \"n{n:03}\"}}\n")).collect();
+    site.write("more.ndjson", profiles.concat());
     site.files("-- data/common.yaml\nmotd: '%{nope}'\n");
     site.commit("faults");
     let printed = site.hierad("check --profiles more.ndjson --profiles profiles");

@@ -119,7 +119,8 @@ fn exit_status_and_words_where_there_is_no_value() {
     ] {
         site.hierad(&format!("lookup {arguments}")).fails(&[words]);
     }
-    site.hierad("lookup nope --node web01 --explain").is(0);
+    let explained = site.hierad("lookup nope --node web01 --explain");
+    assert!(explained.ok().ends_with("Function lookup() did not find a value for the name 'nope'\n"), "{explained:#?}");
 }
 
 #[test]

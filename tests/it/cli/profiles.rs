@@ -163,8 +163,8 @@ Write a file for each node, such as $BASE/repository/profiles/web01.example.com.
       extensions:
         pp_role: web
 
-Files from `facter --json`, `puppet facts` and PuppetDB do as well. Then name the folder: with --profiles $BASE/repository/profiles, or for
-good in $BASE/repository/hierad.yaml:
+What `facter --json`, `puppet facts` and PuppetDB give out does as well. Then name the folder:
+with --profiles $BASE/repository/profiles, or for good in $BASE/repository/hierad.yaml:
 
     profiles: [profiles/]
 ";

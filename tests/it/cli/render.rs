@@ -98,7 +98,7 @@ fn files_of_nodes_that_are_gone_are_removed_and_no_others() {
     render("").is(0);
     std::fs::write(out.join("other.json"), "mine").unwrap();
     site.files("-- profiles/db01.yaml\n");
-    render("").is(0).says(&["1 snapshots in $BASE/out: 0 written, 1 removed"]);
+    render("").is(0).says(&["1 snapshot in $BASE/out: 0 written, 1 removed"]);
     assert_eq!(names(), ["manifest.json", "other.json", "web01.json"]);
     render("--format yaml").is(0);
     assert_eq!(names(), ["manifest.json", "other.json", "web01.yaml"]);

@@ -120,7 +120,7 @@ fn functions_of_others_are_declared() {
         "version: 5\nhierarchy:\n- {name: V, lookup_key: vault}\n- {name: C, path: common.yaml}\n",
     );
     let motd = |site: &Sandbox| site.hierad("lookup motd --node web01 --rev . --render-as s");
-    motd(&site).fails(&["Unable to find 'lookup_key' function named 'vault'"]);
+    motd(&site).fails(&["Unable to find 'lookup_key' function named 'vault'", "under 'backends' in hierad.yaml"]);
     site.write("hierad.yaml", "profiles: [profiles]\nbackends: {vault: {not_found: true}}\n");
     assert_eq!(motd(&site).ok(), "hello\n");
     site.write("hierad.yaml", "profiles: [profiles]\nbackends: {vault: {values: secrets.yaml}}\n");

@@ -117,5 +117,5 @@ fn a_long_array() {
     assert_eq!(change["leaves"].as_array().unwrap().len(), 1, "{}", change["leaves"]);
     assert_eq!(change["leaves"][0]["before"]["value"], "item 50000");
     let text = site.hierad("diff");
-    assert!(text.ok().starts_with("1 key changes on all 2 nodes"), "{:?}", text.out.lines().next());
+    assert!(text.ok().starts_with("1 key changes on "), "{:?}", text.out.lines().next());
 }
