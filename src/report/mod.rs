@@ -2,7 +2,7 @@
 //!
 //! A [`Report`] has decided everything: what is shown, in which order, what stands together. A writer ([`json`], [`text`],
 //! [`markdown`]) takes it with options of its own and a place to write to, and only chooses how it looks. Values become text in
-//! one place, [`value`].
+//! one place, `value.rs`.
 
 mod alike;
 mod build;
