@@ -135,6 +135,13 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
     })
 }
 
+/// Whether `path` names a link, wherever that leads; the folders on the way are followed.
+pub fn is_link(tree: &dyn FileTree, path: &str) -> Result<bool, TreeError> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let Target::Folder(at) = follow(tree, folder)? else { return Ok(false) };
+    Ok(matches!(tree.entry(&child(&at, name))?, Some(Entry::Link(_))))
+}
+
 /// The path of `name` inside the folder `folder`.
 pub fn child(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }

@@ -3,7 +3,7 @@
 //! Source: Ruby's `dir.c` (`ruby_brace_expand`, `glob_helper`): braces are expanded first; then folders are walked depth
 //! first with their names sorted; `**/` goes through folders that are not hidden and not links; a leading dot needs a dot.
 
-use crate::tree::{Entry, FileTree, Target, TreeError, child, follow};
+use crate::tree::{Entry, FileTree, Target, TreeError, child, follow, is_link};
 
 /// The longest pattern: no path is longer for an operating system.
 const LENGTH_LIMIT: usize = 4096;
@@ -95,7 +95,7 @@ impl Walk<'_> {
         let there = match &target {
             Target::Folder(_) | Target::File(..) => true,
             // A dangling link is there, and reading it fails; one that leaves the tree is nothing that can be known.
-            Target::Absent => matches!(self.tree.entry(path)?, Some(Entry::Link(_))),
+            Target::Absent => is_link(self.tree, path)?,
             Target::Outside(_) => false,
         };
         let done = patterns.iter().any(|p| p.is_empty());

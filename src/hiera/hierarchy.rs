@@ -11,7 +11,7 @@ use super::interpolation::{Context, NameStack, Undefined, interpolate, interpola
 use super::scope::{LocalScope, Scope, Variable};
 use super::{LookupError, Puppet};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::tree::{BlobId, Entry, FileTree, Target, TreeError, follow};
+use crate::tree::{BlobId, FileTree, Target, TreeError, follow, is_link};
 use crate::value::{Value, ruby};
 
 /// The levels of one layer for one node.
@@ -318,7 +318,7 @@ impl Resolver<'_> {
             Target::Folder(_) => {
                 Content::Unreadable(LookupError::puppet(format!("Is a directory @ io_fread - {path}")))
             }
-            Target::Absent if globbed && matches!(files.entry(path), Ok(Some(Entry::Link(_)))) => {
+            Target::Absent if globbed && is_link(files, path).is_ok_and(|link| link) => {
                 Content::Unreadable(LookupError::puppet(format!("No such file or directory @ rb_file_s_stat - {path}")))
             }
             Target::Absent => Content::Absent,

@@ -119,7 +119,11 @@ impl Repository {
 
 #[cfg(unix)]
 fn link(target: &str, path: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(target, path)
+    match std::os::unix::fs::symlink(target, path) {
+        // Two dice may have fallen on one name: what was there first stays.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        result => result,
+    }
 }
 
 #[cfg(not(unix))]
