@@ -12,7 +12,7 @@ use similar::TextDiff;
 
 use super::context::Context;
 use super::diff::{Format, Style as ReportStyle, write};
-use super::watch::Pipelines;
+use super::watch::{Pipelines, known};
 use super::{Failure, Global, Result, Status, output};
 use crate::daemon::{self, CommitEvent, HandlerError, WatchOptions};
 use crate::git::Scratch;
@@ -88,6 +88,8 @@ impl Demo {
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let context = Context::open(&global)?;
         let watched = (*context.repository).clone();
+        // The first of the commits may come before the daemon is up.
+        let start = known(&watched)?;
         let mut pipelines = Pipelines::new(context)?;
         let handle = move |event: CommitEvent| {
             let text = report(&mut pipelines, &event, &global).map_err(HandlerError::Critical)?;
@@ -95,7 +97,7 @@ impl Demo {
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let daemon = std::thread::Builder::new().name("daemon".into()).spawn(move || {
-            let options = WatchOptions { poll: Duration::from_millis(200), ..WatchOptions::default() };
+            let options = WatchOptions { poll: Duration::from_millis(200), start, ..WatchOptions::default() };
             let shutdown = async move { _ = stopped.await };
             runtime.block_on(daemon::watch(watched, options, handle, shutdown)).map_err(Failure::from)
         })?;

@@ -49,21 +49,37 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let branches = if patterns.is_empty() { BranchPatterns::all() } else { BranchPatterns::new(patterns)? };
     let start = match &arguments.since {
         Some(revision) => Start::Since(context.repository.resolve(revision)?),
-        None => Start::Now,
+        None => known(&context.repository)?,
     };
     let options = WatchOptions { branches, poll: arguments.poll, notify: !arguments.no_notify, start };
     let watched = context.repository.clone();
     let mut reporter =
         Reporter { pipelines: Pipelines::new(context)?, global: global.clone(), format: arguments.format };
-    announce(&watched, &options.branches)?;
     let repository = (*watched).clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let shutdown = shutdown()?;
+        // Who has read this can rely on it: what is committed from now on is reported, and a signal ends the watch.
+        announce(&watched, &options.branches)?;
         daemon::watch(repository, options, move |event| reporter.handle(&event), shutdown).await?;
         Ok::<(), Failure>(())
     })?;
     Ok(Status::Done)
+}
+
+/// The branches as they are now, so that no commit is missed which is made while the watch starts. The list is read until it
+/// comes out equal twice: git may be packing references.
+pub(super) fn known(repository: &Repository) -> Result<Start> {
+    let all = BranchPatterns::all();
+    let mut last = repository.branches(&all)?;
+    for _ in 0..10 {
+        let again = repository.branches(&all)?;
+        if again == last {
+            break;
+        }
+        last = again;
+    }
+    Ok(Start::From(last))
 }
 
 /// Tells on standard error that the watch goes on, and over what.
