@@ -87,8 +87,11 @@ impl Repository {
     pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
         for (path, content) in &self.files {
             let path = folder.join(path);
-            if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent)?;
+            // A dangling link may stand where a folder should be: what is below it cannot be.
+            match path.parent().map(std::fs::create_dir_all) {
+                Some(Err(error)) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Some(made) => made?,
+                None => {}
             }
             match content {
                 Content::File(text) => std::fs::write(&path, text)?,
