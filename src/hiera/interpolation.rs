@@ -13,7 +13,7 @@ use super::budget::{Budget, PLACE_STEPS, with_stack};
 use super::key::{dig, split};
 use super::scope::{SERVER_FACTS, Scope, Variable};
 use super::{LookupError, Puppet};
-use crate::value::{Hash, Value, ruby};
+use crate::value::{Hash, Secrecy, Value, ruby};
 
 /// How deep lookups and interpolations may nest before hierad gives up with an honest error.
 const DEPTH_LIMIT: usize = 400;
@@ -161,6 +161,7 @@ impl<'a> Template<'a> {
     fn evaluate(&self, context: &Context<'_>) -> Result<Value, LookupError> {
         let budget = context.stack.budget();
         let mut out: Vec<u8> = Vec::with_capacity(self.text.len());
+        let mut secrecy = None;
         for part in &self.parts {
             budget.spend(PLACE_STEPS)?;
             let value = match part {
@@ -183,6 +184,7 @@ impl<'a> Template<'a> {
                     context.again(&name, &value)?
                 }
             };
+            secrecy = Secrecy::join(secrecy, value.secrecy());
             match &value {
                 Value::Bytes(bytes) => {
                     budget.write(bytes.len())?;
@@ -195,7 +197,7 @@ impl<'a> Template<'a> {
                 }
             }
         }
-        Ok(Value::bytes(out))
+        Ok(Value::bytes(out).sealed(secrecy))
     }
 
     fn call(&self, method: &str, key: &str, whole: &str, context: &Context<'_>) -> Result<Value, LookupError> {
@@ -247,7 +249,15 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
     match value {
         Value::String(text) => {
             budget.read(text)?;
-            Template::parse(text).map_or_else(|| Ok(value.clone()), |template| template.evaluate(context))
+            let Some(template) = Template::parse(text) else { return Ok(value.clone()) };
+            match text.secrecy() {
+                None => template.evaluate(context),
+                // What a secret text says is one, errors about it included.
+                secrecy => match template.evaluate(context) {
+                    Ok(value) => Ok(value.sealed(secrecy)),
+                    Err(error) => Err(error.sealed(secrecy)),
+                },
+            }
         }
         Value::Array(items) => budget.inside(|| {
             budget.spend(1)?;
@@ -293,7 +303,7 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
         },
         Variable::Unknown => Err(server_only(name)),
         Variable::Undefined(_) if context.undefined == Undefined::Empty => Ok(Value::Undef),
-        Variable::Undefined(reason) => Err(LookupError::puppet(format!("Undefined variable '{root}'; {reason}"))),
+        Variable::Undefined(reason) => Err(LookupError::puppet(format!("Undefined variable '{}'; {reason}", &*root))),
     }
 }
 

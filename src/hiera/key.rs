@@ -49,7 +49,7 @@ fn parts(text: &str) -> Result<(Arc<str>, Vec<Value>), LookupError> {
     let segments = split(text).ok_or_else(|| LookupError::puppet(format!("Syntax error in key: '{text}'")))?;
     let mut segments = segments.into_iter();
     let root: Arc<str> = match segments.next() {
-        Some(Value::String(root)) => root,
+        Some(Value::String(root)) => root.to_arc(),
         // Puppet forgets that a first segment of digits has become a number.
         Some(number) => {
             let number = ruby::inspect(&number);
@@ -102,14 +102,15 @@ fn segment(text: &str) -> Value {
 /// Walks `segments` into `value`; `key` is for error texts. Nothing if there is no such place.
 pub fn dig(key: &str, segments: &[Value], mut value: Value) -> Result<Option<Value>, LookupError> {
     for segment in segments {
-        let next = match (&value, segment) {
+        let next = match (value.bare(), segment) {
             (Value::Array(items), Value::Integer(i)) => usize::try_from(*i).ok().and_then(|i| items.get(i)).cloned(),
             (Value::Undef, _) | (Value::Array(_), Value::BigInteger(_)) => None,
             (Value::Hash(hash), segment) => hash.get_value(segment).cloned(),
             // Ruby's integers and symbols answer to `[]`, but not to `include?`.
             (Value::Integer(_) | Value::BigInteger(_) | Value::Symbol(_), _) => {
                 let (shown, class) = (ruby::inspect(&value), ruby::class_name(&value));
-                return Err(LookupError::puppet(format!("undefined method `include?' for {shown}:{class}")));
+                let error = LookupError::puppet(format!("undefined method `include?' for {shown}:{class}"));
+                return Err(error.sealed(value.secrecy()));
             }
             _ => {
                 return Err(LookupError::puppet(format!(

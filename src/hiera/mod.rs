@@ -45,7 +45,8 @@ impl Puppet {
 }
 
 /// What a lookup answers.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Eq, Hash)]
+#[expect(clippy::derived_hash_with_manual_eq, reason = "equality looks closer than the hash")]
 pub enum Outcome {
     /// The effective value.
     Found(crate::value::Value),
@@ -53,6 +54,18 @@ pub enum Outcome {
     NotFound,
     /// Puppet fails on the key, or hierad cannot know the answer.
     Failed(LookupError),
+}
+
+/// Equal answers have the same secrets, too.
+impl PartialEq for Outcome {
+    fn eq(&self, other: &Outcome) -> bool {
+        match (self, other) {
+            (Outcome::Found(a), Outcome::Found(b)) => a == b && a.same_secrets(b),
+            (Outcome::Failed(a), Outcome::Failed(b)) => a == b && a.text.secrecy() == b.text.secrecy(),
+            (Outcome::NotFound, Outcome::NotFound) => true,
+            _ => false,
+        }
+    }
 }
 
 impl Outcome {

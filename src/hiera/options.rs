@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::LookupError;
 use super::merge::Strategy;
 use super::regex::{Regexes, RubyRegex};
-use crate::value::{Hash, Value, ruby};
+use crate::value::{Hash, Text, Value, ruby};
 
 /// The reserved key.
 pub const LOOKUP_OPTIONS: &str = "lookup_options";
@@ -35,7 +35,7 @@ impl LookupOptions {
         for (key, value) in options.iter() {
             let name = text_key(key)?;
             if name.starts_with('^') {
-                compiled.patterns.push((regexes.get(name)?, value.clone()));
+                compiled.patterns.push((regexes.get(&name.to_arc())?, value.clone()));
             } else {
                 compiled.names.insert(key.clone(), value.clone());
             }
@@ -114,7 +114,7 @@ pub fn validate(found: Value, module: Option<&str>) -> Result<Option<Hash>, Look
 }
 
 /// Puppet asks each key `start_with?`, which only texts know.
-pub(super) fn text_key(key: &Value) -> Result<&Arc<str>, LookupError> {
+pub(super) fn text_key(key: &Value) -> Result<&Text, LookupError> {
     match key {
         Value::String(name) => Ok(name),
         other => {

@@ -61,5 +61,7 @@ pub fn short_name(value: &Value) -> &'static str {
         Value::Array(_) => "Tuple",
         Value::Hash(hash) if !hash.is_empty() && hash.keys().all(is_text) => "Struct",
         Value::Hash(_) => "Hash",
+        Value::Rich(rich) => rich.type_name(),
+        Value::Secret(secret) => short_name(&secret.1),
     }
 }

@@ -137,7 +137,8 @@ fn failures(causes: &Causes, faults: &[Finding]) -> Vec<Finding> {
                 (count, Some(key)) => format!("{count} keys fail, such as '{key}'"),
                 (_, None) => String::new(),
             };
-            let diagnostic = Diagnostic::error(code(error), error.place.clone(), format!("{keys}: {}", error.text));
+            let diagnostic =
+                Diagnostic::error(code(error), error.place.clone(), format!("{keys}: {}", error.text.visible()));
             Finding { diagnostic, nodes: failing.nodes.clone() }
         })
         .collect()

@@ -12,7 +12,7 @@ use crate::diff::{Change, ChangeKind, Diff, LeafChange, LeafKind, Part};
 use crate::fleet::Fleet;
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
-use crate::value::{Hash, Segment, Value, ValuePath};
+use crate::value::{Hash, Segment, Text, Value, ValuePath};
 
 /// More items of a key than this are joined by their shape.
 const VARIANTS: usize = 4;
@@ -103,7 +103,10 @@ fn but_for_name(change: &Change, fleet: &Fleet) -> Option<Reading> {
             Reading::Leaves(kind, leaves.into_iter().map(leaf).collect())
         }
         Reading::Errors(kind, errors) => {
-            let error = |error: LookupError| LookupError { text: name.out_of_text(&error.text), ..error };
+            let error = |error: LookupError| LookupError {
+                text: Text::with(name.out_of_text(&error.text), error.text.secrecy()),
+                ..error
+            };
             Reading::Errors(kind, errors.map(|e| e.map(error)))
         }
         shape @ Reading::Shape(..) => shape,
@@ -131,7 +134,7 @@ impl<'a> Name<'a> {
 
     fn out_of(&self, value: &Value) -> Value {
         match value {
-            Value::String(text) => Value::String(self.out_of_text(text)),
+            Value::String(text) => Value::String(Text::with(self.out_of_text(text), text.secrecy())),
             Value::Array(items) => items.iter().map(|item| self.out_of(item)).collect(),
             Value::Hash(hash) => {
                 Value::hash(hash.iter().map(|(k, v)| (self.out_of(k), self.out_of(v))).collect::<Hash>())

@@ -49,13 +49,15 @@ pub(super) fn type_name(value: &Value) -> &'static str {
         Value::Symbol(_) => "Symbol",
         Value::Array(_) => "Array",
         Value::Hash(_) => "Hash",
+        Value::Rich(rich) => rich.type_name(),
+        Value::Secret(secret) => type_name(&secret.1),
     }
 }
 
 /// A hash key as it stands before its colon.
 pub(super) fn key(key: &Value) -> String {
     match key {
-        Value::String(text) if is_plain(text) => text.to_string(),
+        Value::String(text) if is_plain(text.visible()) => text.visible().to_owned(),
         other => inline_shortened(other, 200),
     }
 }
@@ -79,7 +81,7 @@ impl Line {
             Value::Array(items) => self.list('[', ']', items.iter(), Line::value),
             Value::Hash(hash) => self.list('{', '}', hash.iter(), |line, (key, value)| {
                 match key {
-                    Value::String(text) if is_plain(text) => line.text.push_str(text),
+                    Value::String(text) if is_plain(text.visible()) => line.text.push_str(text.visible()),
                     key => line.value(key),
                 }
                 line.text.push_str(": ");
@@ -87,7 +89,7 @@ impl Line {
             }),
             Value::String(text) => {
                 let room = self.limit.saturating_sub(self.text.len()).saturating_add(1);
-                let mut rest = text.chars();
+                let mut rest = text.visible().chars();
                 quote(rest.by_ref().take(room), &mut self.text);
                 if rest.next().is_some() {
                     self.text.pop();

@@ -134,5 +134,5 @@ fn fragment(key: &Arc<str>, outcome: &Outcome, format: Format) -> Option<Fragmen
 }
 
 fn error_text(error: &LookupError) -> Value {
-    Value::String(error.text.clone())
+    error.text.visible().into()
 }

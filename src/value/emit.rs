@@ -59,7 +59,7 @@ fn is_plain(hash: &Hash) -> bool {
 /// JSON is YAML: what is no plain text is written as JSON.
 fn scalar(value: &Value) -> String {
     match value {
-        Value::String(text) if is_safe(text) => text.to_string(),
+        Value::String(text) if text.secrecy().is_none() && is_safe(text) => text.as_str().to_owned(),
         other => json::compact(other),
     }
 }

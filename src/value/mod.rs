@@ -7,8 +7,10 @@ pub mod emit;
 mod hash;
 pub mod json;
 pub mod path;
+mod rich;
 pub mod ruby;
 mod symbol;
+mod text;
 pub mod yaml;
 
 use std::hash::{Hash as StdHash, Hasher};
@@ -18,11 +20,13 @@ use num_bigint::BigInt;
 
 pub use hash::Hash;
 pub use path::{Segment, ValuePath};
+pub use rich::Rich;
+pub use text::{Secrecy, Text};
 
 /// One Puppet value.
 ///
 /// Equality and hashing are of the exact value: the order of a hash's entries counts, `1` is not `1.0`, `NaN` equals
-/// itself and `0.0` is not `-0.0`. Ruby's looser `eql?` is [`ruby::eql`].
+/// itself and `0.0` is not `-0.0`; whether a part is a secret does not count. Ruby's looser `eql?` is [`ruby::eql`].
 #[derive(Debug, Clone, Default)]
 pub enum Value {
     /// Ruby's `nil`, Puppet's `undef`.
@@ -36,8 +40,8 @@ pub enum Value {
     BigInteger(Arc<BigInt>),
     /// A floating point number, `NaN` and the infinities included.
     Float(f64),
-    /// Text.
-    String(Arc<str>),
+    /// Text, a secret perhaps.
+    String(Text),
     /// A Ruby string that is not UTF-8, as `!binary` makes it.
     Bytes(Arc<[u8]>),
     /// A Ruby symbol, as `:name` in YAML makes it.
@@ -46,6 +50,10 @@ pub enum Value {
     Array(Arc<Vec<Value>>),
     /// An insertion-ordered map.
     Hash(Arc<Hash>),
+    /// A value that data files cannot hold, but a conversion makes.
+    Rich(Arc<Rich>),
+    /// A number, boolean or rich value that was made of a secret. Puppet knows no such thing: it sees what is inside.
+    Secret(Arc<(Secrecy, Value)>),
 }
 
 impl Value {
@@ -96,6 +104,14 @@ impl Value {
         }
     }
 
+    /// The value as Puppet sees it, where the whole of it is a secret that is no text.
+    pub fn bare(&self) -> &Value {
+        match self {
+            Value::Secret(secret) => &secret.1,
+            value => value,
+        }
+    }
+
     /// Whether this is [`Value::Undef`].
     pub fn is_undef(&self) -> bool {
         matches!(self, Value::Undef)
@@ -120,10 +136,13 @@ impl PartialEq for Value {
             (Value::Integer(a), Value::Integer(b)) => a == b,
             (Value::BigInteger(a), Value::BigInteger(b)) => a == b,
             (Value::Float(a), Value::Float(b)) => float_bits(*a) == float_bits(*b),
-            (Value::String(a), Value::String(b)) | (Value::Symbol(a), Value::Symbol(b)) => a == b,
+            (Value::String(a), Value::String(b)) => a == b,
+            (Value::Symbol(a), Value::Symbol(b)) => a == b,
             (Value::Bytes(a), Value::Bytes(b)) => a == b,
             (Value::Array(a), Value::Array(b)) => Arc::ptr_eq(a, b) || a == b,
             (Value::Hash(a), Value::Hash(b)) => Arc::ptr_eq(a, b) || a == b,
+            (Value::Rich(a), Value::Rich(b)) => a == b,
+            (Value::Secret(secret), other) | (other, Value::Secret(secret)) => secret.1 == *other.bare(),
             _ => false,
         }
     }
@@ -145,6 +164,55 @@ impl StdHash for Value {
             Value::Symbol(s) => (7u8, s).hash(state),
             Value::Array(a) => (8u8, a).hash(state),
             Value::Hash(h) => (9u8, h).hash(state),
+            Value::Rich(rich) => (10u8, rich).hash(state),
+            Value::Secret(secret) => secret.1.hash(state),
+        }
+    }
+}
+
+impl Value {
+    /// How secret the value is: joined over all its parts, nothing if none of them is a secret.
+    pub fn secrecy(&self) -> Option<Secrecy> {
+        match self {
+            Value::String(text) => text.secrecy(),
+            Value::Secret(secret) => Some(secret.0),
+            Value::Array(items) => items.iter().map(Value::secrecy).fold(None, Secrecy::join),
+            Value::Hash(hash) => {
+                hash.iter().fold(None, |all, (k, v)| Secrecy::join(all, Secrecy::join(k.secrecy(), v.secrecy())))
+            }
+            Value::Rich(rich) => rich.secrecy(),
+            _ => None,
+        }
+    }
+
+    /// The value with every part of it as secret as `secrecy` says, for what was made of a secret.
+    #[must_use]
+    pub fn sealed(&self, secrecy: Option<Secrecy>) -> Value {
+        let Some(own) = secrecy else { return self.clone() };
+        match self {
+            Value::Undef => Value::Undef,
+            Value::String(text) => Value::String(Text::with(text.clone(), secrecy)),
+            Value::Array(items) => items.iter().map(|item| item.sealed(secrecy)).collect(),
+            Value::Hash(hash) => {
+                Value::hash(hash.iter().map(|(k, v)| (k.sealed(secrecy), v.sealed(secrecy))).collect())
+            }
+            Value::Secret(secret) => Value::Secret(Arc::new((secret.0.and(own), secret.1.clone()))),
+            other => Value::Secret(Arc::new((own, other.clone()))),
+        }
+    }
+
+    /// Whether the same parts of two equal values are secrets, of the same ciphertext.
+    pub fn same_secrets(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Array(a), Value::Array(b)) => {
+                Arc::ptr_eq(a, b) || a.iter().zip(b.iter()).all(|(a, b)| a.same_secrets(b))
+            }
+            (Value::Hash(a), Value::Hash(b)) => {
+                let same =
+                    |((k, v), (l, w)): ((&Value, &Value), (&Value, &Value))| k.same_secrets(l) && v.same_secrets(w);
+                Arc::ptr_eq(a, b) || a.iter().zip(b.iter()).all(same)
+            }
+            (a, b) => a.secrecy() == b.secrecy(),
         }
     }
 }
@@ -172,6 +240,12 @@ impl From<String> for Value {
 impl From<i64> for Value {
     fn from(n: i64) -> Value {
         Value::Integer(n)
+    }
+}
+
+impl From<Text> for Value {
+    fn from(text: Text) -> Value {
+        Value::String(text)
     }
 }
 

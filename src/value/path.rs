@@ -46,8 +46,8 @@ impl fmt::Display for ValuePath {
         for segment in &self.0 {
             match segment {
                 Segment::Index(i) => write!(f, "[{i}]")?,
-                Segment::Key(Value::String(s)) if is_plain(s) => write!(f, ".{s}")?,
-                Segment::Key(Value::String(s)) => write!(f, ".{}", quote(s))?,
+                Segment::Key(Value::String(s)) if is_plain(s.visible()) => write!(f, ".{}", s.visible())?,
+                Segment::Key(Value::String(s)) => write!(f, ".{}", quote(s.visible()))?,
                 Segment::Key(other) => write!(f, ".{}", super::ruby::inspect(other))?,
             }
         }

@@ -1,6 +1,6 @@
 //! Values as Ruby writes and compares them: `to_s`, `inspect`, `eql?`.
 //!
-//! Interpolation and merges show these texts and equalities to users. Source: Ruby 3.1, which the reference Puppet runs on.
+//! Interpolation and merges show these texts and equalities to users. A text made of a secret is one, too: the caller sees to it. Source: Ruby 3.1, which the reference Puppet runs on.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -17,7 +17,8 @@ use super::{Value, symbol};
 pub fn to_s(value: &Value) -> String {
     match value {
         Value::Undef => String::new(),
-        Value::String(s) | Value::Symbol(s) => s.to_string(),
+        Value::String(s) => s.as_str().to_owned(),
+        Value::Symbol(s) => s.to_string(),
         Value::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
         other => inspect(other),
     }
@@ -62,6 +63,8 @@ fn write_inspect(value: &Value, out: &mut String) {
             }
             out.push('}');
         }
+        Value::Rich(rich) => out.push_str(&rich.to_text()),
+        Value::Secret(secret) => write_inspect(&secret.1, out),
     }
 }
 
@@ -200,7 +203,7 @@ fn inspect_symbol(symbol: &str, out: &mut String) {
 
 /// Ruby's `eql?`, by which `uniq` and the union of arrays compare: the order of hash entries does not count, the kinds of numbers do.
 pub fn eql(a: &Value, b: &Value) -> bool {
-    match (a, b) {
+    match (a.bare(), b.bare()) {
         (Value::Float(x), Value::Float(y)) => x == y || (x.is_nan() && y.is_nan()),
         (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y.iter()).all(|(a, b)| eql(a, b)),
         (Value::Hash(x), Value::Hash(y)) => {
@@ -212,7 +215,7 @@ pub fn eql(a: &Value, b: &Value) -> bool {
 
 /// Ruby's `==`: as [`eql`], but `1 == 1.0`.
 pub fn equal(a: &Value, b: &Value) -> bool {
-    match (a, b) {
+    match (a.bare(), b.bare()) {
         (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y.iter()).all(|(a, b)| equal(a, b)),
         (Value::Hash(x), Value::Hash(y)) => {
             x.len() == y.len() && x.iter().all(|(k, v)| y.get_value(k).is_some_and(|w| equal(v, w)))
@@ -226,6 +229,7 @@ pub fn equal(a: &Value, b: &Value) -> bool {
 
 /// Ruby's `<=>`; nothing where the two cannot be compared.
 pub fn compare(a: &Value, b: &Value) -> Option<Ordering> {
+    let (a, b) = (a.bare(), b.bare());
     match (a, b) {
         (Value::String(_) | Value::Bytes(_), Value::String(_) | Value::Bytes(_)) => Some(raw(a).cmp(raw(b))),
         (Value::Symbol(x), Value::Symbol(y)) => Some(x.cmp(y)),
@@ -295,7 +299,7 @@ impl Uniq {
 
 /// A hash that is equal for values that are [`eql`].
 fn hash_loosely(value: &Value, state: &mut DefaultHasher) {
-    match value {
+    match value.bare() {
         Value::Float(f) => (if *f == 0.0 { 0.0 } else { *f }).to_bits().hash(state),
         Value::Array(items) => items.iter().for_each(|item| hash_loosely(item, state)),
         // Whatever the order of the entries is.
@@ -324,6 +328,8 @@ pub fn class_name(value: &Value) -> &'static str {
         Value::Symbol(_) => "Symbol",
         Value::Array(_) => "Array",
         Value::Hash(_) => "Hash",
+        Value::Rich(rich) => rich.type_name(),
+        Value::Secret(secret) => class_name(&secret.1),
     }
 }
 

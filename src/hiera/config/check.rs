@@ -103,7 +103,7 @@ impl<'a> Node<'a> {
     pub(super) fn text(&self) -> Result<Arc<str>, LookupError> {
         match self.value {
             Value::String(s) if s.is_empty() => Err(self.mismatch("expects a String[1] value, got String")),
-            Value::String(s) => Ok(s.clone()),
+            Value::String(s) => Ok(s.to_arc()),
             _ => Err(self.expects("String")),
         }
     }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 pub use deep::DeepOptions;
 
 use super::{LookupError, types};
-use crate::value::{Hash, Value, ruby};
+use crate::value::{Hash, Secrecy, Value, ruby};
 
 /// How values found in several places become one.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -60,7 +60,8 @@ impl Strategy {
 
     fn named(name: &Value) -> Result<Strategy> {
         let text = match name {
-            Value::String(s) | Value::Symbol(s) => Cow::Borrowed(&**s),
+            Value::String(s) => Cow::Borrowed(&**s),
+            Value::Symbol(s) => Cow::Borrowed(&**s),
             other => Cow::Owned(ruby::to_s(other)),
         };
         let is_name = matches!(name, Value::String(_) | Value::Symbol(_));
@@ -131,6 +132,11 @@ impl Strategy {
 
     /// Merges two values, `high` with the higher priority.
     pub fn merge(&self, high: &Value, low: &Value) -> Result<Value> {
+        let merged = self.merge_values(high, low);
+        merged.map_err(|error| error.sealed(Secrecy::join(high.secrecy(), low.secrecy())))
+    }
+
+    fn merge_values(&self, high: &Value, low: &Value) -> Result<Value> {
         match self {
             Strategy::Default | Strategy::First => Ok(high.clone()),
             Strategy::Unique => {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::value::{Hash, Value, ruby};
+use crate::value::{Hash, Rich, Value, ruby};
 
 /// Appends `value`, without any blanks.
 pub fn write(value: &Value, out: &mut String) {
@@ -53,15 +53,27 @@ impl Writer<'_> {
             Value::BigInteger(n) => _ = write!(self.out, "{n}"),
             Value::Float(f) if f.is_finite() => self.out.push_str(&ruby::float(*f)),
             Value::Float(f) => self.typed("Float", |w| w.text(&ruby::float(*f))),
+            // Whoever may know a secret gets it as a value that is none.
+            Value::String(s) if s.secrecy().is_some() => self.typed("Secret", |w| w.out.push_str("null")),
+            Value::Secret(_) => self.typed("Secret", |w| w.out.push_str("null")),
             Value::String(s) => self.text(s),
             Value::Bytes(bytes) => self.typed("BinaryString", |w| w.text(&STANDARD.encode(bytes))),
             Value::Symbol(name) => self.typed("Symbol", |w| w.text(name)),
+            Value::Rich(rich) => self.rich(rich),
             Value::Array(items) => self.list('[', ']', items.iter(), Self::value),
-            Value::Hash(hash) if hash.keys().all(|key| matches!(key, Value::String(_))) => self.object(hash),
+            Value::Hash(hash) if hash.keys().all(|key| matches!(key, Value::String(s) if s.secrecy().is_none())) => {
+                self.object(hash);
+            }
             // Bytes as keys cannot be told from text in JSON, so they count as keys that are no text.
             Value::Hash(hash) => self.typed("Hash", |w| {
                 w.list('[', ']', hash.iter().flat_map(|(key, value)| [key, value]), Self::value);
             }),
+        }
+    }
+
+    fn rich(&mut self, rich: &Rich) {
+        match rich {
+            Rich::Sensitive(value) => self.typed("Sensitive", |w| w.value(value)),
         }
     }
 

@@ -68,7 +68,7 @@ fn entries(hash: &Hash, marks: &Arc<[Marks]>, seen: &mut Seen) -> Option<(Value,
     let (mut out, mut lines) = (Hash::new(), Vec::with_capacity(hash.len()));
     for (at, ((key, value), converted)) in hash.iter().zip(converted).enumerate() {
         let key = match key {
-            Value::Symbol(name) => Value::String(name.clone()),
+            Value::Symbol(name) => Value::String(name.clone().into()),
             other => other.clone(),
         };
         let (value, mark) = converted.unwrap_or_else(|| (value.clone(), marks.get(at).cloned().unwrap_or_default()));

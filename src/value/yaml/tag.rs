@@ -137,7 +137,7 @@ pub(super) fn refused_text(entries: &Hash) -> Option<Refusal> {
         Value::Integer(_) | Value::BigInteger(_) => "Integer",
         Value::Float(_) => "Float",
         Value::Symbol(_) => "Symbol",
-        Value::String(_) | Value::Bytes(_) | Value::Array(_) | Value::Hash(_) => "",
+        _ => "",
     };
     let refused = |name: String| {
         if symbol::kind(&name) != Some(symbol::Kind::Instance) {

@@ -1,0 +1,216 @@
+//! The lookup of one key on one node.
+//!
+//! Source: `pops/lookup/lookup_adapter.rb`.
+
+mod options;
+mod search;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::budget::{LOOKUP_STEPS, with_stack};
+use super::explain::{Branch, Event, Recorder};
+use super::hierarchy::{Hierarchy, resolve};
+use super::interpolation::{NameStack, Resolver};
+use super::layer::{Environment, Layer};
+use super::merge::Strategy;
+use super::options::LOOKUP_OPTIONS;
+use super::scope::Scope;
+use super::{LookupError, LookupKey, Outcome};
+use crate::diagnostic::Place;
+use crate::value::Value;
+
+pub use options::OptionsCache;
+
+/// The hierarchies of all layers for one node, or for all nodes that share them.
+#[derive(Debug, Clone, Default)]
+pub struct Hierarchies {
+    /// The environment's; nothing if it has no hiera.yaml.
+    pub environment: Option<Result<Arc<Hierarchy>, LookupError>>,
+    /// The modules', by name; a module without data is not here.
+    pub modules: BTreeMap<Arc<str>, Result<Arc<Hierarchy>, LookupError>>,
+}
+
+impl Hierarchies {
+    /// Resolves the hierarchies of `environment` for the node with `scope`.
+    pub fn resolve(environment: &Environment, scope: &dyn Scope) -> Hierarchies {
+        let hierarchy = |layer: &Layer| {
+            let config = layer.config.as_ref().map_err(Clone::clone)?;
+            resolve(config, &layer.root, scope, environment.source()).map(Arc::new)
+        };
+        Hierarchies {
+            environment: environment.layer.as_ref().map(hierarchy),
+            modules: environment.modules.iter().map(|(name, layer)| (name.clone(), hierarchy(layer))).collect(),
+        }
+    }
+
+    /// All hierarchies that could be resolved.
+    pub fn all(&self) -> impl Iterator<Item = &Hierarchy> {
+        self.environment.iter().chain(self.modules.values()).filter_map(|h| h.as_deref().ok())
+    }
+}
+
+/// Looks keys up on one node.
+pub struct Lookup<'a> {
+    environment: &'a Environment,
+    hierarchies: &'a Hierarchies,
+    scope: &'a dyn Scope,
+    recorder: Option<&'a Recorder>,
+    options: OptionsCache,
+}
+
+type Found = Result<Option<Value>, LookupError>;
+
+/// The layers in order. The global one is always empty here.
+#[derive(Clone, Copy)]
+enum Provider {
+    Global,
+    Environment,
+    Module,
+}
+
+const PROVIDERS: [Provider; 3] = [Provider::Global, Provider::Environment, Provider::Module];
+
+/// What is searched for: a root key in a layer.
+#[derive(Clone, Copy)]
+struct Search<'s> {
+    root: &'s str,
+    module: Option<&'s Arc<str>>,
+    strategy: &'s Strategy,
+    stack: &'s NameStack<'s>,
+}
+
+impl<'a> Lookup<'a> {
+    /// Looks up in `hierarchies`, which were resolved from `environment` for the node with `scope`.
+    pub fn new(environment: &'a Environment, hierarchies: &'a Hierarchies, scope: &'a dyn Scope) -> Lookup<'a> {
+        Lookup::with_options(environment, hierarchies, scope, OptionsCache::default())
+    }
+
+    /// Looks up with options that were found by another lookup in the same environment and hierarchies.
+    pub fn with_options(
+        environment: &'a Environment,
+        hierarchies: &'a Hierarchies,
+        scope: &'a dyn Scope,
+        options: OptionsCache,
+    ) -> Lookup<'a> {
+        Lookup { environment, hierarchies, scope, recorder: None, options }
+    }
+
+    /// Tells `recorder` what the lookups do.
+    #[must_use]
+    pub fn explained_by(mut self, recorder: &'a Recorder) -> Lookup<'a> {
+        self.recorder = Some(recorder);
+        self
+    }
+
+    /// The effective value of `key`: with the merge strategy that `lookup_options` name, or with `strategy`.
+    pub fn get(&self, key: &str, strategy: Option<&Strategy>) -> Outcome {
+        Outcome::from_result(with_stack(|| self.find(key, strategy, &NameStack::default())))
+    }
+
+    fn find(&self, key: &str, strategy: Option<&Strategy>, stack: &NameStack<'_>) -> Found {
+        if key == LOOKUP_OPTIONS || key.strip_prefix(LOOKUP_OPTIONS).is_some_and(|rest| rest.starts_with('.')) {
+            return self.step(|| Branch::InvalidKey(LOOKUP_OPTIONS.into()), || Ok(None));
+        }
+        let key = LookupKey::parse(key)?;
+        let fault = self.environment.modules_fault.as_ref().filter(|_| key.module.is_some());
+        if let Some(fault) = self.environment.fault.as_ref().or(fault) {
+            return Err(fault.clone());
+        }
+        let options = self.options(key.module.as_ref(), stack)?.of(&key.root)?;
+        let found = self.step(|| Branch::Key(key.text.clone()), || self.search(&key, strategy, &options, stack))?;
+        if found.is_some() && options.convert_to.is_some() {
+            return Err(LookupError::unknown(format!(
+                "'convert_to' in lookup_options for '{}' is not supported",
+                key.root
+            )));
+        }
+        Ok(found)
+    }
+
+    fn search(
+        &self,
+        key: &LookupKey,
+        strategy: Option<&Strategy>,
+        options: &super::options::KeyOptions,
+        stack: &NameStack<'_>,
+    ) -> Found {
+        let strategy = strategy.map_or_else(|| options.strategy(), |strategy| Ok(strategy.clone()))?;
+        let inner = stack.push(&key.text)?;
+        let search = Search { root: &key.root, module: key.module.as_ref(), strategy: &strategy, stack: &inner };
+        let found =
+            self.merged(&strategy, || strategy.fold(&PROVIDERS, |provider| self.provider(*provider, search)))?;
+        let found = found.map(|value| self.dig(key, value)).transpose()?.flatten();
+        match (&found, self.default_hierarchy(key.module.as_ref())) {
+            (None, Some(place)) => {
+                Err(LookupError::unknown("'default_hierarchy' of a module is not supported").at(place))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    fn dig(&self, key: &LookupKey, value: Value) -> Found {
+        if key.segments.is_empty() {
+            return Ok(Some(value));
+        }
+        let path = || key.segments.iter().map(crate::value::ruby::to_s).collect::<Vec<_>>().join(".");
+        self.step(
+            || Branch::SubKey(path()),
+            || {
+                let found = key.dig(value)?;
+                match &found {
+                    Some(value) => self.event(|| Event::Found(path().into(), value.clone(), None)),
+                    None => self.event(|| Event::NotFound(path().into())),
+                }
+                Ok(found)
+            },
+        )
+    }
+
+    /// Where the module has a `default_hierarchy`, which is searched when all layers have nothing.
+    fn default_hierarchy(&self, module: Option<&Arc<str>>) -> Option<Place> {
+        let config = self.environment.modules.get(module?)?.config.as_ref().ok()?;
+        config.default_hierarchy.map(|line| Place::line(config.path.clone(), line))
+    }
+
+    fn merged(&self, strategy: &Strategy, fold: impl FnOnce() -> Found) -> Found {
+        if !strategy.merges() {
+            return fold();
+        }
+        self.step(
+            || Branch::Merge(strategy.name()),
+            || {
+                let found = fold()?;
+                if let Some(value) = &found {
+                    self.event(|| Event::Result(value.clone()));
+                }
+                Ok(found)
+            },
+        )
+    }
+
+    fn step<R>(&self, branch: impl FnOnce() -> Branch, work: impl FnOnce() -> R) -> R {
+        match self.recorder {
+            Some(recorder) => recorder.step(branch(), work),
+            None => work(),
+        }
+    }
+
+    fn event(&self, event: impl FnOnce() -> Event) {
+        if let Some(recorder) = self.recorder {
+            recorder.event(event());
+        }
+    }
+}
+
+impl Resolver for Lookup<'_> {
+    fn lookup(&self, key: &str, stack: &NameStack<'_>) -> Result<Value, LookupError> {
+        self.step(
+            || Branch::Interpolation(key.into()),
+            || {
+                stack.budget().spend(LOOKUP_STEPS)?;
+                Ok(with_stack(|| self.find(key, None, stack))?.unwrap_or_else(|| "".into()))
+            },
+        )
+    }
+}

@@ -1,0 +1,180 @@
+//! Text that may be a secret.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A text. It is compared and read as a `&str`; that it is a secret does not change what it means, only who may see it.
+///
+/// There is no `Display`: what writes a text decides whether the reader may see it.
+#[derive(Clone)]
+pub struct Text(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Public(Arc<str>),
+    Secret(Arc<(Secrecy, Box<str>)>),
+}
+
+/// Why a text must not be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Secrecy {
+    /// Whether the text is not the real one but holds ciphertext that could not be decrypted: it compares by that.
+    pub opaque: bool,
+    /// A digest of the ciphertext that it was made from, so that what was encrypted anew can be told; 0 for none.
+    pub seal: u64,
+}
+
+impl Secrecy {
+    /// A secret that was never encrypted.
+    pub const SENSITIVE: Secrecy = Secrecy { opaque: false, seal: 0 };
+
+    /// The secrecy of what is made of two secrets.
+    #[must_use]
+    pub fn and(self, other: Secrecy) -> Secrecy {
+        Secrecy { opaque: self.opaque || other.opaque, seal: self.seal.rotate_left(1) ^ other.seal }
+    }
+
+    /// The secrecy of what is made of two things, each a secret or not.
+    pub fn join(a: Option<Secrecy>, b: Option<Secrecy>) -> Option<Secrecy> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(a.and(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+impl Text {
+    /// A text that is a secret.
+    pub fn secret(text: impl Into<Box<str>>, secrecy: Secrecy) -> Text {
+        Text(Repr::Secret(Arc::new((secrecy, text.into()))))
+    }
+
+    /// `text`, as secret as `secrecy` says.
+    pub fn with(text: impl Into<Text>, secrecy: Option<Secrecy>) -> Text {
+        let text = text.into();
+        match Secrecy::join(text.secrecy(), secrecy) {
+            Some(secrecy) => Text::secret(text.as_str(), secrecy),
+            None => text,
+        }
+    }
+
+    /// The text itself, for those who may know it.
+    pub fn as_str(&self) -> &str {
+        match &self.0 {
+            Repr::Public(text) => text,
+            Repr::Secret(secret) => &secret.1,
+        }
+    }
+
+    /// How it is a secret; nothing if it is none.
+    pub fn secrecy(&self) -> Option<Secrecy> {
+        match &self.0 {
+            Repr::Public(_) => None,
+            Repr::Secret(secret) => Some(secret.0),
+        }
+    }
+
+    /// The text where everybody may see it, and what stands for it where not.
+    pub fn visible(&self) -> &str {
+        match &self.0 {
+            Repr::Public(text) => text,
+            Repr::Secret(secret) if secret.0.opaque => "[encrypted]",
+            Repr::Secret(_) => "[secret]",
+        }
+    }
+
+    /// The text for those who may know it, shared where it is no secret.
+    pub fn to_arc(&self) -> Arc<str> {
+        match &self.0 {
+            Repr::Public(text) => text.clone(),
+            Repr::Secret(secret) => (*secret.1).into(),
+        }
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl Borrow<str> for Text {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.visible(), f)
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Text) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Text {}
+
+impl PartialOrd for Text {
+    fn partial_cmp(&self, other: &Text) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Text {
+    fn cmp(&self, other: &Text) -> Ordering {
+        (**self).cmp(other)
+    }
+}
+
+impl Hash for Text {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Text {
+        Text(Repr::Public(text.into()))
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Text {
+        Text(Repr::Public(text.into()))
+    }
+}
+
+impl From<Arc<str>> for Text {
+    fn from(text: Arc<str>) -> Text {
+        Text(Repr::Public(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_reads_as_text_and_shows_nothing() {
+        let secret = Text::secret("hunter2", Secrecy::SENSITIVE);
+        assert_eq!(secret, Text::from("hunter2"));
+        assert_eq!(format!("{secret:?}"), "\"[secret]\"");
+        assert_eq!(Text::with("a", secret.secrecy()).visible(), "[secret]");
+    }
+}
