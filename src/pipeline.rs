@@ -4,6 +4,7 @@
 
 pub mod check;
 mod origin;
+pub mod outside;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroUsize;

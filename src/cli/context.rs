@@ -10,6 +10,7 @@ use crate::fleet::Fleet;
 use crate::git::{Environment, OpenError, Repository, WorkTree};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::EnvironmentOptions;
+use crate::pipeline::outside::Machine;
 use crate::pipeline::{Pipeline, Point};
 use crate::settings::{DatadirSetting, EnvironmentName, Settings};
 use crate::tree::FileTree;
@@ -116,6 +117,7 @@ impl Context {
             hiera_config: self.settings.hiera_config.clone(),
             datadirs: self.settings.datadirs.iter().map(|(from, to)| (from.clone(), datadir(to))).collect(),
             backends: self.settings.backends.clone(),
+            outside: Arc::new(Machine),
         }
     }
 

@@ -17,6 +17,7 @@ pub mod layer;
 pub mod lookup;
 pub mod merge;
 pub mod options;
+pub mod outside;
 pub mod provenance;
 pub mod regex;
 pub mod scope;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::backend::{Backends, DataFiles};
 use super::config::Config;
 use super::hierarchy::{Datadir, Source};
+use super::outside::{Nowhere, Outside};
 use super::regex::Regexes;
 use super::{LookupError, Puppet};
 use crate::diagnostic::Diagnostic;
@@ -30,6 +31,8 @@ pub struct EnvironmentOptions {
     pub datadirs: Vec<(String, Datadir)>,
     /// Functions that hierad does not have.
     pub backends: Backends,
+    /// The world outside the repository.
+    pub outside: Arc<dyn Outside>,
 }
 
 impl Default for EnvironmentOptions {
@@ -39,6 +42,7 @@ impl Default for EnvironmentOptions {
             hiera_config: "hiera.yaml".into(),
             datadirs: Vec::new(),
             backends: Backends::new(),
+            outside: Arc::new(Nowhere),
         }
     }
 }

@@ -1,0 +1,29 @@
+//! What a hierarchy asks of the world outside the repository: keys that lie on disk or in the process's environment.
+//!
+//! The edge of the program implements [`Outside`]; without one nothing is there.
+
+use std::fmt;
+use std::io;
+
+/// The world outside, as far as hierarchies need it.
+pub trait Outside: fmt::Debug + Send + Sync {
+    /// The content of the file at the absolute `path`.
+    fn read(&self, path: &str) -> io::Result<Vec<u8>>;
+
+    /// The variable `name` of the process's environment; nothing if it is not set.
+    fn variable(&self, name: &str) -> Option<String>;
+}
+
+/// A world without files and variables.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nowhere;
+
+impl Outside for Nowhere {
+    fn read(&self, _path: &str) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,19 @@
+//! The world outside of the repository, as this process sees it.
+
+use std::io;
+
+use crate::hiera::outside::Outside;
+
+/// The files and the environment variables of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Machine;
+
+impl Outside for Machine {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        std::fs::read(path)
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+}
