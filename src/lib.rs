@@ -12,6 +12,8 @@ pub mod node;
 
 pub mod hiera;
 
+pub mod disclosure;
+
 pub mod fleet;
 
 pub mod diff;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::LookupError;
 use super::merge::Strategy;
 use super::regex::{Regexes, RubyRegex};
-use crate::value::{Hash, Text, Value, ruby};
+use crate::value::{Hash, Secrecy, Text, Value, ruby};
 
 /// The reserved key.
 pub const LOOKUP_OPTIONS: &str = "lookup_options";
@@ -35,7 +35,8 @@ impl LookupOptions {
         for (key, value) in options.iter() {
             let name = text_key(key)?;
             if name.starts_with('^') {
-                compiled.patterns.push((regexes.get(&name.to_arc())?, value.clone()));
+                let pattern = regexes.get(&name.to_arc()).map_err(|e| e.sealed(name.secrecy()))?;
+                compiled.patterns.push((pattern, value.clone()));
             } else {
                 compiled.names.insert(key.clone(), value.clone());
             }
@@ -74,16 +75,21 @@ impl KeyOptions {
                     }
                     _ => format!("undefined method `[]' for {shown}:{class}"),
                 };
-                Err(LookupError::puppet(text))
+                Err(LookupError::puppet(text).sealed(other.secrecy()))
             }
         };
         let convert_to = at("convert_to")?;
         Ok(KeyOptions { merge: at("merge")?, convert_to: Some(convert_to).filter(|value| !value.is_undef()) })
     }
 
+    /// How secret the merge strategy is: an error that names its options is as secret.
+    pub fn secrecy(&self) -> Option<Secrecy> {
+        self.merge.secrecy()
+    }
+
     /// The merge strategy; [`Strategy::Default`] if none was asked for.
     pub fn strategy(&self) -> Result<Strategy, LookupError> {
-        Strategy::from_option(&self.merge)
+        Strategy::from_option(&self.merge).map_err(|error| error.sealed(self.merge.secrecy()))
     }
 }
 
@@ -119,7 +125,8 @@ pub(super) fn text_key(key: &Value) -> Result<&Text, LookupError> {
         Value::String(name) => Ok(name),
         other => {
             let (shown, class) = (ruby::inspect(other), ruby::class_name(other));
-            Err(LookupError::puppet(format!("undefined method `start_with?' for {shown}:{class}")))
+            let error = LookupError::puppet(format!("undefined method `start_with?' for {shown}:{class}"));
+            Err(error.sealed(other.secrecy()))
         }
     }
 }

@@ -3,8 +3,10 @@
 //! [`Value`] is cheap to clone: strings and collections are shared. The submodules read YAML as Ruby's Psych does,
 //! read and write JSON, turn values into text as Ruby does, and name places inside a value. Nothing here knows of Hiera.
 
+mod debug;
 pub mod emit;
 mod hash;
+mod hidden;
 pub mod json;
 pub mod path;
 mod rich;
@@ -19,6 +21,7 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 
 pub use hash::Hash;
+pub use hidden::{Hidden, HiddenKind};
 pub use path::{Segment, ValuePath};
 pub use rich::Rich;
 pub use text::{Secrecy, Text};
@@ -27,7 +30,7 @@ pub use text::{Secrecy, Text};
 ///
 /// Equality and hashing are of the exact value: the order of a hash's entries counts, `1` is not `1.0`, `NaN` equals
 /// itself and `0.0` is not `-0.0`; whether a part is a secret does not count. Ruby's looser `eql?` is [`ruby::eql`].
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub enum Value {
     /// Ruby's `nil`, Puppet's `undef`.
     #[default]
@@ -108,6 +111,21 @@ impl Value {
     pub fn bare(&self) -> &Value {
         match self {
             Value::Secret(secret) => &secret.1,
+            value => value,
+        }
+    }
+
+    /// The value inside of what only makes it a secret.
+    pub fn content(&self) -> &Value {
+        match self {
+            Value::Secret(secret) => secret.1.content(),
+            Value::Rich(rich) => {
+                if let Rich::Sensitive(value) = &**rich {
+                    value.content()
+                } else {
+                    self
+                }
+            }
             value => value,
         }
     }

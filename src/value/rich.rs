@@ -1,19 +1,28 @@
 //! The values of Puppet's types that data files cannot hold.
 
-use super::{Secrecy, Value};
+use super::{Hidden, Secrecy, Value};
 
 /// A value of one of Puppet's own types.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Rich {
-    /// `Sensitive`: Puppet itself shows nothing of what is inside.
+    /// `Sensitive`: Puppet itself shows nothing of what is inside. Made by [`Rich::sensitive`]; what is inside is no secret only
+    /// where somebody asked to see it.
     Sensitive(Value),
+    /// What stands for a secret in an output. No lookup answers it.
+    Hidden(Hidden),
 }
 
 impl Rich {
+    /// `Sensitive[value]`, with everything inside sealed.
+    pub fn sensitive(value: &Value) -> Rich {
+        Rich::Sensitive(value.sealed(Some(Secrecy::SENSITIVE)))
+    }
+
     /// The name of its type.
     pub fn type_name(&self) -> &'static str {
         match self {
             Rich::Sensitive(_) => "Sensitive",
+            Rich::Hidden(hidden) => hidden.type_name(),
         }
     }
 
@@ -21,6 +30,7 @@ impl Rich {
     pub fn to_text(&self) -> String {
         match self {
             Rich::Sensitive(_) => "Sensitive [value redacted]".into(),
+            Rich::Hidden(hidden) => hidden.to_string(),
         }
     }
 
@@ -28,6 +38,7 @@ impl Rich {
     pub fn secrecy(&self) -> Option<Secrecy> {
         match self {
             Rich::Sensitive(value) => value.secrecy().or(Some(Secrecy::SENSITIVE)),
+            Rich::Hidden(_) => None,
         }
     }
 }

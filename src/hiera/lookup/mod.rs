@@ -138,8 +138,8 @@ impl<'a> Lookup<'a> {
         let strategy = strategy.map_or_else(|| options.strategy(), |strategy| Ok(strategy.clone()))?;
         let inner = stack.push(&key.text)?;
         let search = Search { root: &key.root, module: key.module.as_ref(), strategy: &strategy, stack: &inner };
-        let found =
-            self.merged(&strategy, || strategy.fold(&PROVIDERS, |provider| self.provider(*provider, search)))?;
+        let found = self.merged(&strategy, || strategy.fold(&PROVIDERS, |provider| self.provider(*provider, search)));
+        let found = found.map_err(|error| error.sealed(options.secrecy()))?;
         let found = found.map(|value| self.dig(key, value)).transpose()?.flatten();
         match (&found, self.default_hierarchy(key.module.as_ref())) {
             (None, Some(place)) => {

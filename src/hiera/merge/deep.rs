@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 
 use crate::hiera::LookupError;
 use crate::hiera::regex::RubyRegex;
-use crate::value::{Hash, Value, ruby};
+use crate::value::{Hash, Secrecy, Text, Value, ruby};
 
 /// The options of a deep merge.
 #[expect(clippy::struct_excessive_bools, reason = "they are the gem's")]
@@ -352,8 +352,10 @@ fn knock_out(
 }
 
 fn unpack(items: &[Node], separator: &str) -> Vec<Node> {
-    let joined = items.iter().map(|item| ruby::to_s(&item.value())).collect::<Vec<_>>().join(separator);
-    joined.split(separator).map(|text| Node::Scalar(text.into())).collect()
+    let items: Vec<Value> = items.iter().map(Node::value).collect();
+    let secrecy = items.iter().map(Value::secrecy).fold(None, Secrecy::join);
+    let joined = items.iter().map(ruby::to_s).collect::<Vec<_>>().join(separator);
+    joined.split(separator).map(|text| Node::Scalar(Text::with(text, secrecy).into())).collect()
 }
 
 fn sort(items: &RefCell<Vec<Node>>) -> Result<(), LookupError> {

@@ -74,6 +74,7 @@ impl Writer<'_> {
     fn rich(&mut self, rich: &Rich) {
         match rich {
             Rich::Sensitive(value) => self.typed("Sensitive", |w| w.value(value)),
+            Rich::Hidden(hidden) => self.entry(hidden.type_name(), "__fingerprint", |w| w.text(&hidden.fingerprint())),
         }
     }
 
@@ -86,8 +87,13 @@ impl Writer<'_> {
 
     /// `{"__ptype": name, "__pvalue": content}`.
     fn typed(&mut self, name: &str, content: impl FnOnce(&mut Self)) {
+        self.entry(name, "__pvalue", content);
+    }
+
+    /// `{"__ptype": name, label: content}`.
+    fn entry(&mut self, name: &str, label: &str, content: impl FnOnce(&mut Self)) {
         let mut content = Some(content);
-        self.list('{', '}', [("__ptype", true), ("__pvalue", false)].into_iter(), |w, (key, is_name)| {
+        self.list('{', '}', [("__ptype", true), (label, false)].into_iter(), |w, (key, is_name)| {
             w.key(key);
             match content.take_if(|_| !is_name) {
                 Some(content) => content(w),

@@ -1,0 +1,83 @@
+//! The key of an installation, and the fingerprints it makes.
+
+use std::fmt::{self, Write};
+
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+const LENGTH: usize = 32;
+
+/// The key that fingerprints are made with. Who has it can test whether a secret is a certain text; who has not, cannot.
+pub struct Key(Zeroizing<[u8; LENGTH]>);
+
+impl Key {
+    /// A new key from the system's source of randomness, which may fail.
+    pub fn random() -> Result<Key, getrandom::Error> {
+        let mut bytes = Zeroizing::new([0; LENGTH]);
+        getrandom::fill(&mut *bytes)?;
+        Ok(Key(bytes))
+    }
+
+    /// The key that is written as 64 hexadecimal digits; nothing for any other text.
+    pub fn from_hex(text: &str) -> Option<Key> {
+        if text.len() != 2 * LENGTH || !text.is_ascii() {
+            return None;
+        }
+        let mut bytes = Zeroizing::new([0; LENGTH]);
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            let digits = &text[2 * at..2 * at + 2];
+            *byte = u8::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?;
+        }
+        Some(Key(bytes))
+    }
+
+    /// The key as hexadecimal digits.
+    pub fn to_hex(&self) -> Zeroizing<String> {
+        let mut text = Zeroizing::new(String::with_capacity(2 * LENGTH));
+        self.0.iter().for_each(|byte| _ = write!(text, "{byte:02x}"));
+        text
+    }
+
+    /// The fingerprint of `content`: the first half of its HMAC.
+    pub fn fingerprint(&self, content: &[u8]) -> [u8; 16] {
+        let mut fingerprint = [0; 16];
+        // HMAC takes keys of any length.
+        if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&*self.0) {
+            mac.update(content);
+            fingerprint.copy_from_slice(&mac.finalize().into_bytes()[..16]);
+        }
+        fingerprint
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_written_and_read_back() {
+        let key = Key::random().unwrap();
+        let again = Key::from_hex(&key.to_hex()).unwrap();
+        assert_eq!(key.fingerprint(b"x"), again.fingerprint(b"x"));
+        assert_ne!(key.fingerprint(b"x"), key.fingerprint(b"y"));
+        assert_ne!(key.fingerprint(b"x"), Key::random().unwrap().fingerprint(b"x"));
+        for wrong in ["", "00", &"+1".repeat(32), &"é".repeat(32), &"0".repeat(63), &"g".repeat(64)] {
+            assert!(Key::from_hex(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    /// RFC 4231, test case 3: its key is shorter than ours, and HMAC fills it up with zeros.
+    #[test]
+    fn it_is_the_hmac_of_the_standard() {
+        let key = Key::from_hex(&format!("{}{}", "aa".repeat(20), "00".repeat(12))).unwrap();
+        let fingerprint = u128::from_be_bytes(key.fingerprint(&[0xdd; 50]));
+        assert_eq!(format!("{fingerprint:032x}"), "773ea91e36800e46854db8ebd09181a7");
+    }
+}

@@ -1,0 +1,117 @@
+//! The file that an installation keeps its key in, readable by its owner only.
+
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use zeroize::Zeroizing;
+
+use super::Key;
+
+/// A key file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// It cannot be read.
+    #[error("cannot read the key for fingerprints of secrets from {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It holds something else.
+    #[error(
+        "{path} does not hold a key for fingerprints of secrets: 64 hexadecimal digits, as `openssl rand -hex 32` prints"
+    )]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It cannot be made.
+    #[error("cannot keep the key for fingerprints of secrets in {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// The key in the file at `path`.
+pub fn read(path: &Path) -> Result<Key, KeyError> {
+    let text = fs::read_to_string(path).map_err(|source| KeyError::Read { path: path.into(), source })?;
+    let text = Zeroizing::new(text);
+    Key::from_hex(text.trim()).ok_or_else(|| KeyError::Invalid { path: path.into() })
+}
+
+/// The key in the file at `path`; where there is no such file, it is made and holds `fresh`. Of several processes that make it at
+/// once, all get the same key.
+pub fn read_or_make(path: &Path, fresh: Key) -> Result<Key, KeyError> {
+    match read(path) {
+        Err(KeyError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+        known => return known,
+    }
+    match make(path, &fresh) {
+        Ok(()) => Ok(fresh),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => read(path),
+        Err(source) => Err(KeyError::Write { path: path.into(), source }),
+    }
+}
+
+/// Makes the file at once, unless another process has made it meanwhile.
+fn make(path: &Path, key: &Key) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    make_folder(folder)?;
+    // Temporary files are their owner's alone, and stay so under their new name.
+    let mut file = tempfile::Builder::new().prefix(".fingerprint-").tempfile_in(folder)?;
+    file.write_all(key.to_hex().as_bytes())?;
+    file.write_all(b"\n")?;
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path).map(|_| ()).map_err(|error| error.error)
+}
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fresh() -> Key {
+        Key::random().unwrap()
+    }
+
+    #[test]
+    fn the_first_key_stays() {
+        let base = tempfile::tempdir().unwrap();
+        let path = base.path().join("a/b/key");
+        let keys: Vec<[u8; 16]> = std::thread::scope(|scope| {
+            let make = || scope.spawn(|| read_or_make(&path, fresh()).unwrap().fingerprint(b""));
+            let threads: Vec<_> = (0..16).map(|_| make()).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let kept = read(&path).unwrap().fingerprint(b"");
+        assert_eq!(keys, vec![kept; 16]);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).unwrap().permissions()) & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_is_no_key_is_left_alone() {
+        let base = tempfile::tempdir().unwrap();
+        let path = base.path().join("key");
+        fs::write(&path, "hello").unwrap();
+        assert!(matches!(read_or_make(&path, fresh()), Err(KeyError::Invalid { .. })));
+        assert_eq!(fs::read(&path).unwrap(), b"hello");
+        assert!(matches!(
+            read_or_make(&path.join("below"), fresh()),
+            Err(KeyError::Read { .. } | KeyError::Write { .. })
+        ));
+    }
+}

@@ -1,0 +1,59 @@
+//! What stands in an output for a secret that must not be seen.
+
+use std::fmt;
+
+/// A public stand-in for a secret: its kind, and a fingerprint that tells equal secrets from different ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Hidden {
+    /// What kind of secret it is.
+    pub kind: HiddenKind,
+    /// Made with a key that only the installation knows; it says nothing of the secret but which others are equal.
+    pub fingerprint: [u8; 16],
+}
+
+/// The kinds of secrets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HiddenKind {
+    /// Puppet's `Sensitive`.
+    Sensitive,
+    /// What was decrypted, or made of something secret.
+    Secret,
+    /// Ciphertext that could not be decrypted, or what was made of it.
+    Encrypted,
+}
+
+impl Hidden {
+    /// The name of the kind, as `__ptype` has it.
+    pub fn type_name(&self) -> &'static str {
+        match self.kind {
+            HiddenKind::Sensitive => "Sensitive",
+            HiddenKind::Secret => "Secret",
+            HiddenKind::Encrypted => "Encrypted",
+        }
+    }
+
+    /// The whole fingerprint, with the name of how it is made.
+    pub fn fingerprint(&self) -> String {
+        format!("hmac-sha256:{:032x}", u128::from_be_bytes(self.fingerprint))
+    }
+}
+
+/// `<secret 3f2a91c0>`: enough of the fingerprint for a person to tell two apart.
+impl fmt::Display for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let beginning = u128::from_be_bytes(self.fingerprint) >> 96;
+        write!(f, "<{} {beginning:08x}>", self.type_name().to_lowercase())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_sees_the_beginning_of_the_fingerprint() {
+        let hidden = Hidden { kind: HiddenKind::Encrypted, fingerprint: *b"\x03\x2a\x91\xc0456789abcdef" };
+        assert_eq!(hidden.to_string(), "<encrypted 032a91c0>");
+        assert_eq!(hidden.fingerprint(), "hmac-sha256:032a91c0343536373839616263646566");
+    }
+}
