@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::diagnostic::Diagnostic;
 use crate::diff::{self, Diff};
+use crate::disclosure::Disclosure;
 use crate::fleet::{self, Answer, Effective, Fleet, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError, Repository, WorkTree};
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
@@ -53,6 +54,8 @@ pub struct Pipeline {
     repository: Arc<Repository>,
     /// The nodes.
     pub fleet: Fleet,
+    /// What may be seen of secrets.
+    pub disclosure: Arc<Disclosure>,
     options: EnvironmentOptions,
     threads: NonZeroUsize,
     store: Arc<Store>,
@@ -66,14 +69,15 @@ struct Resolved {
 }
 
 impl Pipeline {
-    /// A pipeline over `repository` for `fleet`.
+    /// A pipeline over `repository` for `fleet`, whose reports show of secrets what `disclosure` lets through.
     pub fn new(
         repository: Arc<Repository>,
         fleet: Fleet,
         options: EnvironmentOptions,
         threads: NonZeroUsize,
+        disclosure: Arc<Disclosure>,
     ) -> Pipeline {
-        Pipeline { repository, fleet, options, threads, store: Arc::default(), kept: Mutex::default() }
+        Pipeline { repository, fleet, disclosure, options, threads, store: Arc::default(), kept: Mutex::default() }
     }
 
     /// The repository.
@@ -113,24 +117,25 @@ impl Pipeline {
         // A key that only one side's files name can fail, or be found elsewhere, on the other.
         let effective = resolved.as_ref().map(|resolved| self.values(resolved, &keys));
         let findings = revisions.map(Pipeline::findings);
-        let mut report = Report::new(Input {
+        let changes = diff::changes(effective.as_ref());
+        Ok(Report::new(Input {
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             branch: None,
             fleet: &self.fleet,
             keys: keys.len(),
-            changes: diff::changes(effective.as_ref()),
+            origins: origin::origins(&changes, &revisions, &self.fleet),
+            changes,
             findings: findings.as_ref().map(Vec::as_slice),
-        });
-        origin::add(&mut report, &revisions, &self.fleet);
-        Ok(report)
+            disclosure: &self.disclosure,
+        }))
     }
 
-    /// The keys that fail at `point` on some node, with the first error of each.
+    /// The keys that fail at `point` on some node, with the first error of each as it may be seen.
     pub fn failing(&self, point: Point) -> Result<BTreeMap<Arc<str>, LookupError>, PipelineError> {
         let resolved = self.resolved(point)?;
         let error = |answers: &Vec<Answer>| {
             answers.iter().find_map(|answer| match &*answer.outcome {
-                Outcome::Failed(error) => Some(error.clone()),
+                Outcome::Failed(error) => Some(self.disclosure.error(error).into_owned()),
                 _ => None,
             })
         };

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::profiles::{self, Profiles};
-use super::{Failure, Global, Result, sample};
+use super::{Failure, Global, Result, sample, secrets};
+use crate::disclosure::Disclosure;
 use crate::fleet::Fleet;
 use crate::git::{Environment, OpenError, Repository, WorkTree};
 use crate::hiera::hierarchy::Datadir;
@@ -21,6 +22,8 @@ const SETTINGS_FILE: &str = "hierad.yaml";
 pub(super) struct Context {
     pub(super) repository: Arc<Repository>,
     pub(super) settings: Settings,
+    /// What may be seen of secrets.
+    pub(super) disclosure: Arc<Disclosure>,
     threads: NonZeroUsize,
 }
 
@@ -44,7 +47,8 @@ impl Context {
         }
         let one = NonZeroUsize::MIN;
         let threads = global.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(one);
-        Ok(Context { repository: Arc::new(repository), settings, threads })
+        let disclosure = secrets::disclosure(global, settings.fingerprint_key.as_deref())?;
+        Ok(Context { repository: Arc::new(repository), settings, disclosure: Arc::new(disclosure), threads })
     }
 
     /// Reads the profiles; `branch` is the environment where the settings say so.
@@ -97,7 +101,7 @@ impl Context {
 
     /// A pipeline for `fleet`.
     pub(super) fn pipeline(&self, fleet: Fleet) -> Pipeline {
-        Pipeline::new(self.repository.clone(), fleet, self.options(), self.threads)
+        Pipeline::new(self.repository.clone(), fleet, self.options(), self.threads, self.disclosure.clone())
     }
 
     /// The fleet of all profiles, as the current branch is deployed.

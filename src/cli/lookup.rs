@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::context::Context;
 use super::{Failure, Global, Result, Status, output};
+use crate::disclosure::Disclosure;
 use crate::fleet::Fleet;
 use crate::hiera::explain::{Branch, Recorder, Step};
 use crate::hiera::layer::Environment;
@@ -105,7 +106,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let scope = pipeline.fleet.scope(node);
     let hierarchies = Hierarchies::resolve(&revision.environment, scope);
     let name = &pipeline.fleet.profile(node).name;
-    let subject = Subject { node: name, environment: &revision.environment, hierarchies: &hierarchies, scope };
+    let disclosure = &context.disclosure;
+    let subject =
+        Subject { disclosure, node: name, environment: &revision.environment, hierarchies: &hierarchies, scope };
     let mut out = output::stdout();
     let status = if arguments.explain || arguments.explain_options {
         subject.explain(arguments, strategy.as_ref(), &mut out)?
@@ -117,6 +120,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 }
 
 struct Subject<'a> {
+    disclosure: &'a Disclosure,
     node: &'a str,
     environment: &'a Environment,
     hierarchies: &'a Hierarchies,
@@ -129,10 +133,11 @@ impl Subject<'_> {
         for key in &arguments.keys {
             match lookup.get(key, strategy) {
                 Outcome::Found(value) => {
+                    let value = self.disclosure.value(&value);
                     out.write_all(render(&value, arguments.render_as.unwrap_or(RenderAs::Yaml)).as_bytes())?;
                     return Ok(Status::Done);
                 }
-                Outcome::Failed(error) => return Err(failure(key, &error)),
+                Outcome::Failed(error) => return Err(failure(key, &self.disclosure.error(&error))),
                 Outcome::NotFound => {}
             }
         }
@@ -151,7 +156,7 @@ impl Subject<'_> {
             let recorder = Recorder::default();
             let outcome =
                 Lookup::new(self.environment, self.hierarchies, self.scope).explained_by(&recorder).get(key, strategy);
-            let explained = recorder.finish();
+            let explained = self.disclosure.step(recorder.finish());
             if arguments.explain_options {
                 let options = explained.steps().filter(|step| is_options(step));
                 options.into_iter().try_for_each(|step| write!(out, "{step}"))?;
@@ -160,10 +165,10 @@ impl Subject<'_> {
             explained.steps().filter(|step| !is_options(step)).try_for_each(|step| write!(out, "{step}"))?;
             match outcome {
                 Outcome::Found(value) => {
-                    write_origins(key, &value, &explained, out)?;
+                    write_origins(key, &self.disclosure.value(&value), &explained, out)?;
                     return Ok(Status::Done);
                 }
-                Outcome::Failed(error) => writeln!(out, "Lookup failed: {error}")?,
+                Outcome::Failed(error) => writeln!(out, "Lookup failed: {}", self.disclosure.error(&error))?,
                 Outcome::NotFound => writeln!(out, "Function lookup() did not find a value for the name '{key}'")?,
             }
         }

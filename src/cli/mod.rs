@@ -13,6 +13,7 @@ mod pattern;
 mod profiles;
 mod render;
 mod sample;
+mod secrets;
 mod watch;
 
 use std::path::PathBuf;
@@ -75,6 +76,13 @@ struct Global {
     /// Threads to resolve with [default: one for each core]
     #[arg(long, global = true, value_name = "N")]
     threads: Option<std::num::NonZeroUsize>,
+    /// Show secrets: without it, outputs have fingerprints in their place
+    #[arg(long, global = true)]
+    show_secrets: bool,
+    /// The key that fingerprints of secrets are made with: a file, or 64 hexadecimal digits [default: a file in the user's data
+    /// directory, which is made with the first fingerprint]
+    #[arg(long, global = true, value_name = "FILE", env = "HIERAD_FINGERPRINT_KEY", hide_env_values = true)]
+    fingerprint_key: Option<String>,
     /// Log more; twice for everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -115,6 +123,8 @@ enum Command {
     /// Write the effective values of every node
     Render(render::Arguments),
     /// Look keys up on one node, as `puppet lookup` does
+    ///
+    /// Unlike `puppet lookup` it shows a fingerprint in the place of a secret, unless --show-secrets asks for it.
     Lookup(lookup::Arguments),
     /// Name everything that is wrong with data, hiera.yaml and profiles
     Check(check::Arguments),

@@ -67,7 +67,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     let keys = revision.keys.iter().filter(|key| any(&arguments.key, key)).cloned().collect();
     let effective = pipeline.effective(&revision, &keys);
-    let snapshots = Snapshots::new(&effective, &pipeline.fleet, &nodes, arguments.format.into());
+    let snapshots = Snapshots::new(&effective, &pipeline.fleet, &nodes, arguments.format.into(), &context.disclosure);
     if arguments.output.as_os_str() == "-" {
         let mut out = output::stdout();
         snapshots.write(&mut out)?;

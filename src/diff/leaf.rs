@@ -2,7 +2,7 @@
 
 use super::Diff;
 use super::align::align;
-use crate::value::{Hash, Segment, Value, ValuePath};
+use crate::value::{Hash, Secrecy, Segment, Value, ValuePath};
 
 /// What happens to one place inside a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +15,10 @@ pub enum LeafKind {
     Changed,
     /// A collection whose remaining entries or items stand in another order.
     Reordered,
+    /// The same value, which is a secret now.
+    Sealed,
+    /// The same value, which is a secret no longer.
+    Unsealed,
 }
 
 /// A place inside a value, and what is there.
@@ -47,6 +51,20 @@ impl LeafChange {
 /// Hashes are compared by key, arrays by their items: equal ones first, wherever they moved to; then hashes that carry the same
 /// `name`, `id`, `title` or `key`; then what stands in the same gap.
 pub fn leaves(value: Diff<Option<&Value>>) -> Vec<LeafChange> {
+    differences(value).leaves
+}
+
+/// How two values differ.
+#[derive(Debug, Default)]
+pub(super) struct Differences {
+    /// In what they mean, or in who may see it.
+    pub(super) leaves: Vec<LeafChange>,
+    /// The places, after, of secrets that were encrypted anew and mean the same.
+    pub(super) reencrypted: Vec<ValuePath>,
+}
+
+/// All differences of two values.
+pub(super) fn differences(value: Diff<Option<&Value>>) -> Differences {
     let mut walk = Walk::default();
     match (value.before, value.after) {
         (Some(before), Some(after)) => walk.values(before, after),
@@ -54,13 +72,13 @@ pub fn leaves(value: Diff<Option<&Value>>) -> Vec<LeafChange> {
         (None, _) => walk.push(LeafKind::Added, value),
         (_, None) => walk.push(LeafKind::Removed, value),
     }
-    walk.leaves
+    walk.found
 }
 
 #[derive(Default)]
 struct Walk {
     path: Diff<Vec<Segment>>,
-    leaves: Vec<LeafChange>,
+    found: Differences,
 }
 
 impl Walk {
@@ -68,15 +86,13 @@ impl Walk {
         let part = |path: &Vec<Segment>, value: &Value| Part { path: ValuePath(path.clone()), value: value.clone() };
         let before = value.before.map(|value| part(&self.path.before, value));
         let after = value.after.map(|value| part(&self.path.after, value));
-        self.leaves.push(LeafChange { kind, part: Diff::new(before, after) });
+        self.found.leaves.push(LeafChange { kind, part: Diff::new(before, after) });
     }
 
     fn values(&mut self, before: &Value, after: &Value) {
-        if before == after {
-            return;
-        }
         let both = Diff::new(Some(before), Some(after));
         match (before, after) {
+            _ if before == after && before.same_secrets(after) => {}
             (Value::Hash(a), Value::Hash(b)) => {
                 if is_reordered(a.keys().map(|key| b.index_of(key))) {
                     self.push(LeafKind::Reordered, both);
@@ -90,20 +106,53 @@ impl Walk {
                 }
                 self.arrays(Diff::new(a, b), &partners);
             }
+            _ if before.content() == after.content() => self.secrecy(before, after),
             _ => self.push(LeafKind::Changed, both),
+        }
+    }
+
+    /// The same content: who may see it differs, its ciphertext, or its type alone.
+    fn secrecy(&mut self, before: &Value, after: &Value) {
+        let both = Diff::new(Some(before), Some(after));
+        match (whole_secrecy(before), whole_secrecy(after)) {
+            (None, Some(_)) => self.push(LeafKind::Sealed, both),
+            (Some(_), None) => self.push(LeafKind::Unsealed, both),
+            _ if before != after => self.push(LeafKind::Changed, both),
+            (Some(a), Some(b)) if a.seal != b.seal && !a.opaque && !b.opaque => {
+                self.found.reencrypted.push(ValuePath(self.path.after.clone()));
+            }
+            _ => {}
         }
     }
 
     /// Removed and changed entries in their order before, then the added ones.
     fn hashes(&mut self, before: &Hash, after: &Hash) {
         for (key, value) in before.iter() {
-            let segment = Segment::Key(key.clone());
-            self.child(Diff::new(segment.clone(), segment), Diff::new(Some(value), after.get_value(key)));
+            let Some((new_key, new_value)) = after.entry(key) else {
+                self.child(same(key), Diff::new(Some(value), None));
+                continue;
+            };
+            // A name that is a secret on one side must not be seen on the other.
+            let name = if key.secrecy().is_some() { key } else { new_key };
+            self.child(same(name), Diff::new(Some(value), Some(new_value)));
+            if !key.same_secrets(new_key) {
+                self.name(name, Diff::new((key, value), (new_key, new_value)));
+            }
         }
         for (key, value) in after.iter().filter(|(key, _)| before.index_of(key).is_none()) {
-            let segment = Segment::Key(key.clone());
-            self.child(Diff::new(segment.clone(), segment), Diff::new(None, Some(value)));
+            self.child(same(key), Diff::new(None, Some(value)));
         }
+    }
+
+    /// The name of an entry whose secrecy differs.
+    fn name(&mut self, name: &Value, entry: Diff<(&Value, &Value)>) {
+        let ((key, value), (new_key, new_value)) = (entry.before, entry.after);
+        let both = Diff::new(Some(value), Some(new_value));
+        self.enter(same(name), |walk| match (key.secrecy(), new_key.secrecy()) {
+            (None, _) => walk.push(LeafKind::Sealed, both),
+            (_, None) => walk.push(LeafKind::Unsealed, both),
+            _ => walk.secrecy(key, new_key),
+        });
     }
 
     /// Items by position, removed ones before those that stand in their place.
@@ -136,16 +185,29 @@ impl Walk {
     }
 
     fn child(&mut self, segment: Diff<Segment>, value: Diff<Option<&Value>>) {
+        self.enter(segment, |walk| match (value.before, value.after) {
+            (Some(before), Some(after)) => walk.values(before, after),
+            (None, _) => walk.push(LeafKind::Added, value),
+            (_, None) => walk.push(LeafKind::Removed, value),
+        });
+    }
+
+    fn enter(&mut self, segment: Diff<Segment>, work: impl FnOnce(&mut Walk)) {
         self.path.before.push(segment.before);
         self.path.after.push(segment.after);
-        match (value.before, value.after) {
-            (Some(before), Some(after)) => self.values(before, after),
-            (None, _) => self.push(LeafKind::Added, value),
-            (_, None) => self.push(LeafKind::Removed, value),
-        }
+        work(self);
         self.path.before.pop();
         self.path.after.pop();
     }
+}
+
+/// How secret a value is that is a secret as a whole.
+fn whole_secrecy(value: &Value) -> Option<Secrecy> {
+    if matches!(value, Value::Array(_) | Value::Hash(_)) { None } else { value.secrecy() }
+}
+
+fn same(key: &Value) -> Diff<Segment> {
+    Diff::new(Segment::Key(key.clone()), Segment::Key(key.clone()))
 }
 
 /// Whether positions, those that are there, do not ascend.

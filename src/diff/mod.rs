@@ -7,6 +7,7 @@
 mod align;
 mod leaf;
 mod pieces;
+mod secret;
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -15,9 +16,13 @@ use std::sync::Arc;
 use crate::fleet::{Answer, Effective};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
+use crate::value::{Text, Value};
 
 pub use align::identifying_entry;
 pub use leaf::{LeafChange, LeafKind, Part, leaves};
+pub use secret::Reencrypted;
+
+use leaf::{Differences, differences};
 
 /// Two of the same thing: as it was, and as it is now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -85,19 +90,47 @@ pub struct Change {
     pub leaves: Vec<LeafChange>,
 }
 
-/// All changes, sorted by key, then by first node. No node is in two changes of a key.
-pub fn changes(effective: Diff<&Effective>) -> Vec<Change> {
+/// How the effective values of two revisions differ.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Changes {
+    /// All changes, sorted by key, then by first node. No node is in two changes of a key.
+    pub changes: Vec<Change>,
+    /// What is no change: secrets of which only the ciphertext differs, sorted by key.
+    pub reencrypted: Vec<Reencrypted>,
+}
+
+/// All that differs.
+pub fn changes(effective: Diff<&Effective>) -> Changes {
     let answers = effective.map(|effective| &effective.keys);
     let keys: BTreeSet<&Arc<str>> = answers.before.keys().chain(answers.after.keys()).collect();
-    let mut changes = Vec::new();
+    let mut changes = Changes::default();
     for key in keys {
         let answers = answers.map(|keys| by_text(keys.get(key).map_or(&[][..], Vec::as_slice)));
         let pieces = pieces::pieces(answers.as_ref().map(|answers| &**answers));
         let same = |outcome: Diff<_>| text(outcome.before).is_some() && text(outcome.before) == text(outcome.after);
         let pieces = pieces.into_iter().filter(|piece| !same(piece.outcome));
-        changes.extend(pieces.map(|piece| change(key, piece.outcome, piece.nodes)));
+        pieces.for_each(|piece| changes.add(key, piece.outcome, piece.nodes));
     }
     changes
+}
+
+impl Changes {
+    fn add(&mut self, key: &Arc<str>, outcome: Diff<Option<&Arc<Outcome>>>, nodes: NodeSet) {
+        let fails = is_error(outcome.before) || is_error(outcome.after);
+        let compared = if fails { Differences::default() } else { differences(outcome.map(value)) };
+        if let Some(after) = outcome.after {
+            compared.reencrypted.into_iter().for_each(|path| self.add_reencrypted(key, path, after, &nodes));
+        }
+        // Answers that differ in their secrets may yet mean the same.
+        if compared.leaves.is_empty() && !fails {
+            return;
+        }
+        let kind = kind(outcome, &compared.leaves);
+        let outcome = outcome.map(Option::<&_>::cloned);
+        let mut change = Change { key: key.clone(), kind, outcome, nodes, leaves: compared.leaves };
+        change.seal();
+        self.changes.push(change);
+    }
 }
 
 /// The answers, those with errors that read the same as one: where the cause of an error stands is no part of the answer.
@@ -105,10 +138,11 @@ fn by_text(answers: &[Answer]) -> Cow<'_, [Answer]> {
     if answers.iter().filter(|answer| text(Some(&answer.outcome)).is_some()).count() < 2 {
         return Cow::Borrowed(answers);
     }
-    let mut known: HashMap<&str, usize> = HashMap::new();
+    let mut known: HashMap<(&str, bool), usize> = HashMap::new();
     let mut merged: Vec<Answer> = Vec::new();
     for answer in answers {
-        let first = text(Some(&answer.outcome)).map(|text| *known.entry(text).or_insert(merged.len()));
+        let text = text(Some(&answer.outcome));
+        let first = text.map(|text| *known.entry((text, text.secrecy().is_some())).or_insert(merged.len()));
         match first.and_then(|first| merged.get_mut(first)) {
             Some(first) => first.nodes.extend(&answer.nodes),
             None => merged.push(answer.clone()),
@@ -118,19 +152,11 @@ fn by_text(answers: &[Answer]) -> Cow<'_, [Answer]> {
 }
 
 /// The text of an error.
-fn text(outcome: Option<&Arc<Outcome>>) -> Option<&str> {
+fn text(outcome: Option<&Arc<Outcome>>) -> Option<&Text> {
     match &**outcome? {
         Outcome::Failed(error) => Some(&error.text),
         _ => None,
     }
-}
-
-fn change(key: &Arc<str>, outcome: Diff<Option<&Arc<Outcome>>>, nodes: NodeSet) -> Change {
-    let leaves = match (is_error(outcome.before), is_error(outcome.after)) {
-        (false, false) => leaves(outcome.map(value)),
-        _ => Vec::new(),
-    };
-    Change { key: key.clone(), kind: kind(outcome, &leaves), outcome: outcome.map(Option::<&_>::cloned), nodes, leaves }
 }
 
 fn kind(outcome: Diff<Option<&Arc<Outcome>>>, leaves: &[LeafChange]) -> ChangeKind {
@@ -149,7 +175,7 @@ fn is_error(outcome: Option<&Arc<Outcome>>) -> bool {
     matches!(outcome.map(|outcome| &**outcome), Some(Outcome::Failed(_)))
 }
 
-fn value(outcome: Option<&Arc<Outcome>>) -> Option<&crate::value::Value> {
+fn value(outcome: Option<&Arc<Outcome>>) -> Option<&Value> {
     match &**outcome? {
         Outcome::Found(value) => Some(value),
         Outcome::NotFound | Outcome::Failed(_) => None,
@@ -182,9 +208,9 @@ mod tests {
     /// `key kind [nodes]` of every change, both ways.
     fn check(before: &Effective, after: &Effective, expected: &[&str]) {
         let shown = |change: &Change| format!("{} {:?} {:?}", change.key, change.kind, change.nodes);
-        let forth = changes(Diff::new(before, after));
+        let forth = changes(Diff::new(before, after)).changes;
         assert_eq!(forth.iter().map(shown).collect::<Vec<_>>(), expected);
-        let back = changes(Diff::new(after, before));
+        let back = changes(Diff::new(after, before)).changes;
         assert_eq!(forth.len(), back.len());
         for change in &forth {
             let other = back.iter().find(|c| c.key == change.key && c.nodes == change.nodes).unwrap();
@@ -270,8 +296,8 @@ mod tests {
             effective.keys.insert("a".into(), answers.collect());
             effective
         };
-        assert_eq!(changes(Diff::new(&rows(0), &rows(1))).len(), 20_000);
+        assert_eq!(changes(Diff::new(&rows(0), &rows(1))).changes.len(), 20_000);
         let one = effective(&[("a", &[19_999], found("x"))]);
-        assert_eq!(changes(Diff::new(&rows(0), &one)).len(), 20_000);
+        assert_eq!(changes(Diff::new(&rows(0), &one)).changes.len(), 20_000);
     }
 }

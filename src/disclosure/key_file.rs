@@ -46,13 +46,13 @@ pub fn read(path: &Path) -> Result<Key, KeyError> {
 
 /// The key in the file at `path`; where there is no such file, it is made and holds `fresh`. Of several processes that make it at
 /// once, all get the same key.
-pub fn read_or_make(path: &Path, fresh: Key) -> Result<Key, KeyError> {
+pub fn read_or_make(path: &Path, fresh: &Key) -> Result<Key, KeyError> {
     match read(path) {
         Err(KeyError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => {}
         known => return known,
     }
-    match make(path, &fresh) {
-        Ok(()) => Ok(fresh),
+    match make(path, fresh) {
+        Ok(()) => read(path),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => read(path),
         Err(source) => Err(KeyError::Write { path: path.into(), source }),
     }
@@ -91,7 +91,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let path = base.path().join("a/b/key");
         let keys: Vec<[u8; 16]> = std::thread::scope(|scope| {
-            let make = || scope.spawn(|| read_or_make(&path, fresh()).unwrap().fingerprint(b""));
+            let make = || scope.spawn(|| read_or_make(&path, &fresh()).unwrap().fingerprint(b""));
             let threads: Vec<_> = (0..16).map(|_| make()).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
@@ -107,10 +107,10 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let path = base.path().join("key");
         fs::write(&path, "hello").unwrap();
-        assert!(matches!(read_or_make(&path, fresh()), Err(KeyError::Invalid { .. })));
+        assert!(matches!(read_or_make(&path, &fresh()), Err(KeyError::Invalid { .. })));
         assert_eq!(fs::read(&path).unwrap(), b"hello");
         assert!(matches!(
-            read_or_make(&path.join("below"), fresh()),
+            read_or_make(&path.join("below"), &fresh()),
             Err(KeyError::Read { .. } | KeyError::Write { .. })
         ));
     }

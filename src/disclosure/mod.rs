@@ -3,6 +3,7 @@
 //! The answers of lookups carry their secrets as they are, marked as such. Whatever leaves the process (a report, a snapshot, an
 //! explanation, an error text, a diagnostic) goes through a [`Disclosure`] first, so that no writer needs to know of secrets.
 
+mod explained;
 mod key;
 pub mod key_file;
 
@@ -43,8 +44,7 @@ impl Disclosure {
 
     /// `path` as it may be seen.
     pub fn path<'p>(&self, path: &'p ValuePath) -> Cow<'p, ValuePath> {
-        let is_secret = |segment: &Segment| matches!(segment, Segment::Key(key) if key.secrecy().is_some());
-        if !path.0.iter().any(is_secret) {
+        if path.secrecy().is_none() {
             return Cow::Borrowed(path);
         }
         let segment = |segment: &Segment| match segment {
@@ -67,7 +67,9 @@ impl Disclosure {
         let text = match (error.text.secrecy(), &self.0) {
             (None, _) => return Cow::Borrowed(error),
             (Some(_), None) => error.text.as_str().to_owned(),
-            (Some(_), Some(_)) => format!("(an error whose text may show a secret: {})", self.text(&error.text)),
+            (Some(_), Some(_)) => {
+                format!("the message is hidden, since it may show a secret: {}", self.text(&error.text))
+            }
         };
         Cow::Owned(LookupError { text: text.into(), ..error.clone() })
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Pipeline, PipelineError, Point};
 use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::disclosure::Disclosure;
 use crate::fleet::{Effective, Finding, Revision, data_files};
 use crate::hiera::backend::Format;
 use crate::hiera::hierarchy::{Datadir, join};
@@ -29,7 +30,7 @@ impl Pipeline {
         let causes = causes(&effective);
         let mut findings = Pipeline::findings(&revision);
         let faults = self.files(&revision, own, &causes)?;
-        findings.extend(failures(&causes, &faults));
+        findings.extend(failures(&causes, &faults, &self.disclosure));
         findings.extend(faults);
         findings.extend(self.emptiness(&revision));
         findings.sort_by(|a, b| a.diagnostic.cmp(&b.diagnostic));
@@ -122,7 +123,7 @@ fn failing_on(path: &str, causes: &Causes) -> NodeSet {
 }
 
 /// Keys that fail, one finding for each cause; those that fail for one of `faults`, a file as a whole, are told already.
-fn failures(causes: &Causes, faults: &[Finding]) -> Vec<Finding> {
+fn failures(causes: &Causes, faults: &[Finding], disclosure: &Disclosure) -> Vec<Finding> {
     let files: BTreeSet<&Arc<str>> = faults
         .iter()
         .filter(|fault| matches!(fault.diagnostic.code, "data-syntax" | "data-no-hash"))
@@ -137,8 +138,9 @@ fn failures(causes: &Causes, faults: &[Finding]) -> Vec<Finding> {
                 (count, Some(key)) => format!("{count} keys fail, such as '{key}'"),
                 (_, None) => String::new(),
             };
-            let diagnostic =
-                Diagnostic::error(code(error), error.place.clone(), format!("{keys}: {}", error.text.visible()));
+            let error = disclosure.error(error);
+            let text = format!("{keys}: {}", error.text.visible());
+            let diagnostic = Diagnostic::error(code(&error), error.place.clone(), text);
             Finding { diagnostic, nodes: failing.nodes.clone() }
         })
         .collect()

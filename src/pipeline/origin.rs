@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::diff::Diff;
+use crate::diff::{Change, Changes, Diff, LeafChange, Part, Reencrypted};
 use crate::fleet::{Fleet, Revision};
 use crate::hiera::Outcome;
 use crate::hiera::explain::Recorder;
 use crate::hiera::lookup::Lookup;
 use crate::hiera::provenance::{Contribution, contributions, origin};
-use crate::node::NodeId;
-use crate::report::{KeyChange, Origin, Report};
-use crate::value::Value;
+use crate::node::{NodeId, NodeSet};
+use crate::report::{Origin, Origins};
+use crate::value::{Value, ValuePath};
 
 /// The most changes of a report that are traced: nobody reads the lines of more.
 const TRACED_CHANGES: usize = 500;
@@ -18,29 +18,35 @@ const TRACED_CHANGES: usize = 500;
 /// One side of a change: what went into the value, and the value.
 type Side = Option<(Vec<Contribution>, Value)>;
 
-/// Adds origins to the leaves of `report`.
-pub(super) fn add(report: &mut Report, revisions: &Diff<&Revision>, fleet: &Fleet) {
-    for change in report.changes.iter_mut().take(TRACED_CHANGES) {
-        let before = side(change, change.outcome.before.as_ref(), revisions.before, fleet);
-        let after = side(change, change.outcome.after.as_ref(), revisions.after, fleet);
-        for leaf in &mut change.leaves {
-            let part = &leaf.change.part;
-            leaf.origin.before = part.before.as_ref().and_then(|part| find(&before, &part.path));
-            leaf.origin.after = part.after.as_ref().and_then(|part| find(&after, &part.path));
-        }
+/// The origins of `changes`, which still have their secrets.
+pub(super) fn origins(changes: &Changes, revisions: &Diff<&Revision>, fleet: &Fleet) -> Origins {
+    let of_change = |change: &Change| {
+        let Change { key, outcome, nodes, .. } = change;
+        let before = side(key, outcome.before.as_ref(), nodes, revisions.before, fleet);
+        let after = side(key, outcome.after.as_ref(), nodes, revisions.after, fleet);
+        let of = |part: &Option<Part>, side: &Side| part.as_ref().and_then(|part| find(side, &part.path));
+        let of_leaf = |leaf: &LeafChange| Diff::new(of(&leaf.part.before, &before), of(&leaf.part.after, &after));
+        change.leaves.iter().map(of_leaf).collect()
+    };
+    let of_secret = |secret: &Reencrypted| {
+        let side = side(&secret.key, Some(&secret.outcome), &secret.nodes, revisions.after, fleet);
+        find(&side, &secret.path)
+    };
+    Origins {
+        changes: changes.changes.iter().take(TRACED_CHANGES).map(of_change).collect(),
+        reencrypted: changes.reencrypted.iter().take(TRACED_CHANGES).map(of_secret).collect(),
     }
 }
 
-fn find(side: &Side, path: &crate::value::ValuePath) -> Option<Origin> {
+fn find(side: &Side, path: &ValuePath) -> Option<Origin> {
     let (contributions, value) = side.as_ref()?;
     let found = origin(contributions, value, path)?;
     Some(Origin { place: found.place, level: found.level })
 }
 
-fn side(change: &KeyChange, outcome: Option<&Arc<Outcome>>, revision: &Revision, fleet: &Fleet) -> Side {
+fn side(key: &str, outcome: Option<&Arc<Outcome>>, nodes: &NodeSet, revision: &Revision, fleet: &Fleet) -> Side {
     let Some(Outcome::Found(value)) = outcome.map(|outcome| &**outcome) else { return None };
-    let node = fleet.find(change.nodes.first()?)?;
-    Some((trace(revision, fleet, node, &change.key), value.clone()))
+    Some((trace(revision, fleet, nodes.smallest()?, key), value.clone()))
 }
 
 fn trace(revision: &Revision, fleet: &Fleet, node: NodeId, key: &str) -> Vec<Contribution> {

@@ -4,9 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::alike::items;
-use super::{Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, NodeNames, Report};
+use super::secret::disclosed;
+use super::{Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::diff::{Change, ChangeKind, Diff};
+use crate::diff::{Change, ChangeKind, Changes, Diff};
+use crate::disclosure::Disclosure;
 use crate::fleet::{Finding, Fleet};
 use crate::node::NodeSet;
 
@@ -22,27 +24,57 @@ pub struct Input<'a> {
     /// The number of keys that were compared.
     pub keys: usize,
     /// The changes, as [`crate::diff::changes`] gives them.
-    pub changes: Vec<Change>,
+    pub changes: Changes,
+    /// Where they come from.
+    pub origins: Origins,
+    /// What may be seen of secrets.
+    pub disclosure: &'a Disclosure,
     /// What was found wrong on either side.
     pub findings: Diff<&'a [Finding]>,
 }
 
+/// Where parts of changed values come from, as far as that is known: for those before the end of each list.
+#[derive(Debug, Clone, Default)]
+pub struct Origins {
+    /// For each change, and each of its differences.
+    pub changes: Vec<Vec<Diff<Option<Origin>>>>,
+    /// For each secret that was encrypted anew.
+    pub reencrypted: Vec<Option<Origin>>,
+}
+
 impl Report {
-    /// The report of `input`, without origins.
+    /// The report of `input`.
     pub fn new(input: Input<'_>) -> Report {
         let mut names = Names { fleet: input.fleet, known: HashMap::new() };
-        let mut changed = NodeSet::new();
-        input.changes.iter().for_each(|change| changed.extend(&change.nodes));
-        let keys: BTreeSet<&Arc<str>> = input.changes.iter().map(|change| &change.key).collect();
+        let Changes { changes, reencrypted } = input.changes;
+        // What is alike among secrets must not be told either, so they are hidden before anything is compared.
+        let changes: Vec<Change> = changes.into_iter().map(|change| disclosed(change, input.disclosure)).collect();
+        let mut nodes = NodeSet::new();
+        for change in &changes {
+            nodes.extend(&change.nodes);
+        }
+        let keys: BTreeSet<&Arc<str>> = changes.iter().map(|change| &change.key).collect();
         let keys = Count { total: input.keys, changed: keys.len() };
-        let groups = groups(&input.changes, &mut names);
+        let groups = groups(&changes, &mut names);
+        let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(Vec::new));
+        let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {
             commit: input.commit,
             branch: input.branch,
-            nodes: Count { total: input.fleet.len(), changed: changed.len() },
+            nodes: Count { total: input.fleet.len(), changed: nodes.len() },
             keys,
             groups,
-            changes: input.changes.into_iter().map(|change| key_change(change, &mut names)).collect(),
+            changes: changes.into_iter().zip(origins).map(|(c, origins)| key_change(c, origins, &mut names)).collect(),
+            reencrypted: reencrypted
+                .into_iter()
+                .zip(origin)
+                .map(|(secret, origin)| Reencrypted {
+                    key: secret.key,
+                    path: input.disclosure.path(&secret.path).into_owned(),
+                    nodes: names.of(&secret.nodes),
+                    origin,
+                })
+                .collect(),
             findings: findings(input.findings),
         }
     }
@@ -60,14 +92,14 @@ impl ChangeKind {
     }
 }
 
-fn key_change(change: Change, names: &mut Names<'_>) -> KeyChange {
-    let leaf = |change| Leaf { change, origin: Diff::default() };
+fn key_change(change: Change, origins: Vec<Diff<Option<Origin>>>, names: &mut Names<'_>) -> KeyChange {
+    let origins = origins.into_iter().chain(std::iter::repeat_with(Diff::default));
     KeyChange {
         nodes: names.of(&change.nodes),
         key: change.key,
         kind: change.kind,
         outcome: change.outcome,
-        leaves: change.leaves.into_iter().map(leaf).collect(),
+        leaves: change.leaves.into_iter().zip(origins).map(|(change, origin)| Leaf { change, origin }).collect(),
     }
 }
 

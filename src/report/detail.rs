@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices, group_diff_ops};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::secret::{is_opaque, secrecy_note};
 use super::value::{self, inline_shortened};
 use super::verdict::{count, number};
 use super::visible::{ELLIPSIS, quoted, shorten, visible, wrap};
@@ -50,6 +51,9 @@ impl DetailLine {
 
 /// A difference on one line, if both sides fit `columns` beside each other.
 pub(super) fn on_one_line(change: &LeafChange, columns: usize) -> Option<Diff<Option<String>>> {
+    if let Some(note) = secrecy_note(change.kind) {
+        return Some(Diff::new(None, Some(note.to_owned())));
+    }
     let values = values(change);
     if values.before.into_iter().chain(values.after).filter_map(Value::as_str).any(is_multi_line) {
         return None;
@@ -96,6 +100,12 @@ pub(super) fn note(change: &LeafChange) -> Option<String> {
     if change.kind == LeafKind::Reordered {
         return Some(format!("new order of {}", size(after)));
     }
+    if secrecy_note(change.kind).is_some() {
+        return None;
+    }
+    if is_opaque(before, after) {
+        return Some("ciphertext changed, value unknown".to_owned());
+    }
     let types = (value::type_name(before), value::type_name(after));
     let tells = types.0 != types.1 && !before.is_undef() && !after.is_undef();
     tells.then(|| format!("{} -> {}", types.0, types.1))
@@ -114,6 +124,7 @@ fn size(value: &Value) -> String {
 pub(super) fn lines(change: &LeafChange, room: Room) -> Vec<DetailLine> {
     let values = values(change);
     let all = match (change.kind, values.before, values.after) {
+        (kind, ..) if let Some(note) = secrecy_note(kind) => vec![DetailLine::new(Mark::Added, note)],
         (LeafKind::Reordered, Some(before), Some(after)) => order(Diff::new(before, after), room.columns),
         (_, Some(Value::String(before)), Some(Value::String(after))) => text(Diff::new(before, after), room.columns),
         (_, before, after) => sides(Diff::new(before, after), room.columns),

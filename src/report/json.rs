@@ -3,11 +3,12 @@
 //! Scripts rely on its names: fields may be added, none renamed. Values are written as they are, integers of any size included.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{Commit, FindingChange, KeyChange, Leaf, Origin, Report, value};
+use super::{Commit, FindingChange, KeyChange, Leaf, Origin, Reencrypted, Report, value};
 use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, LeafKind, Part};
 use crate::hiera::{ErrorKind, Outcome};
@@ -44,6 +45,7 @@ struct Document<'a> {
     nodes: WireCount,
     keys: WireCount,
     changes: Each<'a, KeyChange, WireChange<'a>>,
+    reencrypted: Each<'a, Reencrypted, WireReencrypted<'a>>,
     diagnostics: Each<'a, FindingChange, WireFinding<'a>>,
 }
 
@@ -105,6 +107,17 @@ struct WireOrigin<'a> {
 }
 
 #[derive(Serialize)]
+struct WireReencrypted<'a> {
+    key: &'a str,
+    /// Where it is not the whole value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    nodes: Names<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<WireOrigin<'a>>,
+}
+
+#[derive(Serialize)]
 struct WireFinding<'a> {
     state: &'static str,
     severity: &'static str,
@@ -126,6 +139,7 @@ impl<'a> Document<'a> {
             nodes: count(report.nodes),
             keys: count(report.keys),
             changes: Each(&report.changes, WireChange::new),
+            reencrypted: Each(&report.reencrypted, WireReencrypted::new),
             diagnostics: Each(&report.findings, WireFinding::new),
         }
     }
@@ -145,7 +159,7 @@ impl<'a> WireChange<'a> {
             kind: kind(change.kind),
             before: change.outcome.before.as_deref().and_then(WireOutcome::new),
             after: change.outcome.after.as_deref().and_then(WireOutcome::new),
-            nodes: Names(change),
+            nodes: Names(&change.nodes),
             leaves: Leaves(change),
         }
     }
@@ -177,6 +191,17 @@ impl<'a> WireLeaf<'a> {
             before: part(&leaf.change.part.before, &leaf.origin.before),
             after: part(&leaf.change.part.after, &leaf.origin.after),
             path,
+        }
+    }
+}
+
+impl<'a> WireReencrypted<'a> {
+    fn new(secret: &'a Reencrypted) -> WireReencrypted<'a> {
+        WireReencrypted {
+            key: &secret.key,
+            path: (!secret.path.0.is_empty()).then(|| secret.name()),
+            nodes: Names(&secret.nodes),
+            origin: secret.origin.as_ref().map(WireOrigin::new),
         }
     }
 }
@@ -224,6 +249,8 @@ fn leaf_kind(kind: LeafKind) -> &'static str {
         LeafKind::Removed => "removed",
         LeafKind::Changed => "changed",
         LeafKind::Reordered => "reordered",
+        LeafKind::Sealed => "sealed",
+        LeafKind::Unsealed => "unsealed",
     }
 }
 
@@ -244,11 +271,11 @@ impl Serialize for Leaves<'_> {
     }
 }
 
-struct Names<'a>(&'a KeyChange);
+struct Names<'a>(&'a [Arc<str>]);
 
 impl Serialize for Names<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.nodes.iter().map(|name| &**name))
+        serializer.collect_seq(self.0.iter().map(|name| &**name))
     }
 }
 

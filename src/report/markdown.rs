@@ -8,9 +8,10 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::detail::{self, DetailLine, Mark, Room};
+use super::secret::reencrypted_heading;
 use super::verdict::{count, findings_heading, number, share};
 use super::visible::{ELLIPSIS, shorten, shorten_middle, visible};
-use super::{Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Report, nodes};
+use super::{Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Reencrypted, Report, nodes};
 
 /// How long the comment may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +36,8 @@ const ALL_NODES: usize = 1000;
 const LEAVES: usize = 100;
 /// Rows of the table.
 const ROWS: usize = 200;
-/// Findings of one side.
-const FINDINGS: usize = 30;
+/// Findings of one side, or secrets that were encrypted anew.
+const LIST: usize = 30;
 /// So few changes need not be unfolded by hand.
 const OPEN: usize = 3;
 /// Kept for saying what was left out.
@@ -50,11 +51,12 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
         return out.write_all(shorten_to(&report.verdict(), options.budget).as_bytes());
     }
     comment.budget -= characters(&footer) + NOTES;
-    let findings = findings(report, comment.left() / 4);
-    comment.budget -= characters(&findings);
+    let rest = reencrypted(report, comment.left() / 8);
+    let rest = rest + &findings(report, comment.left() / 4);
+    comment.budget -= characters(&rest);
     table(report, &mut comment);
     details(report, &mut comment);
-    comment.text.push_str(&findings);
+    comment.text.push_str(&rest);
     comment.text.push_str(&footer);
     out.write_all(comment.text.as_bytes())
 }
@@ -231,24 +233,38 @@ fn findings(report: &Report, budget: usize) -> String {
     let mut text = String::new();
     for is_new in [true, false] {
         let findings: Vec<&FindingChange> = report.findings.iter().filter(|f| f.is_new == is_new).collect();
-        if findings.is_empty() {
-            continue;
+        let left = budget.saturating_sub(characters(&text));
+        text.push_str(&list(&findings_heading(&findings), findings.iter().map(|finding| finding_line(finding)), left));
+    }
+    text
+}
+
+/// Secrets that were encrypted anew, in at most `budget` characters.
+fn reencrypted(report: &Report, budget: usize) -> String {
+    let line = |secret: &Reencrypted| {
+        let name = code(&shorten_middle(&visible(&secret.name()), NAME));
+        let place = secret.origin.as_ref().map(|origin| origin.place.to_string());
+        let place = place.map(|place| format!(", {}", code(&shorten_middle(&visible(&place), NAME))));
+        format!("- {name} on {}{}\n", secret.share(report), place.unwrap_or_default())
+    };
+    list(&reencrypted_heading(&report.reencrypted), report.reencrypted.iter().map(line), budget)
+}
+
+/// A list below a heading, in at most `budget` characters; nothing where there are no lines.
+fn list(heading: &str, lines: impl ExactSizeIterator<Item = String>, budget: usize) -> String {
+    let mut text = format!("\n**{heading}**\n\n");
+    let count = lines.len();
+    let mut left = budget.saturating_sub(characters(&text) + NOTES / 2);
+    if count == 0 || left == 0 {
+        return String::new();
+    }
+    for (shown, line) in lines.enumerate() {
+        if shown == LIST || characters(&line) > left {
+            _ = writeln!(text, "- {ELLIPSIS} {} more", number(count - shown));
+            break;
         }
-        let head = format!("\n**{}**\n\n", findings_heading(&findings));
-        let mut left = budget.saturating_sub(characters(&text) + characters(&head) + NOTES / 2);
-        if left == 0 {
-            return text;
-        }
-        text.push_str(&head);
-        for (shown, finding) in findings.iter().enumerate() {
-            let line = finding_line(finding);
-            if shown == FINDINGS || characters(&line) > left {
-                _ = writeln!(text, "- {ELLIPSIS} {} more", number(findings.len() - shown));
-                break;
-            }
-            left -= characters(&line);
-            text.push_str(&line);
-        }
+        left -= characters(&line);
+        text.push_str(&line);
     }
     text
 }

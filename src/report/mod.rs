@@ -10,6 +10,7 @@ mod detail;
 pub mod json;
 pub mod markdown;
 mod nodes;
+mod secret;
 pub mod text;
 mod value;
 mod verdict;
@@ -20,8 +21,9 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::diff::{ChangeKind, Diff, LeafChange};
 use crate::hiera::Outcome;
+use crate::value::ValuePath;
 
-pub use build::Input;
+pub use build::{Input, Origins};
 
 /// What a revision changes on a fleet.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +40,8 @@ pub struct Report {
     pub changes: Vec<KeyChange>,
     /// The same changes in the order in which a person should read them: those that fail first, then what concerns most nodes.
     pub groups: Vec<Group>,
+    /// What is no change: secrets that were encrypted anew and mean the same, by key.
+    pub reencrypted: Vec<Reencrypted>,
     /// Findings that are not the same on both sides: new ones first, then those that are gone.
     pub findings: Vec<FindingChange>,
 }
@@ -98,6 +102,19 @@ pub struct Origin {
     pub place: Place,
     /// The level of the hierarchy.
     pub level: Arc<str>,
+}
+
+/// A secret that was encrypted anew and means the same.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reencrypted {
+    /// The key.
+    pub key: Arc<str>,
+    /// The place of the secret in its value.
+    pub path: ValuePath,
+    /// The nodes that see it.
+    pub nodes: NodeNames,
+    /// Where it stands now, as far as that is known.
+    pub origin: Option<Origin>,
 }
 
 /// Items that concern the same nodes.

@@ -26,6 +26,8 @@ pub struct Settings {
     pub datadirs: Vec<(String, DatadirSetting)>,
     /// Functions that hierad does not have.
     pub backends: Backends,
+    /// The file with the key that fingerprints of secrets are made with; nothing for the one of this installation.
+    pub fingerprint_key: Option<PathBuf>,
     /// Patterns of the branches to watch; all if empty.
     pub branches: Vec<String>,
 }
@@ -82,6 +84,7 @@ impl Default for Settings {
             puppet: Puppet::default(),
             datadirs: Vec::new(),
             backends: Backends::new(),
+            fingerprint_key: None,
             branches: Vec::new(),
         }
     }
@@ -184,6 +187,7 @@ impl Checker<'_> {
             },
             datadirs,
             backends,
+            fingerprint_key: raw.fingerprint_key.map(|path| self.folder.join(path)),
             branches: raw.branches.into_vec(),
         })
     }

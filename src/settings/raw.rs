@@ -18,6 +18,7 @@ pub(super) struct Settings {
     pub(super) global_hiera_config: Option<String>,
     pub(super) datadirs: BTreeMap<String, String>,
     pub(super) backends: BTreeMap<String, Backend>,
+    pub(super) fingerprint_key: Option<String>,
     pub(super) branches: OneOrMany,
 }
 

@@ -7,6 +7,7 @@ mod folder;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use crate::disclosure::Disclosure;
 use crate::fleet::{Effective, Fleet};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeSet};
@@ -44,13 +45,19 @@ pub struct Snapshots<'a> {
 }
 
 impl<'a> Snapshots<'a> {
-    /// Prepares the snapshots of `nodes`.
-    pub fn new(effective: &Effective, fleet: &'a Fleet, nodes: &NodeSet, format: Format) -> Snapshots<'a> {
+    /// Prepares the snapshots of `nodes`, with what `disclosure` lets through of secrets.
+    pub fn new(
+        effective: &Effective,
+        fleet: &'a Fleet,
+        nodes: &NodeSet,
+        format: Format,
+        disclosure: &Disclosure,
+    ) -> Snapshots<'a> {
         let mut fragments = Vec::new();
         let mut lists: Vec<Vec<usize>> = vec![Vec::new(); fleet.len()];
         for (key, answers) in &effective.keys {
             for answer in answers {
-                let Some(fragment) = fragment(key, &answer.outcome, format) else { continue };
+                let Some(fragment) = fragment(key, &disclosure.outcome(&answer.outcome), format) else { continue };
                 for node in answer.nodes.iter() {
                     lists[node.0 as usize].push(fragments.len());
                 }

@@ -53,6 +53,11 @@ impl Hash {
         self.entries.get(key)
     }
 
+    /// The entry of a key of any kind, the key as it stands here.
+    pub fn entry(&self, key: &Value) -> Option<(&Value, &Value)> {
+        self.entries.get_key_value(key)
+    }
+
     /// The position of a key of any kind.
     pub fn index_of(&self, key: &Value) -> Option<usize> {
         self.entries.get_index_of(key)

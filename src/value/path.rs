@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Value;
+use super::{Secrecy, Value};
 
 /// One step into a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,9 +35,42 @@ impl ValuePath {
         })
     }
 
+    /// How secret the names on the way are.
+    pub fn secrecy(&self) -> Option<Secrecy> {
+        let name = |segment: &Segment| match segment {
+            Segment::Key(key) => key.secrecy(),
+            Segment::Index(_) => None,
+        };
+        self.0.iter().map(name).fold(None, Secrecy::join)
+    }
+
+    /// `root` with this place as secret as `secrecy` says, and the names on the way to it as secret as they are in this path.
+    pub fn seal(&self, root: &Value, secrecy: Option<Secrecy>) -> Value {
+        seal(&self.0, root, secrecy)
+    }
+
     /// The place written behind the name of its key, as Puppet's dotted keys are: `key.entry[0]`.
     pub fn below(&self, key: &str) -> String {
         format!("{key}{self}")
+    }
+}
+
+fn seal(path: &[Segment], value: &Value, secrecy: Option<Secrecy>) -> Value {
+    let Some((segment, rest)) = path.split_first() else { return value.sealed(secrecy) };
+    match (segment, value) {
+        (Segment::Index(i), Value::Array(items)) => {
+            let item = |(at, item): (usize, &Value)| if at == *i { seal(rest, item, secrecy) } else { item.clone() };
+            items.iter().enumerate().map(item).collect()
+        }
+        (Segment::Key(name), Value::Hash(hash)) => {
+            let entry = |(key, value): (&Value, &Value)| match key == name {
+                true if key.secrecy().is_none() => (key.sealed(name.secrecy()), seal(rest, value, secrecy)),
+                true => (key.clone(), seal(rest, value, secrecy)),
+                false => (key.clone(), value.clone()),
+            };
+            Value::hash(hash.iter().map(entry).collect())
+        }
+        _ => value.clone(),
     }
 }
 

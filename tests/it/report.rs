@@ -1,7 +1,7 @@
 //! Reports of small changes, as every writer gives them out: `tests/golden/report/CASE/`.
 //!
 //! A case's `case.yaml` has `nodes`, what they get `before` and `after`, and optionally `commits`, `branch`, `keys`, `origins`,
-//! `findings`, `forms` (the files to write; all by default) and `budget`.
+//! `findings`, `forms` (the files to write; all by default), `budget`, and `never`, a word that no file may show.
 
 mod properties;
 
@@ -11,7 +11,7 @@ use std::path::Path;
 use hierad::diagnostic::{Diagnostic, Place, Severity};
 use hierad::diff::{Diff, changes};
 use hierad::fleet::{Effective, Finding, Fleet};
-use hierad::report::{Commit, Input, Origin, Report, json, markdown, text};
+use hierad::report::{Commit, Input, Origin, Origins, Report, json, markdown, text};
 use serde_yaml::Value as Yaml;
 
 use crate::support::golden::{Golden, cases, folder};
@@ -39,6 +39,9 @@ fn check(case: &Path, yaml: &Yaml, golden: &mut Golden) {
         ("report.json", json(&report, true)),
         ("report.md", markdown(&report, usize::try_from(yaml["budget"].as_u64().unwrap_or(60_000)).unwrap())),
     ] {
+        if let Some(word) = yaml["never"].as_str() {
+            assert!(!actual.contains(word), "{}: {file} shows {word}", case.display());
+        }
         if forms.is_none_or(|forms| forms.iter().any(|form| form == file)) {
             golden.check(&case.join(file), &actual);
         }
@@ -76,6 +79,8 @@ fn report(yaml: &Yaml) -> Report {
         fleet: &fleet,
         keys: yaml["keys"].as_u64().map_or_else(|| keys(&before, &after), |n| usize::try_from(n).unwrap()),
         changes: changes(Diff::new(&before, &after)),
+        origins: Origins::default(),
+        disclosure: &values::disclosure(),
         findings: findings.as_ref().map(Vec::as_slice),
     });
     for change in &mut report.changes {

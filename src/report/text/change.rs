@@ -172,7 +172,7 @@ fn mark(kind: LeafKind) -> (char, Style) {
     match kind {
         LeafKind::Added => ('+', GOOD),
         LeafKind::Removed => ('-', BAD),
-        LeafKind::Changed => ('~', NEW),
+        LeafKind::Changed | LeafKind::Sealed | LeafKind::Unsealed => ('~', NEW),
         LeafKind::Reordered => ('~', MOVED),
     }
 }

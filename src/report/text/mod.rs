@@ -11,9 +11,10 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use self::page::{Line, Page};
+use super::secret::reencrypted_heading;
 use super::verdict::{count, findings_heading, number};
-use super::visible::{ELLIPSIS, shorten, visible, wrap};
-use super::{Commit, FindingChange, Group, Report, nodes};
+use super::visible::{ELLIPSIS, shorten, shorten_middle, visible, wrap};
+use super::{Commit, FindingChange, Group, Reencrypted, Report, nodes};
 use crate::diagnostic::Severity;
 
 /// How the text looks.
@@ -44,10 +45,11 @@ const ALARM: Style = AnsiColor::Red.on_default().bold();
 
 /// The narrowest text that makes sense.
 const NARROWEST: usize = 40;
-/// Lines for one difference, differences for one key, and findings, unless everything is asked for.
+/// Lines for one difference, differences for one key, findings, and secrets that were encrypted anew, unless everything is asked for.
 const LINES: usize = 24;
 const LEAVES: usize = 40;
 const FINDINGS: usize = 40;
+const REENCRYPTED: usize = 10;
 
 /// Writes the report.
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
@@ -58,6 +60,7 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
     for group in &report.groups {
         write_group(report, group, &style, &mut page)?;
     }
+    write_reencrypted(report, &mut page)?;
     for is_new in [true, false] {
         write_findings(report, is_new, &mut page)?;
     }
@@ -108,6 +111,30 @@ fn write_group(report: &Report, group: &Group, style: &change::ChangeStyle<'_>, 
     page.lines(lines)
 }
 
+fn write_reencrypted(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
+    if report.reencrypted.is_empty() {
+        return Ok(());
+    }
+    page.blank()?;
+    page.line(Line::new(0).add(HEADING, reencrypted_heading(&report.reencrypted)))?;
+    let shown = if page.is_full() { usize::MAX } else { REENCRYPTED };
+    let line = |secret: &Reencrypted| {
+        let name = shorten_middle(&visible(&secret.name()), page.room() / 2);
+        let origin = secret.origin.as_ref().map(|origin| visible(&origin.place.to_string()).into_owned());
+        Line::new(2).add(PLAIN, name).add(QUIET, format!(" on {}", secret.share(report))).with_origin(origin)
+    };
+    let lines = report.reencrypted.iter().take(shown).map(line).collect();
+    page.lines(lines)?;
+    write_more(report.reencrypted.len().saturating_sub(shown), page)
+}
+
+fn write_more(more: usize, page: &mut Page<'_>) -> io::Result<()> {
+    match more {
+        0 => Ok(()),
+        more => page.line(Line::new(2).add(QUIET, format!("{ELLIPSIS} {} more", number(more)))),
+    }
+}
+
 fn write_findings(report: &Report, is_new: bool, page: &mut Page<'_>) -> io::Result<()> {
     let findings: Vec<&FindingChange> = report.findings.iter().filter(|f| f.is_new == is_new).collect();
     if findings.is_empty() {
@@ -119,10 +146,7 @@ fn write_findings(report: &Report, is_new: bool, page: &mut Page<'_>) -> io::Res
     for finding in findings.iter().take(shown) {
         write_finding(finding, page)?;
     }
-    match findings.len().saturating_sub(shown) {
-        0 => Ok(()),
-        more => page.line(Line::new(2).add(QUIET, format!("{ELLIPSIS} {} more", number(more)))),
-    }
+    write_more(findings.len() - shown.min(findings.len()), page)
 }
 
 fn write_finding(finding: &FindingChange, page: &mut Page<'_>) -> io::Result<()> {

@@ -7,7 +7,7 @@ use hierad::diff::{Diff, LeafChange, LeafKind, changes, leaves};
 use hierad::fleet::{Answer, Effective, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeSet};
-use hierad::report::{Commit, Input, Report};
+use hierad::report::{Commit, Input, Origins, Report};
 use hierad::value::{Hash, Segment, Value, ValuePath, ruby};
 use unicode_width::UnicodeWidthStr;
 
@@ -45,7 +45,7 @@ fn leaves_tell_what_changes_and_nothing_else() {
             let expected = match leaf.kind {
                 LeafKind::Added => (false, true),
                 LeafKind::Removed => (true, false),
-                LeafKind::Changed | LeafKind::Reordered => (true, true),
+                _ => (true, true),
             };
             assert_eq!(sides, expected);
         }
@@ -144,6 +144,8 @@ fn report(random: &mut Random) -> Report {
         fleet: &fleet,
         keys: before.keys.keys().chain(after.keys.keys()).collect::<BTreeSet<_>>().len(),
         changes: changes(Diff::new(&before, &after)),
+        origins: Origins::default(),
+        disclosure: &values::disclosure(),
         findings: Diff::new(&[], &[]),
     })
 }

@@ -3,11 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hierad::disclosure::{Disclosure, Key};
 use hierad::fleet::{Answer, Effective, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeProfile, NodeSet};
-use hierad::value::{Hash, Value};
+use hierad::value::{Hash, Rich, Secrecy, Value};
 use serde_yaml::Value as Yaml;
+
+/// Fingerprints that are the same on every machine.
+pub(crate) fn disclosure() -> Disclosure {
+    Disclosure::masked(|| Key::from_hex(&"5a".repeat(32)).unwrap())
+}
 
 /// The nodes that texts such as `web[01-12].example.com` stand for.
 pub(crate) fn fleet(names: &[String]) -> Fleet {
@@ -60,6 +66,10 @@ fn outcome(yaml: &Yaml, node: &str) -> Option<Outcome> {
         let text = || tagged.value.as_str().unwrap().replace("%{node}", node);
         match tagged.tag.to_string().as_str() {
             "!absent" => return None,
+            "!secret-error" => {
+                let error = LookupError::puppet(text());
+                return Some(Outcome::Failed(error.sealed(Some(Secrecy::SENSITIVE))));
+            }
             "!error" => return Some(Outcome::Failed(LookupError::puppet(text()))),
             "!unknown" => return Some(Outcome::Failed(LookupError::unknown(text()))),
             _ => {}
@@ -68,7 +78,8 @@ fn outcome(yaml: &Yaml, node: &str) -> Option<Outcome> {
     Some(Outcome::Found(value(yaml, node)))
 }
 
-/// A value; `!symbol TEXT`, `!bytes [N, ...]`, `!big TEXT`, `!numbers [FROM, TO]` and `!repeat [TEXT, TIMES]` make what YAML
+/// A value; `!secret VALUE` and `!anew VALUE` are secrets of different ciphertext, `!opaque TEXT` one that cannot be decrypted, and
+/// `!sensitive VALUE` is Puppet's. `!symbol TEXT`, `!bytes [N, ...]`, `!big TEXT`, `!numbers [FROM, TO]` and `!repeat [TEXT, TIMES]` make what YAML
 /// cannot say, or not in little space.
 fn value(yaml: &Yaml, node: &str) -> Value {
     match yaml {
@@ -78,13 +89,18 @@ fn value(yaml: &Yaml, node: &str) -> Value {
         Yaml::String(s) => Value::from(s.replace("%{node}", node)),
         Yaml::Sequence(items) => items.iter().map(|item| value(item, node)).collect(),
         Yaml::Mapping(map) => Value::hash(map.iter().map(|(k, v)| (value(k, node), value(v, node))).collect::<Hash>()),
-        Yaml::Tagged(tagged) => tagged_value(&tagged.tag.to_string(), &tagged.value),
+        Yaml::Tagged(tagged) => tagged_value(&tagged.tag.to_string(), &tagged.value, node),
     }
 }
 
-fn tagged_value(tag: &str, yaml: &Yaml) -> Value {
+fn tagged_value(tag: &str, yaml: &Yaml, node: &str) -> Value {
     let number = |i: usize| yaml[i].as_i64().unwrap();
+    let sealed = |opaque, seal| value(yaml, node).sealed(Some(Secrecy { opaque, seal }));
     match tag {
+        "!secret" => sealed(false, 1),
+        "!anew" => sealed(false, 2),
+        "!opaque" => sealed(true, 3),
+        "!sensitive" => Value::Rich(Arc::new(Rich::sensitive(&value(yaml, node)))),
         "!symbol" => Value::Symbol(yaml.as_str().unwrap().into()),
         "!big" => Value::big(yaml.as_str().unwrap().parse().unwrap()),
         "!bytes" => {

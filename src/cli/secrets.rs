@@ -1,0 +1,58 @@
+//! What the process shows of secrets, and where the key of their fingerprints comes from.
+
+use std::path::{Path, PathBuf};
+
+use super::{Global, Result};
+use crate::disclosure::{Disclosure, Key, key_file};
+
+/// What may be seen of secrets, by the flags and by the settings' key file.
+pub(super) fn disclosure(global: &Global, key_file: Option<&Path>) -> Result<Disclosure> {
+    if global.show_secrets {
+        return Ok(Disclosure::shown());
+    }
+    let named = match &global.fingerprint_key {
+        Some(key) => Key::from_hex(key).map_or_else(|| key_file::read(Path::new(key)), Ok).map(Some)?,
+        None => key_file.map(key_file::read).transpose()?,
+    };
+    if let Some(key) = named {
+        return Ok(Disclosure::masked(|| key));
+    }
+    let fresh = Key::random().map_err(|error| format!("the system gives no random numbers: {error}"))?;
+    let path = default_file(|name| std::env::var_os(name).map(PathBuf::from));
+    Ok(Disclosure::masked(|| installation_key(path, fresh)))
+}
+
+/// The key of this installation, which is made where there is none; where it cannot be kept, one for this process alone.
+fn installation_key(path: Option<PathBuf>, fresh: Key) -> Key {
+    let Some(path) = path else {
+        tracing::warn!("there is no home directory to keep the key in: fingerprints of secrets differ from run to run");
+        return fresh;
+    };
+    key_file::read_or_make(&path, &fresh).unwrap_or_else(|error| {
+        tracing::warn!("{error}: fingerprints of secrets differ from run to run");
+        fresh
+    })
+}
+
+/// Where the key of this installation is, by the environment of the process.
+fn default_file(environment: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let data = environment("XDG_DATA_HOME").filter(absolute);
+    let data = data.or_else(|| Some(environment("HOME").filter(absolute)?.join(".local/share")));
+    Some(data?.join("hierad/fingerprint.key"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_is_among_the_data_of_the_user() {
+        let of = |home: Option<&str>, data: Option<&str>| {
+            default_file(|name| if name == "HOME" { home } else { data }.map(PathBuf::from))
+        };
+        assert_eq!(of(Some("/home/a"), None), Some("/home/a/.local/share/hierad/fingerprint.key".into()));
+        assert_eq!(of(Some("/home/a"), Some("/data")), Some("/data/hierad/fingerprint.key".into()));
+        assert_eq!(of(None, Some("relative")), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! Differences of secrets that are none of meaning: encrypted anew, or now to be seen by others.
+
+use std::sync::Arc;
+
+use super::{Change, Changes, Diff, LeafChange, LeafKind, Part, value};
+use crate::hiera::Outcome;
+use crate::node::NodeSet;
+use crate::value::{Secrecy, Value, ValuePath};
+
+/// A secret that was encrypted anew and means the same, on the nodes that see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reencrypted {
+    /// The key.
+    pub key: Arc<str>,
+    /// The place of the secret in the value after.
+    pub path: ValuePath,
+    /// The answer after, of the first of the nodes.
+    pub outcome: Arc<Outcome>,
+    /// The nodes.
+    pub nodes: NodeSet,
+}
+
+impl Changes {
+    pub(super) fn add_reencrypted(&mut self, key: &Arc<str>, path: ValuePath, outcome: &Arc<Outcome>, nodes: &NodeSet) {
+        let mut of_key = self.reencrypted.iter_mut().rev().take_while(|known| known.key == *key);
+        match of_key.find(|known| known.path == path) {
+            Some(known) => known.nodes.extend(nodes),
+            None => self.reencrypted.push(Reencrypted {
+                key: key.clone(),
+                path,
+                outcome: outcome.clone(),
+                nodes: nodes.clone(),
+            }),
+        }
+    }
+}
+
+impl Change {
+    /// What is a secret on one side and stands in clear on the other must not be seen there either.
+    pub(super) fn seal(&mut self) {
+        let mut sealed = self.outcome.as_ref().map(|outcome| value(outcome.as_ref()).cloned());
+        for leaf in &self.leaves {
+            match leaf.kind {
+                LeafKind::Sealed => seal(leaf.part.before.as_ref(), &mut sealed.before, secrecy(leaf)),
+                LeafKind::Unsealed => seal(leaf.part.after.as_ref(), &mut sealed.after, secrecy(leaf)),
+                _ => {}
+            }
+        }
+        if self.leaves.iter().all(|leaf| secrecy(leaf).is_none()) {
+            return;
+        }
+        for leaf in &mut self.leaves {
+            read(leaf.part.before.as_mut(), sealed.before.as_ref());
+            read(leaf.part.after.as_mut(), sealed.after.as_ref());
+        }
+        self.outcome = sealed.map(|value| value.map(|value| Arc::new(Outcome::Found(value))));
+    }
+}
+
+/// How secret a difference of secrecy is; nothing for other differences.
+fn secrecy(leaf: &LeafChange) -> Option<Secrecy> {
+    let of = |part: &Option<Part>| {
+        let name = part.as_ref()?.path.secrecy();
+        Secrecy::join(part.as_ref()?.value.secrecy(), name)
+    };
+    let Diff { before, after } = &leaf.part;
+    matches!(leaf.kind, LeafKind::Sealed | LeafKind::Unsealed).then(|| Secrecy::join(of(before), of(after))).flatten()
+}
+
+/// Seals a part of `root`.
+fn seal(part: Option<&Part>, root: &mut Option<Value>, secrecy: Option<Secrecy>) {
+    if let (Some(part), Some(value)) = (part, root.as_ref()) {
+        *root = Some(part.path.seal(value, secrecy));
+    }
+}
+
+/// Takes a part from `root` anew.
+fn read(part: Option<&mut Part>, root: Option<&Value>) {
+    if let (Some(part), Some(root)) = (part, root) {
+        part.value = part.path.of(root).cloned().unwrap_or_default();
+    }
+}

@@ -1,0 +1,66 @@
+//! What a report says of secrets.
+
+use super::verdict::{count, share};
+use super::{Count, Reencrypted, Report};
+use crate::diff::{Change, LeafChange, LeafKind, Part};
+use crate::disclosure::Disclosure;
+use crate::hiera::Outcome;
+use crate::value::{HiddenKind, Rich, Value};
+
+/// A change as it may be seen.
+pub(super) fn disclosed(change: Change, disclosure: &Disclosure) -> Change {
+    let is_secret = |outcome: &Outcome| match outcome {
+        Outcome::Found(value) => value.secrecy().is_some(),
+        Outcome::Failed(error) => error.text.secrecy().is_some(),
+        Outcome::NotFound => false,
+    };
+    let outcomes = [&change.outcome.before, &change.outcome.after];
+    if !outcomes.into_iter().flatten().any(|outcome| is_secret(outcome)) {
+        return change;
+    }
+    let part = |part: Part| Part {
+        path: disclosure.path(&part.path).into_owned(),
+        value: disclosure.value(&part.value).into_owned(),
+    };
+    let leaf = |leaf: LeafChange| LeafChange { kind: leaf.kind, part: leaf.part.map(|side| side.map(part)) };
+    Change {
+        outcome: change.outcome.map(|outcome| outcome.map(|outcome| disclosure.outcome(&outcome))),
+        leaves: change.leaves.into_iter().map(leaf).collect(),
+        ..change
+    }
+}
+
+/// What a difference of secrecy comes to.
+pub(super) fn secrecy_note(kind: LeafKind) -> Option<&'static str> {
+    match kind {
+        LeafKind::Sealed => Some("the same value, a secret now"),
+        LeafKind::Unsealed => Some("the same value, a secret no longer"),
+        _ => None,
+    }
+}
+
+/// Whether both sides are ciphertext that cannot be read.
+pub(super) fn is_opaque(before: &Value, after: &Value) -> bool {
+    let encrypted = |value: &Value| match value {
+        Value::Rich(rich) => matches!(&**rich, Rich::Hidden(hidden) if hidden.kind == HiddenKind::Encrypted),
+        _ => false,
+    };
+    encrypted(before) && encrypted(after)
+}
+
+impl Reencrypted {
+    /// The place, behind the name of its key.
+    pub(super) fn name(&self) -> String {
+        self.path.below(&self.key)
+    }
+
+    /// `2 of 5 nodes`.
+    pub(super) fn share(&self, report: &Report) -> String {
+        share(Count { total: report.nodes.total, changed: self.nodes.len() })
+    }
+}
+
+/// `1 secret re-encrypted, same plaintext`.
+pub(super) fn reencrypted_heading(secrets: &[Reencrypted]) -> String {
+    format!("{} re-encrypted, same plaintext", count(secrets.len(), "secret"))
+}
