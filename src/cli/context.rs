@@ -121,6 +121,7 @@ impl Context {
             hiera_config: self.settings.hiera_config.clone(),
             datadirs: self.settings.datadirs.iter().map(|(from, to)| (from.clone(), datadir(to))).collect(),
             backends: self.settings.backends.clone(),
+            eyaml_keys: self.settings.eyaml_keys.clone(),
             outside: Arc::new(Machine),
         }
     }

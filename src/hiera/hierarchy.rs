@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::backend::{Backend, Backends, DataFile, DataFiles};
+use super::backend::{Backend, Backends, DataFile, DataFiles, Format};
 use super::config::{Config, Declared, FunctionKind, LevelConfig, Locations, Version4};
 use super::glob::glob;
 use super::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text, variable};
@@ -312,6 +312,9 @@ impl Resolver<'_> {
             Target::File(_, id) => match backend {
                 Backend::Files(format) => {
                     Content::File(id, self.source.files.get(files, id, *format).map_err(|e| unreadable(&e))?)
+                }
+                Backend::Eyaml => {
+                    Content::File(id, self.source.files.get(files, id, Format::Yaml).map_err(|e| unreadable(&e))?)
                 }
                 _ => Content::Other,
             },

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::hiera::Puppet;
+use crate::hiera::backend::eyaml::{KeyName, KeyNames};
 use crate::hiera::backend::{Backends, Declared};
 use crate::value::{Hash, yaml};
 
@@ -30,6 +31,8 @@ pub struct Settings {
     pub fingerprint_key: Option<PathBuf>,
     /// Patterns of the branches to watch; all if empty.
     pub branches: Vec<String>,
+    /// The key pair for all encrypted data, in place of those that hiera.yaml names.
+    pub eyaml_keys: Option<KeyNames>,
 }
 
 /// Which environment nodes are in.
@@ -86,6 +89,7 @@ impl Default for Settings {
             backends: Backends::new(),
             fingerprint_key: None,
             branches: Vec::new(),
+            eyaml_keys: None,
         }
     }
 }
@@ -189,6 +193,7 @@ impl Checker<'_> {
             backends,
             fingerprint_key: raw.fingerprint_key.map(|path| self.folder.join(path)),
             branches: raw.branches.into_vec(),
+            eyaml_keys: self.eyaml(&raw.eyaml)?,
         })
     }
 
@@ -220,6 +225,20 @@ impl Checker<'_> {
         })
     }
 
+    fn eyaml(&self, raw: &raw::Eyaml) -> Result<Option<KeyNames>, SettingsError> {
+        let file = |name: &str, path: &Option<String>| {
+            let Some(path) = path.as_ref().map(|path| self.folder.join(path)) else { return Ok(None) };
+            key_file(&path).map(Some).map_err(|text| self.invalid(&["eyaml", name], format!("'{name}': {text}")))
+        };
+        let private = file("pkcs7_private_key", &raw.pkcs7_private_key)?;
+        let public = file("pkcs7_public_key", &raw.pkcs7_public_key)?;
+        match (private, public) {
+            (None, None) => Ok(None),
+            (Some(private), public) => Ok(Some(key_pair(private, public))),
+            (None, Some(_)) => Err(self.invalid(&["eyaml"], "'eyaml' needs the 'pkcs7_private_key'")),
+        }
+    }
+
     fn backend(&self, name: &str, raw: raw::Backend) -> Result<Declared, SettingsError> {
         let invalid = |text: &str| self.invalid(&["backends", name], format!("backend '{name}' {text}"));
         match raw {
@@ -234,6 +253,19 @@ impl Checker<'_> {
             raw::Backend { command: Some(_), .. } => Err(invalid("has a 'command', which is not supported")),
             _ => Err(invalid("needs one of 'not_found: true' and 'values: FILE'")),
         }
+    }
+}
+
+/// The pair of a private key's file and, where there is one, that of its certificate.
+pub fn key_pair(private: KeyName, public: Option<KeyName>) -> KeyNames {
+    KeyNames { private, public: public.unwrap_or_default() }
+}
+
+/// A key in the file at `path`, which must be there.
+pub fn key_file(path: &Path) -> Result<KeyName, String> {
+    match std::path::absolute(path) {
+        Ok(whole) if whole.is_file() => Ok(KeyName { file: Some(whole.to_string_lossy().into()), variable: None }),
+        _ => Err(format!("there is no file {}", path.display())),
     }
 }
 

@@ -20,6 +20,15 @@ pub(super) struct Settings {
     pub(super) backends: BTreeMap<String, Backend>,
     pub(super) fingerprint_key: Option<String>,
     pub(super) branches: OneOrMany,
+    pub(super) eyaml: Eyaml,
+}
+
+/// The keys of encrypted data.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a hash such as {pkcs7_private_key: FILE, pkcs7_public_key: FILE}")]
+pub(super) struct Eyaml {
+    pub(super) pkcs7_private_key: Option<String>,
+    pub(super) pkcs7_public_key: Option<String>,
 }
 
 /// A declared function.

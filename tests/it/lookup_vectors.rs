@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::support::keys::TestKeys;
 use hierad::fleet::{Fleet, Revision, resolve};
 use hierad::hiera::layer::{Environment, EnvironmentOptions};
 use hierad::hiera::{Outcome, Puppet};
@@ -43,7 +44,7 @@ impl Case<'_> {
 
     /// What hierad answers, in the form of the recorded answers.
     fn answers(&self, puppet: Puppet) -> Vec<Value> {
-        let options = EnvironmentOptions { puppet, ..EnvironmentOptions::default() };
+        let options = EnvironmentOptions { puppet, outside: Arc::new(TestKeys), ..EnvironmentOptions::default() };
         let tree = Arc::new(MemoryTree::from_fixture(self.text("fixture")));
         let environment = Environment::load(tree, options, Arc::default()).unwrap();
         let profiles = self.profiles();

@@ -24,12 +24,13 @@
 #   keys: JSON              keys to look up beside the root keys of the data
 #   without: PATH           a shared file that this case does not have
 #   # TEXT                  a remark
-# and ends at the first "-- PATH". What stands before the first case is shared: its files, nodes and keys go for every
-# case that has none of its own of that name.
+# and ends at the first "-- PATH". <<TEXT>> in a file is encrypted, see eyaml.rb beside this file. What stands before the
+# first case is shared: its files, nodes and keys go for every case that has none of its own of that name.
 require 'fileutils'
 require 'json'
 require 'open3'
 require 'tmpdir'
+require_relative 'eyaml'
 
 RESOLVE = File.join(__dir__, 'resolve.rb')
 VECTORS = File.expand_path('../vectors/lookup', __dir__)
@@ -49,7 +50,7 @@ Case = Struct.new(:name, :files, :nodes, :keys) do
   # Blank lines before the next case are for the reader only.
   def self.file(part)
     path, content = part.split("\n", 2)
-    [path, content.to_s.sub(/\n+\z/, "\n").sub(/\A\n\z/, '')]
+    [path, Eyaml.expand(content.to_s.sub(/\n+\z/, "\n").sub(/\A\n\z/, ''))]
   end
 
   def profiles = nodes.map { |node| { 'name' => node['name'], 'environment' => 'production' }.merge(node) }
@@ -61,10 +62,13 @@ Case = Struct.new(:name, :files, :nodes, :keys) do
       path, target = path.split(' -> ', 2)
       path = File.join(folder, path)
       FileUtils.mkdir_p(File.dirname(path))
-      target ? File.symlink(target, path) : File.write(path, content)
+      target ? File.symlink(target, path) : File.write(path, here(content))
     end
   end
 end
+
+# Paths of keys, as this machine has them.
+def here(text) = text.gsub('/keys/', "#{Eyaml::KEYS}/")
 
 def read_topic(path)
   text = File.read(path)
@@ -82,7 +86,7 @@ def write_requests(cases, folder)
     profiles = "#{repo}.ndjson"
     FileUtils.mkdir_p(repo)
     one.write(repo)
-    File.write(profiles, one.profiles.map { |profile| "#{JSON.generate(profile)}\n" }.join)
+    File.write(profiles, one.profiles.map { |profile| "#{here(JSON.generate(profile))}\n" }.join)
     { 'repo' => repo, 'profiles' => profiles, 'more_keys' => one.keys }
   end
 end
@@ -90,9 +94,10 @@ end
 # Ruby's error messages come without what some versions of it add: excerpts of Puppet's source and guesses.
 def ask(requests, strict, *options)
   input = requests.map { |request| "#{JSON.generate(request.merge('strict' => strict))}\n" }.join
-  output, status = Open3.capture2('ruby', '--disable=error_highlight,did_you_mean', RESOLVE, *options, stdin_data: input)
+  command = ['ruby', '--disable=error_highlight,did_you_mean', RESOLVE, *options]
+  output, status = Open3.capture2(Eyaml.environment, *command, stdin_data: input)
   abort 'Puppet failed' unless status.success?
-  output.lines.map { |line| JSON.parse(line) }
+  output.gsub("#{Eyaml::KEYS}/", '/keys/').lines.map { |line| JSON.parse(line) }
 end
 
 def record(topic, puppet8_lib)

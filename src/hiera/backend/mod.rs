@@ -1,7 +1,9 @@
 //! Data provider functions: what a level's `data_hash`, `lookup_key` or `data_dig` is here.
 //!
-//! [`DataFile`] is a parsed file of `yaml_data` or `json_data`, [`DataFiles`] the store that parses each content once.
+//! [`DataFile`] is a parsed file of `yaml_data` or `json_data`, [`DataFiles`] the store that parses each content once; [`eyaml`]
+//! opens encrypted texts.
 
+pub mod eyaml;
 mod file;
 
 use std::collections::BTreeMap;
@@ -30,6 +32,8 @@ pub type Backends = BTreeMap<String, Declared>;
 pub enum Backend {
     /// A parsed file for each location.
     Files(Format),
+    /// A parsed file for each location, whose texts hold encrypted blocks.
+    Eyaml,
     /// A declared function.
     Declared(Declared),
     /// A call that always fails in this way.
@@ -53,7 +57,14 @@ impl Backend {
             ("yaml_data" | "json_data", _) => {
                 Backend::Fails(LookupError::puppet(format!("'{name}' expects 2 arguments, got 3")))
             }
-            ("hocon_data", FunctionKind::DataHash) | ("eyaml_lookup_key", FunctionKind::LookupKey) => {
+            ("eyaml_lookup_key", FunctionKind::LookupKey) => Backend::Eyaml,
+            ("eyaml_lookup_key", FunctionKind::DataDig) => Backend::Fails(LookupError::puppet(format!(
+                "'{name}' parameter 'key' expects a String value, got Tuple"
+            ))),
+            ("eyaml_lookup_key", _) => {
+                Backend::Fails(LookupError::puppet(format!("'{name}' expects 3 arguments, got 2")))
+            }
+            ("hocon_data", FunctionKind::DataHash) => {
                 Backend::Fails(LookupError::unknown(format!("the function '{name}' is not supported")))
             }
             _ => Backend::Fails(LookupError::puppet(format!(

@@ -7,6 +7,7 @@ use super::modules::Modules;
 use super::{Environment, EnvironmentOptions, Layer, Store};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::hiera::LookupError;
+use crate::hiera::backend::eyaml::Keys;
 use crate::hiera::config::{Config, Owner};
 use crate::tree::{FileTree, Target, TreeError, child, follow};
 
@@ -33,6 +34,7 @@ pub(super) fn load(
     let layer = loader.layer(None, root.clone(), &options.hiera_config, conf.data_provider.as_deref())?;
     let modules = Modules::load(&mut loader, &root, &conf.modulepath)?;
     let diagnostics = loader.diagnostics;
+    let keys = Keys::new(options.eyaml_keys.clone(), options.outside.clone(), store.key_pairs.clone());
     Ok(Environment {
         tree,
         options,
@@ -42,6 +44,7 @@ pub(super) fn load(
         modules_fault: modules.fault,
         diagnostics,
         store,
+        keys,
     })
 }
 

@@ -11,6 +11,7 @@ mod modules;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::backend::eyaml::{KeyNames, KeyPairs, Keys};
 use super::backend::{Backends, DataFiles};
 use super::config::Config;
 use super::hierarchy::{Datadir, Source};
@@ -31,6 +32,8 @@ pub struct EnvironmentOptions {
     pub datadirs: Vec<(String, Datadir)>,
     /// Functions that hierad does not have.
     pub backends: Backends,
+    /// The key pair for all encrypted data, whatever hiera.yaml names.
+    pub eyaml_keys: Option<KeyNames>,
     /// The world outside the repository.
     pub outside: Arc<dyn Outside>,
 }
@@ -42,18 +45,21 @@ impl Default for EnvironmentOptions {
             hiera_config: "hiera.yaml".into(),
             datadirs: Vec::new(),
             backends: Backends::new(),
+            eyaml_keys: None,
             outside: Arc::new(Nowhere),
         }
     }
 }
 
-/// What outlives a revision: parsed files and compiled patterns, by content.
+/// What outlives a revision, by content: parsed files, compiled patterns, key pairs.
 #[derive(Debug, Default)]
 pub struct Store {
     /// Parsed data files.
     pub files: DataFiles,
     /// Compiled patterns.
     pub regexes: Regexes,
+    /// Key pairs, with what they have decrypted.
+    pub key_pairs: Arc<KeyPairs>,
 }
 
 /// One place that has a hierarchy.
@@ -85,6 +91,8 @@ pub struct Environment {
     pub diagnostics: Vec<Diagnostic>,
     /// Parsed files and patterns.
     pub store: Arc<Store>,
+    /// The keys of encrypted data, as they are when the environment is read.
+    pub keys: Keys,
 }
 
 impl Environment {

@@ -1,11 +1,12 @@
 //! The search of one key in a layer: its levels, their locations, what each of them holds.
 //!
-//! Source: `configured_data_provider.rb`, `data_hash_function_provider.rb` in `pops/lookup`.
+//! Source: `configured_data_provider.rb`, `data_hash_function_provider.rb`, `lookup_key_function_provider.rb` in `pops/lookup`.
 
 use std::sync::Arc;
 
 use super::{Found, Lookup, Provider, Search};
 use crate::diagnostic::Place;
+use crate::hiera::backend::eyaml::{self, Decryption};
 use crate::hiera::backend::{Backend, DataFile, Declared};
 use crate::hiera::budget::PLACE_STEPS;
 use crate::hiera::explain::{Branch, Event, FoundAt};
@@ -14,7 +15,7 @@ use crate::hiera::interpolation::{Context, Undefined, interpolate};
 use crate::hiera::layer::Layer;
 use crate::hiera::options::text_key;
 use crate::hiera::{LookupError, types};
-use crate::value::Value;
+use crate::value::{Hash, Value};
 
 impl Lookup<'_> {
     pub(super) fn provider(&self, provider: Provider, search: Search<'_>) -> Found {
@@ -74,6 +75,8 @@ impl Lookup<'_> {
         };
         match (&level.backend, content) {
             (Backend::Files(_), Some((file, path))) => self.file(layer, file, path, search),
+            (Backend::Eyaml, Some((file, path))) => self.eyaml(level, file, path, search),
+            (Backend::Eyaml, None) => Err(LookupError::puppet(eyaml::NEEDS_PATH).at(level.place.clone())),
             (Backend::Declared(Declared::Values(values)), _) => {
                 Ok(self.found(search.root, values.get(search.root), None))
             }
@@ -86,28 +89,66 @@ impl Lookup<'_> {
     }
 
     fn file(&self, layer: &Layer, file: &DataFile, path: &Arc<str>, search: Search<'_>) -> Found {
-        let puppet = self.environment.options.puppet;
         let place = |line: Option<u32>| Place { path: path.clone(), line };
-        let hash = file.hash(path, puppet).map_err(|e| e.at(place(file.fault().map(|fault| fault.line))))?;
-        let Some(hash) = hash else { return Ok(self.found(search.root, None, None)) };
+        let hash = self.hash(file, path)?;
         if layer.module.is_some() {
             // Puppet asks every key of a module's file for its namespace, which only texts have.
-            hash.keys().try_for_each(|key| text_key(key).map(|_| ())).map_err(|e| e.at(place(None)))?;
+            let mut keys = hash.into_iter().flat_map(Hash::keys);
+            keys.try_for_each(|key| text_key(key).map(|_| ())).map_err(|e| e.at(place(None)))?;
         }
-        let Some(value) = hash.get(search.root) else { return Ok(self.found(search.root, None, None)) };
-        let line = || place(file.line(search.root));
-        if !types::is_rich_data(value) {
-            let text = format!(
-                "Value for key '{}', in hash returned from data_hash function, when using location '{path}', has wrong type, expects Puppet::LookupValue",
-                search.root
-            );
-            return Err(LookupError::puppet(text).at(line()));
-        }
-        let undefined = Undefined::in_data(puppet);
-        let context = Context { scope: self.scope, resolver: Some(self), stack: search.stack, undefined };
-        let value = interpolate(value, &context).map_err(|e| e.at(line()))?;
-        let at = || FoundAt { place: line(), marks: file.marks(search.root).cloned().unwrap_or_default() };
-        Ok(self.found(search.root, Some(&value), self.recorder.map(|_| at())))
+        let Some(value) = hash.and_then(|hash| hash.get(search.root)) else {
+            return Ok(self.found(search.root, None, None));
+        };
+        let answer = || {
+            check_type(
+                value,
+                || format!("in hash returned from data_hash function, when using location '{path}'"),
+                search,
+            )?;
+            self.interpolated(value, search)
+        };
+        let value = answer().map_err(|e| e.at(place(file.line(search.root))))?;
+        Ok(self.found_in(file, path, search, &value))
+    }
+
+    fn eyaml(&self, level: &Level, file: &DataFile, path: &Arc<str>, search: Search<'_>) -> Found {
+        let hash = self.hash(file, path)?;
+        let Some(value) = hash.and_then(|hash| hash.get(search.root)) else {
+            return Ok(self.found(search.root, None, None));
+        };
+        let decryption = Decryption { keys: &self.environment.keys, options: &level.options, key: search.root, path };
+        let answer = || {
+            let value = self.interpolated(&decryption.value(value)?, search)?;
+            check_type(
+                &value,
+                || format!("returned from lookup_key function 'eyaml_lookup_key', when using location '{path}'"),
+                search,
+            )?;
+            Ok(value)
+        };
+        let value =
+            answer().map_err(|e: LookupError| e.at(Place { path: path.clone(), line: file.line(search.root) }))?;
+        Ok(self.found_in(file, path, search, &value))
+    }
+
+    /// The data of a file; nothing for an empty one.
+    fn hash<'f>(&self, file: &'f DataFile, path: &Arc<str>) -> Result<Option<&'f Hash>, LookupError> {
+        let line = || file.fault().map(|fault| fault.line);
+        let hash = file.hash(path, self.environment.options.puppet);
+        hash.map_err(|e| e.at(Place { path: path.clone(), line: line() }))
+    }
+
+    fn interpolated(&self, value: &Value, search: Search<'_>) -> Result<Value, LookupError> {
+        let undefined = Undefined::in_data(self.environment.options.puppet);
+        interpolate(value, &Context { scope: self.scope, resolver: Some(self), stack: search.stack, undefined })
+    }
+
+    fn found_in(&self, file: &DataFile, path: &Arc<str>, search: Search<'_>, value: &Value) -> Option<Value> {
+        let at = || FoundAt {
+            place: Place { path: path.clone(), line: file.line(search.root) },
+            marks: file.marks(search.root).cloned().unwrap_or_default(),
+        };
+        self.found(search.root, Some(value), self.recorder.map(|_| at()))
     }
 
     fn found(&self, key: &str, value: Option<&Value>, at: Option<FoundAt>) -> Option<Value> {
@@ -117,6 +158,15 @@ impl Lookup<'_> {
         }
         value.cloned()
     }
+}
+
+/// Refuses what Puppet does not take as a value from a function; `from` says from which.
+fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> Result<(), LookupError> {
+    if types::is_rich_data(value) {
+        return Ok(());
+    }
+    let (key, from) = (search.root, from());
+    Err(LookupError::puppet(format!("Value for key '{key}', {from}, has wrong type, expects Puppet::LookupValue")))
 }
 
 fn layer_branch(layer: &Layer) -> Branch {

@@ -35,7 +35,7 @@ pub(super) fn scalar(tag: &str, text: &str) -> Result<Value, Refusal> {
         };
     }
     match tag {
-        "!binary" | "tag:yaml.org,2002:binary" => Ok(Value::bytes(unpack(text.as_bytes()))),
+        "!binary" | "tag:yaml.org,2002:binary" => Ok(Value::bytes(ruby::unpack(text.as_bytes()))),
         "!ruby/object:BigDecimal" | "!ruby/object:DateTime" | "!ruby/object:Complex" | "!ruby/object:Rational" => {
             Err(Refusal::Class(tag["!ruby/object:".len()..].into()))
         }
@@ -182,34 +182,4 @@ fn class_of<'a>(tag: &'a str, prefixes: &[&str]) -> Option<&'a str> {
         Some(rest.strip_prefix(':').unwrap_or(rest))
     };
     tag.split('\n').find_map(of_line)
-}
-
-/// Ruby's `unpack("m")`: what is no base 64 is passed over, a `=` ends the data where padding may stand.
-fn unpack(text: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let mut group = Vec::with_capacity(4);
-    for b in text {
-        let six = match b {
-            b'A'..=b'Z' => b - b'A',
-            b'a'..=b'z' => b - b'a' + 26,
-            b'0'..=b'9' => b - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            b'=' if group.len() >= 2 => break,
-            _ => continue,
-        };
-        group.push(six);
-        if group.len() == 4 {
-            push_group(&group, &mut bytes);
-            group.clear();
-        }
-    }
-    push_group(&group, &mut bytes);
-    bytes
-}
-
-fn push_group(group: &[u8], bytes: &mut Vec<u8>) {
-    for (pair, shift) in group.windows(2).zip([2, 4, 6]) {
-        bytes.push(pair[0] << shift | pair[1] >> (6 - shift));
-    }
 }

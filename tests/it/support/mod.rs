@@ -1,6 +1,7 @@
 //! What the tests share: temporary repositories made with the `git` command, the same on every machine.
 
 pub(crate) mod golden;
+pub(crate) mod keys;
 pub(crate) mod random;
 pub(crate) mod terminal;
 pub(crate) mod values;

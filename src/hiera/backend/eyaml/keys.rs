@@ -1,0 +1,195 @@
+//! The key pairs that open encrypted blocks: named by a level's options or by the settings, read from files on disk or from
+//! environment variables.
+//!
+//! Source: `decrypt` in hiera-eyaml's `encryptors/pkcs7.rb`.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rsa::RsaPrivateKey;
+use rsa::pkcs1::DecodeRsaPrivateKey;
+use rsa::pkcs8::DecodePrivateKey;
+
+use super::pkcs7::{Certificate, Envelope, Refusal};
+use crate::hiera::outside::Outside;
+use crate::value::{Value, ruby};
+
+/// Where a key is: in the environment variable, if that is set, or else in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct KeyName {
+    /// An absolute path on disk.
+    pub file: Option<Arc<str>>,
+    /// The name of an environment variable.
+    pub variable: Option<Arc<str>>,
+}
+
+/// Where the two keys of a pair are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct KeyNames {
+    /// The private key.
+    pub private: KeyName,
+    /// The certificate with the public key, which tells which key of a block is its own.
+    pub public: KeyName,
+}
+
+/// A private key with its certificate, and the blocks that it has opened.
+pub struct KeyPair {
+    pub(super) private: RsaPrivateKey,
+    pub(super) certificate: Option<Certificate>,
+    opened: Mutex<HashMap<Box<[u8]>, Opened>>,
+}
+
+/// What a block holds.
+pub type Opened = Result<Arc<[u8]>, Refusal>;
+
+/// A pair; nothing if it is not on this machine. An error is Ruby's, in its words.
+pub type Found = Result<Option<Arc<KeyPair>>, Arc<str>>;
+
+/// The key pairs of an environment. Each is read once.
+#[derive(Debug)]
+pub struct Keys {
+    /// The pair that the settings name, which goes before all options.
+    chosen: Option<KeyNames>,
+    outside: Arc<dyn Outside>,
+    pairs: Arc<KeyPairs>,
+    found: Mutex<HashMap<KeyNames, Found>>,
+}
+
+/// Key pairs by what is in their files; they outlive an environment.
+#[derive(Debug, Default)]
+pub struct KeyPairs(Mutex<HashMap<[Option<Vec<u8>>; 2], Found>>);
+
+impl Keys {
+    /// The keys that `outside` has, of the pair `chosen` or of those that options name.
+    pub fn new(chosen: Option<KeyNames>, outside: Arc<dyn Outside>, pairs: Arc<KeyPairs>) -> Keys {
+        Keys { chosen, outside, pairs, found: Mutex::default() }
+    }
+
+    /// The pair of a level with these `options`.
+    pub fn of(&self, options: &Value) -> Found {
+        let names = match &self.chosen {
+            Some(names) => names.clone(),
+            None => KeyNames::of_options(options)?,
+        };
+        if let Some(found) = lock(&self.found).get(&names) {
+            return found.clone();
+        }
+        let found = match self.read(&names.private) {
+            Some(private) => self.pairs.get([Some(private), self.read(&names.public)]),
+            None => Ok(None),
+        };
+        lock(&self.found).insert(names, found.clone());
+        found
+    }
+
+    /// What is in a key's variable or file; nothing if neither can be read here.
+    fn read(&self, name: &KeyName) -> Option<Vec<u8>> {
+        if let Some(value) = name.variable.as_ref().and_then(|variable| self.outside.variable(variable)) {
+            return Some(value.into_bytes());
+        }
+        // Nobody here knows in which folder a Puppet server runs.
+        let path = name.file.as_ref().filter(|path| path.starts_with('/'))?;
+        self.outside.read(path).ok()
+    }
+}
+
+impl KeyNames {
+    /// What a level's `options` name.
+    fn of_options(options: &Value) -> Result<KeyNames, Arc<str>> {
+        let name = |kind: &str| {
+            let text = |key: String| match options.get(&key) {
+                None | Some(Value::Undef | Value::Boolean(false)) => Ok(None),
+                Some(Value::String(text)) => Ok(Some(text.to_arc())),
+                Some(other) => {
+                    Err(Arc::from(format!("no implicit conversion of {} into String", ruby::class_name(other))))
+                }
+            };
+            let file = text(format!("pkcs7_{kind}_key"))?;
+            let variable = text(format!("pkcs7_{kind}_key_env_var"))?;
+            if file.is_none() && variable.is_none() {
+                return Err(Arc::from(format!("pkcs7_{kind}_key is not defined")));
+            }
+            Ok(KeyName { file, variable })
+        };
+        let public = name("public")?;
+        Ok(KeyNames { private: name("private")?, public })
+    }
+}
+
+impl KeyPairs {
+    /// The pair of a private key and a certificate, as their files have them.
+    fn get(&self, content: [Option<Vec<u8>>; 2]) -> Found {
+        if let Some(found) = lock(&self.0).get(&content) {
+            return found.clone();
+        }
+        let [private, certificate] = &content;
+        let found = KeyPair::parse(private.as_deref().unwrap_or_default(), certificate.as_deref());
+        let found = found.map(|pair| Some(Arc::new(pair))).map_err(Arc::from);
+        lock(&self.0).insert(content, found.clone());
+        found
+    }
+}
+
+impl KeyPair {
+    /// Reads a private key, and a certificate unless it is not there. An error is Ruby's.
+    pub fn parse(private: &[u8], certificate: Option<&[u8]>) -> Result<KeyPair, &'static str> {
+        let private = private_key(private)?;
+        let parse = |content: &[u8]| {
+            let pem = pem(content, "CERTIFICATE").or_else(|| pem(content, "X509 CERTIFICATE"));
+            let parsed = Certificate::parse(pem.as_deref().unwrap_or(content));
+            parsed.ok_or("PEM_read_bio_X509: no start line")
+        };
+        let certificate = certificate.map(parse).transpose()?;
+        Ok(KeyPair { private, certificate, opened: Mutex::default() })
+    }
+
+    /// What `data` holds, which is worked out once.
+    pub fn open(&self, data: &[u8]) -> Opened {
+        if let Some(opened) = lock(&self.opened).get(data) {
+            return opened.clone();
+        }
+        let opened = Envelope::parse(data).and_then(|envelope| envelope.open(self)).map(Arc::from);
+        lock(&self.opened).insert(data.into(), opened.clone());
+        opened
+    }
+}
+
+/// Nothing of a key is ever shown.
+impl fmt::Debug for KeyPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyPair")
+    }
+}
+
+/// An RSA key of PKCS #1 or PKCS #8, in PEM or DER.
+fn private_key(content: &[u8]) -> Result<RsaPrivateKey, &'static str> {
+    const UNREADABLE: &str = "Neither PUB key nor PRIV key: unsupported";
+    if ["PUBLIC KEY", "RSA PUBLIC KEY"].iter().any(|label| pem(content, label).is_some()) {
+        return Err("private key is needed");
+    }
+    let own = pem(content, "RSA PRIVATE KEY");
+    let general = pem(content, "PRIVATE KEY");
+    let own = RsaPrivateKey::from_pkcs1_der(own.as_deref().unwrap_or(content)).ok();
+    let key = own.or_else(|| RsaPrivateKey::from_pkcs8_der(general.as_deref().unwrap_or(content)).ok());
+    key.ok_or(UNREADABLE)
+}
+
+/// The first block of PEM with this label, decoded; nothing if there is none. What stands around it does not count.
+fn pem(content: &[u8], label: &str) -> Option<Vec<u8>> {
+    let mut lines = content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+    let is = |line: &[u8], word: &str| line == format!("-----{word} {label}-----").as_bytes();
+    lines.find(|line| is(line, "BEGIN"))?;
+    let mut text = Vec::new();
+    for line in lines {
+        if is(line, "END") {
+            return Some(ruby::unpack(&text));
+        }
+        text.extend(line);
+    }
+    None
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,92 @@
+# frozen_string_literal: true
+
+# Encrypts for the test cases, with keys that are nobody's: they lie beside the vectors for every test to read.
+#
+#   ruby eyaml.rb    makes the keys anew; all that was encrypted for the old ones must then be recorded again
+#
+# In a case, <<TEXT>> becomes an encrypted block; escapes in TEXT are those of a Ruby string. <<OPTIONS|TEXT>> has some of
+# - the name of a cipher: another than that of eyaml, AES-256-CBC;
+# - key=NAME: for that key and not for the one called "default"; twice for two;
+# - raw: the data in base 64 and no ENC[...] around it;
+# - lines=N: in lines of 60 characters, each behind N spaces;
+# - ber: streamed, with lengths that are not known in front;
+# - cut=N: without the last N bytes; flip=N: with the lowest bit of byte N flipped, counted from the end if negative.
+#
+# Keys are in /keys there, and in environment variables of the names below; /keys is this machine's folder for Puppet.
+require 'fileutils'
+require 'open3'
+require 'openssl'
+
+# The gem's own encryption, and the forms of blocks.
+module Eyaml
+  KEYS = File.expand_path('../vectors/eyaml/keys', __dir__)
+  BLOCK = /<<(?:([^|<>]*)\|)?(.*?)>>/
+  VARIABLES = { 'EYAML_PRIVATE_KEY' => 'default.key.pem', 'EYAML_PUBLIC_KEY' => 'default.pub.pem' }.freeze
+
+  module_function
+
+  def environment = VARIABLES.transform_values { |name| File.read(File.join(KEYS, name)) }
+
+  # The case's text with its blocks encrypted.
+  def expand(text)
+    text.gsub(BLOCK) do
+      options, plain = Regexp.last_match.captures
+      options = options.to_s.split
+      named, cipher = options.partition { |option| option.include?('=') || %w[ber raw].include?(option) }
+      named = named.group_by { |option| option[/\A\w+/] }.transform_values { |all| all.map { |o| o.split('=', 2)[1] } }
+      block(%("#{plain}").undump, cipher.first, named)
+    end
+  end
+
+  def block(plain, cipher, options)
+    data = damaged(encrypt(plain, cipher || 'aes-256-cbc', options['key'] || ['default'], options.key?('ber')), options)
+    return [data].pack('m0') if options.key?('raw')
+
+    text = "ENC[PKCS7,#{[data].pack('m0')}]"
+    options['lines'] ? text.scan(/.{1,60}/).join("\n#{' ' * options['lines'].first.to_i}") : text
+  end
+
+  def encrypt(plain, cipher, keys, ber)
+    return streamed(plain, cipher, keys.first) if ber
+
+    certificates = keys.map { |key| OpenSSL::X509::Certificate.new(File.read(File.join(KEYS, "#{key}.pub.pem"))) }
+    OpenSSL::PKCS7.encrypt(certificates, plain, OpenSSL::Cipher.new(cipher), OpenSSL::PKCS7::BINARY).to_der
+  end
+
+  def streamed(plain, cipher, key)
+    command = %W[openssl cms -encrypt -binary -stream -outform DER -#{cipher} #{File.join(KEYS, "#{key}.pub.pem")}]
+    output, status = Open3.capture2(*command, stdin_data: plain, binmode: true)
+    status.success? ? output : abort('openssl failed')
+  end
+
+  def damaged(data, options)
+    data = data[0...-options['cut'].first.to_i] if options['cut']
+    options['flip']&.each { |at| data.setbyte(at.to_i, data.getbyte(at.to_i) ^ 1) }
+    data
+  end
+
+  # eyaml's own keys of several sizes, keys as OpenSSL makes them, and what is no key.
+  def make_keys
+    FileUtils.mkdir_p(KEYS)
+    Dir.chdir(KEYS) do
+      { 'default' => 2048, 'other' => 2048, 'small' => 1024, 'large' => 4096 }.each do |name, size|
+        FileUtils.rm_f(["#{name}.key.pem", "#{name}.pub.pem"])
+        system('eyaml', 'createkeys', "--pkcs7-keysize=#{size}", "--pkcs7-private-key=#{name}.key.pem",
+               "--pkcs7-public-key=#{name}.pub.pem", exception: true)
+      end
+      system('openssl', 'req', '-x509', '-nodes', '-days', '36500', '-newkey', 'rsa:2048', '-subj', '/O=Example/CN=eyaml',
+             '-keyout', 'openssl.key.pem', '-out', 'openssl.pub.pem', exception: true, err: File::NULL)
+      File.chmod(0o644, *Dir.glob('*.pem'))
+      key, certificate = File.read('default.key.pem'), File.read('default.pub.pem')
+      File.write('dressed.key.pem', "A remark.\n#{key.gsub("\n", "\r\n")}the end")
+      File.write('dressed.pub.pem', "A remark.\n#{certificate.chomp}")
+      File.binwrite('default.key.der', OpenSSL::PKey::RSA.new(key).to_der)
+      File.binwrite('default.pub.der', OpenSSL::X509::Certificate.new(certificate).to_der)
+      File.write('public.key.pem', OpenSSL::PKey::RSA.new(key).public_to_pem)
+      File.write('flat.key.pem', key.tr("\n", ' '))
+      File.write('junk.pem', "nothing\n")
+    end
+  end
+end
+
+Eyaml.make_keys if $PROGRAM_NAME == __FILE__
