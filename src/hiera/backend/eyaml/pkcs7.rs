@@ -75,8 +75,7 @@ impl Envelope {
     pub(super) fn parse(data: &[u8]) -> Result<Envelope, Refusal> {
         let looks_like_pem = || data.windows(11).any(|bytes| bytes == b"-----BEGIN ");
         match Mode::Ber.decode(data, content_info) {
-            Ok(Some(envelope)) => Ok(envelope),
-            Ok(None) => Err(Refusal::Ruby("wrong content type")),
+            Ok(envelope) => envelope,
             Err(_) if looks_like_pem() => Err(Refusal::Unsupported),
             Err(_) => Err(NO_PKCS7),
         }
@@ -140,15 +139,16 @@ impl Certificate {
     }
 }
 
-/// `ContentInfo`; nothing if it is not of enveloped data.
-fn content_info(cons: &mut Constructed<'_, Source<'_>>) -> Parsed<Option<Envelope>> {
+/// `ContentInfo`, which may be of other data or empty.
+fn content_info(cons: &mut Constructed<'_, Source<'_>>) -> Parsed<Result<Envelope, Refusal>> {
     cons.take_sequence(|info| {
         let kind = Oid::take_from(info)?;
         if kind != ENVELOPED_DATA {
             info.skip_all()?;
-            return Ok(None);
+            return Ok(Err(Refusal::Ruby("wrong content type")));
         }
-        info.take_constructed_if(Tag::CTX_0, |content| content.take_sequence(enveloped_data)).map(Some)
+        let envelope = info.take_opt_constructed_if(Tag::CTX_0, |content| content.take_sequence(enveloped_data))?;
+        Ok(envelope.ok_or(DECRYPT_ERROR))
     })
 }
 
