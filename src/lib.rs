@@ -6,6 +6,8 @@ pub mod diagnostic;
 
 pub mod tree;
 
+pub mod disk;
+
 pub mod git;
 
 pub mod node;

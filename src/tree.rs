@@ -1,13 +1,18 @@
-//! A tree of files as Hiera sees it, wherever it is stored: a git commit, a folder on disk, a test's memory.
+//! A tree of files as Hiera sees it, wherever it is stored: a git commit, a folder on disk, the whole disk, a test's memory.
 //!
 //! [`FileTree`] gives entries as they are; [`follow`] walks a path through them as the operating system would, symbolic
-//! links included, and never leaves the tree.
+//! links included, and never leaves the tree. Paths begin with the tree's root: those of a repository are relative, those of
+//! the disk, or of a repository that stands for a folder of it, are absolute.
+
+mod placed;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use sha1::{Digest, Sha1};
+
+pub use placed::Placed;
 
 /// Git's id of a file's content: equal content has an equal id, in whichever tree it lies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,8 +63,15 @@ pub struct TreeError {
     pub reason: String,
 }
 
-/// A read-only tree of files. Paths are relative to the root, `/` between names, no `.` or `..`; the root itself is "".
+/// A read-only tree of files. Paths begin with the root, `/` between names, no `.` or `..`; the root itself is "" where paths
+/// are relative.
 pub trait FileTree: Send + Sync {
+    /// What the paths of the tree begin with: "", or an absolute path such as "/".
+    #[expect(clippy::unnecessary_literal_bound, reason = "others have a root of their own")]
+    fn root(&self) -> &str {
+        ""
+    }
+
     /// The entry at `path`, links not followed; nothing if there is none.
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError>;
 
@@ -73,9 +85,9 @@ pub trait FileTree: Send + Sync {
 /// Where a path leads once all links are followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// A file, with its path in the tree after the links.
+    /// A file, with its path after the links.
     File(String, BlobId),
-    /// A folder, with its path in the tree after the links.
+    /// A folder, with its path after the links.
     Folder(String),
     /// Nothing is there.
     Absent,
@@ -90,11 +102,15 @@ const LINK_LIMIT: usize = 40;
 /// from where links have led, links inside the tree followed. A path or link that leaves the tree is
 /// [`Target::Outside`], so is a submodule and a loop of links.
 pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
-    let mut pending: Vec<String> = names(path).rev().collect();
-    if path.starts_with('/') {
-        return Ok(Target::Outside(format!("{path} is an absolute path")));
-    }
-    let mut at = String::new();
+    let root = tree.root();
+    let Some(inner) = below(root, path) else {
+        return Ok(Target::Outside(format!(
+            "{path} is {} path",
+            if root.is_empty() { "an absolute" } else { "another" }
+        )));
+    };
+    let mut pending: Vec<String> = names(inner).rev().collect();
+    let mut at = root.to_owned();
     let mut here = Entry::Folder;
     let mut links = 0;
     while let Some(name) = pending.pop() {
@@ -102,10 +118,10 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
             return Ok(Target::Absent);
         }
         if name == ".." {
-            if at.is_empty() {
-                return Ok(Target::Outside(format!("{path} leads above the root of the repository")));
+            match parent(root, &at) {
+                Some(parent) => at.truncate(parent),
+                None => return Ok(Target::Outside(format!("{path} leads above the root of the repository"))),
             }
-            at.truncate(at.rfind('/').unwrap_or(0));
             continue;
         }
         let next = child(&at, &name);
@@ -117,10 +133,15 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
                 if links > LINK_LIMIT {
                     return Ok(Target::Outside(format!("{path} leads into a loop of symbolic links")));
                 }
-                if target.starts_with('/') {
-                    return Ok(Target::Outside(format!("{next} is a symbolic link to {target}")));
-                }
-                pending.extend(names(&target).rev());
+                let inner = match below(root, &target) {
+                    _ if !target.starts_with('/') => target.as_str(),
+                    Some(inner) => {
+                        root.clone_into(&mut at);
+                        inner
+                    }
+                    None => return Ok(Target::Outside(format!("{next} is a symbolic link to {target}"))),
+                };
+                pending.extend(names(inner).rev());
             }
             Some(entry) => {
                 at = next;
@@ -135,16 +156,43 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
     })
 }
 
+/// What of `path` lies below `root`; nothing if it does not.
+pub fn below<'p>(root: &str, path: &'p str) -> Option<&'p str> {
+    match root {
+        "" => Some(path).filter(|path| !path.starts_with('/')),
+        "/" => path.strip_prefix('/'),
+        root => path.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/')),
+    }
+}
+
+/// How much of the path `at` is the folder above it; nothing above a `root` that is not the disk's, whose `..` is itself.
+fn parent(root: &str, at: &str) -> Option<usize> {
+    if at == root {
+        return (root == "/").then_some(root.len());
+    }
+    Some(at.rfind('/').unwrap_or(0).max(root.len()))
+}
+
 /// Whether `path` names a link, wherever that leads; the folders on the way are followed.
 pub fn is_link(tree: &dyn FileTree, path: &str) -> Result<bool, TreeError> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let folder = if folder.len() < tree.root().len() { tree.root() } else { folder };
     let Target::Folder(at) = follow(tree, folder)? else { return Ok(false) };
     Ok(matches!(tree.entry(&child(&at, name))?, Some(Entry::Link(_))))
 }
 
 /// The path of `name` inside the folder `folder`.
 pub fn child(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+    if folder.is_empty() || folder.ends_with('/') { format!("{folder}{name}") } else { format!("{folder}/{name}") }
+}
+
+/// The folder that the file at `path` lies in.
+pub fn folder_of(path: &str) -> &str {
+    match path.rfind('/') {
+        Some(0) => "/",
+        Some(at) => &path[..at],
+        None => "",
+    }
 }
 
 fn names(path: &str) -> impl DoubleEndedIterator<Item = String> + '_ {
@@ -154,6 +202,7 @@ fn names(path: &str) -> impl DoubleEndedIterator<Item = String> + '_ {
 /// A tree in memory, for tests and for content that is not in git.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryTree {
+    root: String,
     entries: BTreeMap<String, Entry>,
     contents: BTreeMap<BlobId, Arc<[u8]>>,
 }
@@ -162,6 +211,11 @@ impl MemoryTree {
     /// An empty tree.
     pub fn new() -> MemoryTree {
         MemoryTree::default()
+    }
+
+    /// An empty tree of paths below `root`.
+    pub fn at(root: impl Into<String>) -> MemoryTree {
+        MemoryTree { root: root.into(), ..MemoryTree::default() }
     }
 
     /// A tree from many files in one text: each file starts with a line `-- PATH`, a link is `-- PATH -> TARGET`.
@@ -206,15 +260,19 @@ impl MemoryTree {
 }
 
 impl FileTree for MemoryTree {
+    fn root(&self) -> &str {
+        &self.root
+    }
+
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
-        if path.is_empty() {
+        if *path == self.root {
             return Ok(Some(Entry::Folder));
         }
         Ok(self.entries.get(path).cloned())
     }
 
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
-        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let prefix = child(path, "");
         let below = self.entries.range(prefix.clone()..).take_while(|(p, _)| p.starts_with(&prefix));
         let mut names: Vec<_> = below
             .filter_map(|(p, entry)| Some((p.strip_prefix(&prefix)?, entry)))

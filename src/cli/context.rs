@@ -7,8 +7,9 @@ use std::sync::Arc;
 use super::profiles::{self, Profiles};
 use super::{Failure, Global, Result, sample, secrets};
 use crate::disclosure::Disclosure;
+use crate::disk::Disk;
 use crate::fleet::Fleet;
-use crate::git::{Environment, OpenError, Repository, WorkTree};
+use crate::git::{Environment, OpenError, Repository};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::EnvironmentOptions;
 use crate::pipeline::outside::Machine;
@@ -25,6 +26,7 @@ pub(super) struct Context {
     /// What may be seen of secrets.
     pub(super) disclosure: Arc<Disclosure>,
     threads: NonZeroUsize,
+    disk: Arc<dyn FileTree>,
 }
 
 impl Context {
@@ -47,8 +49,9 @@ impl Context {
         }
         let one = NonZeroUsize::MIN;
         let threads = global.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(one);
-        let disclosure = secrets::disclosure(global, settings.fingerprint_key.as_deref())?;
-        Ok(Context { repository: Arc::new(repository), settings, disclosure: Arc::new(disclosure), threads })
+        let disclosure = Arc::new(secrets::disclosure(global, settings.fingerprint_key.as_deref())?);
+        let disk = Arc::new(Disk::new());
+        Ok(Context { repository: Arc::new(repository), settings, disclosure, threads, disk })
     }
 
     /// Reads the profiles; `branch` is the environment where the settings say so.
@@ -113,7 +116,7 @@ impl Context {
     pub(super) fn options(&self) -> EnvironmentOptions {
         let datadir = |setting: &DatadirSetting| match setting {
             DatadirSetting::Tree(folder) => Datadir::Folder(folder.clone()),
-            DatadirSetting::Disk(folder) => Datadir::Tree(Arc::new(WorkTree::new(folder)) as Arc<dyn FileTree>),
+            DatadirSetting::Disk(folder) => Datadir::Disk(folder.display().to_string()),
             DatadirSetting::None => Datadir::None,
         };
         EnvironmentOptions {
@@ -123,6 +126,8 @@ impl Context {
             backends: self.settings.backends.clone(),
             eyaml_keys: self.settings.eyaml_keys.clone(),
             outside: Arc::new(Machine),
+            disk: self.disk.clone(),
+            ..EnvironmentOptions::default()
         }
     }
 

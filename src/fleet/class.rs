@@ -56,8 +56,7 @@ pub(super) fn classes(environment: &Environment, fleet: &Fleet) -> (Vec<Class>, 
 }
 
 fn signature(hierarchies: &Hierarchies) -> Signature {
-    let layers = hierarchies.environment.iter().chain(hierarchies.modules.values());
-    layers.map(|layer| layer.as_ref().map(|h| hierarchy_signature(h)).map_err(Clone::clone)).collect()
+    hierarchies.layers().map(|layer| layer.as_ref().map(|h| hierarchy_signature(h)).map_err(Clone::clone)).collect()
 }
 
 fn hierarchy_signature(hierarchy: &Hierarchy) -> Vec<LevelSignature> {
@@ -72,8 +71,7 @@ fn hierarchy_signature(hierarchy: &Hierarchy) -> Vec<LevelSignature> {
         },
     };
     hierarchy
-        .levels
-        .iter()
+        .all_levels()
         .map(|level| (level.options.clone(), level.locations.iter().map(location).collect()))
         .collect()
 }

@@ -13,7 +13,7 @@ use super::scope::{Reads, RecordingScope};
 use super::{Answer, Effective, Finding, Fleet};
 use crate::hiera::Outcome;
 use crate::hiera::backend::{Backend, Declared};
-use crate::hiera::hierarchy::{Content, Location};
+use crate::hiera::hierarchy::{Content, Hierarchy, Location};
 use crate::hiera::layer::Environment;
 use crate::hiera::lookup::{Hierarchies, Lookup, OptionsCache};
 use crate::hiera::options::LOOKUP_OPTIONS;
@@ -52,7 +52,7 @@ impl Revision {
 
     /// The paths of all files that some node's hierarchy leads to.
     pub fn reached_files(&self) -> BTreeSet<Arc<str>> {
-        let levels = self.classes.iter().flat_map(|c| c.hierarchies.all()).flat_map(|h| &h.levels);
+        let levels = self.classes.iter().flat_map(|c| c.hierarchies.all()).flat_map(Hierarchy::all_levels);
         let path = |location: &Location| match location {
             Location::Path { path, content: Content::File(..) | Content::Other, .. } => Some(path.clone()),
             _ => None,
@@ -63,7 +63,7 @@ impl Revision {
 
 /// The keys of what a class's hierarchies lead to: files with unusual names, values of declared functions.
 fn class_keys(class: &Class, seen: &mut HashSet<Arc<str>>, keys: &mut BTreeSet<Arc<str>>) {
-    for level in class.hierarchies.all().flat_map(|h| &h.levels) {
+    for level in class.hierarchies.all().flat_map(Hierarchy::all_levels) {
         if let Backend::Declared(Declared::Values(values)) = &level.backend {
             keys.extend(values.keys().map(|key| Arc::from(crate::value::ruby::to_s(key))));
         }

@@ -1,41 +1,22 @@
 //! The checked-out files as a tree: what a commit of everything in the work tree would hold, ignored files included.
 
-use std::collections::HashMap;
 use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::disk::{Snapshot, failed, is_absence};
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
 
 /// The files of a work tree as they are on disk when they are first looked at.
-///
-/// A file that has been looked at stays as it was, so that an edit meanwhile cannot mix two states of one file.
 pub struct WorkTree {
     root: PathBuf,
-    seen: Mutex<Seen>,
+    seen: Snapshot,
 }
-
-#[derive(Default)]
-struct Seen {
-    files: HashMap<String, BlobId>,
-    contents: HashMap<BlobId, Content>,
-}
-
-#[derive(Clone)]
-enum Content {
-    Kept(Arc<[u8]>),
-    /// Too large to keep: read again when it is asked for.
-    OnDisk(PathBuf),
-}
-
-/// Files above this size are not kept in memory.
-const KEPT_SIZE: usize = 16 << 20;
 
 impl WorkTree {
     /// The files below the folder `root`.
     pub fn new(root: impl Into<PathBuf>) -> WorkTree {
-        WorkTree { root: root.into(), seen: Mutex::default() }
+        WorkTree { root: root.into(), seen: Snapshot::default() }
     }
 
     /// The folder that holds them.
@@ -59,24 +40,10 @@ impl WorkTree {
             let is_repository = !path.is_empty() && fs::symlink_metadata(disk.join(".git")).is_ok();
             Some(if is_repository { Entry::Submodule } else { Entry::Folder })
         } else if kind.is_file() {
-            Some(Entry::File(self.file(path, disk)?))
+            Some(Entry::File(self.seen.file(path, disk)?))
         } else {
             None // sockets, pipes and devices are nothing to git
         })
-    }
-
-    fn file(&self, path: &str, disk: &Path) -> io::Result<BlobId> {
-        if let Some(id) = self.seen.lock().unwrap_or_else(PoisonError::into_inner).files.get(path) {
-            return Ok(*id);
-        }
-        let content = fs::read(disk)?;
-        let read = BlobId::of(&content);
-        let content =
-            if content.len() > KEPT_SIZE { Content::OnDisk(disk.to_owned()) } else { Content::Kept(content.into()) };
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = *seen.files.entry(path.to_owned()).or_insert(read);
-        seen.contents.entry(read).or_insert(content);
-        Ok(id)
     }
 
     /// Where `path` is on disk, if all above it are plain folders of this tree.
@@ -122,24 +89,6 @@ impl FileTree for WorkTree {
     }
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        let content = self.seen.lock().unwrap_or_else(PoisonError::into_inner).contents.get(&id).cloned();
-        let reason = match content {
-            Some(Content::Kept(content)) => return Ok(content.to_vec()),
-            Some(Content::OnDisk(disk)) => match fs::read(&disk) {
-                Ok(content) if BlobId::of(&content) == id => return Ok(content),
-                Ok(_) => format!("{} has changed meanwhile", disk.display()),
-                Err(error) => error.to_string(),
-            },
-            None => "no such content in the work tree".to_owned(),
-        };
-        Err(TreeError { path: id.to_string(), reason })
+        self.seen.read(id)
     }
-}
-
-fn is_absence(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-fn failed(path: &str, error: &io::Error) -> TreeError {
-    TreeError { path: if path.is_empty() { ".".to_owned() } else { path.to_owned() }, reason: error.to_string() }
 }

@@ -20,6 +20,8 @@ pub enum Branch {
     InvalidKey(Arc<str>),
     /// A layer: its name and its hiera.yaml.
     Layer(String, Arc<str>),
+    /// A part of the search, in words.
+    Scope(String),
     /// A module without data.
     NoModuleData(Arc<str>),
     /// A fold of several variants by a strategy.
@@ -156,6 +158,7 @@ fn write_step(step: &Step, indent: &str, f: &mut fmt::Formatter<'_>) -> fmt::Res
             writeln!(f, "{indent}{name} Data Provider (hiera configuration version 5)")?;
             writeln!(f, "{inner}Using configuration \"{path}\"")?;
         }
+        Some(Branch::Scope(text)) => writeln!(f, "{indent}{text}")?,
         Some(Branch::NoModuleData(module)) => {
             writeln!(f, "{indent}Module data provider for module \"{module}\" not found")?;
         }

@@ -3,7 +3,7 @@
 //! Source: Ruby's `dir.c` (`ruby_brace_expand`, `glob_helper`): braces are expanded first; then folders are walked depth
 //! first with their names sorted; `**/` goes through folders that are not hidden and not links; a leading dot needs a dot.
 
-use crate::tree::{Entry, FileTree, Target, TreeError, child, follow, is_link};
+use crate::tree::{Entry, FileTree, Target, TreeError, below, child, follow, is_link};
 
 /// The longest pattern: no path is longer for an operating system.
 const LENGTH_LIMIT: usize = 4096;
@@ -75,8 +75,11 @@ impl Walk<'_> {
         let expanded = expand_braces(pattern);
         for expanded in expanded.ok_or_else(|| too_much(format!("stands for more than {BRACES_LIMIT} others")))? {
             // A slash at the end asks for folders.
-            if self.folders || !expanded.ends_with('/') {
-                self.visit("", &[&parse(&expanded)])?;
+            let root = self.tree.root();
+            if let Some(inner) = below(root, &expanded)
+                && (self.folders || !expanded.ends_with('/'))
+            {
+                self.visit(root, &[&parse(inner)])?;
             }
             if self.work > WORK_LIMIT {
                 return Err(too_much(format!("leads to more than {WORK_LIMIT} files")));

@@ -11,7 +11,7 @@ use super::interpolation::{Context, NameStack, Undefined, interpolate, interpola
 use super::scope::{LocalScope, Scope, Variable};
 use super::{LookupError, Puppet};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::tree::{BlobId, FileTree, Target, TreeError, follow, is_link};
+use crate::tree::{BlobId, FileTree, Target, TreeError, below, follow, is_link};
 use crate::value::{Value, ruby};
 
 /// The levels of one layer for one node.
@@ -19,8 +19,17 @@ use crate::value::{Value, ruby};
 pub struct Hierarchy {
     /// The levels, highest priority first.
     pub levels: Vec<Level>,
+    /// Those of a module's `default_hierarchy`, where it has one.
+    pub default_levels: Option<Vec<Level>>,
     /// What is odd about it: variables that are undefined in a path, links that leave the repository.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Hierarchy {
+    /// The levels, those of the `default_hierarchy` behind the others.
+    pub fn all_levels(&self) -> impl Iterator<Item = &Level> {
+        self.levels.iter().chain(self.default_levels.iter().flatten())
+    }
 }
 
 /// One level.
@@ -51,7 +60,7 @@ pub enum Location {
     Path {
         /// As written in hiera.yaml.
         original: Arc<str>,
-        /// As resolved, relative to the root of the repository.
+        /// As resolved: relative in the repository, absolute outside of it.
         path: Arc<str>,
         /// What is there.
         content: Content,
@@ -83,8 +92,8 @@ pub enum Content {
 pub enum Datadir {
     /// A folder of the repository's tree.
     Folder(String),
-    /// Another tree: a folder on disk.
-    Tree(Arc<dyn FileTree>),
+    /// A folder on disk.
+    Disk(String),
     /// Nothing is there.
     None,
 }
@@ -93,7 +102,11 @@ pub enum Datadir {
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     /// The repository's files.
-    pub tree: &'a dyn FileTree,
+    pub repository: &'a dyn FileTree,
+    /// The files among which the layer's hiera.yaml lies: the repository's, or others with absolute paths.
+    pub layer: &'a dyn FileTree,
+    /// The disk, as far as settings lead there.
+    pub disk: &'a dyn FileTree,
     /// Parsed files.
     pub files: &'a DataFiles,
     /// Absolute datadirs, as written in the settings, and what they stand for.
@@ -107,8 +120,9 @@ pub struct Source<'a> {
 /// Resolves `config`, which lies in the folder `root`, for the node with `scope`.
 pub fn resolve(config: &Config, root: &str, scope: &dyn Scope, source: Source<'_>) -> Result<Hierarchy, LookupError> {
     let mut resolver = Resolver { config, root, scope, source, diagnostics: Vec::new() };
-    let levels = config.levels.iter().map(|level| resolver.level(level)).collect::<Result<_, _>>()?;
-    Ok(Hierarchy { levels, diagnostics: resolver.diagnostics })
+    let levels = resolver.levels(&config.levels)?;
+    let default_levels = config.default_hierarchy.as_ref().map(|levels| resolver.levels(levels)).transpose()?;
+    Ok(Hierarchy { levels, default_levels, diagnostics: resolver.diagnostics })
 }
 
 struct Resolver<'a> {
@@ -119,9 +133,21 @@ struct Resolver<'a> {
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
     fn context<'c>(&'c self, stack: &'c NameStack<'c>, undefined: Undefined) -> Context<'c> {
         Context { scope: self.scope, resolver: None, stack, undefined }
+    }
+
+    fn levels(&mut self, levels: &[LevelConfig]) -> Result<Vec<Level>, LookupError> {
+        let mut resolved = levels.iter().map(|level| self.level(level)).collect::<Result<Vec<_>, _>>()?;
+        if self.config.implied {
+            let is_there = |location: &Location| !matches!(location, Location::Path { content: Content::Absent, .. });
+            for level in &mut resolved {
+                level.locations.retain(is_there);
+            }
+            resolved.retain(|level| !level.locations.is_empty());
+        }
+        Ok(resolved)
     }
 
     fn level(&mut self, level: &LevelConfig) -> Result<Level, LookupError> {
@@ -276,15 +302,14 @@ impl Resolver<'_> {
             }
             Mount::Nothing => return Ok(Vec::new()),
         };
-        let paths = glob(tree.get(self.source.tree), &pattern)
-            .map_err(|e| LookupError::unknown(e).at(declared.place.clone()))?;
+        let paths = glob(tree, &pattern).map_err(|e| LookupError::unknown(e).at(declared.place.clone()))?;
         let original = Declared { text: pattern.as_str().into(), place: declared.place.clone() };
-        paths.iter().map(|path| self.inside(&original, &tree, path, backend, true)).collect()
+        paths.iter().map(|path| self.inside(&original, tree, path, backend, true)).collect()
     }
 
     fn at(&mut self, declared: &Declared, path: &str, backend: &Backend) -> Result<Location, LookupError> {
         match self.mount(path) {
-            Mount::Tree(tree, path) => self.inside(declared, &tree, &path, backend, false),
+            Mount::Tree(tree, path) => self.inside(declared, tree, &path, backend, false),
             Mount::Outside(why) => {
                 self.outside(declared, &why);
                 Ok(absent(declared, path))
@@ -302,12 +327,11 @@ impl Resolver<'_> {
     fn inside(
         &mut self,
         declared: &Declared,
-        tree: &MountedTree,
+        files: &dyn FileTree,
         path: &str,
         backend: &Backend,
         globbed: bool,
     ) -> Result<Location, LookupError> {
-        let files = tree.get(self.source.tree);
         let content = match follow(files, path).map_err(|e| unreadable(&e))? {
             Target::File(_, id) => match backend {
                 Backend::Files(format) => {
@@ -333,10 +357,11 @@ impl Resolver<'_> {
         Ok(Location::Path { original: declared.text.clone(), path: path.into(), content })
     }
 
-    /// Which tree an absolute path lies in, and where; a relative one is in the repository.
-    fn mount(&self, path: &str) -> Mount {
+    /// Which tree an absolute path lies in, and where; a relative one is in the repository. What the settings say comes first,
+    /// then the files that the layer lies among.
+    fn mount(&self, path: &str) -> Mount<'a> {
         if !path.starts_with('/') {
-            return Mount::Tree(MountedTree(None), path.to_owned());
+            return Mount::Tree(self.source.repository, path.to_owned());
         }
         for (prefix, target) in self.source.datadirs {
             let stack = NameStack::default();
@@ -347,28 +372,22 @@ impl Resolver<'_> {
             }
             let rest = rest.trim_start_matches('/');
             return match target {
-                Datadir::Folder(folder) => Mount::Tree(MountedTree(None), join(folder, rest)),
-                Datadir::Tree(tree) => Mount::Tree(MountedTree(Some(tree.clone())), rest.to_owned()),
+                Datadir::Folder(folder) => Mount::Tree(self.source.repository, join(folder, rest)),
+                Datadir::Disk(folder) => Mount::Tree(self.source.disk, join(folder, rest)),
                 Datadir::None => Mount::Nothing,
             };
+        }
+        if below(self.source.layer.root(), path).is_some() {
+            return Mount::Tree(self.source.layer, path.to_owned());
         }
         Mount::Outside(format!("{path} is an absolute path"))
     }
 }
 
-enum Mount {
-    Tree(MountedTree, String),
+enum Mount<'a> {
+    Tree(&'a dyn FileTree, String),
     Outside(String),
     Nothing,
-}
-
-/// Another tree, or nothing for the repository's own.
-struct MountedTree(Option<Arc<dyn FileTree>>);
-
-impl MountedTree {
-    fn get<'a>(&'a self, own: &'a dyn FileTree) -> &'a dyn FileTree {
-        self.0.as_deref().unwrap_or(own)
-    }
 }
 
 fn absent(declared: &Declared, path: &str) -> Location {

@@ -39,7 +39,10 @@ impl<'a> NameStack<'a> {
         if self.contains(name) {
             let mut names: Vec<&str> = self.names().collect();
             names.reverse();
-            return Err(LookupError::puppet(format!("Recursive lookup detected in [{}]", names.join(", "))));
+            return Err(LookupError::puppet(format!(
+                "Lookup of key '{name}' failed: Recursive lookup detected in [{}]",
+                names.join(", ")
+            )));
         }
         if self.depth >= DEPTH_LIMIT {
             return Err(LookupError::unknown(format!("lookups nest more than {DEPTH_LIMIT} deep at '{name}'")));
@@ -50,6 +53,11 @@ impl<'a> NameStack<'a> {
     /// Whether `name` is being resolved.
     pub fn contains(&self, name: &str) -> bool {
         self.names().any(|n| n == name)
+    }
+
+    /// The name that was last begun with.
+    pub(super) fn innermost(&self) -> Option<&str> {
+        self.names().next()
     }
 
     /// What is used up so far.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use crate::support::keys::TestKeys;
 use hierad::disclosure::Disclosure;
 use hierad::fleet::{Fleet, Revision, resolve};
-use hierad::hiera::layer::{Environment, EnvironmentOptions};
+use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig};
 use hierad::hiera::{Outcome, Puppet};
 use hierad::node::{NodeProfile, read_profiles};
-use hierad::tree::MemoryTree;
+use hierad::tree::{FileTree, MemoryTree, Placed};
 use hierad::value::{Hash, Value, json};
 
 /// Where hierad departs from Puppet on purpose. Puppet's deep merge empties a text in its cache of parsed files, so what it
@@ -21,6 +21,9 @@ const DEPARTURES: [&str; 3] = [
     "an emptied text stays empty for other nodes",
     "a key looked up before is not emptied",
 ];
+
+/// Where the files of a case are that lie outside of the repository.
+const OUTSIDE: &str = "/outside";
 
 /// One recorded case.
 struct Case<'a>(&'a Value);
@@ -43,10 +46,25 @@ impl Case<'_> {
         self.list("profiles").iter().flat_map(read).collect()
     }
 
+    /// The repository, and what lies outside of it: there it is the same files with absolute paths.
+    fn repository(&self, puppet: Puppet) -> (Arc<dyn FileTree>, EnvironmentOptions) {
+        let tree: Arc<dyn FileTree> = Arc::new(MemoryTree::from_fixture(self.text("fixture")));
+        let disk: Arc<dyn FileTree> = Arc::new(Placed::new(OUTSIDE, tree.clone()));
+        let outside = |field| self.0.get(field).and_then(Value::as_str).map(|path| format!("{OUTSIDE}/{path}"));
+        let options = EnvironmentOptions {
+            puppet,
+            global: outside("global").map(|path| GlobalConfig { tree: Some(disk.clone()), path }),
+            basemodulepath: outside("basemodulepath").into_iter().collect(),
+            disk,
+            outside: Arc::new(TestKeys),
+            ..EnvironmentOptions::default()
+        };
+        (tree, options)
+    }
+
     /// What hierad answers, in the form of the recorded answers.
     fn answers(&self, puppet: Puppet) -> Vec<Value> {
-        let options = EnvironmentOptions { puppet, outside: Arc::new(TestKeys), ..EnvironmentOptions::default() };
-        let tree = Arc::new(MemoryTree::from_fixture(self.text("fixture")));
+        let (tree, options) = self.repository(puppet);
         let environment = Environment::load(tree, options, Arc::default()).unwrap();
         let profiles = self.profiles();
         let fleet = Fleet::new(profiles.clone());

@@ -9,6 +9,9 @@
 # 8, which is asked with strict on, its default. For each TOPIC.txt, written by hand, it writes TOPIC.json:
 #
 #   [{"name": TEXT,         the case's name, unique in its topic
+#     "global": PATH,       the hiera.yaml of the global layer, if it has one
+#     "basemodulepath": PATH, a folder of modules for $basemodulepath, if it has one
+#     "settings": PATH,     a file whose lookup_options hierad gets as settings in place of the file, if there is one
 #     "fixture": TEXT,      the repository: a line "-- PATH" before each file, "-- PATH -> TARGET" for a symbolic link
 #     "profiles": [...],    node profiles {name, environment, facts, trusted, variables}
 #     "keys": [...],        what was looked up, in this order: all root keys of the data, then the case's own
@@ -23,6 +26,9 @@
 #   nodes: JSON             its profiles; "environment" is production where not given
 #   keys: JSON              keys to look up beside the root keys of the data
 #   without: PATH           a shared file that this case does not have
+#   global: PATH            the hiera.yaml of the global layer, in the fixture; there is no such layer without it
+#   basemodulepath: PATH    a folder of the fixture that $basemodulepath stands for
+#   settings: PATH          a file of options of the highest priority, which hierad gets as settings
 #   # TEXT                  a remark
 # and ends at the first "-- PATH". <<TEXT>> in a file is encrypted, see eyaml.rb beside this file. What stands before the
 # first case is shared: its files, nodes and keys go for every case that has none of its own of that name.
@@ -36,7 +42,7 @@ RESOLVE = File.join(__dir__, 'resolve.rb')
 VECTORS = File.expand_path('../vectors/lookup', __dir__)
 
 # A repository, its nodes and the keys to ask for.
-Case = Struct.new(:name, :files, :nodes, :keys) do
+Case = Struct.new(:name, :files, :nodes, :keys, :paths) do
   def self.parse(name, text, shared = nil)
     header, *parts = text.split(/^-- (?=\S)/)
     fields = header.lines.grep(/\A\w+:/).map { |line| line.chomp.split(': ', 2) }
@@ -44,7 +50,9 @@ Case = Struct.new(:name, :files, :nodes, :keys) do
     fields.each { |field, value| files.delete(value) if field == 'without' }
     files.merge!(parts.to_h { |part| file(part) })
     one = ->(field) { fields.assoc(field)&.then { |_, value| JSON.parse(value) } }
-    new(name, files, one['nodes'] || shared&.nodes || [], one['keys'] || shared&.keys || [])
+    paths = %w[global basemodulepath settings].to_h { |field| [field, fields.assoc(field)&.last] }.compact
+    paths = (shared&.paths || {}).merge(paths)
+    new(name, files, one['nodes'] || shared&.nodes || [], one['keys'] || shared&.keys || [], paths)
   end
 
   # Blank lines before the next case are for the reader only.
@@ -87,7 +95,10 @@ def write_requests(cases, folder)
     FileUtils.mkdir_p(repo)
     one.write(repo)
     File.write(profiles, one.profiles.map { |profile| "#{here(JSON.generate(profile))}\n" }.join)
-    { 'repo' => repo, 'profiles' => profiles, 'more_keys' => one.keys }
+    request = { 'repo' => repo, 'profiles' => profiles, 'more_keys' => one.keys }
+    request['global'] = File.join(repo, one.paths['global']) if one.paths['global']
+    request['basemodulepath'] = [File.join(repo, one.paths['basemodulepath'])] if one.paths['basemodulepath']
+    request
   end
 end
 
@@ -116,7 +127,7 @@ end
 def entry(one, puppet7, puppet8)
   fault = puppet7['error'] || puppet8['error'] || (puppet7['keys'].empty? && 'no keys to look up')
   abort "#{one.name}: #{fault}" if fault
-  fields = { name: one.name, fixture: one.fixture, profiles: one.profiles, keys: puppet7['keys'],
+  fields = { name: one.name, **one.paths.transform_keys(&:to_sym), fixture: one.fixture, profiles: one.profiles, keys: puppet7['keys'],
              puppet7: puppet7['nodes'], puppet8: puppet8['nodes'] }
   "{#{fields.map { |field, value| "#{JSON.generate(field)}: #{JSON.generate(value)}" }.join(",\n ")}}"
 end
@@ -124,6 +135,6 @@ end
 puppet8_lib = ENV.fetch('PUPPET8_LIB', nil)
 topics = ARGV.dup
 _, puppet8_lib = topics.shift(2) if topics.first == '--puppet8-lib'
-abort 'need --puppet8-lib DIR or PUPPET8_LIB' unless puppet8_lib
+abort 'need --puppet8-lib DIR or PUPPET8_LIB' unless puppet8_lib && File.directory?(puppet8_lib)
 topics = Dir.glob(File.join(VECTORS, '*.txt')).sort.map { |path| File.basename(path, '.txt') } if topics.empty?
 topics.each { |topic| record(topic, puppet8_lib) }

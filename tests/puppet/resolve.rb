@@ -11,6 +11,8 @@
 # - strict: Puppet 8's defaults (strict=error, strict_variables on) instead of Puppet 7's;
 # - keys: what to look up; null is every root key of every YAML and JSON file in the repository, lookup_options aside;
 # - more_keys: (optional) keys to look up after those.
+# - global: (optional) the hiera.yaml of the global layer; without it there is no such layer;
+# - basemodulepath: (optional) folders of modules, for $basemodulepath.
 # Each is answered by a line
 #   {"repo": DIR, "keys": [KEY...], "nodes": [{"node": NAME, "values": {KEY: VALUE}, "errors": {KEY: TEXT}}...]}
 # in the order of requests; a key that is not found is in neither. A repository that cannot be asked at all has
@@ -87,8 +89,8 @@ module Inputs
     end
   end
 
-  def keys(repo)
-    files = Dir.glob(File.join(repo, '**', '*.{yaml,yml,json,eyaml}'))
+  def keys(folders)
+    files = folders.flat_map { |folder| Dir.glob(File.join(folder, '**', '*.{yaml,yml,json,eyaml}')) }.uniq
     files.reject! { |file| File.basename(file).match?(NOT_DATA) || file.include?('/spec/') }
     (files.flat_map { |file| root_keys(file) }.uniq - ['lookup_options']).sort
   end
@@ -118,7 +120,8 @@ class Puppetry
     FileUtils.mkdir_p([@environments, modules])
     Puppet.initialize_settings(['--confdir', File.join(folder, 'conf'), '--vardir', File.join(folder, 'var'),
                                 '--codedir', File.join(folder, 'code'), '--environmentpath', @environments,
-                                '--basemodulepath', modules, '--hiera_config', File.join(folder, 'none', 'hiera.yaml')])
+                                '--basemodulepath', modules])
+    @no_global = File.join(folder, 'none', 'hiera.yaml')
     Puppet[:code] = 'undef'
     Puppet::Util::Log.level = :err
   end
@@ -127,14 +130,16 @@ class Puppetry
   def path(environment) = File.join(@environments, environment)
 
   # Yields the repository as a fresh environment, with nothing that earlier ones left behind.
-  def with_environment(repo, name, strict)
+  def with_environment(repo, name, strict, global, basemodulepath)
     Puppet[:environment] = name
+    Puppet[:hiera_config] = global || @no_global
+    Puppet[:basemodulepath] = basemodulepath.join(File::PATH_SEPARATOR)
     Puppet[:strict_variables] = strict
     Puppet[:strict] = strict ? :error : :warning
     Puppet::Util::Logging.instance_method(:clear_deprecation_warnings).bind_call(Puppet)
     link = path(name)
     File.symlink(repo, link)
-    directories = Puppet::Environments::Directories.new(@environments, [])
+    directories = Puppet::Environments::Directories.new(@environments, basemodulepath)
     environment = directories.get(name)
     context = { current_environment: environment, environments: directories,
                 loaders: Puppet::Pops::Loaders.new(environment) }
@@ -169,13 +174,16 @@ class Resolution
     @repo = File.realpath(request['repo'])
     @strict = request['strict']
     @profiles = Inputs.profiles(request['profiles'])
-    @keys = (request['keys'] || Inputs.keys(@repo)) | (request['more_keys'] || [])
+    @global = request['global']
+    @basemodulepath = request['basemodulepath'] || []
+    folders = [@repo, @global && File.dirname(@global), *@basemodulepath].compact
+    @keys = (request['keys'] || Inputs.keys(folders)) | (request['more_keys'] || [])
   end
 
   def nodes
     name = @profiles.first['environment'] || 'production'
     @own_paths = /#{Regexp.union("#{@puppetry.path(name)}/", "#{@repo}/")}/
-    @puppetry.with_environment(@repo, name, @strict) do |environment|
+    @puppetry.with_environment(@repo, name, @strict, @global, @basemodulepath) do |environment|
       @profiles.map { |profile| node(profile, environment) }
     end
   rescue *FATAL
@@ -212,6 +220,16 @@ class Resolution
     raise
   rescue Exception => e
     line['errors'][key] = text(e)
+    forget_global_options(compiler)
+  end
+
+  # Where the options of the global layer fail, Puppet goes on without them for the next key. Whoever asks for one key
+  # only gets the failure, so each key shall.
+  def forget_global_options(compiler)
+    adapter = Puppet::Pops::Lookup::LookupAdapter.get(compiler)
+    return unless adapter&.instance_variable_defined?(:@global_lookup_options)
+
+    adapter.remove_instance_variable(:@global_lookup_options) if adapter.instance_variable_get(:@global_lookup_options).nil?
   end
 
   def text(error) = error.message.dup.force_encoding(Encoding::UTF_8).scrub.gsub(@own_paths, '')

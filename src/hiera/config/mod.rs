@@ -1,7 +1,7 @@
 //! hiera.yaml: read, checked and put into a form that a hierarchy can be resolved from.
 //!
-//! [`Config::parse`] refuses what Puppet refuses, at the place where it stands. Versions 5 and 4 have an effect; 3 is
-//! ignored or refused, as Puppet does outside the global layer.
+//! [`Config::parse`] refuses what Puppet refuses, at the place where it stands: version 4 only outside of the global layer, and
+//! version 3 only in it. Elsewhere Puppet 7 ignores version 3, and 8 refuses it.
 //! Source: `pops/lookup/hiera_config.rb`.
 
 mod check;
@@ -24,8 +24,10 @@ pub struct Config {
     pub version: u8,
     /// The levels, highest priority first.
     pub levels: Vec<LevelConfig>,
-    /// The line of `default_hierarchy`, where there is one (modules only).
-    pub default_hierarchy: Option<u32>,
+    /// What is searched when all layers have nothing (modules only).
+    pub default_hierarchy: Option<Vec<LevelConfig>>,
+    /// Whether it stands for a file that is not there; then paths that are not there do not count.
+    pub implied: bool,
 }
 
 /// One entry of `hierarchy`, the defaults filled in.
@@ -128,6 +130,8 @@ pub struct Declared {
 /// Whose hiera.yaml it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
+    /// The global layer.
+    Global,
     /// The environment layer.
     Environment,
     /// A module.
@@ -137,6 +141,7 @@ pub enum Owner {
 impl Owner {
     fn with_article(self) -> &'static str {
         match self {
+            Owner::Global => "the global layer",
             Owner::Environment => "an environment",
             Owner::Module => "a module",
         }
@@ -160,10 +165,19 @@ impl Config {
         let file = check::Node::root(&value, &marks, path);
         match version(&value, &file)? {
             5 => version5::parse(&file, owner).map(Some),
-            4 => version4::parse(&file).map(Some),
+            4 => match (version4::parse(&file)?, owner) {
+                (_, Owner::Global) => {
+                    let text = "hiera.yaml version 4 cannot be used in the global layer";
+                    Err(file.refuse(text, file.entry_place("version")))
+                }
+                (config, _) => Ok(Some(config)),
+            },
             3 => {
                 version3::check(&file)?;
-                ignore_version_3(path, owner, puppet, diagnostics)
+                match owner {
+                    Owner::Global => version3::parse(&file).map(Some),
+                    _ => ignore_version_3(path, owner, puppet, diagnostics),
+                }
             }
             other => {
                 let text = format!("This runtime does not support hiera.yaml version {other}");
@@ -172,9 +186,10 @@ impl Config {
         }
     }
 
-    /// The configuration that `data_provider: hiera` without a hiera.yaml means: `data/common.yaml`.
-    pub fn implied(root: &str) -> Config {
-        let path: Arc<str> = crate::tree::child(root, "hiera.yaml").into();
+    /// The configuration in place of a hiera.yaml at `path` that is not there, in the global layer or with `data_provider: hiera`:
+    /// `data/common.yaml`.
+    pub fn implied(path: &str) -> Config {
+        let path: Arc<str> = path.into();
         let place = Place::file(path.clone());
         Config {
             levels: vec![LevelConfig {
@@ -189,6 +204,7 @@ impl Config {
             path,
             version: 5,
             default_hierarchy: None,
+            implied: true,
         }
     }
 }

@@ -1,5 +1,6 @@
-//! hiera.yaml of version 3, as far as Puppet checks it before it ignores it.
+//! hiera.yaml of version 3.
 
+use super::Config;
 use super::check::Node;
 use crate::hiera::LookupError;
 use crate::value::Value;
@@ -33,6 +34,11 @@ pub(super) fn check(file: &Node<'_>) -> Result<(), LookupError> {
         }
     }
     Ok(())
+}
+
+/// The configuration of the global layer.
+pub(super) fn parse(file: &Node<'_>) -> Result<Config, LookupError> {
+    Err(LookupError::unknown("hiera.yaml version 3 in the global layer is not supported").at(file.place()))
 }
 
 /// A text, or an array of texts.

@@ -44,39 +44,106 @@ pub(super) fn parse(file: &Node<'_>, owner: Owner) -> Result<Config, LookupError
     }
     let defaults = defaults(file)?;
     // Puppet checks all shapes before it looks at what they mean.
-    let hierarchy = present(file, "hierarchy").map(|node| levels(&node, &defaults)).transpose()?;
-    for key in ["plan_hierarchy", "default_hierarchy"] {
-        file.entry(key).map(|node| levels(&node, &defaults)).transpose()?;
+    let reader = Reader { defaults: &defaults, owner };
+    let hierarchy = present(file, "hierarchy").map(|node| reader.levels(&node)).transpose()?;
+    file.entry("plan_hierarchy").map(|node| reader.levels(&node)).transpose()?;
+    let default_hierarchy = file.entry("default_hierarchy");
+    if let (Some(node), Owner::Global | Owner::Environment) = (&default_hierarchy, owner) {
+        node.items(0)?;
+        return Err(file.refuse("'default_hierarchy' is only allowed in the module layer", node.place()));
     }
-    let default_hierarchy = file.entry("default_hierarchy").map(|node| node.place());
-    if let (Owner::Environment, Some(place)) = (owner, &default_hierarchy) {
-        return Err(file.refuse("'default_hierarchy' is only allowed in the module layer", place.clone()));
-    }
+    let default_hierarchy = default_hierarchy.map(|node| reader.levels(&node)).transpose()?;
     let levels = match hierarchy {
         Some(levels) => levels,
-        None => vec![implied_level(file, &defaults)?],
+        None => vec![reader.implied_level(file)?],
     };
     check_names(file, &levels)?;
-    Ok(Config {
-        path: file.path(),
-        version: 5,
-        levels,
-        default_hierarchy: default_hierarchy.map(|place| place.line.unwrap_or(0)),
-    })
+    check_names(file, default_hierarchy.as_deref().unwrap_or_default())?;
+    Ok(Config { path: file.path(), version: 5, levels, default_hierarchy, implied: false })
 }
 
-/// The level that stands for a `hierarchy` that is not there.
-fn implied_level(file: &Node<'_>, defaults: &Defaults) -> Result<LevelConfig, LookupError> {
-    let place = file.place();
-    Ok(LevelConfig {
-        name: "Common".into(),
-        function: function(file, "Common", Vec::new(), defaults)?,
-        datadir: defaults.datadir.clone(),
-        locations: Locations::Paths(vec![Declared { text: "common.yaml".into(), place: place.clone() }]),
-        options: defaults.options.clone().unwrap_or_else(|| Value::hash(Hash::new())),
-        place,
-        version4: None,
-    })
+/// Reads levels.
+struct Reader<'a> {
+    defaults: &'a Defaults,
+    owner: Owner,
+}
+
+impl Reader<'_> {
+    fn levels(&self, node: &Node<'_>) -> Result<Vec<LevelConfig>, LookupError> {
+        node.items(0)?.iter().map(|level| self.level(level)).collect()
+    }
+
+    fn level(&self, node: &Node<'_>) -> Result<LevelConfig, LookupError> {
+        node.structure(&LEVEL_KEYS)?;
+        let Some(name) = node.entry("name") else { return Err(node.mismatch("expects a value for key 'name'")) };
+        let name = name.text()?;
+        let options = node.entry("options").map(|n| n.options()).transpose()?;
+        let functions = functions(node)?;
+        let datadir = node.entry("datadir").map(|n| n.text()).transpose()?;
+        let locations = locations(node)?;
+        let function = self.function(node, &name, functions)?;
+        if locations.len() > 1 {
+            let text = format!(
+                "Only one of path, paths, glob, globs, uri, uris, or mapped_paths can be defined in hierarchy '{name}'"
+            );
+            return Err(node.refuse(&text, node.place()));
+        }
+        if let Some(key) = options.as_ref().and_then(Value::as_hash).and_then(reserved) {
+            let text = format!("Option key '{key}' used in hierarchy '{name}' is reserved by Puppet");
+            return Err(node.refuse(&text, node.entry_place("options")));
+        }
+        Ok(LevelConfig {
+            name,
+            place: node.place(),
+            function,
+            datadir: datadir.unwrap_or_else(|| self.defaults.datadir.clone()),
+            locations: locations.into_iter().next().unwrap_or(Locations::None),
+            options: options.or_else(|| self.defaults.options.clone()).unwrap_or_else(|| Value::hash(Hash::new())),
+            version4: None,
+        })
+    }
+
+    /// The level that stands for a `hierarchy` that is not there.
+    fn implied_level(&self, file: &Node<'_>) -> Result<LevelConfig, LookupError> {
+        let place = file.place();
+        Ok(LevelConfig {
+            name: "Common".into(),
+            function: self.function(file, "Common", Vec::new())?,
+            datadir: self.defaults.datadir.clone(),
+            locations: Locations::Paths(vec![Declared { text: "common.yaml".into(), place: place.clone() }]),
+            options: self.defaults.options.clone().unwrap_or_else(|| Value::hash(Hash::new())),
+            place,
+            version4: None,
+        })
+    }
+
+    fn function(&self, node: &Node<'_>, name: &str, functions: Vec<Function>) -> Result<Function, LookupError> {
+        let kinds = "data_hash, lookup_key, data_dig, or hiera3_backend";
+        if functions.len() > 1 {
+            return Err(node.refuse(&format!("Only one of {kinds} can be defined in hierarchy '{name}'"), node.place()));
+        }
+        let Some(function) = functions.into_iter().next().or_else(|| self.defaults.function.clone()) else {
+            return Err(node.refuse(&format!("One of {kinds} must be defined in hierarchy '{name}'"), node.place()));
+        };
+        if function.kind == FunctionKind::Hiera3Backend {
+            self.hiera3_backend(node, &function.name)?;
+        }
+        Ok(function)
+    }
+
+    /// Where a class of Hiera 3 may be named, and which.
+    fn hiera3_backend(&self, node: &Node<'_>, name: &str) -> Result<(), LookupError> {
+        let text = match (self.owner, name) {
+            (Owner::Environment | Owner::Module, _) => {
+                "'hiera3_backend' is only allowed in the global layer".to_owned()
+            }
+            (Owner::Global, "json" | "yaml" | "hocon") => {
+                format!("Use \"data_hash: {name}_data\" instead of \"hiera3_backend: {name}\"")
+            }
+            (Owner::Global, _) => return Ok(()),
+        };
+        Err(node.refuse(&text, node.entry_place("hiera3_backend")))
+    }
 }
 
 /// An entry that is there and not null: Puppet fills in `defaults` and `hierarchy` with `||=`.
@@ -111,60 +178,6 @@ fn functions(node: &Node<'_>) -> Result<Vec<Function>, LookupError> {
 
 fn reserved(options: &Hash) -> Option<&'static str> {
     RESERVED_OPTIONS.into_iter().find(|key| options.get(key).is_some())
-}
-
-fn levels(node: &Node<'_>, defaults: &Defaults) -> Result<Vec<LevelConfig>, LookupError> {
-    node.items(0)?.iter().map(|level| parse_level(level, defaults)).collect()
-}
-
-fn parse_level(node: &Node<'_>, defaults: &Defaults) -> Result<LevelConfig, LookupError> {
-    node.structure(&LEVEL_KEYS)?;
-    let Some(name) = node.entry("name") else { return Err(node.mismatch("expects a value for key 'name'")) };
-    let name = name.text()?;
-    let options = node.entry("options").map(|n| n.options()).transpose()?;
-    let functions = functions(node)?;
-    let datadir = node.entry("datadir").map(|n| n.text()).transpose()?;
-    let locations = locations(node)?;
-    let function = function(node, &name, functions, defaults)?;
-    if locations.len() > 1 {
-        let text = format!(
-            "Only one of path, paths, glob, globs, uri, uris, or mapped_paths can be defined in hierarchy '{name}'"
-        );
-        return Err(node.refuse(&text, node.place()));
-    }
-    if let Some(key) = options.as_ref().and_then(Value::as_hash).and_then(reserved) {
-        let text = format!("Option key '{key}' used in hierarchy '{name}' is reserved by Puppet");
-        return Err(node.refuse(&text, node.entry_place("options")));
-    }
-    Ok(LevelConfig {
-        name,
-        place: node.place(),
-        function,
-        datadir: datadir.unwrap_or_else(|| defaults.datadir.clone()),
-        locations: locations.into_iter().next().unwrap_or(Locations::None),
-        options: options.or_else(|| defaults.options.clone()).unwrap_or_else(|| Value::hash(Hash::new())),
-        version4: None,
-    })
-}
-
-fn function(
-    node: &Node<'_>,
-    name: &str,
-    functions: Vec<Function>,
-    defaults: &Defaults,
-) -> Result<Function, LookupError> {
-    let kinds = "data_hash, lookup_key, data_dig, or hiera3_backend";
-    if functions.len() > 1 {
-        return Err(node.refuse(&format!("Only one of {kinds} can be defined in hierarchy '{name}'"), node.place()));
-    }
-    let Some(function) = functions.into_iter().next().or_else(|| defaults.function.clone()) else {
-        return Err(node.refuse(&format!("One of {kinds} must be defined in hierarchy '{name}'"), node.place()));
-    };
-    if function.kind == FunctionKind::Hiera3Backend {
-        let place = node.entry_place("hiera3_backend");
-        return Err(node.refuse("'hiera3_backend' is only allowed in the global layer", place));
-    }
-    Ok(function)
 }
 
 fn locations(node: &Node<'_>) -> Result<Vec<Locations>, LookupError> {

@@ -6,19 +6,16 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::hiera::LookupError;
 
 /// What environment.conf says of data.
+#[derive(Default)]
 pub(super) struct EnvironmentConf {
-    /// Folders of modules, separated by colons.
-    pub(super) modulepath: String,
+    /// Folders of modules, separated by colons; nothing if it does not say.
+    pub(super) modulepath: Option<String>,
     /// `environment_data_provider`.
     pub(super) data_provider: Option<String>,
     /// Why Puppet cannot read the file, so that nothing can be looked up.
     pub(super) fault: Option<LookupError>,
-}
-
-impl Default for EnvironmentConf {
-    fn default() -> EnvironmentConf {
-        EnvironmentConf { modulepath: "modules".into(), data_provider: None, fault: None }
-    }
+    /// Whether that is for the modulepath alone.
+    pub(super) fault_in_modulepath: bool,
 }
 
 impl EnvironmentConf {
@@ -39,9 +36,10 @@ impl EnvironmentConf {
                 match name {
                     _ if ignored => {}
                     "modulepath" => {
-                        value.clone_into(&mut conf.modulepath);
+                        conf.modulepath = Some(value.to_owned());
                         if let Some(setting) = unknown_setting(value) {
                             let text = format!("the setting ${setting} in modulepath; if there is none, Puppet fails");
+                            conf.fault_in_modulepath = conf.fault.is_none();
                             conf.fault.get_or_insert_with(|| LookupError::unknown(text).at(place));
                         }
                     }
@@ -57,16 +55,36 @@ impl EnvironmentConf {
     }
 }
 
-/// Settings of Puppet that name folders outside of any environment, or the environment itself.
-const SETTINGS: [&str; 8] =
-    ["basemodulepath", "codedir", "confdir", "environment", "environmentpath", "libdir", "vardir", "vendormoduledir"];
+/// Settings of Puppet that name folders, and what they are where Puppet is installed from its packages. The environment is
+/// written as in hiera.yaml, so that it is found among the settings' `datadirs`.
+const SETTINGS: [(&str, &str); 7] = [
+    ("codedir", "/etc/puppetlabs/code"),
+    ("confdir", "/etc/puppetlabs/puppet"),
+    ("environment", "%{environment}"),
+    ("environmentpath", "/etc/puppetlabs/code/environments"),
+    ("libdir", "/opt/puppetlabs/puppet/cache/lib"),
+    ("vardir", "/opt/puppetlabs/puppet/cache"),
+    ("vendormoduledir", "/opt/puppetlabs/puppet/vendor_modules"),
+];
+
+/// A modulepath with the settings in it replaced by what they stand for.
+pub(super) fn expand_settings(modulepath: &str, basemodulepath: &[String]) -> String {
+    let base = basemodulepath.join(":");
+    let mut settings: Vec<(&str, &str)> = SETTINGS.into_iter().chain([("basemodulepath", &*base)]).collect();
+    // `$environmentpath` begins as `$environment` does.
+    settings.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    settings.into_iter().fold(modulepath.to_owned(), |text, (name, value)| {
+        text.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value)
+    })
+}
 
 /// The first `$setting` or `${setting}` that is none of [`SETTINGS`].
 fn unknown_setting(modulepath: &str) -> Option<&str> {
     modulepath.split('$').skip(1).find_map(|behind| {
         let name = behind.strip_prefix('{').unwrap_or(behind);
         let name = &name[..name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len())];
-        (!name.is_empty() && !SETTINGS.contains(&name)).then_some(name)
+        let known = name == "basemodulepath" || SETTINGS.iter().any(|(known, _)| *known == name);
+        (!name.is_empty() && !known).then_some(name)
     })
 }
 

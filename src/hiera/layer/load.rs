@@ -1,21 +1,29 @@
-//! Reading the layers of an environment from its files.
+//! Reading the layers of an environment from their files.
 
 use std::sync::Arc;
 
 use super::environment_conf::EnvironmentConf;
 use super::modules::Modules;
-use super::{Environment, EnvironmentOptions, Layer, Store};
+use super::{Environment, EnvironmentOptions, GlobalConfig, Layer, Store};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::hiera::LookupError;
 use crate::hiera::backend::eyaml::Keys;
 use crate::hiera::config::{Config, Owner};
-use crate::tree::{FileTree, Target, TreeError, child, follow};
+use crate::tree::{FileTree, Target, TreeError, child, folder_of, follow};
 
 /// What is read, and what was found on the way.
 pub(super) struct Loader<'a> {
-    pub(super) tree: &'a dyn FileTree,
+    pub(super) tree: &'a Arc<dyn FileTree>,
     pub(super) options: &'a EnvironmentOptions,
     pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// Where the hiera.yaml of a layer is looked for.
+pub(super) struct ConfigFile<'a> {
+    pub(super) owner: Owner,
+    pub(super) module: Option<Arc<str>>,
+    pub(super) tree: &'a Arc<dyn FileTree>,
+    pub(super) path: &'a str,
 }
 
 /// Reads configuration and modules of `tree`.
@@ -24,81 +32,119 @@ pub(super) fn load(
     options: EnvironmentOptions,
     store: Arc<Store>,
 ) -> Result<Environment, TreeError> {
-    let mut loader = Loader { tree: &*tree, options: &options, diagnostics: Vec::new() };
-    let root = options.hiera_config.rfind('/').map_or("", |at| &options.hiera_config[..at]).to_owned();
-    let path = child(&root, "environment.conf");
-    let conf = match loader.read(&path)? {
+    let mut loader = Loader { tree: &tree, options: &options, diagnostics: Vec::new() };
+    let root = folder_of(&options.hiera_config);
+    let path = child(root, "environment.conf");
+    let conf = match read(&*tree, &path)? {
         Some(content) => EnvironmentConf::parse(&content, &path, &mut loader.diagnostics),
         None => EnvironmentConf::default(),
     };
-    let layer = loader.layer(None, root.clone(), &options.hiera_config, conf.data_provider.as_deref())?;
-    let modules = Modules::load(&mut loader, &root, &conf.modulepath)?;
+    let global = options.global.as_ref().map(|global| loader.global(global)).transpose()?;
+    let file = ConfigFile { owner: Owner::Environment, module: None, tree: &tree, path: &options.hiera_config };
+    let layer = loader.layer(file, conf.data_provider.as_deref())?;
+    let modules = Modules::load(&mut loader, root, &conf)?;
     let diagnostics = loader.diagnostics;
     let keys = Keys::new(options.eyaml_keys.clone(), options.outside.clone(), store.key_pairs.clone());
     Ok(Environment {
         tree,
-        options,
+        global,
         layer,
         modules: modules.layers,
-        fault: conf.fault,
+        absent_modules: modules.absent,
+        fault: conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath),
         modules_fault: modules.fault,
         diagnostics,
+        options,
         store,
         keys,
     })
 }
 
-impl Loader<'_> {
-    /// The file at `path`; nothing if there is none.
-    pub(super) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, TreeError> {
-        match follow(self.tree, path)? {
-            Target::File(_, id) => self.tree.read(id).map(Some),
-            _ => Ok(None),
-        }
+/// The file of `tree` at `path`; nothing if there is none.
+pub(super) fn read(tree: &dyn FileTree, path: &str) -> Result<Option<Vec<u8>>, TreeError> {
+    match follow(tree, path)? {
+        Target::File(_, id) => tree.read(id).map(Some),
+        _ => Ok(None),
     }
+}
 
+impl Loader<'_> {
     pub(super) fn warn(&mut self, code: &'static str, place: Place, text: String) {
         self.diagnostics.push(Diagnostic::warning(code, Some(place), text));
     }
 
-    /// The layer of a module, or of the environment, whose hiera.yaml is at `path`; nothing if it has no data.
+    pub(super) fn note(&mut self, code: &'static str, place: Place, text: String) {
+        self.diagnostics.push(Diagnostic::note(code, Some(place), text));
+    }
+
+    fn global(&mut self, global: &GlobalConfig) -> Result<Layer, TreeError> {
+        let tree = global.tree.as_ref().unwrap_or(self.tree);
+        let path = &*global.path;
+        let file = ConfigFile { owner: Owner::Global, module: None, tree, path };
+        let config = match self.config(&file)? {
+            Some(config) => config,
+            None if matches!(follow(&**tree, path)?, Target::Outside(_)) => {
+                let text = "the hiera.yaml of the global layer is out of reach";
+                Err(LookupError::unknown(text).at(Place::file(path)))
+            }
+            None => {
+                let text = "there is no hiera.yaml of the global layer here: Puppet reads data/common.yaml beside it";
+                self.warn("no-global-hiera-yaml", Place::file(path), text.to_owned());
+                Ok(Config::implied(path))
+            }
+        };
+        Ok(file.layer(config))
+    }
+
+    /// The layer of a module, or of the environment; nothing if it has no data.
     pub(super) fn layer(
         &mut self,
-        module: Option<Arc<str>>,
-        root: String,
-        path: &str,
+        file: ConfigFile<'_>,
         data_provider: Option<&str>,
     ) -> Result<Option<Layer>, TreeError> {
-        let owner = if module.is_some() { Owner::Module } else { Owner::Environment };
-        let config = match follow(self.tree, path)? {
+        let config = match (self.config(&file)?, data_provider) {
+            // A version 5 trumps the old setting.
+            (Some(Ok(config)), provider) if config.version == 5 || provider.is_none() => Some(Ok(config)),
+            (Some(Err(error)), _) => Some(Err(error)),
+            (config, None | Some("none")) => config.filter(|_| data_provider.is_none()),
+            (config, Some("hiera")) => Some(config.unwrap_or_else(|| Ok(Config::implied(file.path)))),
+            (_, Some(other)) => {
+                let error = LookupError::unknown(format!("the data provider '{other}' is not supported"));
+                Some(Err(error.at(Place::file(file.path))))
+            }
+        };
+        Ok(config.map(|config| file.layer(config)))
+    }
+
+    /// What a hiera.yaml says; nothing if it is not there, or has no effect.
+    fn config(&mut self, file: &ConfigFile<'_>) -> Result<Option<Result<Config, LookupError>>, TreeError> {
+        let path = file.path;
+        Ok(match follow(&**file.tree, path)? {
             Target::File(_, id) => {
-                let content = self.tree.read(id)?;
-                Config::parse(&content, path, owner, self.options.puppet, &mut self.diagnostics).transpose()
+                let content = file.tree.read(id)?;
+                Config::parse(&content, path, file.owner, self.options.puppet, &mut self.diagnostics).transpose()
             }
             Target::Folder(_) => {
                 Some(Err(LookupError::puppet(format!("Is a directory @ io_fread - {path}")).at(Place::file(path))))
             }
             Target::Absent => None,
             Target::Outside(why) => {
-                self.warn(
-                    "outside-repository",
-                    Place::file(path),
-                    format!("{why}, outside the repository: taken as absent"),
-                );
+                let text = format!("{why}, outside the repository: taken as absent");
+                self.warn("outside-repository", Place::file(path), text);
                 None
             }
-        };
-        let config = match (config, data_provider) {
-            // A version 5 trumps the old setting.
-            (Some(Ok(config)), provider) if config.version == 5 || provider.is_none() => Some(Ok(config)),
-            (Some(Err(error)), _) => Some(Err(error)),
-            (config, None | Some("none")) => config.filter(|_| data_provider.is_none()),
-            (config, Some("hiera")) => Some(config.unwrap_or_else(|| Ok(Config::implied(&root)))),
-            (_, Some(other)) => {
-                let error = LookupError::unknown(format!("the data provider '{other}' is not supported"));
-                Some(Err(error.at(Place::file(path))))
-            }
-        };
-        Ok(config.map(|config| Layer { module, root, config: config.map(Arc::new) }))
+        })
+    }
+}
+
+impl ConfigFile<'_> {
+    pub(super) fn layer(self, config: Result<Config, LookupError>) -> Layer {
+        Layer {
+            owner: self.owner,
+            module: self.module,
+            tree: self.tree.clone(),
+            root: folder_of(self.path).to_owned(),
+            config: config.map(Arc::new),
+        }
     }
 }

@@ -1,25 +1,29 @@
-//! The layers of one environment: its own hiera.yaml and those of its modules.
+//! The layers: the global one, the environment's own, and those of its modules.
 //!
-//! An [`Environment`] is what one revision of a repository says, before any node comes into play. A global layer would be one
-//! more [`Layer`] before the environment's.
+//! An [`Environment`] is what one revision of a repository says, before any node comes into play, with what lies outside of the
+//! repository: each [`Layer`] has the tree that its files come from.
 //! Source: `pops/lookup/lookup_adapter.rb`, `node/environment.rb`, `settings/environment_conf.rb`, `module.rb`.
 
+mod declared;
 mod environment_conf;
+mod folders;
 mod load;
 mod modules;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use declared::DeclaredModule;
+
 use super::backend::eyaml::{KeyNames, KeyPairs, Keys};
 use super::backend::{Backends, DataFiles};
-use super::config::Config;
+use super::config::{Config, Owner};
 use super::hierarchy::{Datadir, Source};
 use super::outside::{Nowhere, Outside};
 use super::regex::Regexes;
 use super::{LookupError, Puppet};
 use crate::diagnostic::Diagnostic;
-use crate::tree::{FileTree, TreeError};
+use crate::tree::{FileTree, MemoryTree, TreeError};
 
 /// What decides how an environment is read, besides its files.
 #[derive(Clone)]
@@ -28,8 +32,16 @@ pub struct EnvironmentOptions {
     pub puppet: Puppet,
     /// The environment layer's configuration, relative to the root of the tree; its folder is the environment's.
     pub hiera_config: String,
+    /// The global layer's configuration, where there is such a layer.
+    pub global: Option<GlobalConfig>,
     /// Absolute datadirs and what they stand for.
     pub datadirs: Vec<(String, Datadir)>,
+    /// The folders of modules, separated by colons, in place of what environment.conf says.
+    pub modulepath: Option<String>,
+    /// What `$basemodulepath` stands for: absolute folders.
+    pub basemodulepath: Vec<String>,
+    /// The files outside of the repository, as far as the settings lead there.
+    pub disk: Arc<dyn FileTree>,
     /// Functions that hierad does not have.
     pub backends: Backends,
     /// The key pair for all encrypted data, whatever hiera.yaml names.
@@ -38,12 +50,25 @@ pub struct EnvironmentOptions {
     pub outside: Arc<dyn Outside>,
 }
 
+/// The global layer's hiera.yaml. Where it is not there, it stands for `data/common.yaml` beside it.
+#[derive(Clone)]
+pub struct GlobalConfig {
+    /// The files that it lies among; nothing for those of the revision itself.
+    pub tree: Option<Arc<dyn FileTree>>,
+    /// Its path.
+    pub path: String,
+}
+
 impl Default for EnvironmentOptions {
     fn default() -> EnvironmentOptions {
         EnvironmentOptions {
             puppet: Puppet::default(),
             hiera_config: "hiera.yaml".into(),
+            global: None,
             datadirs: Vec::new(),
+            modulepath: None,
+            basemodulepath: Vec::new(),
+            disk: Arc::new(MemoryTree::at("/")),
             backends: Backends::new(),
             eyaml_keys: None,
             outside: Arc::new(Nowhere),
@@ -63,10 +88,14 @@ pub struct Store {
 }
 
 /// One place that has a hierarchy.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Layer {
-    /// The module, nothing for the environment itself.
+    /// Whose it is.
+    pub owner: Owner,
+    /// The module's name, where it is a module's.
     pub module: Option<Arc<str>>,
+    /// The files that its hiera.yaml lies among.
+    pub tree: Arc<dyn FileTree>,
     /// The folder that paths in its hiera.yaml are relative to.
     pub root: String,
     /// Its configuration, or why every lookup that reaches it fails.
@@ -79,10 +108,14 @@ pub struct Environment {
     pub tree: Arc<dyn FileTree>,
     /// How it is read.
     pub options: EnvironmentOptions,
+    /// The global layer, where there is one.
+    pub global: Option<Layer>,
     /// The environment's own layer; nothing if it has no hiera.yaml.
     pub layer: Option<Layer>,
     /// The layers of its modules, by module name.
     pub modules: BTreeMap<Arc<str>, Layer>,
+    /// Modules that a Puppetfile or `.fixtures.yml` names, and that are in no folder of the modulepath.
+    pub absent_modules: Vec<DeclaredModule>,
     /// Why every lookup fails.
     pub fault: Option<LookupError>,
     /// Why every lookup of a key with a module's name fails.
@@ -105,10 +138,12 @@ impl Environment {
         load::load(tree, options, store)
     }
 
-    /// What hierarchies are resolved against.
-    pub fn source(&self) -> Source<'_> {
+    /// What the hierarchies of `layer` are resolved against.
+    pub fn source<'a>(&'a self, layer: &'a Layer) -> Source<'a> {
         Source {
-            tree: &*self.tree,
+            repository: &*self.tree,
+            layer: &*layer.tree,
+            disk: &*self.options.disk,
             files: &self.store.files,
             datadirs: &self.options.datadirs,
             backends: &self.options.backends,
@@ -118,6 +153,6 @@ impl Environment {
 
     /// All layers, in no order of priority.
     pub fn layers(&self) -> impl Iterator<Item = &Layer> {
-        self.layer.iter().chain(self.modules.values())
+        self.global.iter().chain(&self.layer).chain(self.modules.values())
     }
 }

@@ -6,17 +6,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Layer;
-use super::load::Loader;
-use crate::diagnostic::{Diagnostic, Place};
+use super::declared::{DeclaredModule, in_fixtures, in_puppetfile};
+use super::environment_conf::EnvironmentConf;
+use super::folders::{Folder, Folders};
+use super::load::{ConfigFile, Loader, read};
+use crate::diagnostic::Place;
 use crate::hiera::LookupError;
-use crate::hiera::glob::{self, GlobError};
-use crate::tree::{Entry, Target, TreeError, child, follow};
+use crate::hiera::config::Owner;
+use crate::tree::{Entry, FileTree, Target, TreeError, child, follow};
 use crate::value::{Value, json};
 
 /// The modules that have data.
 #[derive(Default)]
 pub(super) struct Modules {
     pub(super) layers: BTreeMap<Arc<str>, Layer>,
+    /// Modules that are named for deployment, and are not here.
+    pub(super) absent: Vec<DeclaredModule>,
     /// Why Puppet cannot load any module.
     pub(super) fault: Option<LookupError>,
 }
@@ -32,36 +37,53 @@ enum Metadata {
 }
 
 impl Modules {
-    /// Finds the modules in the folders of `modulepath`, which is relative to `root`. The first module of a name counts.
-    pub(super) fn load(loader: &mut Loader<'_>, root: &str, modulepath: &str) -> Result<Modules, TreeError> {
+    /// Finds the modules in the folders of the modulepath of the environment at `root`. The first module of a name counts.
+    pub(super) fn load(loader: &mut Loader<'_>, root: &str, conf: &EnvironmentConf) -> Result<Modules, TreeError> {
         let mut modules = Modules::default();
         let mut seen = BTreeSet::new();
-        for folder in folders(loader, root, modulepath, &mut modules.fault)? {
-            let Target::Folder(at) = follow(loader.tree, &folder)? else { continue };
-            for (name, entry) in loader.tree.list(&at)? {
+        let (folders, fault) = Folders::find(loader, root, conf)?;
+        modules.fault = fault;
+        for Folder { tree, path: folder } in folders {
+            let Target::Folder(at) = follow(&*tree, &folder)? else { continue };
+            for (name, entry) in tree.list(&at)? {
                 let path = child(&folder, &name);
-                if is_module_name(&name) && is_folder(loader, &path, &entry)? && seen.insert(name.clone()) {
-                    modules.add(loader, name.into(), path)?;
+                if is_module_name(&name) && is_folder(loader, &*tree, &path, &entry)? && seen.insert(name.clone()) {
+                    modules.add(loader, name.into(), &tree, &path)?;
                 }
             }
         }
+        modules.absent = declared(loader, root)?;
+        modules.absent.retain(|module| !seen.contains(&*module.name));
         Ok(modules)
     }
 
-    fn add(&mut self, loader: &mut Loader<'_>, name: Arc<str>, root: String) -> Result<(), TreeError> {
-        let config = child(&root, "hiera.yaml");
-        let layer = match self.metadata(loader, &name, &root)? {
-            Metadata::Loaded(provider) => loader.layer(Some(name.clone()), root, &config, provider.as_deref())?,
+    fn add(
+        &mut self,
+        loader: &mut Loader<'_>,
+        name: Arc<str>,
+        tree: &Arc<dyn FileTree>,
+        root: &str,
+    ) -> Result<(), TreeError> {
+        let path = child(root, "hiera.yaml");
+        let file = ConfigFile { owner: Owner::Module, module: Some(name.clone()), tree, path: &path };
+        let layer = match self.metadata(loader, &**tree, &name, root)? {
+            Metadata::Loaded(provider) => loader.layer(file, provider.as_deref())?,
             Metadata::Refused => None,
-            Metadata::Fails(error) => Some(Layer { module: Some(name.clone()), root, config: Err(error) }),
+            Metadata::Fails(error) => Some(file.layer(Err(error))),
         };
         self.layers.extend(layer.map(|layer| (name, layer)));
         Ok(())
     }
 
-    fn metadata(&mut self, loader: &mut Loader<'_>, name: &str, root: &str) -> Result<Metadata, TreeError> {
+    fn metadata(
+        &mut self,
+        loader: &mut Loader<'_>,
+        tree: &dyn FileTree,
+        name: &str,
+        root: &str,
+    ) -> Result<Metadata, TreeError> {
         let path = child(root, "metadata.json");
-        let Some(content) = loader.read(&path)?.filter(|content| !content.is_empty()) else {
+        let Some(content) = read(tree, &path)?.filter(|content| !content.is_empty()) else {
             return Ok(Metadata::Loaded(None));
         };
         let parsed = json::parse(&content);
@@ -93,56 +115,31 @@ impl Modules {
     }
 }
 
-fn folders(
-    loader: &mut Loader<'_>,
-    root: &str,
-    modulepath: &str,
-    fault: &mut Option<LookupError>,
-) -> Result<Vec<String>, TreeError> {
-    let mut folders = Vec::new();
-    for part in modulepath.split(':').filter(|part| !part.is_empty()) {
-        let path = expand(root, part);
-        let Some(path) = path.filter(|_| !part.starts_with(['$', '/'])) else {
-            let place = Place::file(child(root, "environment.conf"));
-            let text = format!("modules in {part} are outside the repository: their data is not searched");
-            loader.diagnostics.push(Diagnostic::note("modules-outside", Some(place), text));
-            continue;
-        };
-        if glob::is_pattern(&path) {
-            match glob::glob_folders(loader.tree, &path) {
-                Ok(found) => folders.extend(found),
-                Err(GlobError::Tree(error)) => return Err(error),
-                Err(error) => {
-                    let place = Place::file(child(root, "environment.conf"));
-                    fault.get_or_insert_with(|| LookupError::unknown(error).at(place));
-                }
-            }
-        } else {
-            folders.push(path);
-        }
+/// The modules that files for deployment in the environment at `root` name.
+fn declared(loader: &Loader<'_>, root: &str) -> Result<Vec<DeclaredModule>, TreeError> {
+    let (puppetfile, fixtures) = (child(root, "Puppetfile"), child(root, ".fixtures.yml"));
+    let mut modules = Vec::new();
+    if let Some(content) = read(&**loader.tree, &puppetfile)? {
+        modules.extend(in_puppetfile(&content, &puppetfile));
     }
-    Ok(folders)
+    if let Some(content) = read(&**loader.tree, &fixtures)? {
+        modules.extend(in_fixtures(&content, &fixtures));
+    }
+    Ok(modules)
 }
 
-/// Ruby's `File.expand_path` inside the repository: `..` takes a name away, whether it is there or not. Nothing if the path
-/// leads out.
-fn expand(root: &str, path: &str) -> Option<String> {
-    let mut names: Vec<&str> = root.split('/').filter(|name| !name.is_empty()).collect();
-    for name in path.split('/') {
-        match name {
-            "" | "." => {}
-            ".." => _ = names.pop()?,
-            name => names.push(name),
-        }
-    }
-    Some(names.join("/"))
-}
-
-fn is_folder(loader: &Loader<'_>, path: &str, entry: &Entry) -> Result<bool, TreeError> {
+fn is_folder(loader: &mut Loader<'_>, tree: &dyn FileTree, path: &str, entry: &Entry) -> Result<bool, TreeError> {
     Ok(match entry {
         Entry::Folder => true,
-        Entry::Link(_) => matches!(follow(loader.tree, path)?, Target::Folder(_)),
-        _ => false,
+        Entry::File(_) => false,
+        Entry::Link(_) | Entry::Submodule => match follow(tree, path)? {
+            Target::Folder(_) => true,
+            Target::Outside(why) => {
+                loader.note("modules-outside", Place::file(path), format!("{why}: the module's data is not searched"));
+                false
+            }
+            _ => false,
+        },
     })
 }
 

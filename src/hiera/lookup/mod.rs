@@ -2,6 +2,7 @@
 //!
 //! Source: `pops/lookup/lookup_adapter.rb`.
 
+mod default;
 mod options;
 mod search;
 
@@ -17,7 +18,6 @@ use super::merge::Strategy;
 use super::options::LOOKUP_OPTIONS;
 use super::scope::Scope;
 use super::{LookupError, LookupKey, Outcome};
-use crate::diagnostic::Place;
 use crate::value::Value;
 
 pub use options::OptionsCache;
@@ -25,6 +25,8 @@ pub use options::OptionsCache;
 /// The hierarchies of all layers for one node, or for all nodes that share them.
 #[derive(Debug, Clone, Default)]
 pub struct Hierarchies {
+    /// The global layer's; nothing if there is none.
+    pub global: Option<Result<Arc<Hierarchy>, LookupError>>,
     /// The environment's; nothing if it has no hiera.yaml.
     pub environment: Option<Result<Arc<Hierarchy>, LookupError>>,
     /// The modules', by name; a module without data is not here.
@@ -36,9 +38,10 @@ impl Hierarchies {
     pub fn resolve(environment: &Environment, scope: &dyn Scope) -> Hierarchies {
         let hierarchy = |layer: &Layer| {
             let config = layer.config.as_ref().map_err(Clone::clone)?;
-            resolve(config, &layer.root, scope, environment.source()).map(Arc::new)
+            resolve(config, &layer.root, scope, environment.source(layer)).map(Arc::new)
         };
         Hierarchies {
+            global: environment.global.as_ref().map(hierarchy),
             environment: environment.layer.as_ref().map(hierarchy),
             modules: environment.modules.iter().map(|(name, layer)| (name.clone(), hierarchy(layer))).collect(),
         }
@@ -46,7 +49,12 @@ impl Hierarchies {
 
     /// All hierarchies that could be resolved.
     pub fn all(&self) -> impl Iterator<Item = &Hierarchy> {
-        self.environment.iter().chain(self.modules.values()).filter_map(|h| h.as_deref().ok())
+        self.layers().filter_map(|h| h.as_deref().ok())
+    }
+
+    /// The hierarchies of all layers, or why there is none.
+    pub fn layers(&self) -> impl Iterator<Item = &Result<Arc<Hierarchy>, LookupError>> {
+        self.global.iter().chain(&self.environment).chain(self.modules.values())
     }
 }
 
@@ -61,7 +69,7 @@ pub struct Lookup<'a> {
 
 type Found = Result<Option<Value>, LookupError>;
 
-/// The layers in order. The global one is always empty here.
+/// The layers in order.
 #[derive(Clone, Copy)]
 enum Provider {
     Global,
@@ -140,12 +148,9 @@ impl<'a> Lookup<'a> {
         let search = Search { root: &key.root, module: key.module.as_ref(), strategy: &strategy, stack: &inner };
         let found = self.merged(&strategy, || strategy.fold(&PROVIDERS, |provider| self.provider(*provider, search)));
         let found = found.map_err(|error| error.sealed(options.secrecy()))?;
-        let found = found.map(|value| self.dig(key, value)).transpose()?.flatten();
-        match (&found, self.default_hierarchy(key.module.as_ref())) {
-            (None, Some(place)) => {
-                Err(LookupError::unknown("'default_hierarchy' of a module is not supported").at(place))
-            }
-            _ => Ok(found),
+        match found.map(|value| self.dig(key, value)).transpose()?.flatten() {
+            Some(value) => Ok(Some(value)),
+            None => self.search_default(key, stack),
         }
     }
 
@@ -165,12 +170,6 @@ impl<'a> Lookup<'a> {
                 Ok(found)
             },
         )
-    }
-
-    /// Where the module has a `default_hierarchy`, which is searched when all layers have nothing.
-    fn default_hierarchy(&self, module: Option<&Arc<str>>) -> Option<Place> {
-        let config = self.environment.modules.get(module?)?.config.as_ref().ok()?;
-        config.default_hierarchy.map(|line| Place::line(config.path.clone(), line))
     }
 
     fn merged(&self, strategy: &Strategy, fold: impl FnOnce() -> Found) -> Found {

@@ -24,10 +24,12 @@ type Merged = Result<Rc<LookupOptions>, LookupError>;
 
 #[derive(Default)]
 struct OptionsCells {
-    /// Of the environment, and of it and a module.
+    /// Of the global layer and the environment, and of these and a module.
     merged: RefCell<HashMap<Option<Arc<str>>, Merged, foldhash::fast::RandomState>>,
-    /// Of the environment, before they are compiled.
+    /// Of the global layer and the environment, before they are compiled.
     environment: RefCell<Option<Result<Option<Hash>, LookupError>>>,
+    /// Of the modules' default hierarchies.
+    defaults: RefCell<HashMap<Arc<str>, Merged, foldhash::fast::RandomState>>,
 }
 
 impl Lookup<'_> {
@@ -36,13 +38,14 @@ impl Lookup<'_> {
         self.options.clone()
     }
 
-    /// Finds the options of the environment and of all modules with data.
+    /// Finds the options of all layers.
     pub fn prepare_options(&self) {
         let root = NameStack::default();
         with_stack(|| {
             _ = self.options(None, &root);
             for module in self.hierarchies.modules.keys() {
                 _ = self.options(Some(module), &root);
+                _ = self.default_options(module, &root);
             }
         });
     }
@@ -84,12 +87,38 @@ impl Lookup<'_> {
         LookupOptions::compile(&options.unwrap_or_default(), &self.environment.store.regexes)
     }
 
+    /// The options in the default hierarchy of `module`, which go for what is found there, and not for other keys.
+    pub(super) fn default_options(&self, module: &Arc<str>, stack: &NameStack<'_>) -> Merged {
+        if let Some(options) = self.options.0.defaults.borrow().get(module) {
+            return options.clone();
+        }
+        let nested = stack.contains(LOOKUP_OPTIONS);
+        let root = NameStack::default();
+        let inner = if nested { stack } else { &root }.push(LOOKUP_OPTIONS)?;
+        let search = Search { root: LOOKUP_OPTIONS, module: Some(module), strategy: &Strategy::Hash, stack: &inner };
+        let find = || {
+            let found = self.step(|| Branch::Key(LOOKUP_OPTIONS.into()), || self.default_provider(search))?;
+            let options = validate(found.unwrap_or_default(), Some(module))?.unwrap_or_default();
+            LookupOptions::compile(&options, &self.environment.store.regexes).map(Rc::new)
+        };
+        let options = find();
+        if !nested {
+            self.options.0.defaults.borrow_mut().insert(module.clone(), options.clone());
+        }
+        options
+    }
+
+    /// The options of the global layer and the environment.
     fn environment_options(&self, stack: &NameStack<'_>) -> Result<Option<Hash>, LookupError> {
         if let Some(options) = &*self.options.0.environment.borrow() {
             return options.clone();
         }
-        let search = || validate(self.search_options(Provider::Environment, None, stack)?.unwrap_or_default(), None);
-        let options = search();
+        let of = |provider| validate(self.search_options(provider, None, stack)?.unwrap_or_default(), None);
+        let find = || match (of(Provider::Global)?, of(Provider::Environment)?) {
+            (Some(high), Some(low)) => validate(Strategy::Hash.merge(&Value::hash(high), &Value::hash(low))?, None),
+            (global, environment) => Ok(global.or(environment)),
+        };
+        let options = find();
         if !stack.contains(LOOKUP_OPTIONS) {
             *self.options.0.environment.borrow_mut() = Some(options.clone());
         }

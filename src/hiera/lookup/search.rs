@@ -9,19 +9,20 @@ use crate::diagnostic::Place;
 use crate::hiera::backend::eyaml::{self, Decryption};
 use crate::hiera::backend::{Backend, DataFile, Declared};
 use crate::hiera::budget::PLACE_STEPS;
+use crate::hiera::config::Owner;
 use crate::hiera::explain::{Branch, Event, FoundAt};
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::hiera::interpolation::{Context, Undefined, interpolate};
 use crate::hiera::layer::Layer;
 use crate::hiera::options::text_key;
-use crate::hiera::{LookupError, types};
-use crate::value::{Hash, Value};
+use crate::hiera::{ErrorKind, LookupError, types};
+use crate::value::{Hash, Text, Value};
 
 impl Lookup<'_> {
     pub(super) fn provider(&self, provider: Provider, search: Search<'_>) -> Found {
         let environment = self.environment;
         let (layer, hierarchy) = match provider {
-            Provider::Global => return Ok(None),
+            Provider::Global => (environment.global.as_ref(), self.hierarchies.global.as_ref()),
             Provider::Environment => (environment.layer.as_ref(), self.hierarchies.environment.as_ref()),
             Provider::Module => {
                 let Some(module) = search.module else { return Ok(None) };
@@ -34,18 +35,26 @@ impl Lookup<'_> {
             }
             return Ok(None);
         };
-        let hierarchy = hierarchy.as_ref().map_err(Clone::clone)?;
+        let search_levels = || self.levels(layer, &hierarchy.as_ref().map_err(Clone::clone)?.levels, search);
+        match provider {
+            Provider::Global => search_levels().map_err(|error| in_global_layer(error, search)),
+            Provider::Environment | Provider::Module => search_levels(),
+        }
+    }
+
+    /// Searches levels of `layer`.
+    pub(super) fn levels(&self, layer: &Layer, levels: &[Level], search: Search<'_>) -> Found {
         self.step(
             || layer_branch(layer),
             || {
-                if hierarchy.levels.is_empty() {
+                if levels.is_empty() {
                     self.event(|| Event::NotFound(search.root.into()));
                     return Ok(None);
                 }
                 let level = |level: &Level| {
                     self.step(|| Branch::Level(level.name.clone()), || self.level(layer, level, search))
                 };
-                self.merged(search.strategy, || search.strategy.fold(&hierarchy.levels, level))
+                self.merged(search.strategy, || search.strategy.fold(levels, level))
             },
         )
     }
@@ -169,8 +178,46 @@ fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> R
     Err(LookupError::puppet(format!("Value for key '{key}', {from}, has wrong type, expects Puppet::LookupValue")))
 }
 
+/// What Puppet's errors begin with that stand for themselves: those that have a code of their own, and Ruby's.
+const BARE_ERRORS: [&str; 20] = [
+    "Undefined variable '",
+    "This runtime does not support",
+    "hiera.yaml version",
+    "Only one of ",
+    "One of ",
+    "Option key '",
+    "'default_hierarchy' is only",
+    "Use \"data_hash:",
+    "Hierarchy name '",
+    "No data provider is registered",
+    "Unable to find '",
+    "'alias' interpolation is only",
+    "Unknown interpolation method",
+    "Interpolation using method syntax",
+    "undefined method",
+    "no implicit conversion",
+    "Is a directory @",
+    "No such file or directory @",
+    "comparison of ",
+    "'hiera3_backend' is only",
+];
+
+/// The global layer names the key that it fails on.
+fn in_global_layer(error: LookupError, search: Search<'_>) -> LookupError {
+    if error.kind != ErrorKind::Puppet || BARE_ERRORS.iter().any(|start| error.text.starts_with(start)) {
+        return error;
+    }
+    let key = search.stack.innermost().unwrap_or(search.root);
+    let text = Text::with(format!("Lookup of key '{key}' failed: {}", &*error.text), error.text.secrecy());
+    LookupError { text, ..error }
+}
+
 fn layer_branch(layer: &Layer) -> Branch {
-    let name = layer.module.as_ref().map_or_else(|| "Environment".into(), |module| format!("Module \"{module}\""));
+    let name = match (layer.owner, &layer.module) {
+        (Owner::Global, _) => "Global".to_owned(),
+        (_, Some(module)) => format!("Module \"{module}\""),
+        (_, None) => "Environment".to_owned(),
+    };
     let path = layer.config.as_ref().map_or_else(|_| "".into(), |config| config.path.clone());
     Branch::Layer(name, path)
 }

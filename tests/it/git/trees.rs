@@ -108,7 +108,7 @@ fn a_work_tree_shows_a_file_as_it_was_first_seen() {
         Some(Entry::File(BlobId::of(b"a: 2\n")))
     );
     let unknown = tree.read(BlobId::of(b"never")).unwrap_err();
-    assert_eq!(unknown.reason, "no such content in the work tree");
+    assert_eq!(unknown.reason, "no such content on disk");
 }
 
 /// Removes one object file of a repository whose objects are loose.

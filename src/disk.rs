@@ -1,0 +1,166 @@
+//! The disk as a tree: what lies outside of any repository, such as the global layer and folders of modules.
+
+use std::collections::HashMap;
+use std::fs::{self, FileType};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
+
+/// The files of the machine, by their absolute paths.
+#[derive(Default)]
+pub struct Disk {
+    seen: Snapshot,
+}
+
+impl Disk {
+    /// The disk, nothing of it looked at yet.
+    pub fn new() -> Disk {
+        Disk::default()
+    }
+
+    fn entry_of(&self, path: &str, kind: FileType) -> io::Result<Option<Entry>> {
+        Ok(if kind.is_symlink() {
+            Some(Entry::Link(fs::read_link(path)?.to_string_lossy().into_owned()))
+        } else if kind.is_dir() {
+            Some(Entry::Folder)
+        } else if kind.is_file() {
+            Some(Entry::File(self.seen.file(path, Path::new(path))?))
+        } else {
+            None // sockets, pipes and devices hold no data
+        })
+    }
+}
+
+impl FileTree for Disk {
+    fn root(&self) -> &'static str {
+        "/"
+    }
+
+    fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
+        let kind = fs::symlink_metadata(path).map(|metadata| metadata.file_type());
+        match kind.and_then(|kind| self.entry_of(path, kind)) {
+            Ok(entry) => Ok(entry),
+            Err(error) if is_absence(&error) => Ok(None),
+            Err(error) => Err(failed(path, &error)),
+        }
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
+        let files = match fs::read_dir(path) {
+            Ok(files) => files,
+            Err(error) if is_absence(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(failed(path, &error)),
+        };
+        let mut names = Vec::new();
+        for file in files {
+            let name = file.map_err(|error| failed(path, &error))?.file_name().to_string_lossy().into_owned();
+            let entry = self.entry(&child(path, &name))?;
+            names.extend(entry.map(|entry| (name, entry)));
+        }
+        names.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(names)
+    }
+
+    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+        self.seen.read(id)
+    }
+}
+
+/// The content of files on disk as it was when they were first looked at, so that an edit meanwhile cannot mix two states of
+/// one file.
+#[derive(Default)]
+pub struct Snapshot {
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    files: HashMap<String, BlobId>,
+    contents: HashMap<BlobId, Content>,
+}
+
+#[derive(Clone)]
+enum Content {
+    Kept(Arc<[u8]>),
+    /// Too large to keep: read again when it is asked for.
+    OnDisk(PathBuf),
+}
+
+/// Files above this size are not kept in memory.
+const KEPT_SIZE: usize = 16 << 20;
+
+impl Snapshot {
+    /// The content of the file at `path`, which is at `disk` on disk.
+    pub fn file(&self, path: &str, disk: &Path) -> io::Result<BlobId> {
+        if let Some(id) = self.lock().files.get(path) {
+            return Ok(*id);
+        }
+        let content = fs::read(disk)?;
+        let read = BlobId::of(&content);
+        let content =
+            if content.len() > KEPT_SIZE { Content::OnDisk(disk.to_owned()) } else { Content::Kept(content.into()) };
+        let mut seen = self.lock();
+        let id = *seen.files.entry(path.to_owned()).or_insert(read);
+        seen.contents.entry(read).or_insert(content);
+        Ok(id)
+    }
+
+    /// Content that [`Snapshot::file`] told of.
+    pub fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+        let content = self.lock().contents.get(&id).cloned();
+        let reason = match content {
+            Some(Content::Kept(content)) => return Ok(content.to_vec()),
+            Some(Content::OnDisk(disk)) => match fs::read(&disk) {
+                Ok(content) if BlobId::of(&content) == id => return Ok(content),
+                Ok(_) => format!("{} has changed meanwhile", disk.display()),
+                Err(error) => error.to_string(),
+            },
+            None => "no such content on disk".to_owned(),
+        };
+        Err(TreeError { path: id.to_string(), reason })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether an error of the disk says that nothing is there.
+pub(crate) fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// An error of the disk about `path`.
+pub(crate) fn failed(path: &str, error: &io::Error) -> TreeError {
+    TreeError { path: if path.is_empty() { ".".to_owned() } else { path.to_owned() }, reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::{Target, follow};
+
+    #[test]
+    #[cfg(unix)]
+    fn links_lead_anywhere_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let at = |name: &str| root.join(name).to_str().unwrap().to_owned();
+        fs::create_dir(at("data")).unwrap();
+        fs::write(at("data/a.yaml"), "a: 1\n").unwrap();
+        std::os::unix::fs::symlink(at("data"), at("absolute")).unwrap();
+        std::os::unix::fs::symlink("/../../..", at("data/top")).unwrap();
+        let disk = Disk::new();
+        let file = Target::File(at("data/a.yaml"), BlobId::of(b"a: 1\n"));
+        assert_eq!(follow(&disk, &at("absolute/a.yaml")).unwrap(), file);
+        assert_eq!(follow(&disk, &at(&format!("data/top{}", at("data/a.yaml")))).unwrap(), file);
+        assert_eq!(follow(&disk, &at("data/none.yaml")).unwrap(), Target::Absent);
+        assert_eq!(follow(&disk, &at("data/a.yaml/x")).unwrap(), Target::Absent);
+        // What was seen once stays.
+        fs::write(at("data/a.yaml"), "a: 2\n").unwrap();
+        assert_eq!(follow(&disk, &at("data/a.yaml")).unwrap(), file);
+        assert_eq!(disk.read(BlobId::of(b"a: 1\n")).unwrap(), b"a: 1\n");
+    }
+}

@@ -1,0 +1,39 @@
+//! The `default_hierarchy` of a module: searched for a key of the module that no layer has, with its own `lookup_options`.
+//!
+//! Source: `lookup_default_in_module` in `pops/lookup/lookup_adapter.rb`, `pops/lookup/module_data_provider.rb`.
+
+use super::{Found, Lookup, Search};
+use crate::hiera::LookupKey;
+use crate::hiera::explain::Branch;
+use crate::hiera::interpolation::NameStack;
+
+impl Lookup<'_> {
+    /// Searches the default hierarchy of the key's module. A strategy that the caller asks for does not count there.
+    pub(super) fn search_default(&self, key: &LookupKey, stack: &NameStack<'_>) -> Found {
+        let Some(module) = &key.module else { return Ok(None) };
+        let hierarchy = self.hierarchies.modules.get(module);
+        if hierarchy.and_then(|hierarchy| hierarchy.as_ref().ok()?.default_levels.as_ref()).is_none() {
+            return Ok(None);
+        }
+        self.step(
+            || Branch::Scope(format!("Searching default_hierarchy of module \"{module}\"")),
+            || {
+                let options = self.default_options(module, stack)?.of(&key.root)?;
+                let strategy = options.strategy()?;
+                let inner = stack.push(&key.text)?;
+                let search = Search { root: &key.root, module: Some(module), strategy: &strategy, stack: &inner };
+                let found = self.default_provider(search).map_err(|error| error.sealed(options.secrecy()))?;
+                Ok(found.map(|value| self.dig(key, value)).transpose()?.flatten())
+            },
+        )
+    }
+
+    /// What the levels of a default hierarchy have.
+    pub(super) fn default_provider(&self, search: Search<'_>) -> Found {
+        let Some(module) = search.module else { return Ok(None) };
+        let (layer, hierarchy) = (self.environment.modules.get(module), self.hierarchies.modules.get(module));
+        let levels = hierarchy.and_then(|hierarchy| hierarchy.as_ref().ok()?.default_levels.as_deref());
+        let (Some(layer), Some(levels)) = (layer, levels) else { return Ok(None) };
+        self.levels(layer, levels, search)
+    }
+}
