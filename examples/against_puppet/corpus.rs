@@ -11,6 +11,7 @@ use super::change::{self, Changes};
 use super::difference;
 use super::hierad::Hierad;
 use super::puppet::{Puppet, Told};
+use super::stage::{Outside, Subject};
 use super::{Args, Fault};
 
 /// The most differences of one commit to print.
@@ -21,12 +22,12 @@ pub(crate) fn run(args: &Args, repository: &Path, profiles: &Path) -> Result<boo
     let git = Git::open(repository)?;
     let hierad = Hierad::find(args)?;
     let commits = first_parents(&git, args.commits)?;
+    let outside = Outside::default();
     let mut agree = true;
     for version in args.puppet.list() {
         let mut run = Run {
             git: &git,
-            repository,
-            profiles,
+            subject: Subject { repository, profiles, outside: &outside },
             hierad: &hierad,
             puppet: Puppet::start(args, *version)?,
             diffs: !args.only_render,
@@ -50,8 +51,7 @@ fn first_parents(git: &Git, count: usize) -> Result<Vec<Oid>, Fault> {
 
 struct Run<'a> {
     git: &'a Git,
-    repository: &'a Path,
-    profiles: &'a Path,
+    subject: Subject<'a>,
     hierad: &'a Hierad,
     puppet: Puppet,
     diffs: bool,
@@ -64,7 +64,7 @@ impl Run<'_> {
         let mut changes = 0;
         let mut before: Option<(Oid, Told)> = None;
         for commit in commits {
-            let rendered = self.hierad.render(self.repository, self.profiles, version, &commit.to_string())?;
+            let rendered = self.hierad.render(self.subject, version, &commit.to_string())?;
             let told = self.puppet_at(*commit, &answers::keys(&rendered))?;
             tally.add(Tally::of(&told.answers, &rendered));
             agree &= report(&format!("{commit}, Puppet {version}"), &difference::between(&told.answers, &rendered));
@@ -86,15 +86,15 @@ impl Run<'_> {
         let object = self.git.find_object(commit, None)?;
         let mut options = CheckoutBuilder::new();
         self.git.checkout_tree(&object, Some(options.force().update_index(false).target_dir(folder.path())))?;
-        let profiles = self.profiles.canonicalize()?;
-        self.puppet.ask(folder.path(), &profiles, keys)
+        let profiles = self.subject.profiles.canonicalize()?;
+        self.puppet.ask(Subject { repository: folder.path(), profiles: &profiles, ..self.subject }, keys)
     }
 
     /// What changed between two commits, by Puppet's answers and by hierad. Both commits are asked for the keys of either,
     /// and for those that hierad names.
     fn change(&mut self, version: u8, before: (Oid, &Told), after: (Oid, &Told)) -> Result<(Changes, Changes), Fault> {
         let range = [before.0.to_string(), after.0.to_string()];
-        let diff = self.hierad.diff(self.repository, self.profiles, version, [&range[0], &range[1]])?;
+        let diff = self.hierad.diff(self.subject, version, [&range[0], &range[1]])?;
         let found = change::printed(&diff)?;
         let named = found.keys().map(|(_, key)| key);
         let keys: BTreeSet<String> = before.1.keys.union(&after.1.keys).chain(named).cloned().collect();

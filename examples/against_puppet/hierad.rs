@@ -1,10 +1,11 @@
 //! hierad, the program under test.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::answers::{self, Answers};
 use super::json::Json;
+use super::stage::Subject;
 use super::{Args, Fault, process};
 
 /// The program, and how to call it.
@@ -25,35 +26,26 @@ impl Hierad {
         Err(format!("{} is not there; build it, or name one with --hierad", path.display()).into())
     }
 
-    fn command(&self, name: &str, repository: &Path, profiles: &Path, version: u8) -> Command {
+    fn command(&self, name: &str, subject: Subject<'_>, version: u8) -> Command {
+        let Subject { repository, profiles, outside } = subject;
         let mut command = Command::new(&self.0);
         command.env_remove("HIERAD_CONFIG").arg(name).arg("--repo").arg(repository).arg("--profiles").arg(profiles);
         command.arg("--puppet").arg(version.to_string());
+        command.args(outside.global.iter().flat_map(|path| ["--global-hiera-config".as_ref(), path.as_os_str()]));
+        command.args(outside.basemodulepath.iter().flat_map(|path| ["--basemodulepath".as_ref(), path.as_os_str()]));
         command
     }
 
     /// Its answers for one revision.
-    pub(crate) fn render(
-        &self,
-        repository: &Path,
-        profiles: &Path,
-        version: u8,
-        revision: &str,
-    ) -> Result<Answers, Fault> {
-        let mut command = self.command("render", repository, profiles, version);
+    pub(crate) fn render(&self, subject: Subject<'_>, version: u8, revision: &str) -> Result<Answers, Fault> {
+        let mut command = self.command("render", subject, version);
         let text = process::output(command.args(["--format", "ndjson", revision]))?;
         text.lines().map(|line| answers::node(&Json::read(line)?)).collect()
     }
 
     /// Its difference of two revisions, as it prints it.
-    pub(crate) fn diff(
-        &self,
-        repository: &Path,
-        profiles: &Path,
-        version: u8,
-        range: [&str; 2],
-    ) -> Result<Json, Fault> {
-        let mut command = self.command("diff", repository, profiles, version);
+    pub(crate) fn diff(&self, subject: Subject<'_>, version: u8, range: [&str; 2]) -> Result<Json, Fault> {
+        let mut command = self.command("diff", subject, version);
         let text = process::output(command.args(["--format", "json"]).args(range))?;
         Ok(Json::read(&text)?)
     }

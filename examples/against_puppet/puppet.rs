@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::json;
 
 use super::answers::{self, Answers};
 use super::json::Json;
+use super::stage::Subject;
 use super::{Args, Fault};
 
 const RESOLVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve.rb");
@@ -45,9 +45,16 @@ impl Puppet {
     }
 
     /// Its answers for the files in `repository`, for all root keys of the data and then for those of `keys` beside them.
-    pub(crate) fn ask(&mut self, repository: &Path, profiles: &Path, keys: &BTreeSet<String>) -> Result<Told, Fault> {
+    pub(crate) fn ask(&mut self, subject: Subject<'_>, keys: &BTreeSet<String>) -> Result<Told, Fault> {
+        let Subject { repository, profiles, outside } = subject;
         let strict = self.version == 8;
-        let request = json!({"repo": repository, "profiles": profiles, "strict": strict, "more_keys": keys});
+        let mut request = json!({"repo": repository, "profiles": profiles, "strict": strict, "more_keys": keys});
+        if let Some(path) = &outside.global {
+            request["global"] = json!(path);
+        }
+        if let Some(path) = &outside.basemodulepath {
+            request["basemodulepath"] = json!([path]);
+        }
         writeln!(self.requests, "{request}")?;
         let mut line = String::new();
         self.answers.read_line(&mut line)?;

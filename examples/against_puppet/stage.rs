@@ -48,8 +48,8 @@ impl Stage {
         let mut tally = Tally::default();
         let mut told: Vec<Told> = Vec::new();
         for (commit, files) in layout.commits.iter().zip(&layout.files) {
-            let rendered = self.hierad.render(&layout.git, &layout.profiles, version, commit)?;
-            let answers = self.ask(files, &layout.profiles, version, &answers::keys(&rendered))?;
+            let rendered = self.hierad.render(layout.subject(), version, commit)?;
+            let answers = self.ask(files, layout, version, &answers::keys(&rendered))?;
             tally.add(Tally::of(&answers.answers, &rendered));
             let differences = difference::between(&answers.answers, &rendered);
             findings.extend(differences.iter().map(|one| Finding { kind: one.kind(), text: one.to_string() }));
@@ -70,21 +70,21 @@ impl Stage {
         number: usize,
     ) -> Result<Vec<Finding>, Fault> {
         let range = [at.commits[number - 1].as_str(), at.commits[number].as_str()];
-        let found = change::printed(&self.hierad.diff(&at.git, &at.profiles, version, range)?)?;
+        let found = change::printed(&self.hierad.diff(at.subject(), version, range)?)?;
         let named = found.keys().map(|(_, key)| key);
         let keys: BTreeSet<String> = told[number - 1].keys.union(&told[number].keys).chain(named).cloned().collect();
         let mut sides: Vec<Answers> = Vec::new();
         for side in [number - 1, number] {
-            sides.push(self.ask(&at.files[side], &at.profiles, version, &keys)?.answers);
+            sides.push(self.ask(&at.files[side], at, version, &keys)?.answers);
         }
         let differences = change::differences(&change::between(&sides[0], &sides[1]), &found);
         let kind = || [String::new(), "a change".to_owned(), String::new()];
         Ok(differences.into_iter().map(|text| Finding { kind: kind(), text }).collect())
     }
 
-    fn ask(&mut self, files: &Path, profiles: &Path, version: u8, keys: &BTreeSet<String>) -> Result<Told, Fault> {
+    fn ask(&mut self, files: &Path, at: &Layout, version: u8, keys: &BTreeSet<String>) -> Result<Told, Fault> {
         let puppet = self.puppets.iter_mut().find(|(number, _)| *number == version).map(|(_, puppet)| puppet);
-        puppet.ok_or("no such Puppet")?.ask(files, profiles, keys)
+        puppet.ok_or("no such Puppet")?.ask(Subject { repository: files, ..at.subject() }, keys)
     }
 }
 
@@ -98,9 +98,36 @@ pub(crate) struct Layout {
     files: Vec<PathBuf>,
     /// The profiles.
     profiles: PathBuf,
+    /// What lies outside of the repository.
+    outside: Outside,
+}
+
+/// What is asked about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    /// The git repository, or the files of a commit.
+    pub(crate) repository: &'a Path,
+    /// The profiles of its nodes.
+    pub(crate) profiles: &'a Path,
+    /// What lies outside of it.
+    pub(crate) outside: &'a Outside,
+}
+
+/// What lies outside of a repository, and is the same for all its revisions.
+#[derive(Debug, Default)]
+pub(crate) struct Outside {
+    /// The global layer's hiera.yaml, if there is such a layer.
+    pub(crate) global: Option<PathBuf>,
+    /// The folder that `$basemodulepath` stands for, if there is one.
+    pub(crate) basemodulepath: Option<PathBuf>,
 }
 
 impl Layout {
+    /// What hierad is asked about; Puppet takes the files of a commit.
+    fn subject(&self) -> Subject<'_> {
+        Subject { repository: &self.git, profiles: &self.profiles, outside: &self.outside }
+    }
+
     /// Writes the revisions below `root`.
     pub(crate) fn write(root: &Path, revisions: &[Repository]) -> Result<Layout, Fault> {
         let git = root.join("git");
@@ -116,7 +143,10 @@ impl Layout {
             commits.push(commit(&repository, revision)?);
         }
         let first = revisions.first().ok_or("no revision")?;
-        Ok(Layout { git, commits, files, profiles: first.write_profiles(&root.join("profiles"))? })
+        let folder = root.join("outside");
+        first.write_outside(&folder)?;
+        let outside = Outside { global: first.global(&folder), basemodulepath: first.basemodulepath(&folder) };
+        Ok(Layout { git, commits, files, profiles: first.write_profiles(&root.join("profiles"))?, outside })
     }
 }
 
@@ -124,7 +154,7 @@ impl Layout {
 fn commit(git: &Git, revision: &Repository) -> Result<String, Fault> {
     let mut index = git.index()?;
     index.clear()?;
-    for (path, content) in &revision.files {
+    for (path, content) in revision.inside() {
         let (mode, text) = match content {
             Content::File(text) => (0o100_644, text),
             Content::Link(target) => (0o120_000, target),

@@ -35,7 +35,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
     let point = context.point(&arguments.revision)?;
     let branch = context.repository.branch()?;
-    let Profiles { nodes, errors, files } = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str))?;
+    let Profiles { nodes, errors } = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str))?;
     let mut findings: Vec<Finding> = errors
         .into_iter()
         .map(|error| {
@@ -44,7 +44,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         })
         .collect();
     let pipeline = context.pipeline(Fleet::new(nodes));
-    findings.extend(pipeline.check(point, &context.own_files(&files))?);
+    findings.extend(pipeline.check(point)?);
     let mut out = output::stdout();
     match arguments.format {
         Format::Text => write_text(&findings, &pipeline.fleet, &mut out)?,

@@ -1,9 +1,11 @@
 //! What subcommands share: the repository, the settings with flags laid over them, the fleet, the pipeline.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::global::{absolute, global_config};
 use super::profiles::{self, Profiles};
 use super::{Failure, Global, Result, sample, secrets};
 use crate::disclosure::Disclosure;
@@ -11,10 +13,10 @@ use crate::disk::Disk;
 use crate::fleet::Fleet;
 use crate::git::{Environment, OpenError, Repository};
 use crate::hiera::hierarchy::Datadir;
-use crate::hiera::layer::EnvironmentOptions;
+use crate::hiera::layer::{EnvironmentOptions, GlobalConfig};
 use crate::pipeline::outside::Machine;
 use crate::pipeline::{Pipeline, Point};
-use crate::settings::{DatadirSetting, EnvironmentName, Settings};
+use crate::settings::{DatadirSetting, EnvironmentName, GlobalSetting, Settings};
 use crate::tree::FileTree;
 
 const SETTINGS_FILE: &str = "hierad.yaml";
@@ -26,6 +28,7 @@ pub(super) struct Context {
     /// What may be seen of secrets.
     pub(super) disclosure: Arc<Disclosure>,
     threads: NonZeroUsize,
+    global: Option<GlobalConfig>,
     disk: Arc<dyn FileTree>,
 }
 
@@ -44,14 +47,27 @@ impl Context {
         if let Some(path) = &global.hiera_config {
             settings.hiera_config = hiera_config(path)?;
         }
+        if let Some(path) = &global.global_hiera_config {
+            settings.global_hiera_config = GlobalSetting::of(path, Path::new(""));
+        }
+        let folders = |text: &String| -> Vec<String> {
+            text.split(':').filter(|folder| !folder.is_empty()).map(str::to_owned).collect()
+        };
+        if let Some(text) = &global.modulepath {
+            settings.modulepath = Some(folders(text));
+        }
+        if let Some(text) = &global.basemodulepath {
+            settings.basemodulepath = folders(text).into_iter().map(PathBuf::from).collect();
+        }
         if let Some(puppet) = global.puppet {
             settings.puppet = puppet.into();
         }
         let one = NonZeroUsize::MIN;
         let threads = global.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(one);
         let disclosure = Arc::new(secrets::disclosure(global, settings.fingerprint_key.as_deref())?);
-        let disk = Arc::new(Disk::new());
-        Ok(Context { repository: Arc::new(repository), settings, disclosure, threads, disk })
+        let disk: Arc<dyn FileTree> = Arc::new(Disk::new());
+        let global = global_config(&settings.global_hiera_config, &repository, &disk)?;
+        Ok(Context { repository: Arc::new(repository), settings, disclosure, threads, global, disk })
     }
 
     /// Reads the profiles; `branch` is the environment where the settings say so.
@@ -72,7 +88,7 @@ impl Context {
         if self.settings.profiles.is_empty() {
             return Err(self.no_profiles().into());
         }
-        let Profiles { nodes, errors, .. } = self.profiles(branch)?;
+        let Profiles { nodes, errors } = self.profiles(branch)?;
         for error in &errors {
             anstream::eprintln!("hierad: {error}");
         }
@@ -85,13 +101,17 @@ impl Context {
     }
 
     /// The files in the repository that are hierad's own and no data: settings and profiles.
-    pub(super) fn own_files(&self, profiles: &[PathBuf]) -> Vec<String> {
+    fn own_files(&self) -> BTreeSet<String> {
         let top = self.repository.work_dir().and_then(|top| top.canonicalize().ok());
-        let inside = |path: &PathBuf| {
+        let inside = |path: PathBuf| {
             let real = path.canonicalize().ok()?;
             Some(real.strip_prefix(top.as_ref()?).ok()?.to_string_lossy().into_owned())
         };
-        profiles.iter().filter_map(inside).chain([SETTINGS_FILE.to_owned()]).collect()
+        let files = |path: &PathBuf| {
+            if path.is_dir() { vec![path.clone()] } else { profiles::files(path).unwrap_or_default() }
+        };
+        let profiles = self.settings.profiles.iter().flat_map(files).filter_map(inside);
+        profiles.chain([SETTINGS_FILE.to_owned()]).filter(|path| !path.is_empty()).collect()
     }
 
     /// What to write where there are no profiles at all, by the hiera.yaml of the last commit.
@@ -116,7 +136,7 @@ impl Context {
     pub(super) fn options(&self) -> EnvironmentOptions {
         let datadir = |setting: &DatadirSetting| match setting {
             DatadirSetting::Tree(folder) => Datadir::Folder(folder.clone()),
-            DatadirSetting::Disk(folder) => Datadir::Disk(folder.display().to_string()),
+            DatadirSetting::Disk(folder) => Datadir::Disk(absolute(folder)),
             DatadirSetting::None => Datadir::None,
         };
         EnvironmentOptions {
@@ -126,8 +146,12 @@ impl Context {
             backends: self.settings.backends.clone(),
             eyaml_keys: self.settings.eyaml_keys.clone(),
             outside: Arc::new(Machine),
+            global: self.global.clone(),
+            lookup_options: self.settings.lookup_options.clone(),
+            modulepath: self.settings.modulepath.as_ref().map(|folders| folders.join(":")),
+            basemodulepath: self.settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),
+            own_files: self.own_files(),
             disk: self.disk.clone(),
-            ..EnvironmentOptions::default()
         }
     }
 

@@ -144,6 +144,13 @@ impl Subject<'_> {
         let Some(default) = &arguments.default else {
             let keys: Vec<String> = arguments.keys.iter().map(|key| format!("'{key}'")).collect();
             anstream::eprintln!("hierad: no data for {} on {}", keys.join(", "), self.node);
+            for absent in arguments.keys.iter().filter_map(|key| self.environment.absent_module(key)) {
+                anstream::eprintln!(
+                    "{}: module {} is not in the modulepath: its data is not searched",
+                    absent.place,
+                    absent.name
+                );
+            }
             return Ok(Status::NotFound);
         };
         let format = arguments.render_as.unwrap_or(RenderAs::Yaml);

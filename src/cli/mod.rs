@@ -6,6 +6,7 @@ mod check;
 mod context;
 mod demo;
 mod diff;
+mod global;
 mod log;
 mod lookup;
 mod output;
@@ -57,6 +58,7 @@ struct Cli {
 /// The flags of every subcommand.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options of every command")]
+#[expect(clippy::struct_field_names, reason = "the name of the flag")]
 struct Global {
     /// The data repository, or a folder inside it
     #[arg(long, short = 'C', global = true, value_name = "DIR")]
@@ -70,6 +72,15 @@ struct Global {
     /// The environment's hiera.yaml, inside the repository
     #[arg(long, global = true, value_name = "PATH")]
     hiera_config: Option<String>,
+    /// The global layer's hiera.yaml, on disk; or 'none'
+    #[arg(long, global = true, value_name = "FILE")]
+    global_hiera_config: Option<String>,
+    /// Folders of modules, separated by ':': relative ones in the repository, absolute ones on disk
+    #[arg(long, global = true, value_name = "DIRS")]
+    modulepath: Option<String>,
+    /// What $basemodulepath stands for: folders on disk, separated by ':'
+    #[arg(long, global = true, value_name = "DIRS")]
+    basemodulepath: Option<String>,
     /// Whose behaviour and defaults count
     #[arg(long, global = true, value_name = "7|8")]
     puppet: Option<PuppetVersion>,

@@ -14,8 +14,6 @@ use crate::node::{NodeProfile, ProfileError, read_profiles};
 pub(super) struct Profiles {
     pub(super) nodes: Vec<NodeProfile>,
     pub(super) errors: Vec<ProfileError>,
-    /// The files that were read.
-    pub(super) files: Vec<PathBuf>,
 }
 
 /// Reads the profiles at `paths`; `environment` is for those that name none. A node that two files declare is an error of the
@@ -41,14 +39,13 @@ pub(super) fn read(paths: &[PathBuf], environment: &str) -> Result<Profiles> {
             }
             read.nodes.extend(profiles);
             read.errors.extend(errors);
-            read.files.push(file);
         }
     }
     Ok(read)
 }
 
 /// The profile files that a path means: itself, the files below a folder, or what a glob matches.
-fn files(path: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>> {
     if path.is_dir() {
         let mut found = Vec::new();
         collect(path, &mut found).map_err(|e| format!("cannot read {}: {e}", path.display()))?;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use foldhash::fast::RandomState;
 
 use super::class::{Class, classes};
-use super::keys::repository_keys;
+use super::keys::{absent_modules, repository_keys};
 use super::scope::{Reads, RecordingScope};
 use super::{Answer, Effective, Finding, Fleet};
 use crate::hiera::Outcome;
@@ -35,13 +35,14 @@ pub struct Revision {
 impl Revision {
     /// Resolves the hierarchies of all nodes and finds all keys.
     pub fn new(environment: Environment, fleet: &Fleet) -> Result<Revision, TreeError> {
-        let (classes, findings) = classes(&environment, fleet);
+        let (classes, mut findings) = classes(&environment, fleet);
         let mut keys = repository_keys(&environment)?;
         let mut seen = HashSet::new();
         for class in &classes {
             class_keys(class, &mut seen, &mut keys);
         }
         keys.remove(LOOKUP_OPTIONS);
+        findings.extend(absent_modules(&environment, &keys));
         Ok(Revision { environment, classes, findings, keys })
     }
 

@@ -46,16 +46,30 @@ impl LookupOptions {
 
     /// The options of the root key `root`: those of its name, else those of the first pattern that matches.
     pub fn of(&self, root: &str) -> Result<KeyOptions, LookupError> {
+        Ok(self.find(root)?.unwrap_or_default())
+    }
+
+    /// The options of the root key `root`, if there are any.
+    pub fn find(&self, root: &str) -> Result<Option<KeyOptions>, LookupError> {
         match self.names.get(root) {
-            Some(options) if !options.is_undef() => return KeyOptions::read(options),
+            Some(options) if !options.is_undef() => return KeyOptions::read(options).map(Some),
             _ => {}
         }
         for (pattern, options) in &self.patterns {
             if pattern.is_match(root)? {
-                return KeyOptions::read(options);
+                return KeyOptions::read(options).map(Some);
             }
         }
-        Ok(KeyOptions::default())
+        Ok(None)
+    }
+
+    /// Whether all options can be read, and name strategies that there are.
+    pub fn check(&self) -> Result<(), LookupError> {
+        let options = self.names.values().chain(self.patterns.iter().map(|(_, options)| options));
+        options.filter(|options| !options.is_undef()).try_for_each(|options| {
+            KeyOptions::read(options)?.strategy()?;
+            Ok(())
+        })
     }
 }
 

@@ -22,14 +22,13 @@ struct Failing {
 type Causes = BTreeMap<LookupError, Failing>;
 
 impl Pipeline {
-    /// Everything wrong at `point`: configuration, data files, variables, functions, and keys that fail on some node. `own` are
-    /// paths in the repository whose files are no data, such as those of the node profiles.
-    pub fn check(&self, point: Point, own: &[String]) -> Result<Vec<Finding>, PipelineError> {
+    /// Everything wrong at `point`: configuration, data files, variables, functions, and keys that fail on some node.
+    pub fn check(&self, point: Point) -> Result<Vec<Finding>, PipelineError> {
         let revision = self.revision(point)?;
         let effective = self.effective(&revision, &revision.keys);
         let causes = causes(&effective);
         let mut findings = Pipeline::findings(&revision);
-        let faults = self.files(&revision, own, &causes)?;
+        let faults = self.files(&revision, &causes)?;
         findings.extend(failures(&causes, &faults, &self.disclosure));
         findings.extend(faults);
         findings.extend(self.emptiness(&revision));
@@ -45,16 +44,15 @@ impl Pipeline {
     }
 
     /// Data files that cannot be read, and those that no node's hierarchy leads to.
-    fn files(&self, revision: &Revision, own: &[String], causes: &Causes) -> Result<Vec<Finding>, PipelineError> {
+    fn files(&self, revision: &Revision, causes: &Causes) -> Result<Vec<Finding>, PipelineError> {
         let environment = &revision.environment;
         let strict = environment.options.puppet.is_strict();
         let reached = revision.reached_files();
         let datadirs = datadirs(revision);
         let mut findings = Vec::new();
-        for (path, id) in data_files(&*environment.tree)? {
+        for (path, id) in data_files(environment)? {
             let is_reached = reached.contains(&*path);
-            let is_data = datadirs.iter().any(|folder| is_below(&path, folder))
-                && !own.iter().any(|own| *own == path || is_below(&path, own));
+            let is_data = datadirs.iter().any(|folder| is_below(&path, folder));
             if !is_reached && !is_data {
                 continue;
             }

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use crate::hiera::Puppet;
 use crate::hiera::backend::eyaml::{KeyName, KeyNames};
 use crate::hiera::backend::{Backends, Declared};
-use crate::value::{Hash, yaml};
+use crate::hiera::options::LookupOptions;
+use crate::hiera::regex::Regexes;
+use crate::value::{Hash, Value, ruby, yaml};
 
 /// The checked settings.
 #[derive(Debug, Clone)]
@@ -23,6 +25,14 @@ pub struct Settings {
     pub environment: EnvironmentName,
     /// The version whose behaviour counts.
     pub puppet: Puppet,
+    /// Where the global layer's hiera.yaml is.
+    pub global_hiera_config: GlobalSetting,
+    /// Folders of modules in place of what environment.conf says: relative ones in the repository, absolute ones on disk.
+    pub modulepath: Option<Vec<String>>,
+    /// What `$basemodulepath` stands for: folders on disk.
+    pub basemodulepath: Vec<PathBuf>,
+    /// Merge strategies and conversions that win over those in data.
+    pub lookup_options: Arc<LookupOptions>,
     /// Absolute datadirs, and where they are.
     pub datadirs: Vec<(String, DatadirSetting)>,
     /// Functions that hierad does not have.
@@ -42,6 +52,33 @@ pub enum EnvironmentName {
     Named(Arc<str>),
     /// The one that r10k deploys the branch as, whatever profiles name.
     Branch,
+}
+
+/// Where the global layer's hiera.yaml is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GlobalSetting {
+    /// Nowhere: there is no such layer.
+    None,
+    /// A file on disk.
+    Disk(PathBuf),
+    /// A path in the data repository, at whichever commit is looked at.
+    Tree(String),
+    /// A path at a revision of another repository.
+    Repository {
+        /// The repository.
+        repo: PathBuf,
+        /// The revision.
+        rev: String,
+        /// The path.
+        path: String,
+    },
+}
+
+impl GlobalSetting {
+    /// What a flag or a setting of one word means: `none`, or a file below `folder`.
+    pub fn of(text: &str, folder: &Path) -> GlobalSetting {
+        if text == "none" { GlobalSetting::None } else { GlobalSetting::Disk(folder.join(text)) }
+    }
 }
 
 /// Where an absolute datadir is.
@@ -85,6 +122,10 @@ impl Default for Settings {
             hiera_config: "hiera.yaml".into(),
             environment: EnvironmentName::Named("production".into()),
             puppet: Puppet::default(),
+            global_hiera_config: GlobalSetting::None,
+            modulepath: None,
+            basemodulepath: Vec::new(),
+            lookup_options: Arc::default(),
             datadirs: Vec::new(),
             backends: Backends::new(),
             fingerprint_key: None,
@@ -163,12 +204,6 @@ impl Checker<'_> {
     }
 
     fn check(&self, raw: raw::Settings) -> Result<Settings, SettingsError> {
-        if raw.global_hiera_config.as_deref().is_some_and(|path| path != "none") {
-            return Err(self.invalid(
-                &["global_hiera_config"],
-                "'global_hiera_config': the global layer is not supported; 'none' is the only value",
-            ));
-        }
         let mut backends = Backends::new();
         for (name, backend) in raw.backends {
             backends.insert(name.clone(), self.backend(&name, backend)?);
@@ -184,6 +219,10 @@ impl Checker<'_> {
                 Some("branch") => EnvironmentName::Branch,
                 Some(name) => EnvironmentName::Named(name.into()),
             },
+            global_hiera_config: self.global(raw.global_hiera_config)?,
+            modulepath: Some(raw.modulepath.into_vec()).filter(|folders| !folders.is_empty()),
+            basemodulepath: raw.basemodulepath.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
+            lookup_options: if raw.lookup_options.is_some() { self.lookup_options()? } else { Arc::default() },
             puppet: match raw.puppet {
                 None | Some(8) => Puppet::V8,
                 Some(7) => Puppet::V7,
@@ -205,6 +244,45 @@ impl Checker<'_> {
             }
             _ => Ok(path.map(|path| path.trim_start_matches("./").to_owned())),
         }
+    }
+
+    fn global(&self, raw: Option<raw::GlobalConfig>) -> Result<GlobalSetting, SettingsError> {
+        let raw::InRepository { repo, rev, path } = match raw {
+            None => return Ok(GlobalSetting::None),
+            Some(raw::GlobalConfig::File(path)) => return Ok(GlobalSetting::of(&path, self.folder)),
+            Some(raw::GlobalConfig::Repository(file)) => file,
+        };
+        let invalid =
+            |text: &str| Err(self.invalid(&["global_hiera_config"], format!("'global_hiera_config': {text}")));
+        if path.starts_with('/') || path.split('/').any(|name| name == "..") {
+            return invalid(&format!("'path' must be a path inside the repository, not {path}"));
+        }
+        match (repo, rev) {
+            (None, None) => Ok(GlobalSetting::Tree(path)),
+            (None, Some(_)) => invalid("'rev' needs 'repo': this repository's is the revision that is looked at"),
+            (Some(repo), rev) => {
+                let rev = rev.unwrap_or_else(|| "HEAD".to_owned());
+                Ok(GlobalSetting::Repository { repo: self.folder.join(repo), rev, path })
+            }
+        }
+    }
+
+    /// Options as `lookup_options` in data has them, each checked on its own to tell where a fault is.
+    fn lookup_options(&self) -> Result<Arc<LookupOptions>, SettingsError> {
+        const NAME: &str = "lookup_options";
+        let regexes = Regexes::default();
+        let Some(options) = self.lines.0.value.get(NAME).and_then(Value::as_hash) else {
+            return Err(self.invalid(&[NAME], format!("'{NAME}' must be a hash of keys, or of patterns with '^'")));
+        };
+        for (key, value) in options.iter() {
+            let one = Hash::from_iter([(key.clone(), value.clone())]);
+            LookupOptions::compile(&one, &regexes).and_then(|compiled| compiled.check()).map_err(|error| {
+                let key = ruby::to_s(key);
+                self.invalid(&[NAME, &key], format!("'{key}' in '{NAME}': {}", error.text.visible()))
+            })?;
+        }
+        let compiled = LookupOptions::compile(options, &regexes);
+        compiled.map(Arc::new).map_err(|error| self.invalid(&[NAME], error.text.visible()))
     }
 
     fn datadir(&self, from: &str, to: &str) -> Result<DatadirSetting, SettingsError> {

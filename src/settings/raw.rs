@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::value::SeqAccessDeserializer;
-use serde::de::{self, SeqAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 /// The whole file.
@@ -15,7 +15,11 @@ pub(super) struct Settings {
     pub(super) hiera_config: Option<String>,
     pub(super) environment: Option<String>,
     pub(super) puppet: Option<u64>,
-    pub(super) global_hiera_config: Option<String>,
+    pub(super) global_hiera_config: Option<GlobalConfig>,
+    pub(super) modulepath: OneOrMany,
+    pub(super) basemodulepath: OneOrMany,
+    /// Read again as data files are, since it is data.
+    pub(super) lookup_options: Option<IgnoredAny>,
     pub(super) datadirs: BTreeMap<String, String>,
     pub(super) backends: BTreeMap<String, Backend>,
     pub(super) fingerprint_key: Option<String>,
@@ -38,6 +42,47 @@ pub(super) struct Backend {
     pub(super) not_found: Option<bool>,
     pub(super) values: Option<String>,
     pub(super) command: Option<Vec<String>>,
+}
+
+/// Where the global layer's hiera.yaml is.
+#[derive(Debug)]
+pub(super) enum GlobalConfig {
+    File(String),
+    Repository(InRepository),
+}
+
+/// A file in a repository.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a hash such as {repo: DIR, rev: REV, path: FILE}")]
+pub(super) struct InRepository {
+    pub(super) repo: Option<String>,
+    pub(super) rev: Option<String>,
+    pub(super) path: String,
+}
+
+impl<'de> Deserialize<'de> for GlobalConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<GlobalConfig, D::Error> {
+        deserializer.deserialize_any(GlobalConfigVisitor)
+    }
+}
+
+/// Says what is wanted, which an untagged enum would not.
+struct GlobalConfigVisitor;
+
+impl<'de> Visitor<'de> for GlobalConfigVisitor {
+    type Value = GlobalConfig;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("'none', a file or {repo: DIR, rev: REV, path: FILE}")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<GlobalConfig, E> {
+        Ok(GlobalConfig::File(text.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<GlobalConfig, A::Error> {
+        Deserialize::deserialize(MapAccessDeserializer::new(entries)).map(GlobalConfig::Repository)
+    }
 }
 
 /// A text or a list of texts.

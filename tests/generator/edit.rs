@@ -29,7 +29,7 @@ pub(crate) fn edited(repository: &Repository, number: u64) -> Repository {
 }
 
 fn edit(random: &mut Random, files: &mut Files, other: &Files) {
-    let data: Vec<String> = files.keys().filter(|path| path.as_str() != "hiera.yaml").cloned().collect();
+    let data: Vec<String> = files.keys().filter(|path| is_inside(path) && *path != "hiera.yaml").cloned().collect();
     if data.is_empty() {
         return;
     }
@@ -45,6 +45,11 @@ fn edit(random: &mut Random, files: &mut Files, other: &Files) {
         7 => drop_lines(random, files, "hiera.yaml"),
         _ => fault::slip(random, files),
     }
+}
+
+/// Whether a path lies in the repository, which edits are about.
+fn is_inside(path: &str) -> bool {
+    !path.starts_with('/')
 }
 
 fn swap_words(random: &mut Random, files: &mut Files, path: &str) {
@@ -71,7 +76,8 @@ fn drop_lines(random: &mut Random, files: &mut Files, path: &str) {
 
 /// Takes a file over from another repository: one that both have, or the configuration.
 fn from_other(random: &mut Random, files: &mut Files, other: &Files, config: bool) {
-    let paths: Vec<&String> = other.keys().filter(|path| config == (path.as_str() == "hiera.yaml")).collect();
+    let other_paths = other.keys().filter(|path| is_inside(path));
+    let paths: Vec<&String> = other_paths.filter(|path| config == (path.as_str() == "hiera.yaml")).collect();
     let common: Vec<&String> = paths.iter().copied().filter(|path| files.contains_key(*path)).collect();
     let candidates = if common.is_empty() || random.percent(20) { paths } else { common };
     if candidates.is_empty() {

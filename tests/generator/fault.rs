@@ -102,7 +102,8 @@ pub(crate) fn spoil(random: &mut Random, plan: &mut Plan, files: &mut Files) {
     }
 }
 
-fn spoil_level(random: &mut Random, plan: &mut Plan) {
+/// Spoils a level of the hierarchy.
+pub(crate) fn spoil_level(random: &mut Random, plan: &mut Plan) {
     let (key, value) = random.one(&LEVEL);
     let Node::Map(entries) = &mut plan.config else { return };
     let Some((_, Node::List(levels))) = entries.iter_mut().find(|(key, _)| key == "hierarchy") else { return };

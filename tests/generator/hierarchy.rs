@@ -28,23 +28,43 @@ struct Template {
 
 /// A sound hierarchy of some levels.
 pub(crate) fn plan(random: &mut Random) -> Plan {
+    plan_of(random, false)
+}
+
+/// A hierarchy of some levels, at times with a `default_hierarchy`, which only modules have.
+pub(crate) fn module_plan(random: &mut Random) -> Plan {
+    let with_defaults = random.percent(40);
+    plan_of(random, with_defaults)
+}
+
+fn plan_of(random: &mut Random, with_default_hierarchy: bool) -> Plan {
     let defaults = random.percent(85);
     let default_datadir = if defaults && random.percent(80) { Some(datadir(random)) } else { None };
-    let mut levels = Vec::new();
-    let mut files = Vec::new();
-    for number in random.times(1, 6) {
-        let (level, paths) = level(random, number, defaults, default_datadir.as_ref());
-        levels.push(level);
-        files.extend(paths);
-    }
+    let (levels, mut files) = levels(random, defaults, default_datadir.as_ref());
     let mut config = vec![("version".to_owned(), Node::Scalar("5".into()))];
     if defaults {
         config.push(("defaults".into(), default_entries(random, default_datadir.as_ref())));
     }
     config.push(("hierarchy".into(), Node::List(levels)));
+    if with_default_hierarchy {
+        let (levels, more) = self::levels(random, defaults, default_datadir.as_ref());
+        config.push(("default_hierarchy".into(), Node::List(levels)));
+        files.extend(more);
+    }
     files.sort();
     files.dedup();
     Plan { config: Node::Map(random.shuffled(&config)), files }
+}
+
+fn levels(random: &mut Random, defaults: bool, datadir: Option<&Template>) -> (Vec<Node>, Vec<String>) {
+    let mut levels = Vec::new();
+    let mut files = Vec::new();
+    for number in random.times(1, 6) {
+        let (level, paths) = level(random, number, defaults, datadir);
+        levels.push(level);
+        files.extend(paths);
+    }
+    (levels, files)
 }
 
 fn default_entries(random: &mut Random, datadir: Option<&Template>) -> Node {

@@ -11,6 +11,7 @@ mod emit;
 mod expression;
 mod fault;
 mod files;
+mod global;
 mod hierarchy;
 mod modules;
 mod options;
@@ -22,7 +23,7 @@ mod words;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
@@ -45,7 +46,7 @@ pub(crate) enum Content {
 pub(crate) struct Repository {
     /// The seed it was made from.
     pub(crate) seed: u64,
-    /// Everything in it, by path.
+    /// Everything in it, by path; what lies outside of it has an absolute path.
     pub(crate) files: BTreeMap<String, Content>,
     /// Its nodes' profiles.
     pub(crate) profiles: Vec<Json>,
@@ -57,6 +58,7 @@ pub(crate) fn generate(seed: u64) -> Repository {
     let mut plan = hierarchy::plan(&mut random);
     let mut files = files::write(&mut random, &plan);
     modules::add(&mut random, &mut files);
+    global::add(&mut random, &mut files);
     fault::spoil(&mut random, &mut plan, &mut files);
     files.entry("hiera.yaml".to_owned()).or_insert_with(|| Content::File(plan.document(&mut random)));
     files.retain(|_, content| *content != Content::Nothing);
@@ -83,23 +85,35 @@ impl Repository {
         self.profiles.iter().fold(String::new(), |text, profile| text + &profile.to_string() + "\n")
     }
 
-    /// Writes the files to `folder`.
+    /// The files in the repository.
+    pub(crate) fn inside(&self) -> impl Iterator<Item = (&String, &Content)> {
+        self.files.iter().filter(|(path, _)| !path.starts_with('/'))
+    }
+
+    /// Writes the files in the repository to `folder`.
     pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
-        for (path, content) in &self.files {
-            let path = folder.join(path);
-            // A dangling link may stand where a folder should be: what is below it cannot be.
-            match path.parent().map(std::fs::create_dir_all) {
-                Some(Err(error)) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                Some(made) => made?,
-                None => {}
-            }
-            match content {
-                Content::File(text) => std::fs::write(&path, text)?,
-                Content::Link(target) => link(target, &path)?,
-                Content::Nothing => {}
-            }
-        }
-        Ok(())
+        write(self.inside().map(|(path, content)| (folder.join(path), content)))
+    }
+
+    /// Writes the files outside of the repository below `folder`.
+    pub(crate) fn write_outside(&self, folder: &Path) -> io::Result<()> {
+        let at = |path: &str| folder.join(path.trim_start_matches('/'));
+        write(self.files.iter().filter(|(path, _)| path.starts_with('/')).map(|(path, content)| (at(path), content)))
+    }
+
+    /// The global layer's hiera.yaml below `folder`, if there is such a layer.
+    pub(crate) fn global(&self, folder: &Path) -> Option<PathBuf> {
+        self.below(folder, global::GLOBAL).map(|global| global.join("hiera.yaml"))
+    }
+
+    /// The folder of modules below `folder` that `$basemodulepath` stands for, if there is one.
+    pub(crate) fn basemodulepath(&self, folder: &Path) -> Option<PathBuf> {
+        self.below(folder, modules::BASE)
+    }
+
+    fn below(&self, folder: &Path, outside: &str) -> Option<PathBuf> {
+        let is_there = self.files.keys().any(|path| path.starts_with(outside));
+        is_there.then(|| folder.join(outside.trim_start_matches('/')))
     }
 
     /// Writes the profiles below `folder`: as one file of lines, or, for every third seed, as a folder of YAML and JSON
@@ -118,6 +132,24 @@ impl Repository {
         }
         Ok(folder.to_owned())
     }
+}
+
+/// Writes files to their paths on disk.
+fn write<'c>(files: impl Iterator<Item = (PathBuf, &'c Content)>) -> io::Result<()> {
+    for (path, content) in files {
+        // A dangling link may stand where a folder should be: what is below it cannot be.
+        match path.parent().map(std::fs::create_dir_all) {
+            Some(Err(error)) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Some(made) => made?,
+            None => {}
+        }
+        match content {
+            Content::File(text) => std::fs::write(&path, text)?,
+            Content::Link(target) => link(target, &path)?,
+            Content::Nothing => {}
+        }
+    }
+    Ok(())
 }
 
 #[cfg(unix)]

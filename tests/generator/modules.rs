@@ -34,6 +34,9 @@ const SETTINGS: [(&str, &str); 9] = [
     ("modulepath = site\n", "modules"),
 ];
 
+/// The folder outside of the repository that `$basemodulepath` stands for.
+pub(crate) const BASE: &str = "/base";
+
 /// Adds some modules, or none.
 pub(crate) fn add(random: &mut Random, files: &mut Files) {
     if random.percent(45) {
@@ -50,6 +53,9 @@ pub(crate) fn add(random: &mut Random, files: &mut Files) {
         if random.percent(4) {
             module(random, files, &format!("modules/{name}"), name);
         }
+        if random.percent(12) {
+            module(random, files, &format!("{BASE}/{name}"), name);
+        }
     }
     if random.percent(5) {
         files.insert(format!("{folder}/bad-name/hiera.yaml"), Content::File("version: 5\n".into()));
@@ -61,7 +67,7 @@ pub(crate) fn add(random: &mut Random, files: &mut Files) {
 
 fn module(random: &mut Random, files: &mut Files, root: &str, name: &'static str) {
     metadata(random, files, root, name);
-    let plan = hierarchy::plan(random);
+    let plan = hierarchy::module_plan(random);
     let config = match random.weighted(&[84, 8, 3, 2, 2, 1]) {
         0 => plan.document(random),
         1 => return,

@@ -10,7 +10,7 @@ mod folders;
 mod load;
 mod modules;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use declared::DeclaredModule;
@@ -19,6 +19,7 @@ use super::backend::eyaml::{KeyNames, KeyPairs, Keys};
 use super::backend::{Backends, DataFiles};
 use super::config::{Config, Owner};
 use super::hierarchy::{Datadir, Source};
+use super::options::LookupOptions;
 use super::outside::{Nowhere, Outside};
 use super::regex::Regexes;
 use super::{LookupError, Puppet};
@@ -34,12 +35,16 @@ pub struct EnvironmentOptions {
     pub hiera_config: String,
     /// The global layer's configuration, where there is such a layer.
     pub global: Option<GlobalConfig>,
+    /// Options that win over those in the data.
+    pub lookup_options: Arc<LookupOptions>,
     /// Absolute datadirs and what they stand for.
     pub datadirs: Vec<(String, Datadir)>,
     /// The folders of modules, separated by colons, in place of what environment.conf says.
     pub modulepath: Option<String>,
     /// What `$basemodulepath` stands for: absolute folders.
     pub basemodulepath: Vec<String>,
+    /// Files and folders of the repository that are hierad's own, such as node profiles, and no data.
+    pub own_files: BTreeSet<String>,
     /// The files outside of the repository, as far as the settings lead there.
     pub disk: Arc<dyn FileTree>,
     /// Functions that hierad does not have.
@@ -65,9 +70,11 @@ impl Default for EnvironmentOptions {
             puppet: Puppet::default(),
             hiera_config: "hiera.yaml".into(),
             global: None,
+            lookup_options: Arc::default(),
             datadirs: Vec::new(),
             modulepath: None,
             basemodulepath: Vec::new(),
+            own_files: BTreeSet::new(),
             disk: Arc::new(MemoryTree::at("/")),
             backends: Backends::new(),
             eyaml_keys: None,
@@ -149,6 +156,12 @@ impl Environment {
             backends: &self.options.backends,
             puppet: self.options.puppet,
         }
+    }
+
+    /// The module of `key`, if it is named for deployment and not there.
+    pub fn absent_module(&self, key: &str) -> Option<&DeclaredModule> {
+        let (module, _) = key.split_once("::")?;
+        self.absent_modules.iter().find(|absent| *absent.name == *module)
     }
 
     /// All layers, in no order of priority.

@@ -18,7 +18,7 @@ impl Lookup<'_> {
         self.step(
             || Branch::Scope(format!("Searching default_hierarchy of module \"{module}\"")),
             || {
-                let options = self.default_options(module, stack)?.of(&key.root)?;
+                let options = self.in_effect(&*self.default_options(module, stack)?, &key.root)?;
                 let strategy = options.strategy()?;
                 let inner = stack.push(&key.text)?;
                 let search = Search { root: &key.root, module: Some(module), strategy: &strategy, stack: &inner };

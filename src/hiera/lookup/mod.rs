@@ -125,7 +125,7 @@ impl<'a> Lookup<'a> {
         if let Some(fault) = self.environment.fault.as_ref().or(fault) {
             return Err(fault.clone());
         }
-        let options = self.options(key.module.as_ref(), stack)?.of(&key.root)?;
+        let options = self.in_effect(&*self.options(key.module.as_ref(), stack)?, &key.root)?;
         let found = self.step(|| Branch::Key(key.text.clone()), || self.search(&key, strategy, &options, stack))?;
         if found.is_some() && options.convert_to.is_some() {
             return Err(LookupError::unknown(format!(

@@ -13,7 +13,7 @@ use crate::hiera::budget::with_stack;
 use crate::hiera::explain::Branch;
 use crate::hiera::interpolation::NameStack;
 use crate::hiera::merge::Strategy;
-use crate::hiera::options::{LOOKUP_OPTIONS, LookupOptions, validate};
+use crate::hiera::options::{KeyOptions, LOOKUP_OPTIONS, LookupOptions, validate};
 use crate::value::{Hash, Value};
 
 /// The merged `lookup_options` of one node; nodes on which the options read the same variables may share it.
@@ -48,6 +48,14 @@ impl Lookup<'_> {
                 _ = self.default_options(module, &root);
             }
         });
+    }
+
+    /// The options of the key `root`: what the settings say of it, else what the data does.
+    pub(super) fn in_effect(&self, in_data: &LookupOptions, root: &str) -> Result<KeyOptions, LookupError> {
+        match self.environment.options.lookup_options.find(root)? {
+            Some(options) => Ok(options),
+            None => in_data.of(root),
+        }
     }
 
     /// The options in effect for keys of `module`, or of none.

@@ -1,0 +1,46 @@
+//! Where the global layer is: on disk, in the data repository, in another one.
+
+use std::path::{Path, absolute as absolute_path};
+use std::sync::Arc;
+
+use super::Result;
+use crate::git::Repository;
+use crate::hiera::layer::GlobalConfig;
+use crate::settings::GlobalSetting;
+use crate::tree::{FileTree, Placed};
+
+/// The global layer's hiera.yaml, as the settings name it. A file in the work tree of the data repository is that of the
+/// revision at hand.
+pub(super) fn global_config(
+    setting: &GlobalSetting,
+    data: &Repository,
+    disk: &Arc<dyn FileTree>,
+) -> Result<Option<GlobalConfig>> {
+    Ok(match setting {
+        GlobalSetting::None => None,
+        GlobalSetting::Tree(path) => Some(GlobalConfig { tree: None, path: path.clone() }),
+        GlobalSetting::Disk(path) => Some(match in_work_tree(data, path) {
+            Some(path) => GlobalConfig { tree: None, path },
+            None => GlobalConfig { tree: Some(disk.clone()), path: absolute(path) },
+        }),
+        GlobalSetting::Repository { repo, rev, path } => {
+            let other = Repository::discover(repo)?;
+            let tree = other.tree(other.resolve(rev)?)?;
+            let root = absolute(other.work_dir().unwrap_or(repo)).trim_end_matches('/').to_owned();
+            let path = format!("{root}/{path}");
+            Some(GlobalConfig { tree: Some(Arc::new(Placed::new(root, Arc::new(tree)))), path })
+        }
+    })
+}
+
+fn in_work_tree(repository: &Repository, path: &Path) -> Option<String> {
+    let top = repository.work_dir()?.canonicalize().ok()?;
+    let folder = absolute_path(path).ok()?.parent()?.canonicalize().ok()?;
+    let inside = folder.strip_prefix(&top).ok()?.join(path.file_name()?);
+    (!inside.starts_with(".git")).then(|| inside.to_string_lossy().into_owned())
+}
+
+/// `path` from the root of the disk.
+pub(super) fn absolute(path: &Path) -> String {
+    absolute_path(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
+}
