@@ -13,6 +13,7 @@
 # - more_keys: (optional) keys to look up after those.
 # - global: (optional) the hiera.yaml of the global layer; without it there is no such layer;
 # - basemodulepath: (optional) folders of modules, for $basemodulepath.
+# The root keys of files in these two folders are looked up as well, last, and only values told of.
 # Each is answered by a line
 #   {"repo": DIR, "keys": [KEY...], "nodes": [{"node": NAME, "values": {KEY: VALUE}, "errors": {KEY: TEXT}}...]}
 # in the order of requests; a key that is not found is in neither. A repository that cannot be asked at all has
@@ -140,10 +141,12 @@ class Puppetry
     link = path(name)
     File.symlink(repo, link)
     directories = Puppet::Environments::Directories.new(@environments, basemodulepath)
-    environment = directories.get(name)
-    context = { current_environment: environment, environments: directories,
-                loaders: Puppet::Pops::Loaders.new(environment) }
-    Puppet.override(context) { yield environment }
+    # The settings of an environment are those of the environments at hand.
+    Puppet.override(environments: directories) do
+      environment = directories.get(name)
+      context = { current_environment: environment, loaders: Puppet::Pops::Loaders.new(environment) }
+      Puppet.override(context) { yield environment }
+    end
   ensure
     FileUtils.rm_f(link) if link
   end
@@ -176,8 +179,8 @@ class Resolution
     @profiles = Inputs.profiles(request['profiles'])
     @global = request['global']
     @basemodulepath = request['basemodulepath'] || []
-    folders = [@repo, @global && File.dirname(@global), *@basemodulepath].compact
-    @keys = (request['keys'] || Inputs.keys(folders)) | (request['more_keys'] || [])
+    @keys = (request['keys'] || Inputs.keys([@repo])) | (request['more_keys'] || [])
+    @outside_keys = Inputs.keys([@global && File.dirname(@global), *@basemodulepath].compact) - @keys
   end
 
   def nodes
@@ -199,6 +202,8 @@ class Resolution
     compiler = @puppetry.compiler(profile, environment)
     compiler.compile do |catalog|
       @keys.each { |key| answer(key, compiler, line) }
+      @outside_keys.each { |key| answer(key, compiler, line) }
+      @outside_keys.each { |key| line['errors'].delete(key) }
       catalog
     end
     line
