@@ -127,9 +127,10 @@ impl Snapshot {
     }
 }
 
-/// Whether an error of the disk says that nothing is there.
+/// Whether an error of the disk says that nothing is there, or can be: a name may be too long.
 pub(crate) fn is_absence(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | InvalidFilename)
 }
 
 /// An error of the disk about `path`.

@@ -134,7 +134,8 @@ fn options(random: &mut Random, plan: &mut Plan) {
 fn spoil_file(random: &mut Random, plan: &Plan, files: &mut Files) {
     if !plan.files.is_empty() {
         let path = random.one(&plan.files);
-        let text = if path.ends_with("json") && random.percent(70) { "{\"a\": 1,}\n" } else { random.pick(&BROKEN) };
+        // What is broken JSON and sound YAML has root keys for one reader and none for another.
+        let text = if path.ends_with("json") { "{\"a\": 1,}\n" } else { random.pick(&BROKEN) };
         files.insert(path, Content::File(text.into()));
     }
 }

@@ -4,6 +4,7 @@ mod check;
 mod demo;
 mod diff;
 mod help;
+mod layers;
 mod lookup;
 mod places;
 mod profiles;

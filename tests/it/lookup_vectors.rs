@@ -9,10 +9,12 @@ use crate::support::keys::TestKeys;
 use hierad::disclosure::Disclosure;
 use hierad::fleet::{Fleet, Revision, resolve};
 use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig};
+use hierad::hiera::options::LookupOptions;
+use hierad::hiera::regex::Regexes;
 use hierad::hiera::{Outcome, Puppet};
 use hierad::node::{NodeProfile, read_profiles};
 use hierad::tree::{FileTree, MemoryTree, Placed};
-use hierad::value::{Hash, Value, json};
+use hierad::value::{Hash, Value, json, yaml};
 
 /// Where hierad departs from Puppet on purpose. Puppet's deep merge empties a text in its cache of parsed files, so what it
 /// answers depends on what was looked up before, on which node; hierad answers as Puppet does when it is asked for nothing else.
@@ -46,13 +48,29 @@ impl Case<'_> {
         self.list("profiles").iter().flat_map(read).collect()
     }
 
+    /// The fixture, and the options that hierad gets as settings in place of a file of it.
+    fn settings(&self) -> (String, Arc<LookupOptions>) {
+        let fixture = self.text("fixture");
+        let Some(path) = self.0.get("settings").and_then(Value::as_str) else {
+            return (fixture.to_owned(), Arc::default());
+        };
+        let (before, rest) = fixture.split_once(&format!("-- {path}\n")).unwrap();
+        let (content, after) = rest.split_once("-- ").unwrap();
+        let content = yaml::parse(content.as_bytes()).value;
+        let options = content.get("lookup_options").and_then(Value::as_hash).unwrap();
+        let options = LookupOptions::compile(options, &Regexes::default()).unwrap();
+        (format!("{before}-- {after}"), Arc::new(options))
+    }
+
     /// The repository, and what lies outside of it: there it is the same files with absolute paths.
     fn repository(&self, puppet: Puppet) -> (Arc<dyn FileTree>, EnvironmentOptions) {
-        let tree: Arc<dyn FileTree> = Arc::new(MemoryTree::from_fixture(self.text("fixture")));
+        let (fixture, lookup_options) = self.settings();
+        let tree: Arc<dyn FileTree> = Arc::new(MemoryTree::from_fixture(&fixture));
         let disk: Arc<dyn FileTree> = Arc::new(Placed::new(OUTSIDE, tree.clone()));
         let outside = |field| self.0.get(field).and_then(Value::as_str).map(|path| format!("{OUTSIDE}/{path}"));
         let options = EnvironmentOptions {
             puppet,
+            lookup_options,
             global: outside("global").map(|path| GlobalConfig { tree: Some(disk.clone()), path }),
             basemodulepath: outside("basemodulepath").into_iter().collect(),
             disk,

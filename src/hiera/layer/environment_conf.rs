@@ -33,17 +33,21 @@ impl EnvironmentConf {
                     diagnostics.push(Diagnostic::warning("environment-conf", Some(place), text));
                 }
             } else if let Some((name, value)) = setting(line) {
+                let value = without_file_options(value).unwrap_or_else(|text| {
+                    conf.fault.get_or_insert_with(|| LookupError::puppet(text).at(place.clone()));
+                    String::new()
+                });
                 match name {
                     _ if ignored => {}
                     "modulepath" => {
-                        conf.modulepath = Some(value.to_owned());
-                        if let Some(setting) = unknown_setting(value) {
+                        if let Some(setting) = unknown_setting(&value) {
                             let text = format!("the setting ${setting} in modulepath; if there is none, Puppet fails");
                             conf.fault_in_modulepath = conf.fault.is_none();
                             conf.fault.get_or_insert_with(|| LookupError::unknown(text).at(place));
                         }
+                        conf.modulepath = Some(value);
                     }
-                    "environment_data_provider" => conf.data_provider = Some(value.to_owned()),
+                    "environment_data_provider" => conf.data_provider = Some(value),
                     _ => {}
                 }
             } else if !line.is_empty() && !line.starts_with('#') {
@@ -74,15 +78,34 @@ pub(super) fn expand_settings(modulepath: &str, basemodulepath: &[String]) -> St
     // `$environmentpath` begins as `$environment` does.
     settings.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
     settings.into_iter().fold(modulepath.to_owned(), |text, (name, value)| {
-        text.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value)
+        text.replace(&format!("${name}"), value)
     })
 }
 
-/// The first `$setting` or `${setting}` that is none of [`SETTINGS`].
+/// A value without the owner, group and mode of a file that may stand in braces, or what is refused about them: nothing else
+/// may, not even the name of a setting.
+fn without_file_options(value: &str) -> Result<String, String> {
+    let parts = value.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
+    let Some((before, (inside, after))) = parts.filter(|(_, (inside, _))| !inside.trim().is_empty()) else {
+        return Ok(value.to_owned());
+    };
+    for option in inside.split(',') {
+        let option = option.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+        match option.filter(|(name, value)| is_word(name) && is_word(value)) {
+            Some(("owner" | "group", _)) => {}
+            Some(("mode", mode)) if mode.bytes().all(|byte| byte.is_ascii_digit()) => {}
+            Some(("mode", _)) => return Err("File modes must be numbers".to_owned()),
+            Some((name, _)) => return Err(format!("Invalid file option '{name}'")),
+            None => return Err(format!("Could not parse '{value}'")),
+        }
+    }
+    Ok(format!("{before}{after}"))
+}
+
+/// The first `$setting` that is none of [`SETTINGS`].
 fn unknown_setting(modulepath: &str) -> Option<&str> {
     modulepath.split('$').skip(1).find_map(|behind| {
-        let name = behind.strip_prefix('{').unwrap_or(behind);
-        let name = &name[..name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len())];
+        let name = &behind[..behind.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(behind.len())];
         let known = name == "basemodulepath" || SETTINGS.iter().any(|(known, _)| *known == name);
         (!name.is_empty() && !known).then_some(name)
     })
