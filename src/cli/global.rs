@@ -1,6 +1,6 @@
 //! Where the global layer is: on disk, in the data repository, in another one.
 
-use std::path::{Path, absolute as absolute_path};
+use std::path::{Component, Path, PathBuf, absolute as absolute_path};
 use std::sync::Arc;
 
 use super::Result;
@@ -40,7 +40,14 @@ fn in_work_tree(repository: &Repository, path: &Path) -> Option<String> {
     (!inside.starts_with(".git")).then(|| inside.to_string_lossy().into_owned())
 }
 
-/// `path` from the root of the disk.
+/// `path` from the root of the disk; `..` takes a name away, whether it is there or not, as in Puppet's settings.
 pub(super) fn absolute(path: &Path) -> String {
-    absolute_path(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
+    let mut clean = PathBuf::new();
+    for part in absolute_path(path).unwrap_or_else(|_| path.to_owned()).components() {
+        match part {
+            Component::ParentDir => _ = clean.pop(),
+            part => clean.push(part),
+        }
+    }
+    clean.to_string_lossy().into_owned()
 }

@@ -77,9 +77,7 @@ pub(super) fn expand_settings(modulepath: &str, basemodulepath: &[String]) -> St
     let mut settings: Vec<(&str, &str)> = SETTINGS.into_iter().chain([("basemodulepath", &*base)]).collect();
     // `$environmentpath` begins as `$environment` does.
     settings.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-    settings.into_iter().fold(modulepath.to_owned(), |text, (name, value)| {
-        text.replace(&format!("${name}"), value)
-    })
+    settings.into_iter().fold(modulepath.to_owned(), |text, (name, value)| text.replace(&format!("${name}"), value))
 }
 
 /// A value without the owner, group and mode of a file that may stand in braces, or what is refused about them: nothing else

@@ -10,7 +10,7 @@ use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::glob::{self, GlobError};
 use crate::hiera::hierarchy::{Datadir, join};
-use crate::tree::{FileTree, Target, TreeError, child, follow};
+use crate::tree::{FileTree, Target, TreeError, below, child, follow};
 
 /// What stands for a modulepath that nobody writes.
 const DEFAULT: &str = "modules:$basemodulepath";
@@ -94,7 +94,7 @@ impl<'l, 'a> Folders<'l, 'a> {
             Some((rest, Datadir::Folder(folder))) => Some((self.loader.tree.clone(), join(folder, rest))),
             Some((rest, Datadir::Disk(folder))) => Some((options.disk.clone(), join(folder, rest))),
             Some((_, Datadir::None)) => None,
-            None if self.from_settings || options.basemodulepath.iter().any(|folder| folder == path) => {
+            None if self.from_settings || options.basemodulepath.iter().any(|folder| below(folder, path).is_some()) => {
                 Some((options.disk.clone(), path.to_owned()))
             }
             None => {

@@ -42,7 +42,7 @@ fn the_global_layer_may_lie_on_disk() {
     let explained = site.hierad("lookup motd --node web01 --explain");
     assert!(explained.ok().contains("/etc/data/web01.yaml:1 (Global)"), "{explained:#?}");
     // It is the same on both sides of a commit.
-    site.files("-- data/common.yaml\nmotd: bye\n");
+    site.files("-- data/common.yaml\nmotd: bye\nntp: [a, b]\n");
     site.commit("bye");
     assert_eq!(changes(&site.hierad("diff --format json").json()), ["motd changed db01"]);
 }
@@ -63,7 +63,10 @@ fn a_fault_of_the_global_layer_names_its_file() {
     beside(&site, "-- etc/data/common.yaml\nmotd: implied\n");
     assert_eq!(lookup(&site, "motd"), "implied");
     let check = site.hierad("check");
-    assert!(check.out.contains("etc/hiera.yaml: warning: there is no hiera.yaml of the global layer here"), "{check:#?}");
+    assert!(
+        check.out.contains("etc/hiera.yaml: warning: there is no hiera.yaml of the global layer here"),
+        "{check:#?}"
+    );
 }
 
 #[test]
@@ -98,8 +101,7 @@ fn the_global_layer_may_lie_in_another_repository() {
         site.write("hierad.yaml", format!("profiles: profiles\nglobal_hiera_config: {setting}\n"));
         assert_eq!(lookup(&site, "motd"), expected, "{setting}");
         let explained = site.hierad("lookup motd --node web01 --explain");
-        let place = format!("{}/puppet/data/common.yaml:1 (Common)", repo.display());
-        assert!(explained.ok().contains(place.rsplit_once("/tmp").map_or(&*place, |(_, rest)| rest.split_once('/').unwrap().1)), "{explained:#?}");
+        assert!(explained.ok().contains("/puppet/data/common.yaml:1 (Common)"), "{explained:#?}");
     }
 }
 
@@ -128,7 +130,10 @@ fn modules_may_lie_outside() {
     site.commit("modulepath");
     site.write("hierad.yaml", "profiles: profiles\n");
     let check = site.hierad("check");
-    assert!(check.out.contains("environment.conf: note: modules in /opt/modules are outside the repository"), "{check:#?}");
+    assert!(
+        check.out.contains("environment.conf: note: modules in /opt/modules are outside the repository"),
+        "{check:#?}"
+    );
     assert!(check.out.contains("environment.conf: note: site is in the modulepath and is no folder"), "{check:#?}");
     site.write("hierad.yaml", format!("profiles: profiles\ndatadirs: {{/opt/modules: {base}}}\n"));
     assert_eq!(lookup(&site, "m::a"), "outside");
@@ -152,7 +157,9 @@ fn modules_that_are_only_named_are_told() {
 #[test]
 fn options_in_the_settings_win() {
     let site = Sandbox::of(SITE);
-    site.files("-- data/nodes/web01.yaml\nlist: [1]\n-- data/common.yaml\nlist: [2]\nlookup_options: {list: {merge: first}}\n");
+    site.files(
+        "-- data/nodes/web01.yaml\nlist: [1]\n-- data/common.yaml\nlist: [2]\nlookup_options: {list: {merge: first}}\n",
+    );
     site.commit("list");
     let list = || lookup(&site, "list").replace(char::is_whitespace, "");
     site.write("hierad.yaml", "profiles: profiles\n");
