@@ -1,23 +1,46 @@
 //! The disk as a tree: what lies outside of any repository, such as the global layer and folders of modules.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
+use crate::tree::{BlobId, Entry, FileTree, TreeError, child, folder_of};
 
-/// The files of the machine, by their absolute paths.
+/// The files of the machine, by their absolute paths: as they are when their folder is first looked at, so that two revisions
+/// of a repository see the same.
 #[derive(Default)]
 pub struct Disk {
     seen: Snapshot,
+    folders: Mutex<HashMap<String, Option<Listing>>>,
 }
+
+/// The names in a folder.
+type Listing = Arc<BTreeMap<String, FileType>>;
 
 impl Disk {
     /// The disk, nothing of it looked at yet.
     pub fn new() -> Disk {
         Disk::default()
+    }
+
+    /// The names in a folder; nothing if it is none, or may not be listed.
+    fn folder(&self, path: &str) -> Option<Listing> {
+        let lock = || self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(listing) = lock().get(path) {
+            return listing.clone();
+        }
+        let listing = listing(path).ok().map(Arc::new);
+        lock().entry(path.to_owned()).or_insert(listing).clone()
+    }
+
+    fn kind(&self, path: &str) -> io::Result<FileType> {
+        let listing = path.rsplit_once('/').and_then(|(_, name)| Some((self.folder(folder_of(path))?, name)));
+        match listing.filter(|(_, name)| !name.is_empty()) {
+            Some((listing, name)) => listing.get(name).copied().ok_or_else(|| io::ErrorKind::NotFound.into()),
+            None => fs::symlink_metadata(path).map(|metadata| metadata.file_type()),
+        }
     }
 
     fn entry_of(&self, path: &str, kind: FileType) -> io::Result<Option<Entry>> {
@@ -33,14 +56,21 @@ impl Disk {
     }
 }
 
+fn listing(path: &str) -> io::Result<BTreeMap<String, FileType>> {
+    let name = |file: io::Result<fs::DirEntry>| {
+        let file = file?;
+        Ok((file.file_name().to_string_lossy().into_owned(), file.file_type()?))
+    };
+    fs::read_dir(path)?.map(name).collect()
+}
+
 impl FileTree for Disk {
     fn root(&self) -> &'static str {
         "/"
     }
 
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
-        let kind = fs::symlink_metadata(path).map(|metadata| metadata.file_type());
-        match kind.and_then(|kind| self.entry_of(path, kind)) {
+        match self.kind(path).and_then(|kind| self.entry_of(path, kind)) {
             Ok(entry) => Ok(entry),
             Err(error) if is_absence(&error) => Ok(None),
             Err(error) => Err(failed(path, &error)),
@@ -48,19 +78,14 @@ impl FileTree for Disk {
     }
 
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
-        let files = match fs::read_dir(path) {
-            Ok(files) => files,
-            Err(error) if is_absence(&error) => return Ok(Vec::new()),
-            Err(error) => return Err(failed(path, &error)),
+        let Some(listing) = self.folder(path) else {
+            return match listing(path) {
+                Err(error) if !is_absence(&error) => Err(failed(path, &error)),
+                _ => Ok(Vec::new()),
+            };
         };
-        let mut names = Vec::new();
-        for file in files {
-            let name = file.map_err(|error| failed(path, &error))?.file_name().to_string_lossy().into_owned();
-            let entry = self.entry(&child(path, &name))?;
-            names.extend(entry.map(|entry| (name, entry)));
-        }
-        names.sort_by(|a, b| a.0.cmp(&b.0));
-        Ok(names)
+        let entries = listing.keys().map(|name| Ok(self.entry(&child(path, name))?.map(|entry| (name.clone(), entry))));
+        entries.filter_map(Result::transpose).collect()
     }
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
@@ -159,7 +184,12 @@ mod tests {
         assert_eq!(follow(&disk, &at(&format!("data/top{}", at("data/a.yaml")))).unwrap(), file);
         assert_eq!(follow(&disk, &at("data/none.yaml")).unwrap(), Target::Absent);
         assert_eq!(follow(&disk, &at("data/a.yaml/x")).unwrap(), Target::Absent);
-        // What was seen once stays.
+        assert_eq!(disk.list(&at("data")).unwrap().len(), 2);
+        assert_eq!(disk.list(&at("data/a.yaml")).unwrap(), []);
+        assert_eq!(disk.entry("/").unwrap(), Some(Entry::Folder));
+        // What was seen once stays, and nothing comes to it.
+        fs::write(at("data/none.yaml"), "a: 1\n").unwrap();
+        assert_eq!(follow(&disk, &at("data/none.yaml")).unwrap(), Target::Absent);
         fs::write(at("data/a.yaml"), "a: 2\n").unwrap();
         assert_eq!(follow(&disk, &at("data/a.yaml")).unwrap(), file);
         assert_eq!(disk.read(BlobId::of(b"a: 1\n")).unwrap(), b"a: 1\n");

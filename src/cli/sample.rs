@@ -63,7 +63,7 @@ fn variables(environment: &Environment) -> BTreeSet<String> {
         found.extend(names.map(|name| name.trim_start_matches("::").to_owned()));
     };
     for config in environment.layers().filter_map(|layer| layer.config.as_ref().ok()) {
-        for level in &config.levels {
+        for level in config.all_levels() {
             add(&level.datadir);
             match &level.locations {
                 Locations::None => {}

@@ -173,7 +173,7 @@ fn datadirs(revision: &Revision) -> BTreeSet<String> {
     let mut folders = BTreeSet::new();
     for layer in revision.environment.layers() {
         let Ok(config) = &layer.config else { continue };
-        for level in &config.levels {
+        for level in config.all_levels() {
             let datadir = mapped(&join(&layer.root, &level.datadir), &revision.environment.options.datadirs);
             let fixed = match datadir.split_once("%{") {
                 Some((fixed, _)) => fixed.rsplit_once('/').map_or("", |(folder, _)| folder),

@@ -149,6 +149,11 @@ impl Owner {
 }
 
 impl Config {
+    /// The levels, those of the `default_hierarchy` behind the others.
+    pub fn all_levels(&self) -> impl Iterator<Item = &LevelConfig> {
+        self.levels.iter().chain(self.default_hierarchy.iter().flatten())
+    }
+
     /// Reads the hiera.yaml at `path`. Nothing where Puppet ignores the file; why it does is a diagnostic.
     pub fn parse(
         content: &[u8],
