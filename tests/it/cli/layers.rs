@@ -188,3 +188,15 @@ fn hierads_own_files_are_no_data() {
         assert!(!rendered.out.contains(&format!("\"{key}\":")), "{rendered:?}");
     }
 }
+
+#[test]
+fn hidden_files_count_where_a_hierarchy_leads_to_them() {
+    let site = Sandbox::of(SITE);
+    site.files("-- hiera.yaml\nversion: 5\nhierarchy: [{name: H, path: .hidden.yaml}]\n-- data/.hidden.yaml\nreached: 1\n-- data/.other.yaml\nunreached: 1\n");
+    site.commit("hidden");
+    let rendered = site.hierad("render --format ndjson --node web01");
+    assert!(rendered.ok().contains(r#""reached":1"#) && !rendered.out.contains("unreached"), "{rendered:?}");
+    site.files("-- data/.hidden.yaml\nreached: 2\n-- data/.other.yaml\nunreached: 2\n");
+    site.commit("changed");
+    assert_eq!(changes(&site.hierad("diff --format json").json()), ["reached changed db01,web01"]);
+}
