@@ -49,6 +49,10 @@ impl Backend {
         }
         let name = &function.name;
         match (&**name, function.kind) {
+            // A class of Hiera 3; where its gem is not installed, Puppet finds nothing.
+            (_, FunctionKind::Hiera3Backend) => {
+                Backend::Fails(LookupError::unknown(format!("the function '{name}' is not supported")))
+            }
             ("yaml_data", FunctionKind::DataHash) if only_path => Backend::Files(Format::Yaml),
             ("json_data", FunctionKind::DataHash) if only_path => Backend::Files(Format::Json),
             ("yaml_data" | "json_data", FunctionKind::DataHash) => Backend::Fails(LookupError::puppet(format!(

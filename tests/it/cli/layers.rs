@@ -200,3 +200,15 @@ fn hidden_files_count_where_a_hierarchy_leads_to_them() {
     site.commit("changed");
     assert_eq!(changes(&site.hierad("diff --format json").json()), ["reached changed db01,web01"]);
 }
+
+#[test]
+fn classes_of_hiera_3_are_declared() {
+    let site = Sandbox::of(SITE);
+    beside(&site, "-- etc/hiera.yaml\nversion: 5\nhierarchy: [{name: Old, hiera3_backend: mongodb}]\n");
+    site.write("hierad.yaml", "profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n");
+    let failed = lookup(&site, "motd");
+    assert!(failed.contains("the function 'mongodb' is not supported"), "{failed}");
+    let backends = "backends: {mongodb: {not_found: true}}";
+    site.write("hierad.yaml", format!("profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n{backends}\n"));
+    assert_eq!(lookup(&site, "motd"), "hello");
+}
