@@ -62,6 +62,9 @@ impl Context {
         if let Some(puppet) = global.puppet {
             settings.puppet = puppet.into();
         }
+        if let Some(hiera) = global.hiera {
+            settings.reader = hiera.into();
+        }
         let one = NonZeroUsize::MIN;
         let threads = global.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(one);
         let disclosure = Arc::new(secrets::disclosure(global, settings.fingerprint_key.as_deref())?);
@@ -141,6 +144,7 @@ impl Context {
         };
         EnvironmentOptions {
             puppet: self.settings.puppet,
+            reader: self.settings.reader,
             hiera_config: self.settings.hiera_config.clone(),
             datadirs: self.settings.datadirs.iter().map(|(from, to)| (from.clone(), datadir(to))).collect(),
             backends: self.settings.backends.clone(),

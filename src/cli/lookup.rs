@@ -41,6 +41,9 @@ pub(super) struct Arguments {
     /// The merge strategy, in place of the one in `lookup_options`
     #[arg(long, value_name = "STRATEGY")]
     merge: Option<Merge>,
+    /// In a repository of Hiera 3: the first value, all values (`hiera -a`), or all hashes in one (`hiera -h`)
+    #[arg(long, value_name = "TYPE", conflicts_with = "merge")]
+    resolution: Option<Resolution>,
     /// With --merge deep: the prefix that removes an element
     #[arg(long, value_name = "STRING")]
     knock_out_prefix: Option<String>,
@@ -82,6 +85,13 @@ enum Merge {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Resolution {
+    Priority,
+    Array,
+    Hash,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum RenderAs {
     S,
     Json,
@@ -102,6 +112,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let fleet = Fleet::new([profile]);
     let pipeline = context.pipeline(fleet);
     let revision = pipeline.revision(point)?;
+    if arguments.resolution.is_some() && !revision.environment.is_hiera3 {
+        let text = "--resolution is for repositories of Hiera 3: --hiera 3 takes this one as such; Hiera 5 has --merge";
+        return Err(text.into());
+    }
     let (node, _) = pipeline.fleet.iter().next().ok_or("there is no node")?;
     let scope = pipeline.fleet.scope(node);
     let hierarchies = Hierarchies::resolve(&revision.environment, scope);
@@ -154,7 +168,13 @@ impl Subject<'_> {
             return Ok(Status::NotFound);
         };
         let format = arguments.render_as.unwrap_or(RenderAs::Yaml);
-        out.write_all(render(&default.as_str().into(), format).as_bytes())?;
+        let default = match lookup.hiera3() {
+            Some(engine) => {
+                engine.and_then(|engine| engine.default_value(default)).map_err(|error| failure(default, &error))?
+            }
+            None => default.as_str().into(),
+        };
+        out.write_all(render(&default, format).as_bytes())?;
         Ok(Status::Done)
     }
 
@@ -252,7 +272,12 @@ fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
         Some(Merge::First) => "first",
         Some(Merge::Unique) => "unique",
         Some(Merge::Hash) => "hash",
-        None => return Ok(None),
+        None => match arguments.resolution {
+            Some(Resolution::Priority) => "first",
+            Some(Resolution::Array) => "unique",
+            Some(Resolution::Hash) => "hash",
+            None => return Ok(None),
+        },
     };
     options.insert("strategy", name.into());
     Ok(Some(Strategy::from_option(&Value::hash(options))?))

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::hiera::Puppet;
+use crate::hiera::{Puppet, Reader};
 
 /// What a subcommand came to.
 type Result<T = Status> = std::result::Result<T, Failure>;
@@ -84,6 +84,9 @@ struct Global {
     /// Whose behaviour and defaults count
     #[arg(long, global = true, value_name = "7|8")]
     puppet: Option<PuppetVersion>,
+    /// Whose rules count: those of Hiera 3 by itself, or Puppet's Hiera 5 [default: as hiera.yaml looks]
+    #[arg(long, global = true, value_name = "3|5|auto", hide_possible_values = true)]
+    hiera: Option<HieraVersion>,
     /// Threads to resolve with [default: one for each core]
     #[arg(long, global = true, value_name = "N")]
     threads: Option<std::num::NonZeroUsize>,
@@ -115,6 +118,25 @@ impl From<PuppetVersion> for Puppet {
         match version {
             PuppetVersion::V7 => Puppet::V7,
             PuppetVersion::V8 => Puppet::V8,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum HieraVersion {
+    #[value(name = "3")]
+    V3,
+    #[value(name = "5")]
+    V5,
+    Auto,
+}
+
+impl From<HieraVersion> for Reader {
+    fn from(version: HieraVersion) -> Reader {
+        match version {
+            HieraVersion::V3 => Reader::Hiera3,
+            HieraVersion::V5 => Reader::Puppet,
+            HieraVersion::Auto => Reader::Auto,
         }
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::Finding;
 use crate::diagnostic::Diagnostic;
-use crate::hiera::backend::Format;
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
 use crate::tree::{BlobId, Entry, Target, TreeError, child, follow};
@@ -14,7 +13,7 @@ use crate::tree::{BlobId, Entry, Target, TreeError, child, follow};
 pub(super) fn repository_keys(environment: &Environment) -> Result<BTreeSet<Arc<str>>, TreeError> {
     let mut keys = BTreeSet::new();
     for (path, id) in data_files(environment)? {
-        let file = environment.store.files.get(&*environment.tree, id, Format::of_path(&path))?;
+        let file = environment.store.files.get(&*environment.tree, id, environment.format_of(&path))?;
         keys.extend(file.keys().map(Arc::from));
     }
     Ok(keys)

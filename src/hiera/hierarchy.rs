@@ -119,18 +119,30 @@ pub struct Source<'a> {
 
 /// Resolves `config`, which lies in the folder `root`, for the node with `scope`.
 pub fn resolve(config: &Config, root: &str, scope: &dyn Scope, source: Source<'_>) -> Result<Hierarchy, LookupError> {
-    let mut resolver = Resolver { config, root, scope, source, diagnostics: Vec::new() };
+    let mut resolver = Resolver::new(config, root, scope, source);
     let levels = resolver.levels(&config.levels)?;
     let default_levels = config.default_hierarchy.as_ref().map(|levels| resolver.levels(levels)).transpose()?;
     Ok(Hierarchy { levels, default_levels, diagnostics: resolver.diagnostics })
 }
 
-struct Resolver<'a> {
+/// The files that a configuration leads to, for one node.
+pub(super) struct Resolver<'a> {
     config: &'a Config,
     root: &'a str,
     scope: &'a dyn Scope,
     source: Source<'a>,
     diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> Resolver<'a> {
+    pub(super) fn new(config: &'a Config, root: &'a str, scope: &'a dyn Scope, source: Source<'a>) -> Resolver<'a> {
+        Resolver { config, root, scope, source, diagnostics: Vec::new() }
+    }
+
+    /// What is odd about what was resolved.
+    pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.diagnostics
+    }
 }
 
 impl<'a> Resolver<'a> {
@@ -230,7 +242,8 @@ impl<'a> Resolver<'a> {
         Ok(text)
     }
 
-    fn warn_undefined(&mut self, declared: &Declared, scope: &dyn Scope) {
+    /// Warns of variables in `declared` that are not set.
+    pub(super) fn warn_undefined(&mut self, declared: &Declared, scope: &dyn Scope) {
         let Some(template) = super::interpolation::Template::parse(&declared.text) else { return };
         let undefined = |name: &&str| {
             let root = super::key::split(name).and_then(|segments| segments.into_iter().next());
@@ -307,7 +320,8 @@ impl<'a> Resolver<'a> {
         paths.iter().map(|path| self.inside(&original, tree, path, backend, true)).collect()
     }
 
-    fn at(&mut self, declared: &Declared, path: &str, backend: &Backend) -> Result<Location, LookupError> {
+    /// What is at `path`, which is absolute or relative to the root of the repository.
+    pub(super) fn at(&mut self, declared: &Declared, path: &str, backend: &Backend) -> Result<Location, LookupError> {
         match self.mount(path) {
             Mount::Tree(tree, path) => self.inside(declared, tree, &path, backend, false),
             Mount::Outside(why) => {

@@ -315,7 +315,7 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
     }
 }
 
-fn server_only(name: &str) -> LookupError {
+pub(super) fn server_only(name: &str) -> LookupError {
     LookupError::unknown(format!(
         "the variable '{name}' is set by the Puppet server; declare it under server_facts or variables of the node profile"
     ))

@@ -1,9 +1,9 @@
-//! Hiera 5, and nothing else: no git, no disk, no clock.
+//! Hiera, and nothing else: no git, no disk, no clock.
 //!
 //! A [`config`] (hiera.yaml) and a node's [`scope`] give a [`hierarchy`] of levels and locations; a [`layer`] is one of the
 //! places that has a hierarchy (environment, module); [`lookup`] searches the layers for a key, folds what it finds with a
 //! [`merge`] strategy that [`options`] (`lookup_options`) name, and has each value interpolated by [`interpolation`].
-//! [`explain`] watches a lookup. Everything is Puppet's behaviour; where the two supported versions differ, [`Puppet`] decides.
+//! A repository of Hiera 3 is answered for by [`version3`], behind the same [`lookup::Lookup`]. [`explain`] watches a lookup. Everything is Puppet's behaviour; where the two supported versions differ, [`Puppet`] decides.
 
 pub mod backend;
 pub mod budget;
@@ -22,6 +22,7 @@ pub mod provenance;
 pub mod regex;
 pub mod scope;
 pub mod types;
+pub mod version3;
 
 mod error;
 
@@ -43,6 +44,18 @@ impl Puppet {
     pub fn is_strict(self) -> bool {
         self == Puppet::V8
     }
+}
+
+/// Who reads the hiera.yaml of a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Reader {
+    /// Puppet, as that of an environment: one of version 3 has no effect.
+    #[default]
+    Puppet,
+    /// Hiera 3, with no Puppet around it.
+    Hiera3,
+    /// Hiera 3 where the file is one of its own and nothing says that the repository is a Puppet environment.
+    Auto,
 }
 
 /// What a lookup answers.

@@ -58,13 +58,13 @@ impl Pipeline {
             }
             let place = |line| Some(Place { path: path.as_str().into(), line });
             let mut add = |diagnostic| findings.push(Finding { diagnostic, nodes: failing_on(&path, causes) });
-            let format = Format::of_path(&path);
+            let format = environment.format_of(&path);
             let file = environment.store.files.get(&*environment.tree, id, format)?;
             if let Some(fault) = file.fault() {
                 let text = format!("the file cannot be read: {}", fault.text);
                 add(Diagnostic::error("data-syntax", place(Some(fault.line)), text));
             } else if file.is_no_hash() {
-                let severity = if strict || format == Format::Json { Severity::Error } else { Severity::Warning };
+                let severity = if strict || format != Format::Yaml { Severity::Error } else { Severity::Warning };
                 let text = "the file holds no hash of keys and values";
                 add(Diagnostic::new(severity, "data-no-hash", place(Some(1)), text));
             }

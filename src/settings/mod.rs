@@ -7,11 +7,11 @@ mod raw;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::hiera::Puppet;
 use crate::hiera::backend::eyaml::{KeyName, KeyNames};
 use crate::hiera::backend::{Backends, Declared};
 use crate::hiera::options::LookupOptions;
 use crate::hiera::regex::Regexes;
+use crate::hiera::{Puppet, Reader};
 use crate::value::{Hash, Value, ruby, yaml};
 
 /// The checked settings.
@@ -33,6 +33,8 @@ pub struct Settings {
     pub basemodulepath: Vec<PathBuf>,
     /// Merge strategies and conversions that win over those in data.
     pub lookup_options: Arc<LookupOptions>,
+    /// Who reads hiera.yaml.
+    pub reader: Reader,
     /// Absolute datadirs, and where they are.
     pub datadirs: Vec<(String, DatadirSetting)>,
     /// Functions that hierad does not have.
@@ -126,6 +128,7 @@ impl Default for Settings {
             modulepath: None,
             basemodulepath: Vec::new(),
             lookup_options: Arc::default(),
+            reader: Reader::Auto,
             datadirs: Vec::new(),
             backends: Backends::new(),
             fingerprint_key: None,
@@ -228,12 +231,22 @@ impl Checker<'_> {
                 Some(7) => Puppet::V7,
                 Some(other) => return Err(self.invalid(&["puppet"], format!("'puppet' must be 7 or 8, not {other}"))),
             },
+            reader: self.reader(raw.hiera.as_ref())?,
             datadirs,
             backends,
             fingerprint_key: raw.fingerprint_key.map(|path| self.folder.join(path)),
             branches: raw.branches.into_vec(),
             eyaml_keys: self.eyaml(&raw.eyaml)?,
         })
+    }
+
+    fn reader(&self, hiera: Option<&serde_yaml::Value>) -> Result<Reader, SettingsError> {
+        match hiera.map(|hiera| (hiera.as_u64(), hiera.as_str())) {
+            None | Some((None, Some("auto"))) => Ok(Reader::Auto),
+            Some((Some(3), None)) => Ok(Reader::Hiera3),
+            Some((Some(5), None)) => Ok(Reader::Puppet),
+            Some(_) => Err(self.invalid(&["hiera"], "'hiera' must be 3, 5 or auto")),
+        }
     }
 
     fn hiera_config(&self, path: Option<String>) -> Result<Option<String>, SettingsError> {

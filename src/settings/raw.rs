@@ -15,6 +15,7 @@ pub(super) struct Settings {
     pub(super) hiera_config: Option<String>,
     pub(super) environment: Option<String>,
     pub(super) puppet: Option<u64>,
+    pub(super) hiera: Option<serde_yaml::Value>,
     pub(super) global_hiera_config: Option<GlobalConfig>,
     pub(super) modulepath: OneOrMany,
     pub(super) basemodulepath: OneOrMany,

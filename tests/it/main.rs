@@ -4,6 +4,7 @@
 mod architecture;
 mod cli;
 mod git;
+mod hiera3_vectors;
 mod hostile;
 mod lookup_vectors;
 mod report;

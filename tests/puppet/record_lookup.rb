@@ -132,9 +132,11 @@ def entry(one, puppet7, puppet8)
   "{#{fields.map { |field, value| "#{JSON.generate(field)}: #{JSON.generate(value)}" }.join(",\n ")}}"
 end
 
-puppet8_lib = ENV.fetch('PUPPET8_LIB', nil)
-topics = ARGV.dup
-_, puppet8_lib = topics.shift(2) if topics.first == '--puppet8-lib'
-abort 'need --puppet8-lib DIR or PUPPET8_LIB' unless puppet8_lib && File.directory?(puppet8_lib)
-topics = Dir.glob(File.join(VECTORS, '*.txt')).sort.map { |path| File.basename(path, '.txt') } if topics.empty?
-topics.each { |topic| record(topic, puppet8_lib) }
+if $PROGRAM_NAME == __FILE__
+  puppet8_lib = ENV.fetch('PUPPET8_LIB', nil)
+  topics = ARGV.dup
+  _, puppet8_lib = topics.shift(2) if topics.first == '--puppet8-lib'
+  abort 'need --puppet8-lib DIR or PUPPET8_LIB' unless puppet8_lib && File.directory?(puppet8_lib)
+  topics = Dir.glob(File.join(VECTORS, '*.txt')).sort.map { |path| File.basename(path, '.txt') } if topics.empty?
+  topics.each { |topic| record(topic, puppet8_lib) }
+end

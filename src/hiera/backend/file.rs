@@ -1,13 +1,13 @@
-//! The files of `yaml_data` and `json_data`.
+//! The files of `yaml_data` and `json_data`, and of Hiera 3's backends.
 //!
-//! Source: `functions/yaml_data.rb`, `functions/json_data.rb`.
+//! Source: `functions/yaml_data.rb`, `functions/json_data.rb`; `hiera/filecache.rb` of Hiera 3.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::hiera::{LookupError, Puppet, types};
 use crate::tree::{BlobId, FileTree, TreeError};
-use crate::value::yaml::{Fault, Marks};
+use crate::value::yaml::{Fault, FaultKind, Marks};
 use crate::value::{Hash, Value, json, ruby, yaml};
 
 /// How a data file is written.
@@ -17,6 +17,10 @@ pub enum Format {
     Yaml,
     /// `json_data`
     Json,
+    /// YAML as Hiera 3 reads it: symbols stay symbols, aliases are refused.
+    Hiera3Yaml,
+    /// JSON as Hiera 3 reads it: a byte order mark is no content.
+    Hiera3Json,
 }
 
 impl Format {
@@ -28,7 +32,14 @@ impl Format {
             Format::Yaml
         }
     }
+
+    /// Whether it is YAML.
+    pub fn is_yaml(self) -> bool {
+        matches!(self, Format::Yaml | Format::Hiera3Yaml)
+    }
 }
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A parsed data file. It does not know its path: equal content at two paths is one of these.
 #[derive(Debug)]
@@ -45,10 +56,12 @@ impl DataFile {
         let parsed = match format {
             Format::Yaml => yaml::parse(content),
             Format::Json => json::parse(content),
+            Format::Hiera3Yaml => yaml::parse_without_aliases(content),
+            Format::Hiera3Json => json::parse(content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content)),
         };
         let (value, marks) = match format {
             Format::Yaml => yaml::symkeys_to_string(parsed.value, parsed.marks),
-            Format::Json => (parsed.value, parsed.marks),
+            Format::Json | Format::Hiera3Yaml | Format::Hiera3Json => (parsed.value, parsed.marks),
         };
         DataFile { format, value, marks, fault: parsed.fault }
     }
@@ -80,7 +93,7 @@ impl DataFile {
 
     /// Whether the file is well-formed but no hash (an empty YAML file is a hash without entries).
     pub fn is_no_hash(&self) -> bool {
-        let empty = self.format == Format::Yaml && matches!(self.value, Value::Undef | Value::Boolean(false));
+        let empty = self.format.is_yaml() && matches!(self.value, Value::Undef | Value::Boolean(false));
         self.fault.is_none() && !empty && self.value.as_hash().is_none()
     }
 
@@ -88,19 +101,38 @@ impl DataFile {
     pub fn hash(&self, path: &str, puppet: Puppet) -> Result<Option<&Hash>, LookupError> {
         if let Some(fault) = &self.fault {
             let message = match self.format {
-                Format::Yaml => fault.message(path),
-                Format::Json => format!("({path}): {}", fault.text),
+                Format::Yaml | Format::Hiera3Yaml => fault.message(path),
+                Format::Json | Format::Hiera3Json => format!("({path}): {}", fault.text),
             };
             return Err(LookupError::puppet(format!("Unable to parse {message}")));
         }
         match (&self.value, self.format) {
             (Value::Hash(hash), _) => Ok(Some(hash)),
-            (_, Format::Yaml) if !self.is_no_hash() || !puppet.is_strict() => Ok(None),
-            (_, Format::Yaml) => Err(LookupError::puppet(format!("{path}: file does not contain a valid yaml hash"))),
-            (other, Format::Json) => Err(LookupError::puppet(format!(
+            (_, Format::Yaml | Format::Hiera3Yaml) if !self.is_no_hash() || !puppet.is_strict() => Ok(None),
+            (_, Format::Yaml | Format::Hiera3Yaml) => {
+                Err(LookupError::puppet(format!("{path}: file does not contain a valid yaml hash")))
+            }
+            (other, Format::Json | Format::Hiera3Json) => Err(LookupError::puppet(format!(
                 "Value returned from data_hash function 'json_data', when using location '{path}', has wrong type, expects a Hash value, got {}",
                 types::short_name(other)
             ))),
+        }
+    }
+}
+
+impl DataFile {
+    /// The data as Hiera 3 sees it; nothing for an empty file. `path` is for error texts.
+    pub fn hiera3_hash(&self, path: &str) -> Result<Option<&Hash>, LookupError> {
+        match (&self.fault, &self.value) {
+            (Some(fault), _) if !self.format.is_yaml() => Err(LookupError::puppet(fault.text.as_str())),
+            (Some(fault), _) if fault.kind == FaultKind::Class => Err(LookupError::puppet(fault.text.as_str())),
+            (Some(fault), _) => Err(LookupError::puppet(fault.message("<unknown>"))),
+            (None, Value::Hash(hash)) => Ok(Some(hash)),
+            (None, _) if self.format.is_yaml() && !self.is_no_hash() => Ok(None),
+            (None, other) => {
+                let class = ruby::class_name(other);
+                Err(LookupError::puppet(format!("Data retrieved from {path} is {class} not Hash")))
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ mod version5;
 
 use std::sync::Arc;
 
+use super::version3::Hiera3;
 use super::{LookupError, Puppet};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::value::{Value, ruby, yaml};
@@ -20,7 +21,7 @@ use crate::value::{Value, ruby, yaml};
 pub struct Config {
     /// The file.
     pub path: Arc<str>,
-    /// 5 or 4.
+    /// 5, 4, or 3 where Hiera 3 answers.
     pub version: u8,
     /// The levels, highest priority first.
     pub levels: Vec<LevelConfig>,
@@ -28,6 +29,8 @@ pub struct Config {
     pub default_hierarchy: Option<Vec<LevelConfig>>,
     /// Whether it stands for a file that is not there; then paths that are not there do not count.
     pub implied: bool,
+    /// What Hiera 3 reads, where it answers instead of Puppet.
+    pub hiera3: Option<Arc<Hiera3>>,
 }
 
 /// One entry of `hierarchy`, the defaults filled in.
@@ -191,6 +194,18 @@ impl Config {
         }
     }
 
+    /// Whether `content` is a hiera.yaml as Hiera 3 has them: of version 3 or of none, with symbols as keys. Hiera 3 ignores texts.
+    pub fn is_hiera3(content: &[u8]) -> bool {
+        let parsed = yaml::parse(content);
+        let Value::Hash(hash) = &parsed.value else { return false };
+        let is_symbol = |key: &Value| matches!(key, Value::Symbol(_));
+        let version = [hash.get("version"), hash.get_value(&Value::Symbol("version".into()))];
+        let version = version.into_iter().flatten().find(|version| version.is_truthy());
+        parsed.fault.is_none()
+            && hash.keys().any(is_symbol)
+            && version.is_none_or(|version| matches!(version, Value::Integer(..4)))
+    }
+
     /// The configuration in place of a hiera.yaml at `path` that is not there, in the global layer or with `data_provider: hiera`:
     /// `data/common.yaml`.
     pub fn implied(path: &str) -> Config {
@@ -210,6 +225,7 @@ impl Config {
             version: 5,
             default_hierarchy: None,
             implied: true,
+            hiera3: None,
         }
     }
 }

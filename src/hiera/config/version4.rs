@@ -22,7 +22,7 @@ pub(super) fn parse(file: &Node<'_>) -> Result<Config, LookupError> {
         None => vec![level(file.place(), "common".into(), "yaml", datadir, None)],
     };
     super::version5::check_names(file, &levels)?;
-    Ok(Config { path: file.path(), version: 4, levels, default_hierarchy: None, implied: false })
+    Ok(Config { path: file.path(), version: 4, levels, default_hierarchy: None, implied: false, hiera3: None })
 }
 
 fn parse_level(file: &Node<'_>, node: &Node<'_>, default: &Arc<str>) -> Result<LevelConfig, LookupError> {

@@ -59,7 +59,7 @@ pub(super) fn parse(file: &Node<'_>, owner: Owner) -> Result<Config, LookupError
     };
     check_names(file, &levels)?;
     check_names(file, default_hierarchy.as_deref().unwrap_or_default())?;
-    Ok(Config { path: file.path(), version: 5, levels, default_hierarchy, implied: false })
+    Ok(Config { path: file.path(), version: 5, levels, default_hierarchy, implied: false, hiera3: None })
 }
 
 /// Reads levels.

@@ -35,19 +35,25 @@ pub(super) fn load(
     let mut loader = Loader { tree: &tree, options: &options, diagnostics: Vec::new() };
     let root = folder_of(&options.hiera_config);
     let path = child(root, "environment.conf");
-    let conf = match read(&*tree, &path)? {
+    let conf = read(&*tree, &path)?;
+    let file = ConfigFile { owner: Owner::Environment, module: None, tree: &tree, path: &options.hiera_config };
+    let hiera3 = loader.hiera3(&file, conf.is_some())?;
+    let is_hiera3 = hiera3.is_some();
+    let conf = match conf.filter(|_| !is_hiera3) {
         Some(content) => EnvironmentConf::parse(&content, &path, &mut loader.diagnostics),
         None => EnvironmentConf::default(),
     };
-    let global = options.global.as_ref().map(|global| loader.global(global)).transpose()?;
-    let file = ConfigFile { owner: Owner::Environment, module: None, tree: &tree, path: &options.hiera_config };
-    let layer = loader.layer(file, conf.data_provider.as_deref())?;
-    let modules = Modules::load(&mut loader, root, &conf)?;
+    let global = options.global.as_ref().filter(|_| !is_hiera3).map(|global| loader.global(global)).transpose()?;
+    let (layer, modules) = match hiera3 {
+        Some(config) => (Some(file.layer(config)), Modules::default()),
+        None => (loader.layer(file, conf.data_provider.as_deref())?, Modules::load(&mut loader, root, &conf)?),
+    };
     let diagnostics = loader.diagnostics;
     let keys = Keys::new(options.eyaml_keys.clone(), options.outside.clone(), store.key_pairs.clone());
     Ok(Environment {
         tree,
         global,
+        is_hiera3,
         layer,
         modules: modules.layers,
         absent_modules: modules.absent,

@@ -7,6 +7,7 @@
 mod declared;
 mod environment_conf;
 mod folders;
+mod hiera3;
 mod load;
 mod modules;
 
@@ -16,13 +17,14 @@ use std::sync::Arc;
 pub use declared::DeclaredModule;
 
 use super::backend::eyaml::{KeyNames, KeyPairs, Keys};
-use super::backend::{Backends, DataFiles};
+use super::backend::{Backends, DataFiles, Format};
 use super::config::{Config, Owner};
 use super::hierarchy::{Datadir, Source};
 use super::options::LookupOptions;
 use super::outside::{Nowhere, Outside};
 use super::regex::Regexes;
-use super::{LookupError, Puppet};
+use super::version3::Hiera3;
+use super::{LookupError, Puppet, Reader};
 use crate::diagnostic::Diagnostic;
 use crate::tree::{FileTree, MemoryTree, TreeError};
 
@@ -51,6 +53,8 @@ pub struct EnvironmentOptions {
     pub backends: Backends,
     /// The key pair for all encrypted data, whatever hiera.yaml names.
     pub eyaml_keys: Option<KeyNames>,
+    /// Who reads the configuration.
+    pub reader: Reader,
     /// The world outside the repository.
     pub outside: Arc<dyn Outside>,
 }
@@ -78,6 +82,7 @@ impl Default for EnvironmentOptions {
             disk: Arc::new(MemoryTree::at("/")),
             backends: Backends::new(),
             eyaml_keys: None,
+            reader: Reader::default(),
             outside: Arc::new(Nowhere),
         }
     }
@@ -117,6 +122,8 @@ pub struct Environment {
     pub options: EnvironmentOptions,
     /// The global layer, where there is one.
     pub global: Option<Layer>,
+    /// Whether Hiera 3 answers instead of Puppet, from the environment's own layer.
+    pub is_hiera3: bool,
     /// The environment's own layer; nothing if it has no hiera.yaml.
     pub layer: Option<Layer>,
     /// The layers of its modules, by module name.
@@ -162,6 +169,21 @@ impl Environment {
     pub fn absent_module(&self, key: &str) -> Option<&DeclaredModule> {
         let (module, _) = key.split_once("::")?;
         self.absent_modules.iter().find(|absent| *absent.name == *module)
+    }
+
+    /// What Hiera 3 reads, where it answers instead of Puppet, or why it cannot.
+    pub fn hiera3(&self) -> Option<Result<&Hiera3, &LookupError>> {
+        let config = &self.layer.as_ref().filter(|_| self.is_hiera3)?.config;
+        config.as_deref().map(|config| config.hiera3.as_deref()).transpose()
+    }
+
+    /// How the data file at `path` is written, where no level says so.
+    pub fn format_of(&self, path: &str) -> Format {
+        match Format::of_path(path) {
+            Format::Yaml if self.is_hiera3 => Format::Hiera3Yaml,
+            Format::Json if self.is_hiera3 => Format::Hiera3Json,
+            format => format,
+        }
     }
 
     /// All layers, in no order of priority.

@@ -17,7 +17,7 @@ use super::layer::{Environment, Layer};
 use super::merge::Strategy;
 use super::options::LOOKUP_OPTIONS;
 use super::scope::Scope;
-use super::{LookupError, LookupKey, Outcome};
+use super::{LookupError, LookupKey, Outcome, version3};
 use crate::value::Value;
 
 pub use options::OptionsCache;
@@ -38,7 +38,11 @@ impl Hierarchies {
     pub fn resolve(environment: &Environment, scope: &dyn Scope) -> Hierarchies {
         let hierarchy = |layer: &Layer| {
             let config = layer.config.as_ref().map_err(Clone::clone)?;
-            resolve(config, &layer.root, scope, environment.source(layer)).map(Arc::new)
+            let source = environment.source(layer);
+            if let Some(hiera3) = &config.hiera3 {
+                return Ok(Arc::new(version3::resolve(config, hiera3, &layer.root, scope, source)));
+            }
+            resolve(config, &layer.root, scope, source).map(Arc::new)
         };
         Hierarchies {
             global: environment.global.as_ref().map(hierarchy),
@@ -113,7 +117,31 @@ impl<'a> Lookup<'a> {
 
     /// The effective value of `key`: with the merge strategy that `lookup_options` name, or with `strategy`.
     pub fn get(&self, key: &str, strategy: Option<&Strategy>) -> Outcome {
-        Outcome::from_result(with_stack(|| self.find(key, strategy, &NameStack::default())))
+        Outcome::from_result(match self.hiera3() {
+            Some(engine) => engine.and_then(|engine| {
+                let configured = || self.hiera3_strategy(key);
+                engine.get(key, &strategy.map_or_else(configured, |strategy| Ok(strategy.clone()))?)
+            }),
+            None => with_stack(|| self.find(key, strategy, &NameStack::default())),
+        })
+    }
+
+    /// How the settings want `key` merged, where Hiera 3 answers: its data has no options, and a dotted key no merge.
+    fn hiera3_strategy(&self, key: &str) -> Result<Strategy, LookupError> {
+        match self.environment.options.lookup_options.find(key)? {
+            Some(options) if !key.contains(['.', '\'', '"']) => options.strategy(),
+            _ => Ok(Strategy::Default),
+        }
+    }
+
+    /// What answers in place of Hiera 5, in a repository of Hiera 3.
+    pub fn hiera3(&self) -> Option<Result<version3::Engine<'a>, LookupError>> {
+        let hierarchy = self.hierarchies.environment.as_ref()?;
+        let engine = |hiera3| {
+            let hierarchy = hierarchy.as_deref().map_err(Clone::clone)?;
+            Ok(version3::Engine::new(hiera3, hierarchy, self.scope, self.recorder))
+        };
+        Some(self.environment.hiera3()?.map_err(Clone::clone).and_then(engine))
     }
 
     fn find(&self, key: &str, strategy: Option<&Strategy>, stack: &NameStack<'_>) -> Found {

@@ -40,6 +40,9 @@ impl Lookup<'_> {
 
     /// Finds the options of all layers.
     pub fn prepare_options(&self) {
+        if self.environment.is_hiera3 {
+            return; // Hiera 3 has none in its data
+        }
         let root = NameStack::default();
         with_stack(|| {
             _ = self.options(None, &root);

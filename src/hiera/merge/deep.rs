@@ -23,8 +23,10 @@ pub struct DeepOptions {
     merge_hash_arrays: bool,
     /// Hiera 3's `deeper`: any option of the gem is accepted.
     unconstrained: bool,
-    /// Hiera 3's `deep`: the lower priority wins.
+    /// Hiera 3's `deep` as Puppet does it: the lower priority wins.
     reverse: bool,
+    /// Hiera 3's own `deep`: where two values cannot be merged, the lower priority stays.
+    preserve_unmergeables: bool,
     overwrite_arrays: bool,
     extend_existing_arrays: bool,
     unpack_arrays: Option<String>,
@@ -33,6 +35,17 @@ pub struct DeepOptions {
 impl DeepOptions {
     pub(super) fn unconstrained(reverse: bool) -> DeepOptions {
         DeepOptions { unconstrained: true, reverse, ..DeepOptions::default() }
+    }
+
+    /// Of Hiera 3 itself: what stands under `:deep_merge_options:`, where the gem only knows symbols.
+    pub fn of_hiera3(preserve_unmergeables: bool, options: &Hash) -> Result<DeepOptions, LookupError> {
+        let mut deep = DeepOptions { preserve_unmergeables, ..DeepOptions::unconstrained(false) };
+        for (key, value) in options.iter() {
+            if let Value::Symbol(name) = key {
+                deep.set(name, value)?;
+            }
+        }
+        Ok(deep)
     }
 
     pub(super) fn name(&self) -> &'static str {
@@ -84,6 +97,7 @@ impl DeepOptions {
             "overwrite_arrays" => self.overwrite_arrays = flag()?,
             "extend_existing_arrays" => self.extend_existing_arrays = flag()?,
             "unpack_arrays" => self.unpack_arrays = text()?,
+            "preserve_unmergeables" => self.preserve_unmergeables = flag()?,
             "merge_debug" => _ = flag()?,
             _ => {}
         }
@@ -92,10 +106,14 @@ impl DeepOptions {
 }
 
 /// Merges two values, `high` with the higher priority.
-pub(super) fn merge(high: &Value, low: &Value, options: &DeepOptions) -> Result<Value, LookupError> {
+pub(in crate::hiera) fn merge(high: &Value, low: &Value, options: &DeepOptions) -> Result<Value, LookupError> {
     let (source, dest) = if options.reverse { (low, high) } else { (high, low) };
     let knockout = match options.knockout_prefix.as_deref() {
         Some("") => return Err(LookupError::puppet("knockout_prefix cannot be an empty string in deep_merge!")),
+        Some(_) if options.preserve_unmergeables => {
+            let text = "overwrite_unmergeable must be true if knockout_prefix is specified in deep_merge!";
+            return Err(LookupError::puppet(text));
+        }
         prefix => prefix.map(|prefix| Knockout { prefix, start: OnceCell::new() }),
     };
     let merge = Merge { options, knockout };
@@ -185,12 +203,12 @@ struct Merge<'a> {
 type Result2 = Result<Node, LookupError>;
 
 impl Merge<'_> {
-    /// `deep_merge!(source, dest)`, with unmergeable values always overwritten.
+    /// `deep_merge!(source, dest)`.
     fn merge(&self, source: &Node, dest: Node) -> Result2 {
         if source.is_undef() {
             return Ok(dest);
         }
-        if !dest.is_truthy() {
+        if !dest.is_truthy() && !self.options.preserve_unmergeables {
             return Ok(source.clone());
         }
         match source {
@@ -201,7 +219,7 @@ impl Merge<'_> {
                     target.borrow_mut().push(source.clone());
                     Ok(dest)
                 }
-                _ => self.overwrite(source),
+                _ => self.overwrite(source, dest),
             },
         }
     }
@@ -218,7 +236,7 @@ impl Merge<'_> {
                     target.borrow_mut().insert(key, merged);
                 }
                 Node::Array(target) if self.options.extend_existing_arrays => target.borrow_mut().push(source.clone()),
-                _ => dest = self.overwrite(source)?,
+                _ => dest = self.overwrite(source, dest)?,
             }
         }
         Ok(dest)
@@ -242,7 +260,7 @@ impl Merge<'_> {
             dest = cleared(dest);
             items.borrow_mut().retain(|item| !knockout.is_bare(item));
         }
-        let Node::Array(target) = &dest else { return self.overwrite(&Node::Array(items)) };
+        let Node::Array(target) = &dest else { return self.overwrite(&Node::Array(items), dest) };
         if let Some(knockout) = &self.knockout {
             knock_out(knockout, &items, target)?;
         }
@@ -274,7 +292,10 @@ impl Merge<'_> {
     }
 
     /// `overwrite_unmergeables`: the source takes the place of the destination, unless it is knocked out itself.
-    fn overwrite(&self, source: &Node) -> Result2 {
+    fn overwrite(&self, source: &Node, dest: Node) -> Result2 {
+        if self.options.preserve_unmergeables {
+            return Ok(dest);
+        }
         let Some(knockout) = &self.knockout else { return Ok(source.clone()) };
         match source {
             Node::Scalar(Value::String(text)) => {

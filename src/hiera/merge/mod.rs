@@ -7,6 +7,7 @@ mod deep;
 use std::borrow::Cow;
 
 pub use deep::DeepOptions;
+pub(super) use deep::merge as deep_merge;
 
 use super::{LookupError, types};
 use crate::value::{Hash, Secrecy, Value, ruby};

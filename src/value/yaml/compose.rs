@@ -88,6 +88,7 @@ pub(super) struct Composer<'a> {
     fault: Option<Fault>,
     /// Too deep or too large: the rest is not composed.
     given_up: bool,
+    refuses_aliases: bool,
 }
 
 impl<'a> Composer<'a> {
@@ -104,7 +105,13 @@ impl<'a> Composer<'a> {
             root: None,
             fault: None,
             given_up: false,
+            refuses_aliases: false,
         }
+    }
+
+    /// The composer, to which every alias is an unknown one.
+    pub(super) fn refusing_aliases(self) -> Composer<'a> {
+        Composer { refuses_aliases: true, ..self }
     }
 
     /// The document, once all its events were fed.
@@ -182,6 +189,9 @@ impl<'a> Composer<'a> {
 
     fn alias(&mut self, name: &str, line: u32) {
         let mut node = Node { value: Value::Undef, marks: Arc::default(), height: 0, weight: 0 };
+        if self.refuses_aliases {
+            self.refuse(line, Refusal::Error(format!("Unknown alias: {name}")));
+        }
         match self.anchors.get(name) {
             Some(Anchor::Done(done)) => node = done.clone(),
             Some(Anchor::Open(serial)) => match self.merged_with_itself(*serial) {

@@ -91,7 +91,15 @@ impl Parsed {
 
 /// Reads the first document of `content`.
 pub fn parse(content: &[u8]) -> Parsed {
-    let mut composer = compose::Composer::new(content.len());
+    compose(content, compose::Composer::new(content.len()))
+}
+
+/// Reads the first document of `content` as `YAML.load` does since Psych 4: an alias is a fault.
+pub fn parse_without_aliases(content: &[u8]) -> Parsed {
+    compose(content, compose::Composer::new(content.len()).refusing_aliases())
+}
+
+fn compose<'a>(content: &'a [u8], mut composer: compose::Composer<'a>) -> Parsed {
     match grammar::first_document(content, &mut |event| composer.feed(event)) {
         Ok(()) => composer.finish(),
         Err(fault) => Parsed::refused(fault),

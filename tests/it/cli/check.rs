@@ -103,7 +103,7 @@ fn a_bad_hiera_yaml_is_one_finding() {
         ("---\n:backends: [yaml]\n", "hiera.yaml: error: "),
     ] {
         site.write("hiera.yaml", content);
-        let printed = site.hierad("check .");
+        let printed = site.hierad("check --hiera 5 .");
         let lines: Vec<&str> = printed.is(2).out.lines().filter(|line| line.contains(": error: ")).collect();
         assert_eq!(lines.len(), 1, "{printed:#?}");
         assert!(lines[0].starts_with(line), "{content}: {printed:#?}");

@@ -1,0 +1,43 @@
+//! Whether Hiera 3 answers for a repository, in place of Puppet.
+//!
+//! Puppet does not heed a hiera.yaml of version 3 in an environment, so a repository that has no other is hardly one. Unless
+//! the settings decide, Hiera 3 is taken to read such a file where nothing speaks of Puppet's layers: neither an
+//! environment.conf beside it nor a global layer.
+
+use super::load::{ConfigFile, Loader, read};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::hiera::config::Config;
+use crate::hiera::{LookupError, Reader};
+use crate::tree::TreeError;
+
+impl Loader<'_> {
+    /// The configuration of a repository of Hiera 3; nothing where Puppet reads it. `is_environment` tells whether there is an
+    /// environment.conf.
+    pub(super) fn hiera3(
+        &mut self,
+        file: &ConfigFile<'_>,
+        is_environment: bool,
+    ) -> Result<Option<Result<Config, LookupError>>, TreeError> {
+        let reader = self.options.reader;
+        if reader == Reader::Puppet {
+            return Ok(None);
+        }
+        let content = read(&**file.tree, file.path)?;
+        if reader == Reader::Hiera3 {
+            return Ok(Some(Config::parse_hiera3(content.as_deref().unwrap_or_default(), file.path)));
+        }
+        let Some(content) = content.filter(|content| Config::is_hiera3(content)) else { return Ok(None) };
+        if is_environment || self.options.global.is_some() {
+            let text = "Puppet reads a hiera.yaml of version 3 in the global layer only; --hiera 3 takes the repository as one of Hiera 3";
+            self.tell(file, text);
+            return Ok(None);
+        }
+        let text = "read as the configuration of Hiera 3; Puppet would not heed it in an environment: --hiera 5 does as Puppet";
+        self.tell(file, text);
+        Ok(Some(Config::parse_hiera3(&content, file.path)))
+    }
+
+    fn tell(&mut self, file: &ConfigFile<'_>, text: &str) {
+        self.diagnostics.push(Diagnostic::note("hiera-3", Some(Place::file(file.path)), text));
+    }
+}

@@ -1,0 +1,230 @@
+//! hiera.yaml of version 3 as Hiera 3 itself reads it: symbols are its keys, and nothing is checked before it is used.
+//!
+//! Source: `hiera/config.rb`, `datadir` in `hiera/backend.rb`.
+
+use std::sync::Arc;
+
+use super::merge::HashMerge;
+use crate::diagnostic::Place;
+use crate::hiera::LookupError;
+use crate::hiera::config::{Config, Declared, Function, FunctionKind, LevelConfig, Locations};
+use crate::hiera::merge::DeepOptions;
+use crate::value::yaml::{FaultKind, Marks};
+use crate::value::{Hash, Value, ruby, yaml};
+
+/// Where Hiera looks for data if hiera.yaml does not say.
+const DEFAULT_DATADIR: &str = "/etc/puppetlabs/code/environments/%{environment}/hieradata";
+
+/// What hiera.yaml says of how answers are found. Its backends are the levels of the [`Config`] around.
+#[derive(Debug, Clone)]
+pub struct Hiera3 {
+    /// The data sources, highest priority first.
+    pub(super) hierarchy: Vec<Source>,
+    /// The sections of the backends, a level each.
+    pub(super) sections: Vec<Section>,
+    /// How hashes are merged, or why they cannot be.
+    pub(super) merge: Result<HashMerge, LookupError>,
+}
+
+/// An entry of `:hierarchy:`.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    /// As written: mostly a text.
+    pub(super) value: Value,
+    /// Its text and where it stands.
+    pub(super) declared: Declared,
+}
+
+/// What hiera.yaml says of a backend; errors wait until the backend is asked.
+#[derive(Debug, Clone)]
+pub(super) struct Section {
+    pub(super) datadir: Result<Arc<str>, LookupError>,
+    pub(super) extension: Result<Arc<str>, LookupError>,
+}
+
+impl Config {
+    /// Reads the hiera.yaml at `path` as Hiera 3 does.
+    pub fn parse_hiera3(content: &[u8], path: &str) -> Result<Config, LookupError> {
+        let parsed = yaml::parse_without_aliases(content);
+        if let Some(fault) = parsed.fault {
+            let text = if fault.kind == FaultKind::Class { fault.text.clone() } else { fault.message(path) };
+            return Err(LookupError::puppet(text).at(Place::line(path, fault.line)));
+        }
+        let file = File { path: path.into(), hash: hash(&parsed.value, path)?, marks: parsed.marks };
+        file.check_version()?;
+        file.config()
+    }
+}
+
+/// The content as a hash; an empty file is an empty one.
+fn hash(value: &Value, path: &str) -> Result<Hash, LookupError> {
+    let into = match value {
+        Value::Hash(hash) => return Ok((**hash).clone()),
+        Value::Undef | Value::Boolean(false) => return Ok(Hash::new()),
+        Value::Array(_) | Value::Integer(_) => "no implicit conversion of String into Integer".to_owned(),
+        Value::String(_) | Value::Bytes(_) => "no implicit conversion of Symbol into Integer".to_owned(),
+        other => format!("undefined method `[]' for {}:{}", ruby::inspect(other), ruby::class_name(other)),
+    };
+    Err(LookupError::puppet(into).at(Place::file(path)))
+}
+
+struct File {
+    path: Arc<str>,
+    hash: Hash,
+    marks: Marks,
+}
+
+impl File {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.hash.get_value(&Value::Symbol(name.into()))
+    }
+
+    /// The marks of what stands under `name`.
+    fn marks(&self, name: &str) -> Option<&Marks> {
+        self.marks.children.get(self.hash.index_of(&Value::Symbol(name.into()))?)
+    }
+
+    fn place(&self, marks: Option<&Marks>) -> Place {
+        Place { path: self.path.clone(), line: marks.map(|marks| marks.line).filter(|line| *line > 0) }
+    }
+
+    fn check_version(&self) -> Result<(), LookupError> {
+        let written = [self.hash.get("version"), self.get("version")].into_iter().flatten();
+        let Some(version) = written.into_iter().find(|version| version.is_truthy()) else { return Ok(()) };
+        let number = match version {
+            Value::Integer(n) if *n < 4 => return Ok(()),
+            Value::Float(f) if *f < 4.0 => return Ok(()),
+            Value::Integer(_) | Value::BigInteger(_) | Value::Float(_) => ruby::to_s(version),
+            Value::String(_) => return Err(self.fault("comparison of String with 4 failed", "version")),
+            other => {
+                let (shown, class) = (ruby::inspect(other), ruby::class_name(other));
+                return Err(self.fault(&format!("undefined method `>=' for {shown}:{class}"), "version"));
+            }
+        };
+        let text = format!(
+            "v{number} hiera.yaml is only to be used inside an environment or a module and cannot be given to the global hiera"
+        );
+        Err(self.fault(&text, "version"))
+    }
+
+    fn fault(&self, text: &str, name: &str) -> LookupError {
+        LookupError::puppet(text).at(self.place(self.marks(name)))
+    }
+
+    fn config(&self) -> Result<Config, LookupError> {
+        let backends = match self.get("backends") {
+            Some(value) => self.items("backends", value),
+            None => vec![(Value::from("yaml"), Place::file(self.path.clone()))],
+        };
+        let (mut levels, mut sections) = (Vec::new(), Vec::new());
+        for (backend, place) in backends {
+            let (level, section) = self.backend(&backend, place)?;
+            levels.push(level);
+            sections.push(section);
+        }
+        let hiera3 = Hiera3 { hierarchy: self.hierarchy(), sections, merge: self.merge() };
+        let hiera3 = Some(Arc::new(hiera3));
+        Ok(Config { path: self.path.clone(), version: 3, levels, default_hierarchy: None, implied: false, hiera3 })
+    }
+
+    /// One item, or the items of an array, flat, each with its place.
+    fn items(&self, name: &str, value: &Value) -> Vec<(Value, Place)> {
+        let mut items = Vec::new();
+        self.flatten(value, self.marks(name), &mut items);
+        items
+    }
+
+    fn flatten(&self, value: &Value, marks: Option<&Marks>, items: &mut Vec<(Value, Place)>) {
+        let Value::Array(inner) = value else { return items.push((value.clone(), self.place(marks))) };
+        for (at, item) in inner.iter().enumerate() {
+            self.flatten(item, marks.and_then(|marks| marks.children.get(at)), items);
+        }
+    }
+
+    fn hierarchy(&self) -> Vec<Source> {
+        let default =
+            || ["nodes/%{::trusted.certname}", "common"].map(|name| (name.into(), Place::file(self.path.clone())));
+        let items = self.get("hierarchy").map_or_else(|| default().to_vec(), |value| self.items("hierarchy", value));
+        let source = |(value, place): (Value, Place)| {
+            let declared = Declared { text: ruby::to_s(&value).into(), place };
+            Source { value, declared }
+        };
+        items.into_iter().map(source).collect()
+    }
+
+    fn backend(&self, backend: &Value, place: Place) -> Result<(LevelConfig, Section), LookupError> {
+        let (Value::String(_) | Value::Symbol(_)) = backend else {
+            let (shown, class) = (ruby::inspect(backend), ruby::class_name(backend));
+            return Err(LookupError::puppet(format!("undefined method `downcase' for {shown}:{class}")).at(place));
+        };
+        let name: Arc<str> = ruby::to_s(backend).to_lowercase().into();
+        let section = self.section(&name);
+        let datadir = section.datadir.clone().unwrap_or_else(|_| DEFAULT_DATADIR.into());
+        let level = LevelConfig {
+            function: Function { kind: FunctionKind::Hiera3Backend, name: name.clone() },
+            name,
+            place,
+            datadir,
+            locations: Locations::None,
+            options: Value::hash(Hash::new()),
+            version4: None,
+        };
+        Ok((level, section))
+    }
+
+    fn section(&self, backend: &str) -> Section {
+        let own_extension = backend == "eyaml";
+        let written = self.get(backend).filter(|value| value.is_truthy());
+        let place = || self.place(self.marks(backend));
+        let entry = |name: &str| match written {
+            Some(Value::Hash(hash)) => {
+                Ok(hash.get_value(&Value::Symbol(name.into())).filter(|value| value.is_truthy()))
+            }
+            None => Ok(None),
+            Some(other) => {
+                let text = match other {
+                    Value::String(_) | Value::Array(_) | Value::Integer(_) => {
+                        "no implicit conversion of Symbol into Integer".to_owned()
+                    }
+                    other => format!("undefined method `[]' for {}:{}", ruby::inspect(other), ruby::class_name(other)),
+                };
+                Err(LookupError::puppet(text).at(place()))
+            }
+        };
+        let datadir = entry("datadir").and_then(|datadir| match datadir {
+            None => Ok(DEFAULT_DATADIR.into()),
+            Some(Value::String(text)) => Ok(text.to_arc()),
+            Some(_) => Err(LookupError::puppet(format!("datadir for {backend} cannot be an array")).at(place())),
+        });
+        let extension = match (own_extension, written) {
+            (false, _) => Ok(if backend == "json" { "json" } else { "yaml" }.into()),
+            (true, None) => Err(LookupError::puppet("undefined method `[]' for nil:NilClass").at(place())),
+            (true, Some(_)) => {
+                entry("extension").map(|text| text.map_or("eyaml".into(), |text| ruby::to_s(text).into()))
+            }
+        };
+        Section { datadir, extension }
+    }
+
+    fn merge(&self) -> Result<HashMerge, LookupError> {
+        let behavior = match self.get("merge_behavior") {
+            Some(Value::String(text)) => text.to_arc(),
+            Some(Value::Symbol(text)) => text.clone(),
+            _ => return Ok(HashMerge::Native),
+        };
+        if !matches!(&*behavior, "deep" | "deeper") {
+            return Ok(HashMerge::Native);
+        }
+        let none = Hash::new();
+        let options = match self.get("deep_merge_options").filter(|value| value.is_truthy()) {
+            None => &none,
+            Some(Value::Hash(hash)) => hash,
+            Some(other) => {
+                let text = format!("no implicit conversion of {} into Hash", ruby::class_name(other));
+                return Err(self.fault(&text, "deep_merge_options"));
+            }
+        };
+        let options = DeepOptions::of_hiera3(&*behavior == "deep", options);
+        options.map(HashMerge::Deep).map_err(|error| error.at(self.place(self.marks("deep_merge_options"))))
+    }
+}

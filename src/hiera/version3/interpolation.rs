@@ -1,0 +1,237 @@
+//! `%{...}` as Hiera 3 evaluates it, its slips included.
+//!
+//! What an expression gives is searched for one more expression; the first one found takes the place of the whole text. An
+//! expression that is being evaluated must not come up again; `literal` never counts as done.
+//! Source: `hiera/interpolate.rb`, `hiera/recursive_guard.rb`, `parse_answer` in `hiera/backend.rb`.
+
+use std::cell::RefCell;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::key;
+use crate::hiera::LookupError;
+use crate::hiera::budget::{Budget, PLACE_STEPS};
+use crate::hiera::interpolation::server_only;
+use crate::hiera::scope::{SERVER_FACTS, Scope, Variable};
+use crate::value::{Hash, Secrecy, Text, Value, ruby};
+
+/// How deep lookups may nest before hierad gives up with an honest error.
+const DEPTH_LIMIT: usize = 400;
+
+/// What interpolation needs from the lookup: the value of another key.
+pub(super) trait Keys {
+    /// The value of `key` by priority, undef where there is none.
+    fn value_of(&self, key: &str, context: &Context<'_>) -> Result<Value, LookupError>;
+}
+
+/// The expressions at work.
+#[derive(Debug, Default)]
+pub(super) struct Guard(RefCell<Vec<String>>);
+
+impl Guard {
+    fn enter(&self, name: &str) -> Result<(), LookupError> {
+        if self.0.borrow().iter().any(|seen| seen == name) {
+            return Err(self.recursion());
+        }
+        self.0.borrow_mut().push(name.to_owned());
+        Ok(())
+    }
+
+    fn leave(&self) {
+        self.0.borrow_mut().pop();
+    }
+
+    /// Hiera's error for an expression that comes up again.
+    pub(super) fn recursion(&self) -> LookupError {
+        LookupError::puppet(format!("Lookup recursion detected in [{}]", self.0.borrow().join(", ")))
+    }
+}
+
+/// What an interpolation is evaluated against.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    /// The node's variables.
+    pub(super) scope: &'a dyn Scope,
+    /// Other keys.
+    pub(super) keys: &'a dyn Keys,
+    /// That of the text around, which all texts inside share; nothing where each text gets its own.
+    pub(super) guard: Option<&'a Guard>,
+    /// What the answer may cost.
+    pub(super) budget: &'a Budget,
+    /// How deep lookups nest here.
+    pub(super) depth: usize,
+}
+
+/// How an expression is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Scope,
+    Hiera,
+    Literal,
+    Alias,
+}
+
+/// A value of a data file as an answer: what is neither text, number, boolean nor a collection of them becomes undef.
+pub(super) fn answer(value: &Value, context: &Context<'_>) -> Result<Value, LookupError> {
+    let budget = context.budget;
+    match value {
+        Value::String(string) => text(string, context),
+        Value::Array(items) => budget.inside(|| {
+            budget.spend(1)?;
+            Ok(Value::array(items.iter().map(|item| answer(item, context)).collect::<Result<_, _>>()?))
+        }),
+        Value::Hash(hash) => budget.inside(|| {
+            let mut answers = Hash::new();
+            for (key, value) in hash.iter() {
+                budget.spend(1)?;
+                let key = if let Value::String(key) = key { text(key, context)? } else { key.clone() };
+                answers.insert(key, answer(value, context)?);
+            }
+            Ok(Value::hash(answers))
+        }),
+        Value::Undef | Value::Symbol(_) | Value::Rich(_) => budget.spend(1).map(|()| Value::Undef),
+        plain => budget.spend(1).map(|()| plain.clone()),
+    }
+}
+
+/// `subject` with its expressions replaced; an `alias` that is all of it gives a value of any kind.
+pub(super) fn text(subject: &Text, context: &Context<'_>) -> Result<Value, LookupError> {
+    context.budget.read(subject)?;
+    if first(subject).is_none() {
+        return Ok(Value::String(subject.clone()));
+    }
+    let own = Guard::default();
+    let guard = context.guard.unwrap_or(&own);
+    let replaced = replace(subject, &Site { context: Context { guard: Some(guard), ..*context }, guard });
+    match (subject.secrecy(), replaced) {
+        (None, replaced) => replaced,
+        (secrecy, Ok(value)) => Ok(value.sealed(secrecy)),
+        (secrecy, Err(error)) => Err(error.sealed(secrecy)),
+    }
+}
+
+fn replace(subject: &str, site: &Site<'_>) -> Result<Value, LookupError> {
+    let budget = site.context.budget;
+    let mut out: Vec<u8> = Vec::with_capacity(subject.len());
+    let mut secrecy = None;
+    let mut rest = subject;
+    let mut add = |bytes: &[u8]| {
+        out.extend(bytes);
+        budget.write(bytes.len())
+    };
+    while let Some((start, end)) = first(rest) {
+        budget.spend(PLACE_STEPS)?;
+        add(&rest.as_bytes()[..start])?;
+        let (value, method) = site.evaluate(&Value::from(&rest[start..end]))?;
+        let is_text = matches!(value, Value::String(_) | Value::Bytes(_));
+        if method == Some(Method::Alias) && !is_text {
+            if is_only_expression(subject) {
+                return Ok(value);
+            }
+            return Err(LookupError::puppet("Cannot call alias in the string context"));
+        }
+        secrecy = Secrecy::join(secrecy, value.secrecy());
+        match &value {
+            Value::Bytes(bytes) => add(bytes)?,
+            value => add(ruby::to_s(value).as_bytes())?,
+        }
+        rest = &rest[end..];
+    }
+    add(rest.as_bytes())?;
+    Ok(Value::bytes(out).sealed(secrecy))
+}
+
+/// Where the first expression of a text begins and ends.
+fn first(text: &str) -> Option<(usize, usize)> {
+    let start = text.find("%{")?;
+    Some((start, start + text[start..].find('}')? + 1))
+}
+
+/// One text whose expressions are evaluated.
+struct Site<'a> {
+    context: Context<'a>,
+    guard: &'a Guard,
+}
+
+impl Site<'_> {
+    /// What the first expression of `subject` gives, and how it was evaluated; a value without one is itself.
+    fn evaluate(&self, subject: &Value) -> Result<(Value, Option<Method>), LookupError> {
+        let Value::String(text) = subject else { return Ok((subject.clone(), None)) };
+        let Some((start, end)) = first(text) else { return Ok((subject.clone(), None)) };
+        let expression = &text[start + 2..end - 1];
+        if matches!(ruby::strip(expression), "" | "::" | "\"\"" | "''" | "\"::\"" | "'::'") {
+            return Ok(("".into(), None));
+        }
+        self.context.budget.spend(PLACE_STEPS)?;
+        self.guard.enter(expression)?;
+        let (method, key) = parse(expression)?;
+        let value = match method {
+            // Hiera forgets to leave the guard.
+            Method::Literal => return Ok((key.into(), Some(method))),
+            Method::Scope => variable(key, text, self.context.scope)?,
+            Method::Hiera | Method::Alias => self.lookup(key)?,
+        };
+        let value = value.sealed(text.secrecy());
+        let (value, _) = self.evaluate(&value)?;
+        self.guard.leave();
+        Ok((value, Some(method)))
+    }
+
+    fn lookup(&self, key: &str) -> Result<Value, LookupError> {
+        let depth = self.context.depth + 1;
+        if depth > DEPTH_LIMIT {
+            return Err(LookupError::unknown(format!("lookups nest more than {DEPTH_LIMIT} deep at '{key}'")));
+        }
+        self.context.keys.value_of(key, &Context { depth, ..self.context })
+    }
+}
+
+/// The method of an expression and its argument. Ruby's `^` and `$` match at every line.
+fn parse(expression: &str) -> Result<(Method, &str), LookupError> {
+    static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^([0-9A-Za-z_]+)\(([^)]*)\)$").ok());
+    static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?m)^(?:"([^"]+)"|'([^']+)')$"#).ok());
+    let call = CALL.as_ref().and_then(|call| call.captures(expression));
+    let Some((_, [name, argument])) = call.map(|call| call.extract()) else { return Ok((Method::Scope, expression)) };
+    let method = match name {
+        "scope" => Method::Scope,
+        "hiera" => Method::Hiera,
+        "literal" => Method::Literal,
+        "alias" => Method::Alias,
+        _ => return Err(LookupError::puppet(format!("Invalid interpolation method '{name}'"))),
+    };
+    let quoted = QUOTED.as_ref().and_then(|quoted| quoted.captures(argument));
+    let Some((_, [key])) = quoted.map(|quoted| quoted.extract()) else {
+        let text = format!("Argument to interpolation method '{name}' must be quoted, got '{argument}'");
+        return Err(LookupError::puppet(text));
+    };
+    Ok((method, key))
+}
+
+fn is_only_expression(text: &str) -> bool {
+    static ONLY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^%\{[^}]*\}$").ok());
+    ONLY.as_ref().is_some_and(|only| only.is_match(text))
+}
+
+/// The variable `name` with dotted access; undef where there is none. `subject` is for error texts.
+fn variable(name: &str, subject: &str, scope: &dyn Scope) -> Result<Value, LookupError> {
+    let syntax = || LookupError::puppet(format!("Syntax error in interpolation expression: {subject}"));
+    let segments = key::split(name).ok_or_else(syntax)?;
+    let Some((root, inner)) = segments.split_first() else { return Ok(Value::Undef) };
+    if let Some(at) = key::index(root) {
+        return Err(LookupError::puppet(format!(
+            "Hiera type mismatch: Got Hash when Array was expected to access value using '{}' from key '{name}'",
+            ruby::to_s(&at)
+        )));
+    }
+    match scope.variable(root) {
+        Variable::Value(value) => Ok(key::walk(value, inner, name)?.unwrap_or_default()),
+        Variable::Partial(known) => match (key::walk(known, inner, name)?, inner.first()) {
+            (_, None) => Err(server_only(name)),
+            (None, Some(fact)) if SERVER_FACTS.contains(fact) => Err(server_only(name)),
+            (found, _) => Ok(found.unwrap_or_default()),
+        },
+        Variable::Unknown => Err(server_only(name)),
+        Variable::Undefined(_) => Ok(Value::Undef),
+    }
+}

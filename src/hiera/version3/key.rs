@@ -1,0 +1,73 @@
+//! Dotted keys as Hiera 3 takes them apart: white space counts, quotes fall away, digits always are an index.
+//!
+//! Source: `split_key` in `hiera/util.rb`, `qualified_lookup` in `hiera/backend.rb`.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::hiera::LookupError;
+use crate::value::{Value, ruby};
+
+/// The segments of `key`; none for an empty key, nothing where Hiera calls it a syntax error.
+pub(super) fn split(key: &str) -> Option<Vec<&str>> {
+    static PIECE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""([^"]+)"|'([^']+)'|([^'".]+)"#).ok());
+    if key.is_empty() {
+        return Some(Vec::new());
+    }
+    // Ruby's split: what lies between two pieces, and the pieces, alternate; empty texts at the end are dropped.
+    let mut parts: Vec<&str> = Vec::new();
+    let mut end = 0;
+    for piece in PIECE.as_ref()?.captures_iter(key) {
+        let (Some(whole), Some(inner)) = (piece.get(0), (1..=3).find_map(|group| piece.get(group))) else { continue };
+        parts.extend([&key[end..whole.start()], inner.as_str()]);
+        end = whole.end();
+    }
+    parts.push(&key[end..]);
+    while parts.last().is_some_and(|part| part.is_empty()) {
+        parts.pop();
+    }
+    let (first, rest) = parts.split_first()?;
+    let segments: Vec<&str> = rest.iter().copied().filter(|part| *part != ".").collect();
+    (first.is_empty() && !rest.is_empty() && segments.len() * 2 == rest.len() + 1).then_some(segments)
+}
+
+/// The index that a segment is, as it stands in error texts; nothing for a name.
+pub(super) fn index(segment: &str) -> Option<Value> {
+    // Ruby's ^ and $ match at every line, and `to_i` reads the first one.
+    let digits = |line: &str| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit());
+    segment.split('\n').any(digits).then(|| ruby::to_i(segment))
+}
+
+/// Walks `segments` into `value`; `key` is for error texts. Nothing where there is no such place.
+pub(super) fn walk(mut value: Value, segments: &[&str], key: &str) -> Result<Option<Value>, LookupError> {
+    for segment in segments {
+        let mismatch = |expected: &str, segment: &str| {
+            let class = ruby::class_name(&value);
+            let text = format!(
+                "Hiera type mismatch: Got {class} when {expected} was expected to access value using '{segment}' from key '{key}'"
+            );
+            LookupError::puppet(text).sealed(value.secrecy())
+        };
+        let next = match (value.bare(), index(segment)) {
+            (Value::Undef, _) | (Value::Array(_), Some(Value::BigInteger(_))) => None,
+            (Value::Array(items), Some(Value::Integer(at))) => {
+                usize::try_from(at).ok().and_then(|at| items.get(at)).cloned()
+            }
+            (_, Some(at)) => return Err(mismatch("Array", &ruby::to_s(&at))),
+            (Value::Hash(hash), None) => hash.get(segment).cloned(),
+            // Ruby's integers and symbols answer to `[]`, but not to `include?`.
+            (Value::Integer(_) | Value::BigInteger(_) | Value::Symbol(_), None) => {
+                let (shown, class) = (ruby::inspect(&value), ruby::class_name(&value));
+                let error = LookupError::puppet(format!("undefined method `include?' for {shown}:{class}"));
+                return Err(error.sealed(value.secrecy()));
+            }
+            (_, None) => return Err(mismatch("a hash-like object", segment)),
+        };
+        match next {
+            Some(next) => value = next,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(value))
+}

@@ -1,0 +1,110 @@
+//! How Hiera 3 makes one answer of many: the first one, an array of all, a hash of all.
+//!
+//! Source: `merge_answer`, `resolve_answer` and the loops over sources and backends in `hiera/backend.rb` and
+//! `hiera/backend/yaml_backend.rb`.
+
+use crate::hiera::LookupError;
+use crate::hiera::merge::{DeepOptions, Strategy, deep_merge};
+use crate::value::{Hash, Secrecy, Value, ruby};
+
+/// What becomes of several values for a key.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Resolution {
+    /// `hiera`: the first value counts.
+    Priority,
+    /// `hiera -a`: all values in one flat array.
+    Array,
+    /// `hiera -h`: all entries in one hash.
+    Hash(HashMerge),
+}
+
+/// `:merge_behavior:`, with its options.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum HashMerge {
+    /// `native`: whole entries of the higher priority win.
+    Native,
+    /// `deep` and `deeper`: the `deep_merge` gem.
+    Deep(DeepOptions),
+}
+
+impl Resolution {
+    /// What a merge strategy of Hiera 5 stands for; a hash is merged as hiera.yaml says, unless the strategy says how.
+    pub(super) fn of(strategy: &Strategy, configured: &HashMerge) -> Resolution {
+        match strategy {
+            Strategy::Default | Strategy::First => Resolution::Priority,
+            Strategy::Unique => Resolution::Array,
+            Strategy::Hash => Resolution::Hash(configured.clone()),
+            Strategy::Deep(options) => Resolution::Hash(HashMerge::Deep(options.clone())),
+        }
+    }
+
+    /// Its name as a flag of `hierad lookup` and a symbol of Hiera.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Resolution::Priority => "priority",
+            Resolution::Array => "array",
+            Resolution::Hash(_) => "hash",
+        }
+    }
+
+    /// Refuses a value that does not fit; `of_key` is for the error text.
+    pub(super) fn check(&self, value: &Value, of_key: &str) -> Result<(), LookupError> {
+        let expected = match (self, value) {
+            (Resolution::Priority, _)
+            | (Resolution::Array, Value::Array(_) | Value::String(_) | Value::Bytes(_))
+            | (Resolution::Hash(_), Value::Hash(_)) => return Ok(()),
+            (Resolution::Array, _) => "Array",
+            (Resolution::Hash(_), _) => "Hash",
+        };
+        let class = ruby::class_name(value);
+        Err(LookupError::puppet(format!("Hiera type mismatch{of_key}: expected {expected} and got {class}")))
+    }
+
+    /// Adds a value of lower priority to the answer so far.
+    pub(super) fn add(&self, answer: Option<Value>, value: Value) -> Result<Value, LookupError> {
+        match self {
+            Resolution::Priority => Ok(answer.unwrap_or(value)),
+            Resolution::Array => {
+                let answer = answer.as_ref().and_then(Value::as_array).unwrap_or_default();
+                Ok(answer.iter().cloned().chain([value]).collect())
+            }
+            Resolution::Hash(merge) => {
+                // Even the first value is merged, with nothing: options can be wrong.
+                merge.merge(&answer.unwrap_or_else(|| Value::hash(Hash::new())), &value)
+            }
+        }
+    }
+
+    /// The answer in the end.
+    pub(super) fn finish(&self, answer: Value) -> Value {
+        if *self != Resolution::Array {
+            return answer;
+        }
+        let mut seen = ruby::Uniq::default();
+        let mut flat = Vec::new();
+        flatten(&answer, &mut flat);
+        flat.into_iter().filter(|item| seen.is_new(item) && !item.is_undef()).collect()
+    }
+}
+
+impl HashMerge {
+    fn merge(&self, high: &Value, low: &Value) -> Result<Value, LookupError> {
+        let merged = match self {
+            HashMerge::Native => {
+                let mut merged = low.as_hash().cloned().unwrap_or_default();
+                let entries = high.as_hash().into_iter().flat_map(Hash::iter);
+                entries.for_each(|(key, value)| _ = merged.insert(key.clone(), value.clone()));
+                Ok(Value::hash(merged))
+            }
+            HashMerge::Deep(options) => deep_merge(high, low, options),
+        };
+        merged.map_err(|error| error.sealed(Secrecy::join(high.secrecy(), low.secrecy())))
+    }
+}
+
+fn flatten(value: &Value, flat: &mut Vec<Value>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| flatten(item, flat)),
+        other => flat.push(other.clone()),
+    }
+}

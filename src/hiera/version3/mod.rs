@@ -1,0 +1,223 @@
+//! Hiera 3 (and 1): what `hiera`, `hiera -a` and `hiera -h` answer from a hiera.yaml of version 3.
+//!
+//! An [`Engine`] asks one backend after the other, and each of them one data source after the other. Hiera 5 shares no rule
+//! with it: keys, interpolation and merges have their own. Puppet's global layer of version 3 is Hiera 5's search with these
+//! sources, see `config`.
+//! Source: `hiera/backend.rb`, `hiera/backend/{yaml,json}_backend.rb` of Hiera 3.10; `hiera/backend/eyaml_backend.rb`.
+
+mod config;
+mod interpolation;
+mod key;
+mod merge;
+mod sources;
+
+use std::sync::Arc;
+
+use self::interpolation::{Context, Keys, answer, text};
+use self::merge::{HashMerge, Resolution};
+use super::LookupError;
+use super::backend::{Backend, DataFile, Declared};
+use super::budget::{Budget, LOOKUP_STEPS, PLACE_STEPS, with_stack};
+use super::explain::{Branch, Event, FoundAt, Recorder};
+use super::hierarchy::{Content, Hierarchy, Level, Location};
+use super::merge::Strategy;
+use super::scope::Scope;
+use crate::diagnostic::Place;
+use crate::value::{Text, Value, ruby};
+
+pub use config::Hiera3;
+pub use sources::resolve;
+
+type Found = Result<Option<Value>, LookupError>;
+
+/// Answers for one node.
+pub struct Engine<'a> {
+    hiera: &'a Hiera3,
+    levels: &'a [Level],
+    /// Not so while the sources are still being resolved: what is not found in those before needs itself.
+    is_whole: bool,
+    scope: &'a dyn Scope,
+    recorder: Option<&'a Recorder>,
+}
+
+impl<'a> Engine<'a> {
+    /// Answers from `hierarchy`, which was resolved for the node with `scope`.
+    pub fn new(
+        hiera: &'a Hiera3,
+        hierarchy: &'a Hierarchy,
+        scope: &'a dyn Scope,
+        recorder: Option<&'a Recorder>,
+    ) -> Engine<'a> {
+        Engine { hiera, levels: &hierarchy.levels, is_whole: true, scope, recorder }
+    }
+
+    /// The answer for `key`, merged as `strategy` says: the first value, `unique` for an array, `hash` for a hash as hiera.yaml
+    /// merges it, `deep` for one with the strategy's own options.
+    pub fn get(&self, key: &str, strategy: &Strategy) -> Found {
+        let configured = match (strategy, &self.hiera.merge) {
+            (Strategy::Hash, merge) => merge.clone()?,
+            _ => HashMerge::Native,
+        };
+        let budget = Budget::default();
+        let context = Context { scope: self.scope, keys: self, guard: None, budget: &budget, depth: 0 };
+        with_stack(|| self.find(key, &Resolution::of(strategy, &configured), &context))
+    }
+
+    /// `default` as the answer where there is none: interpolated, too.
+    pub fn default_value(&self, default: &str) -> Result<Value, LookupError> {
+        let budget = Budget::default();
+        let context = Context { scope: self.scope, keys: self, guard: None, budget: &budget, depth: 0 };
+        with_stack(|| text(&Text::from(default), &context))
+    }
+
+    fn find(&self, key: &str, resolution: &Resolution, context: &Context<'_>) -> Found {
+        let segments = key::split(key).ok_or_else(|| LookupError::puppet(format!("Syntax error in key: {key}")))?;
+        if segments.len() > 1 && *resolution != Resolution::Priority {
+            return Err(LookupError::puppet(format!(
+                "Resolution type :{} is illegal when accessing values using dotted keys. Offending key was '{key}'",
+                resolution.name()
+            )));
+        }
+        self.step(|| Branch::Key(key.into()), || self.backends(key, &segments, resolution, context))
+    }
+
+    fn backends(&self, key: &str, segments: &[&str], resolution: &Resolution, context: &Context<'_>) -> Found {
+        let root = segments.first().map_or(Value::Undef, |root| Value::from(*root));
+        let inner = segments.get(1..).unwrap_or_default();
+        let mut found = None;
+        for level in self.levels {
+            let value = self.step(
+                || Branch::Level(level.name.clone()),
+                || match self.backend(level, &root, resolution, context)? {
+                    Some(value) => key::walk(value, inner, key),
+                    None => Ok(None),
+                },
+            )?;
+            let Some(value) = value else { continue };
+            resolution.check(&value, &format!(" for key '{key}'"))?;
+            found = Some(resolution.add(found, value)?);
+            if *resolution == Resolution::Priority {
+                break;
+            }
+        }
+        match (found, context.guard) {
+            (Some(value), _) => Ok(Some(resolution.finish(value))),
+            (None, Some(guard)) if !self.is_whole => Err(guard.recursion()),
+            (None, _) => Ok(None),
+        }
+    }
+
+    fn backend(&self, level: &Level, root: &Value, resolution: &Resolution, context: &Context<'_>) -> Found {
+        match &level.backend {
+            Backend::Files(_) | Backend::Eyaml if *level.name == *"eyaml" => {
+                self.eyaml(level, root, resolution, context)
+            }
+            Backend::Files(_) | Backend::Eyaml => {
+                let of_key = format!(" for key '{}'", ruby::to_s(root));
+                self.files(level, root, resolution, context, &of_key)
+            }
+            Backend::Declared(Declared::NotFound) => Ok(None),
+            Backend::Declared(Declared::Values(values)) => Ok(values.get_value(root).cloned()),
+            Backend::Fails(error) => Err(error.clone().at(level.place.clone())),
+        }
+    }
+
+    /// The backend of hiera-eyaml knows Hiera 1's interface only: each text has its own guard, and null is not found.
+    fn eyaml(&self, level: &Level, root: &Value, resolution: &Resolution, context: &Context<'_>) -> Found {
+        let resolution = match resolution {
+            Resolution::Hash(_) => Resolution::Hash(self.hiera.merge.clone()?),
+            other => other.clone(),
+        };
+        let found = self.files(level, root, &resolution, &Context { guard: None, ..*context }, "")?;
+        Ok(found.filter(|value| !value.is_undef()))
+    }
+
+    fn files(
+        &self,
+        level: &Level,
+        root: &Value,
+        resolution: &Resolution,
+        context: &Context<'_>,
+        of_key: &str,
+    ) -> Found {
+        let mut found = None;
+        for location in &level.locations {
+            let Location::Path { path, original, content } = location else { continue };
+            context.budget.spend(PLACE_STEPS)?;
+            let value = self.step(
+                || Branch::Location(path.clone(), original.clone()),
+                || match content {
+                    Content::Unreadable(error) => Err(error.clone()),
+                    Content::File(_, file) => self.file(level, file, path, root, context),
+                    Content::Absent | Content::Other => {
+                        self.event(|| Event::LocationNotFound);
+                        Ok(None)
+                    }
+                },
+            )?;
+            let Some(value) = value else { continue };
+            resolution.check(&value, of_key)?;
+            found = Some(resolution.add(found, value)?);
+            if *resolution == Resolution::Priority {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn file(&self, level: &Level, file: &DataFile, path: &Arc<str>, root: &Value, context: &Context<'_>) -> Found {
+        let place = |line: Option<u32>| Place { path: path.clone(), line };
+        let hash = file.hiera3_hash(path).map_err(|e| e.at(place(file.fault().map(|fault| fault.line))))?;
+        let name = ruby::to_s(root);
+        let Some(value) = hash.and_then(|hash| hash.get_value(root)) else {
+            self.event(|| Event::NotFound(name.into()));
+            return Ok(None);
+        };
+        let line = || place(file.line(&name));
+        if *level.name == *"eyaml" {
+            refuse_encrypted(value).map_err(|e| e.at(line()))?;
+        }
+        let value = answer(value, context).map_err(|e| e.at(line()))?;
+        let at = || FoundAt { place: line(), marks: file.marks(&name).cloned().unwrap_or_default() };
+        self.event(|| Event::Found(name.as_str().into(), value.clone(), Some(at())));
+        Ok(Some(value))
+    }
+
+    fn step<R>(&self, branch: impl FnOnce() -> Branch, work: impl FnOnce() -> R) -> R {
+        match self.recorder {
+            Some(recorder) => recorder.step(branch(), work),
+            None => work(),
+        }
+    }
+
+    fn event(&self, event: impl FnOnce() -> Event) {
+        if let Some(recorder) = self.recorder {
+            recorder.event(event());
+        }
+    }
+}
+
+impl Keys for Engine<'_> {
+    fn value_of(&self, key: &str, context: &Context<'_>) -> Result<Value, LookupError> {
+        self.step(
+            || Branch::Interpolation(key.into()),
+            || {
+                context.budget.spend(LOOKUP_STEPS)?;
+                let found = with_stack(|| self.find(key, &Resolution::Priority, context))?;
+                Ok(found.unwrap_or_default())
+            },
+        )
+    }
+}
+
+/// Nothing is decrypted here: what holds ciphertext is unknown.
+fn refuse_encrypted(value: &Value) -> Result<(), LookupError> {
+    match value {
+        Value::String(text) if text.contains("ENC[") => {
+            Err(LookupError::unknown("the backend 'eyaml' of Hiera 3 is not supported for encrypted values"))
+        }
+        Value::Array(items) => items.iter().try_for_each(refuse_encrypted),
+        Value::Hash(hash) => hash.values().try_for_each(refuse_encrypted),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,128 @@
+//! The data sources of one node: which files a backend reads, in which order.
+//!
+//! Hiera 3 interpolates a source when it comes to it, so an error in one waits there. `%{hiera('key')}` in `:hierarchy:` sees
+//! the sources before its own.
+//! Source: `datasources`, `datafile` and `interpolate_config` in `hiera/backend.rb`.
+
+use std::sync::Arc;
+
+use super::Engine;
+use super::config::{Hiera3, Section, Source};
+use super::interpolation::{Context, Guard, text};
+use crate::diagnostic::Place;
+use crate::hiera::LookupError;
+use crate::hiera::backend::{Backend, Format};
+use crate::hiera::budget::Budget;
+use crate::hiera::config::{Config, Declared, LevelConfig};
+use crate::hiera::hierarchy::{self, Content, Hierarchy, Level, Location, Resolver, join};
+use crate::hiera::scope::Scope;
+use crate::value::{Value, ruby};
+
+/// Resolves the sources of `config`, which lies in the folder `root`, for the node with `scope`.
+pub fn resolve(
+    config: &Config,
+    hiera: &Hiera3,
+    root: &str,
+    scope: &dyn Scope,
+    source: hierarchy::Source<'_>,
+) -> Hierarchy {
+    let files = Resolver::new(config, root, scope, source);
+    let mut sources = Sources { hiera, root, scope, files, levels: Vec::new() };
+    for (level, section) in config.levels.iter().zip(&hiera.sections) {
+        sources.add(level, section, source);
+    }
+    Hierarchy { levels: sources.levels, default_levels: None, diagnostics: sources.files.into_diagnostics() }
+}
+
+struct Sources<'a> {
+    hiera: &'a Hiera3,
+    root: &'a str,
+    scope: &'a dyn Scope,
+    files: Resolver<'a>,
+    levels: Vec<Level>,
+}
+
+impl Sources<'_> {
+    fn add(&mut self, level: &LevelConfig, section: &Section, source: hierarchy::Source<'_>) {
+        let backend = match (source.backends.get(&*level.name), &*level.name) {
+            (Some(declared), _) => Backend::Declared(declared.clone()),
+            (None, "yaml" | "eyaml") => Backend::Files(Format::Hiera3Yaml),
+            (None, "json") => Backend::Files(Format::Hiera3Json),
+            (None, other) => Backend::Fails(LookupError::unknown(format!(
+                "the backend '{other}' of Hiera 3 is not supported; declare what it finds under 'backends' in hierad.yaml"
+            ))),
+        };
+        let reads_files = matches!(backend, Backend::Files(_));
+        self.levels.push(Level {
+            name: level.name.clone(),
+            place: level.place.clone(),
+            kind: level.function.kind,
+            function: level.function.name.clone(),
+            backend,
+            locations: if reads_files { Vec::new() } else { vec![Location::Whole] },
+            options: level.options.clone(),
+        });
+        if reads_files {
+            self.locate(level, section);
+        }
+    }
+
+    /// Finds the files of the last level.
+    fn locate(&mut self, level: &LevelConfig, section: &Section) {
+        let datadir =
+            section.datadir.clone().and_then(|datadir| self.interpolate(&Value::from(&*datadir), &level.place));
+        let parts = section.extension.clone().and_then(|extension| Ok((ruby::to_s(&datadir?), extension)));
+        // The other backends ask for their folder at each source.
+        if let (Err(error), "yaml") = (&parts, &*level.name) {
+            let declared = Declared { text: level.datadir.clone(), place: level.place.clone() };
+            self.push(Some(unreadable(&declared, error.clone())));
+        }
+        for source in &self.hiera.hierarchy {
+            let location = self.source(source, &parts);
+            self.push(location.unwrap_or_else(|error| Some(unreadable(&source.declared, error))));
+        }
+    }
+
+    /// Where a source's file is; nothing for a name that Hiera ignores. `parts` are folder and extension.
+    fn source(
+        &mut self,
+        source: &Source,
+        parts: &Result<(String, Arc<str>), LookupError>,
+    ) -> Result<Option<Location>, LookupError> {
+        let name = self.interpolate(&source.value, &source.declared.place)?;
+        self.files.warn_undefined(&source.declared, self.scope);
+        let is_text = matches!(name, Value::String(_) | Value::Symbol(_));
+        let name = ruby::to_s(&name);
+        if is_text && (name.is_empty() || is_bad(&name)) {
+            return Ok(None);
+        }
+        let (datadir, extension) = parts.as_ref().map_err(Clone::clone)?;
+        let path = join(self.root, &format!("{}/{name}.{extension}", datadir.trim_end_matches('/')));
+        let Some(level) = self.levels.last() else { return Ok(None) };
+        self.files.at(&source.declared, &path, &level.backend).map(Some)
+    }
+
+    fn push(&mut self, location: Option<Location>) {
+        if let Some(level) = self.levels.last_mut() {
+            level.locations.extend(location);
+        }
+    }
+
+    fn interpolate(&self, value: &Value, place: &Place) -> Result<Value, LookupError> {
+        let Value::String(written) = value else { return Ok(value.clone()) };
+        let engine =
+            Engine { hiera: self.hiera, levels: &self.levels, is_whole: false, scope: self.scope, recorder: None };
+        let (guard, budget) = (Guard::default(), Budget::default());
+        let context = Context { scope: self.scope, keys: &engine, guard: Some(&guard), budget: &budget, depth: 0 };
+        text(written, &context).map_err(|error| error.at(place.clone()))
+    }
+}
+
+fn unreadable(declared: &Declared, error: LookupError) -> Location {
+    Location::Path { original: declared.text.clone(), path: declared.text.clone(), content: Content::Unreadable(error) }
+}
+
+/// Whether a line of a source's name starts or ends with a slash, or has an empty name between two: Hiera ignores it.
+fn is_bad(name: &str) -> bool {
+    name.contains("//") || name.split('\n').any(|line| line.starts_with('/') || line.ends_with('/'))
+}

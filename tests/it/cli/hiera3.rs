@@ -1,0 +1,129 @@
+//! Repositories of Hiera 3, through every command.
+
+use crate::support::Sandbox;
+
+const REPOSITORY: &str = "
+-- hiera.yaml
+---
+:backends: [yaml]
+:yaml:
+  :datadir: hieradata
+:hierarchy:
+  - nodes/%{::clientcert}
+  - common
+:merge_behavior: deeper
+-- hieradata/nodes/web01.yaml
+packages: [vim, curl]
+user: {name: web, groups: [adm]}
+-- hieradata/common.yaml
+packages: [vim, git]
+user: {groups: [wheel], shell: /bin/sh}
+motd: <%{nope}> %{::role} %{hiera('user.name')}
+-- profiles/web01.yaml
+name: web01
+facts: {role: web}
+-- profiles/db01.yaml
+name: db01
+";
+
+fn site() -> Sandbox {
+    Sandbox::of(&format!("{REPOSITORY}-- hierad.yaml\nprofiles: profiles/\n"))
+}
+
+#[test]
+fn lookup_answers_as_the_three_ways_of_hiera() {
+    let site = site();
+    for (arguments, expected) in [
+        ("packages", "[\"vim\",\"curl\"]\n"),
+        ("packages --resolution priority", "[\"vim\",\"curl\"]\n"),
+        ("packages --resolution array", "[\"vim\",\"curl\",\"git\"]\n"),
+        ("user --resolution hash", "{\"groups\":[\"wheel\",\"adm\"],\"shell\":\"/bin/sh\",\"name\":\"web\"}\n"),
+        ("motd", "\"<> web web\"\n"),
+        ("nope --default %{role}", "\"web\"\n"),
+    ] {
+        let printed = site.hierad(&format!("lookup {arguments} --node web01 --render-as json"));
+        assert_eq!(printed.ok(), expected, "{arguments}");
+    }
+    let printed = site.hierad("lookup user --node web01 --resolution array");
+    assert!(printed.is(1).err.contains("expected Array and got Hash"), "{printed:#?}");
+}
+
+#[test]
+fn explain_names_files_and_lines() {
+    let printed = site().hierad("lookup user --node web01 --resolution hash --explain");
+    let out = printed.ok();
+    assert!(out.contains("user.name  hieradata/nodes/web01.yaml:2"), "{out}");
+    assert!(out.contains("user.shell  hieradata/common.yaml:2"), "{out}");
+}
+
+#[test]
+fn resolution_is_of_hiera_3_only() {
+    let site = site();
+    let printed = site.hierad("lookup packages --node web01 --resolution array --hiera 5");
+    assert!(printed.is(1).err.contains("--hiera 3"), "{printed:#?}");
+}
+
+#[test]
+fn check_tells_how_the_file_is_read_and_finds_no_fault() {
+    let site = site();
+    let printed = site.hierad("check");
+    assert!(printed.out.contains("note: read as the configuration of Hiera 3"), "{printed:#?}");
+    assert!(printed.is(0).out.contains("0 errors, 0 warnings"), "{printed:#?}");
+    // Where it is a Puppet environment, Puppet decides.
+    site.write("environment.conf", "");
+    let printed = site.hierad("check .");
+    assert!(printed.is(2).out.contains("hiera.yaml version 3 cannot be used in an environment"), "{printed:#?}");
+    assert!(printed.out.contains("--hiera 3"), "{printed:#?}");
+    let printed = site.hierad("check . --hiera 3");
+    assert!(printed.is(0).out.contains("0 errors, 0 warnings"), "{printed:#?}");
+}
+
+#[test]
+fn a_diff_shows_what_the_move_to_hiera_5_changes() {
+    let site = site();
+    site.files(
+        "
+-- hiera.yaml
+version: 5
+defaults: {datadir: hieradata, data_hash: yaml_data}
+hierarchy:
+  - {name: all, paths: ['nodes/%{::clientcert}.yaml', common.yaml]}
+-- hieradata/common.yaml
+packages: [vim, git]
+user: {groups: [wheel], shell: /bin/sh}
+motd: <%{nope}> %{::role} %{hiera('user.name')}
+lookup_options:
+  user: {merge: deep}
+",
+    );
+    site.commit("to Hiera 5");
+    let changes = site.hierad("diff --format json").json();
+    let keys: Vec<&str> = changes["changes"].as_array().unwrap().iter().map(|c| c["key"].as_str().unwrap()).collect();
+    assert!(keys.contains(&"user") && keys.contains(&"motd") && !keys.contains(&"packages"), "{changes:#}");
+}
+
+#[test]
+fn settings_say_how_keys_are_merged() {
+    let site = site();
+    site.write(
+        "hierad.yaml",
+        "profiles: profiles/\nlookup_options:\n  packages: {merge: unique}\n  ^us: {merge: hash}\n",
+    );
+    let array = site.hierad("lookup packages --node web01 --resolution array");
+    assert_eq!(site.hierad("lookup packages --node web01").ok(), array.ok());
+    let hash = site.hierad("lookup user --node web01 --resolution hash");
+    assert_eq!(site.hierad("lookup user --node web01").ok(), hash.ok());
+    assert_eq!(site.hierad("lookup user.name --node web01").ok(), "--- web\n");
+    assert_ne!(site.hierad("lookup user --node web01 --resolution priority").ok(), hash.ok());
+}
+
+#[test]
+fn settings_say_who_reads() {
+    let site = site();
+    site.write("hierad.yaml", "profiles: profiles/\nhiera: 5\n");
+    let printed = site.hierad("lookup packages --node web01 --rev .");
+    assert!(printed.is(1).err.contains("cannot be used in an environment"), "{printed:#?}");
+    site.write("hierad.yaml", "profiles: profiles/\nhiera: 4\n");
+    let printed = site.hierad("lookup packages --node web01");
+    assert!(printed.is(1).err.contains("hierad.yaml:2: 'hiera' must be 3, 5 or auto"), "{printed:#?}");
+}

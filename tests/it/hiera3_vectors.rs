@@ -1,0 +1,104 @@
+//! Lookups against what the real Hiera 3 answered: `tests/vectors/hiera3`, recorded by `tests/puppet/record_hiera3.rb`.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use hierad::hiera::layer::{Environment, EnvironmentOptions};
+use hierad::hiera::lookup::{Hierarchies, Lookup};
+use hierad::hiera::merge::Strategy;
+use hierad::hiera::scope::NodeScope;
+use hierad::hiera::{Outcome, Reader};
+use hierad::node::{NodeProfile, read_profiles};
+use hierad::tree::MemoryTree;
+use hierad::value::{Value, json};
+
+fn list<'a>(case: &'a Value, field: &str) -> &'a [Value] {
+    case.get(field).and_then(Value::as_array).unwrap_or_else(|| panic!("a case without {field}"))
+}
+
+fn text<'a>(case: &'a Value, field: &str) -> &'a str {
+    case.get(field).and_then(Value::as_str).unwrap_or_else(|| panic!("a case without {field}"))
+}
+
+fn profiles(case: &Value) -> Vec<NodeProfile> {
+    let read = |profile: &Value| {
+        let (profiles, errors) = read_profiles(json::compact(profile).as_bytes(), "case.json", "production");
+        assert_eq!(errors, []);
+        profiles
+    };
+    list(case, "profiles").iter().flat_map(read).collect()
+}
+
+/// What a recorded node says of a key, and what hierad says, in words: a value, an error, or nothing.
+fn said(node: &Value, key: &str) -> Option<String> {
+    let of = |field: &str| node.get(field).and_then(|answers| answers.get(key));
+    of("values").map(json::compact).or_else(|| of("errors").map(|error| format!("error: {}", json::compact(error))))
+}
+
+fn answered(outcome: Outcome) -> Option<String> {
+    match outcome {
+        // A value that JSON cannot hold is recorded in its written form.
+        Outcome::Found(value) => Some(json::compact(&json::parse(json::compact(&value).as_bytes()).value)),
+        Outcome::NotFound => None,
+        Outcome::Failed(error) => Some(format!("error: {}", json::compact(&Value::String(error.text)))),
+    }
+}
+
+/// What is not by chance: Ruby names a file descriptor, and what its sort compares first.
+fn comparable(answer: Option<&String>) -> Option<&str> {
+    let by_chance = ["error: \"Is a directory", "error: \"comparison of "];
+    answer.map(|answer| by_chance.into_iter().find(|start| answer.starts_with(start)).unwrap_or(answer))
+}
+
+fn differences(case: &Value, resolution: &str, strategy: &Strategy) -> Vec<String> {
+    let options = EnvironmentOptions { reader: Reader::Hiera3, ..EnvironmentOptions::default() };
+    let tree = Arc::new(MemoryTree::from_fixture(text(case, "fixture")));
+    let environment = Environment::load(tree, options, Arc::default()).unwrap();
+    let mut found = Vec::new();
+    for (profile, expected) in profiles(case).iter().zip(list(case, resolution)) {
+        let scope = NodeScope::new(profile);
+        let hierarchies = Hierarchies::resolve(&environment, &scope);
+        let lookup = Lookup::new(&environment, &hierarchies, &scope);
+        for key in list(case, "keys").iter().filter_map(Value::as_str) {
+            let (ours, theirs) = (answered(lookup.get(key, Some(strategy))), said(expected, key));
+            if comparable(ours.as_ref()) != comparable(theirs.as_ref()) {
+                let name = text(case, "name");
+                found.push(format!("{name}, {resolution} of {key:?}:\n  Hiera:  {theirs:?}\n  hierad: {ours:?}"));
+            }
+        }
+    }
+    found
+}
+
+fn check(resolution: &str, strategy: &Strategy) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/hiera3");
+    let (mut cases, mut found) = (0, Vec::new());
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let recorded = json::parse(&fs::read(&path).unwrap());
+            assert_eq!(recorded.fault, None, "{}", path.display());
+            let all = recorded.value.as_array().unwrap();
+            cases += all.len();
+            found.extend(all.iter().flat_map(|case| differences(case, resolution, strategy)));
+        }
+    }
+    assert!(cases > 130, "only {cases} cases");
+    assert!(found.is_empty(), "{} answers of {cases} cases differ:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn the_first_value_is_the_same() {
+    check("priority", &Strategy::Default);
+}
+
+#[test]
+fn arrays_are_the_same() {
+    check("array", &Strategy::Unique);
+}
+
+#[test]
+fn hashes_are_the_same() {
+    check("hash", &Strategy::Hash);
+}

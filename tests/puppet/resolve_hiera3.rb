@@ -1,0 +1,89 @@
+#!/usr/bin/env ruby
+# frozen_string_literal: true
+
+# Asks the real Hiera 3 for the value of every key on every node profile, for many data repositories in one process.
+#
+#   ruby resolve_hiera3.rb < requests.ndjson > answers.ndjson
+#
+# Requests and answers are those of resolve.rb beside this file, with "resolution" (priority, array or hash; priority if not
+# given) in place of "strict". The answers are those of the command `hiera -c hiera.yaml` in the root of the repository: each
+# lookup starts with nothing read. Scope is a hash, as the command makes one of facts: what Puppet's top scope of the node
+# has, each variable as `name` and as `::name`.
+require_relative 'resolve'
+require 'hiera'
+
+# The variables of a node.
+module Variables
+  module_function
+
+  def of(profile)
+    name, environment = profile['name'], profile['environment'] || 'production'
+    facts = profile['facts'] || {}
+    scope = { 'clientcert' => name }.merge(facts, profile['variables'] || {})
+    scope.merge!('environment' => environment, 'trusted' => trusted(name, profile), 'facts' => facts,
+                 'module_name' => '', 'title' => 'main', 'name' => 'main')
+    scope.merge(scope.transform_keys { |key| "::#{key}" })
+  end
+
+  def trusted(name, profile)
+    hostname, domain = name.split('.', 2)
+    { 'authenticated' => 'remote', 'certname' => name, 'hostname' => hostname, 'domain' => domain, 'extensions' => {},
+      'external' => {} }.merge(profile['trusted'] || {})
+  end
+end
+
+# Answers one request.
+class Hiera3Resolution
+  # A default that is text would be interpolated.
+  NOT_FOUND = Object.new.freeze
+
+  attr_reader :keys
+
+  def initialize(request)
+    @repo = File.realpath(request['repo'])
+    @profiles = Inputs.profiles(request['profiles'])
+    @keys = (request['keys'] || Inputs.keys(@repo)) | (request['more_keys'] || [])
+    @resolution = (request['resolution'] || 'priority').to_sym
+  end
+
+  def nodes = Dir.chdir(@repo) { @profiles.map { |profile| node(profile) } }
+
+  private
+
+  def node(profile)
+    line = { 'node' => profile['name'], 'values' => {}, 'errors' => {} }
+    scope = Variables.of(profile)
+    @keys.each { |key| answer(key, scope, line) }
+    line
+  end
+
+  def answer(key, scope, line)
+    value = fresh_hiera.lookup(key, NOT_FOUND, scope, nil, @resolution)
+    line['values'][key] = RichData.encode(value) unless value.equal?(NOT_FOUND)
+  rescue *Resolution::FATAL
+    raise
+  rescue Exception => e
+    line['errors'][key] = e.message.dup.force_encoding(Encoding::UTF_8).scrub
+  end
+
+  def fresh_hiera
+    Hiera::Backend.clear!
+    hiera = Hiera.new(config: 'hiera.yaml')
+    Hiera.logger = 'noop'
+    hiera
+  end
+end
+
+def answer_hiera3(request)
+  resolution = Hiera3Resolution.new(request)
+  { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
+rescue *Resolution::FATAL
+  raise
+rescue Exception => e
+  { 'repo' => request['repo'], 'error' => "#{e.class}: #{e.message}".scrub }
+end
+
+if $PROGRAM_NAME == __FILE__
+  $stdout.sync = true
+  $stdin.each_line { |line| puts JSON.generate(answer_hiera3(JSON.parse(line))) }
+end
