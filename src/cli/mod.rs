@@ -6,6 +6,7 @@ mod check;
 mod context;
 mod demo;
 mod diff;
+mod fault;
 mod global;
 mod log;
 mod lookup;
@@ -177,6 +178,7 @@ pub fn main() -> ExitCode {
             return if asked_for { ExitCode::SUCCESS } else { ExitCode::from(1) };
         }
     };
+    fault::keep_secrets(cli.global.show_secrets);
     log::start(cli.global.verbose);
     match run(&cli) {
         Ok(Status::Done) => ExitCode::SUCCESS,

@@ -193,7 +193,7 @@ impl<'a> Template<'a> {
                 }
             };
             secrecy = Secrecy::join(secrecy, value.secrecy());
-            match &value {
+            match value.bare() {
                 Value::Bytes(bytes) => {
                     budget.write(bytes.len())?;
                     out.extend(&**bytes);

@@ -137,7 +137,7 @@ impl Value {
 
     /// Whether Ruby takes the value as true in a condition: everything but `nil` and `false`.
     pub fn is_truthy(&self) -> bool {
-        !matches!(self, Value::Undef | Value::Boolean(false))
+        !matches!(self.bare(), Value::Undef | Value::Boolean(false))
     }
 
     /// The entry `key` of a hash, nothing where there is none or this is no hash.

@@ -15,7 +15,7 @@ use super::{Value, symbol};
 
 /// Ruby's `to_s`, as string interpolation uses it; `nil` is the empty text.
 pub fn to_s(value: &Value) -> String {
-    match value {
+    match value.bare() {
         Value::Undef => String::new(),
         Value::String(s) => s.as_str().to_owned(),
         Value::Symbol(s) => s.to_string(),

@@ -327,7 +327,9 @@ fn cleared(dest: Node) -> Node {
     match &dest {
         Node::Array(items) => items.borrow_mut().clear(),
         Node::Hash(hash) => hash.borrow_mut().clear(),
-        Node::Scalar(Value::String(_) | Value::Bytes(_)) => return Node::Scalar("".into()),
+        Node::Scalar(text) if matches!(text.bare(), Value::String(_) | Value::Bytes(_)) => {
+            return Node::Scalar("".into());
+        }
         Node::Scalar(_) => return Node::Scalar(Value::Undef),
     }
     dest
