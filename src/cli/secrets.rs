@@ -12,7 +12,9 @@ pub(super) fn disclosure(global: &Global, key_file: Option<&Path>) -> Result<Dis
     }
     // An empty variable is as good as none.
     let named = match &global.fingerprint_key {
-        Some(key) if !key.is_empty() => Key::from_hex(key).map_or_else(|| key_file::read(Path::new(key)), Ok).map(Some)?,
+        Some(key) if !key.is_empty() => {
+            Key::from_hex(key).map_or_else(|| key_file::read(Path::new(key)), Ok).map(Some)?
+        }
         _ => key_file.map(key_file::read).transpose()?,
     };
     if let Some(key) = named {

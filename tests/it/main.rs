@@ -8,6 +8,7 @@ mod hiera3_vectors;
 mod hostile;
 mod lookup_vectors;
 mod report;
+mod secrets;
 mod support;
 mod vectors_json;
 mod vectors_ruby;
