@@ -14,10 +14,10 @@ pub enum Severity {
     Error,
 }
 
-/// A place in the data repository: a file relative to its root and a line in it.
+/// A place in the data: a file and a line in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// The file, relative to the root of the tree.
+    /// The file: relative to the root of the repository, absolute outside of it.
     pub path: Arc<str>,
     /// The line, counted from 1, where it is known.
     pub line: Option<u32>,

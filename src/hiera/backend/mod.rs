@@ -50,7 +50,7 @@ impl Backend {
         let name = &function.name;
         match (&**name, function.kind) {
             // A class of Hiera 3; where its gem is not installed, Puppet finds nothing.
-            (_, FunctionKind::Hiera3Backend) => {
+            (_, FunctionKind::Hiera3Backend) | ("hocon_data", FunctionKind::DataHash) => {
                 Backend::Fails(LookupError::unknown(format!("the function '{name}' is not supported")))
             }
             ("yaml_data", FunctionKind::DataHash) if only_path => Backend::Files(Format::Yaml),
@@ -67,9 +67,6 @@ impl Backend {
             ))),
             ("eyaml_lookup_key", _) => {
                 Backend::Fails(LookupError::puppet(format!("'{name}' expects 3 arguments, got 2")))
-            }
-            ("hocon_data", FunctionKind::DataHash) => {
-                Backend::Fails(LookupError::unknown(format!("the function '{name}' is not supported")))
             }
             _ => Backend::Fails(LookupError::puppet(format!(
                 "Unable to find '{}' function named '{name}' (file: {config_path})",

@@ -114,8 +114,14 @@ impl Loader<'_> {
             (Some(Err(error)), _) => Some(Err(error)),
             (config, None | Some("none")) => config.filter(|_| data_provider.is_none()),
             (config, Some("hiera")) => Some(config.unwrap_or_else(|| Ok(Config::implied(file.path)))),
-            (_, Some(other)) => {
-                let error = LookupError::unknown(format!("the data provider '{other}' is not supported"));
+            (_, Some(provider)) => {
+                let error = match (provider, file.owner) {
+                    ("function", _) => LookupError::unknown("the data provider 'function' is not supported"),
+                    (other, Owner::Module) => {
+                        LookupError::puppet(format!("cannot find module_data_provider '{other}'"))
+                    }
+                    (other, _) => LookupError::puppet(format!("cannot find environment_data_provider '{other}'")),
+                };
                 Some(Err(error.at(Place::file(file.path))))
             }
         };

@@ -212,3 +212,20 @@ fn classes_of_hiera_3_are_declared() {
     site.write("hierad.yaml", format!("profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n{backends}\n"));
     assert_eq!(lookup(&site, "motd"), "hello");
 }
+
+#[test]
+fn settings_in_a_modulepath_stand_for_their_defaults() {
+    let site = Sandbox::of(SITE);
+    site.files("-- environment.conf\nmodulepath = $environmentpath/$environment/site:$codedir/modules\n-- site/m/hiera.yaml\nversion: 5\n-- site/m/data/common.yaml\nm::a: site\n");
+    beside(&site, MODULE.replace("base/m", "base/n").replace("m::", "n::").as_str());
+    site.commit("modulepath");
+    let base = site.beside("base").display().to_string();
+    site.write("hierad.yaml", format!("profiles: profiles\ndatadirs:\n  '/etc/puppetlabs/code/environments/%{{environment}}': .\n  /etc/puppetlabs/code/modules: {base}\n"));
+    assert_eq!(lookup(&site, "m::a"), "site");
+    assert_eq!(lookup(&site, "n::a"), "outside");
+    site.write("hierad.yaml", "profiles: profiles\ndatadirs: {/etc/puppetlabs: none}\n");
+    assert!(lookup(&site, "m::a").contains("no data"));
+    site.write("hierad.yaml", "profiles: profiles\n");
+    let check = site.hierad("check");
+    assert!(check.out.contains("modules in /etc/puppetlabs/code/modules are outside the repository"), "{check:#?}");
+}
