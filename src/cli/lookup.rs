@@ -170,11 +170,12 @@ impl Subject<'_> {
         let format = arguments.render_as.unwrap_or(RenderAs::Yaml);
         let default = match lookup.hiera3() {
             Some(engine) => {
-                engine.and_then(|engine| engine.default_value(default)).map_err(|error| failure(default, &error))?
+                let value = engine.and_then(|engine| engine.default_value(default));
+                value.map_err(|error| failure(default, &self.disclosure.error(&error)))?
             }
             None => default.as_str().into(),
         };
-        out.write_all(render(&default, format).as_bytes())?;
+        out.write_all(render(&self.disclosure.value(&default), format).as_bytes())?;
         Ok(Status::Done)
     }
 

@@ -27,14 +27,14 @@ pub(super) trait Keys {
 
 /// The expressions at work.
 #[derive(Debug, Default)]
-pub(super) struct Guard(RefCell<Vec<String>>);
+pub(super) struct Guard(RefCell<Vec<Text>>);
 
 impl Guard {
-    fn enter(&self, name: &str) -> Result<(), LookupError> {
-        if self.0.borrow().iter().any(|seen| seen == name) {
+    fn enter(&self, name: Text) -> Result<(), LookupError> {
+        if self.0.borrow().contains(&name) {
             return Err(self.recursion());
         }
-        self.0.borrow_mut().push(name.to_owned());
+        self.0.borrow_mut().push(name);
         Ok(())
     }
 
@@ -44,7 +44,9 @@ impl Guard {
 
     /// Hiera's error for an expression that comes up again.
     pub(super) fn recursion(&self) -> LookupError {
-        LookupError::puppet(format!("Lookup recursion detected in [{}]", self.0.borrow().join(", ")))
+        let names = self.0.borrow();
+        let text = format!("Lookup recursion detected in [{}]", names.join(", "));
+        LookupError::puppet(text).sealed(names.iter().map(Text::secrecy).fold(None, Secrecy::join))
     }
 }
 
@@ -159,12 +161,20 @@ impl Site<'_> {
     fn evaluate(&self, subject: &Value) -> Result<(Value, Option<Method>), LookupError> {
         let Value::String(text) = subject else { return Ok((subject.clone(), None)) };
         let Some((start, end)) = first(text) else { return Ok((subject.clone(), None)) };
-        let expression = &text[start + 2..end - 1];
+        // What a secret text says is one, errors about it included.
+        match self.expression(text, &text[start + 2..end - 1]) {
+            Ok((value, method)) => Ok((value.sealed(text.secrecy()), method)),
+            Err(error) => Err(error.sealed(text.secrecy())),
+        }
+    }
+
+    /// What an expression of `text` gives.
+    fn expression(&self, text: &Text, expression: &str) -> Result<(Value, Option<Method>), LookupError> {
         if matches!(ruby::strip(expression), "" | "::" | "\"\"" | "''" | "\"::\"" | "'::'") {
             return Ok(("".into(), None));
         }
         self.context.budget.spend(PLACE_STEPS)?;
-        self.guard.enter(expression)?;
+        self.guard.enter(Text::with(expression, text.secrecy()))?;
         let (method, key) = parse(expression)?;
         let value = match method {
             // Hiera forgets to leave the guard.
@@ -172,7 +182,6 @@ impl Site<'_> {
             Method::Scope => variable(key, text, self.context.scope)?,
             Method::Hiera | Method::Alias => self.lookup(key)?,
         };
-        let value = value.sealed(text.secrecy());
         let (value, _) = self.evaluate(&value)?;
         self.guard.leave();
         Ok((value, Some(method)))
@@ -233,5 +242,38 @@ fn variable(name: &str, subject: &str, scope: &dyn Scope) -> Result<Value, Looku
         },
         Variable::Unknown => Err(server_only(name)),
         Variable::Undefined(_) => Ok(Value::Undef),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A secret for every key, and no variables.
+    struct Secrets;
+
+    impl Keys for Secrets {
+        fn value_of(&self, key: &str, _: &Context<'_>) -> Result<Value, LookupError> {
+            let text = if key == "wrong" { "%{hunter2('x')}" } else { "%{literal('hunter2')}" };
+            Ok(Text::secret(text, Secrecy::SENSITIVE).into())
+        }
+    }
+
+    impl Scope for Secrets {
+        fn variable(&self, _: &str) -> Variable {
+            Variable::Undefined(String::new())
+        }
+    }
+
+    #[test]
+    fn what_a_secret_gives_is_one() {
+        let answer = |subject: &str| {
+            let budget = Budget::default();
+            let context = Context { scope: &Secrets, keys: &Secrets, guard: None, budget: &budget, depth: 0 };
+            text(&subject.into(), &context)
+        };
+        let value = answer("a %{hiera('right')}").unwrap();
+        assert_eq!((value.as_str(), value.secrecy().is_some()), (Some("a hunter2"), true));
+        assert!(answer("%{hiera('wrong')}").unwrap_err().text.secrecy().is_some());
     }
 }
