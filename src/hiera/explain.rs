@@ -125,6 +125,17 @@ impl Recorder {
         result
     }
 
+    /// Runs `work` without a trace of it in the step at work.
+    fn unseen<R>(&self, work: impl FnOnce() -> R) -> R {
+        let count = |open: &[Step]| open.last().map_or(0, |step| step.children.len());
+        let before = count(&self.open.borrow());
+        let result = work();
+        if let Some(step) = self.open.borrow_mut().last_mut() {
+            step.children.truncate(before);
+        }
+        result
+    }
+
     /// Adds an event to the step at work.
     pub fn event(&self, event: Event) {
         if let Some(step) = self.open.borrow_mut().last_mut() {
@@ -135,6 +146,14 @@ impl Recorder {
     /// The recorded steps.
     pub fn finish(self) -> Step {
         self.open.into_inner().into_iter().next().unwrap_or(Step { branch: None, children: Vec::new() })
+    }
+}
+
+/// Runs `work` without a trace of it, for what a secret leads to: its steps would name what it says.
+pub fn unseen<R>(recorder: Option<&Recorder>, work: impl FnOnce() -> R) -> R {
+    match recorder {
+        Some(recorder) => recorder.unseen(work),
+        None => work(),
     }
 }
 

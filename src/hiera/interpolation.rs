@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::budget::{Budget, PLACE_STEPS, with_stack};
+use super::explain::{self, Recorder};
 use super::key::{dig, split};
 use super::scope::{SERVER_FACTS, Scope, Variable};
 use super::{LookupError, Puppet};
@@ -22,6 +23,11 @@ const DEPTH_LIMIT: usize = 400;
 pub trait Resolver {
     /// The effective value of `key`, an empty text where it is not found. `stack` names what is being resolved.
     fn lookup(&self, key: &str, stack: &NameStack<'_>) -> Result<Value, LookupError>;
+
+    /// Who is told what interpolation does.
+    fn recorder(&self) -> Option<&Recorder> {
+        None
+    }
 }
 
 /// The names being resolved, innermost first: a name that comes up again is a recursion. An empty one begins a new answer, with
@@ -244,6 +250,10 @@ impl<'a> Expression<'a> {
 }
 
 impl Context<'_> {
+    fn recorder(&self) -> Option<&Recorder> {
+        self.resolver.and_then(Resolver::recorder)
+    }
+
     /// What a variable or method gave is interpolated itself, under its name.
     fn again(&self, name: &str, value: &Value) -> Result<Value, LookupError> {
         let stack = self.stack.push(name)?;
@@ -260,8 +270,8 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
             let Some(template) = Template::parse(text) else { return Ok(value.clone()) };
             match text.secrecy() {
                 None => template.evaluate(context),
-                // What a secret text says is one, errors about it included.
-                secrecy => match template.evaluate(context) {
+                // What a secret text says is one: errors about it, and the steps that it leads to, are, too.
+                secrecy => match explain::unseen(context.recorder(), || template.evaluate(context)) {
                     Ok(value) => Ok(value.sealed(secrecy)),
                     Err(error) => Err(error.sealed(secrecy)),
                 },

@@ -16,7 +16,7 @@ use crate::support::terminal::hierad;
 const REPOSITORIES: u64 = 16;
 
 /// A way to make hierad write something. `KEY` is one of the repository's.
-const RUNS: [&str; 16] = [
+const RUNS: [&str; 17] = [
     "diff",
     "diff --full --color always",
     "diff --format json",
@@ -30,6 +30,7 @@ const RUNS: [&str; 16] = [
     "lookup KEY --node db01 --render-as json",
     "lookup KEY --node db01 --render-as s --rev HEAD~1",
     "lookup KEY --node web01.example.com --merge deep --knock-out-prefix=--",
+    "lookup KEY --node web01.example.com --explain",
     "lookup KEY --node db01 --explain-options",
     "check",
     "check --format json",

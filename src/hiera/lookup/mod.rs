@@ -240,4 +240,8 @@ impl Resolver for Lookup<'_> {
             },
         )
     }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        self.recorder
+    }
 }
