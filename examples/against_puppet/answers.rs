@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::Fault;
 use super::json::Json;
+use super::texts::Texts;
 
 /// What a lookup comes to; "not found" is the absence of an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +47,7 @@ pub(crate) fn keys(answers: &Answers) -> BTreeSet<String> {
 }
 
 /// How much was compared.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     /// Nodes.
     pub(crate) nodes: usize,
@@ -56,6 +57,8 @@ pub(crate) struct Tally {
     pub(crate) errors: usize,
     /// Errors whose text hierad has word for word.
     pub(crate) same_texts: usize,
+    /// The texts of the others.
+    pub(crate) texts: Texts,
 }
 
 impl Tally {
@@ -64,9 +67,14 @@ impl Tally {
         let mut tally = Tally { nodes: puppet.len(), ..Tally::default() };
         for (name, node) in puppet {
             tally.answers += node.len();
-            for (key, answer) in node.iter().filter(|(_, answer)| matches!(answer, Answer::Error(_))) {
+            for (key, answer) in node {
+                let Answer::Error(text) = answer else { continue };
                 tally.errors += 1;
-                tally.same_texts += usize::from(hierad.get(name).and_then(|node| node.get(key)) == Some(answer));
+                match hierad.get(name).and_then(|node| node.get(key)) {
+                    Some(Answer::Error(ours)) if ours == text => tally.same_texts += 1,
+                    Some(Answer::Error(ours)) => tally.texts.add(text, ours),
+                    _ => {}
+                }
             }
         }
         tally
@@ -78,6 +86,7 @@ impl Tally {
         self.answers += other.answers;
         self.errors += other.errors;
         self.same_texts += other.same_texts;
+        self.texts.join(other.texts);
     }
 }
 

@@ -37,6 +37,9 @@ pub(crate) fn run(args: &Args) -> Result<bool, Fault> {
         }
     });
     let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if args.texts {
+        print!("{}", found.tally.texts);
+    }
     let outcome = match found.different.len() {
         0 => "no difference".to_owned(),
         count => format!("{count} repositories differ: seeds {:?}", found.different),

@@ -25,6 +25,7 @@ mod process;
 mod puppet;
 mod shrink;
 mod stage;
+mod texts;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -93,6 +94,9 @@ struct Args {
     /// Compare what the commits are, not what they change.
     #[arg(long)]
     only_render: bool,
+    /// Print the error texts that differ most often.
+    #[arg(long)]
+    texts: bool,
 }
 
 fn main() -> ExitCode {

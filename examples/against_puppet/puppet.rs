@@ -33,7 +33,7 @@ impl Puppet {
     /// Starts Puppet 7 or 8.
     pub(crate) fn start(args: &Args, version: u8) -> Result<Puppet, Fault> {
         let mut command = Command::new("ruby");
-        command.arg(RESOLVE);
+        command.arg("--disable=error_highlight,did_you_mean").arg(RESOLVE);
         if version == 8 {
             let library = args.puppet8_lib.as_ref().ok_or("Puppet 8 needs --puppet8-lib or PUPPET8_LIB")?;
             command.arg("--puppet-lib").arg(library);

@@ -78,8 +78,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         Point::Commit(id) => Some(id.to_string()),
         Point::WorkTree | Point::Nothing => None,
     };
-    let puppet = if context.settings.puppet.is_strict() { 8 } else { 7 };
-    let manifest = Manifest::new(commit, nodes.len(), keys.len(), puppet);
+    let manifest = Manifest::new(commit, nodes.len(), keys.len(), context.settings.puppet.number());
     let folder = &arguments.output;
     let written = write_folder(&snapshots, manifest, folder)
         .map_err(|e| format!("cannot write snapshots to {}: {e}", folder.display()))?;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use super::backend::{Backend, Backends, DataFile, DataFiles, Format};
 use super::config::{Config, Declared, FunctionKind, LevelConfig, Locations, Version4};
 use super::glob::glob;
-use super::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text, variable};
+use super::interpolation::{Context, NO_METHODS, NameStack, Undefined, interpolate, interpolate_text, variable};
 use super::scope::{LocalScope, Scope, Variable};
+use super::uri::check_uri;
 use super::{LookupError, Puppet};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::tree::{BlobId, FileTree, Target, TreeError, below, follow, is_link};
@@ -213,7 +214,9 @@ impl<'a> Resolver<'a> {
             Locations::Uris(uris) => uris
                 .iter()
                 .map(|declared| {
-                    let uri = self.text(declared, self.scope)?.into();
+                    let uri = self.text(declared, self.scope)?;
+                    check_uri(&uri).map_err(|e| e.at(declared.place.clone()))?;
+                    let uri = uri.into();
                     Ok(Location::Uri { original: declared.text.clone(), uri })
                 })
                 .collect(),
@@ -294,16 +297,17 @@ impl<'a> Resolver<'a> {
             .collect()
     }
 
-    /// Puppet puts the configuration's name behind an undefined variable; the other errors pass as they are.
+    /// Puppet names the configuration in an error about an undefined variable or a method; others pass as they are.
     fn blame(&self, error: LookupError, place: &Place) -> LookupError {
         let undefined = error.text.strip_prefix("Undefined variable '").and_then(|rest| rest.split_once('\''));
-        match undefined {
-            Some((name, _)) => {
-                let text = format!("Undefined variable '{name}' (file: {})", self.config.path);
-                LookupError { text: text.into(), ..error }.at(place.clone())
+        let error = match undefined {
+            Some((name, _)) => self.config.undefined_variable(name),
+            None if *error.text == *NO_METHODS => {
+                LookupError::puppet(format!("{NO_METHODS} (file: {})", self.config.path))
             }
-            None => error.at(place.clone()),
-        }
+            None => error,
+        };
+        error.at(place.clone())
     }
 
     fn expand(&mut self, declared: &Declared, pattern: &str, backend: &Backend) -> Result<Vec<Location>, LookupError> {

@@ -13,8 +13,11 @@ use super::budget::{Budget, PLACE_STEPS, with_stack};
 use super::explain::{self, Recorder};
 use super::key::{dig, split};
 use super::scope::{SERVER_FACTS, Scope, Variable};
-use super::{LookupError, Puppet};
-use crate::value::{Hash, Secrecy, Value, ruby};
+use super::{ErrorKind, LookupError, Puppet};
+use crate::value::{Hash, Secrecy, Text, Value, ruby};
+
+/// What Puppet says where hiera.yaml calls a method.
+pub(super) const NO_METHODS: &str = "Interpolation using method syntax is not allowed in this context";
 
 /// How deep lookups and interpolations may nest before hierad gives up with an honest error.
 const DEPTH_LIMIT: usize = 400;
@@ -54,6 +57,17 @@ impl<'a> NameStack<'a> {
             return Err(LookupError::unknown(format!("lookups nest more than {DEPTH_LIMIT} deep at '{name}'")));
         }
         Ok(NameStack { frame: Some((name, self)), depth: self.depth + 1, budget: self.budget.clone() })
+    }
+
+    /// The stack with the root of a search on it. Puppet finds a recursion in the global layer, the first that it searches.
+    pub fn push_key(&'a self, key: &'a str) -> Result<NameStack<'a>, LookupError> {
+        self.push(key).map_err(|error| match error.kind {
+            ErrorKind::Puppet => LookupError {
+                text: Text::with(format!("Lookup of key '{key}' failed: {}", &*error.text), error.text.secrecy()),
+                ..error
+            },
+            ErrorKind::Unknown => error,
+        })
     }
 
     /// Whether `name` is being resolved.
@@ -106,7 +120,7 @@ pub enum Undefined {
 impl Undefined {
     /// In data, `options` and `datadir`: Puppet 8 fails.
     pub fn in_data(puppet: Puppet) -> Undefined {
-        if puppet.is_strict() { Undefined::Error } else { Undefined::Empty }
+        if puppet.refuses_undefined_variables() { Undefined::Error } else { Undefined::Empty }
     }
 }
 
@@ -216,7 +230,7 @@ impl<'a> Template<'a> {
 
     fn call(&self, method: &str, key: &str, whole: &str, context: &Context<'_>) -> Result<Value, LookupError> {
         let Some(resolver) = context.resolver else {
-            return Err(LookupError::puppet("Interpolation using method syntax is not allowed in this context"));
+            return Err(LookupError::puppet(NO_METHODS));
         };
         match method {
             "alias" if whole != self.text => Err(LookupError::puppet(

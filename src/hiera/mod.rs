@@ -22,29 +22,15 @@ pub mod provenance;
 pub mod regex;
 pub mod scope;
 pub mod types;
+mod uri;
 pub mod version3;
 
 mod error;
+mod puppet;
 
 pub use error::{ErrorKind, LookupError};
 pub use key::LookupKey;
-
-/// The Puppet whose behaviour and defaults count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Puppet {
-    /// Puppet 7: an undefined variable is the empty text, a data file that is no hash is an empty one.
-    V7,
-    /// Puppet 8: `strict=error`.
-    #[default]
-    V8,
-}
-
-impl Puppet {
-    /// Whether an undefined variable in data, and a data file that is no hash, fail (`strict=error`).
-    pub fn is_strict(self) -> bool {
-        self == Puppet::V8
-    }
-}
+pub use puppet::Puppet;
 
 /// Who reads the hiera.yaml of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

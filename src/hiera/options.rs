@@ -12,6 +12,9 @@ use crate::value::{Hash, Secrecy, Text, Value, ruby};
 /// The reserved key.
 pub const LOOKUP_OPTIONS: &str = "lookup_options";
 
+/// What Ruby says of a name as an index.
+const NO_INDEX: &str = "no implicit conversion of String into Integer";
+
 /// All options in effect, by name and by pattern.
 #[derive(Debug, Clone, Default)]
 pub struct LookupOptions {
@@ -80,13 +83,11 @@ impl KeyOptions {
             Value::Hash(hash) => Ok(hash.get(name).cloned().unwrap_or_default()),
             Value::Undef | Value::Boolean(false) => Ok(Value::Undef),
             Value::String(text) => Ok(if text.contains(name) { name.into() } else { Value::Undef }),
-            Value::Array(_) => Err(LookupError::puppet("no implicit conversion of String into Integer")),
+            Value::Array(_) => Err(LookupError::puppet(NO_INDEX)),
             other => {
                 let (shown, class) = (ruby::inspect(other), ruby::class_name(other));
                 let text = match other {
-                    Value::Integer(_) | Value::BigInteger(_) => {
-                        "no implicit conversion from string to integer".to_owned()
-                    }
+                    Value::Integer(_) | Value::BigInteger(_) => NO_INDEX.to_owned(),
                     _ => format!("undefined method `[]' for {shown}:{class}"),
                 };
                 Err(LookupError::puppet(text).sealed(other.secrecy()))

@@ -46,7 +46,7 @@ impl Pipeline {
     /// Data files that cannot be read, and those that no node's hierarchy leads to.
     fn files(&self, revision: &Revision, causes: &Causes) -> Result<Vec<Finding>, PipelineError> {
         let environment = &revision.environment;
-        let strict = environment.options.puppet.is_strict();
+        let strict = environment.options.puppet.refuses_data_files_that_are_no_hash();
         let reached = revision.reached_files();
         let datadirs = datadirs(revision);
         let mut findings = Vec::new();

@@ -2,15 +2,18 @@
 
 use std::fs;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::support::keys::TestKeys;
 use hierad::disclosure::Disclosure;
 use hierad::fleet::{Fleet, Revision, resolve};
 use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig};
+use hierad::hiera::lookup::{Hierarchies, Lookup};
+use hierad::hiera::merge::Strategy;
 use hierad::hiera::options::LookupOptions;
 use hierad::hiera::regex::Regexes;
+use hierad::hiera::scope::NodeScope;
 use hierad::hiera::{Outcome, Puppet};
 use hierad::node::{NodeProfile, read_profiles};
 use hierad::tree::{FileTree, MemoryTree, Placed};
@@ -26,6 +29,15 @@ const DEPARTURES: [&str; 3] = [
 
 /// Where the files of a case are that lie outside of the repository.
 const OUTSIDE: &str = "/outside";
+
+/// Cases that hierad answers with "unknown" yet, by the name of the case, with the reason. Here each of them must differ.
+const UNKNOWN_YET: [(&str, &str); 2] = [
+    ("spec_global3: an empty file", "it does not read version 3 in the global layer"),
+    ("spec_modules: convert_to", "it does not convert"),
+];
+
+/// How many of a hundred error texts must be Puppet's, word for word.
+const EQUAL_TEXTS: usize = 85;
 
 /// One recorded case.
 struct Case<'a>(&'a Value);
@@ -84,6 +96,30 @@ impl Case<'_> {
     fn answers(&self, puppet: Puppet) -> Vec<Value> {
         let (tree, options) = self.repository(puppet);
         let environment = Environment::load(tree, options, Arc::default()).unwrap();
+        match self.0.get("merge") {
+            Some(merge) => self.answers_merged(&environment, merge),
+            None => self.answers_of_fleet(environment),
+        }
+    }
+
+    /// The answers with the merge that the question asks for.
+    fn answers_merged(&self, environment: &Environment, merge: &Value) -> Vec<Value> {
+        let strategy = Strategy::from_option(merge);
+        let answer = |profile: &NodeProfile| {
+            let scope = NodeScope::new(profile);
+            let hierarchies = Hierarchies::resolve(environment, &scope);
+            let lookup = Lookup::new(environment, &hierarchies, &scope);
+            let get = |key: &str| match &strategy {
+                Ok(strategy) => lookup.get(key, Some(strategy)),
+                Err(error) => Outcome::Failed(error.clone()),
+            };
+            let keys = self.list("keys").iter().filter_map(Value::as_str);
+            answer(profile, keys.map(|key| (key, get(key))))
+        };
+        self.profiles().iter().map(answer).collect()
+    }
+
+    fn answers_of_fleet(&self, environment: Environment) -> Vec<Value> {
         let profiles = self.profiles();
         let fleet = Fleet::new(profiles.clone());
         let revision = Revision::new(environment, &fleet).unwrap();
@@ -91,27 +127,28 @@ impl Case<'_> {
         let effective = resolve(&revision, &fleet, &keys, NonZeroUsize::MIN);
         let node = |profile: &NodeProfile| {
             let id = fleet.find(&profile.name).unwrap();
-            let (mut values, mut errors) = (Hash::new(), Hash::new());
-            for (key, answers) in &effective.keys {
-                match answers.iter().find(|answer| answer.nodes.contains(id)).map(|answer| &*answer.outcome) {
-                    Some(Outcome::Found(value)) => {
-                        _ = values.insert(&**key, Disclosure::shown().value(value).into_owned());
-                    }
-                    Some(Outcome::Failed(error)) => {
-                        _ = errors.insert(&**key, Value::from(&*Disclosure::shown().text(&error.text)));
-                    }
-                    _ => {}
-                }
-            }
-            let name = Value::from(&*profile.name);
-            Value::hash(Hash::from_iter([
-                ("node", name),
-                ("values", Value::hash(values)),
-                ("errors", Value::hash(errors)),
-            ]))
+            let outcomes = effective.keys.iter().filter_map(|(key, answers)| {
+                let found = answers.iter().find(|answer| answer.nodes.contains(id))?;
+                Some((&**key, (*found.outcome).clone()))
+            });
+            answer(profile, outcomes)
         };
         profiles.iter().map(node).collect()
     }
+}
+
+/// A node's answers in the recorded form.
+fn answer<'k>(profile: &NodeProfile, outcomes: impl Iterator<Item = (&'k str, Outcome)>) -> Value {
+    let (mut values, mut errors) = (Hash::new(), Hash::new());
+    for (key, outcome) in outcomes {
+        match outcome {
+            Outcome::Found(value) => _ = values.insert(key, Disclosure::shown().value(&value).into_owned()),
+            Outcome::Failed(error) => _ = errors.insert(key, Value::from(&*Disclosure::shown().text(&error.text))),
+            Outcome::NotFound => {}
+        }
+    }
+    let name = Value::from(&*profile.name);
+    Value::hash(Hash::from_iter([("node", name), ("values", Value::hash(values)), ("errors", Value::hash(errors))]))
 }
 
 /// The difference between two answers of a node: values must be the same, and the same keys must fail; those about eyaml in the
@@ -138,29 +175,69 @@ fn check(topic: &Path, puppet: Puppet, field: &str) -> (usize, Vec<String>) {
     let cases = recorded.value.as_array().unwrap();
     let mut failures = Vec::new();
     for case in cases.iter().map(Case).filter(|case| !DEPARTURES.contains(&case.text("name"))) {
-        for (expected, answered) in case.list(field).iter().zip(case.answers(puppet)) {
-            let keys = case.list("keys").iter().filter_map(Value::as_str);
-            let different: Vec<String> = keys.filter_map(|key| difference(expected, &answered, key)).collect();
-            if !different.is_empty() {
-                let name = format!("{} / {} / {field}", topic.display(), case.text("name"));
-                failures.push(format!("{name}\n{}\n{}", different.join("\n"), case.text("fixture")));
+        let name = format!("{}: {}", topic.file_stem().unwrap().to_str().unwrap(), case.text("name"));
+        let differences = differences(&case, puppet, field);
+        match UNKNOWN_YET.iter().find(|(unknown, _)| *unknown == name) {
+            Some((_, reason)) if differences.is_empty() => {
+                failures.push(format!("{name}: hierad answers it now, although {reason}: take it off the list"));
             }
+            Some(_) if differences.iter().all(|difference| difference.contains("unknown to hierad: ")) => {}
+            _ if differences.is_empty() => {}
+            _ => failures.push(format!("{name} / {field}\n{}\n{}", differences.join("\n"), case.text("fixture"))),
         }
     }
     (cases.len(), failures)
 }
 
-fn check_all(puppet: Puppet, field: &str) {
+fn differences(case: &Case<'_>, puppet: Puppet, field: &str) -> Vec<String> {
+    let nodes = case.list(field).iter().zip(case.answers(puppet));
+    let of_node = |(expected, answered): (&Value, Value)| {
+        let keys = case.list("keys").iter().filter_map(Value::as_str);
+        keys.filter_map(|key| difference(expected, &answered, key)).collect::<Vec<_>>()
+    };
+    nodes.flat_map(of_node).collect()
+}
+
+/// Error texts of Puppet's, and those that hierad has word for word; the others are printed for who looks for them.
+fn texts(topic: &Path, puppet: Puppet, field: &str) -> (usize, usize) {
+    let recorded = json::parse(&fs::read(topic).unwrap());
+    let (mut all, mut same) = (0, 0);
+    for case in recorded.value.as_array().unwrap().iter().map(Case) {
+        for (expected, answered) in case.list(field).iter().zip(case.answers(puppet)) {
+            for (key, text) in expected.get("errors").and_then(Value::as_hash).unwrap().iter() {
+                let ours = answered.get("errors").and_then(|errors| errors.get(key.as_str().unwrap()));
+                // Outside of the repository the paths are absolute.
+                let ours = ours.map(|ours| Value::from(ours.as_str().unwrap().replace("/outside/", "")));
+                all += 1;
+                same += usize::from(ours.as_ref() == Some(text));
+                if ours.as_ref() != Some(text) {
+                    let name = format!("{} / {} / {}", topic.display(), case.text("name"), key.as_str().unwrap());
+                    println!(
+                        "{name}\n  Puppet: {}\n  hierad: {}",
+                        json::compact(text),
+                        ours.as_ref().map_or_else(String::new, json::compact)
+                    );
+                }
+            }
+        }
+    }
+    (all, same)
+}
+
+/// The topics' files.
+fn topics() -> impl Iterator<Item = PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/lookup");
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+}
+
+fn check_all(puppet: Puppet, field: &str) {
     let mut cases = 0;
     let mut failures = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "json") {
-            let (count, failed) = check(&path, puppet, field);
-            cases += count;
-            failures.extend(failed);
-        }
+    for path in topics() {
+        let (count, failed) = check(&path, puppet, field);
+        cases += count;
+        failures.extend(failed);
     }
     assert!(cases > 250, "only {cases} cases");
     assert!(failures.is_empty(), "{} of {cases} cases differ:\n{}", failures.len(), failures.join("\n"));
@@ -174,4 +251,12 @@ fn puppet_7_answers_the_same() {
 #[test]
 fn puppet_8_answers_the_same() {
     check_all(Puppet::V8, "puppet8");
+}
+
+#[test]
+fn error_texts_are_puppets() {
+    let counts = topics().map(|topic| texts(&topic, Puppet::V8, "puppet8"));
+    let (all, same) = counts.fold((0, 0), |(all, same), (more, equal)| (all + more, same + equal));
+    println!("{same} of {all} texts are equal");
+    assert!(same * 100 >= all * EQUAL_TEXTS, "only {same} of {all} error texts are Puppet's");
 }

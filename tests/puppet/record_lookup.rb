@@ -12,6 +12,7 @@
 #     "global": PATH,       the hiera.yaml of the global layer, if it has one
 #     "basemodulepath": PATH, a folder of modules for $basemodulepath, if it has one
 #     "settings": PATH,     a file whose lookup_options hierad gets as settings in place of the file, if there is one
+#     "merge": OPTION,      the merge that was asked for, if one was
 #     "fixture": TEXT,      the repository: a line "-- PATH" before each file, "-- PATH -> TARGET" for a symbolic link
 #     "profiles": [...],    node profiles {name, environment, facts, trusted, variables}
 #     "keys": [...],        what was looked up, in this order: all root keys of the data, then the case's own
@@ -26,6 +27,7 @@
 #   nodes: JSON             its profiles; "environment" is production where not given
 #   keys: JSON              keys to look up beside the root keys of the data
 #   without: PATH           a shared file that this case does not have
+#   merge: JSON             the merge to ask for, instead of what lookup_options say
 #   global: PATH            the hiera.yaml of the global layer, in the fixture; there is no such layer without it
 #   basemodulepath: PATH    a folder of the fixture that $basemodulepath stands for
 #   settings: PATH          a file of options of the highest priority, which hierad gets as settings
@@ -42,7 +44,7 @@ RESOLVE = File.join(__dir__, 'resolve.rb')
 VECTORS = File.expand_path('../vectors/lookup', __dir__)
 
 # A repository, its nodes and the keys to ask for.
-Case = Struct.new(:name, :files, :nodes, :keys, :paths) do
+Case = Struct.new(:name, :files, :nodes, :keys, :merge, :paths) do
   def self.parse(name, text, shared = nil)
     header, *parts = text.split(/^-- (?=\S)/)
     fields = header.lines.grep(/\A\w+:/).map { |line| line.chomp.split(': ', 2) }
@@ -52,7 +54,7 @@ Case = Struct.new(:name, :files, :nodes, :keys, :paths) do
     one = ->(field) { fields.assoc(field)&.then { |_, value| JSON.parse(value) } }
     paths = %w[global basemodulepath settings].to_h { |field| [field, fields.assoc(field)&.last] }.compact
     paths = (shared&.paths || {}).merge(paths)
-    new(name, files, one['nodes'] || shared&.nodes || [], one['keys'] || shared&.keys || [], paths)
+    new(name, files, one['nodes'] || shared&.nodes || [], one['keys'] || shared&.keys || [], one['merge'], paths)
   end
 
   # Blank lines before the next case are for the reader only.
@@ -95,7 +97,7 @@ def write_requests(cases, folder)
     FileUtils.mkdir_p(repo)
     one.write(repo)
     File.write(profiles, one.profiles.map { |profile| "#{here(JSON.generate(profile))}\n" }.join)
-    request = { 'repo' => repo, 'profiles' => profiles, 'more_keys' => one.keys }
+    request = { 'repo' => repo, 'profiles' => profiles, 'more_keys' => one.keys, 'merge' => one.merge }
     request['global'] = File.join(repo, one.paths['global']) if one.paths['global']
     request['basemodulepath'] = [File.join(repo, one.paths['basemodulepath'])] if one.paths['basemodulepath']
     request
@@ -127,8 +129,8 @@ end
 def entry(one, puppet7, puppet8)
   fault = puppet7['error'] || puppet8['error'] || (puppet7['keys'].empty? && 'no keys to look up')
   abort "#{one.name}: #{fault}" if fault
-  fields = { name: one.name, **one.paths.transform_keys(&:to_sym), fixture: one.fixture, profiles: one.profiles, keys: puppet7['keys'],
-             puppet7: puppet7['nodes'], puppet8: puppet8['nodes'] }
+  fields = { name: one.name, **one.paths.transform_keys(&:to_sym), merge: one.merge, fixture: one.fixture,
+             profiles: one.profiles, keys: puppet7['keys'], puppet7: puppet7['nodes'], puppet8: puppet8['nodes'] }.compact
   "{#{fields.map { |field, value| "#{JSON.generate(field)}: #{JSON.generate(value)}" }.join(",\n ")}}"
 end
 

@@ -11,6 +11,7 @@
 # - strict: Puppet 8's defaults (strict=error, strict_variables on) instead of Puppet 7's;
 # - keys: what to look up; null is every root key of every YAML and JSON file in the repository, lookup_options aside;
 # - more_keys: (optional) keys to look up after those.
+# - merge: (optional) the merge to ask for, instead of what lookup_options say.
 # - global: (optional) the hiera.yaml of the global layer; without it there is no such layer;
 # - basemodulepath: (optional) folders of modules, for $basemodulepath.
 # The root keys of files in these two folders are looked up as well, last, and only values told of.
@@ -176,6 +177,7 @@ class Resolution
     @puppetry = puppetry
     @repo = File.realpath(request['repo'])
     @strict = request['strict']
+    @merge = request['merge']
     @profiles = Inputs.profiles(request['profiles'])
     @global = request['global']
     @basemodulepath = request['basemodulepath'] || []
@@ -219,7 +221,7 @@ class Resolution
 
   def answer(key, compiler, line)
     invocation = Puppet::Pops::Lookup::Invocation.new(compiler.topscope, {}, {})
-    value = Puppet::Pops::Lookup.lookup(key, nil, NOT_FOUND, true, nil, invocation)
+    value = Puppet::Pops::Lookup.lookup(key, nil, NOT_FOUND, true, @merge, invocation)
     line['values'][key] = RichData.encode(value) unless value.equal?(NOT_FOUND)
   rescue *FATAL
     raise

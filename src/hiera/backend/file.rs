@@ -108,7 +108,11 @@ impl DataFile {
         }
         match (&self.value, self.format) {
             (Value::Hash(hash), _) => Ok(Some(hash)),
-            (_, Format::Yaml | Format::Hiera3Yaml) if !self.is_no_hash() || !puppet.is_strict() => Ok(None),
+            (_, Format::Yaml | Format::Hiera3Yaml)
+                if !self.is_no_hash() || !puppet.refuses_data_files_that_are_no_hash() =>
+            {
+                Ok(None)
+            }
             (_, Format::Yaml | Format::Hiera3Yaml) => {
                 Err(LookupError::puppet(format!("{path}: file does not contain a valid yaml hash")))
             }

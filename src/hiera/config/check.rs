@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::diagnostic::Place;
+use crate::hiera::regex::RubyRegex;
 use crate::hiera::{LookupError, types};
 use crate::value::yaml::Marks;
 use crate::value::{Hash, Value};
@@ -14,13 +15,20 @@ pub(super) struct Node<'a> {
     marks: Option<&'a Marks>,
     line: Option<u32>,
     path: Arc<str>,
+    source: &'a Arc<str>,
     /// ` entry 'hierarchy' index 0`, empty for the root.
     trail: String,
 }
 
 impl<'a> Node<'a> {
-    pub(super) fn root(value: &'a Value, marks: &'a Marks, path: &str) -> Node<'a> {
-        Node { value, marks: Some(marks), line: None, path: path.into(), trail: String::new() }
+    /// The whole file `path`, whose text is `source`.
+    pub(super) fn root(value: &'a Value, marks: &'a Marks, path: &str, source: &'a Arc<str>) -> Node<'a> {
+        Node { value, marks: Some(marks), line: None, path: path.into(), source, trail: String::new() }
+    }
+
+    /// The text of the file.
+    pub(super) fn source(&self) -> Arc<str> {
+        self.source.clone()
     }
 
     pub(super) fn path(&self) -> Arc<str> {
@@ -38,6 +46,14 @@ impl<'a> Node<'a> {
     /// An error of Puppet that names the file.
     pub(super) fn refuse(&self, text: &str, place: Place) -> LookupError {
         LookupError::puppet(format!("{text} (file: {})", self.path)).at(place)
+    }
+
+    /// An error of Puppet that names the file and the first line that `pattern` matches.
+    pub(super) fn refuse_line(&self, text: &str, pattern: &str, place: Place) -> LookupError {
+        match line_matching(self.source, pattern, 1) {
+            Ok(line) => LookupError::puppet(format!("{text} {}", in_file(&self.path, line))).at(place),
+            Err(error) => error.at(place),
+        }
     }
 
     /// A mismatch of types at this node.
@@ -67,7 +83,14 @@ impl<'a> Node<'a> {
     fn below(&self, value: &'a Value, at: usize, word: &str) -> Node<'a> {
         let marks = self.marks.and_then(|marks| marks.children.get(at));
         let line = marks.map(|marks| marks.line).filter(|line| *line > 0).or(self.line);
-        Node { value, marks, line, path: self.path.clone(), trail: format!("{} {word}", self.trail) }
+        Node {
+            value,
+            marks,
+            line,
+            path: self.path.clone(),
+            source: self.source,
+            trail: format!("{} {word}", self.trail),
+        }
     }
 
     /// The node as a hash.
@@ -125,6 +148,22 @@ impl<'a> Node<'a> {
         }
         Ok(self.value.clone())
     }
+}
+
+/// Where Puppet says an error is.
+pub(super) fn in_file(path: &str, line: Option<u32>) -> String {
+    line.map_or_else(|| format!("(file: {path})"), |line| format!("(file: {path}, line: {line})"))
+}
+
+/// The first line of `source`, from line `from` on, in which `pattern` matches, comments aside: `find_line_matching`.
+pub(super) fn line_matching(source: &str, pattern: &str, from: u32) -> Result<Option<u32>, LookupError> {
+    let pattern = RubyRegex::compile(pattern)?;
+    for (number, line) in (1u32..).zip(source.split_inclusive('\n')).filter(|(number, _)| *number >= from) {
+        if pattern.is_match(line.split('#').next().unwrap_or_default())? {
+            return Ok(Some(number));
+        }
+    }
+    Ok(None)
 }
 
 /// `\A[A-Za-z](:?[0-9A-Za-z_-]*[0-9A-Za-z])?\z`, the stray colon included.

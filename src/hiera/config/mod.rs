@@ -21,6 +21,8 @@ use crate::value::{Value, ruby, yaml};
 pub struct Config {
     /// The file.
     pub path: Arc<str>,
+    /// Its text, for error texts.
+    pub source: Arc<str>,
     /// 5, 4, or 3 where Hiera 3 answers.
     pub version: u8,
     /// The levels, highest priority first.
@@ -170,7 +172,8 @@ impl Config {
             return Err(LookupError::puppet(fault.message(path)).at(Place::line(path, fault.line)));
         }
         let (value, marks) = yaml::symkeys_to_string(parsed.value, parsed.marks);
-        let file = check::Node::root(&value, &marks, path);
+        let source: Arc<str> = String::from_utf8_lossy(content).into();
+        let file = check::Node::root(&value, &marks, path, &source);
         match version(&value, &file)? {
             5 => version5::parse(&file, owner).map(Some),
             4 => match (version4::parse(&file)?, owner) {
@@ -191,6 +194,17 @@ impl Config {
                 let text = format!("This runtime does not support hiera.yaml version {other}");
                 Err(file.refuse(&text, file.entry_place("version")))
             }
+        }
+    }
+
+    /// Puppet's error about the undefined variable `name`, which names the line that uses it.
+    pub fn undefined_variable(&self, name: &str) -> LookupError {
+        let pattern = format!(r#"%\{{['"]?{name}['"]?}}"#);
+        match check::line_matching(&self.source, &pattern, 1) {
+            Ok(line) => {
+                LookupError::puppet(format!("Undefined variable '{name}' {}", check::in_file(&self.path, line)))
+            }
+            Err(error) => error,
         }
     }
 
@@ -222,6 +236,7 @@ impl Config {
                 version4: None,
             }],
             path,
+            source: "".into(),
             version: 5,
             default_hierarchy: None,
             implied: true,
@@ -254,7 +269,7 @@ fn ignore_version_3(
     puppet: Puppet,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Option<Config>, LookupError> {
-    if puppet.is_strict() {
+    if puppet.refuses_version_3_below_the_global_layer() {
         let text = format!("hiera.yaml version 3 cannot be used in {} (file: {path})", owner.with_article());
         return Err(LookupError::puppet(text).at(Place::file(path)));
     }

@@ -22,7 +22,15 @@ pub(super) fn parse(file: &Node<'_>) -> Result<Config, LookupError> {
         None => vec![level(file.place(), "common".into(), "yaml", datadir, None)],
     };
     super::version5::check_names(file, &levels)?;
-    Ok(Config { path: file.path(), version: 4, levels, default_hierarchy: None, implied: false, hiera3: None })
+    Ok(Config {
+        path: file.path(),
+        source: file.source(),
+        version: 4,
+        levels,
+        default_hierarchy: None,
+        implied: false,
+        hiera3: None,
+    })
 }
 
 fn parse_level(file: &Node<'_>, node: &Node<'_>, default: &Arc<str>) -> Result<LevelConfig, LookupError> {
@@ -41,7 +49,7 @@ fn parse_level(file: &Node<'_>, node: &Node<'_>, default: &Arc<str>) -> Result<L
         "yaml" | "json" | "hocon" => Ok(level(node.place(), name, &backend, datadir, paths)),
         other => {
             let text = format!("No data provider is registered for backend '{other}'");
-            Err(file.refuse(&text, node.entry_place("backend")))
+            Err(file.refuse_line(&text, &format!(r"[^\w]{other}(?:[^\w]|$)"), node.entry_place("backend")))
         }
     }
 }

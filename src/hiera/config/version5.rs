@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::check::Node;
+use super::check::{Node, in_file, line_matching};
 use super::{Config, Declared, Function, FunctionKind, LevelConfig, Locations, Owner};
 use crate::hiera::LookupError;
 use crate::value::{Hash, Value};
@@ -50,7 +50,8 @@ pub(super) fn parse(file: &Node<'_>, owner: Owner) -> Result<Config, LookupError
     let default_hierarchy = file.entry("default_hierarchy");
     if let (Some(node), Owner::Global | Owner::Environment) = (&default_hierarchy, owner) {
         node.items(0)?;
-        return Err(file.refuse("'default_hierarchy' is only allowed in the module layer", node.place()));
+        let text = "'default_hierarchy' is only allowed in the module layer";
+        return Err(file.refuse_line(text, r"(?:^|\s+)default_hierarchy:", node.place()));
     }
     let default_hierarchy = default_hierarchy.map(|node| reader.levels(&node)).transpose()?;
     let levels = match hierarchy {
@@ -59,7 +60,15 @@ pub(super) fn parse(file: &Node<'_>, owner: Owner) -> Result<Config, LookupError
     };
     check_names(file, &levels)?;
     check_names(file, default_hierarchy.as_deref().unwrap_or_default())?;
-    Ok(Config { path: file.path(), version: 5, levels, default_hierarchy, implied: false, hiera3: None })
+    Ok(Config {
+        path: file.path(),
+        source: file.source(),
+        version: 5,
+        levels,
+        default_hierarchy,
+        implied: false,
+        hiera3: None,
+    })
 }
 
 /// Reads levels.
@@ -133,16 +142,17 @@ impl Reader<'_> {
 
     /// Where a class of Hiera 3 may be named, and which.
     fn hiera3_backend(&self, node: &Node<'_>, name: &str) -> Result<(), LookupError> {
-        let text = match (self.owner, name) {
+        let (text, pattern) = match (self.owner, name) {
             (Owner::Environment | Owner::Module, _) => {
-                "'hiera3_backend' is only allowed in the global layer".to_owned()
+                ("'hiera3_backend' is only allowed in the global layer".to_owned(), r"\s+hiera3_backend:".to_owned())
             }
-            (Owner::Global, "json" | "yaml" | "hocon") => {
-                format!("Use \"data_hash: {name}_data\" instead of \"hiera3_backend: {name}\"")
-            }
+            (Owner::Global, "json" | "yaml" | "hocon") => (
+                format!("Use \"data_hash: {name}_data\" instead of \"hiera3_backend: {name}\""),
+                format!(r#"\s+hiera3_backend:\s*['"]?{name}(?:[^\w]|$)"#),
+            ),
             (Owner::Global, _) => return Ok(()),
         };
-        Err(node.refuse(&text, node.entry_place("hiera3_backend")))
+        Err(node.refuse_line(&text, &pattern, node.entry_place("hiera3_backend")))
     }
 }
 
@@ -219,9 +229,20 @@ pub(super) fn check_names(file: &Node<'_>, levels: &[LevelConfig]) -> Result<(),
     let mut seen = HashSet::new();
     for level in levels {
         if !seen.insert(&level.name) {
-            let text = format!("Hierarchy name '{}' defined more than once.", level.name);
-            return Err(file.refuse(&text, level.place.clone()));
+            return Err(defined_twice(file, &level.name).unwrap_or_else(|error| error).at(level.place.clone()));
         }
     }
     Ok(())
+}
+
+fn defined_twice(file: &Node<'_>, name: &str) -> Result<LookupError, LookupError> {
+    let pattern = format!(r#"\s+name:\s+['"]?{name}(?:[^\w]|$)"#);
+    let (source, path) = (file.source(), file.path());
+    let first = line_matching(&source, &pattern, 1)?;
+    let second = first.map(|first| line_matching(&source, &pattern, first + 1)).transpose()?.flatten();
+    let text = format!("Hierarchy name '{name}' defined more than once.");
+    Ok(LookupError::puppet(match (first, second) {
+        (Some(first), Some(_)) => format!("{text} First defined at (line: {first}) {}", in_file(&path, second)),
+        _ => format!("{text} {}", in_file(&path, first)),
+    }))
 }

@@ -23,9 +23,9 @@ impl EnvironmentConf {
     pub(super) fn parse(content: &[u8], path: &str, diagnostics: &mut Vec<Diagnostic>) -> EnvironmentConf {
         let mut conf = EnvironmentConf::default();
         let mut ignored = false;
-        for (number, line) in (1u32..).zip(String::from_utf8_lossy(content).lines()) {
+        for (number, whole) in (1u32..).zip(String::from_utf8_lossy(content).split_inclusive('\n')) {
             let place = Place::line(path, number);
-            let line = line.trim();
+            let line = whole.trim();
             if let Some(section) = section(line) {
                 ignored = section != "main";
                 if ignored {
@@ -51,7 +51,7 @@ impl EnvironmentConf {
                     _ => {}
                 }
             } else if !line.is_empty() && !line.starts_with('#') {
-                let text = format!("Could not match line {line} (file: {path}, line: {number})");
+                let text = format!("Could not match line {whole} (file: {path}, line: {number})");
                 conf.fault.get_or_insert_with(|| LookupError::puppet(text).at(place));
             }
         }

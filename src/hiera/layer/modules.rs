@@ -91,7 +91,8 @@ impl Modules {
             let text =
                 format!("{name} has an invalid and unparsable metadata.json file. The parse error: {}", fault.text);
             loader.warn("module-metadata", Place::line(&*path, fault.line), text);
-            return Ok(if loader.options.puppet.is_strict() { Metadata::Refused } else { Metadata::Loaded(None) });
+            let is_dropped = loader.options.puppet.drops_modules_with_unreadable_metadata();
+            return Ok(if is_dropped { Metadata::Refused } else { Metadata::Loaded(None) });
         }
         let Value::Hash(hash) = &parsed.value else {
             let error = LookupError::puppet("no implicit conversion of String into Integer").at(Place::file(&*path));

@@ -172,7 +172,7 @@ impl<'a> Lookup<'a> {
         stack: &NameStack<'_>,
     ) -> Found {
         let strategy = strategy.map_or_else(|| options.strategy(), |strategy| Ok(strategy.clone()))?;
-        let inner = stack.push(&key.text)?;
+        let inner = stack.push_key(&key.text)?;
         let search = Search { root: &key.root, module: key.module.as_ref(), strategy: &strategy, stack: &inner };
         let found = self.merged(&strategy, || strategy.fold(&PROVIDERS, |provider| self.provider(*provider, search)));
         let found = found.map_err(|error| error.sealed(options.secrecy()))?;

@@ -179,7 +179,7 @@ fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> R
 }
 
 /// What Puppet's errors begin with that stand for themselves: those that have a code of their own, and Ruby's.
-const BARE_ERRORS: [&str; 20] = [
+const BARE_ERRORS: [&str; 25] = [
     "Undefined variable '",
     "This runtime does not support",
     "hiera.yaml version",
@@ -200,6 +200,11 @@ const BARE_ERRORS: [&str; 20] = [
     "No such file or directory @",
     "comparison of ",
     "'hiera3_backend' is only",
+    "'yaml_data' one of ",
+    "'json_data' one of ",
+    "'hocon_data' one of ",
+    "'eyaml_lookup_key': one of ",
+    "bad URI",
 ];
 
 /// The global layer names the key that it fails on.

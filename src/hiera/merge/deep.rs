@@ -374,32 +374,59 @@ fn knock_out(
     Ok(())
 }
 
+/// Ruby's `items.join(separator).split(separator)`.
 fn unpack(items: &[Node], separator: &str) -> Vec<Node> {
-    let items: Vec<Value> = items.iter().map(Node::value).collect();
-    let secrecy = items.iter().map(Value::secrecy).fold(None, Secrecy::join);
-    let joined = items.iter().map(ruby::to_s).collect::<Vec<_>>().join(separator);
-    joined.split(separator).map(|text| Node::Scalar(Text::with(text, secrecy).into())).collect()
+    let secrecy = items.iter().map(|item| item.value().secrecy()).fold(None, Secrecy::join);
+    let joined = joined(items, separator);
+    let mut texts: Vec<String> = match separator {
+        "" => joined.chars().map(String::from).collect(),
+        " " => joined.split_ascii_whitespace().map(str::to_owned).collect(),
+        _ => joined.split(separator).map(str::to_owned).collect(),
+    };
+    while texts.last().is_some_and(String::is_empty) {
+        texts.pop();
+    }
+    texts.into_iter().map(|text| Node::Scalar(Text::with(text, secrecy).into())).collect()
 }
 
+/// Ruby's `join`, which goes into arrays.
+fn joined(items: &[Node], separator: &str) -> String {
+    let text = |item: &Node| match item {
+        Node::Array(items) => joined(&items.borrow(), separator),
+        other => ruby::to_s(&other.value()),
+    };
+    items.iter().map(text).collect::<Vec<_>>().join(separator)
+}
+
+/// Ruby's `sort!`: the C library's merge sort, so that which two items are the first that cannot be compared is the same.
 fn sort(items: &RefCell<Vec<Node>>) -> Result<(), LookupError> {
-    let mut values: Vec<(Value, Node)> = items.borrow().iter().map(|item| (item.value(), item.clone())).collect();
-    let mut failed = None;
-    values.sort_by(|(a, _), (b, _)| {
-        ruby::compare(a, b).unwrap_or_else(|| {
-            failed.get_or_insert_with(|| {
-                let shown = if matches!(b, Value::Undef | Value::Boolean(_) | Value::Integer(_) | Value::Float(_)) {
-                    ruby::inspect(b)
-                } else {
-                    ruby::class_name(b).into()
-                };
-                LookupError::puppet(format!("comparison of {} with {shown} failed", ruby::class_name(a)))
-            });
-            Ordering::Equal
-        })
-    });
-    if let Some(error) = failed {
-        return Err(error);
-    }
-    *items.borrow_mut() = values.into_iter().map(|(_, item)| item).collect();
+    let values: Vec<(Value, Node)> = items.borrow().iter().map(|item| (item.value(), item.clone())).collect();
+    *items.borrow_mut() = merge_sort(values)?.into_iter().map(|(_, item)| item).collect();
     Ok(())
+}
+
+fn merge_sort(mut items: Vec<(Value, Node)>) -> Result<Vec<(Value, Node)>, LookupError> {
+    if items.len() < 2 {
+        return Ok(items);
+    }
+    let second = items.split_off(items.len() / 2);
+    let (mut first, mut second) =
+        (merge_sort(items)?.into_iter().peekable(), merge_sort(second)?.into_iter().peekable());
+    let mut sorted = Vec::new();
+    while let (Some((a, _)), Some((b, _))) = (first.peek(), second.peek()) {
+        let next = if compare(a, b)? == Ordering::Greater { &mut second } else { &mut first };
+        sorted.extend(next.next());
+    }
+    sorted.extend(first.chain(second));
+    Ok(sorted)
+}
+
+fn compare(a: &Value, b: &Value) -> Result<Ordering, LookupError> {
+    ruby::compare(a, b).ok_or_else(|| {
+        let shown = match b {
+            Value::Undef | Value::Boolean(_) | Value::Integer(_) | Value::Float(_) => ruby::inspect(b),
+            _ => ruby::class_name(b).into(),
+        };
+        LookupError::puppet(format!("comparison of {} with {shown} failed", ruby::class_name(a)))
+    })
 }

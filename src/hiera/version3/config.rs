@@ -124,7 +124,15 @@ impl File {
         }
         let hiera3 = Hiera3 { hierarchy: self.hierarchy(), sections, merge: self.merge() };
         let hiera3 = Some(Arc::new(hiera3));
-        Ok(Config { path: self.path.clone(), version: 3, levels, default_hierarchy: None, implied: false, hiera3 })
+        Ok(Config {
+            path: self.path.clone(),
+            source: "".into(),
+            version: 3,
+            levels,
+            default_hierarchy: None,
+            implied: false,
+            hiera3,
+        })
     }
 
     /// One item, or the items of an array, flat, each with its place.

@@ -1,0 +1,58 @@
+//! `tests/vectors/specs.yaml`: every scenario of Puppet's own tests of lookup is covered by a recorded case, or left out with a reason.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hierad::value::{Value, json, yaml};
+
+/// Recorded cases that are on their way.
+const COMING: [&str; 1] = ["vectors/explain"];
+
+fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+/// All recorded cases, as `TOPIC: NAME`.
+fn recorded() -> BTreeSet<String> {
+    let topics = fs::read_dir(tests().join("vectors/lookup")).unwrap().map(|entry| entry.unwrap().path());
+    let cases = topics.filter(|path| path.extension().is_some_and(|extension| extension == "json")).flat_map(|path| {
+        let topic = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let cases = json::parse(&fs::read(&path).unwrap()).value;
+        let names = cases.as_array().unwrap().iter().map(|case| case.get("name").and_then(Value::as_str).unwrap());
+        names.map(|name| format!("{topic}: {name}")).collect::<Vec<_>>()
+    });
+    cases.collect()
+}
+
+/// What a group of scenarios has under `field`: texts.
+fn texts<'a>(group: &'a Value, field: &str) -> Vec<&'a str> {
+    group.get(field).and_then(Value::as_array).unwrap_or_default().iter().map(|text| text.as_str().unwrap()).collect()
+}
+
+#[test]
+fn every_scenario_is_covered_or_left_out_with_a_reason() {
+    let index = yaml::parse(&fs::read(tests().join("vectors/specs.yaml")).unwrap());
+    assert_eq!(index.fault, None);
+    let recorded = recorded();
+    let mut named = BTreeSet::new();
+    let mut problems = Vec::new();
+    for (file, groups) in index.value.as_hash().unwrap().iter() {
+        for (name, group) in groups.as_hash().unwrap().iter() {
+            let place = format!("{}: {}", file.as_str().unwrap(), name.as_str().unwrap());
+            let (cases, elsewhere) = (texts(group, "cases"), texts(group, "elsewhere"));
+            let reason = group.get("left out").and_then(Value::as_str);
+            if cases.is_empty() && elsewhere.is_empty() && reason.is_none() {
+                problems.push(format!("{place}: neither covered nor left out"));
+            }
+            let missing = cases.iter().filter(|case| !recorded.contains(**case));
+            problems.extend(missing.map(|case| format!("{place}: no recorded case is {case:?}")));
+            let absent = elsewhere.iter().filter(|path| !COMING.contains(path) && !tests().join(path).exists());
+            problems.extend(absent.map(|path| format!("{place}: {path} is not there")));
+            named.extend(cases);
+        }
+    }
+    let forgotten = recorded.iter().filter(|case| case.starts_with("spec_") && !named.contains(&***case));
+    problems.extend(forgotten.map(|case| format!("{case}: no scenario names it")));
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
