@@ -100,7 +100,7 @@ impl<'a> Node<'a> {
 
     /// The node as a hash with no keys but `allowed`.
     pub(super) fn structure(&self, allowed: &[&str]) -> Result<&'a Hash, LookupError> {
-        let hash = self.hash()?;
+        let hash = self.value.as_hash().ok_or_else(|| self.expects("Struct"))?;
         for (at, key) in hash.keys().enumerate() {
             if !key.as_str().is_some_and(|key| allowed.contains(&key)) {
                 let shown = crate::value::ruby::to_s(key);

@@ -176,12 +176,14 @@ impl Config {
         let file = check::Node::root(&value, &marks, path, &source);
         match version(&value, &file)? {
             5 => version5::parse(&file, owner).map(Some),
-            4 => match (version4::parse(&file)?, owner) {
+            4 => match (version4::parse(&file), owner) {
+                // The shape is checked before the version, what it means is not.
+                (Err(error), Owner::Global) if error.text.contains("has wrong type") => Err(error),
                 (_, Owner::Global) => {
                     let text = "hiera.yaml version 4 cannot be used in the global layer";
                     Err(file.refuse(text, file.entry_place("version")))
                 }
-                (config, _) => Ok(Some(config)),
+                (config, _) => config.map(Some),
             },
             3 => {
                 version3::check(&file)?;
