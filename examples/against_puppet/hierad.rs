@@ -30,7 +30,8 @@ impl Hierad {
         let Subject { repository, profiles, outside } = subject;
         let mut command = Command::new(&self.0);
         command.env_remove("HIERAD_CONFIG").arg(name).arg("--repo").arg(repository).arg("--profiles").arg(profiles);
-        command.arg("--puppet").arg(version.to_string());
+        // Puppet shows what it decrypts, and so must the other side of the comparison.
+        command.arg("--show-secrets").arg("--puppet").arg(version.to_string());
         command.args(outside.global.iter().flat_map(|path| ["--global-hiera-config".as_ref(), path.as_os_str()]));
         command.args(outside.basemodulepath.iter().flat_map(|path| ["--basemodulepath".as_ref(), path.as_os_str()]));
         command
