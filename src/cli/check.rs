@@ -90,7 +90,7 @@ fn write_hint(findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> 
     writeln!(out, "hint: hierad does not run functions of others; say in hierad.yaml what they find:")?;
     writeln!(out, "  backends:")?;
     for name in names {
-        writeln!(out, "    {name}: {{not_found: true}}    # or {{values: FILE}}, a YAML file of keys and values")?;
+        writeln!(out, "    {name}: {{not_found: true}}    # or {{values: FILE}}, or {{command: [PROGRAM]}}")?;
     }
     Ok(())
 }

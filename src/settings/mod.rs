@@ -2,17 +2,18 @@
 //!
 //! Paths are relative to the folder of the file. Everything has a flag too, so there may be no file at all.
 
+mod backend;
 mod raw;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::hiera::backend::eyaml::{KeyName, KeyNames};
-use crate::hiera::backend::{Backends, Declared};
+use crate::hiera::backend::Backends;
 use crate::hiera::options::LookupOptions;
 use crate::hiera::regex::Regexes;
 use crate::hiera::{Puppet, Reader};
-use crate::value::{Hash, Value, ruby, yaml};
+use crate::value::{Value, ruby, yaml};
 
 /// The checked settings.
 #[derive(Debug, Clone)]
@@ -209,7 +210,7 @@ impl Checker<'_> {
     fn check(&self, raw: raw::Settings) -> Result<Settings, SettingsError> {
         let mut backends = Backends::new();
         for (name, backend) in raw.backends {
-            backends.insert(name.clone(), self.backend(&name, backend)?);
+            backends.insert(name.clone(), backend::check(self, &name, backend)?);
         }
         let datadirs = raw.datadirs.iter().map(|(from, to)| Ok((from.clone(), self.datadir(from, to)?)));
         let datadirs = datadirs.collect::<Result<Vec<_>, SettingsError>>()?;
@@ -329,22 +330,6 @@ impl Checker<'_> {
             (None, Some(_)) => Err(self.invalid(&["eyaml"], "'eyaml' needs the 'pkcs7_private_key'")),
         }
     }
-
-    fn backend(&self, name: &str, raw: raw::Backend) -> Result<Declared, SettingsError> {
-        let invalid = |text: &str| self.invalid(&["backends", name], format!("backend '{name}' {text}"));
-        match raw {
-            raw::Backend { not_found: Some(true), values: None, command: None } => Ok(Declared::NotFound),
-            raw::Backend { not_found: None | Some(false), values: Some(path), command: None } => {
-                let path = self.folder.join(path);
-                if !path.is_file() {
-                    return Err(invalid(&format!("needs the file {}, which is not there", path.display())));
-                }
-                Ok(Declared::Values(Arc::new(read_values(&path)?)))
-            }
-            raw::Backend { command: Some(_), .. } => Err(invalid("has a 'command', which is not supported")),
-            _ => Err(invalid("needs one of 'not_found: true' and 'values: FILE'")),
-        }
-    }
 }
 
 /// The pair of a private key's file and, where there is one, that of its certificate.
@@ -357,21 +342,5 @@ pub fn key_file(path: &Path) -> Result<KeyName, String> {
     match std::path::absolute(path) {
         Ok(whole) if whole.is_file() => Ok(KeyName { file: Some(whole.to_string_lossy().into()), variable: None }),
         _ => Err(format!("there is no file {}", path.display())),
-    }
-}
-
-/// A file of values by key.
-fn read_values(path: &Path) -> Result<Hash, SettingsError> {
-    let content = std::fs::read(path).map_err(|source| SettingsError::Read { path: path.into(), source })?;
-    let parsed = yaml::parse(&content);
-    let invalid = |line: Option<u32>, text: &str| SettingsError::Invalid {
-        path: path.into(),
-        line: line.map(|line| line as usize),
-        text: text.to_owned(),
-    };
-    match (parsed.fault, parsed.value.as_hash()) {
-        (Some(fault), _) => Err(invalid(Some(fault.line), &fault.text)),
-        (None, Some(hash)) => Ok(hash.clone()),
-        (None, None) => Err(invalid(None, "a file of values must be a hash of keys and values")),
     }
 }

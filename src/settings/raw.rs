@@ -38,11 +38,15 @@ pub(super) struct Eyaml {
 
 /// A declared function.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a hash such as {not_found: true} or {values: FILE}")]
+#[serde(deny_unknown_fields, expecting = "a hash such as {not_found: true}, {values: FILE} or {command: [PROGRAM]}")]
 pub(super) struct Backend {
     pub(super) not_found: Option<bool>,
     pub(super) values: Option<String>,
     pub(super) command: Option<Vec<String>>,
+    /// Seconds for an answer of the command.
+    pub(super) timeout: Option<f64>,
+    /// The variables that the command is told.
+    pub(super) scope: Option<Vec<String>>,
 }
 
 /// Where the global layer's hiera.yaml is.

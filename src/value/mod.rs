@@ -7,6 +7,7 @@ mod debug;
 pub mod emit;
 mod hash;
 mod hidden;
+pub mod hocon;
 pub mod json;
 pub mod path;
 mod rich;

@@ -58,6 +58,7 @@ impl Writer<'_> {
         Node::Scalar(match self.language {
             Language::Yaml => scalar::yaml(self.random),
             Language::Json => scalar::json(self.random),
+            Language::Hocon => scalar::hocon(self.random),
         })
     }
 
@@ -88,7 +89,7 @@ impl Writer<'_> {
         let merge = self.merge_key();
         for _ in self.random.times(0, 4) {
             let key = self.inner_key(place);
-            let json = self.language == Language::Json;
+            let json = self.language != Language::Yaml;
             if !json && entries.iter().any(|(other, _)| *other == key) && self.random.percent(80) {
                 continue;
             }
@@ -146,7 +147,7 @@ impl Writer<'_> {
 
     /// Sometimes an anchor before a collection, to be used further down.
     fn marked(&mut self, node: Node) -> Node {
-        if self.language == Language::Json || !self.random.percent(5) {
+        if self.language != Language::Yaml || !self.random.percent(5) {
             return node;
         }
         let name = format!("a{}", self.anchors.len());

@@ -1,4 +1,4 @@
-//! Writes data as YAML, in block or flow style, or as JSON.
+//! Writes data as YAML, in block or flow style, as JSON or as HOCON.
 
 use std::fmt::Write as _;
 
@@ -25,19 +25,25 @@ pub(crate) enum Language {
     Yaml,
     /// JSON.
     Json,
+    /// HOCON.
+    Hocon,
 }
 
 impl Language {
     /// The language that a file's name promises.
     pub(crate) fn of(path: &str) -> Language {
-        if path.ends_with("json") { Language::Json } else { Language::Yaml }
+        match path.rsplit_once('.') {
+            Some((_, "json")) => Language::Json,
+            Some((_, "conf")) => Language::Hocon,
+            _ => Language::Yaml,
+        }
     }
 
     /// A text as a scalar.
     pub(crate) fn text(self, random: &mut Random, text: &str) -> String {
         match self {
             Language::Yaml => quoted(random, text),
-            Language::Json => json_text(text),
+            Language::Json | Language::Hocon => json_text(text),
         }
     }
 
@@ -51,6 +57,7 @@ impl Language {
         match self {
             Language::Yaml => yaml(random, node),
             Language::Json => json(node),
+            Language::Hocon => hocon(random, node),
         }
     }
 }
@@ -149,6 +156,34 @@ fn json(node: &Node) -> String {
         }
         other => flow(other) + "\n",
     }
+}
+
+/// A HOCON document: entries with or without braces, keys that come again, and substitutions among them.
+fn hocon(random: &mut Random, node: &Node) -> String {
+    let Node::Map(entries) = node else { return flow(node) + "\n" };
+    let mut lines: Vec<String> = Vec::new();
+    for (key, value) in entries {
+        let sign = match value {
+            Node::Map(_) => random.pick(&["", ":", " = "]),
+            _ => random.pick(&[":", " = ", ": ", " = ", " += "]),
+        };
+        lines.push(format!("{key}{sign}{}", flow(value)));
+        if random.percent(6) {
+            let (other, _) = &entries[random.index(entries.len())];
+            let optional = random.pick(&["", "?"]);
+            lines.push(format!("{key} = ${{{optional}{other}}}{}", random.pick(&["", " [1]", " {more: 1}", " x"])));
+        }
+        if random.percent(4) {
+            lines.push(format!(
+                "{key}.{} = {}",
+                random.pick(&["a", "tags", "b.c"]),
+                random.pick(&["1", "{x: 1}", "[]", "foo"])
+            ));
+        }
+    }
+    let ends = random.pick(&["\n", ",\n", " # c\n"]);
+    let body = lines.join(ends) + "\n";
+    if random.percent(20) { format!("{{\n{body}}}\n") } else { body }
 }
 
 /// JSON data as block-style YAML with quoted texts.

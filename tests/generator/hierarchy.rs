@@ -76,11 +76,13 @@ fn default_entries(random: &mut Random, datadir: Option<&Template>) -> Node {
 }
 
 fn level(random: &mut Random, number: u32, defaults: bool, inherited: Option<&Template>) -> (Node, Vec<String>) {
-    let json = random.percent(22);
-    let extension = if json { "json" } else { random.pick(&["yaml", "yaml", "yaml", "yml"]) };
+    let (function, extension) = match random.weighted(&[70, 18, 12]) {
+        0 => ("yaml_data", random.pick(&["yaml", "yaml", "yaml", "yml"])),
+        1 => ("json_data", "json"),
+        _ => ("hocon_data", "conf"),
+    };
     let mut entries = vec![("name".to_owned(), Language::Yaml.scalar(random, &format!("level {number}")))];
-    if json || !defaults || random.percent(25) {
-        let function = if json { "json_data" } else { "yaml_data" };
+    if function != "yaml_data" || !defaults || random.percent(25) {
         entries.push(("data_hash".into(), Node::Scalar(function.into())));
     }
     let own = random.percent(12).then(|| datadir(random));

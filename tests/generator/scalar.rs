@@ -149,3 +149,34 @@ fn plain(text: &str) -> bool {
         && !text.contains(": ")
         && !["yes", "no", "on", "off", "true", "false", "null"].contains(&text)
 }
+
+/// A scalar of HOCON: one of JSON, or text without quotes, which reads as something else at times.
+pub(crate) fn hocon(random: &mut Random) -> String {
+    const BARE: [&str; 24] = [
+        "yes",
+        "10 s",
+        "512k",
+        "a b",
+        "trueish",
+        "010",
+        "09",
+        "1.2.3",
+        "-",
+        "1e5",
+        "1.0",
+        "1e30",
+        "foo//x",
+        "null x",
+        "[1] x",
+        "x {a: 1}",
+        "{a: 1} {b: 2}",
+        "[1] [2]",
+        "\"\"\"a\nb\"\"\"",
+        "${?nothing}",
+        "${?a.b}x",
+        "${missing}",
+        "\"\\ud83d\"",
+        "+1",
+    ];
+    if random.percent(15) { random.pick(&BARE).to_owned() } else { json(random) }
+}

@@ -1,5 +1,6 @@
 //! The binary as its users call it, on real repositories.
 
+mod backends;
 mod check;
 mod demo;
 mod diff;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod architecture;
+mod backend_command;
 mod cli;
 mod git;
 mod hiera3_vectors;
@@ -11,6 +12,7 @@ mod report;
 mod secrets;
 mod specs;
 mod support;
+mod vectors_hocon;
 mod vectors_json;
 mod vectors_ruby;
 mod vectors_yaml;

@@ -9,7 +9,11 @@ use serde_json::Value;
 /// The cases of a file of vectors, each with its input.
 pub(crate) fn cases(name: &str) -> Vec<(Vec<u8>, Value)> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors").join(name);
-    let text = std::fs::read_to_string(path).expect("the vectors are there");
+    cases_of(&std::fs::read_to_string(path).expect("the vectors are there"))
+}
+
+/// The same of the text of such a file.
+pub(crate) fn cases_of(text: &str) -> Vec<(Vec<u8>, Value)> {
     text.lines()
         .map(|line| {
             let case: Value = serde_json::from_str(line).expect("a vector is JSON");

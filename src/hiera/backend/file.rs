@@ -1,6 +1,6 @@
-//! The files of `yaml_data` and `json_data`, and of Hiera 3's backends.
+//! The files of `yaml_data`, `json_data` and `hocon_data`, and of Hiera 3's backends.
 //!
-//! Source: `functions/yaml_data.rb`, `functions/json_data.rb`; `hiera/filecache.rb` of Hiera 3.
+//! Source: `functions/yaml_data.rb`, `functions/json_data.rb`, `functions/hocon_data.rb`; `hiera/filecache.rb` of Hiera 3.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::hiera::{LookupError, Puppet, types};
 use crate::tree::{BlobId, FileTree, TreeError};
 use crate::value::yaml::{Fault, FaultKind, Marks};
-use crate::value::{Hash, Value, json, ruby, yaml};
+use crate::value::{Hash, Value, hocon, json, ruby, yaml};
 
 /// How a data file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,21 +21,37 @@ pub enum Format {
     Hiera3Yaml,
     /// JSON as Hiera 3 reads it: a byte order mark is no content.
     Hiera3Json,
+    /// `hocon_data`
+    Hocon,
 }
 
 impl Format {
     /// The format that the extension of `path` suggests.
     pub fn of_path(path: &str) -> Format {
-        if path.rsplit_once('.').is_some_and(|(_, extension)| extension == "json") {
-            Format::Json
-        } else {
-            Format::Yaml
+        match path.rsplit_once('.') {
+            Some((_, "json")) => Format::Json,
+            Some((_, "conf" | "hocon")) => Format::Hocon,
+            _ => Format::Yaml,
         }
     }
 
     /// Whether it is YAML.
     pub fn is_yaml(self) -> bool {
         matches!(self, Format::Yaml | Format::Hiera3Yaml)
+    }
+
+    /// The function that reads it.
+    pub fn function(self) -> &'static str {
+        match self {
+            Format::Yaml | Format::Hiera3Yaml => "yaml_data",
+            Format::Json | Format::Hiera3Json => "json_data",
+            Format::Hocon => "hocon_data",
+        }
+    }
+
+    /// The format that the function `name` reads.
+    pub fn of_function(name: &str) -> Option<Format> {
+        [Format::Yaml, Format::Json, Format::Hocon].into_iter().find(|format| format.function() == name)
     }
 }
 
@@ -56,12 +72,13 @@ impl DataFile {
         let parsed = match format {
             Format::Yaml => yaml::parse(content),
             Format::Json => json::parse(content),
+            Format::Hocon => hocon::parse(content),
             Format::Hiera3Yaml => yaml::parse_without_aliases(content),
             Format::Hiera3Json => json::parse(content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content)),
         };
         let (value, marks) = match format {
             Format::Yaml => yaml::symkeys_to_string(parsed.value, parsed.marks),
-            Format::Json | Format::Hiera3Yaml | Format::Hiera3Json => (parsed.value, parsed.marks),
+            _ => (parsed.value, parsed.marks),
         };
         DataFile { format, value, marks, fault: parsed.fault }
     }
@@ -100,26 +117,31 @@ impl DataFile {
     /// The data that the function gives Puppet; nothing for an empty file. `path` is for error texts.
     pub fn hash(&self, path: &str, puppet: Puppet) -> Result<Option<&Hash>, LookupError> {
         if let Some(fault) = &self.fault {
-            let message = match self.format {
-                Format::Yaml | Format::Hiera3Yaml => fault.message(path),
-                Format::Json | Format::Hiera3Json => format!("({path}): {}", fault.text),
-            };
-            return Err(LookupError::puppet(format!("Unable to parse {message}")));
+            return Err(self.refusal(fault, path));
         }
-        match (&self.value, self.format) {
-            (Value::Hash(hash), _) => Ok(Some(hash)),
-            (_, Format::Yaml | Format::Hiera3Yaml)
-                if !self.is_no_hash() || !puppet.refuses_data_files_that_are_no_hash() =>
-            {
-                Ok(None)
-            }
-            (_, Format::Yaml | Format::Hiera3Yaml) => {
+        match &self.value {
+            Value::Hash(hash) => Ok(Some(hash)),
+            _ if self.format.is_yaml() && (!self.is_no_hash() || !puppet.refuses_data_files_that_are_no_hash()) => Ok(None),
+            _ if self.format.is_yaml() => {
                 Err(LookupError::puppet(format!("{path}: file does not contain a valid yaml hash")))
             }
-            (other, Format::Json | Format::Hiera3Json) => Err(LookupError::puppet(format!(
-                "Value returned from data_hash function 'json_data', when using location '{path}', has wrong type, expects a Hash value, got {}",
+            other => Err(LookupError::puppet(format!(
+                "Value returned from data_hash function '{}', when using location '{path}', has wrong type, expects a Hash value, got {}",
+                self.format.function(),
                 types::short_name(other)
             ))),
+        }
+    }
+
+    fn refusal(&self, fault: &Fault, path: &str) -> LookupError {
+        match (self.format, fault.kind) {
+            (Format::Hocon, FaultKind::Outside | FaultKind::Limit) => {
+                LookupError::unknown(format!("{path}: {}", fault.text))
+            }
+            // Puppet rescues the gem's own errors only.
+            (Format::Hocon, FaultKind::Exception) => LookupError::puppet(fault.text.clone()),
+            _ if self.format.is_yaml() => LookupError::puppet(format!("Unable to parse {}", fault.message(path))),
+            _ => LookupError::puppet(format!("Unable to parse ({path}): {}", fault.text)),
         }
     }
 }

@@ -1,31 +1,17 @@
 //! Data provider functions: what a level's `data_hash`, `lookup_key` or `data_dig` is here.
 //!
-//! [`DataFile`] is a parsed file of `yaml_data` or `json_data`, [`DataFiles`] the store that parses each content once; [`eyaml`]
-//! opens encrypted texts.
+//! [`DataFile`] is a parsed file of `yaml_data`, `json_data` or `hocon_data`, [`DataFiles`] the store that parses each content once,
+//! [`Declared`] what the settings say of a function that hierad does not have; [`eyaml`] opens encrypted texts.
 
+mod declared;
 pub mod eyaml;
 mod file;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
+pub use declared::{Answer, Asks, Backends, Command, Declared};
 pub use file::{DataFile, DataFiles, Format};
 
 use super::LookupError;
 use super::config::{Function, FunctionKind};
-use crate::value::Hash;
-
-/// A function that hierad does not have, as the settings declare it.
-#[derive(Debug, Clone)]
-pub enum Declared {
-    /// It finds nothing.
-    NotFound,
-    /// It finds these values, by key.
-    Values(Arc<Hash>),
-}
-
-/// The declared functions, by name.
-pub type Backends = BTreeMap<String, Declared>;
 
 /// What answers for a level.
 #[derive(Debug, Clone)]
@@ -48,18 +34,19 @@ impl Backend {
             return Backend::Declared(declared.clone());
         }
         let name = &function.name;
+        if let Some(format) = Format::of_function(name).filter(|_| function.kind != FunctionKind::Hiera3Backend) {
+            return match function.kind {
+                FunctionKind::DataHash if only_path => Backend::Files(format),
+                FunctionKind::DataHash => Backend::Fails(LookupError::puppet(format!(
+                    "'{name}' one of 'path', 'paths' 'glob', 'globs' or 'mapped_paths' must be declared in hiera.yaml when using this data_hash function"
+                ))),
+                _ => Backend::Fails(LookupError::puppet(format!("'{name}' expects 2 arguments, got 3"))),
+            };
+        }
         match (&**name, function.kind) {
             // A class of Hiera 3; where its gem is not installed, Puppet finds nothing.
             (_, FunctionKind::Hiera3Backend) | ("hocon_data", FunctionKind::DataHash) => {
                 Backend::Fails(LookupError::unknown(format!("the function '{name}' is not supported")))
-            }
-            ("yaml_data", FunctionKind::DataHash) if only_path => Backend::Files(Format::Yaml),
-            ("json_data", FunctionKind::DataHash) if only_path => Backend::Files(Format::Json),
-            ("yaml_data" | "json_data", FunctionKind::DataHash) => Backend::Fails(LookupError::puppet(format!(
-                "'{name}' one of 'path', 'paths' 'glob', 'globs' or 'mapped_paths' must be declared in hiera.yaml when using this data_hash function"
-            ))),
-            ("yaml_data" | "json_data", _) => {
-                Backend::Fails(LookupError::puppet(format!("'{name}' expects 2 arguments, got 3")))
             }
             ("eyaml_lookup_key", FunctionKind::LookupKey) => Backend::Eyaml,
             ("eyaml_lookup_key", FunctionKind::DataDig) => Backend::Fails(LookupError::puppet(format!(

@@ -21,7 +21,13 @@ impl Lookup<'_> {
                 let options = self.in_effect(&*self.default_options(module, stack)?, &key.root)?;
                 let strategy = options.strategy()?;
                 let inner = stack.push(&key.text)?;
-                let search = Search { root: &key.root, module: Some(module), strategy: &strategy, stack: &inner };
+                let search = Search {
+                    root: &key.root,
+                    segments: &key.segments,
+                    module: Some(module),
+                    strategy: &strategy,
+                    stack: &inner,
+                };
                 let found = self.default_provider(search).map_err(|error| error.sealed(options.secrecy()))?;
                 Ok(found.map(|value| self.dig(key, value)).transpose()?.flatten())
             },

@@ -2,6 +2,7 @@
 //!
 //! Source: `pops/lookup/lookup_adapter.rb`.
 
+mod declared;
 mod default;
 mod options;
 mod search;
@@ -87,6 +88,8 @@ const PROVIDERS: [Provider; 3] = [Provider::Global, Provider::Environment, Provi
 #[derive(Clone, Copy)]
 struct Search<'s> {
     root: &'s str,
+    /// The steps into what is found, which only some functions want to know.
+    segments: &'s [Value],
     module: Option<&'s Arc<str>>,
     strategy: &'s Strategy,
     stack: &'s NameStack<'s>,
@@ -173,7 +176,8 @@ impl<'a> Lookup<'a> {
     ) -> Found {
         let strategy = strategy.map_or_else(|| options.strategy(), |strategy| Ok(strategy.clone()))?;
         let inner = stack.push_key(&key.text)?;
-        let search = Search { root: &key.root, module: key.module.as_ref(), strategy: &strategy, stack: &inner };
+        let (root, segments, module) = (&*key.root, &*key.segments, key.module.as_ref());
+        let search = Search { root, segments, module, strategy: &strategy, stack: &inner };
         let found = self.merged(&strategy, || strategy.fold(&PROVIDERS, |provider| self.provider(*provider, search)));
         let found = found.map_err(|error| error.sealed(options.secrecy()))?;
         match found.map(|value| self.dig(key, value)).transpose()?.flatten() {

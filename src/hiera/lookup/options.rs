@@ -106,7 +106,13 @@ impl Lookup<'_> {
         let nested = stack.contains(LOOKUP_OPTIONS);
         let root = NameStack::default();
         let inner = if nested { stack } else { &root }.push(LOOKUP_OPTIONS)?;
-        let search = Search { root: LOOKUP_OPTIONS, module: Some(module), strategy: &Strategy::Hash, stack: &inner };
+        let search = Search {
+            root: LOOKUP_OPTIONS,
+            segments: &[],
+            module: Some(module),
+            strategy: &Strategy::Hash,
+            stack: &inner,
+        };
         let find = || {
             let found = self.step(|| Branch::Key(LOOKUP_OPTIONS.into()), || self.default_provider(search))?;
             let options = validate(found.unwrap_or_default(), Some(module))?.unwrap_or_default();
@@ -138,7 +144,7 @@ impl Lookup<'_> {
 
     fn search_options(&self, provider: Provider, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Found {
         let inner = stack.push(LOOKUP_OPTIONS)?;
-        let search = Search { root: LOOKUP_OPTIONS, module, strategy: &Strategy::Hash, stack: &inner };
+        let search = Search { root: LOOKUP_OPTIONS, segments: &[], module, strategy: &Strategy::Hash, stack: &inner };
         self.step(|| Branch::Key(LOOKUP_OPTIONS.into()), || self.provider(provider, search))
     }
 }

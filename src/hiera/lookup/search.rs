@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Found, Lookup, Provider, Search};
 use crate::diagnostic::Place;
 use crate::hiera::backend::eyaml::{self, Decryption};
-use crate::hiera::backend::{Backend, DataFile, Declared};
+use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::budget::PLACE_STEPS;
 use crate::hiera::config::Owner;
 use crate::hiera::explain::{Branch, Event, FoundAt};
@@ -86,11 +86,12 @@ impl Lookup<'_> {
             (Backend::Files(_), Some((file, path))) => self.file(layer, file, path, search),
             (Backend::Eyaml, Some((file, path))) => self.eyaml(level, file, path, search),
             (Backend::Eyaml, None) => Err(LookupError::puppet(eyaml::NEEDS_PATH).at(level.place.clone())),
-            (Backend::Declared(Declared::Values(values)), _) => {
-                Ok(self.found(search.root, values.get(search.root), None))
+            (Backend::Declared(declared), _) => {
+                let value = self.declared(declared, level, location, search).map_err(|e| e.at(level.place.clone()))?;
+                Ok(self.found(search.root, value.as_ref(), None))
             }
             (Backend::Fails(error), _) => Err(error.clone().at(level.place.clone())),
-            (Backend::Declared(Declared::NotFound) | Backend::Files(_), _) => {
+            (Backend::Files(_), _) => {
                 self.event(|| Event::NotFound(search.root.into()));
                 Ok(None)
             }
@@ -215,6 +216,16 @@ fn in_global_layer(error: LookupError, search: Search<'_>) -> LookupError {
     let key = search.stack.innermost().unwrap_or(search.root);
     let text = Text::with(format!("Lookup of key '{key}' failed: {}", &*error.text), error.text.secrecy());
     LookupError { text, ..error }
+}
+
+/// The place of a function's answer, for messages.
+pub(super) fn located(location: &Location) -> String {
+    match location {
+        Location::Whole => String::new(),
+        Location::Path { path: place, .. } | Location::Uri { uri: place, .. } => {
+            format!(", when using location '{place}',")
+        }
+    }
 }
 
 fn layer_branch(layer: &Layer) -> Branch {

@@ -48,6 +48,8 @@ pub enum FaultKind {
     Exception,
     /// A limit of this program; Ruby might read the document.
     Limit,
+    /// The content depends on something that is not in the text.
+    Outside,
 }
 
 /// Why a document is refused, in the words of Psych.
@@ -66,7 +68,9 @@ impl Fault {
     pub fn message(&self, path: &str) -> String {
         match self.kind {
             FaultKind::Exception => self.text.clone(),
-            FaultKind::Syntax | FaultKind::Class | FaultKind::Limit => format!("({path}): {}", self.text),
+            FaultKind::Syntax | FaultKind::Class | FaultKind::Limit | FaultKind::Outside => {
+                format!("({path}): {}", self.text)
+            }
         }
     }
 }

@@ -84,7 +84,6 @@ fn faults_are_named_with_their_line() {
         ("backends:\n  b: {}\n", "hierad.yaml:2: backend 'b' needs one of"),
         ("backends:\n  b: {not_found: true, values: x}\n", "hierad.yaml:2: backend 'b' needs one of"),
         ("backends:\n  b: {values: x}\n", "hierad.yaml:2: backend 'b' needs the file $BASE/repository/x"),
-        ("backends:\n  b: {command: [x]}\n", "hierad.yaml:2: backend 'b' has a 'command'"),
         ("- a\n", "hierad.yaml:1: invalid type: sequence, expected a hash of settings"),
         ("profiles: [p\n", "hierad.yaml:2: did not find expected ',' or ']'"),
     ] {

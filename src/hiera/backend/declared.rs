@@ -1,0 +1,46 @@
+//! Functions that hierad does not have, as the settings declare them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::value::{Hash, Value};
+
+/// What a declared function is.
+#[derive(Debug, Clone)]
+pub enum Declared {
+    /// It finds nothing.
+    NotFound,
+    /// It finds these values, by key.
+    Values(Arc<Hash>),
+    /// A command answers for it.
+    Command(Command),
+}
+
+/// The declared functions, by name.
+pub type Backends = BTreeMap<String, Declared>;
+
+/// A command that answers for a function.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// The variables that it is told: `role`, `facts.os.family`.
+    pub scope: Arc<[String]>,
+    /// Who asks it.
+    pub asks: Arc<dyn Asks>,
+}
+
+/// Asks a command; the edge of the program runs it.
+pub trait Asks: fmt::Debug + Send + Sync {
+    /// The answer to `request`, a JSON object in one line; equal requests have equal answers. The error says in a few words why
+    /// there is none.
+    fn ask(&self, request: &str) -> Result<Answer, String>;
+}
+
+/// What a command answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// A value; all values, for a `data_hash`.
+    Found(Value),
+    /// There is none.
+    NotFound,
+}

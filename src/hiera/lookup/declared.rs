@@ -1,0 +1,137 @@
+//! What functions answer that the settings declare.
+//!
+//! Source: `data_hash_function_provider.rb`, `lookup_key_function_provider.rb`, `data_dig_function_provider.rb` in `pops/lookup`:
+//! a `data_hash` gives all keys, and what is in it is interpolated; a `lookup_key` is asked for a root key, a `data_dig` for a
+//! whole dotted key, and what they give stays as it is.
+
+use super::search::located;
+use super::{Found, Lookup, Search};
+use crate::hiera::backend::{Answer, Command, Declared};
+use crate::hiera::config::FunctionKind;
+use crate::hiera::hierarchy::{Level, Location};
+use crate::hiera::interpolation::{Context, NameStack, Undefined, interpolate, variable};
+use crate::hiera::key::dig;
+use crate::hiera::{LookupError, types};
+use crate::value::{Hash, Value, json};
+
+/// The largest index of a `data_dig` key: what is found is put at that place of an array.
+const MAX_INDEX: usize = 10_000;
+
+impl Lookup<'_> {
+    /// The value of a declared function for the key that is searched for.
+    pub(super) fn declared(
+        &self,
+        declared: &Declared,
+        level: &Level,
+        location: &Location,
+        search: Search<'_>,
+    ) -> Found {
+        let found = match declared {
+            Declared::NotFound => None,
+            Declared::Values(values) => valued(values, level.kind, search)?,
+            Declared::Command(command) => self.commanded(command, level, location, search)?,
+        };
+        let Some(value) = found else { return Ok(None) };
+        if !types::is_rich_data(&value) {
+            let function = format!("{} function '{}'", level.kind.tag(), level.function);
+            let origin = if is_hash(level.kind) { "in hash returned" } else { "returned" };
+            return Err(LookupError::puppet(format!(
+                "Value for key '{}', {origin} from {function}{} has wrong type, expects Puppet::LookupValue",
+                search.root,
+                located(location)
+            )));
+        }
+        match level.kind {
+            FunctionKind::DataHash | FunctionKind::V4DataHash => {
+                let undefined = Undefined::in_data(self.environment.options.puppet);
+                let context = Context { scope: self.scope, resolver: Some(self), stack: search.stack, undefined };
+                interpolate(&value, &context).map(Some)
+            }
+            FunctionKind::LookupKey => Ok(Some(value)),
+            FunctionKind::DataDig | FunctionKind::Hiera3Backend => undig(search.segments, value).map(Some),
+        }
+    }
+
+    fn commanded(&self, command: &Command, level: &Level, location: &Location, search: Search<'_>) -> Found {
+        let request = self.request(command, level, location, search)?;
+        let answer = command
+            .asks
+            .ask(&request)
+            .map_err(|why| LookupError::unknown(format!("the command for the function '{}' {why}", level.function)))?;
+        let Answer::Found(value) = answer else { return Ok(None) };
+        if !is_hash(level.kind) {
+            return Ok(Some(value));
+        }
+        match &value {
+            Value::Hash(hash) => Ok(hash.get(search.root).cloned()),
+            other => Err(LookupError::puppet(format!(
+                "Value returned from {} function '{}'{} has wrong type, expects a Hash value, got {}",
+                level.kind.tag(),
+                level.function,
+                located(location),
+                types::short_name(other)
+            ))),
+        }
+    }
+
+    /// All that the answer may depend on, as one line of JSON.
+    fn request(
+        &self,
+        command: &Command,
+        level: &Level,
+        location: &Location,
+        search: Search<'_>,
+    ) -> Result<String, LookupError> {
+        let key = match level.kind {
+            FunctionKind::DataHash | FunctionKind::V4DataHash => Value::Undef,
+            FunctionKind::LookupKey => search.root.into(),
+            FunctionKind::DataDig | FunctionKind::Hiera3Backend => {
+                std::iter::once(search.root.into()).chain(search.segments.iter().cloned()).collect()
+            }
+        };
+        let location = match location {
+            Location::Whole => Value::Undef,
+            Location::Path { path, .. } => Value::from(&**path),
+            Location::Uri { uri, .. } => Value::from(&**uri),
+        };
+        let stack = NameStack::default();
+        let context = Context { scope: self.scope, resolver: None, stack: &stack, undefined: Undefined::Empty };
+        let scope = command.scope.iter().map(|name| Ok((&**name, variable(name, name, &context)?)));
+        let entries: [(&str, Value); 7] = [
+            ("function", (&*level.function).into()),
+            ("kind", level.kind.tag().into()),
+            ("key", key),
+            ("options", level.options.clone()),
+            ("level", (&*level.name).into()),
+            ("location", location),
+            ("scope", Value::hash(scope.collect::<Result<Hash, LookupError>>()?)),
+        ];
+        Ok(json::compact(&Value::hash(entries.into_iter().collect())))
+    }
+}
+
+fn valued(values: &Hash, kind: FunctionKind, search: Search<'_>) -> Found {
+    let Some(value) = values.get(search.root) else { return Ok(None) };
+    match kind {
+        FunctionKind::DataDig | FunctionKind::Hiera3Backend => dig(search.root, search.segments, value.clone()),
+        _ => Ok(Some(value.clone())),
+    }
+}
+
+/// Whether a function gives all keys at once.
+fn is_hash(kind: FunctionKind) -> bool {
+    matches!(kind, FunctionKind::DataHash | FunctionKind::V4DataHash)
+}
+
+/// A value in which `segments` lead to `value`.
+fn undig(segments: &[Value], value: Value) -> Result<Value, LookupError> {
+    segments.iter().rev().try_fold(value, |value, segment| {
+        let Value::Integer(index) = segment else {
+            return Ok(Value::hash(Hash::from_iter([(segment.clone(), value)])));
+        };
+        match usize::try_from(*index) {
+            Ok(index) if index <= MAX_INDEX => Ok(std::iter::repeat_n(Value::Undef, index).chain([value]).collect()),
+            _ => Err(LookupError::unknown(format!("the index {index} in a dotted key is too large"))),
+        }
+    })
+}

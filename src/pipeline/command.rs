@@ -1,0 +1,192 @@
+//! The commands that the settings declare for functions that hierad does not have.
+//!
+//! A command is started when it is asked for the first time and then reads requests and writes answers, a line each, until its
+//! input ends. It is ended when an answer takes too long, is too large or is none, and started again for the next request; after
+//! [`MAX_FAILURES`] in a row it is asked no more. Equal requests are asked once in the life of this process.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::hiera::backend::{Answer, Asks};
+use crate::value::{Value, json};
+
+/// The longest answer, in bytes.
+const MAX_ANSWER: u64 = 16 << 20;
+
+/// How often in a row a command may fail before it is asked no more.
+const MAX_FAILURES: u32 = 3;
+
+/// How long a command may take to end when its input has ended.
+const FAREWELL: Duration = Duration::from_millis(200);
+
+/// A command, and what it answered so far.
+#[derive(Debug)]
+pub struct BackendCommand {
+    program: String,
+    arguments: Vec<String>,
+    folder: PathBuf,
+    limit: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    running: Option<Running>,
+    answers: HashMap<String, Result<Answer, String>>,
+    asked: u64,
+    failures: u32,
+}
+
+impl BackendCommand {
+    /// The command `program` with `arguments`, which runs in `folder` and has `limit` for an answer. Nothing is started yet.
+    pub fn new(program: String, arguments: Vec<String>, folder: PathBuf, limit: Duration) -> BackendCommand {
+        BackendCommand { program, arguments, folder, limit, state: Mutex::default() }
+    }
+
+    fn fresh(&self, state: &mut State, request: &str) -> Result<Answer, String> {
+        if state.failures >= MAX_FAILURES {
+            return Err(format!("failed {MAX_FAILURES} times in a row and is not asked any more"));
+        }
+        state.asked += 1;
+        let line = self.exchange(state, request);
+        if line.is_err() {
+            state.running = None;
+            state.failures += 1;
+        }
+        let answer = line.and_then(|line| {
+            let answer = read(&line, state.asked);
+            if answer.is_err() {
+                state.running = None;
+                state.failures += 1;
+            }
+            answer
+        })?;
+        state.failures = 0;
+        answer
+    }
+
+    /// The line that the command answers.
+    fn exchange(&self, state: &mut State, request: &str) -> Result<Vec<u8>, String> {
+        let started = Instant::now();
+        let line = format!("{{\"id\":{},{}\n", state.asked, request.strip_prefix('{').unwrap_or(request));
+        let running = match &mut state.running {
+            Some(running) => running,
+            none => none.insert(self.start()?),
+        };
+        let ended = || "ended without an answer".to_owned();
+        running.requests.as_ref().ok_or_else(ended)?.send(line).map_err(|_| ended())?;
+        match running.answers.recv_timeout(self.limit.saturating_sub(started.elapsed())) {
+            Ok(answer) => answer,
+            Err(RecvTimeoutError::Timeout) => Err(format!("gave no answer within {} s", self.limit.as_secs_f64())),
+            Err(RecvTimeoutError::Disconnected) => Err(ended()),
+        }
+    }
+
+    fn start(&self) -> Result<Running, String> {
+        let mut command = std::process::Command::new(&self.program);
+        command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        if !self.folder.as_os_str().is_empty() {
+            command.current_dir(&self.folder);
+        }
+        let failed = |error: &dyn std::fmt::Display| format!("cannot be started: {}: {error}", self.program);
+        let mut child = command.spawn().map_err(|error| failed(&error))?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let (requests, queue) = channel();
+        let (results, answers) = channel();
+        let running = Running { child, requests: Some(requests), answers };
+        let (Some(input), Some(output)) = (input, output) else { return Err(failed(&"it has no input or output")) };
+        // Neither writing nor reading can be given up after a while, so another thread does them; it ends with the command.
+        let talk = move || talk(input, output, &queue, &results);
+        thread::Builder::new().name("backend".into()).spawn(talk).map_err(|error| failed(&error))?;
+        Ok(running)
+    }
+}
+
+impl Asks for BackendCommand {
+    fn ask(&self, request: &str) -> Result<Answer, String> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = state.answers.get(request) {
+            return answer.clone();
+        }
+        let answer = self.fresh(&mut state, request);
+        state.answers.insert(request.to_owned(), answer.clone());
+        answer
+    }
+}
+
+/// A command that was started. It is ended when this is dropped.
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    requests: Option<Sender<String>>,
+    answers: Receiver<Result<Vec<u8>, String>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.requests = None; // which ends its input
+        let deadline = Instant::now() + FAREWELL;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(2));
+        }
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+/// Writes requests and reads answers until there are no more of either.
+fn talk(
+    mut input: ChildStdin,
+    output: ChildStdout,
+    requests: &Receiver<String>,
+    answers: &Sender<Result<Vec<u8>, String>>,
+) {
+    let mut output = BufReader::new(output);
+    while let Ok(request) = requests.recv() {
+        let written = input.write_all(request.as_bytes()).and_then(|()| input.flush());
+        let answer = written.and_then(|()| line(&mut output)).map_err(|error| format!("broke off: {error}"));
+        let answer = answer.and_then(|line| line);
+        let ends = answer.is_err();
+        if answers.send(answer).is_err() || ends {
+            return;
+        }
+    }
+}
+
+/// One line; the last one may lack its end.
+fn line(output: &mut BufReader<ChildStdout>) -> std::io::Result<Result<Vec<u8>, String>> {
+    let mut line = Vec::new();
+    output.by_ref().take(MAX_ANSWER).read_until(b'\n', &mut line)?;
+    Ok(match line.last() {
+        None => Err("ended without an answer".into()),
+        Some(last) if *last != b'\n' && line.len() as u64 >= MAX_ANSWER => {
+            Err(format!("gave an answer of more than {} MiB", MAX_ANSWER >> 20))
+        }
+        Some(_) => Ok(line),
+    })
+}
+
+/// What a line says; an outer error if it is no answer.
+fn read(line: &[u8], asked: u64) -> Result<Result<Answer, String>, String> {
+    // What it printed may be a secret, so the error does not show it.
+    let garbage = |why: &str| Err(format!("gave no proper answer: {why}"));
+    let parsed = json::parse(line);
+    let (None, Some(answer)) = (parsed.fault, parsed.value.as_hash()) else { return garbage("it is no JSON object") };
+    match answer.get("id") {
+        None => {}
+        Some(Value::Integer(id)) if u64::try_from(*id) == Ok(asked) => {}
+        Some(_) => return garbage("its id is that of another request"),
+    }
+    match (answer.get("value"), answer.get("not_found"), answer.get("error")) {
+        (Some(value), None, None) => Ok(Ok(Answer::Found(value.clone()))),
+        (None, Some(Value::Boolean(true)), None) => Ok(Ok(Answer::NotFound)),
+        (None, None, Some(Value::String(text))) => Ok(Err(format!("says: {}", text.visible()))),
+        _ => garbage("it needs one of 'value', 'not_found: true' and 'error'"),
+    }
+}

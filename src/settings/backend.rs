@@ -1,0 +1,77 @@
+//! `backends:`, the functions that hierad does not have.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Checker, SettingsError, raw};
+use crate::hiera::backend::{Command, Declared};
+use crate::pipeline::command::BackendCommand;
+use crate::value::{Hash, yaml};
+
+/// How long a command has for an answer, if the settings say nothing, in seconds.
+const TIMEOUT: f64 = 10.0;
+
+/// The longest that it may have, in seconds.
+const MAX_TIMEOUT: f64 = 3600.0;
+
+/// The declaration of the function `name`.
+pub(super) fn check(checker: &Checker<'_>, name: &str, raw: raw::Backend) -> Result<Declared, SettingsError> {
+    let invalid = |text: &str| checker.invalid(&["backends", name], format!("backend '{name}' {text}"));
+    let for_commands = raw.timeout.is_some() || raw.scope.is_some();
+    match (raw.not_found, &raw.values, &raw.command) {
+        (Some(true), None, None) | (None | Some(false), Some(_), None) if for_commands => {
+            Err(invalid("has no 'command', so 'timeout' and 'scope' mean nothing"))
+        }
+        (Some(true), None, None) => Ok(Declared::NotFound),
+        (None | Some(false), Some(path), None) => {
+            let path = checker.folder.join(path);
+            if !path.is_file() {
+                return Err(invalid(&format!("needs the file {}, which is not there", path.display())));
+            }
+            Ok(Declared::Values(Arc::new(read_values(&path)?)))
+        }
+        (None | Some(false), None, Some(_)) => command(checker, name, raw),
+        _ => Err(invalid("needs one of 'not_found: true', 'values: FILE' and 'command: [PROGRAM, ...]'")),
+    }
+}
+
+fn command(checker: &Checker<'_>, name: &str, raw: raw::Backend) -> Result<Declared, SettingsError> {
+    let invalid = |setting: &str, text: String| {
+        checker.invalid(&["backends", name, setting], format!("backend '{name}': '{setting}' {text}"))
+    };
+    let mut words = raw.command.unwrap_or_default().into_iter();
+    let Some(program) = words.next().filter(|program| !program.is_empty()) else {
+        return Err(invalid("command", "needs a program".into()));
+    };
+    let timeout = raw.timeout.unwrap_or(TIMEOUT);
+    if !(timeout > 0.0 && timeout <= MAX_TIMEOUT) {
+        return Err(invalid("timeout", format!("must be a number of seconds up to {MAX_TIMEOUT}, not {timeout}")));
+    }
+    let scope = raw.scope.unwrap_or_default();
+    if let Some(bad) = scope.iter().find(|name| crate::hiera::key::split(name).is_none()) {
+        return Err(invalid("scope", format!("has '{bad}', which is no name of a variable")));
+    }
+    // A program with a folder in its name lies beside the settings, others where the system finds them.
+    let beside = std::path::absolute(checker.folder.join(&program)).ok().filter(|_| program.contains('/'));
+    let program = beside.map_or(program, |path| path.display().to_string());
+    let limit = Duration::from_secs_f64(timeout);
+    let asks = BackendCommand::new(program, words.collect(), checker.folder.to_owned(), limit);
+    Ok(Declared::Command(Command { scope: scope.into(), asks: Arc::new(asks) }))
+}
+
+/// A file of values by key.
+fn read_values(path: &Path) -> Result<Hash, SettingsError> {
+    let content = std::fs::read(path).map_err(|source| SettingsError::Read { path: path.into(), source })?;
+    let parsed = yaml::parse(&content);
+    let invalid = |line: Option<u32>, text: &str| SettingsError::Invalid {
+        path: path.into(),
+        line: line.map(|line| line as usize),
+        text: text.to_owned(),
+    };
+    match (parsed.fault, parsed.value.as_hash()) {
+        (Some(fault), _) => Err(invalid(Some(fault.line), &fault.text)),
+        (None, Some(hash)) => Ok(hash.clone()),
+        (None, None) => Err(invalid(None, "a file of values must be a hash of keys and values")),
+    }
+}

@@ -1,0 +1,191 @@
+//! Makes values of what was written: fields with paths become nested objects, a key that comes again is laid over itself.
+//!
+//! The gem counts lines for its messages once more here, and misses those inside of fields.
+//! Source: `config_parser.rb`, `config_node_simple_value.rb`; for includes `simple_includer.rb`, `parseable.rb`.
+
+use std::rc::Rc;
+
+use super::node::{Entries, Kind, List, Node, NodeRef, Object, Reference};
+use super::path::{Name, Path};
+use super::syntax::{Document, Include, Item, Member, MemberKind, Tree};
+use super::token::{Kind as TokenKind, Literal, Token};
+use super::{Budget, Origin, Refusal, Result, join};
+
+/// Why `+=` is refused in lists.
+const ADDS_IN_LIST: &str = "Due to current limitations of the config parser, += does not work nested inside a list. \
++= expands to a ${} substitution and the path in ${} cannot currently refer to list elements. \
+You might be able to move the += outside of the list and then refer to it from inside the list with ${}.";
+
+/// Makes values.
+pub(super) struct Builder<'a> {
+    budget: &'a Budget,
+    /// The line by the gem's count.
+    counted: u32,
+    line: u32,
+    path: Vec<Path>,
+    lists: usize,
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(budget: &'a Budget) -> Builder<'a> {
+        Builder { budget, counted: 1, line: 1, path: Vec::new(), lists: 0 }
+    }
+
+    /// The line of what was made last.
+    pub(super) fn line(&self) -> u32 {
+        self.line
+    }
+
+    /// The root object.
+    pub(super) fn document(&mut self, document: &Document) -> Result<NodeRef> {
+        self.counted += document.newlines;
+        let root = self.value(&document.root)?;
+        if root.is_object() {
+            return Ok(root);
+        }
+        Err(Refusal::config(Some(root.origin), " has type LIST rather than object at file root"))
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::line(self.counted)
+    }
+
+    fn error(&self, text: &str) -> Refusal {
+        Refusal::config(Some(self.origin()), text)
+    }
+
+    fn value(&mut self, tree: &Tree) -> Result<NodeRef> {
+        self.budget.spend(1)?;
+        match tree {
+            Tree::Simple(token) => self.simple(token),
+            Tree::Object { line, members, trailing } => self.object(*line, members, *trailing),
+            Tree::List { line, items, trailing } => self.list(*line, items, *trailing),
+            Tree::Concat(trees) => {
+                let pieces = trees.iter().map(|tree| self.value(tree)).collect::<Result<_>>()?;
+                join::concat(pieces, self.budget)?.ok_or_else(|| self.error("no value"))
+            }
+        }
+    }
+
+    fn simple(&mut self, token: &Token) -> Result<NodeRef> {
+        self.line = token.line;
+        let origin = Origin::line(token.origin.unwrap_or(token.line));
+        let kind = match &token.kind {
+            TokenKind::Literal(literal, written) => literal_kind(literal, written),
+            TokenKind::Substitution { optional, expression } => {
+                let path = Path::parse(expression, Some(origin))?;
+                Kind::Reference(Rc::new(Reference { path, optional: *optional }))
+            }
+            _ => Kind::Text { text: token.written().into(), quoted: false },
+        };
+        Ok(Node::new(kind, origin, token.line))
+    }
+
+    fn object(&mut self, line: u32, members: &[Member], trailing: u32) -> Result<NodeRef> {
+        let mut entries = Entries::default();
+        let origin = self.origin();
+        for member in members {
+            self.counted += member.newlines;
+            match &member.kind {
+                MemberKind::Include(include) => self.include(include)?,
+                MemberKind::Field { line, path, adds, value } => {
+                    self.line = *line;
+                    self.path.push(path.clone());
+                    let value = self.field(*adds, value);
+                    let value = nested(path.rest.as_deref(), value?.on_line(*line));
+                    self.path.pop();
+                    put(&mut entries, &path.first, value)?;
+                }
+            }
+        }
+        self.counted += trailing;
+        Ok(Node::new(Object::of(entries, false), origin, line))
+    }
+
+    fn field(&mut self, adds: bool, tree: &Tree) -> Result<NodeRef> {
+        if !adds {
+            return self.value(tree);
+        }
+        if self.lists > 0 {
+            return Err(self.error(ADDS_IN_LIST));
+        }
+        self.lists += 1;
+        let value = self.value(tree);
+        self.lists -= 1;
+        self.added(value?)
+    }
+
+    /// `+=`: the list that the key stands for so far, and one more item.
+    fn added(&self, value: NodeRef) -> Result<NodeRef> {
+        let (origin, line) = (value.origin, value.line);
+        let Some(path) = Path::concat(self.path.iter()) else { return Ok(value) };
+        let before = Kind::Reference(Rc::new(Reference { path, optional: true }));
+        let pieces = vec![Node::new(before, origin, line), Node::new(List::of(vec![value]), origin, line)];
+        join::concat(pieces, self.budget)?.ok_or_else(|| self.error("no value"))
+    }
+
+    fn list(&mut self, line: u32, items: &[Item], trailing: u32) -> Result<NodeRef> {
+        let origin = self.origin();
+        self.lists += 1;
+        let mut values = Vec::new();
+        for item in items {
+            self.counted += item.newlines;
+            values.push(self.value(&item.value)?);
+        }
+        self.counted += trailing;
+        self.lists -= 1;
+        Ok(Node::new(List::of(values), origin, line))
+    }
+
+    /// Puppet gives the gem a text, which has no place: what would lie beside it is not found, and nothing is missed.
+    fn include(&self, include: &Include) -> Result<()> {
+        let no_method =
+            |name: &str| Err(Refusal::Ruby(format!("undefined method `{name}' for Hocon::Impl::SimpleIncluder")));
+        match include {
+            Include::Any(name) if is_url(name) => no_method("include_url_without_fallback"),
+            Include::Any(_) => Ok(()),
+            Include::Url(name) if is_url(name) => no_method("include_url"),
+            Include::Url(name) => Err(self.error(&format!("include url() specifies an invalid URL: {name}"))),
+            Include::Resource => no_method("include_resources"),
+            Include::File(name) => {
+                Err(Refusal::Outside(format!("it includes the file {name} of the machine that Puppet runs on")))
+            }
+        }
+    }
+}
+
+fn literal_kind(literal: &Literal, written: &Name) -> Kind {
+    match literal {
+        Literal::Null => Kind::Null,
+        Literal::Boolean(boolean) => Kind::Boolean(*boolean),
+        Literal::Number(number) => Kind::Number(number.clone(), written.clone()),
+        Literal::Quoted(text) => Kind::Text { text: text.clone(), quoted: true },
+    }
+}
+
+/// The objects that the rest of a path stands for, around `value`.
+fn nested(path: Option<&Path>, value: NodeRef) -> NodeRef {
+    let Some(path) = path else { return value };
+    let names: Vec<&Name> = path.names().collect();
+    names.into_iter().rev().fold(value, |value, name| {
+        let (origin, line) = (value.origin, value.line);
+        Node::new(Object::of(Entries::from_iter([(name.clone(), value)]), false), origin, line)
+    })
+}
+
+/// Sets an entry, over what the key has already.
+fn put(entries: &mut Entries, key: &Name, value: NodeRef) -> Result<()> {
+    let value = match entries.get(key) {
+        Some(existing) => value.over(existing)?,
+        None => value,
+    };
+    entries.insert(key.clone(), value);
+    Ok(())
+}
+
+/// Whether Ruby's `URI` takes the name for one of `http`.
+fn is_url(name: &str) -> bool {
+    let scheme = name.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c);
+    matches!(scheme.as_deref(), Some("http" | "https")) && name.chars().all(fits)
+}

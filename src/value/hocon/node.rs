@@ -1,0 +1,256 @@
+//! Values while substitutions are still in them, and the merging of one over another.
+//!
+//! Source: `abstract_config_value.rb`, `abstract_config_object.rb`, `simple_config_object.rb`, `config_delayed_merge.rb`,
+//! `config_delayed_merge_object.rb`.
+
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+
+use super::path::{Name, Path};
+use super::{Origin, Refusal, Result};
+use crate::value::Value;
+
+/// A value. Which node it is counts, not only what is in it.
+pub(super) type NodeRef = Rc<Node>;
+
+/// The entries of an object, in order.
+pub(super) type Entries = IndexMap<Name, NodeRef, foldhash::fast::RandomState>;
+
+/// A value, final or not.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) kind: Kind,
+    /// Where the gem believes it to be.
+    pub(super) origin: Origin,
+    /// The line of its key or, as an item, of itself.
+    pub(super) line: u32,
+}
+
+/// What a value is.
+#[derive(Debug, Clone)]
+pub(super) enum Kind {
+    Null,
+    Boolean(bool),
+    /// A number, and as it is written.
+    Number(Value, Name),
+    Text {
+        text: Name,
+        quoted: bool,
+    },
+    /// A substitution.
+    Reference(Rc<Reference>),
+    /// Values side by side, at least one of them a substitution.
+    Concat(Rc<[NodeRef]>),
+    /// Values over one another, the first over the others, at least one of them not known yet.
+    Merge {
+        stack: Rc<[NodeRef]>,
+        /// Whether the first is an object.
+        object: bool,
+    },
+    Object(Rc<Object>),
+    List(Rc<List>),
+}
+
+/// A substitution.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Reference {
+    pub(super) path: Path,
+    pub(super) optional: bool,
+}
+
+/// An object.
+#[derive(Debug)]
+pub(super) struct Object {
+    pub(super) entries: Entries,
+    pub(super) resolved: bool,
+    /// Whether what lies below it is hidden, since something that is no object does.
+    pub(super) hides: bool,
+}
+
+/// A list.
+#[derive(Debug)]
+pub(super) struct List {
+    pub(super) items: Vec<NodeRef>,
+    pub(super) resolved: bool,
+}
+
+/// What the gem says of the keys of an object that is not known yet.
+pub(super) const NOT_RESOLVED: &str =
+    "need to Config#resolve() before using this object, see the API docs for Config#resolve()";
+
+impl Reference {
+    /// As it is written in messages.
+    pub(super) fn render(&self) -> String {
+        format!("${{{}{}}}", if self.optional { "?" } else { "" }, self.path.render())
+    }
+}
+
+impl Object {
+    pub(super) fn of(entries: Entries, hides: bool) -> Kind {
+        let resolved = entries.values().all(|entry| entry.is_resolved());
+        Kind::Object(Rc::new(Object { entries, resolved, hides }))
+    }
+}
+
+impl List {
+    pub(super) fn of(items: Vec<NodeRef>) -> Kind {
+        let resolved = items.iter().all(|item| item.is_resolved());
+        Kind::List(Rc::new(List { items, resolved }))
+    }
+}
+
+impl Node {
+    pub(super) fn new(kind: Kind, origin: Origin, line: u32) -> NodeRef {
+        Rc::new(Node { kind, origin, line })
+    }
+
+    /// The same value of the key on `line`.
+    pub(super) fn on_line(self: &Rc<Self>, line: u32) -> NodeRef {
+        if self.line == line { self.clone() } else { Rc::new(Node { line, ..(**self).clone() }) }
+    }
+
+    pub(super) fn is_resolved(&self) -> bool {
+        match &self.kind {
+            Kind::Reference(_) | Kind::Concat(_) | Kind::Merge { .. } => false,
+            Kind::Object(object) => object.resolved,
+            Kind::List(list) => list.resolved,
+            _ => true,
+        }
+    }
+
+    /// Whether it is an object, or will be one.
+    pub(super) fn is_object(&self) -> bool {
+        matches!(self.kind, Kind::Object(_) | Kind::Merge { object: true, .. })
+    }
+
+    /// Whether its kind is not known yet.
+    pub(super) fn is_unmergeable(&self) -> bool {
+        matches!(self.kind, Kind::Reference(_) | Kind::Concat(_) | Kind::Merge { .. })
+    }
+
+    /// Whether other values may be in it, as the gem takes it.
+    pub(super) fn is_container(&self) -> bool {
+        matches!(self.kind, Kind::Concat(_) | Kind::Merge { .. } | Kind::Object(_) | Kind::List(_))
+    }
+
+    /// Whether nothing below it can show.
+    pub(super) fn hides(&self) -> bool {
+        match &self.kind {
+            Kind::Reference(_) | Kind::Concat(_) => false,
+            Kind::Merge { stack, .. } => stack.last().is_some_and(|last| last.hides()),
+            Kind::Object(object) => object.hides,
+            Kind::List(list) => list.resolved,
+            _ => true,
+        }
+    }
+
+    /// The values that it is a merge of, itself if it is none.
+    pub(super) fn stack(self: &Rc<Self>) -> Vec<NodeRef> {
+        match &self.kind {
+            Kind::Merge { stack, .. } => stack.to_vec(),
+            _ => vec![self.clone()],
+        }
+    }
+
+    /// The value laid over `below`.
+    pub(super) fn over(self: &Rc<Self>, below: &NodeRef) -> Result<NodeRef> {
+        if self.hides() {
+            return Ok(self.clone());
+        }
+        match (&self.kind, &below.kind) {
+            _ if below.is_unmergeable() => self.delayed(below.stack()),
+            (Kind::Object(above), Kind::Object(under)) => self.merged(above, below, under),
+            (Kind::Object(above), _) if above.resolved => {
+                let object = Object { entries: above.entries.clone(), resolved: true, hides: true };
+                Ok(Node::new(Kind::Object(Rc::new(object)), self.origin, self.line))
+            }
+            _ => self.delayed(vec![below.clone()]),
+        }
+    }
+
+    fn delayed(self: &Rc<Self>, below: Vec<NodeRef>) -> Result<NodeRef> {
+        let mut stack = self.stack();
+        stack.extend(below);
+        let origin = merged_origin(&stack).unwrap_or(self.origin);
+        Ok(Node::new(delayed_merge(stack, self.is_object())?, origin, self.line))
+    }
+
+    fn merged(self: &Rc<Self>, above: &Object, below: &NodeRef, under: &Object) -> Result<NodeRef> {
+        let mut entries = Entries::default();
+        let mut changed = false;
+        for (key, first) in &above.entries {
+            let kept = under.entries.get(key).map_or_else(|| Ok(first.clone()), |second| first.over(second))?;
+            changed |= !first.equals(&kept)?;
+            entries.insert(key.clone(), kept);
+        }
+        for (key, second) in &under.entries {
+            if !above.entries.contains_key(key) {
+                changed = true;
+                entries.insert(key.clone(), second.clone());
+            }
+        }
+        if !changed {
+            // The gem keeps the upper object then, without what it would have to know of the lower one.
+            if under.hides == above.hides {
+                return Ok(self.clone());
+            }
+            entries.clone_from(&above.entries);
+        }
+        let origin = merged_origin(&[self.clone(), below.clone()]).unwrap_or(self.origin);
+        Ok(Node::new(Object::of(entries, under.hides), origin, self.line))
+    }
+
+    /// Ruby's `==`, which fails where it would have to look into what is not known yet.
+    fn equals(self: &Rc<Self>, other: &NodeRef) -> Result<bool> {
+        if Rc::ptr_eq(self, other) {
+            return Ok(true);
+        }
+        match (&self.kind, &other.kind) {
+            (Kind::Object(_), Kind::Merge { object: true, .. }) => Err(Refusal::Config(NOT_RESOLVED.into())),
+            (Kind::Object(a), Kind::Object(b)) => {
+                if a.entries.len() != b.entries.len() || !a.entries.keys().all(|key| b.entries.contains_key(key)) {
+                    return Ok(false);
+                }
+                all_equal(a.entries.iter().filter_map(|(key, value)| Some((value, b.entries.get(key)?))))
+            }
+            (Kind::Merge { stack: a, object: x }, Kind::Merge { stack: b, object: y }) => {
+                Ok(x == y && a.len() == b.len() && all_equal(a.iter().zip(b.iter()))?)
+            }
+            (Kind::Reference(a), Kind::Reference(b)) => Ok(a == b),
+            (Kind::Concat(a), Kind::Concat(b)) => Ok(a.len() == b.len() && all_equal(a.iter().zip(b.iter()))?),
+            (Kind::List(a), Kind::List(b)) => {
+                Ok(a.items.len() == b.items.len() && all_equal(a.items.iter().zip(&b.items))?)
+            }
+            (Kind::Number(a, _), Kind::Number(b, _)) => Ok(a == b),
+            (Kind::Null | Kind::Boolean(_) | Kind::Text { .. }, _) if other.is_unmergeable() && !other.is_object() => {
+                Err(Refusal::Config("need to Config#resolve, see the API docs for Config#resolve".into()))
+            }
+            (Kind::Null, Kind::Null) => Ok(true),
+            (Kind::Boolean(a), Kind::Boolean(b)) => Ok(a == b),
+            (Kind::Text { text: a, .. }, Kind::Text { text: b, .. }) => Ok(a == b),
+            _ => Ok(false),
+        }
+    }
+}
+
+fn all_equal<'a>(mut pairs: impl Iterator<Item = (&'a NodeRef, &'a NodeRef)>) -> Result<bool> {
+    pairs.try_fold(true, |all, (a, b)| Ok(all && a.equals(b)?))
+}
+
+/// A merge that waits for substitutions.
+pub(super) fn delayed_merge(stack: Vec<NodeRef>, object: bool) -> Result<Kind> {
+    let nested = |node: &NodeRef| matches!(node.kind, Kind::Merge { object: inner, .. } if inner || !object);
+    if stack.iter().any(nested) {
+        let text = "placed nested DelayedMerge in a ConfigDelayedMerge, should have consolidated stack";
+        return Err(Refusal::Config(text.into()));
+    }
+    Ok(Kind::Merge { stack: stack.into(), object })
+}
+
+/// Where a merge is: empty objects do not count.
+fn merged_origin(stack: &[NodeRef]) -> Option<Origin> {
+    let empty = |node: &NodeRef| matches!(&node.kind, Kind::Object(object) if object.entries.is_empty());
+    let origins = stack.iter().filter(|node| !empty(node)).map(|node| node.origin);
+    origins.reduce(Origin::and).or_else(|| stack.first().map(|first| first.origin))
+}

@@ -1,0 +1,164 @@
+//! What substitutions are looked up in: the root object, and the way from it to the value that is being resolved.
+//!
+//! Source: `resolve_source.rb`, and `replace_child` of the containers.
+
+use std::rc::Rc;
+
+use super::node::{Entries, Kind, Node, NodeRef, Object, delayed_merge};
+use super::path::Path;
+use super::{Refusal, Result};
+
+/// A root and the way from it.
+#[derive(Clone)]
+pub(super) struct Source {
+    pub(super) root: NodeRef,
+    way: Option<Rc<Way>>,
+}
+
+/// Containers, the innermost first.
+pub(super) struct Way {
+    node: NodeRef,
+    outer: Option<Rc<Way>>,
+}
+
+impl Way {
+    fn outermost(&self) -> &NodeRef {
+        std::iter::successors(Some(self), |way| way.outer.as_deref()).last().map_or(&self.node, |way| &way.node)
+    }
+}
+
+impl Source {
+    /// `root`, and no way.
+    pub(super) fn of(root: NodeRef) -> Source {
+        Source { root, way: None }
+    }
+
+    fn along(way: Rc<Way>) -> Source {
+        Source { root: way.outermost().clone(), way: Some(way) }
+    }
+
+    /// The way goes on into `parent`.
+    pub(super) fn into(&self, parent: &NodeRef) -> Source {
+        let way = match &self.way {
+            None if !Rc::ptr_eq(parent, &self.root) => None,
+            outer => Some(Rc::new(Way { node: parent.clone(), outer: outer.clone() })),
+        };
+        Source { root: self.root.clone(), way }
+    }
+
+    /// The root with what is left of the merge `old`, and no way.
+    pub(super) fn without(&self, old: &NodeRef, left: Option<NodeRef>) -> Result<Source> {
+        let Some(way) = &self.way else {
+            return Err(match left {
+                Some(left) if Rc::ptr_eq(old, &self.root) && left.is_container() => no_parents(),
+                _ => Refusal::Config("replace in parent not possible".into()),
+            });
+        };
+        let parent = replace_child(&way.node, old, left)?;
+        if Rc::ptr_eq(&parent, &way.node) {
+            return Ok(Source::of(self.root.clone()));
+        }
+        match replace(way, parent)? {
+            Some(way) => Ok(Source::of(way.outermost().clone())),
+            None => Err(no_parents()),
+        }
+    }
+}
+
+/// The gem's mistake for a way that there is not.
+fn no_parents() -> Refusal {
+    Refusal::Ruby("undefined local variable or method `this' for Hocon::Impl::ResolveSource".into())
+}
+
+/// The way with `new` for its innermost container.
+fn replace(way: &Way, new: NodeRef) -> Result<Option<Rc<Way>>> {
+    let Some(outer) = &way.outer else { return Ok(Some(Rc::new(Way { node: new, outer: None }))) };
+    let parent = replace_child(&outer.node, &way.node, Some(new.clone()))?;
+    let outer = replace(outer, parent)?;
+    Ok(Some(Rc::new(Way { node: new, outer })))
+}
+
+/// `container` with `new` for `old`, or without it.
+fn replace_child(container: &NodeRef, old: &NodeRef, new: Option<NodeRef>) -> Result<NodeRef> {
+    match &container.kind {
+        Kind::Object(object) => {
+            let Some((key, _)) = object.entries.iter().find(|(_, entry)| Rc::ptr_eq(entry, old)) else {
+                return Err(Refusal::Config("SimpleConfigObject.replaceChild did not find the child".into()));
+            };
+            let mut entries: Entries = object.entries.clone();
+            match new {
+                Some(new) => _ = entries.insert(key.clone(), new),
+                None => _ = entries.shift_remove(key),
+            }
+            Ok(Node::new(Object::of(entries, object.hides), container.origin, container.line))
+        }
+        Kind::Merge { stack, object: true } => {
+            if !stack.iter().any(|value| Rc::ptr_eq(value, old)) {
+                return Err(Refusal::Config("tried to replace what is not in the list".into()));
+            }
+            // Without a new value the gem takes nothing away.
+            let new = new.as_ref().unwrap_or(old);
+            let values = stack.iter().map(|value| if Rc::ptr_eq(value, old) { new.clone() } else { value.clone() });
+            Ok(Node::new(delayed_merge(values.collect(), true)?, container.origin, container.line))
+        }
+        _ => Err(Refusal::Ruby("undefined method `replace_child_in_list'".into())),
+    }
+}
+
+/// What was found, and the way to it.
+pub(super) struct Found {
+    pub(super) value: NodeRef,
+    way: Rc<Way>,
+}
+
+impl Found {
+    /// Where the value is.
+    pub(super) fn source(&self) -> Source {
+        Source::along(self.way.clone())
+    }
+}
+
+/// The value at `path` in an object that is resolved that far.
+pub(super) fn find(object: &NodeRef, path: &Path) -> Result<Option<Found>> {
+    let mut way = Rc::new(Way { node: object.clone(), outer: None });
+    let mut rest = path;
+    loop {
+        let value = peek(&way.node, rest, path)?;
+        match (value, &rest.rest) {
+            (Some(value), None) => return Ok(Some(Found { value, way })),
+            (Some(value), Some(next)) if value.is_object() => {
+                way = Rc::new(Way { node: value, outer: Some(way) });
+                rest = next;
+            }
+            _ => return Ok(None),
+        }
+    }
+}
+
+/// The entry of an object, where that is certain; `whole` is for messages.
+fn peek(object: &NodeRef, path: &Path, whole: &Path) -> Result<Option<NodeRef>> {
+    let stack = match &object.kind {
+        Kind::Object(object) => return Ok(object.entries.get(&path.first).cloned()),
+        Kind::Merge { stack, .. } => stack,
+        _ => return Ok(None),
+    };
+    for layer in stack.iter() {
+        if layer.is_object() {
+            match peek(layer, path, whole)? {
+                Some(value) if value.hides() => return Ok(Some(value)),
+                None if layer.is_unmergeable() => {
+                    return Err(Refusal::Config(
+                        "should not be reached: unmergeable object returned null value".into(),
+                    ));
+                }
+                _ => {}
+            }
+        } else if layer.is_unmergeable() {
+            let text = "has not been resolved, you need to call Config#resolve, see API docs for Config#resolve";
+            return Err(Refusal::Config(format!("{} {text}", whole.render())));
+        } else {
+            return Err(Refusal::Ruby("undefined method `resolved_status'".into()));
+        }
+    }
+    Err(Refusal::Config("Delayed merge stack does not contain any unmergeable values".into()))
+}

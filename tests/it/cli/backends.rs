@@ -1,0 +1,136 @@
+//! `backends:` in the settings: functions of others, as commands and as files of values.
+
+use crate::support::Sandbox;
+use crate::support::terminal::SITE;
+
+/// Answers with what it was asked for.
+const ECHO: &str = r#"#!/bin/sh
+while read -r line; do
+    echo "$line" >> asked
+    case $line in
+        *'"key":"broken"'*) echo nonsense ;;
+        *'"key":"refused"'*) echo '{"error": "permission denied"}' ;;
+        *'"key":"motd"'*) echo '{"value": "by command %{role}"}' ;;
+        *'"key":["user","name"]'*) echo '{"value": "dug"}' ;;
+        *'"key":null'*) echo '{"value": {"motd": "hash for %{role}", "extra": 1}}' ;;
+        *) echo '{"not_found": true}' ;;
+    esac
+done
+"#;
+
+fn site(level: &str, backend: &str) -> Sandbox {
+    let site = Sandbox::of(SITE);
+    site.write(
+        "hiera.yaml",
+        format!("version: 5\nhierarchy:\n- {{name: V, {level}}}\n- {{name: C, path: common.yaml}}\n"),
+    );
+    site.write("hierad.yaml", format!("profiles: [profiles]\nbackends:\n  vault: {backend}\n"));
+    site.write(
+        "data/common.yaml",
+        "motd: common\nbroken: common\nrefused: common\nplain: common\nuser: {name: n, uid: 0}\n",
+    );
+    site.write("answer", ECHO);
+    site.sh("chmod +x answer");
+    site
+}
+
+fn lookup(site: &Sandbox, key: &str) -> String {
+    let printed = site.hierad(&format!("lookup {key} --node web01 --rev . --render-as s"));
+    if printed.status == 0 { printed.out.trim_end().to_owned() } else { printed.err }
+}
+
+#[test]
+fn a_lookup_key_is_asked_for_root_keys_and_its_answer_stays_as_it_is() {
+    let site =
+        site("lookup_key: vault, options: {at: 'x/%{role}'}", "{command: [./answer], scope: [role, facts.os.family]}");
+    assert_eq!(lookup(&site, "motd"), "by command %{role}");
+    assert_eq!(lookup(&site, "plain"), "common");
+    assert!(lookup(&site, "refused").contains("the command for the function 'vault' says: permission denied"));
+    assert!(lookup(&site, "broken").contains("the command for the function 'vault' gave no proper answer"));
+    assert!(lookup(&site, "broken").contains("unknown to hierad"));
+    let asked = std::fs::read_to_string(site.root().join("asked")).unwrap();
+    let first = asked.lines().find(|line| line.contains("motd")).unwrap();
+    let request: serde_json::Value = serde_json::from_str(first).unwrap();
+    let role = request["scope"]["role"].clone();
+    assert!(role.is_string() && request["options"]["at"] == format!("x/{}", role.as_str().unwrap()), "{request}");
+    for (name, expected) in [("function", "vault"), ("kind", "lookup_key"), ("key", "motd"), ("level", "V")] {
+        assert_eq!(request[name], expected, "{request}");
+    }
+    assert!(request["location"].is_null() && request["scope"].as_object().unwrap().len() == 2, "{request}");
+}
+
+#[test]
+fn a_data_hash_gives_all_keys_and_is_interpolated() {
+    let site = site("data_hash: vault", "{command: [./answer], scope: [role]}");
+    assert!(lookup(&site, "motd").starts_with("hash for ") && !lookup(&site, "motd").contains('%'));
+    assert_eq!(lookup(&site, "extra"), "1");
+    assert_eq!(lookup(&site, "plain"), "common");
+}
+
+#[test]
+fn a_data_dig_is_asked_for_dotted_keys() {
+    let site = site("data_dig: vault", "{command: [./answer]}");
+    assert_eq!(lookup(&site, "user.name"), "dug");
+    assert_eq!(lookup(&site, "user.uid"), "0");
+}
+
+#[test]
+fn a_fleet_is_asked_once_where_nothing_of_the_node_is_told() {
+    let site = site("lookup_key: vault", "{command: [./answer]}");
+    let rendered = site.hierad("render . --format ndjson --threads 2");
+    assert!(rendered.ok().lines().count() > 1, "{rendered:?}");
+    for line in rendered.out.lines() {
+        let node: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(node["values"]["motd"], "by command %{role}");
+        assert_eq!(node["values"]["plain"], "common");
+        assert!(node["errors"]["broken"].as_str().unwrap().contains("gave no proper answer"), "{node}");
+    }
+    let asked = std::fs::read_to_string(site.root().join("asked")).unwrap();
+    assert_eq!(asked.lines().filter(|line| line.contains("\"key\":\"plain\"")).count(), 1, "{asked}");
+}
+
+#[test]
+fn a_fleet_is_asked_for_each_value_of_what_is_told() {
+    let site = site("lookup_key: vault", "{command: [./answer], scope: [trusted.certname]}");
+    let nodes = site.hierad("render . --format ndjson").ok().lines().count();
+    let asked = std::fs::read_to_string(site.root().join("asked")).unwrap();
+    assert_eq!(asked.lines().filter(|line| line.contains("\"key\":\"plain\"")).count(), nodes, "{asked}");
+}
+
+#[test]
+fn a_time_limit_holds_for_the_keys_that_meet_it() {
+    let site = site("lookup_key: vault", "{command: [sleep, '60'], timeout: 0.2}");
+    assert!(lookup(&site, "motd").contains("the command for the function 'vault' gave no answer within 0.2 s"));
+}
+
+#[test]
+fn values_of_a_file_are_treated_as_the_function_would_be() {
+    for (level, expected) in [
+        ("data_hash: vault", ["role web", "v", ""]),
+        ("lookup_key: vault", ["role %{trusted.certname}", "v", ""]),
+        ("data_dig: vault", ["role %{trusted.certname}", "v", "0"]),
+    ] {
+        let site = site(level, "{values: values.yaml}");
+        site.write("values.yaml", "motd: 'role %{trusted.certname}'\nuser: {name: v}\n");
+        let found = ["motd", "user.name", "user.uid"].map(|key| lookup(&site, key));
+        assert_eq!(found[0].replace("web01.example.com", "web").replace("web01", "web"), expected[0], "{level}");
+        assert_eq!(found[1..], expected[1..], "{level}");
+    }
+}
+
+#[test]
+fn faults_of_declarations_are_named_with_their_line() {
+    let site = Sandbox::of(SITE);
+    for (backend, expected) in [
+        ("command: []", "2: backend 'b': 'command' needs a program"),
+        ("command: x", "2: backends.b.command: invalid type: string \"x\", expected a sequence"),
+        ("command: [x], timeout: 0", "2: backend 'b': 'timeout' must be a number of seconds up to 3600, not 0"),
+        ("command: [x], timeout: soon", "2: backends.b.timeout: invalid type: string"),
+        ("command: [x], scope: [a.]", "2: backend 'b': 'scope' has 'a.', which is no name of a variable"),
+        ("not_found: true, timeout: 1", "2: backend 'b' has no 'command', so"),
+        ("not_found: true, command: [x]", "2: backend 'b' needs one of"),
+    ] {
+        site.write("hierad.yaml", format!("backends:\n  b: {{{backend}}}\n"));
+        site.hierad("diff").fails(&[&format!("hierad: $BASE/repository/hierad.yaml:{expected}")]);
+    }
+}
