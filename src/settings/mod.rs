@@ -8,12 +8,12 @@ mod raw;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::hiera::backend::eyaml::{KeyName, KeyNames};
 use crate::hiera::backend::Backends;
+use crate::hiera::backend::eyaml::{KeyName, KeyNames};
 use crate::hiera::options::LookupOptions;
 use crate::hiera::regex::Regexes;
 use crate::hiera::{Puppet, Reader};
-use crate::value::{Value, ruby, yaml};
+use crate::value::{Hash, Value, ruby, yaml};
 
 /// The checked settings.
 #[derive(Debug, Clone)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::support::keys::TestKeys;
 use hierad::disclosure::Disclosure;
 use hierad::fleet::{Fleet, Revision, resolve};
+use hierad::hiera::backend::{Backends, Declared};
 use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig};
 use hierad::hiera::lookup::{Hierarchies, Lookup};
 use hierad::hiera::merge::Strategy;
@@ -16,7 +17,7 @@ use hierad::hiera::regex::Regexes;
 use hierad::hiera::scope::NodeScope;
 use hierad::hiera::{Outcome, Puppet};
 use hierad::node::{NodeProfile, read_profiles};
-use hierad::tree::{FileTree, MemoryTree, Placed};
+use hierad::tree::{FileTree, MemoryTree, Placed, Target, follow};
 use hierad::value::{Hash, Value, json, yaml};
 
 /// Where hierad departs from Puppet on purpose. Puppet's deep merge empties a text in its cache of parsed files, so what it
@@ -87,6 +88,7 @@ impl Case<'_> {
             basemodulepath: outside("basemodulepath").into_iter().collect(),
             disk,
             outside: Arc::new(TestKeys),
+            backends: declared(&*tree),
             ..EnvironmentOptions::default()
         };
         (tree, options)
@@ -149,6 +151,14 @@ fn answer<'k>(profile: &NodeProfile, outcomes: impl Iterator<Item = (&'k str, Ou
     }
     let name = Value::from(&*profile.name);
     Value::hash(Hash::from_iter([("node", name), ("values", Value::hash(values)), ("errors", Value::hash(errors))]))
+}
+
+/// The functions of `functions.yaml`, with their values by name: those that Puppet has in the fixture's `lib`.
+fn declared(tree: &dyn FileTree) -> Backends {
+    let Ok(Target::File(_, id)) = follow(tree, "functions.yaml") else { return Backends::new() };
+    let functions = yaml::parse(&tree.read(id).unwrap()).value;
+    let values = |values: &Value| Declared::Values(Arc::new(values.as_hash().unwrap().clone()));
+    functions.as_hash().unwrap().iter().map(|(name, all)| (name.as_str().unwrap().to_owned(), values(all))).collect()
 }
 
 /// The difference between two answers of a node: values must be the same, and the same keys must fail; those about eyaml in the

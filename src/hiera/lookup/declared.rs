@@ -11,6 +11,7 @@ use crate::hiera::config::FunctionKind;
 use crate::hiera::hierarchy::{Level, Location};
 use crate::hiera::interpolation::{Context, NameStack, Undefined, interpolate, variable};
 use crate::hiera::key::dig;
+use crate::hiera::scope::Scope;
 use crate::hiera::{LookupError, types};
 use crate::value::{Hash, Value, json};
 
@@ -53,67 +54,82 @@ impl Lookup<'_> {
     }
 
     fn commanded(&self, command: &Command, level: &Level, location: &Location, search: Search<'_>) -> Found {
-        let request = self.request(command, level, location, search)?;
-        let answer = command
-            .asks
-            .ask(&request)
-            .map_err(|why| LookupError::unknown(format!("the command for the function '{}' {why}", level.function)))?;
-        let Answer::Found(value) = answer else { return Ok(None) };
-        if !is_hash(level.kind) {
-            return Ok(Some(value));
-        }
-        match &value {
-            Value::Hash(hash) => Ok(hash.get(search.root).cloned()),
-            other => Err(LookupError::puppet(format!(
+        let answer = ask(command, level, location, (search.root, search.segments), self.scope)?;
+        match answer {
+            Some(Value::Hash(hash)) if is_hash(level.kind) => Ok(hash.get(search.root).cloned()),
+            Some(other) if is_hash(level.kind) => Err(LookupError::puppet(format!(
                 "Value returned from {} function '{}'{} has wrong type, expects a Hash value, got {}",
                 level.kind.tag(),
                 level.function,
                 located(location),
-                types::short_name(other)
+                types::short_name(&other)
             ))),
+            answer => Ok(answer),
         }
     }
+}
 
-    /// All that the answer may depend on, as one line of JSON.
-    fn request(
-        &self,
-        command: &Command,
-        level: &Level,
-        location: &Location,
-        search: Search<'_>,
-    ) -> Result<String, LookupError> {
-        let key = match level.kind {
-            FunctionKind::DataHash | FunctionKind::V4DataHash => Value::Undef,
-            FunctionKind::LookupKey => search.root.into(),
-            FunctionKind::DataDig | FunctionKind::Hiera3Backend => {
-                std::iter::once(search.root.into()).chain(search.segments.iter().cloned()).collect()
-            }
-        };
-        let location = match location {
-            Location::Whole => Value::Undef,
-            Location::Path { path, .. } => Value::from(&**path),
-            Location::Uri { uri, .. } => Value::from(&**uri),
-        };
-        let stack = NameStack::default();
-        let context = Context { scope: self.scope, resolver: None, stack: &stack, undefined: Undefined::Empty };
-        let scope = command.scope.iter().map(|name| Ok((&**name, variable(name, name, &context)?)));
-        let entries: [(&str, Value); 7] = [
-            ("function", (&*level.function).into()),
-            ("kind", level.kind.tag().into()),
-            ("key", key),
-            ("options", level.options.clone()),
-            ("level", (&*level.name).into()),
-            ("location", location),
-            ("scope", Value::hash(scope.collect::<Result<Hash, LookupError>>()?)),
-        ];
-        Ok(json::compact(&Value::hash(entries.into_iter().collect())))
+/// What a command answers for a key, whose root and other segments these are.
+pub(in crate::hiera) fn ask(
+    command: &Command,
+    level: &Level,
+    location: &Location,
+    key: (&str, &[Value]),
+    scope: &dyn Scope,
+) -> Found {
+    let request = request(command, level, location, key, scope)?;
+    match command.asks.ask(&request) {
+        Ok(Answer::Found(value)) => Ok(Some(value)),
+        Ok(Answer::NotFound) => Ok(None),
+        Err(why) => {
+            let text = format!("the command for the function '{}' {why}", level.function);
+            Err(LookupError::unknown(text).at(level.place.clone()))
+        }
     }
+}
+
+/// All that the answer may depend on, as one line of JSON.
+fn request(
+    command: &Command,
+    level: &Level,
+    location: &Location,
+    (root, segments): (&str, &[Value]),
+    scope: &dyn Scope,
+) -> Result<String, LookupError> {
+    let key = match level.kind {
+        FunctionKind::DataHash | FunctionKind::V4DataHash => Value::Undef,
+        FunctionKind::LookupKey => root.into(),
+        FunctionKind::DataDig | FunctionKind::Hiera3Backend => {
+            std::iter::once(root.into()).chain(segments.iter().cloned()).collect()
+        }
+    };
+    let location = match location {
+        Location::Whole => Value::Undef,
+        Location::Path { path, .. } => Value::from(&**path),
+        Location::Uri { uri, .. } => Value::from(&**uri),
+    };
+    let stack = NameStack::default();
+    let context = Context { scope, resolver: None, stack: &stack, undefined: Undefined::Empty };
+    let told = command.scope.iter().map(|name| Ok((&**name, variable(name, name, &context)?)));
+    let entries: [(&str, Value); 7] = [
+        ("function", (&*level.function).into()),
+        ("kind", level.kind.tag().into()),
+        ("key", key),
+        ("options", level.options.clone()),
+        ("level", (&*level.name).into()),
+        ("location", location),
+        ("scope", Value::hash(told.collect::<Result<Hash, LookupError>>()?)),
+    ];
+    Ok(json::compact(&Value::hash(entries.into_iter().collect())))
 }
 
 fn valued(values: &Hash, kind: FunctionKind, search: Search<'_>) -> Found {
     let Some(value) = values.get(search.root) else { return Ok(None) };
     match kind {
-        FunctionKind::DataDig | FunctionKind::Hiera3Backend => dig(search.root, search.segments, value.clone()),
+        // A function that is asked for a place inside of a text has no such place.
+        FunctionKind::DataDig | FunctionKind::Hiera3Backend => {
+            Ok(dig(search.root, search.segments, value.clone()).ok().flatten())
+        }
         _ => Ok(Some(value.clone())),
     }
 }

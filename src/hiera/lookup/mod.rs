@@ -21,6 +21,7 @@ use super::scope::Scope;
 use super::{LookupError, LookupKey, Outcome, version3};
 use crate::value::Value;
 
+pub(super) use declared::ask;
 pub use options::OptionsCache;
 
 /// The hierarchies of all layers for one node, or for all nodes that share them.

@@ -20,6 +20,7 @@ use super::backend::{Backend, DataFile, Declared};
 use super::budget::{Budget, LOOKUP_STEPS, PLACE_STEPS, with_stack};
 use super::explain::{Branch, Event, FoundAt, Recorder};
 use super::hierarchy::{Content, Hierarchy, Level, Location};
+use super::lookup::ask;
 use super::merge::Strategy;
 use super::scope::Scope;
 use crate::diagnostic::Place;
@@ -118,6 +119,9 @@ impl<'a> Engine<'a> {
             }
             Backend::Declared(Declared::NotFound) => Ok(None),
             Backend::Declared(Declared::Values(values)) => Ok(values.get_value(root).cloned()),
+            Backend::Declared(Declared::Command(command)) => {
+                ask(command, level, &Location::Whole, (&ruby::to_s(root), &[]), self.scope)
+            }
             Backend::Fails(error) => Err(error.clone().at(level.place.clone())),
         }
     }
