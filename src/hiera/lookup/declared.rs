@@ -29,7 +29,7 @@ impl Lookup<'_> {
     ) -> Found {
         let found = match declared {
             Declared::NotFound => None,
-            Declared::Values(values) => valued(values, level.kind, search)?,
+            Declared::Values(values) => valued(values, level.kind, search),
             Declared::Command(command) => self.commanded(command, level, location, search)?,
         };
         let Some(value) = found else { return Ok(None) };
@@ -123,14 +123,12 @@ fn request(
     Ok(json::compact(&Value::hash(entries.into_iter().collect())))
 }
 
-fn valued(values: &Hash, kind: FunctionKind, search: Search<'_>) -> Found {
-    let Some(value) = values.get(search.root) else { return Ok(None) };
+fn valued(values: &Hash, kind: FunctionKind, search: Search<'_>) -> Option<Value> {
+    let value = values.get(search.root)?.clone();
     match kind {
         // A function that is asked for a place inside of a text has no such place.
-        FunctionKind::DataDig | FunctionKind::Hiera3Backend => {
-            Ok(dig(search.root, search.segments, value.clone()).ok().flatten())
-        }
-        _ => Ok(Some(value.clone())),
+        FunctionKind::DataDig | FunctionKind::Hiera3Backend => dig(search.root, search.segments, value).ok().flatten(),
+        _ => Some(value),
     }
 }
 
