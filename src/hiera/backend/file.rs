@@ -121,7 +121,9 @@ impl DataFile {
         }
         match &self.value {
             Value::Hash(hash) => Ok(Some(hash)),
-            _ if self.format.is_yaml() && (!self.is_no_hash() || !puppet.refuses_data_files_that_are_no_hash()) => Ok(None),
+            _ if self.format.is_yaml() && (!self.is_no_hash() || !puppet.refuses_data_files_that_are_no_hash()) => {
+                Ok(None)
+            }
             _ if self.format.is_yaml() => {
                 Err(LookupError::puppet(format!("{path}: file does not contain a valid yaml hash")))
             }
