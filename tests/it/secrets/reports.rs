@@ -82,7 +82,7 @@ fn effective(random: &mut Random, fleet: &Fleet, before: Option<&Effective>) -> 
             let old = before.and_then(|before| before.keys.get(key)?.iter().find(|a| a.nodes.contains(node)));
             let outcome = match (random.below(10), old.map(|old| &*old.outcome)) {
                 (0, _) => continue,
-                (1, _) => Outcome::Failed(LookupError::puppet("a hush went wrong").sealed(secrecy(random))),
+                (1, _) => Outcome::Failed(LookupError::puppet("a hush went wrong").sealed(Some(secrecy(random)))),
                 (2..6, Some(Outcome::Found(value))) => {
                     let changed = random.variant(value);
                     Outcome::Found(with_secrets(random, &changed, &profile.name))
@@ -107,8 +107,8 @@ fn add(answers: &mut Vec<Answer>, node: NodeId, outcome: Outcome) {
     }
 }
 
-fn secrecy(random: &mut Random) -> Option<Secrecy> {
-    Some(Secrecy { opaque: random.below(4) == 0, seal: random.next() % 3 })
+fn secrecy(random: &mut Random) -> Secrecy {
+    Secrecy { opaque: random.below(4) == 0, seal: random.next() % 3 }
 }
 
 /// `value` with secrets in some places.
@@ -140,5 +140,5 @@ fn secret(random: &mut Random, node: &str) -> Value {
     if random.below(3) == 0 {
         return Value::Rich(Arc::new(Rich::sensitive(&plain)));
     }
-    plain.sealed(secrecy(random))
+    plain.sealed(Some(secrecy(random)))
 }
