@@ -106,15 +106,16 @@ fn a_time_limit_holds_for_the_keys_that_meet_it() {
 #[test]
 fn values_of_a_file_are_treated_as_the_function_would_be() {
     for (level, expected) in [
-        ("data_hash: vault", ["role web", "v", ""]),
-        ("lookup_key: vault", ["role %{trusted.certname}", "v", ""]),
+        ("data_hash: vault", ["role web", "v", "no data"]),
+        ("lookup_key: vault", ["role %{trusted.certname}", "v", "no data"]),
         ("data_dig: vault", ["role %{trusted.certname}", "v", "0"]),
     ] {
         let site = site(level, "{values: values.yaml}");
         site.write("values.yaml", "motd: 'role %{trusted.certname}'\nuser: {name: v}\n");
         let found = ["motd", "user.name", "user.uid"].map(|key| lookup(&site, key));
         assert_eq!(found[0].replace("web01.example.com", "web").replace("web01", "web"), expected[0], "{level}");
-        assert_eq!(found[1..], expected[1..], "{level}");
+        assert_eq!(found[1], expected[1], "{level}");
+        assert!(found[2].contains(expected[2]), "{level}: {found:?}");
     }
 }
 
