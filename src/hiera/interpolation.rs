@@ -48,10 +48,7 @@ impl<'a> NameStack<'a> {
         if self.contains(name) {
             let mut names: Vec<&str> = self.names().collect();
             names.reverse();
-            return Err(LookupError::puppet(format!(
-                "Lookup of key '{name}' failed: Recursive lookup detected in [{}]",
-                names.join(", ")
-            )));
+            return Err(LookupError::puppet(format!("Recursive lookup detected in [{}]", names.join(", "))));
         }
         if self.depth >= DEPTH_LIMIT {
             return Err(LookupError::unknown(format!("lookups nest more than {DEPTH_LIMIT} deep at '{name}'")));
