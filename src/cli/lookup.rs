@@ -9,7 +9,7 @@ use super::context::Context;
 use super::{Failure, Global, Result, Status, output};
 use crate::disclosure::Disclosure;
 use crate::fleet::Fleet;
-use crate::hiera::explain::{Branch, Recorder, Step};
+use crate::hiera::explain::{Places, Recorder, Step};
 use crate::hiera::layer::Environment;
 use crate::hiera::lookup::{Hierarchies, Lookup};
 use crate::hiera::merge::Strategy;
@@ -24,7 +24,7 @@ use crate::value::{Hash, Segment, Value, ValuePath, emit, json, ruby};
 #[expect(clippy::struct_excessive_bools, reason = "they are the flags of puppet lookup")]
 pub(super) struct Arguments {
     /// The keys: the first one that is found counts
-    #[arg(value_name = "KEY", required = true)]
+    #[arg(value_name = "KEY")]
     keys: Vec<String>,
     /// The node whose facts count
     #[arg(long, value_name = "NAME")]
@@ -39,8 +39,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "ENV")]
     environment: Option<String>,
     /// The merge strategy, in place of the one in `lookup_options`
-    #[arg(long, value_name = "STRATEGY")]
-    merge: Option<Merge>,
+    #[arg(long, value_name = "first|unique|hash|deep")]
+    merge: Option<String>,
     /// In a repository of Hiera 3: the first value, all values (`hiera -a`), or all hashes in one (`hiera -h`)
     #[arg(long, value_name = "TYPE", conflicts_with = "merge")]
     resolution: Option<Resolution>,
@@ -65,9 +65,9 @@ pub(super) struct Arguments {
     /// Tell where `lookup_options` come from
     #[arg(long)]
     explain_options: bool,
-    /// How to print the value
-    #[arg(long, value_name = "FORMAT")]
-    render_as: Option<RenderAs>,
+    /// How to print the value, or the explanation [default: yaml for a value, s for an explanation]
+    #[arg(long, value_name = "s|json|yaml")]
+    render_as: Option<String>,
     /// Compile a catalog first: hierad never does
     #[arg(long, short = 'c', hide = true)]
     compile: bool,
@@ -77,21 +77,13 @@ pub(super) struct Arguments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Merge {
-    First,
-    Unique,
-    Hash,
-    Deep,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Resolution {
     Priority,
     Array,
     Hash,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RenderAs {
     S,
     Json,
@@ -100,6 +92,11 @@ enum RenderAs {
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let strategy = strategy(arguments)?;
+    let only_options = arguments.explain_options && !arguments.explain;
+    if arguments.keys.is_empty() && !only_options {
+        return Err("No keys were given to lookup.".into());
+    }
+    let format = RenderAs::of(arguments)?;
     if arguments.data_type.is_some() {
         return Err("--type is not supported".into());
     }
@@ -125,9 +122,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         Subject { disclosure, node: name, environment: &revision.environment, hierarchies: &hierarchies, scope };
     let mut out = output::stdout();
     let status = if arguments.explain || arguments.explain_options {
-        subject.explain(arguments, strategy.as_ref(), &mut out)?
+        subject.explain(arguments, strategy.as_ref(), format, &mut out)?
     } else {
-        subject.print(arguments, strategy.as_ref(), &mut out)?
+        subject.print(arguments, strategy.as_ref(), format, &mut out)?
     };
     out.flush()?;
     Ok(status)
@@ -142,13 +139,19 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    fn print(&self, arguments: &Arguments, strategy: Option<&Strategy>, out: &mut dyn Write) -> Result {
+    fn print(
+        &self,
+        arguments: &Arguments,
+        strategy: Option<&Strategy>,
+        format: RenderAs,
+        out: &mut dyn Write,
+    ) -> Result {
         let lookup = Lookup::new(self.environment, self.hierarchies, self.scope);
         for key in &arguments.keys {
             match lookup.get(key, strategy) {
                 Outcome::Found(value) => {
                     let value = self.disclosure.value(&value);
-                    out.write_all(render(&value, arguments.render_as.unwrap_or(RenderAs::Yaml)).as_bytes())?;
+                    out.write_all(render(&value, format).as_bytes())?;
                     return Ok(Status::Done);
                 }
                 Outcome::Failed(error) => return Err(failure(key, &self.disclosure.error(&error))),
@@ -167,7 +170,6 @@ impl Subject<'_> {
             }
             return Ok(Status::NotFound);
         };
-        let format = arguments.render_as.unwrap_or(RenderAs::Yaml);
         let default = match lookup.hiera3() {
             Some(engine) => {
                 let value = engine.and_then(|engine| engine.default_value(default));
@@ -179,28 +181,57 @@ impl Subject<'_> {
         Ok(Status::Done)
     }
 
-    fn explain(&self, arguments: &Arguments, strategy: Option<&Strategy>, out: &mut dyn Write) -> Result {
-        for key in &arguments.keys {
-            let recorder = Recorder::default();
-            let outcome =
-                Lookup::new(self.environment, self.hierarchies, self.scope).explained_by(&recorder).get(key, strategy);
-            let explained = self.disclosure.step(recorder.finish());
-            if arguments.explain_options {
-                let options = explained.steps().filter(|step| is_options(step));
-                options.into_iter().try_for_each(|step| write!(out, "{step}"))?;
-                continue;
+    /// Tells how the first key that is found is found, or that none is. A failure is told too, and is none of the command.
+    fn explain(
+        &self,
+        arguments: &Arguments,
+        strategy: Option<&Strategy>,
+        format: RenderAs,
+        out: &mut dyn Write,
+    ) -> Result {
+        let recorder = Recorder::default();
+        let mut lookup = Lookup::new(self.environment, self.hierarchies, self.scope).explained_by(&recorder);
+        let only_options = arguments.explain_options && !arguments.explain;
+        let mut keys: Vec<&str> = arguments.keys.iter().map(String::as_str).collect();
+        if only_options {
+            lookup = lookup.only_options();
+            // Any key outside of modules will do.
+            keys.extend(keys.is_empty().then_some("__global__"));
+        }
+        let answer = |key| match lookup.get(key, strategy) {
+            Outcome::NotFound => None,
+            answer => Some((key, answer)),
+        };
+        let answer = keys.iter().find_map(|key| answer(*key));
+        match &answer {
+            Some((_, Outcome::Failed(error))) => recorder.text(error.text.clone()),
+            None if arguments.default.is_none() => recorder.text(not_found(&keys)),
+            _ => {}
+        }
+        let explained = self.disclosure.step(recorder.finish());
+        if format != RenderAs::S {
+            out.write_all(render(&explained.data(Places::Shown), format).as_bytes())?;
+            return Ok(Status::Done);
+        }
+        out.write_all(explained.text(Places::Shown).as_bytes())?;
+        match answer {
+            Some((key, Outcome::Found(value))) if !only_options => {
+                write_origins(key, &self.disclosure.value(&value), &explained, out)?;
             }
-            explained.steps().filter(|step| !is_options(step)).try_for_each(|step| write!(out, "{step}"))?;
-            match outcome {
-                Outcome::Found(value) => {
-                    write_origins(key, &self.disclosure.value(&value), &explained, out)?;
-                    return Ok(Status::Done);
-                }
-                Outcome::Failed(error) => writeln!(out, "Lookup failed: {}", self.disclosure.error(&error))?,
-                Outcome::NotFound => writeln!(out, "Function lookup() did not find a value for the name '{key}'")?,
-            }
+            _ => {}
         }
         Ok(Status::Done)
+    }
+}
+
+/// That none of the keys has a value, in Puppet's words.
+fn not_found(keys: &[&str]) -> String {
+    match keys {
+        [key] => format!("Function lookup() did not find a value for the name '{key}'"),
+        keys => {
+            let keys: Vec<String> = keys.iter().map(|key| format!("'{key}'")).collect();
+            format!("Function lookup() did not find a value for any of the names [{}]", keys.join(", "))
+        }
     }
 }
 
@@ -219,10 +250,6 @@ fn write_origins(key: &str, value: &Value, explained: &Step, out: &mut dyn Write
         write!(out, "Where it comes from\n{}", lines.concat())?;
     }
     Ok(())
-}
-
-fn is_options(step: &Step) -> bool {
-    matches!(&step.branch, Some(Branch::Key(key)) if **key == *crate::hiera::options::LOOKUP_OPTIONS)
 }
 
 /// Calls `visit` for every leaf of `value`.
@@ -246,41 +273,76 @@ fn failure(key: &str, error: &LookupError) -> Failure {
     format!("lookup of '{key}' failed: {error}{hint}").into()
 }
 
+impl RenderAs {
+    /// The format that was asked for, in any case of letters.
+    fn of(arguments: &Arguments) -> Result<RenderAs> {
+        let explains = arguments.explain || arguments.explain_options;
+        let Some(name) = arguments.render_as.as_deref().map(str::to_lowercase) else {
+            return Ok(if explains { RenderAs::S } else { RenderAs::Yaml });
+        };
+        match &*name {
+            "s" => Ok(RenderAs::S),
+            "json" => Ok(RenderAs::Json),
+            "yaml" => Ok(RenderAs::Yaml),
+            "binary" | "msgpack" => {
+                Err(format!("--render-as {name} is not supported: it writes what only programs can read; use json")
+                    .into())
+            }
+            _ => Err(format!("Unknown rendering format '{name}'").into()),
+        }
+    }
+}
+
 fn render(value: &Value, format: RenderAs) -> String {
-    match format {
-        RenderAs::S => format!("{}\n", ruby::to_s(value)),
-        RenderAs::Json => format!("{}\n", json::compact(value)),
+    let text = match format {
+        RenderAs::S => ruby::to_s(value),
+        RenderAs::Json => json::compact(&named(value)),
         RenderAs::Yaml => emit::document(value),
+    };
+    if text.ends_with('\n') { text } else { text + "\n" }
+}
+
+/// The value with texts for symbols, and for keys, as Ruby's `to_json` writes them.
+fn named(value: &Value) -> Value {
+    match value {
+        Value::Symbol(name) => Value::from(&**name),
+        Value::Array(items) => items.iter().map(named).collect(),
+        Value::Hash(hash) => {
+            let name = |key: &Value| match key {
+                Value::String(text) => Value::String(text.clone()),
+                key if key.secrecy().is_some() => key.clone(),
+                key => Value::from(ruby::to_s(key)),
+            };
+            Value::hash(hash.iter().map(|(key, value)| (name(key), named(value))).collect())
+        }
+        other => other.clone(),
     }
 }
 
 fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
-    let mut options = Hash::new();
-    if let Some(prefix) = &arguments.knock_out_prefix {
-        options.insert("knockout_prefix", prefix.as_str().into());
+    const HELP: &str = "Run 'hierad lookup --help' for more details";
+    let Arguments { knock_out_prefix, sort_merged_arrays, merge_hash_arrays, .. } = arguments;
+    let deep = arguments.merge.as_deref() == Some("deep");
+    if !deep && (*sort_merged_arrays || *merge_hash_arrays || knock_out_prefix.is_some()) {
+        let flags = "--knock-out-prefix, --sort-merged-arrays, and --merge-hash-arrays";
+        return Err(format!("The options {flags} are only available with '--merge deep'\n{HELP}").into());
     }
-    if arguments.sort_merged_arrays {
-        options.insert("sort_merged_arrays", true.into());
+    let resolution = arguments.resolution.map(|resolution| match resolution {
+        Resolution::Priority => "first",
+        Resolution::Array => "unique",
+        Resolution::Hash => "hash",
+    });
+    let Some(name) = arguments.merge.as_deref().or(resolution) else { return Ok(None) };
+    if !["first", "hash", "unique", "deep"].contains(&name) {
+        let known = "'first', 'hash', 'unique', or 'deep'";
+        return Err(format!("The --merge option only accepts {known}\n{HELP}").into());
     }
-    if arguments.merge_hash_arrays {
-        options.insert("merge_hash_arrays", true.into());
+    let mut options = Hash::from_iter([("strategy", Value::from(name))]);
+    if deep {
+        options.insert("sort_merged_arrays", (*sort_merged_arrays).into());
+        options.insert("merge_hash_arrays", (*merge_hash_arrays).into());
+        options.extend(knock_out_prefix.as_ref().map(|prefix| ("knockout_prefix", prefix.as_str().into())));
     }
-    let name = match arguments.merge {
-        Some(Merge::Deep) => "deep",
-        _ if !options.is_empty() => {
-            return Err("--knock-out-prefix, --sort-merged-arrays and --merge-hash-arrays need --merge deep".into());
-        }
-        Some(Merge::First) => "first",
-        Some(Merge::Unique) => "unique",
-        Some(Merge::Hash) => "hash",
-        None => match arguments.resolution {
-            Some(Resolution::Priority) => "first",
-            Some(Resolution::Array) => "unique",
-            Some(Resolution::Hash) => "hash",
-            None => return Ok(None),
-        },
-    };
-    options.insert("strategy", name.into());
     Ok(Some(Strategy::from_option(&Value::hash(options))?))
 }
 
@@ -316,8 +378,18 @@ fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
 }
 
 fn facts(path: &Path, name: &str) -> Result<NodeProfile> {
+    const TRUSTED: [&str; 4] = ["hostname", "domain", "fqdn", "clientcert"];
     let content = std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-    Ok(read_facts(&content, &path.display().to_string(), name, "production")?)
+    let profile = read_facts(&content, &path.display().to_string(), name, "production")?;
+    let given = TRUSTED.iter().filter(|fact| profile.facts.get(fact).is_some()).count();
+    if given > 0 && given < TRUSTED.len() {
+        let (facts, file) = (TRUSTED.join(","), path.display());
+        return Err(format!(
+            "When overriding any of the {facts} facts with {file} given via the --facts flag, they must all be overridden."
+        )
+        .into());
+    }
+    Ok(profile)
 }
 
 fn unknown_node(name: &str, profiles: &[NodeProfile]) -> Failure {

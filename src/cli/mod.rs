@@ -16,6 +16,7 @@ mod profiles;
 mod render;
 mod sample;
 mod secrets;
+mod verify;
 mod watch;
 
 use std::path::PathBuf;
@@ -43,8 +44,8 @@ enum Status {
 }
 
 /// What scripts need to know.
-const STATUS: &str = "Exit status: 0 done, 1 could not (or `lookup` found no key), 2 differences found (`diff --exit-code`) or \
-faults found (`check`).";
+const STATUS: &str = "Exit status: 0 done, 1 could not (or `lookup` found no key), 2 differences found (`diff --exit-code`), \
+faults found (`check`) or disagreements found (`verify`).";
 
 /// Shows what a commit to a Puppet Hiera data repository really does to every node.
 #[derive(Debug, Parser)]
@@ -162,6 +163,8 @@ enum Command {
     Lookup(lookup::Arguments),
     /// Name everything that is wrong with data, hiera.yaml and profiles
     Check(check::Arguments),
+    /// Compare answers with those of the Puppet on this machine
+    Verify(verify::Arguments),
     /// Report each new commit on the watched branches
     Watch(watch::Arguments),
     /// Show it all on a repository made for the purpose
@@ -199,6 +202,7 @@ fn run(cli: &Cli) -> Result {
         Command::Render(arguments) => render::run(&cli.global, arguments),
         Command::Lookup(arguments) => lookup::run(&cli.global, arguments),
         Command::Check(arguments) => check::run(&cli.global, arguments),
+        Command::Verify(arguments) => verify::run(&cli.global, arguments),
         Command::Watch(arguments) => watch::run(&cli.global, arguments),
         Command::Demo(arguments) => demo::run(&cli.global, arguments),
     }

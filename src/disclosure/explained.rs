@@ -1,23 +1,31 @@
-//! Explanations as they may be seen.
+//! What may be seen of an explained lookup.
 
 use super::Disclosure;
-use crate::hiera::explain::{Child, Event, Step};
+use crate::hiera::explain::{Branch, Event, Step};
+use crate::value::{Hash, Text, Value};
 
 impl Disclosure {
-    /// `step` as it may be seen, with all that is inside.
+    /// The steps as they may be seen.
     pub fn step(&self, step: Step) -> Step {
-        let child = |child| match child {
-            Child::Step(step) => Child::Step(self.step(step)),
-            Child::Event(event) => Child::Event(self.event(event)),
-        };
-        Step { branch: step.branch, children: step.children.into_iter().map(child).collect() }
-    }
-
-    fn event(&self, event: Event) -> Event {
-        match event {
+        let text = |text: &Text| Text::from(self.text(text).into_owned());
+        let branch = step.branch.map(|branch| match branch {
+            Branch::Interpolation(expression) => Branch::Interpolation(text(&expression)),
+            Branch::Merge(strategy, options) => Branch::Merge(strategy, self.hash(options)),
+            other => other,
+        });
+        let event = step.event.map(|event| match event {
             Event::Found(key, value, at) => Event::Found(key, self.value(&value).into_owned(), at),
             Event::Result(value) => Event::Result(self.value(&value).into_owned()),
             other => other,
+        });
+        let texts = step.texts.iter().map(text).collect();
+        Step { branch, event, texts, steps: step.steps.into_iter().map(|step| self.step(step)).collect() }
+    }
+
+    fn hash(&self, hash: Hash) -> Hash {
+        match self.value(&Value::hash(hash)).into_owned() {
+            Value::Hash(hash) => hash.as_ref().clone(),
+            _ => Hash::new(),
         }
     }
 }

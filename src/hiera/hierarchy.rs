@@ -120,6 +120,9 @@ pub struct Source<'a> {
 
 /// Resolves `config`, which lies in the folder `root`, for the node with `scope`.
 pub fn resolve(config: &Config, root: &str, scope: &dyn Scope, source: Source<'_>) -> Result<Hierarchy, LookupError> {
+    if let Some(fault) = &config.fault {
+        return Err(fault.clone());
+    }
     let mut resolver = Resolver::new(config, root, scope, source);
     let levels = resolver.levels(&config.levels)?;
     let default_levels = config.default_hierarchy.as_ref().map(|levels| resolver.levels(levels)).transpose()?;
@@ -416,29 +419,50 @@ fn unreadable(error: &TreeError) -> LookupError {
     LookupError::unknown(error)
 }
 
-/// Ruby's `Pathname#+`: an absolute path replaces, leading `.` and `..` of `path` are taken off the end of `base`, what comes
-/// behind stays as it is.
+/// Ruby's `Pathname#+`: an absolute path replaces, leading `.` and `..` of `path` are taken off the end of `base`, all else
+/// stays as it is, doubled slashes included.
 pub fn join(base: &str, path: &str) -> String {
     if path.starts_with('/') {
         return path.to_owned();
     }
-    let root = if base.starts_with('/') { "/" } else { "" };
-    let mut base: Vec<&str> = base.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
-    let mut rest = path;
+    let (mut base, mut rest) = (base, path);
     loop {
-        let (name, after) = rest.split_once('/').unwrap_or((rest, ""));
-        match name {
-            "" if !rest.is_empty() => {}
-            "." => {}
-            ".." if base.last().is_some_and(|last| *last != "..") => _ = base.pop(),
-            ".." => base.push(".."),
-            _ => break,
+        rest = without_dots(rest);
+        let Some((before, last)) = chop(base) else { break };
+        if last == "." {
+            base = before;
+        } else if last == ".." || !is_parent(rest) {
+            break;
+        } else {
+            base = before;
+            rest = rest[2..].trim_start_matches('/');
         }
-        rest = after;
     }
-    let joined = base.join("/");
-    let slash = if joined.is_empty() || rest.is_empty() { "" } else { "/" };
-    format!("{root}{joined}{slash}{rest}")
+    // Nothing is above the root.
+    while base.starts_with('/') && chop(base).is_none() && is_parent(rest) {
+        rest = without_dots(rest[2..].trim_start_matches('/'));
+    }
+    let shown = if base.starts_with('/') && chop(base).is_none() { "/" } else { base.trim_end_matches('/') };
+    let slash = if shown.is_empty() || rest.is_empty() || shown.ends_with('/') { "" } else { "/" };
+    format!("{shown}{slash}{rest}")
+}
+
+/// A path without its last name, and that name; nothing where there is no name.
+fn chop(path: &str) -> Option<(&str, &str)> {
+    let path = path.trim_end_matches('/');
+    let at = path.rfind('/').map_or(0, |at| at + 1);
+    (!path.is_empty()).then(|| path.split_at(at))
+}
+
+fn is_parent(path: &str) -> bool {
+    path == ".." || path.starts_with("../")
+}
+
+fn without_dots(mut path: &str) -> &str {
+    while let Some(rest) = path.strip_prefix('.').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+        path = rest.trim_start_matches('/');
+    }
+    path
 }
 
 #[cfg(test)]
@@ -454,5 +478,8 @@ mod tests {
         assert_eq!(join("data", "/etc/x"), "/etc/x");
         assert_eq!(join("data", "../../x"), "../x");
         assert_eq!(join("/etc/code", "data/x.yaml"), "/etc/code/data/x.yaml");
+        assert_eq!(join("a//b", "../x.yaml"), "a/x.yaml");
+        assert_eq!(join("/a", "../../x"), "/x");
+        assert_eq!(join("a//b/.", "c"), "a//b/c");
     }
 }

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::budget::{Budget, PLACE_STEPS, with_stack};
-use super::explain::{self, Recorder};
+use super::explain::{self, Branch, Event, Recorder};
 use super::key::{dig, split};
 use super::scope::{SERVER_FACTS, Scope, Variable};
 use super::{ErrorKind, LookupError, Puppet};
@@ -278,11 +278,14 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
     match value {
         Value::String(text) => {
             budget.read(text)?;
-            let Some(template) = Template::parse(text) else { return Ok(value.clone()) };
+            if !text.contains("%{") {
+                return Ok(value.clone());
+            }
+            let evaluate = || Template::parse(text).map_or_else(|| Ok(value.clone()), |t| t.evaluate(context));
             match text.secrecy() {
-                None => template.evaluate(context),
+                None => explain::step(context.recorder(), || Branch::Interpolation(text.clone()), evaluate),
                 // What a secret text says is one: errors about it, and the steps that it leads to, are, too.
-                secrecy => match explain::unseen(context.recorder(), || template.evaluate(context)) {
+                secrecy => match explain::unseen(context.recorder(), evaluate) {
                     Ok(value) => Ok(value.sealed(secrecy)),
                     Err(error) => Err(error.sealed(secrecy)),
                 },
@@ -323,13 +326,28 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
         None => return Ok(Value::Undef),
     };
     let segments: Vec<Value> = segments.collect();
-    match context.scope.variable(&root) {
-        Variable::Value(value) => dig(name, &segments, value).map(Option::unwrap_or_default),
-        Variable::Partial(known) => match (dig(name, &segments, known)?, segments.first().and_then(Value::as_str)) {
-            (_, None) => Err(server_only(name)),
-            (None, Some(fact)) if SERVER_FACTS.contains(&fact) => Err(server_only(name)),
-            (found, _) => Ok(found.unwrap_or_default()),
+    let recorder = context.recorder();
+    let found = explain::step(
+        recorder,
+        || Branch::Scope("Global Scope".to_owned()),
+        || {
+            let found = context.scope.variable(&root);
+            if let Variable::Value(value) | Variable::Partial(value) = &found {
+                explain::event(recorder, || Event::Found(root.to_arc(), value.clone(), None));
+            }
+            found
         },
+    );
+    match found {
+        Variable::Value(Value::Undef) => Ok(Value::Undef),
+        Variable::Value(value) => dig(name, &segments, value, recorder).map(Option::unwrap_or_default),
+        Variable::Partial(known) => {
+            match (dig(name, &segments, known, recorder)?, segments.first().and_then(Value::as_str)) {
+                (_, None) => Err(server_only(name)),
+                (None, Some(fact)) if SERVER_FACTS.contains(&fact) => Err(server_only(name)),
+                (found, _) => Ok(found.unwrap_or_default()),
+            }
+        }
         Variable::Unknown => Err(server_only(name)),
         Variable::Undefined(_) if context.undefined == Undefined::Empty => Ok(Value::Undef),
         Variable::Undefined(reason) => Err(LookupError::puppet(format!("Undefined variable '{}'; {reason}", &*root))),

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use regex::Regex;
 
 use super::LookupError;
+use super::explain::{self, Branch, Event, Recorder};
 use crate::value::{Value, ruby};
 
 /// A parsed key: the name that data files are asked for, and the steps into the value found.
@@ -34,8 +35,8 @@ impl LookupKey {
     }
 
     /// The part of a root value that the key asks for; nothing if it has no such part.
-    pub fn dig(&self, value: Value) -> Result<Option<Value>, LookupError> {
-        dig(&self.text, &self.segments, value)
+    pub fn dig(&self, value: Value, recorder: Option<&Recorder>) -> Result<Option<Value>, LookupError> {
+        dig(&self.text, &self.segments, value, recorder)
     }
 }
 
@@ -100,32 +101,62 @@ fn segment(text: &str) -> Value {
 }
 
 /// Walks `segments` into `value`; `key` is for error texts. Nothing if there is no such place.
-pub fn dig(key: &str, segments: &[Value], mut value: Value) -> Result<Option<Value>, LookupError> {
-    for segment in segments {
-        let next = match (value.bare(), segment) {
-            (Value::Array(items), Value::Integer(i)) => usize::try_from(*i).ok().and_then(|i| items.get(i)).cloned(),
-            (Value::Undef, _) | (Value::Array(_), Value::BigInteger(_)) => None,
-            (Value::Hash(hash), segment) => hash.get_value(segment).cloned(),
-            // Ruby's integers and symbols answer to `[]`, but not to `include?`.
-            (Value::Integer(_) | Value::BigInteger(_) | Value::Symbol(_), _) => {
-                let (shown, class) = (ruby::inspect(&value), ruby::class_name(&value));
-                let error = LookupError::puppet(format!("undefined method `include?' for {shown}:{class}"));
-                return Err(error.sealed(value.secrecy()));
-            }
-            _ => {
-                return Err(LookupError::puppet(format!(
-                    "Data Provider type mismatch: Got {} when a hash-like object was expected to access value using '{}' from key '{key}'",
-                    ruby::class_name(&value),
-                    ruby::to_s(segment),
-                )));
-            }
-        };
-        match next {
-            Some(next) => value = next,
-            None => return Ok(None),
-        }
+pub fn dig(
+    key: &str,
+    segments: &[Value],
+    mut value: Value,
+    recorder: Option<&Recorder>,
+) -> Result<Option<Value>, LookupError> {
+    if segments.is_empty() {
+        return Ok(Some(value));
     }
-    Ok(Some(value))
+    let path = || segments.iter().map(ruby::to_s).collect::<Vec<_>>().join(".");
+    explain::step(
+        recorder,
+        || Branch::SubKey(path()),
+        || {
+            for segment in segments {
+                let name = || ruby::to_s(segment).into();
+                let next = explain::step(
+                    recorder,
+                    || Branch::Segment,
+                    || {
+                        let next = dig_one(key, segment, &value)?;
+                        explain::event(recorder, || match &next {
+                            Some(next) => Event::Found(name(), next.clone(), None),
+                            None => Event::NotFound(name()),
+                        });
+                        Ok(next)
+                    },
+                )?;
+                match next {
+                    Some(next) => value = next,
+                    None => return Ok(None),
+                }
+            }
+            Ok(Some(value))
+        },
+    )
+}
+
+/// The part of `value` that `segment` names.
+fn dig_one(key: &str, segment: &Value, value: &Value) -> Result<Option<Value>, LookupError> {
+    match (value.bare(), segment) {
+        (Value::Array(items), Value::Integer(i)) => Ok(usize::try_from(*i).ok().and_then(|i| items.get(i)).cloned()),
+        (Value::Undef, _) | (Value::Array(_), Value::BigInteger(_)) => Ok(None),
+        (Value::Hash(hash), segment) => Ok(hash.get_value(segment).cloned()),
+        // Ruby's integers and symbols answer to `[]`, but not to `include?`.
+        (Value::Integer(_) | Value::BigInteger(_) | Value::Symbol(_), _) => {
+            let (shown, class) = (ruby::inspect(value), ruby::class_name(value));
+            let error = LookupError::puppet(format!("undefined method `include?' for {shown}:{class}"));
+            Err(error.sealed(value.secrecy()))
+        }
+        _ => Err(LookupError::puppet(format!(
+            "Data Provider type mismatch: Got {} when a hash-like object was expected to access value using '{}' from key '{key}'",
+            ruby::class_name(value),
+            ruby::to_s(segment),
+        ))),
+    }
 }
 
 #[cfg(test)]

@@ -102,6 +102,11 @@ impl KeyOptions {
         self.merge.secrecy()
     }
 
+    /// Whether a merge strategy was asked for.
+    pub fn names_strategy(&self) -> bool {
+        !self.merge.is_undef()
+    }
+
     /// The merge strategy; [`Strategy::Default`] if none was asked for.
     pub fn strategy(&self) -> Result<Strategy, LookupError> {
         Strategy::from_option(&self.merge).map_err(|error| error.sealed(self.merge.secrecy()))

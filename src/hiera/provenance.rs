@@ -30,7 +30,7 @@ pub struct Origin {
 /// The values that went into the answer for `key`; those of nested lookups and of `lookup_options` are not among them.
 pub fn contributions(explained: &Step, key: &str) -> Vec<Contribution> {
     let mut found = Vec::new();
-    for step in explained.steps() {
+    for step in &explained.steps {
         if matches!(&step.branch, Some(Branch::Key(name)) if **name == *key) {
             collect(step, None, &mut found);
         }
@@ -44,12 +44,11 @@ fn collect(step: &Step, level: Option<&Arc<str>>, found: &mut Vec<Contribution>)
         Some(Branch::Interpolation(_)) => return,
         _ => level,
     };
-    for event in step.events() {
-        if let (Event::Found(_, value, Some(at)), Some(level)) = (event, level) {
-            found.push(Contribution { level: level.clone(), at: at.clone(), value: value.clone() });
-        }
+    // A found value's interpolations come before it, but are no part of the answer's own search.
+    step.steps.iter().for_each(|step| collect(step, level, found));
+    if let (Some(Event::Found(_, value, Some(at))), Some(level)) = (&step.event, level) {
+        found.push(Contribution { level: level.clone(), at: at.clone(), value: value.clone() });
     }
-    step.steps().for_each(|step| collect(step, level, found));
 }
 
 /// Where the part at `path` of the merged `value` comes from: the first contribution that has an equal part there, or, in an

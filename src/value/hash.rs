@@ -117,6 +117,12 @@ impl<K: Into<Value>> FromIterator<(K, Value)> for Hash {
     }
 }
 
+impl<K: Into<Value>> Extend<(K, Value)> for Hash {
+    fn extend<T: IntoIterator<Item = (K, Value)>>(&mut self, entries: T) {
+        entries.into_iter().for_each(|(key, value)| _ = self.insert(key, value));
+    }
+}
+
 impl IntoIterator for Hash {
     type Item = (Value, Value);
     type IntoIter = indexmap::map::IntoIter<Value, Value>;

@@ -13,4 +13,5 @@ mod profiles;
 mod render;
 mod settings;
 mod trouble;
+mod verify;
 mod watch;

@@ -41,18 +41,18 @@ const UNKNOWN_YET: [(&str, &str); 2] = [
 const EQUAL_TEXTS: usize = 91;
 
 /// One recorded case.
-struct Case<'a>(&'a Value);
+pub(crate) struct Case<'a>(pub(crate) &'a Value);
 
 impl Case<'_> {
-    fn text(&self, field: &str) -> &str {
+    pub(crate) fn text(&self, field: &str) -> &str {
         self.0.get(field).and_then(Value::as_str).unwrap_or_else(|| panic!("a case without {field}"))
     }
 
-    fn list(&self, field: &str) -> &[Value] {
+    pub(crate) fn list(&self, field: &str) -> &[Value] {
         self.0.get(field).and_then(Value::as_array).unwrap_or_else(|| panic!("a case without {field}"))
     }
 
-    fn profiles(&self) -> Vec<NodeProfile> {
+    pub(crate) fn profiles(&self) -> Vec<NodeProfile> {
         let read = |profile: &Value| {
             let (profiles, errors) = read_profiles(json::compact(profile).as_bytes(), "case.json", "production");
             assert_eq!(errors, []);
@@ -76,7 +76,7 @@ impl Case<'_> {
     }
 
     /// The repository, and what lies outside of it: there it is the same files with absolute paths.
-    fn repository(&self, puppet: Puppet) -> (Arc<dyn FileTree>, EnvironmentOptions) {
+    pub(crate) fn repository(&self, puppet: Puppet) -> (Arc<dyn FileTree>, EnvironmentOptions) {
         let (fixture, lookup_options) = self.settings();
         let tree: Arc<dyn FileTree> = Arc::new(MemoryTree::from_fixture(&fixture));
         let disk: Arc<dyn FileTree> = Arc::new(Placed::new(OUTSIDE, tree.clone()));

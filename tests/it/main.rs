@@ -4,6 +4,7 @@
 mod architecture;
 mod backend_command;
 mod cli;
+mod explain_vectors;
 mod git;
 mod hiera3_vectors;
 mod hostile;
@@ -12,6 +13,7 @@ mod report;
 mod secrets;
 mod specs;
 mod support;
+mod vectors_emit;
 mod vectors_hocon;
 mod vectors_json;
 mod vectors_ruby;

@@ -107,7 +107,7 @@ end
 # Ruby's error messages come without what some versions of it add: excerpts of Puppet's source and guesses.
 def ask(requests, strict, *options)
   input = requests.map { |request| "#{JSON.generate(request.merge('strict' => strict))}\n" }.join
-  command = ['ruby', '--disable=error_highlight,did_you_mean', RESOLVE, *options]
+  command = ['ruby', '-W0', '--disable=error_highlight,did_you_mean', RESOLVE, *options]
   output, status = Open3.capture2(Eyaml.environment, *command, stdin_data: input)
   abort 'Puppet failed' unless status.success?
   output.gsub("#{Eyaml::KEYS}/", '/keys/').lines.map { |line| JSON.parse(line) }
@@ -134,11 +134,17 @@ def entry(one, puppet7, puppet8)
   "{#{fields.map { |field, value| "#{JSON.generate(field)}: #{JSON.generate(value)}" }.join(",\n ")}}"
 end
 
-if $PROGRAM_NAME == __FILE__
+# The library of Puppet 8 and the topics that the command line names, or all.
+def arguments
   puppet8_lib = ENV.fetch('PUPPET8_LIB', nil)
   topics = ARGV.dup
   _, puppet8_lib = topics.shift(2) if topics.first == '--puppet8-lib'
   abort 'need --puppet8-lib DIR or PUPPET8_LIB' unless puppet8_lib && File.directory?(puppet8_lib)
   topics = Dir.glob(File.join(VECTORS, '*.txt')).sort.map { |path| File.basename(path, '.txt') } if topics.empty?
+  [puppet8_lib, topics]
+end
+
+if $PROGRAM_NAME == __FILE__
+  puppet8_lib, topics = arguments
   topics.each { |topic| record(topic, puppet8_lib) }
 end

@@ -8,20 +8,24 @@
 # A request is a line {"repo": DIR, "profiles": PATH, "strict": bool, "keys": [KEY...] or null}:
 # - repo: a checked-out repository; it is used as the environment that the profiles name (all must name the same one);
 # - profiles: a folder of *.yaml / *.json, or one .ndjson; each {name, environment, facts, trusted, variables};
-# - strict: Puppet 8's defaults (strict=error, strict_variables on) instead of Puppet 7's;
+# - strict: (optional) Puppet 8's defaults (strict=error, strict_variables on) or Puppet 7's; otherwise those of the version;
 # - keys: what to look up; null is every root key of every YAML and JSON file in the repository, lookup_options aside;
-# - more_keys: (optional) keys to look up after those.
+# - more_keys: (optional) keys to look up after those;
+# - keys_of: (optional) {NODE: [KEY...]}: what to look up on each node, in place of all these.
 # - merge: (optional) the merge to ask for, instead of what lookup_options say.
 # - global: (optional) the hiera.yaml of the global layer; without it there is no such layer;
 # - basemodulepath: (optional) folders of modules, for $basemodulepath.
 # The root keys of files in these two folders are looked up as well, last, and only values told of.
+# - explain: (optional) lookups to explain, each {"node": NAME, "keys": [KEY...], "merge": OPTION, "only_options": bool} (merge and
+#   only_options optional); the answer has "explained": [{"text": TEXT, "data": HASH, "error": TEXT or null}...] in their order:
+#   what `puppet lookup --explain` writes, the error that ends it aside, each as in a process of its own.
 # Each is answered by a line
 #   {"repo": DIR, "keys": [KEY...], "nodes": [{"node": NAME, "values": {KEY: VALUE}, "errors": {KEY: TEXT}}...]}
 # in the order of requests; a key that is not found is in neither. A repository that cannot be asked at all has
 # {"repo": DIR, "error": TEXT}. --puppet-lib is the library folder of another Puppet than the installed one.
 #
 # Values JSON cannot hold are in Puppet's rich data form, see `Encoding`. Paths in error texts are relative to the
-# repository. Repositories never influence each other: each has its own environment, loaders, caches and compilers.
+# repository. A request {"version": true} is answered by {"puppet": VERSION}. Repositories never influence each other: each has its own environment, loaders, caches and compilers.
 ENV['LC_ALL'] = 'C.UTF-8'
 ENV['TZ'] = 'UTC'
 Encoding.default_external = Encoding::UTF_8
@@ -68,12 +72,14 @@ module RichData
   end
 
   def encode_hash(value)
-    return value.to_h { |key, element| [encode(key), encode(element)] } if value.keys.all?(String)
+    return value.map { |key, element| [encode(key), encode(element)] }.to_h if value.keys.all? { |key| key.is_a?(String) }
 
     typed('Hash', value.flat_map { |key, element| [encode(key), encode(element)] })
   end
 
-  def typed(type, text) = { '__ptype' => type, '__pvalue' => text }
+  def typed(type, text)
+    { '__ptype' => type, '__pvalue' => text }
+  end
 end
 
 # What a request names: profiles, and the keys of a repository where it names none.
@@ -129,7 +135,9 @@ class Puppetry
   end
 
   # Where the environment's files are, as Puppet sees them.
-  def path(environment) = File.join(@environments, environment)
+  def path(environment)
+    File.join(@environments, environment)
+  end
 
   # Yields the repository as a fresh environment, with nothing that earlier ones left behind.
   def with_environment(repo, name, strict, global, basemodulepath)
@@ -157,9 +165,11 @@ class Puppetry
     name = profile['name']
     node = Puppet::Node.new(name, facts: Puppet::Node::Facts.new(name, facts), environment: environment)
     node.merge(facts.merge(profile['variables'] || {}))
-    node.trusted_data = { 'authenticated' => 'remote', 'certname' => name, 'extensions' => {}, 'external' => {} }
-                        .merge(profile['trusted'] || {})
-    node.add_server_facts('environment' => environment.name.to_s, 'serverversion' => Puppet.version)
+    hostname, domain = name.split('.', 2)
+    node.trusted_data = { 'authenticated' => 'remote', 'certname' => name, 'extensions' => {}, 'hostname' => hostname,
+                          'domain' => domain, 'external' => {} }.merge(profile['trusted'] || {})
+    node.add_server_facts({ 'environment' => environment.name.to_s, 'serverversion' => Puppet.version }
+      .merge(profile['server_facts'] || {}))
     Puppet::Parser::Compiler.new(node)
   end
 end
@@ -176,19 +186,20 @@ class Resolution
   def initialize(puppetry, request)
     @puppetry = puppetry
     @repo = File.realpath(request['repo'])
-    @strict = request['strict']
+    @strict = request.fetch('strict') { Puppet.version.to_i >= 8 }
+    @keys_of = request['keys_of']
     @merge = request['merge']
     @profiles = Inputs.profiles(request['profiles'])
     @global = request['global']
     @basemodulepath = request['basemodulepath'] || []
     @keys = (request['keys'] || Inputs.keys([@repo])) | (request['more_keys'] || [])
     @outside_keys = Inputs.keys([@global && File.dirname(@global), *@basemodulepath].compact) - @keys
+    @name = @profiles.first['environment'] || 'production'
+    @own_paths = /#{Regexp.union("#{@puppetry.path(@name)}/", "#{@repo}/")}/
   end
 
   def nodes
-    name = @profiles.first['environment'] || 'production'
-    @own_paths = /#{Regexp.union("#{@puppetry.path(name)}/", "#{@repo}/")}/
-    @puppetry.with_environment(@repo, name, @strict, @global, @basemodulepath) do |environment|
+    with_environment do |environment|
       @profiles.map { |profile| node(profile, environment) }
     end
   rescue *FATAL
@@ -199,11 +210,15 @@ class Resolution
 
   private
 
+  def with_environment(&block)
+    @puppetry.with_environment(@repo, @name, @strict, @global, @basemodulepath, &block)
+  end
+
   def node(profile, environment)
     line = { 'node' => profile['name'], 'values' => {}, 'errors' => {} }
     compiler = @puppetry.compiler(profile, environment)
     compiler.compile do |catalog|
-      @keys.each { |key| answer(key, compiler, line) }
+      (@keys_of ? @keys_of[line['node']] : @keys).each { |key| answer(key, compiler, line) }
       @outside_keys.each { |key| answer(key, compiler, line) }
       @outside_keys.each { |key| line['errors'].delete(key) }
       catalog
@@ -216,7 +231,7 @@ class Resolution
   end
 
   def failed(profile, error)
-    { 'node' => profile['name'], 'values' => {}, 'errors' => @keys.to_h { |key| [key, text(error)] } }
+    { 'node' => profile['name'], 'values' => {}, 'errors' => (@keys_of ? @keys_of[profile['name']] : @keys).map { |key| [key, text(error)] }.to_h }
   end
 
   def answer(key, compiler, line)
@@ -239,12 +254,62 @@ class Resolution
     adapter.remove_instance_variable(:@global_lookup_options) if adapter.instance_variable_get(:@global_lookup_options).nil?
   end
 
-  def text(error) = error.message.dup.force_encoding(Encoding::UTF_8).scrub.gsub(@own_paths, '')
+  def text(error)
+    plain(error.message)
+  end
+
+  def plain(text)
+    text.dup.force_encoding(Encoding::UTF_8).scrub.gsub(@own_paths, '')
+  end
+end
+
+# Explains lookups, each with a compiler of its own: what one finds and keeps is not there for the next.
+class Explanation < Resolution
+  def explained(lookups)
+    with_environment do |environment|
+      lookups.map { |lookup| explain(lookup, environment) }
+    end
+  rescue *FATAL
+    raise
+  rescue Exception => e # there is no environment to look anything up in
+    lookups.map { { 'text' => '', 'data' => {}, 'error' => text(e) } }
+  end
+
+  private
+
+  def explain(lookup, environment)
+    only_options = lookup['only_options'] || false
+    explainer = Puppet::Pops::Lookup::Explainer.new(only_options, only_options)
+    error = failure do
+      compiler = @puppetry.compiler(@profiles.find { |profile| profile['name'] == lookup['node'] }, environment)
+      compiler.compile do |catalog|
+        invocation = Puppet::Pops::Lookup::Invocation.new(compiler.topscope, {}, {}, explainer)
+        Puppet::Pops::Lookup.lookup(lookup['keys'], nil, nil, false, lookup['merge'], invocation)
+        catalog
+      end
+    end
+    data = plain(JSON.generate(RichData.encode(explainer.to_hash)))
+    { 'text' => plain(explainer.explain), 'data' => JSON.parse(data), 'error' => error }
+  end
+
+  def failure
+    yield
+    nil
+  rescue *FATAL
+    raise
+  rescue Exception => e
+    text(e)
+  end
 end
 
 def answer(puppetry, request)
+  return { 'puppet' => Puppet.version } if request['version']
+
   resolution = Resolution.new(puppetry, request)
-  { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
+  answer = { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
+  lookups = request['explain']
+  answer['explained'] = Explanation.new(puppetry, request).explained(lookups) if lookups
+  answer
 rescue *Resolution::FATAL
   raise
 rescue Exception => e

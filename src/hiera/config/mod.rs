@@ -29,6 +29,8 @@ pub struct Config {
     pub levels: Vec<LevelConfig>,
     /// What is searched when all layers have nothing (modules only).
     pub default_hierarchy: Option<Vec<LevelConfig>>,
+    /// Why no hierarchy can be made of it, though its form is right.
+    pub fault: Option<LookupError>,
     /// Whether it stands for a file that is not there; then paths that are not there do not count.
     pub implied: bool,
     /// What Hiera 3 reads, where it answers instead of Puppet.
@@ -241,6 +243,7 @@ impl Config {
             source: "".into(),
             version: 5,
             default_hierarchy: None,
+            fault: None,
             implied: true,
             hiera3: None,
         }

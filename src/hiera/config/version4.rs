@@ -15,25 +15,26 @@ pub(super) fn parse(file: &Node<'_>) -> Result<Config, LookupError> {
     }
     let present = |key: &str| file.entry(key).filter(|node| node.value.is_truthy());
     let datadir = present("datadir").map(|node| node.text()).transpose()?.unwrap_or_else(|| "data".into());
-    let levels = match present("hierarchy") {
-        Some(node) => {
-            node.items(0)?.iter().map(|level| parse_level(file, level, &datadir)).collect::<Result<_, _>>()?
-        }
+    let entries = present("hierarchy").map(|node| node.items(0)).transpose()?;
+    let levels = match &entries {
+        Some(entries) => entries.iter().map(|level| parse_level(level, &datadir)).collect::<Result<_, _>>()?,
         None => vec![level(file.place(), "common".into(), "yaml", datadir, None)],
     };
-    super::version5::check_names(file, &levels)?;
+    let unknown = entries.iter().flatten().find_map(|level| unknown_backend(file, level));
+    let fault = unknown.or_else(|| super::version5::doubled_name(file, &levels));
     Ok(Config {
         path: file.path(),
         source: file.source(),
         version: 4,
         levels,
+        fault,
         default_hierarchy: None,
         implied: false,
         hiera3: None,
     })
 }
 
-fn parse_level(file: &Node<'_>, node: &Node<'_>, default: &Arc<str>) -> Result<LevelConfig, LookupError> {
+fn parse_level(node: &Node<'_>, default: &Arc<str>) -> Result<LevelConfig, LookupError> {
     node.structure(&["backend", "name", "datadir", "path", "paths"])?;
     let required =
         |key: &str| node.entry(key).ok_or_else(|| node.mismatch(&format!("expects a value for key '{key}'")))?.text();
@@ -45,13 +46,15 @@ fn parse_level(file: &Node<'_>, node: &Node<'_>, default: &Arc<str>) -> Result<L
         Some(paths) => Some(paths.items(0)?.iter().map(declare).collect::<Result<_, _>>()?),
         None => path.map(|path| vec![path]),
     };
-    match &*backend {
-        "yaml" | "json" | "hocon" => Ok(level(node.place(), name, &backend, datadir, paths)),
-        other => {
-            let text = format!("No data provider is registered for backend '{other}'");
-            Err(file.refuse_line(&text, &format!(r"[^\w]{other}(?:[^\w]|$)"), node.entry_place("backend")))
-        }
-    }
+    Ok(level(node.place(), name, &backend, datadir, paths))
+}
+
+fn unknown_backend(file: &Node<'_>, node: &Node<'_>) -> Option<LookupError> {
+    let backend = node.entry("backend")?.text().ok()?;
+    let known = matches!(&*backend, "yaml" | "json" | "hocon");
+    let text = format!("No data provider is registered for backend '{backend}'");
+    let line = format!(r"[^\w]{backend}(?:[^\w]|$)");
+    (!known).then(|| file.refuse_line(&text, &line, node.entry_place("backend")))
 }
 
 fn level(place: Place, name: Arc<str>, backend: &str, datadir: Arc<str>, paths: Option<Vec<Declared>>) -> LevelConfig {

@@ -58,13 +58,13 @@ pub(super) fn parse(file: &Node<'_>, owner: Owner) -> Result<Config, LookupError
         Some(levels) => levels,
         None => vec![reader.implied_level(file)?],
     };
-    check_names(file, &levels)?;
-    check_names(file, default_hierarchy.as_deref().unwrap_or_default())?;
+    let fault = doubled_name(file, &levels).or_else(|| doubled_name(file, default_hierarchy.as_deref()?));
     Ok(Config {
         path: file.path(),
         source: file.source(),
         version: 5,
         levels,
+        fault,
         default_hierarchy,
         implied: false,
         hiera3: None,
@@ -225,14 +225,10 @@ fn declare(node: &Node<'_>) -> Result<Declared, LookupError> {
     Ok(Declared { text: node.text()?, place: node.place() })
 }
 
-pub(super) fn check_names(file: &Node<'_>, levels: &[LevelConfig]) -> Result<(), LookupError> {
+pub(super) fn doubled_name(file: &Node<'_>, levels: &[LevelConfig]) -> Option<LookupError> {
     let mut seen = HashSet::new();
-    for level in levels {
-        if !seen.insert(&level.name) {
-            return Err(defined_twice(file, &level.name).unwrap_or_else(|error| error).at(level.place.clone()));
-        }
-    }
-    Ok(())
+    let doubled = levels.iter().find(|level| !seen.insert(&level.name))?;
+    Some(defined_twice(file, &doubled.name).unwrap_or_else(|error| error).at(doubled.place.clone()))
 }
 
 fn defined_twice(file: &Node<'_>, name: &str) -> Result<LookupError, LookupError> {

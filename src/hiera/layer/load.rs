@@ -56,6 +56,7 @@ pub(super) fn load(
         is_hiera3,
         layer,
         modules: modules.layers,
+        module_names: modules.names,
         absent_modules: modules.absent,
         fault: conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath),
         modules_fault: modules.fault,

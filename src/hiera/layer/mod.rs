@@ -128,6 +128,8 @@ pub struct Environment {
     pub layer: Option<Layer>,
     /// The layers of its modules, by module name.
     pub modules: BTreeMap<Arc<str>, Layer>,
+    /// The names of all modules that Puppet loads, those without data, too.
+    pub module_names: BTreeSet<Arc<str>>,
     /// Modules that a Puppetfile or `.fixtures.yml` names, and that are in no folder of the modulepath.
     pub absent_modules: Vec<DeclaredModule>,
     /// Why every lookup fails.

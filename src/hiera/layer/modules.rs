@@ -20,6 +20,8 @@ use crate::value::{Value, json};
 #[derive(Default)]
 pub(super) struct Modules {
     pub(super) layers: BTreeMap<Arc<str>, Layer>,
+    /// All that Puppet loads.
+    pub(super) names: BTreeSet<Arc<str>>,
     /// Modules that are named for deployment, and are not here.
     pub(super) absent: Vec<DeclaredModule>,
     /// Why Puppet cannot load any module.
@@ -66,7 +68,11 @@ impl Modules {
     ) -> Result<(), TreeError> {
         let path = child(root, "hiera.yaml");
         let file = ConfigFile { owner: Owner::Module, module: Some(name.clone()), tree, path: &path };
-        let layer = match self.metadata(loader, &**tree, &name, root)? {
+        let metadata = self.metadata(loader, &**tree, &name, root)?;
+        if !matches!(metadata, Metadata::Refused) {
+            self.names.insert(name.clone());
+        }
+        let layer = match metadata {
             Metadata::Loaded(provider) => loader.layer(file, provider.as_deref())?,
             Metadata::Refused => None,
             Metadata::Fails(error) => Some(file.layer(Err(error))),

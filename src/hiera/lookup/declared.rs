@@ -127,7 +127,9 @@ fn valued(values: &Hash, kind: FunctionKind, search: Search<'_>) -> Option<Value
     let value = values.get(search.root)?.clone();
     match kind {
         // A function that is asked for a place inside of a text has no such place.
-        FunctionKind::DataDig | FunctionKind::Hiera3Backend => dig(search.root, search.segments, value).ok().flatten(),
+        FunctionKind::DataDig | FunctionKind::Hiera3Backend => {
+            dig(search.root, search.segments, value, None).ok().flatten()
+        }
         _ => Some(value),
     }
 }

@@ -15,23 +15,21 @@ impl Lookup<'_> {
         if hierarchy.and_then(|hierarchy| hierarchy.as_ref().ok()?.default_levels.as_ref()).is_none() {
             return Ok(None);
         }
-        self.step(
+        let found = self.step(
             || Branch::Scope(format!("Searching default_hierarchy of module \"{module}\"")),
             || {
                 let options = self.in_effect(&*self.default_options(module, stack)?, &key.root)?;
-                let strategy = options.strategy()?;
-                let inner = stack.push(&key.text)?;
-                let search = Search {
-                    root: &key.root,
-                    segments: &key.segments,
-                    module: Some(module),
-                    strategy: &strategy,
-                    stack: &inner,
+                let search = || {
+                    let strategy = options.strategy()?;
+                    let inner = stack.push(&key.text)?;
+                    let (key, root, segments, module) = (&*key.text, &*key.root, &*key.segments, Some(module));
+                    let search = Search { key, root, segments, module, strategy: &strategy, stack: &inner };
+                    self.default_provider(search).map_err(|error| error.sealed(options.secrecy()))
                 };
-                let found = self.default_provider(search).map_err(|error| error.sealed(options.secrecy()))?;
-                Ok(found.map(|value| self.dig(key, value)).transpose()?.flatten())
+                self.step(|| Branch::Scope(format!("Searching for \"{}\"", key.text)), search)
             },
-        )
+        )?;
+        found.map(|value| key.dig(value, self.recorder)).transpose().map(Option::flatten)
     }
 
     /// What the levels of a default hierarchy have.
@@ -40,6 +38,6 @@ impl Lookup<'_> {
         let (layer, hierarchy) = (self.environment.modules.get(module), self.hierarchies.modules.get(module));
         let levels = hierarchy.and_then(|hierarchy| hierarchy.as_ref().ok()?.default_levels.as_deref());
         let (Some(layer), Some(levels)) = (layer, levels) else { return Ok(None) };
-        self.levels(layer, levels, search)
+        self.levels(layer, Ok(levels), search)
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::budget::{LOOKUP_STEPS, with_stack};
-use super::explain::{Branch, Event, Recorder};
+use super::explain::{self, Branch, Event, Recorder};
 use super::hierarchy::{Hierarchy, resolve};
 use super::interpolation::{NameStack, Resolver};
 use super::layer::{Environment, Layer};
@@ -70,6 +70,7 @@ pub struct Lookup<'a> {
     hierarchies: &'a Hierarchies,
     scope: &'a dyn Scope,
     recorder: Option<&'a Recorder>,
+    only_options: bool,
     options: OptionsCache,
 }
 
@@ -88,6 +89,8 @@ const PROVIDERS: [Provider; 3] = [Provider::Global, Provider::Environment, Provi
 /// What is searched for: a root key in a layer.
 #[derive(Clone, Copy)]
 struct Search<'s> {
+    /// The whole key.
+    key: &'s str,
     root: &'s str,
     /// The steps into what is found, which only some functions want to know.
     segments: &'s [Value],
@@ -109,13 +112,20 @@ impl<'a> Lookup<'a> {
         scope: &'a dyn Scope,
         options: OptionsCache,
     ) -> Lookup<'a> {
-        Lookup { environment, hierarchies, scope, recorder: None, options }
+        Lookup { environment, hierarchies, scope, recorder: None, only_options: false, options }
     }
 
     /// Tells `recorder` what the lookups do.
     #[must_use]
     pub fn explained_by(mut self, recorder: &'a Recorder) -> Lookup<'a> {
         self.recorder = Some(recorder);
+        self
+    }
+
+    /// Searches `lookup_options` in place of every key, as `--explain-options` does; what is found is undef.
+    #[must_use]
+    pub fn only_options(mut self) -> Lookup<'a> {
+        self.only_options = true;
         self
     }
 
@@ -157,7 +167,16 @@ impl<'a> Lookup<'a> {
         if let Some(fault) = self.environment.fault.as_ref().or(fault) {
             return Err(fault.clone());
         }
+        if self.only_options {
+            let (name, strategy) = (LOOKUP_OPTIONS, &Strategy::Hash);
+            let module = key.module.as_ref();
+            let search = Search { key: name, root: name, segments: &[], module, strategy, stack };
+            return self.search_layers(search).map(|_| Some(Value::Undef));
+        }
         let options = self.in_effect(&*self.options(key.module.as_ref(), stack)?, &key.root)?;
+        if strategy.is_none() && options.names_strategy() {
+            self.step(|| Branch::MergeSource(LOOKUP_OPTIONS), || ());
+        }
         let found = self.step(|| Branch::Key(key.text.clone()), || self.search(&key, strategy, &options, stack))?;
         if found.is_some() && options.convert_to.is_some() {
             return Err(LookupError::unknown(format!(
@@ -176,43 +195,32 @@ impl<'a> Lookup<'a> {
         stack: &NameStack<'_>,
     ) -> Found {
         let strategy = strategy.map_or_else(|| options.strategy(), |strategy| Ok(strategy.clone()))?;
-        let inner = stack.push_key(&key.text)?;
         let (root, segments, module) = (&*key.root, &*key.segments, key.module.as_ref());
-        let search = Search { root, segments, module, strategy: &strategy, stack: &inner };
-        let found = self.merged(&strategy, || strategy.fold(&PROVIDERS, |provider| self.provider(*provider, search)));
-        let found = found.map_err(|error| error.sealed(options.secrecy()))?;
-        match found.map(|value| self.dig(key, value)).transpose()?.flatten() {
+        let search = Search { key: &key.text, root, segments, module, strategy: &strategy, stack };
+        let found = self.search_layers(search).map_err(|error| error.sealed(options.secrecy()))?;
+        match found.map(|value| key.dig(value, self.recorder)).transpose()?.flatten() {
             Some(value) => Ok(Some(value)),
             None => self.search_default(key, stack),
         }
     }
 
-    fn dig(&self, key: &LookupKey, value: Value) -> Found {
-        if key.segments.is_empty() {
-            return Ok(Some(value));
-        }
-        let path = || key.segments.iter().map(crate::value::ruby::to_s).collect::<Vec<_>>().join(".");
-        self.step(
-            || Branch::SubKey(path()),
-            || {
-                let found = key.dig(value)?;
-                match &found {
-                    Some(value) => self.event(|| Event::Found(path().into(), value.clone(), None)),
-                    None => self.event(|| Event::NotFound(path().into())),
-                }
-                Ok(found)
-            },
-        )
+    /// Searches all layers; a recursion comes up in the first.
+    fn search_layers(&self, search: Search<'_>) -> Found {
+        self.fold(search.strategy, &PROVIDERS, |provider| {
+            let inner = search.stack.push_key(search.key)?;
+            self.provider(*provider, Search { stack: &inner, ..search })
+        })
     }
 
-    fn merged(&self, strategy: &Strategy, fold: impl FnOnce() -> Found) -> Found {
-        if !strategy.merges() {
-            return fold();
+    /// Folds what `find` gives for the `variants`; one variant alone, or none, is no fold for those who watch.
+    fn fold<T>(&self, strategy: &Strategy, variants: &[T], find: impl FnMut(&T) -> Found) -> Found {
+        if !strategy.merges() || variants.len() <= 1 {
+            return strategy.fold(variants, find);
         }
         self.step(
-            || Branch::Merge(strategy.name()),
+            || Branch::Merge(strategy.name(), strategy.options()),
             || {
-                let found = fold()?;
+                let found = strategy.fold(variants, find)?;
                 if let Some(value) = &found {
                     self.event(|| Event::Result(value.clone()));
                 }
@@ -222,28 +230,18 @@ impl<'a> Lookup<'a> {
     }
 
     fn step<R>(&self, branch: impl FnOnce() -> Branch, work: impl FnOnce() -> R) -> R {
-        match self.recorder {
-            Some(recorder) => recorder.step(branch(), work),
-            None => work(),
-        }
+        explain::step(self.recorder, branch, work)
     }
 
     fn event(&self, event: impl FnOnce() -> Event) {
-        if let Some(recorder) = self.recorder {
-            recorder.event(event());
-        }
+        explain::event(self.recorder, event);
     }
 }
 
 impl Resolver for Lookup<'_> {
     fn lookup(&self, key: &str, stack: &NameStack<'_>) -> Result<Value, LookupError> {
-        self.step(
-            || Branch::Interpolation(key.into()),
-            || {
-                stack.budget().spend(LOOKUP_STEPS)?;
-                Ok(with_stack(|| self.find(key, None, stack))?.unwrap_or_else(|| "".into()))
-            },
-        )
+        stack.budget().spend(LOOKUP_STEPS)?;
+        Ok(with_stack(|| self.find(key, None, stack))?.unwrap_or_else(|| "".into()))
     }
 
     fn recorder(&self) -> Option<&Recorder> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::{Found, Lookup, Provider, Search};
 use crate::hiera::LookupError;
 use crate::hiera::budget::with_stack;
-use crate::hiera::explain::Branch;
+use crate::hiera::explain::{Branch, Event};
 use crate::hiera::interpolation::NameStack;
 use crate::hiera::merge::Strategy;
 use crate::hiera::options::{KeyOptions, LOOKUP_OPTIONS, LookupOptions, validate};
@@ -74,7 +74,9 @@ impl Lookup<'_> {
         // Puppet keeps what it finds first; found on its own it does not depend on who asks.
         let nested = stack.contains(LOOKUP_OPTIONS);
         let root = NameStack::default();
-        let options = self.merge_options(module.as_ref(), if nested { stack } else { &root }).map(Rc::new);
+        let stack = if nested { stack } else { &root };
+        let merge = || self.merge_options(module.as_ref(), stack).map(Rc::new);
+        let options = self.step(|| Branch::Key(LOOKUP_OPTIONS.into()), merge);
         if !nested {
             self.options.0.merged.borrow_mut().insert(module, options.clone());
         }
@@ -83,19 +85,42 @@ impl Lookup<'_> {
 
     fn merge_options(&self, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Result<LookupOptions, LookupError> {
         let mut options = self.environment_options(stack)?;
+        if module.is_some() {
+            // On the way to a module's options those of all other keys are found.
+            let compiled = self.compile(options.as_ref())?;
+            if !stack.contains(LOOKUP_OPTIONS) {
+                self.options.0.merged.borrow_mut().entry(None).or_insert_with(|| Ok(Rc::new(compiled)));
+            }
+        }
         if let Some(module) = module
-            && self.hierarchies.modules.contains_key(module)
             && let Some(found) = self.search_options(Provider::Module, Some(module), stack)?
         {
             options = match (options, validate(found, Some(module))?) {
-                (Some(high), Some(low)) => {
-                    validate(Strategy::Hash.merge(&Value::hash(high), &Value::hash(low))?, None)?
-                }
+                (Some(high), Some(low)) => validate(self.merge_layers(module, high, low)?, None)?,
                 // A null in the module takes the environment's options away, too.
                 (_, low) => low,
             };
         }
-        LookupOptions::compile(&options.unwrap_or_default(), &self.environment.store.regexes)
+        self.compile(options.as_ref())
+    }
+
+    fn compile(&self, options: Option<&Hash>) -> Result<LookupOptions, LookupError> {
+        options.map_or_else(
+            || Ok(LookupOptions::default()),
+            |options| LookupOptions::compile(options, &self.environment.store.regexes),
+        )
+    }
+
+    /// Merges what global and environment layer have over what the module has.
+    fn merge_layers(&self, module: &str, high: Hash, low: Hash) -> Result<Value, LookupError> {
+        let sources = [("Global and Environment".to_owned(), high), (format!("Module {module}"), low)];
+        let merged = self.fold(&Strategy::Hash, &sources, |(name, options)| {
+            let found = Value::hash(options.clone());
+            let event = || self.event(|| Event::Found(LOOKUP_OPTIONS.into(), found.clone(), None));
+            self.step(|| Branch::Scope(name.clone()), event);
+            Ok(Some(found))
+        })?;
+        Ok(merged.unwrap_or_default())
     }
 
     /// The options in the default hierarchy of `module`, which go for what is found there, and not for other keys.
@@ -106,17 +131,12 @@ impl Lookup<'_> {
         let nested = stack.contains(LOOKUP_OPTIONS);
         let root = NameStack::default();
         let inner = if nested { stack } else { &root }.push(LOOKUP_OPTIONS)?;
-        let search = Search {
-            root: LOOKUP_OPTIONS,
-            segments: &[],
-            module: Some(module),
-            strategy: &Strategy::Hash,
-            stack: &inner,
-        };
+        let (name, strategy) = (LOOKUP_OPTIONS, &Strategy::Hash);
+        let search = Search { key: name, root: name, segments: &[], module: Some(module), strategy, stack: &inner };
         let find = || {
-            let found = self.step(|| Branch::Key(LOOKUP_OPTIONS.into()), || self.default_provider(search))?;
-            let options = validate(found.unwrap_or_default(), Some(module))?.unwrap_or_default();
-            LookupOptions::compile(&options, &self.environment.store.regexes).map(Rc::new)
+            let branch = || Branch::Scope(format!("Searching for \"{LOOKUP_OPTIONS}\""));
+            let found = self.step(branch, || self.default_provider(search))?;
+            self.compile(validate(found.unwrap_or_default(), Some(module))?.as_ref()).map(Rc::new)
         };
         let options = find();
         if !nested {
@@ -143,8 +163,13 @@ impl Lookup<'_> {
     }
 
     fn search_options(&self, provider: Provider, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Found {
+        let strategy = &Strategy::Hash;
+        let search = Search { key: LOOKUP_OPTIONS, root: LOOKUP_OPTIONS, segments: &[], module, strategy, stack };
+        // Puppet looks for the module before it looks for a recursion.
+        if module.is_some_and(|module| !self.hierarchies.modules.contains_key(module)) {
+            return self.provider(provider, search);
+        }
         let inner = stack.push(LOOKUP_OPTIONS)?;
-        let search = Search { root: LOOKUP_OPTIONS, segments: &[], module, strategy: &Strategy::Hash, stack: &inner };
-        self.step(|| Branch::Key(LOOKUP_OPTIONS.into()), || self.provider(provider, search))
+        self.provider(provider, Search { stack: &inner, ..search })
     }
 }

@@ -9,8 +9,8 @@ use crate::diagnostic::Place;
 use crate::hiera::backend::eyaml::{self, Decryption};
 use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::budget::PLACE_STEPS;
-use crate::hiera::config::Owner;
-use crate::hiera::explain::{Branch, Event, FoundAt};
+use crate::hiera::config::{Config, Owner};
+use crate::hiera::explain::{Branch, Event, FoundAt, LayerStep};
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::hiera::interpolation::{Context, Undefined, interpolate};
 use crate::hiera::layer::Layer;
@@ -30,44 +30,58 @@ impl Lookup<'_> {
             }
         };
         let (Some(layer), Some(hierarchy)) = (layer, hierarchy) else {
-            if let (Provider::Module, Some(module)) = (provider, search.module) {
-                self.step(|| Branch::NoModuleData(module.clone()), || ());
+            match (provider, search.module) {
+                (Provider::Module, Some(module)) => self.step(|| self.no_module(module), || ()),
+                (Provider::Global, _) => {
+                    let nothing = || self.event(|| Event::NotFound(search.key.into()));
+                    self.step(|| Branch::Layer(LayerStep::NO_GLOBAL), nothing);
+                }
+                _ => {}
             }
             return Ok(None);
         };
-        let search_levels = || self.levels(layer, &hierarchy.as_ref().map_err(Clone::clone)?.levels, search);
+        let levels = hierarchy.as_ref().map(|hierarchy| &*hierarchy.levels).map_err(Clone::clone);
+        let search_levels = || self.levels(layer, levels, search);
         match provider {
             Provider::Global => search_levels().map_err(|error| in_global_layer(error, search)),
             Provider::Environment | Provider::Module => search_levels(),
         }
     }
 
-    /// Searches levels of `layer`.
-    pub(super) fn levels(&self, layer: &Layer, levels: &[Level], search: Search<'_>) -> Found {
-        self.step(
-            || layer_branch(layer),
-            || {
-                if levels.is_empty() {
-                    self.event(|| Event::NotFound(search.root.into()));
-                    return Ok(None);
-                }
-                let level = |level: &Level| {
-                    self.step(|| Branch::Level(level.name.clone()), || self.level(layer, level, search))
-                };
-                self.merged(search.strategy, || search.strategy.fold(levels, level))
-            },
-        )
+    fn no_module(&self, module: &Arc<str>) -> Branch {
+        if self.environment.module_names.contains(module) {
+            Branch::NoModuleData(module.clone())
+        } else {
+            Branch::NoModule(module.clone())
+        }
+    }
+
+    /// Searches levels of `layer`, or tells why there are none.
+    pub(super) fn levels(&self, layer: &Layer, levels: Result<&[Level], LookupError>, search: Search<'_>) -> Found {
+        let config = layer.config.as_ref().map_err(Clone::clone)?;
+        let search_levels = || {
+            let levels = levels?;
+            if levels.is_empty() {
+                self.event(|| Event::NotFound(search.key.into()));
+                return Ok(None);
+            }
+            self.fold(search.strategy, levels, |level| {
+                self.step(|| Branch::Level(level.name.clone()), || self.level(layer, level, search))
+            })
+        };
+        self.step(|| layer_branch(layer, config), search_levels)
     }
 
     fn level(&self, layer: &Layer, level: &Level, search: Search<'_>) -> Found {
-        self.merged(search.strategy, || {
-            search.strategy.fold(&level.locations, |location| match location {
-                Location::Whole => self.location(layer, level, location, search),
-                Location::Path { original, path, .. } | Location::Uri { original, uri: path } => self.step(
-                    || Branch::Location(path.clone(), original.clone()),
-                    || self.location(layer, level, location, search),
-                ),
-            })
+        self.fold(search.strategy, &level.locations, |location| {
+            let find = || self.location(layer, level, location, search);
+            match location {
+                Location::Whole => find(),
+                Location::Path { original, path, .. } => {
+                    self.step(|| Branch::Path(path.clone(), original.clone()), find)
+                }
+                Location::Uri { original, uri } => self.step(|| Branch::Uri(uri.clone(), original.clone()), find),
+            }
         })
     }
 
@@ -228,12 +242,12 @@ pub(super) fn located(location: &Location) -> String {
     }
 }
 
-fn layer_branch(layer: &Layer) -> Branch {
-    let name = match (layer.owner, &layer.module) {
-        (Owner::Global, _) => "Global".to_owned(),
-        (_, Some(module)) => format!("Module \"{module}\""),
-        (_, None) => "Environment".to_owned(),
+fn layer_branch(layer: &Layer, config: &Config) -> Branch {
+    let place = match layer.owner {
+        Owner::Global => "Global",
+        Owner::Environment => "Environment",
+        Owner::Module => "Module",
     };
-    let path = layer.config.as_ref().map_or_else(|_| "".into(), |config| config.path.clone());
-    Branch::Layer(name, path)
+    let path = Some(config.path.clone()).filter(|_| !config.implied);
+    Branch::Layer(LayerStep { place, module: layer.module.clone(), version: config.version, config: path })
 }

@@ -30,6 +30,8 @@ pub struct DeepOptions {
     overwrite_arrays: bool,
     extend_existing_arrays: bool,
     unpack_arrays: Option<String>,
+    /// As they were given.
+    given: Hash,
 }
 
 impl DeepOptions {
@@ -48,10 +50,15 @@ impl DeepOptions {
         Ok(deep)
     }
 
+    pub(super) fn given(&self) -> &Hash {
+        &self.given
+    }
+
     pub(super) fn name(&self) -> &'static str {
         match (self.unconstrained, self.reverse) {
             (_, true) => "reverse_deep",
-            (true, false) => "unconstrained_deep",
+            // Without options it shares the instance of `deep`.
+            (true, false) if !self.given.is_empty() => "unconstrained_deep",
             _ => "deep",
         }
     }
@@ -67,6 +74,9 @@ impl DeepOptions {
                 )));
             }
             self.set(&name, value)?;
+            if name != "strategy" {
+                self.given.insert(key.clone(), value.clone());
+            }
         }
         Ok(self)
     }

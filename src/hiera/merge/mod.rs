@@ -89,6 +89,14 @@ impl Strategy {
         }
     }
 
+    /// The options beside its name, as given.
+    pub fn options(&self) -> Hash {
+        match self {
+            Strategy::Deep(options) => options.given().clone(),
+            _ => Hash::new(),
+        }
+    }
+
     /// Whether all variants count, not only the first that has a value.
     pub fn merges(&self) -> bool {
         !matches!(self, Strategy::Default | Strategy::First)

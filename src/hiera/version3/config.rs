@@ -131,6 +131,7 @@ impl File {
             levels,
             default_hierarchy: None,
             implied: false,
+            fault: None,
             hiera3,
         })
     }

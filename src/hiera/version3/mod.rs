@@ -149,7 +149,7 @@ impl<'a> Engine<'a> {
             let Location::Path { path, original, content } = location else { continue };
             context.budget.spend(PLACE_STEPS)?;
             let value = self.step(
-                || Branch::Location(path.clone(), original.clone()),
+                || Branch::Path(path.clone(), original.clone()),
                 || match content {
                     Content::Unreadable(error) => Err(error.clone()),
                     Content::File(_, file) => self.file(level, file, path, root, context),

@@ -93,6 +93,11 @@ impl Parsed {
     }
 }
 
+/// Whether a scalar that nothing marks as text is one.
+pub fn is_text(text: &str) -> bool {
+    matches!(scalar::resolve(text), Ok(Value::String(_)))
+}
+
 /// Reads the first document of `content`.
 pub fn parse(content: &[u8]) -> Parsed {
     compose(content, compose::Composer::new(content.len()))

@@ -1,0 +1,242 @@
+//! `hierad verify`: the answers of hierad against those of the Puppet that is installed on the machine.
+//!
+//! The files of a revision are written to a temporary folder, and a small Ruby program ([`puppet`]) looks the keys up there. What
+//! hierad says it does not know is counted and is no disagreement. Nothing is written outside of the temporary folder.
+
+mod compare;
+mod puppet;
+mod report;
+mod ruby;
+mod stage;
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+
+use super::context::Context;
+use super::{Global, Result, Status, output};
+use crate::fleet::{Effective, Fleet, Revision};
+use crate::hiera::Puppet;
+use crate::hiera::explain::{Places, Recorder};
+use crate::hiera::lookup::{Hierarchies, Lookup};
+use crate::node::NodeId;
+use compare::{Answer, Verdict};
+use puppet::{Asked, Process};
+use report::{Disagreement, Explained, Findings};
+use stage::Stage;
+
+/// How many nodes Puppet is asked about at a time.
+const BATCH: usize = 20;
+
+/// The most disagreements that are told in full.
+const TOLD: usize = 20;
+
+/// Arguments of `verify`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The revision; '.' is the checked-out files
+    #[arg(value_name = "REV", default_value = "HEAD")]
+    revision: String,
+    /// Compare every key on every node
+    #[arg(long)]
+    all: bool,
+    /// How many pairs of a node and a key to compare
+    #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "all")]
+    sample: usize,
+    /// Chooses the sample; a run with the same seed compares the same [default: by the clock]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// The Ruby that has Puppet [default: the one that `puppet` runs with]
+    #[arg(long, value_name = "PATH")]
+    puppet_ruby: Option<PathBuf>,
+    /// A folder with Puppet's library, in place of the one that Ruby finds
+    #[arg(long, value_name = "DIR")]
+    puppet_lib: Option<PathBuf>,
+    /// How to write
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let mut context = Context::open(global)?;
+    let stage = Stage::new()?;
+    let ruby = ruby::find(arguments.puppet_ruby.as_deref())?;
+    let mut puppet = Process::start(&ruby, arguments.puppet_lib.as_deref(), &stage)?;
+    context.settings.puppet = version(&puppet.version, context.settings.puppet);
+    let fleet = context.whole_fleet()?;
+    let pipeline = context.pipeline(fleet);
+    let point = context.point(&arguments.revision)?;
+    let revision = pipeline.revision(point)?;
+    stage.write(&*pipeline.tree(point)?, &context.settings)?;
+    let effective = pipeline.effective(&revision, &revision.keys);
+    let seed = arguments.seed.unwrap_or_else(seed_of_clock);
+    let pairs = pairs(&pipeline.fleet, &revision, (!arguments.all).then_some((arguments.sample, seed)));
+    let mut verification = Verification {
+        fleet: &pipeline.fleet,
+        revision: &revision,
+        effective: &effective,
+        stage: &stage,
+        puppet: &mut puppet,
+    };
+    let mut findings = Findings { seed: (!arguments.all).then_some(seed), ..Findings::default() };
+    verification.compare(&pairs, &mut findings)?;
+    findings.puppet.clone_from(&verification.puppet.version);
+    let mut out = output::stdout();
+    match arguments.format {
+        Format::Text => report::write_text(&findings, &mut out)?,
+        Format::Json => report::write_json(&findings, &mut out)?,
+    }
+    out.flush()?;
+    Ok(if findings.disagreements.is_empty() { Status::Done } else { Status::Found })
+}
+
+/// The behaviour that the Puppet that was found has; a warning if the settings speak of another.
+fn version(found: &str, settings: Puppet) -> Puppet {
+    let major: u32 = found.split('.').next().and_then(|major| major.parse().ok()).unwrap_or_default();
+    let version = if major >= 8 { Puppet::V8 } else { Puppet::V7 };
+    if version != settings {
+        let other = if settings == Puppet::V8 { 8 } else { 7 };
+        anstream::eprintln!("hierad: the settings say Puppet {other}, the machine has {found}: comparing with {found}");
+    }
+    version
+}
+
+fn seed_of_clock() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(1, |now| now.as_secs())
+}
+
+/// The keys to compare, by node: all, or a sample of a size and a seed.
+fn pairs(fleet: &Fleet, revision: &Revision, sample: Option<(usize, u64)>) -> BTreeMap<NodeId, Vec<Arc<str>>> {
+    let keys: Vec<&Arc<str>> = revision.keys.iter().collect();
+    let all = fleet.len() * keys.len();
+    let mut pairs: BTreeMap<NodeId, Vec<Arc<str>>> = BTreeMap::new();
+    let mut dice = Dice(sample.map_or(1, |(_, seed)| seed));
+    let mut wanted = sample.map_or(all, |(size, _)| size.min(all));
+    let mut left = all;
+    // Each pair is taken with the chance that makes the sample full at the end.
+    for (node, _) in fleet.iter() {
+        for key in &keys {
+            if wanted > 0 && dice.roll(left) < wanted {
+                pairs.entry(node).or_default().push((*key).clone());
+                wanted -= 1;
+            }
+            left -= 1;
+        }
+    }
+    pairs
+}
+
+/// Steele's `SplitMix64`: good enough to choose a sample, and the same everywhere.
+struct Dice(u64);
+
+impl Dice {
+    /// A number below `sides`.
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let sides = u64::try_from(sides.max(1)).unwrap_or(u64::MAX);
+        usize::try_from((mixed ^ (mixed >> 31)) % sides).unwrap_or_default()
+    }
+}
+
+struct Verification<'a> {
+    fleet: &'a Fleet,
+    revision: &'a Revision,
+    effective: &'a Effective,
+    stage: &'a Stage,
+    puppet: &'a mut Process,
+}
+
+impl Verification<'_> {
+    fn compare(&mut self, pairs: &BTreeMap<NodeId, Vec<Arc<str>>>, findings: &mut Findings) -> Result<()> {
+        findings.nodes = pairs.len();
+        findings.keys = pairs.values().flatten().collect::<std::collections::BTreeSet<_>>().len();
+        let nodes: Vec<NodeId> = pairs.keys().copied().collect();
+        let mut different = Vec::new();
+        for (number, batch) in self.batches(&nodes).into_iter().enumerate() {
+            progress(number * BATCH, nodes.len());
+            let asked: Vec<Asked> = batch.iter().map(|node| Asked::new(self.fleet, *node, &pairs[node])).collect();
+            let told = self.puppet.ask(self.stage, &asked)?;
+            for asked in &asked {
+                for key in &asked.keys {
+                    let theirs = told.get(&(asked.node, key.clone())).cloned().unwrap_or(Answer::NotFound);
+                    let ours = Answer::of(self.effective, asked.node, key);
+                    match compare::verdict(&theirs, &ours) {
+                        Verdict::Unknown => findings.unknown += 1,
+                        Verdict::Same => findings.count(&ours),
+                        Verdict::Different => different.push((asked.node, key.clone(), ours)),
+                    }
+                }
+            }
+        }
+        progress_done();
+        different.into_iter().try_for_each(|(node, key, ours)| self.look_closer(node, key, ours, findings))
+    }
+
+    /// Nodes of one environment, not too many at a time.
+    fn batches(&self, nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
+        let mut environments: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
+        for node in nodes {
+            environments.entry(&self.fleet.profile(*node).environment).or_default().push(*node);
+        }
+        environments.values().flat_map(|nodes| nodes.chunks(BATCH)).map(<[NodeId]>::to_vec).collect()
+    }
+
+    /// Asks again for this one key: a merge with a knock-out prefix changes Puppet's answers to what is asked later.
+    fn look_closer(&mut self, node: NodeId, key: Arc<str>, ours: Answer, findings: &mut Findings) -> Result<()> {
+        let asked = [Asked::new(self.fleet, node, std::slice::from_ref(&key))];
+        let theirs = self.puppet.ask(self.stage, &asked)?.remove(&(node, key.clone())).unwrap_or(Answer::NotFound);
+        if compare::verdict(&theirs, &ours) == Verdict::Same {
+            findings.count(&ours);
+            return Ok(());
+        }
+        let explained = if findings.disagreements.len() < TOLD {
+            Some(self.explain(node, &key, &asked, ours.is_secret() || theirs.is_secret())?)
+        } else {
+            None
+        };
+        findings.answers += 1;
+        let node = self.fleet.profile(node).name.clone();
+        findings.disagreements.push(Disagreement { node, key, puppet: theirs, hierad: ours, explained });
+        Ok(())
+    }
+
+    fn explain(&mut self, node: NodeId, key: &str, asked: &[Asked], secret: bool) -> Result<Explained> {
+        let recorder = Recorder::default();
+        let scope = self.fleet.scope(node);
+        let hierarchies = Hierarchies::resolve(&self.revision.environment, scope);
+        _ = Lookup::new(&self.revision.environment, &hierarchies, scope).explained_by(&recorder).get(key, None);
+        let explained = recorder.finish();
+        // Puppet's story cannot tell a secret from a value.
+        if secret || explained.has_secrets() {
+            return Ok(Explained::hidden());
+        }
+        let puppet = self.puppet.explain(self.stage, asked)?;
+        Ok(Explained { puppet, hierad: explained.text(Places::Shown) })
+    }
+}
+
+/// Tells on a terminal how far it is.
+fn progress(done: usize, all: usize) {
+    if std::io::stderr().is_terminal() {
+        anstream::eprint!("\rhierad: Puppet has answered for {done} of {all} nodes");
+    }
+}
+
+fn progress_done() {
+    if std::io::stderr().is_terminal() {
+        anstream::eprint!("\r{:60}\r", "");
+    }
+}

@@ -1,0 +1,150 @@
+//! Puppet, in a Ruby process that answers request by request.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+
+use super::compare::Answer;
+use super::stage::Stage;
+use crate::cli::Result;
+use crate::fleet::Fleet;
+use crate::node::{NodeId, NodeProfile};
+use crate::value::{Hash, Value, json};
+
+/// The program; its header says what requests and answers are.
+const RESOLVE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve.rb"));
+
+/// A node and the keys to look up on it.
+pub(super) struct Asked {
+    pub(super) node: NodeId,
+    pub(super) keys: Vec<Arc<str>>,
+    profile: NodeProfile,
+}
+
+impl Asked {
+    pub(super) fn new(fleet: &Fleet, node: NodeId, keys: &[Arc<str>]) -> Asked {
+        Asked { node, keys: keys.to_vec(), profile: fleet.profile(node).clone() }
+    }
+}
+
+/// What Puppet answers; what it does not find is not there.
+pub(super) type Told = BTreeMap<(NodeId, Arc<str>), Answer>;
+
+/// A running Puppet.
+pub(super) struct Process {
+    /// Its version.
+    pub(super) version: String,
+    child: Child,
+    requests: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Process {
+    pub(super) fn start(ruby: &Path, library: Option<&Path>, stage: &Stage) -> Result<Process> {
+        let script = stage.path("resolve.rb");
+        fs::write(&script, RESOLVE)?;
+        let mut command = Command::new(ruby);
+        command.args(["-W0", "--disable=error_highlight,did_you_mean"]).arg(script);
+        if let Some(library) = library {
+            command.arg("--puppet-lib").arg(library);
+        }
+        let complaints = fs::File::create(stage.path("complaints"))?;
+        command.env("TMPDIR", stage.path("tmp")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(complaints);
+        let mut child = command.spawn().map_err(|error| format!("cannot run {}: {error}", ruby.display()))?;
+        let requests = child.stdin.take().ok_or("Puppet has no input")?;
+        let answers = BufReader::new(child.stdout.take().ok_or("Puppet has no output")?);
+        let mut process = Process { version: String::new(), child, requests, answers };
+        let greeting = process.request(stage, &Value::hash(Hash::from_iter([("version", true.into())])));
+        let greeting = greeting.map_err(|error| format!("{} has no Puppet that answers: {error}", ruby.display()))?;
+        greeting.get("puppet").and_then(Value::as_str).unwrap_or_default().clone_into(&mut process.version);
+        Ok(process)
+    }
+
+    /// The answers for nodes of one environment.
+    pub(super) fn ask(&mut self, stage: &Stage, asked: &[Asked]) -> Result<Told> {
+        let keys_of = |asked: &Asked| (Value::from(&*asked.profile.name), texts(&asked.keys));
+        let answer = self.about(stage, asked, "keys_of", Value::hash(asked.iter().map(keys_of).collect()))?;
+        let nodes = answer.get("nodes").and_then(Value::as_array).ok_or("Puppet gave no answers")?;
+        let mut told = Told::new();
+        for (asked, node) in asked.iter().zip(nodes) {
+            for (field, answer) in [("values", Answer::found as fn(&Value) -> Answer), ("errors", Answer::failed)] {
+                let entries = node.get(field).and_then(Value::as_hash).into_iter().flat_map(Hash::iter);
+                let keyed = entries.filter_map(|(key, value)| Some((key.as_str()?, answer(value))));
+                told.extend(keyed.map(|(key, answer)| ((asked.node, key.into()), answer)));
+            }
+        }
+        Ok(told)
+    }
+
+    /// How Puppet explains the keys of the first node asked for.
+    pub(super) fn explain(&mut self, stage: &Stage, asked: &[Asked]) -> Result<String> {
+        let lookup = |asked: &Asked| {
+            let node = Value::from(&*asked.profile.name);
+            Value::hash(Hash::from_iter([("node", node), ("keys", texts(&asked.keys))]))
+        };
+        let answer = self.about(stage, asked, "explain", asked.iter().map(lookup).collect())?;
+        let explained = answer.get("explained").and_then(Value::as_array).and_then(<[Value]>::first);
+        let explained = explained.ok_or("Puppet explained nothing")?;
+        let part = |name: &str| explained.get(name).and_then(Value::as_str).unwrap_or_default();
+        Ok(format!("{}{}", part("text"), part("error")))
+    }
+
+    fn about(&mut self, stage: &Stage, asked: &[Asked], field: &str, wanted: Value) -> Result<Value> {
+        let profiles = stage.path("profiles.ndjson");
+        let lines: Vec<String> = asked.iter().map(|asked| json::compact(&profile(&asked.profile))).collect();
+        fs::write(&profiles, lines.join("\n"))?;
+        let request = Hash::from_iter([
+            ("repo", stage.environment().display().to_string().into()),
+            ("profiles", profiles.display().to_string().into()),
+            ("keys", Value::array(Vec::new())),
+            (field, wanted),
+        ]);
+        self.request(stage, &Value::hash(request))
+    }
+
+    fn request(&mut self, stage: &Stage, request: &Value) -> Result<Value> {
+        let mut line = String::new();
+        // A process that is gone says why on its standard error.
+        let sent = writeln!(self.requests, "{}", json::compact(request));
+        if sent.is_err() || self.answers.read_line(&mut line)? == 0 {
+            let complaints = fs::read_to_string(stage.path("complaints")).unwrap_or_default();
+            return Err(complaints.lines().next().unwrap_or("Puppet ended without an answer").to_owned().into());
+        }
+        let answer = json::parse(line.as_bytes());
+        if let Some(fault) = answer.fault {
+            return Err(format!("what Puppet answers cannot be read: {}", fault.text).into());
+        }
+        match answer.value.get("error").and_then(Value::as_str) {
+            Some(error) => Err(format!("Puppet: {error}").into()),
+            None => Ok(answer.value),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+fn texts(keys: &[Arc<str>]) -> Value {
+    keys.iter().map(|key| Value::from(&**key)).collect()
+}
+
+fn profile(node: &NodeProfile) -> Value {
+    let mut profile = Hash::from_iter([
+        ("name", Value::from(&*node.name)),
+        ("environment", Value::from(&*node.environment)),
+        ("facts", Value::hash(node.facts.clone())),
+        ("trusted", Value::hash(node.trusted.clone())),
+        ("variables", Value::hash(node.variables.clone())),
+    ]);
+    if let Some(facts) = &node.server_facts {
+        profile.insert("server_facts", Value::hash(facts.clone()));
+    }
+    Value::hash(profile)
+}

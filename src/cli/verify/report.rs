@@ -1,0 +1,167 @@
+//! What was found, as text and as JSON.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::compare::Answer;
+use crate::value::{Value, json};
+
+/// What a run found.
+#[derive(Default)]
+pub(super) struct Findings {
+    /// The version of Puppet.
+    pub(super) puppet: String,
+    /// The seed of the sample; nothing where all was compared.
+    pub(super) seed: Option<u64>,
+    /// Nodes that were asked about.
+    pub(super) nodes: usize,
+    /// Different keys.
+    pub(super) keys: usize,
+    /// Answers that were compared.
+    pub(super) answers: usize,
+    /// Failures on both sides.
+    pub(super) errors: usize,
+    /// What hierad does not know.
+    pub(super) unknown: usize,
+    /// Where the two differ.
+    pub(super) disagreements: Vec<Disagreement>,
+}
+
+/// A key on a node on which the two disagree.
+pub(super) struct Disagreement {
+    pub(super) node: Arc<str>,
+    pub(super) key: Arc<str>,
+    pub(super) puppet: Answer,
+    pub(super) hierad: Answer,
+    /// Both stories; nothing where there are too many.
+    pub(super) explained: Option<Explained>,
+}
+
+/// Both stories of a lookup.
+#[derive(Serialize)]
+pub(super) struct Explained {
+    pub(super) puppet: String,
+    pub(super) hierad: String,
+}
+
+impl Explained {
+    /// Of a lookup that meets secrets.
+    pub(super) fn hidden() -> Explained {
+        let hidden = "not shown: the lookup meets secrets\n";
+        Explained { puppet: hidden.into(), hierad: hidden.into() }
+    }
+}
+
+impl Findings {
+    /// Counts an answer on which both agree.
+    pub(super) fn count(&mut self, answer: &Answer) {
+        self.answers += 1;
+        self.errors += usize::from(matches!(answer, Answer::Failed(_)));
+    }
+}
+
+impl Disagreement {
+    /// What may be seen of the two answers.
+    fn shown(&self) -> [String; 2] {
+        if self.puppet.is_secret() || self.hierad.is_secret() {
+            return ["[secret]", "[another secret]"].map(str::to_owned);
+        }
+        [self.puppet.to_string(), self.hierad.to_string()]
+    }
+}
+
+pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let Findings { puppet, nodes, keys, answers, errors, unknown, .. } = findings;
+    writeln!(out, "Puppet {puppet} and hierad: {nodes} nodes, {keys} keys, {answers} answers compared")?;
+    writeln!(out, "{errors} fail on both sides, {unknown} are unknown to hierad")?;
+    if let Some(seed) = findings.seed {
+        writeln!(out, "a sample: --seed {seed} chooses it again, --all compares everything")?;
+    }
+    match findings.disagreements.len() {
+        0 => return writeln!(out, "no disagreement"),
+        1 => writeln!(out, "1 disagreement")?,
+        count => writeln!(out, "{count} disagreements")?,
+    }
+    findings.disagreements.iter().try_for_each(|one| write_disagreement(one, out))
+}
+
+fn write_disagreement(one: &Disagreement, out: &mut dyn Write) -> io::Result<()> {
+    let [puppet, hierad] = one.shown();
+    writeln!(out, "\n{} {}\n  Puppet: {puppet}\n  hierad: {hierad}", one.node, one.key)?;
+    let Some(explained) = &one.explained else { return Ok(()) };
+    for (name, text) in [("Puppet", &explained.puppet), ("hierad", &explained.hierad)] {
+        writeln!(out, "  {name} explains")?;
+        text.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Wire<'a> {
+    schema: &'static str,
+    puppet: &'a str,
+    seed: Option<u64>,
+    nodes: usize,
+    keys: usize,
+    answers: usize,
+    errors: usize,
+    unknown: usize,
+    disagreements: Vec<WireDisagreement<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireDisagreement<'a> {
+    node: &'a str,
+    key: &'a str,
+    puppet: Option<WireAnswer>,
+    hierad: Option<WireAnswer>,
+    explained: Option<&'a Explained>,
+}
+
+/// `{"value": v}`, `{"error": text}`; nothing is "not found".
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum WireAnswer {
+    Value(Box<RawValue>),
+    Error(String),
+}
+
+impl WireAnswer {
+    fn new(answer: &Answer, hidden: bool) -> Option<WireAnswer> {
+        let raw = |value: &Value| RawValue::from_string(json::compact(value)).ok().map(WireAnswer::Value);
+        match answer {
+            Answer::Found(_) if hidden => raw(&"[secret]".into()),
+            Answer::Failed(_) if hidden => Some(WireAnswer::Error("[secret]".into())),
+            Answer::Found(value) => raw(value),
+            Answer::Failed(text) => Some(WireAnswer::Error(text.visible().to_owned())),
+            Answer::NotFound | Answer::Unknown => None,
+        }
+    }
+}
+
+pub(super) fn write_json(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let disagreement = |one: &'_ Disagreement| {
+        let hidden = one.puppet.is_secret() || one.hierad.is_secret();
+        (WireAnswer::new(&one.puppet, hidden), WireAnswer::new(&one.hierad, hidden))
+    };
+    let disagreements = findings.disagreements.iter().map(|one| {
+        let (puppet, hierad) = disagreement(one);
+        WireDisagreement { node: &one.node, key: &one.key, puppet, hierad, explained: one.explained.as_ref() }
+    });
+    let wire = Wire {
+        schema: "hierad.verify/1",
+        puppet: &findings.puppet,
+        seed: findings.seed,
+        nodes: findings.nodes,
+        keys: findings.keys,
+        answers: findings.answers,
+        errors: findings.errors,
+        unknown: findings.unknown,
+        disagreements: disagreements.collect(),
+    };
+    serde_json::to_writer_pretty(&mut *out, &wire)?;
+    writeln!(out)
+}

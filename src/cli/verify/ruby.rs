@@ -1,0 +1,41 @@
+//! The Ruby that has Puppet.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::Result;
+
+/// Where Puppet's own packages put their Ruby.
+const PACKAGED: &str = "/opt/puppetlabs/puppet/bin/ruby";
+
+/// The Ruby named by `given`, or the one that the machine's `puppet` runs with.
+pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
+    if let Some(path) = given {
+        return Ok(path.to_owned());
+    }
+    let of_puppet = on_path("puppet").and_then(|puppet| interpreter(&puppet));
+    let packaged = || Some(PathBuf::from(PACKAGED)).filter(|path| path.is_file());
+    let found = of_puppet.or_else(packaged).or_else(|| on_path("ruby"));
+    found.ok_or_else(|| "there is no Puppet on this machine: name the Ruby that has it with --puppet-ruby".into())
+}
+
+/// The program `name` in one of the folders of `PATH`.
+fn on_path(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// The Ruby in the first line of a script; nothing where something else runs it, such as a shell.
+fn interpreter(script: &Path) -> Option<PathBuf> {
+    let content = std::fs::read(script).ok()?;
+    let line = content.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace();
+    let program = Path::new(words.next()?);
+    let is_ruby = |name: &str| name.starts_with("ruby");
+    let name = program.file_name()?.to_str()?;
+    match (name, words.next()) {
+        ("env", Some(program)) if is_ruby(program) => on_path(program),
+        (name, _) if is_ruby(name) && program.is_file() => Some(program.to_owned()),
+        _ => None,
+    }
+}
