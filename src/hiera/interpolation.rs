@@ -215,6 +215,11 @@ impl<'a> Template<'a> {
                     budget.write(bytes.len())?;
                     out.extend(&**bytes);
                 }
+                value if value.shows_address() => {
+                    let text =
+                        "Ruby's text of a value of Puppet's own types inside of another has an address in memory";
+                    return Err(LookupError::unknown(text));
+                }
                 value => {
                     let text = ruby::to_s(value);
                     budget.write(text.len())?;

@@ -8,6 +8,7 @@
 pub mod backend;
 pub mod budget;
 pub mod config;
+pub mod convert;
 pub mod explain;
 pub mod glob;
 pub mod hierarchy;

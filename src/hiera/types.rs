@@ -10,6 +10,8 @@ pub fn is_data(value: &Value) -> bool {
         Value::Symbol(s) => &**s == "undef",
         Value::Array(items) => items.iter().all(is_data),
         Value::Hash(hash) => hash.iter().all(|(k, v)| is_text(k) && is_data(v)),
+        Value::Rich(_) => false,
+        Value::Secret(secret) => is_data(&secret.1),
         _ => true,
     }
 }
@@ -35,6 +37,8 @@ pub fn is_scalar_or_data_array(value: &Value) -> bool {
     match value {
         Value::Array(_) => is_data(value),
         Value::Undef | Value::Hash(_) | Value::Symbol(_) => false,
+        Value::Rich(rich) => rich.is_scalar(),
+        Value::Secret(secret) => is_scalar_or_data_array(&secret.1),
         _ => true,
     }
 }
@@ -44,7 +48,7 @@ fn is_text(value: &Value) -> bool {
 }
 
 fn is_number(value: &Value) -> bool {
-    matches!(value, Value::Integer(_) | Value::BigInteger(_) | Value::Float(_))
+    matches!(value.bare(), Value::Integer(_) | Value::BigInteger(_) | Value::Float(_))
 }
 
 /// What Puppet calls the type of a value in a mismatch.

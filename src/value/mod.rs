@@ -10,10 +10,11 @@ mod hidden;
 pub mod hocon;
 pub mod json;
 pub mod path;
-mod rich;
+pub mod rich;
 pub mod ruby;
 mod symbol;
 mod text;
+pub mod types;
 pub mod yaml;
 
 use std::hash::{Hash as StdHash, Hasher};
@@ -26,6 +27,7 @@ pub use hidden::{Hidden, HiddenKind};
 pub use path::{Segment, ValuePath};
 pub use rich::Rich;
 pub use text::{Secrecy, Text};
+pub use types::Type;
 
 /// One Puppet value.
 ///
@@ -100,6 +102,17 @@ impl Value {
         }
     }
 
+    /// The data type that the value is, nothing for other values.
+    pub fn as_type(&self) -> Option<&Type> {
+        match self {
+            Value::Rich(rich) => match &**rich {
+                Rich::Type(kind) => Some(kind),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The items of an array, nothing for other values.
     pub fn as_array(&self) -> Option<&[Value]> {
         match self {
@@ -128,6 +141,19 @@ impl Value {
                 }
             }
             value => value,
+        }
+    }
+
+    /// Whether Ruby's text of the value shows where in memory parts of it lie, so that nobody can know it.
+    pub fn shows_address(&self) -> bool {
+        let part = |value: &Value| match value.bare() {
+            Value::Rich(rich) => rich.has_address(),
+            other => other.shows_address(),
+        };
+        match self.bare() {
+            Value::Array(items) => items.iter().any(part),
+            Value::Hash(hash) => hash.iter().any(|(key, value)| part(key) || part(value)),
+            _ => false,
         }
     }
 

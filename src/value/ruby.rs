@@ -20,6 +20,8 @@ pub fn to_s(value: &Value) -> String {
         Value::String(s) => s.as_str().to_owned(),
         Value::Symbol(s) => s.to_string(),
         Value::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
+        Value::Rich(rich) => rich.to_text(),
+        Value::Secret(secret) => to_s(&secret.1),
         other => inspect(other),
     }
 }
@@ -63,7 +65,7 @@ fn write_inspect(value: &Value, out: &mut String) {
             }
             out.push('}');
         }
-        Value::Rich(rich) => out.push_str(&rich.to_text()),
+        Value::Rich(rich) => out.push_str(&rich.inspect()),
         Value::Secret(secret) => write_inspect(&secret.1, out),
     }
 }
@@ -108,7 +110,7 @@ fn shortest(f: f64) -> (String, i32) {
 }
 
 /// Ruby's `strtod` of a decimal number: it sees some 60 digits, so a float half way between two others may go the other way.
-pub(super) fn strtod(text: &str) -> f64 {
+pub fn strtod(text: &str) -> f64 {
     const DIGITS: usize = 60;
     let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
     let fraction = rest.find(['e', 'E']).map_or(rest, |at| &rest[..at]);

@@ -13,6 +13,7 @@ mod report;
 mod secrets;
 mod specs;
 mod support;
+mod vectors_convert;
 mod vectors_emit;
 mod vectors_hocon;
 mod vectors_json;

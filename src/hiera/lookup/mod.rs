@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::budget::{LOOKUP_STEPS, with_stack};
+use super::convert::convert;
 use super::explain::{self, Branch, Event, Recorder};
 use super::hierarchy::{Hierarchy, resolve};
 use super::interpolation::{NameStack, Resolver};
@@ -178,13 +179,10 @@ impl<'a> Lookup<'a> {
             self.step(|| Branch::MergeSource(LOOKUP_OPTIONS), || ());
         }
         let found = self.step(|| Branch::Key(key.text.clone()), || self.search(&key, strategy, &options, stack))?;
-        if found.is_some() && options.convert_to.is_some() {
-            return Err(LookupError::unknown(format!(
-                "'convert_to' in lookup_options for '{}' is not supported",
-                key.root
-            )));
+        match (found, &options.convert_to) {
+            (Some(value), Some(convert_to)) => convert(value, convert_to, &key.text).map(Some),
+            (found, _) => Ok(found),
         }
-        Ok(found)
     }
 
     fn search(

@@ -75,6 +75,8 @@ impl Writer<'_> {
         match rich {
             Rich::Sensitive(value) => self.typed("Sensitive", |w| w.value(value)),
             Rich::Hidden(hidden) => self.entry(hidden.type_name(), "__fingerprint", |w| w.text(&hidden.fingerprint())),
+            Rich::Regexp(pattern) => self.typed("Regexp", |w| w.text(pattern)),
+            other => self.typed(other.type_name(), |w| w.text(&other.to_text())),
         }
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod golden;
 pub(crate) mod keys;
 pub(crate) mod random;
+pub(crate) mod rich;
 pub(crate) mod terminal;
 pub(crate) mod values;
 pub(crate) mod watching;

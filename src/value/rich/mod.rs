@@ -1,0 +1,116 @@
+//! The values of Puppet's types that data files cannot hold.
+
+mod range;
+pub mod timespan;
+pub mod timestamp;
+mod uri;
+mod version;
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::types::{Type, escaped_slashes};
+use super::{Hidden, Secrecy, Value};
+
+pub use range::VersionRange;
+pub use uri::Uri;
+pub use version::Version;
+
+/// A value of one of Puppet's own types.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Rich {
+    /// `Sensitive`: Puppet itself shows nothing of what is inside. Made by [`Rich::sensitive`]; what is inside is no secret only
+    /// where somebody asked to see it.
+    Sensitive(Value),
+    /// What stands for a secret in an output. No lookup answers it.
+    Hidden(Hidden),
+    /// A point in time, in nanoseconds from 1970 on.
+    Timestamp(i128),
+    /// A length of time, in nanoseconds.
+    Timespan(i128),
+    /// A version.
+    SemVer(Version),
+    /// A range of versions.
+    SemVerRange(VersionRange),
+    /// A regular expression.
+    Regexp(Arc<str>),
+    /// Bytes.
+    Binary(Arc<[u8]>),
+    /// A URI.
+    Uri(Uri),
+    /// A data type.
+    Type(Type),
+}
+
+impl Rich {
+    /// `Sensitive[value]`, with everything inside sealed.
+    pub fn sensitive(value: &Value) -> Rich {
+        Rich::Sensitive(value.sealed(Some(Secrecy::SENSITIVE)))
+    }
+
+    /// The name of its type.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Rich::Sensitive(_) => "Sensitive",
+            Rich::Hidden(hidden) => hidden.type_name(),
+            Rich::Timestamp(_) => "Timestamp",
+            Rich::Timespan(_) => "Timespan",
+            Rich::SemVer(_) => "SemVer",
+            Rich::SemVerRange(_) => "SemVerRange",
+            Rich::Regexp(_) => "Regexp",
+            Rich::Binary(_) => "Binary",
+            Rich::Uri(_) => "URI",
+            Rich::Type(_) => "Type",
+        }
+    }
+
+    /// As Puppet writes it where text is wanted: Ruby's `to_s`.
+    pub fn to_text(&self) -> String {
+        match self {
+            Rich::Sensitive(_) => "Sensitive [value redacted]".into(),
+            Rich::Hidden(hidden) => hidden.to_string(),
+            Rich::Timestamp(time) => timestamp::text(*time),
+            Rich::Timespan(span) => timespan::text(*span),
+            Rich::SemVer(version) => version.to_string(),
+            Rich::SemVerRange(range) => range.to_string(),
+            Rich::Regexp(pattern) => format!("(?-mix:{})", escaped_slashes(pattern)),
+            Rich::Binary(bytes) => STANDARD.encode(bytes),
+            Rich::Uri(uri) => uri.to_string(),
+            Rich::Type(kind) => kind.to_string(),
+        }
+    }
+
+    /// Ruby's `inspect`. That of some shows an address in memory, see [`Rich::has_address`].
+    pub fn inspect(&self) -> String {
+        match self {
+            Rich::Sensitive(_) => "#<Sensitive [value redacted]>".into(),
+            Rich::Regexp(pattern) => format!("/{}/", escaped_slashes(pattern)),
+            Rich::SemVerRange(range) => range.inspect(),
+            Rich::Uri(uri) => format!("#<{} {uri}>", uri.class_name()),
+            other => other.to_text(),
+        }
+    }
+
+    /// Whether Ruby shows where in memory the value lies when it is inside of something else.
+    pub fn has_address(&self) -> bool {
+        matches!(self, Rich::Timestamp(_) | Rich::Timespan(_) | Rich::Binary(_) | Rich::Type(_))
+    }
+
+    /// Whether it is one of Puppet's scalars.
+    pub fn is_scalar(&self) -> bool {
+        matches!(
+            self,
+            Rich::Timestamp(_) | Rich::Timespan(_) | Rich::SemVer(_) | Rich::SemVerRange(_) | Rich::Regexp(_)
+        )
+    }
+
+    /// How secret it is.
+    pub fn secrecy(&self) -> Option<Secrecy> {
+        match self {
+            Rich::Sensitive(value) => value.secrecy().or(Some(Secrecy::SENSITIVE)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Conversions as the real Puppet made them when `tests/puppet/record_convert.rb` ran.
+
+use std::fs;
+use std::path::Path;
+
+use hierad::hiera::ErrorKind;
+use hierad::hiera::convert::{check_type, convert, parse};
+use hierad::value::{Value, json};
+
+use crate::support::rich::{decode, revealed};
+
+/// What hierad makes of a request, in the form of a recorded answer; nothing if it cannot know.
+fn answer(request: &Value) -> Option<Value> {
+    let value = decode(request.get("value").expect("a value"));
+    let made = match request.get("type") {
+        Some(kind) => parse(kind.as_str().expect("a text")).and_then(|kind| check_type(&value, &kind)).map(|()| value),
+        None => convert(value, &decode(request.get("convert_to").expect("what to convert to")), "k"),
+    };
+    match made {
+        Ok(value) => Some(Value::hash([("value", value)].into_iter().collect())),
+        Err(error) if error.kind == ErrorKind::Unknown => None,
+        Err(error) => Some(Value::hash([("error", Value::from(error.text))].into_iter().collect())),
+    }
+}
+
+/// The same value in its written form, read again.
+fn written(value: &Value) -> Value {
+    json::parse(json::compact(&revealed(value)).as_bytes()).value
+}
+
+struct Count {
+    all: usize,
+    unknown: usize,
+    wrong: Vec<String>,
+    other_words: Vec<String>,
+}
+
+fn check(path: &Path, puppet: &str, count: &mut Count) {
+    let content = fs::read_to_string(path).unwrap();
+    for line in content.lines() {
+        let record = json::parse(line.as_bytes()).value;
+        let expected = record.get(puppet).or(record.get("puppet")).expect("an answer");
+        count.all += 1;
+        let Some(ours) = answer(&record) else {
+            count.unknown += 1;
+            continue;
+        };
+        let ours = written(&ours);
+        if ours == *expected {
+            continue;
+        }
+        let both_fail = ours.get("error").is_some() && expected.get("error").is_some();
+        let text = format!("{}\n  {line}\n  hierad: {}", path.display(), json::compact(&ours));
+        if both_fail { count.other_words.push(text) } else { count.wrong.push(text) }
+    }
+}
+
+fn check_all(puppet: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/convert");
+    let mut count = Count { all: 0, unknown: 0, wrong: Vec::new(), other_words: Vec::new() };
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "ndjson") {
+            check(&path, puppet, &mut count);
+        }
+    }
+    if std::env::var_os("SHOW_WORDS").is_some() {
+        println!("{}", count.other_words.join("\n"));
+    }
+    println!("{} cases, {} unknown, {} in other words", count.all, count.unknown, count.other_words.len());
+    assert!(count.wrong.is_empty(), "{} wrong:\n{}", count.wrong.len(), count.wrong.join("\n"));
+    assert!(count.all > 1000, "only {} cases", count.all);
+    assert!(count.unknown * 50 < count.all, "{} of {} unknown", count.unknown, count.all);
+    assert!(count.other_words.len() * 50 < count.all, "{} in other words", count.other_words.len());
+}
+
+#[test]
+fn puppet_7_converts_the_same() {
+    check_all("puppet7");
+}
+
+#[test]
+fn puppet_8_converts_the_same() {
+    check_all("puppet8");
+}
