@@ -14,19 +14,37 @@ require 'json'
 require 'timeout'
 require 'hocon'
 require 'hocon/config_error'
+require 'hocon/config_factory'
+require 'hocon/config_resolve_options'
 require_relative 'hocon_documents'
 require_relative 'rich'
 $VERBOSE = nil
 
-# Puppet hands the gem the content of the file, as text.
+# What the gem answers depends on what it read before, so each document has a process of its own.
 def read(input)
+  reader, writer = IO.pipe
+  child = fork do
+    reader.close
+    writer.write(JSON.generate(answer(input)))
+    writer.close
+    exit!
+  end
+  writer.close
+  JSON.parse(reader.read)
+ensure
+  reader.close
+  Process.wait(child)
+end
+
+# Puppet hands the gem the content of the file, as text.
+def answer(input)
   value = Timeout.timeout(10) { Hocon.parse(input) }
   { 'value' => Rich.json(value) }
 rescue Hocon::ConfigError => e
   { 'error' => e.message.dup.force_encoding('UTF-8').scrub }
 rescue Timeout::Error
   nil
-rescue SystemStackError, StandardError => e
+rescue SystemStackError, ScriptError, StandardError => e
   { 'exception' => e.class.name }
 end
 

@@ -94,12 +94,22 @@ impl<'a> Builder<'a> {
                     let value = self.field(*adds, value);
                     let value = nested(path.rest.as_deref(), value?.on_line(*line));
                     self.path.pop();
-                    put(&mut entries, &path.first, value)?;
+                    self.put(&mut entries, &path.first, value)?;
                 }
             }
         }
         self.counted += trailing;
         Ok(Node::new(Object::of(entries, false), origin, line))
+    }
+
+    /// Sets an entry, over what the key has already.
+    fn put(&self, entries: &mut Entries, key: &Name, value: NodeRef) -> Result<()> {
+        let value = match entries.get(key) {
+            Some(existing) => value.over(existing, self.budget)?,
+            None => value,
+        };
+        entries.insert(key.clone(), value);
+        Ok(())
     }
 
     fn field(&mut self, adds: bool, tree: &Tree) -> Result<NodeRef> {
@@ -171,16 +181,6 @@ fn nested(path: Option<&Path>, value: NodeRef) -> NodeRef {
         let (origin, line) = (value.origin, value.line);
         Node::new(Object::of(Entries::from_iter([(name.clone(), value)]), false), origin, line)
     })
-}
-
-/// Sets an entry, over what the key has already.
-fn put(entries: &mut Entries, key: &Name, value: NodeRef) -> Result<()> {
-    let value = match entries.get(key) {
-        Some(existing) => value.over(existing)?,
-        None => value,
-    };
-    entries.insert(key.clone(), value);
-    Ok(())
 }
 
 /// Whether Ruby's `URI` takes the name for one of `http`.

@@ -53,7 +53,7 @@ fn join(left: &NodeRef, right: &NodeRef, budget: &Budget) -> Result<Option<NodeR
         _ => {}
     }
     match (&left.kind, &right.kind) {
-        _ if left.is_object() && right.is_object() => right.over(left).map(Some),
+        _ if left.is_object() && right.is_object() => right.over(left, budget).map(Some),
         (Kind::List(a), Kind::List(b)) => {
             budget.spend(a.items.len() + b.items.len())?;
             let items = a.items.iter().chain(&b.items).cloned().collect();

@@ -7,7 +7,7 @@
 //!
 //! What the gem would take from outside the text (an environment variable, an included file) is refused as [`FaultKind::Outside`].
 //! Variables count as unset whose names no environment has: lower-case ones. Puppet Server passes few on, `PATH` for example, and
-//! those that its `environment-vars` names.
+//! those that its `environment-vars` names. The same goes for a file that the gem reads only if it has read another one before.
 //! Source: `hocon.rb`, `hocon/impl/*.rb` of the gem.
 
 mod build;
@@ -105,6 +105,8 @@ impl Origin {
 struct Budget {
     steps: Cell<usize>,
     text: Cell<usize>,
+    /// Whether the gem has loaded what it needs to merge objects with substitutions.
+    merges_loaded: Cell<bool>,
 }
 
 impl Budget {
@@ -113,6 +115,17 @@ impl Budget {
         if self.steps.get() > STEP_LIMIT {
             return Err(Refusal::Limit(format!("the substitutions take more than {STEP_LIMIT} steps")));
         }
+        Ok(())
+    }
+
+    /// The gem loads its merges with the first one of values that are no objects; one of objects before that fails, unless another
+    /// document in the same process had such a merge.
+    fn load_merges(&self, object: bool) -> Result<()> {
+        if object && !self.merges_loaded.get() {
+            let text = "it lays an object over or under a substitution, which fails (uninitialized constant Hocon::Impl::ConfigDelayedMergeObject) unless Puppet has read another file with a merge of substitutions before";
+            return Err(Refusal::Outside(text.into()));
+        }
+        self.merges_loaded.set(true);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 
 use super::path::{Name, Path};
-use super::{Origin, Refusal, Result};
+use super::{Budget, Origin, Refusal, Result};
 use crate::value::Value;
 
 /// A value. Which node it is counts, not only what is in it.
@@ -154,33 +154,34 @@ impl Node {
     }
 
     /// The value laid over `below`.
-    pub(super) fn over(self: &Rc<Self>, below: &NodeRef) -> Result<NodeRef> {
+    pub(super) fn over(self: &Rc<Self>, below: &NodeRef, budget: &Budget) -> Result<NodeRef> {
         if self.hides() {
             return Ok(self.clone());
         }
         match (&self.kind, &below.kind) {
-            _ if below.is_unmergeable() => self.delayed(below.stack()),
-            (Kind::Object(above), Kind::Object(under)) => self.merged(above, below, under),
+            _ if below.is_unmergeable() => self.delayed(below.stack(), budget),
+            (Kind::Object(above), Kind::Object(under)) => self.merged(above, below, under, budget),
             (Kind::Object(above), _) if above.resolved => {
                 let object = Object { entries: above.entries.clone(), resolved: true, hides: true };
                 Ok(Node::new(Kind::Object(Rc::new(object)), self.origin, self.line))
             }
-            _ => self.delayed(vec![below.clone()]),
+            _ => self.delayed(vec![below.clone()], budget),
         }
     }
 
-    fn delayed(self: &Rc<Self>, below: Vec<NodeRef>) -> Result<NodeRef> {
+    fn delayed(self: &Rc<Self>, below: Vec<NodeRef>, budget: &Budget) -> Result<NodeRef> {
+        budget.load_merges(self.is_object())?;
         let mut stack = self.stack();
         stack.extend(below);
         let origin = merged_origin(&stack).unwrap_or(self.origin);
         Ok(Node::new(delayed_merge(stack, self.is_object())?, origin, self.line))
     }
 
-    fn merged(self: &Rc<Self>, above: &Object, below: &NodeRef, under: &Object) -> Result<NodeRef> {
+    fn merged(self: &Rc<Self>, above: &Object, below: &NodeRef, under: &Object, budget: &Budget) -> Result<NodeRef> {
         let mut entries = Entries::default();
         let mut changed = false;
         for (key, first) in &above.entries {
-            let kept = under.entries.get(key).map_or_else(|| Ok(first.clone()), |second| first.over(second))?;
+            let kept = under.entries.get(key).map_or_else(|| Ok(first.clone()), |second| first.over(second, budget))?;
             changed |= !first.equals(&kept)?;
             entries.insert(key.clone(), kept);
         }

@@ -159,13 +159,13 @@ impl<'a> Resolver<'a> {
                     return Err(Refusal::Config("A delayed merge should not contain another one".into()));
                 }
                 _ if value.is_unmergeable() => {
-                    source.without(node, remainder(stack.get(at + 1..).unwrap_or_default())?)?
+                    source.without(node, remainder(stack.get(at + 1..).unwrap_or_default(), self.budget)?)?
                 }
                 _ => source.into(node),
             };
             let Some(resolved) = self.resolve(value, only, &source)? else { continue };
             merged = Some(match merged {
-                Some(merged) => merged.over(&resolved)?,
+                Some(merged) => merged.over(&resolved, self.budget)?,
                 None => resolved,
             });
         }
@@ -238,9 +238,9 @@ fn outside(path: &Path) -> Result<Option<NodeRef>> {
 }
 
 /// What is left of a merge.
-fn remainder(stack: &[NodeRef]) -> Result<Option<NodeRef>> {
+fn remainder(stack: &[NodeRef], budget: &Budget) -> Result<Option<NodeRef>> {
     let Some((first, rest)) = stack.split_first() else { return Ok(None) };
-    rest.iter().try_fold(first.clone(), |merged, value| merged.over(value)).map(Some)
+    rest.iter().try_fold(first.clone(), |merged, value| merged.over(value, budget)).map(Some)
 }
 
 /// Whether a process may have an environment variable of this name.
