@@ -31,7 +31,13 @@ impl Hierad {
         let mut command = Command::new(&self.0);
         command.env_remove("HIERAD_CONFIG").arg(name).arg("--repo").arg(repository).arg("--profiles").arg(profiles);
         // Puppet shows what it decrypts, and so must the other side of the comparison.
-        command.arg("--show-secrets").arg("--puppet").arg(version.to_string());
+        command.arg("--show-secrets");
+        if version == 3 {
+            command.args(["--hiera", "3"]);
+            command.args(outside.settings.iter().flat_map(|path| ["--config".as_ref(), path.as_os_str()]));
+        } else {
+            command.args(["--hiera", "5", "--puppet", &version.to_string()]);
+        }
         command.args(outside.global.iter().flat_map(|path| ["--global-hiera-config".as_ref(), path.as_os_str()]));
         command.args(outside.basemodulepath.iter().flat_map(|path| ["--basemodulepath".as_ref(), path.as_os_str()]));
         command

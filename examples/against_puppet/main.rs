@@ -5,6 +5,7 @@
 //! cargo run --release --example against_puppet -- --repos 1000 --puppet8-lib DIR
 //! cargo run --release --example against_puppet -- --seed 17 --repos 1 --shrink
 //! cargo run --release --example against_puppet -- --repos 1000 --diff
+//! cargo run --release --example against_puppet -- --repos 1000 --puppet hiera3
 //! cargo run --release --example against_puppet -- --corpus DIR --profiles PATH --commits 50
 //! ```
 //!
@@ -44,6 +45,8 @@ enum Versions {
     /// Puppet 8 with its defaults.
     #[value(name = "8")]
     Eight,
+    /// Hiera 3 by itself, with repositories of its own; the seed says which of its three ways to answer.
+    Hiera3,
     /// Half of the repositories each; every commit of a real one with both.
     Both,
 }
@@ -114,7 +117,7 @@ fn main() -> ExitCode {
 /// Whether hierad and Puppet agreed.
 fn run(args: &Args) -> Result<bool, Fault> {
     if args.print {
-        let repository = generator::generate(args.seed);
+        let repository = args.puppet.repository(args.seed);
         println!("{}\n{}", repository.fixture(), repository.ndjson());
         return Ok(true);
     }
@@ -130,8 +133,14 @@ impl Versions {
         match self {
             Versions::Seven => &[7],
             Versions::Eight => &[8],
+            Versions::Hiera3 => &[3],
             Versions::Both => &[7, 8],
         }
+    }
+
+    /// The repository of a seed.
+    fn repository(self, seed: u64) -> generator::Repository {
+        if self == Versions::Hiera3 { generator::generate_hiera3(seed) } else { generator::generate(seed) }
     }
 
     /// The version for one random repository.

@@ -13,6 +13,8 @@ use super::{Args, Fault};
 
 const RESOLVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve.rb");
 
+const RESOLVE_HIERA3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve_hiera3.rb");
+
 /// One version of Puppet, in a process that answers for one repository after the other.
 pub(crate) struct Puppet {
     version: u8,
@@ -30,10 +32,11 @@ pub(crate) struct Told {
 }
 
 impl Puppet {
-    /// Starts Puppet 7 or 8.
+    /// Starts Puppet 7 or 8, or Hiera 3.
     pub(crate) fn start(args: &Args, version: u8) -> Result<Puppet, Fault> {
         let mut command = Command::new("ruby");
-        command.arg("--disable=error_highlight,did_you_mean").arg(RESOLVE);
+        command.arg("--disable=error_highlight,did_you_mean");
+        command.arg(if version == 3 { RESOLVE_HIERA3 } else { RESOLVE });
         if version == 8 {
             let library = args.puppet8_lib.as_ref().ok_or("Puppet 8 needs --puppet8-lib or PUPPET8_LIB")?;
             command.arg("--puppet-lib").arg(library);
@@ -49,6 +52,10 @@ impl Puppet {
         let Subject { repository, profiles, outside } = subject;
         let strict = self.version == 8;
         let mut request = json!({"repo": repository, "profiles": profiles, "strict": strict, "more_keys": keys});
+        if self.version == 3 {
+            request["resolution"] = json!(outside.resolution.name());
+            request["whole_keys"] = json!(true);
+        }
         if let Some(path) = &outside.global {
             request["global"] = json!(path);
         }

@@ -120,6 +120,47 @@ pub(crate) struct Outside {
     pub(crate) global: Option<PathBuf>,
     /// The folder that `$basemodulepath` stands for, if there is one.
     pub(crate) basemodulepath: Option<PathBuf>,
+    /// How Hiera 3 is to answer.
+    pub(crate) resolution: Resolution,
+    /// The settings that say so.
+    pub(crate) settings: Option<PathBuf>,
+}
+
+/// The three ways in which Hiera 3 answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Resolution {
+    /// `hiera`
+    #[default]
+    Priority,
+    /// `hiera -a`
+    Array,
+    /// `hiera -h`
+    Hash,
+}
+
+impl Resolution {
+    /// Each in turn.
+    fn of_seed(seed: u64) -> Resolution {
+        [Resolution::Hash, Resolution::Priority, Resolution::Array][usize::try_from(seed % 3).unwrap_or_default()]
+    }
+
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Resolution::Priority => "priority",
+            Resolution::Array => "array",
+            Resolution::Hash => "hash",
+        }
+    }
+
+    /// The settings that make hierad answer so, for all keys.
+    fn settings(self) -> &'static str {
+        match self {
+            Resolution::Priority => "lookup_options: {}\n",
+            Resolution::Array => "lookup_options: {'^': {merge: unique}}\n",
+            Resolution::Hash => "lookup_options: {'^': {merge: hash}}\n",
+        }
+    }
 }
 
 impl Layout {
@@ -145,7 +186,11 @@ impl Layout {
         let first = revisions.first().ok_or("no revision")?;
         let folder = root.join("outside");
         first.write_outside(&folder)?;
-        let outside = Outside { global: first.global(&folder), basemodulepath: first.basemodulepath(&folder) };
+        let resolution = Resolution::of_seed(first.seed);
+        let settings = root.join("settings.yaml");
+        fs::write(&settings, resolution.settings())?;
+        let (global, basemodulepath) = (first.global(&folder), first.basemodulepath(&folder));
+        let outside = Outside { global, basemodulepath, resolution, settings: Some(settings) };
         Ok(Layout { git, commits, files, profiles: first.write_profiles(&root.join("profiles"))?, outside })
     }
 }

@@ -17,12 +17,14 @@ pub(crate) struct Writer<'a> {
     pub(crate) language: Language,
     /// Anchors set so far in the file, and whether each is of a mapping.
     anchors: Vec<(String, bool)>,
+    /// Whether there are anchors at all.
+    pub(crate) anchored: bool,
 }
 
 impl Writer<'_> {
     /// A writer of a new file.
     pub(crate) fn new(random: &mut Random, language: Language) -> Writer<'_> {
-        Writer { random, language, anchors: Vec::new() }
+        Writer { random, language, anchors: Vec::new(), anchored: true }
     }
 
     /// A value for a key of the kind `kind`.
@@ -147,7 +149,7 @@ impl Writer<'_> {
 
     /// Sometimes an anchor before a collection, to be used further down.
     fn marked(&mut self, node: Node) -> Node {
-        if self.language != Language::Yaml || !self.random.percent(5) {
+        if self.language != Language::Yaml || !self.random.percent(5) || !self.anchored {
             return node;
         }
         let name = format!("a{}", self.anchors.len());

@@ -131,7 +131,7 @@ fn options(random: &mut Random, plan: &mut Plan) {
     }
 }
 
-fn spoil_file(random: &mut Random, plan: &Plan, files: &mut Files) {
+pub(super) fn spoil_file(random: &mut Random, plan: &Plan, files: &mut Files) {
     if !plan.files.is_empty() {
         let path = random.one(&plan.files);
         // What is broken JSON and sound YAML has root keys for one reader and none for another.

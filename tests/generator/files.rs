@@ -6,7 +6,7 @@ use super::Content;
 use super::data::Writer;
 use super::emit::{Language, Node};
 use super::expression::{self, Place};
-use super::hierarchy::Plan;
+use super::hierarchy::{Dialect, Plan};
 use super::options::{self, Owner};
 use super::random::Random;
 use super::words::{KEYS, ODD_KEYS};
@@ -20,7 +20,7 @@ pub(crate) fn write(random: &mut Random, plan: &Plan) -> Files {
     let share = random.between(12, 55);
     for path in &plan.files {
         if random.percent(72) {
-            let text = environment_file(random, Language::of(path), share);
+            let text = environment_file(random, Language::of(path), share, plan.dialect);
             files.insert(path.clone(), Content::File(text));
         }
     }
@@ -28,9 +28,10 @@ pub(crate) fn write(random: &mut Random, plan: &Plan) -> Files {
     files
 }
 
-fn environment_file(random: &mut Random, language: Language, share: u32) -> String {
+fn environment_file(random: &mut Random, language: Language, share: u32, dialect: Dialect) -> String {
     let mut entries = Vec::new();
     let mut writer = Writer::new(random, language);
+    writer.anchored = dialect != Dialect::Hiera3 { aliases: false };
     for (number, (key, kind)) in KEYS.iter().enumerate() {
         if writer.random.percent(share) {
             let value = writer.value(*kind, Place::Value(number));
@@ -42,7 +43,7 @@ fn environment_file(random: &mut Random, language: Language, share: u32) -> Stri
         let kind = super::words::Kind::Mixed;
         entries.push((key, writer.value(kind, Place::Aside)));
     }
-    if random.percent(45) {
+    if random.percent(45) && dialect == Dialect::Hiera5 {
         entries.push(options::lookup_options(random, language, &Owner::Environment));
     }
     if random.percent(6) {

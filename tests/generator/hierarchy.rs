@@ -11,6 +11,20 @@ pub(crate) struct Plan {
     pub(crate) config: Node,
     /// The paths, from the folder of the configuration, with every variable's known values filled in.
     pub(crate) files: Vec<String>,
+    /// Who reads it.
+    pub(crate) dialect: Dialect,
+}
+
+/// Who reads a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Puppet.
+    Hiera5,
+    /// Hiera 3, which has no `lookup_options` in data and refuses aliases.
+    Hiera3 {
+        /// Whether there are some all the same.
+        aliases: bool,
+    },
 }
 
 impl Plan {
@@ -21,9 +35,9 @@ impl Plan {
 }
 
 /// A path with variables, and what it can become.
-struct Template {
-    text: String,
-    paths: Vec<String>,
+pub(super) struct Template {
+    pub(super) text: String,
+    pub(super) paths: Vec<String>,
 }
 
 /// A sound hierarchy of some levels.
@@ -53,7 +67,7 @@ fn plan_of(random: &mut Random, with_default_hierarchy: bool) -> Plan {
     }
     files.sort();
     files.dedup();
-    Plan { config: Node::Map(random.shuffled(&config)), files }
+    Plan { config: Node::Map(random.shuffled(&config)), files, dialect: Dialect::Hiera5 }
 }
 
 fn levels(random: &mut Random, defaults: bool, datadir: Option<&Template>) -> (Vec<Node>, Vec<String>) {
@@ -97,7 +111,7 @@ fn level(random: &mut Random, number: u32, defaults: bool, inherited: Option<&Te
 }
 
 /// `path` below `folder`, as the operating system sees it.
-fn joined(folder: &str, path: &str) -> String {
+pub(super) fn joined(folder: &str, path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in folder.split('/').chain(path.split('/')) {
         match name {
@@ -109,7 +123,7 @@ fn joined(folder: &str, path: &str) -> String {
     names.join("/")
 }
 
-fn datadir(random: &mut Random) -> Template {
+pub(super) fn datadir(random: &mut Random) -> Template {
     let fixed = |text: &str| Template { text: text.into(), paths: vec![text.into()] };
     match random.weighted(&[60, 10, 6, 5, 4, 4, 3, 4, 4]) {
         0 => fixed("data"),
@@ -125,7 +139,7 @@ fn datadir(random: &mut Random) -> Template {
 }
 
 /// `text` with its one variable replaced by each of `values`.
-fn filled(text: &str, values: &[&str]) -> Template {
+pub(super) fn filled(text: &str, values: &[&str]) -> Template {
     let (before, rest) = text.split_once("%{").unwrap_or((text, "}"));
     let after = rest.split_once('}').map_or("", |(_, after)| after);
     Template { text: text.into(), paths: values.iter().map(|value| format!("{before}{value}{after}")).collect() }

@@ -18,6 +18,7 @@ mod options;
 mod profiles;
 mod random;
 mod scalar;
+mod version3;
 mod words;
 
 use std::collections::BTreeMap;
@@ -62,6 +63,14 @@ pub(crate) fn generate(seed: u64) -> Repository {
     fault::spoil(&mut random, &mut plan, &mut files);
     files.entry("hiera.yaml".to_owned()).or_insert_with(|| Content::File(plan.document(&mut random)));
     files.retain(|_, content| *content != Content::Nothing);
+    let profiles = profiles::write(&mut random);
+    Repository { seed, files, profiles }
+}
+
+/// The repository of a seed, of Hiera 3.
+pub(crate) fn generate_hiera3(seed: u64) -> Repository {
+    let mut random = Random::new(seed);
+    let files = version3::repository(&mut random);
     let profiles = profiles::write(&mut random);
     Repository { seed, files, profiles }
 }

@@ -6,7 +6,8 @@
 #   ruby resolve_hiera3.rb < requests.ndjson > answers.ndjson
 #
 # Requests and answers are those of resolve.rb beside this file, with "resolution" (priority, array or hash; priority if not
-# given) in place of "strict". The answers are those of the command `hiera -c hiera.yaml` in the root of the repository: each
+# given) in place of "strict", and "whole_keys" where it goes for keys without dots and quotes only, since Hiera refuses to
+# merge parts of values; those are asked for by priority. The answers are those of the command `hiera -c hiera.yaml` in the root of the repository: each
 # lookup starts with nothing read. Scope is a hash, as the command makes one of facts: what Puppet's top scope of the node
 # has, each variable as `name` and as `::name`.
 require_relative 'resolve'
@@ -21,7 +22,8 @@ module Variables
     facts = profile['facts'] || {}
     scope = { 'clientcert' => name }.merge(facts, profile['variables'] || {})
     scope.merge!('environment' => environment, 'trusted' => trusted(name, profile), 'facts' => facts,
-                 'module_name' => '', 'title' => 'main', 'name' => 'main')
+                 'server_facts' => { 'environment' => environment }, 'module_name' => '', 'title' => 'main',
+                 'name' => 'main')
     scope.merge(scope.transform_keys { |key| "::#{key}" })
   end
 
@@ -42,8 +44,9 @@ class Hiera3Resolution
   def initialize(request)
     @repo = File.realpath(request['repo'])
     @profiles = Inputs.profiles(request['profiles'])
-    @keys = (request['keys'] || Inputs.keys(@repo)) | (request['more_keys'] || [])
+    @keys = (request['keys'] || Inputs.keys([@repo])) | (request['more_keys'] || [])
     @resolution = (request['resolution'] || 'priority').to_sym
+    @whole_keys = request['whole_keys']
   end
 
   def nodes = Dir.chdir(@repo) { @profiles.map { |profile| node(profile) } }
@@ -58,7 +61,8 @@ class Hiera3Resolution
   end
 
   def answer(key, scope, line)
-    value = fresh_hiera.lookup(key, NOT_FOUND, scope, nil, @resolution)
+    resolution = @whole_keys && key.match?(/['".]/) ? :priority : @resolution
+    value = fresh_hiera.lookup(key, NOT_FOUND, scope, nil, resolution)
     line['values'][key] = RichData.encode(value) unless value.equal?(NOT_FOUND)
   rescue *Resolution::FATAL
     raise
