@@ -147,9 +147,7 @@ impl<'a> Resolver<'a> {
     pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.diagnostics
     }
-}
 
-impl<'a> Resolver<'a> {
     fn context<'c>(&'c self, stack: &'c NameStack<'c>, undefined: Undefined) -> Context<'c> {
         Context { scope: self.scope, resolver: None, stack, undefined }
     }
@@ -301,7 +299,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Puppet names the configuration in an error about an undefined variable or a method; others pass as they are.
-    fn blame(&self, error: LookupError, place: &Place) -> LookupError {
+    pub(super) fn blame(&self, error: LookupError, place: &Place) -> LookupError {
         let undefined = error.text.strip_prefix("Undefined variable '").and_then(|rest| rest.split_once('\''));
         let error = match undefined {
             Some((name, _)) => self.config.undefined_variable(name),

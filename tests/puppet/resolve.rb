@@ -200,7 +200,8 @@ class Resolution
 
   def nodes
     with_environment do |environment|
-      @profiles.map { |profile| node(profile, environment) }
+      # The relative folders of a global version 3 are where the process is.
+      Dir.chdir(@global ? File.dirname(@global) : @repo) { @profiles.map { |profile| node(profile, environment) } }
     end
   rescue *FATAL
     raise

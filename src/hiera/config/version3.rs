@@ -1,9 +1,16 @@
 //! hiera.yaml of version 3.
 
-use super::Config;
+use std::sync::Arc;
+
 use super::check::Node;
+use super::{Config, Declared, Function, FunctionKind, LevelConfig, Locations};
 use crate::hiera::LookupError;
-use crate::value::Value;
+use crate::value::{Hash, Value};
+
+const DEFAULT_HIERARCHY: [&str; 2] = ["nodes/%{::trusted.certname}", "common"];
+
+/// Where Puppet looks for data if the file does not say.
+const DEFAULT_DATADIR: &str = "/etc/puppetlabs/code/environments/%{::environment}/hieradata";
 
 /// Refuses what Puppet refuses. A file that is no hash stands for the default configuration.
 pub(super) fn check(file: &Node<'_>) -> Result<(), LookupError> {
@@ -28,17 +35,59 @@ pub(super) fn check(file: &Node<'_>) -> Result<(), LookupError> {
         let shown = crate::value::ruby::inspect(behavior.value);
         return Err(behavior.mismatch(&format!("expects a match for Enum['deep', 'deeper', 'native'], got {shown}")));
     }
-    for name in backends.iter().map(|name| &**name).chain(["deep_merge_options"]) {
-        if let Some(node) = present(name) {
-            node.hash()?;
-        }
+    for name in &backends {
+        file.entry(name).map(|node| node.hash().map(|_| ())).transpose()?;
     }
+    present("deep_merge_options").map(|node| node.hash().map(|_| ())).transpose()?;
     Ok(())
 }
 
 /// The configuration of the global layer.
 pub(super) fn parse(file: &Node<'_>) -> Result<Config, LookupError> {
-    Err(LookupError::unknown("hiera.yaml version 3 in the global layer is not supported").at(file.place()))
+    let present = |key: &str| file.entry(key).filter(|node| node.value.is_truthy());
+    let declared = |node: Node<'_>| Ok(Declared { text: node.text()?, place: node.place() });
+    let hierarchy = match present("hierarchy") {
+        Some(node) => one_or_many(&node)?.into_iter().map(declared).collect::<Result<Vec<_>, LookupError>>()?,
+        None => DEFAULT_HIERARCHY.map(|text| Declared { text: text.into(), place: file.place() }).to_vec(),
+    };
+    let backends = match present("backends") {
+        Some(node) => one_or_many(&node)?.into_iter().map(declared).collect::<Result<Vec<_>, LookupError>>()?,
+        None => vec![Declared { text: "yaml".into(), place: file.place() }],
+    };
+    let mut levels: Vec<LevelConfig> = Vec::new();
+    for backend in backends {
+        if levels.iter().any(|level| level.name == backend.text) {
+            let text = format!("Backend '{}' is defined more than once", backend.text);
+            return Err(file.refuse(&text, backend.place));
+        }
+        levels.push(level(file, backend, &hierarchy));
+    }
+    Ok(Config { path: file.path(), version: 3, levels, default_hierarchy: None, implied: false, hiera3: None })
+}
+
+/// The level of a backend. Its options are the whole section, as written.
+fn level(file: &Node<'_>, backend: Declared, hierarchy: &[Declared]) -> LevelConfig {
+    let section = file.entry(&backend.text).map(|node| node.value.clone());
+    let (kind, name) = match &*backend.text {
+        "yaml" | "json" | "hocon" => (FunctionKind::DataHash, format!("{}_data", backend.text).into()),
+        "eyaml" => (FunctionKind::LookupKey, "eyaml_lookup_key".into()),
+        _ => (FunctionKind::Hiera3Backend, backend.text.clone()),
+    };
+    let datadir = section.as_ref().and_then(|section| section.get("datadir")?.as_str().map(Arc::from));
+    LevelConfig {
+        name: backend.text,
+        place: backend.place,
+        function: Function { kind, name },
+        datadir: datadir.unwrap_or_else(|| DEFAULT_DATADIR.into()),
+        locations: Locations::Paths(hierarchy.to_vec()),
+        options: section.unwrap_or_else(|| Value::hash(Hash::new())),
+        version4: None,
+    }
+}
+
+/// A node, or the items of an array.
+fn one_or_many<'a>(node: &Node<'a>) -> Result<Vec<Node<'a>>, LookupError> {
+    if node.value.as_array().is_some() { node.items(0) } else { Ok(vec![node.clone()]) }
 }
 
 /// A text, or an array of texts.

@@ -6,6 +6,7 @@ mod declared;
 mod default;
 mod options;
 mod search;
+mod version3;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,8 @@ use super::layer::{Environment, Layer};
 use super::merge::Strategy;
 use super::options::LOOKUP_OPTIONS;
 use super::scope::Scope;
-use super::{LookupError, LookupKey, Outcome, version3};
+use super::version3::{self as hiera3, Engine};
+use super::{LookupError, LookupKey, Outcome};
 use crate::value::Value;
 
 pub(super) use declared::ask;
@@ -42,8 +44,11 @@ impl Hierarchies {
         let hierarchy = |layer: &Layer| {
             let config = layer.config.as_ref().map_err(Clone::clone)?;
             let source = environment.source(layer);
-            if let Some(hiera3) = &config.hiera3 {
-                return Ok(Arc::new(version3::resolve(config, hiera3, &layer.root, scope, source)));
+            if let Some(read) = &config.hiera3 {
+                return Ok(Arc::new(hiera3::resolve(config, read, &layer.root, scope, source)));
+            }
+            if config.version == 3 {
+                return hiera3::resolve_global(config, &layer.root, scope, source).map(Arc::new);
             }
             resolve(config, &layer.root, scope, source).map(Arc::new)
         };
@@ -150,11 +155,11 @@ impl<'a> Lookup<'a> {
     }
 
     /// What answers in place of Hiera 5, in a repository of Hiera 3.
-    pub fn hiera3(&self) -> Option<Result<version3::Engine<'a>, LookupError>> {
+    pub fn hiera3(&self) -> Option<Result<Engine<'a>, LookupError>> {
         let hierarchy = self.hierarchies.environment.as_ref()?;
         let engine = |hiera3| {
             let hierarchy = hierarchy.as_deref().map_err(Clone::clone)?;
-            Ok(version3::Engine::new(hiera3, hierarchy, self.scope, self.recorder))
+            Ok(Engine::new(hiera3, hierarchy, self.scope, self.recorder))
         };
         Some(self.environment.hiera3()?.map_err(Clone::clone).and_then(engine))
     }

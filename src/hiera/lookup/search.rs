@@ -98,7 +98,7 @@ impl Lookup<'_> {
         };
         match (&level.backend, content) {
             (Backend::Files(_), Some((file, path))) => self.file(layer, file, path, search),
-            (Backend::Eyaml, Some((file, path))) => self.eyaml(level, file, path, search),
+            (Backend::Eyaml, Some((file, path))) => self.eyaml(layer, level, file, path, search),
             (Backend::Eyaml, None) => Err(LookupError::puppet(eyaml::NEEDS_PATH).at(level.place.clone())),
             (Backend::Declared(declared), _) => {
                 let value = self.declared(declared, level, location, search).map_err(|e| e.at(level.place.clone()))?;
@@ -129,20 +129,20 @@ impl Lookup<'_> {
                 || format!("in hash returned from data_hash function, when using location '{path}'"),
                 search,
             )?;
-            self.interpolated(value, search)
+            self.interpolated(layer, value, search)
         };
         let value = answer().map_err(|e| e.at(place(file.line(search.root))))?;
         Ok(self.found_in(file, path, search, &value))
     }
 
-    fn eyaml(&self, level: &Level, file: &DataFile, path: &Arc<str>, search: Search<'_>) -> Found {
+    fn eyaml(&self, layer: &Layer, level: &Level, file: &DataFile, path: &Arc<str>, search: Search<'_>) -> Found {
         let hash = self.hash(file, path)?;
         let Some(value) = hash.and_then(|hash| hash.get(search.root)) else {
             return Ok(self.found(search.root, None, None));
         };
         let decryption = Decryption { keys: &self.environment.keys, options: &level.options, key: search.root, path };
         let answer = || {
-            let value = self.interpolated(&decryption.value(value)?, search)?;
+            let value = self.interpolated(layer, &decryption.value(value)?, search)?;
             check_type(
                 &value,
                 || format!("returned from lookup_key function 'eyaml_lookup_key', when using location '{path}'"),
@@ -162,7 +162,10 @@ impl Lookup<'_> {
         hash.map_err(|e| e.at(Place { path: path.clone(), line: line() }))
     }
 
-    fn interpolated(&self, value: &Value, search: Search<'_>) -> Result<Value, LookupError> {
+    fn interpolated(&self, layer: &Layer, value: &Value, search: Search<'_>) -> Result<Value, LookupError> {
+        if layer.config.as_ref().is_ok_and(|config| config.version == 3) {
+            return self.interpolated_in_version3(value, search);
+        }
         let undefined = Undefined::in_data(self.environment.options.puppet);
         interpolate(value, &Context { scope: self.scope, resolver: Some(self), stack: search.stack, undefined })
     }
@@ -194,7 +197,8 @@ fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> R
 }
 
 /// What Puppet's errors begin with that stand for themselves: those that have a code of their own, and Ruby's.
-const BARE_ERRORS: [&str; 25] = [
+const BARE_ERRORS: [&str; 26] = [
+    "Backend '",
     "Undefined variable '",
     "This runtime does not support",
     "hiera.yaml version",

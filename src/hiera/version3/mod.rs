@@ -6,6 +6,7 @@
 //! Source: `hiera/backend.rb`, `hiera/backend/{yaml,json}_backend.rb` of Hiera 3.10; `hiera/backend/eyaml_backend.rb`.
 
 mod config;
+mod global;
 mod interpolation;
 mod key;
 mod merge;
@@ -27,6 +28,7 @@ use crate::diagnostic::Place;
 use crate::value::{Text, Value, ruby};
 
 pub use config::Hiera3;
+pub use global::{HieraScope, resolve_global};
 pub use sources::resolve;
 
 type Found = Result<Option<Value>, LookupError>;

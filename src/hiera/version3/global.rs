@@ -1,0 +1,123 @@
+//! Version 3 in Puppet's global layer: a level for each backend, searched by Hiera 5 with its own rules.
+//!
+//! Nothing of Hiera 3 itself is at work here: `:merge_behavior:` counts for the old `hiera_hash` function only.
+//! Source: `HieraConfigV3` in `pops/lookup/hiera_config.rb`, `hiera/scope.rb`.
+
+use crate::diagnostic::Place;
+use crate::hiera::LookupError;
+use crate::hiera::backend::Backend;
+use crate::hiera::config::{Config, Declared, LevelConfig, Locations};
+use crate::hiera::hierarchy::{Hierarchy, Level, Location, Resolver, Source, join};
+use crate::hiera::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text};
+use crate::hiera::scope::{Scope, Variable};
+use crate::value::{Hash, Value, ruby};
+
+/// The variables as version 3 sees them: those of the caller, which a plain lookup does not have, and no empty texts.
+pub struct HieraScope<'a>(pub &'a dyn Scope);
+
+impl Scope for HieraScope<'_> {
+    fn variable(&self, name: &str) -> Variable {
+        if matches!(name, "calling_class" | "calling_class_path" | "calling_module") {
+            return Variable::Value(Value::Undef);
+        }
+        match self.0.variable(name) {
+            Variable::Value(Value::String(text)) if text.is_empty() => Variable::Value(Value::Undef),
+            other => other,
+        }
+    }
+}
+
+/// Resolves `config`, which lies in the folder `root`, for the node with `scope`.
+pub fn resolve_global(
+    config: &Config,
+    root: &str,
+    scope: &dyn Scope,
+    source: Source<'_>,
+) -> Result<Hierarchy, LookupError> {
+    let scope = HieraScope(scope);
+    let undefined = Undefined::in_data(source.puppet);
+    let mut global =
+        Global { config, root, scope: &scope, source, undefined, files: Resolver::new(config, root, &scope, source) };
+    let levels = config.levels.iter().map(|level| global.level(level)).collect::<Result<_, _>>()?;
+    Ok(Hierarchy { levels, default_levels: None, diagnostics: global.files.into_diagnostics() })
+}
+
+struct Global<'a> {
+    config: &'a Config,
+    root: &'a str,
+    scope: &'a dyn Scope,
+    source: Source<'a>,
+    undefined: Undefined,
+    files: Resolver<'a>,
+}
+
+impl Global<'_> {
+    fn level(&mut self, level: &LevelConfig) -> Result<Level, LookupError> {
+        let section = self.interpolated(&level.options, &level.place)?;
+        let datadir = match section.get("datadir") {
+            None | Some(Value::Undef | Value::Boolean(false)) => self.text(&level.datadir, &level.place)?,
+            Some(Value::String(text)) => text.to_string(),
+            Some(other) => {
+                let text = format!("no implicit conversion of {} into String", ruby::class_name(other));
+                return Err(LookupError::puppet(text).at(level.place.clone()));
+            }
+        };
+        let extension = match section.get("extension") {
+            None | Some(Value::Undef) if *level.name == *"hocon" => ".conf".to_owned(),
+            None | Some(Value::Undef) => format!(".{}", level.name),
+            Some(extension) => format!(".{}", ruby::to_s(extension)),
+        };
+        let backend = Backend::of(&level.function, self.source.backends, true, &self.config.path);
+        let Locations::Paths(paths) = &level.locations else { return Err(LookupError::unknown("no paths")) };
+        let locations =
+            paths.iter().map(|path| self.location(path, &datadir, &extension, &backend)).collect::<Result<_, _>>()?;
+        Ok(Level {
+            name: level.name.clone(),
+            place: level.place.clone(),
+            kind: level.function.kind,
+            function: level.function.name.clone(),
+            options: options(&backend, &section),
+            backend,
+            locations,
+        })
+    }
+
+    fn location(
+        &mut self,
+        declared: &Declared,
+        datadir: &str,
+        extension: &str,
+        backend: &Backend,
+    ) -> Result<Location, LookupError> {
+        let mut path = self.text(&declared.text, &declared.place)?;
+        if !path.ends_with(extension) {
+            path += extension;
+        }
+        self.files.warn_undefined(declared, self.scope);
+        self.files.at(declared, &join(self.root, &join(datadir, &path)), backend)
+    }
+
+    fn text(&self, text: &str, place: &Place) -> Result<String, LookupError> {
+        let stack = NameStack::default();
+        interpolate_text(text, &self.context(&stack)).map_err(|error| self.files.blame(error, place))
+    }
+
+    fn interpolated(&self, value: &Value, place: &Place) -> Result<Value, LookupError> {
+        let stack = NameStack::default();
+        interpolate(value, &self.context(&stack)).map_err(|error| self.files.blame(error, place))
+    }
+
+    fn context<'c>(&'c self, stack: &'c NameStack<'c>) -> Context<'c> {
+        Context { scope: self.scope, resolver: None, stack, undefined: self.undefined }
+    }
+}
+
+/// What the function gets of a backend's section: only eyaml's needs any.
+fn options(backend: &Backend, section: &Value) -> Value {
+    let mut options = Hash::new();
+    if let (Backend::Eyaml, Some(section)) = (backend, section.as_hash()) {
+        options = section.clone();
+        options.remove(&Value::from("datadir"));
+    }
+    Value::hash(options)
+}
