@@ -62,7 +62,15 @@ pub(super) fn parse(file: &Node<'_>) -> Result<Config, LookupError> {
         }
         levels.push(level(file, backend, &hierarchy));
     }
-    Ok(Config { path: file.path(), version: 3, levels, default_hierarchy: None, implied: false, hiera3: None })
+    Ok(Config {
+        path: file.path(),
+        source: file.source(),
+        version: 3,
+        levels,
+        default_hierarchy: None,
+        implied: false,
+        hiera3: None,
+    })
 }
 
 /// The level of a backend. Its options are the whole section, as written.
