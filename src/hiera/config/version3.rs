@@ -68,6 +68,7 @@ pub(super) fn parse(file: &Node<'_>) -> Result<Config, LookupError> {
         version: 3,
         levels,
         default_hierarchy: None,
+        fault: None,
         implied: false,
         hiera3: None,
     })

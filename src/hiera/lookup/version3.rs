@@ -20,8 +20,9 @@ impl Lookup<'_> {
             return interpolated(self);
         }
         let hierarchies = Hierarchies { global: self.hierarchies.global.clone(), ..Hierarchies::default() };
-        let (environment, scope, recorder) = (self.environment, self.scope, self.recorder);
+        let (environment, scope, recorder, only_options) =
+            (self.environment, self.scope, self.recorder, self.only_options);
         let options = OptionsCache::default();
-        interpolated(&Lookup { environment, hierarchies: &hierarchies, scope, recorder, options })
+        interpolated(&Lookup { environment, hierarchies: &hierarchies, scope, recorder, only_options, options })
     }
 }
