@@ -104,6 +104,8 @@ pub enum Datadir {
 pub struct Source<'a> {
     /// The repository's files.
     pub repository: &'a dyn FileTree,
+    /// The folder of the environment in the repository.
+    pub environment: &'a str,
     /// The files among which the layer's hiera.yaml lies: the repository's, or others with absolute paths.
     pub layer: &'a dyn FileTree,
     /// The disk, as far as settings lead there.

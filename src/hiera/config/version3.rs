@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::check::Node;
 use super::{Config, Declared, Function, FunctionKind, LevelConfig, Locations};
-use crate::hiera::LookupError;
+use crate::hiera::{LookupError, types};
 use crate::value::{Hash, Value};
 
 const DEFAULT_HIERARCHY: [&str; 2] = ["nodes/%{::trusted.certname}", "common"];
@@ -32,7 +32,10 @@ pub(super) fn check(file: &Node<'_>) -> Result<(), LookupError> {
     if let Some(behavior) = present("merge_behavior")
         && !behavior.value.as_str().is_some_and(|text| ["deep", "deeper", "native"].contains(&text))
     {
-        let shown = crate::value::ruby::inspect(behavior.value);
+        let shown = behavior
+            .value
+            .as_str()
+            .map_or_else(|| types::short_name(behavior.value).to_owned(), |text| format!("'{text}'"));
         return Err(behavior.mismatch(&format!("expects a match for Enum['deep', 'deeper', 'native'], got {shown}")));
     }
     for name in &backends {

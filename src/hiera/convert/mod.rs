@@ -79,6 +79,23 @@ fn keeps_whole(args: &[Value]) -> bool {
     }
 }
 
+/// How Puppet says that `value` is not of the type `kind`, an expression.
+pub(super) fn mismatch(subject: &str, kind: &str, value: &Value) -> LookupError {
+    match types::parse(kind) {
+        Ok(kind) => LookupError::puppet(types::describe::describe_mismatch(
+            &format!("{subject} has wrong type,"),
+            &kind,
+            &types::infer::infer_set(value),
+        )),
+        Err(error) => error,
+    }
+}
+
+/// The type that Puppet infers for `value`, as it writes it.
+pub(super) fn inferred(value: &Value) -> String {
+    types::infer::infer(value).to_string()
+}
+
 /// What `puppet lookup --type` says of a found value: nothing, or that it is of another type.
 pub fn check_type(value: &Value, kind: &Type) -> Result<(), LookupError> {
     let subject = "Found value";

@@ -158,6 +158,7 @@ impl Environment {
     pub fn source<'a>(&'a self, layer: &'a Layer) -> Source<'a> {
         Source {
             repository: &*self.tree,
+            environment: self.options.hiera_config.rsplit_once('/').map_or("", |(folder, _)| folder),
             layer: &*layer.tree,
             disk: &*self.options.disk,
             files: &self.store.files,

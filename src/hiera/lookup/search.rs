@@ -15,7 +15,7 @@ use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::hiera::interpolation::{Context, Undefined, interpolate};
 use crate::hiera::layer::Layer;
 use crate::hiera::options::text_key;
-use crate::hiera::{ErrorKind, LookupError, types};
+use crate::hiera::{ErrorKind, LookupError, convert, types};
 use crate::value::{Hash, Text, Value};
 
 impl Lookup<'_> {
@@ -97,7 +97,7 @@ impl Lookup<'_> {
             _ => None,
         };
         match (&level.backend, content) {
-            (Backend::Files(_), Some((file, path))) => self.file(layer, file, path, search),
+            (Backend::Files(_), Some((file, path))) => self.file(layer, level, (file, path), search),
             (Backend::Eyaml, Some((file, path))) => self.eyaml(layer, level, file, path, search),
             (Backend::Eyaml, None) => Err(LookupError::puppet(eyaml::NEEDS_PATH).at(level.place.clone())),
             (Backend::Declared(declared), _) => {
@@ -112,7 +112,7 @@ impl Lookup<'_> {
         }
     }
 
-    fn file(&self, layer: &Layer, file: &DataFile, path: &Arc<str>, search: Search<'_>) -> Found {
+    fn file(&self, layer: &Layer, level: &Level, (file, path): (&DataFile, &Arc<str>), search: Search<'_>) -> Found {
         let place = |line: Option<u32>| Place { path: path.clone(), line };
         let hash = self.hash(file, path)?;
         if layer.module.is_some() {
@@ -126,7 +126,13 @@ impl Lookup<'_> {
         let answer = || {
             check_type(
                 value,
-                || format!("in hash returned from data_hash function, when using location '{path}'"),
+                || {
+                    format!(
+                        "in hash returned from {} function '{}', when using location '{path}'",
+                        level.kind.tag(),
+                        level.function
+                    )
+                },
                 search,
             )?;
             self.interpolated(layer, value, search)
@@ -192,8 +198,9 @@ fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> R
     if types::is_rich_data(value) {
         return Ok(());
     }
-    let (key, from) = (search.root, from());
-    Err(LookupError::puppet(format!("Value for key '{key}', {from}, has wrong type, expects Puppet::LookupValue")))
+    let (key, from, got) = (search.root, from(), convert::inferred(value));
+    let text = format!("Value for key '{key}', {from}, has wrong type, expects Puppet::LookupValue, got {got}");
+    Err(LookupError::puppet(text).sealed(value.secrecy()))
 }
 
 /// What Puppet's errors begin with that stand for themselves: those that have a code of their own, and Ruby's.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 pub use deep::DeepOptions;
 pub(super) use deep::merge as deep_merge;
 
-use super::{LookupError, types};
+use super::{LookupError, convert, types};
 use crate::value::{Hash, Secrecy, Value, ruby};
 
 /// How values found in several places become one.
@@ -149,11 +149,11 @@ impl Strategy {
         match self {
             Strategy::Default | Strategy::First => Ok(high.clone()),
             Strategy::Unique => {
-                check(high, low, types::is_scalar_or_data_array, "a value of type Scalar or Array")?;
+                check(high, low, types::is_scalar_or_data_array, "Variant[Scalar, Array[Data]]")?;
                 Ok(union(&flatten(high), &flatten(low)))
             }
             Strategy::Hash => {
-                check(high, low, types::is_data_hash, "a Hash value")?;
+                check(high, low, types::is_data_hash, "Hash[String, Data]")?;
                 let mut merged = low.as_hash().cloned().unwrap_or_default();
                 for (key, value) in high.as_hash().into_iter().flat_map(Hash::iter) {
                     merged.insert(key.clone(), value.clone());
@@ -168,9 +168,7 @@ impl Strategy {
 fn check(high: &Value, low: &Value, fits: impl Fn(&Value) -> bool, expected: &str) -> Result<()> {
     for (name, value) in [("first", high), ("second", low)] {
         if !fits(value) {
-            let got = types::short_name(value);
-            let text = format!("The {name} element of the merge has wrong type, expects {expected}, got {got}");
-            return Err(LookupError::puppet(text));
+            return Err(convert::mismatch(&format!("The {name} element of the merge"), expected, value));
         }
     }
     Ok(())

@@ -12,6 +12,9 @@ use crate::hiera::interpolation::{Context, NameStack, Undefined, interpolate, in
 use crate::hiera::scope::{Scope, Variable};
 use crate::value::{Hash, Value, ruby};
 
+/// Where data is, below the environment, if the file does not say.
+const DEFAULT_DATADIR: &str = "hieradata";
+
 /// The variables as version 3 sees them: those of the caller, which a plain lookup does not have, and no empty texts.
 pub struct HieraScope<'a>(pub &'a dyn Scope);
 
@@ -55,8 +58,9 @@ impl Global<'_> {
     fn level(&mut self, level: &LevelConfig) -> Result<Level, LookupError> {
         let section = self.interpolated(&level.options, &level.place)?;
         let datadir = match section.get("datadir") {
-            None | Some(Value::Undef | Value::Boolean(false)) => self.text(&level.datadir, &level.place)?,
-            Some(Value::String(text)) => text.to_string(),
+            // The environment's own folder of data, wherever the global layer is.
+            None | Some(Value::Undef | Value::Boolean(false)) => join(self.source.environment, DEFAULT_DATADIR),
+            Some(Value::String(text)) => join(self.root, text),
             Some(other) => {
                 let text = format!("no implicit conversion of {} into String", ruby::class_name(other));
                 return Err(LookupError::puppet(text).at(level.place.clone()));
@@ -94,7 +98,7 @@ impl Global<'_> {
             path += extension;
         }
         self.files.warn_undefined(declared, self.scope);
-        self.files.at(declared, &join(self.root, &join(datadir, &path)), backend)
+        self.files.at(declared, &join(datadir, &path), backend)
     }
 
     fn text(&self, text: &str, place: &Place) -> Result<String, LookupError> {
