@@ -305,6 +305,9 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
             for (key, value) in hash.iter() {
                 budget.spend(1)?;
                 let key = interpolate(key, context)?;
+                if key.secrecy().is_some_and(|secrecy| secrecy.opaque) {
+                    return Err(LookupError::unknown("the name of a hash key is a text that cannot be decrypted here"));
+                }
                 result.insert(key, interpolate(value, context)?);
             }
             Ok(Value::hash(result))

@@ -79,6 +79,9 @@ impl LookupOptions {
 impl KeyOptions {
     /// Ruby's `options["merge"]`, on whatever somebody wrote there.
     fn read(options: &Value) -> Result<KeyOptions, LookupError> {
+        if options.secrecy().is_some_and(|secrecy| secrecy.opaque) {
+            return Err(LookupError::unknown("its lookup_options hold a text that cannot be decrypted here"));
+        }
         let at = |name: &str| match options {
             Value::Hash(hash) => Ok(hash.get(name).cloned().unwrap_or_default()),
             Value::Undef | Value::Boolean(false) => Ok(Value::Undef),

@@ -5,6 +5,7 @@ mod architecture;
 mod backend_command;
 mod cli;
 mod explain_vectors;
+mod eyaml;
 mod git;
 mod hiera3_vectors;
 mod hostile;

@@ -2,7 +2,8 @@
 
 # Encrypts for the test cases, with keys that are nobody's: they lie beside the vectors for every test to read.
 #
-#   ruby eyaml.rb    makes the keys anew; all that was encrypted for the old ones must then be recorded again
+#   ruby eyaml.rb keys       makes the keys anew; all that was encrypted for the old ones must then be recorded again
+#   ruby eyaml.rb secrets    writes the case of 300 secrets, ../vectors/lookup/eyaml_secrets.txt
 #
 # In a case, <<TEXT>> becomes an encrypted block; escapes in TEXT are those of a Ruby string. <<OPTIONS|TEXT>> has some of
 # - the name of a cipher: another than that of eyaml, AES-256-CBC;
@@ -14,8 +15,14 @@
 #
 # Keys are in /keys there, and in environment variables of the names below; /keys is this machine's folder for Puppet.
 require 'fileutils'
+require 'json'
 require 'open3'
 require 'openssl'
+require 'hiera/backend/eyaml'
+require 'hiera/backend/eyaml/utils'
+require 'hiera/backend/eyaml/plugins'
+require 'hiera/backend/eyaml/encryptors/pkcs7'
+require 'hiera/backend/eyaml/options'
 
 # The gem's own encryption, and the forms of blocks.
 module Eyaml
@@ -48,9 +55,16 @@ module Eyaml
 
   def encrypt(plain, cipher, keys, ber)
     return streamed(plain, cipher, keys.first) if ber
+    return encrypt_as_eyaml(plain, keys.first) if keys.size == 1 && cipher == 'aes-256-cbc'
 
     certificates = keys.map { |key| OpenSSL::X509::Certificate.new(File.read(File.join(KEYS, "#{key}.pub.pem"))) }
     OpenSSL::PKCS7.encrypt(certificates, plain, OpenSSL::Cipher.new(cipher), OpenSSL::PKCS7::BINARY).to_der
+  end
+
+  # What `eyaml encrypt` calls.
+  def encrypt_as_eyaml(plain, key)
+    Hiera::Backend::Eyaml::Options.set('pkcs7_public_key' => File.join(KEYS, "#{key}.pub.pem"))
+    Hiera::Backend::Eyaml::Encryptors::Pkcs7.encrypt(plain)
   end
 
   def streamed(plain, cipher, key)
@@ -89,4 +103,52 @@ module Eyaml
   end
 end
 
-Eyaml.make_keys if $PROGRAM_NAME == __FILE__
+# A data repository of 300 secrets, in every place where one can be, among values that are none.
+module Secrets
+  HIERA = <<~YAML
+    version: 5
+    defaults:
+      lookup_key: eyaml_lookup_key
+      options: {pkcs7_private_key: /keys/default.key.pem, pkcs7_public_key: /keys/default.pub.pem}
+    hierarchy:
+      - {name: node, path: "node/%{trusted.certname}.eyaml"}
+      - {name: site, path: "site/%{facts.site}.eyaml"}
+      - {name: common, path: common.eyaml}
+      - {name: plain, data_hash: yaml_data, path: common.yaml, options: {}}
+  YAML
+  FORMS = [
+    ->(name, secret) { "#{name}: #{secret}\n" },
+    ->(name, secret) { "#{name}: {user: #{name}, password: \"#{secret}\"}\n" },
+    ->(name, secret) { "#{name}: [plain, \"#{secret}\", 5]\n" },
+    ->(name, secret) { "#{name}: \"postgres://#{name}:#{secret}@db/%{facts.site}\"\n" },
+    ->(name, secret) { "#{name}: >\n  #{secret.sub('<<', '<<lines=2|')}\n" },
+    ->(name, secret) { "#{name}:\n  deep:\n    - {name: a, token: \"#{secret}\"}\n    - {name: b, token: none}\n" }
+  ].freeze
+
+  module_function
+
+  def topic
+    sites = %w[north south]
+    nodes = (1..4).map { |i| { 'name' => "n#{i}", 'facts' => { 'site' => sites[i % 2] } } }
+    files = { 'common' => 1..160, 'site/north' => 161..200, 'site/south' => 201..240, 'node/n1' => 241..270,
+              'node/n2' => 271..300 }
+    text = files.map { |path, numbers| "-- data/#{path}.eyaml\n#{numbers.map { |number| entry(number) }.join}" }
+    "# 300 secrets; written by tests/puppet/eyaml.rb.\n\n==== 300 secrets\nnodes: #{JSON.generate(nodes)}\n" \
+      "-- hiera.yaml\n#{HIERA}#{text.join}-- data/common.yaml\nlookup_options: {'^merged': {merge: deep}}\n" \
+      "again: \"again %{lookup('secret_001')}\"\nplain: text\nmerged: {plain: text}\n"
+  end
+
+  # Sites and nodes have other secrets under some of the names in common.
+  def entry(number)
+    name = format('secret_%03d', number > 160 ? number - 120 : number)
+    FORMS[number % FORMS.size].call(name, "<<#{format('plaintext-%03d', number)}>>")
+  end
+end
+
+if $PROGRAM_NAME == __FILE__
+  case ARGV
+  when ['keys'] then Eyaml.make_keys
+  when ['secrets'] then File.write(File.expand_path('../vectors/lookup/eyaml_secrets.txt', __dir__), Secrets.topic)
+  else abort 'keys or secrets?'
+  end
+end

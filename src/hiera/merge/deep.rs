@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
+use super::opaque;
 use crate::hiera::LookupError;
 use crate::hiera::regex::RubyRegex;
 use crate::value::{Hash, Secrecy, Text, Value, ruby};
@@ -182,6 +183,15 @@ impl Node {
         }
     }
 
+    /// Whether a part of it is an encrypted text that cannot be opened.
+    fn is_opaque(&self) -> bool {
+        opaque::is_opaque(&self.value())
+    }
+
+    fn is_opaque_text(&self) -> bool {
+        matches!(self, Node::Scalar(Value::String(text)) if text.secrecy().is_some_and(|secrecy| secrecy.opaque))
+    }
+
     /// Ruby's `==`: as `eql?`, but numbers compare across kinds.
     fn equal(&self, other: &Node) -> bool {
         ruby::equal(&self.value(), &other.value())
@@ -258,11 +268,14 @@ impl Merge<'_> {
         }
         let mut items = items.clone();
         if let Some(separator) = &self.options.unpack_arrays {
-            let unpacked = unpack(&items.borrow(), separator);
+            let unpacked = unpack(&items.borrow(), separator)?;
             items = Rc::new(RefCell::new(unpacked));
             if let Node::Array(target) = dest.clone() {
-                dest = Node::array(unpack(&target.borrow(), separator));
+                dest = Node::array(unpack(&target.borrow(), separator)?);
             }
+        }
+        if self.knockout.is_some() && items.borrow().iter().any(Node::is_opaque_text) {
+            return Err(opaque::unknown("whether an item is knocked out"));
         }
         if let Some(knockout) = &self.knockout
             && items.borrow().iter().any(|item| knockout.is_bare(item))
@@ -296,6 +309,8 @@ impl Merge<'_> {
             list.extend(source.into_iter().skip(dest.len()));
             return Ok(Rc::new(RefCell::new(list)));
         }
+        let values: Vec<Value> = dest.iter().chain(&source).map(Node::value).collect();
+        opaque::check_distinct(&values.iter())?;
         let mut seen = ruby::Uniq::default();
         let union = dest.into_iter().chain(source).filter(|item| seen.is_new(&item.value())).collect();
         Ok(Rc::new(RefCell::new(union)))
@@ -363,6 +378,9 @@ fn knock_out(
             _ => None,
         };
         if let Some(bare) = bare {
+            if dest.borrow().iter().any(|other| opaque::is_open(&other.value(), &bare.value())) {
+                return Err(opaque::unknown("whether an item is knocked out"));
+            }
             dest.borrow_mut().retain(|other| !other.equal(&bare));
             dest.borrow_mut().retain(|other| !other.equal(&item));
         } else {
@@ -385,7 +403,10 @@ fn knock_out(
 }
 
 /// Ruby's `items.join(separator).split(separator)`.
-fn unpack(items: &[Node], separator: &str) -> Vec<Node> {
+fn unpack(items: &[Node], separator: &str) -> Result<Vec<Node>, LookupError> {
+    if items.iter().any(Node::is_opaque) {
+        return Err(opaque::unknown("how an array is unpacked"));
+    }
     let secrecy = items.iter().map(|item| item.value().secrecy()).fold(None, Secrecy::join);
     let joined = joined(items, separator);
     let mut texts: Vec<String> = match separator {
@@ -396,7 +417,7 @@ fn unpack(items: &[Node], separator: &str) -> Vec<Node> {
     while texts.last().is_some_and(String::is_empty) {
         texts.pop();
     }
-    texts.into_iter().map(|text| Node::Scalar(Text::with(text, secrecy).into())).collect()
+    Ok(texts.into_iter().map(|text| Node::Scalar(Text::with(text, secrecy).into())).collect())
 }
 
 /// Ruby's `join`, which goes into arrays.
@@ -410,6 +431,9 @@ fn joined(items: &[Node], separator: &str) -> String {
 
 /// Ruby's `sort!`: the C library's merge sort, so that which two items are the first that cannot be compared is the same.
 fn sort(items: &RefCell<Vec<Node>>) -> Result<(), LookupError> {
+    if items.borrow().len() > 1 && items.borrow().iter().any(Node::is_opaque) {
+        return Err(opaque::unknown("the order of the sorted items"));
+    }
     let values: Vec<(Value, Node)> = items.borrow().iter().map(|item| (item.value(), item.clone())).collect();
     *items.borrow_mut() = merge_sort(values)?.into_iter().map(|(_, item)| item).collect();
     Ok(())

@@ -3,13 +3,14 @@
 //! Source: `pops/merge_strategy.rb`.
 
 mod deep;
+mod opaque;
 
 use std::borrow::Cow;
 
 pub use deep::DeepOptions;
 pub(super) use deep::merge as deep_merge;
 
-use super::{LookupError, convert, types};
+use super::{ErrorKind, LookupError, convert, types};
 use crate::value::{Hash, Secrecy, Value, ruby};
 
 /// How values found in several places become one.
@@ -113,7 +114,7 @@ impl Strategy {
             return Ok(None);
         }
         if let [only] = variants {
-            return Ok(find(only)?.map(|value| self.merge_single(value)));
+            return find(only)?.map(|value| self.merge_single(value)).transpose();
         }
         let mut merged = None;
         for variant in variants {
@@ -127,10 +128,10 @@ impl Strategy {
     }
 
     /// The one value of the one variant.
-    fn merge_single(&self, value: Value) -> Value {
+    fn merge_single(&self, value: Value) -> Result<Value> {
         match (self, &value) {
             (Strategy::Unique, Value::Array(items)) => union(items, &[]),
-            _ => value,
+            _ => Ok(value),
         }
     }
 
@@ -141,16 +142,24 @@ impl Strategy {
 
     /// Merges two values, `high` with the higher priority.
     pub fn merge(&self, high: &Value, low: &Value) -> Result<Value> {
-        let merged = self.merge_values(high, low);
-        merged.map_err(|error| error.sealed(Secrecy::join(high.secrecy(), low.secrecy())))
+        self.merge_values(high, low).map_err(|error| match error.kind {
+            ErrorKind::Puppet => error.sealed(Secrecy::join(high.secrecy(), low.secrecy())),
+            // hierad's own words have nothing of the values.
+            ErrorKind::Unknown => error,
+        })
     }
 
     fn merge_values(&self, high: &Value, low: &Value) -> Result<Value> {
         match self {
             Strategy::Default | Strategy::First => Ok(high.clone()),
             Strategy::Unique => {
+<<<<<<< HEAD
                 check(high, low, types::is_scalar_or_data_array, "Variant[Scalar, Array[Data]]")?;
                 Ok(union(&flatten(high), &flatten(low)))
+=======
+                check(high, low, types::is_scalar_or_data_array, "a value of type Scalar or Array")?;
+                union(&flatten(high), &flatten(low))
+>>>>>>> 7730341 (eyaml: what cannot be decrypted leaves an answer open only where it decides it; a repository of 300 secrets)
             }
             Strategy::Hash => {
                 check(high, low, types::is_data_hash, "Hash[String, Data]")?;
@@ -188,7 +197,9 @@ fn flatten(value: &Value) -> Vec<Value> {
 }
 
 /// Ruby's `Array#|`.
-fn union(a: &[Value], b: &[Value]) -> Value {
+fn union(a: &[Value], b: &[Value]) -> Result<Value> {
+    let items = a.iter().chain(b);
+    opaque::check_distinct(&items)?;
     let mut seen = ruby::Uniq::default();
-    a.iter().chain(b).filter(|item| seen.is_new(item)).cloned().collect()
+    Ok(items.filter(|item| seen.is_new(item)).cloned().collect())
 }

@@ -1,0 +1,219 @@
+//! Encrypted data with and without its keys. What it decrypts to is checked against Puppet in `lookup_vectors`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::support::keys::{TestKeys, key_file};
+use hierad::disclosure::Disclosure;
+use hierad::fleet::{Effective, Fleet, Revision, resolve};
+use hierad::hiera::backend::eyaml::{KeyName, KeyNames};
+use hierad::hiera::layer::{Environment, EnvironmentOptions};
+use hierad::hiera::{ErrorKind, Outcome};
+use hierad::node::read_profiles;
+use hierad::pipeline::outside::Machine;
+use hierad::tree::MemoryTree;
+use hierad::value::{Value, json};
+
+/// A case of the recorded vectors.
+fn recorded(topic: &str, name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/lookup").join(topic);
+    let cases = json::parse(&fs::read(path).unwrap()).value;
+    let named = |case: &&Value| case.get("name").and_then(Value::as_str) == Some(name);
+    cases.as_array().unwrap().iter().find(named).unwrap().clone()
+}
+
+/// Everything in `fixture` on the nodes of `profiles`, in JSON or YAML.
+fn effective(fixture: &str, profiles: &str, options: EnvironmentOptions) -> Effective {
+    let (profiles, errors) = read_profiles(profiles.as_bytes(), "p.yaml", "production");
+    assert_eq!(errors, []);
+    let fleet = Fleet::new(profiles);
+    let tree = Arc::new(MemoryTree::from_fixture(fixture));
+    let revision = Revision::new(Environment::load(tree, options, Arc::default()).unwrap(), &fleet).unwrap();
+    resolve(&revision, &fleet, &revision.keys, NonZeroUsize::MIN)
+}
+
+fn with_keys() -> EnvironmentOptions {
+    EnvironmentOptions { outside: Arc::new(TestKeys), ..EnvironmentOptions::default() }
+}
+
+/// The one answer of a key.
+fn outcome<'e>(effective: &'e Effective, key: &str) -> &'e Outcome {
+    match effective.keys.get(key).map(Vec::as_slice) {
+        Some([answer]) => &answer.outcome,
+        other => panic!("{key} has {other:?}"),
+    }
+}
+
+/// The seals of the decrypted texts in `open`; `closed`, which is the same without keys, must differ just there.
+fn seals(open: &Value, closed: &Value, found: &mut BTreeSet<u64>) {
+    match (open, closed) {
+        (Value::Array(a), Value::Array(b)) => {
+            assert_eq!(a.len(), b.len());
+            a.iter().zip(b.iter()).for_each(|(a, b)| seals(a, b, found));
+        }
+        (Value::Hash(a), Value::Hash(b)) => {
+            assert!(a.keys().eq(b.keys()));
+            a.iter().zip(b.iter()).for_each(|((_, a), (_, b))| seals(a, b, found));
+        }
+        (Value::String(a), Value::String(b)) if a.secrecy().is_some() => {
+            assert!(!a.secrecy().unwrap().opaque && a.contains("plaintext-"), "not decrypted with keys");
+            assert!(b.secrecy().unwrap().opaque && b.contains("ENC[PKCS7,"), "not opaque without keys");
+            assert_eq!(a.secrecy().unwrap().seal, b.secrecy().unwrap().seal);
+            found.insert(a.secrecy().unwrap().seal);
+        }
+        (open, closed) => assert!(open == closed && closed.secrecy().is_none()),
+    }
+}
+
+#[test]
+fn without_keys_just_the_encrypted_texts_are_opaque() {
+    let case = recorded("eyaml_secrets.json", "300 secrets");
+    let fixture = case.get("fixture").and_then(Value::as_str).unwrap();
+    let mut found = BTreeSet::new();
+    for profile in case.get("profiles").and_then(Value::as_array).unwrap().iter().map(json::compact) {
+        let open = effective(fixture, &profile, with_keys());
+        let closed = effective(fixture, &profile, EnvironmentOptions::default());
+        assert!(open.keys.keys().eq(closed.keys.keys()));
+        for key in open.keys.keys() {
+            match (outcome(&open, key), outcome(&closed, key)) {
+                (Outcome::Found(open), Outcome::Found(closed)) => seals(open, closed, &mut found),
+                other => panic!("{key}: {other:?}"),
+            }
+        }
+    }
+    assert_eq!(found.len(), 300);
+}
+
+const KEYLESS: &str = "\
+-- hiera.yaml
+version: 5
+hierarchy:
+  - name: secret
+    lookup_key: eyaml_lookup_key
+    paths: [high.eyaml, low.eyaml]
+    options: {pkcs7_private_key: /nowhere/private.pem, pkcs7_public_key: /nowhere/public.pem}
+  - {name: common, path: common.yaml}
+-- data/high.eyaml
+lookup_options:
+  \"^unique_\": {merge: unique}
+  \"^hash\": {merge: hash}
+  \"^deep_\": {merge: deep}
+  \"^knock_\": {merge: {strategy: deep, knockout_prefix: \"--\"}}
+  sorted: {merge: {strategy: deep, sort_merged_arrays: true}}
+  odd: {merge: \"ENC[GPG,QUFB]\"}
+gpg: \"ENC[GPG,QUFB]\"
+pkcs7: \"ENC[PKCS7,QUFB] and ENC[QUFB]\"
+folded: \"ENC[PKCS7,QU\\n FB]\\n\\nENC[QQ]\\n\"
+around: \"%{facts.role}:ENC[PKCS7,QUFB]\"
+first: plain
+unique_same: [\"ENC[GPG,QUFB]\", \"ENC[GPG,QUFB]\", 5]
+unique_different: [\"ENC[GPG,QUFB]\"]
+unique_hashes: [{a: \"ENC[GPG,QUFB]\", b: 1}]
+unique_open: [{a: \"ENC[GPG,QUFB]\", b: 1}]
+hash: {a: \"ENC[GPG,QUFB]\", b: \"ENC[GPG,QUFC]\"}
+deep_hash: {a: {b: \"ENC[GPG,QUFB]\"}}
+deep_array: {a: [\"ENC[GPG,QUFB]\"]}
+knock_text: {a: \"ENC[GPG,QUFB]\", b: [--x]}
+knock_array: [\"ENC[GPG,QUFB]\"]
+knock_other: [--x]
+sorted: [b, a, 1]
+odd: 1
+-- data/low.eyaml
+unique_different: [text]
+unique_hashes: [{a: \"ENC[GPG,QUFC]\", b: 2}]
+unique_open: [{a: text, b: 1}]
+hash: {b: text, c: text}
+deep_hash: {a: {b: text, c: \"ENC[GPG,QUFC]\"}}
+deep_array: {a: [text]}
+knock_text: {a: text, b: [x, y]}
+knock_array: [x]
+knock_other: [\"ENC[GPG,QUFB]\"]
+sorted: [\"ENC[GPG,QUFB]\"]
+-- data/common.yaml
+url: \"https://%{lookup('gpg')}@host\"
+copy: \"%{alias('hash')}\"
+named: {\"%{lookup('gpg')}\": 1}
+";
+
+/// What is found without a key, with the texts that it stands on.
+fn found(effective: &Effective, key: &str) -> String {
+    match outcome(effective, key) {
+        Outcome::Found(value) => json::compact(&Disclosure::shown().value(value)),
+        Outcome::Failed(error) => {
+            assert_eq!(error.kind, ErrorKind::Unknown, "{key}: {error}");
+            assert!(error.text.secrecy().is_none() && error.text.contains("cannot be decrypted here"), "{error:?}");
+            "unknown".to_owned()
+        }
+        Outcome::NotFound => "not found".to_owned(),
+    }
+}
+
+#[test]
+fn an_opaque_text_is_itself_wherever_its_content_does_not_matter() {
+    let effective = effective(KEYLESS, "{name: n, facts: {role: web}}", with_keys());
+    let secret = |key: &str| match outcome(&effective, key) {
+        Outcome::Found(value) => value.secrecy().is_some_and(|secrecy| secrecy.opaque),
+        other => panic!("{key}: {other:?}"),
+    };
+    for (key, expected) in [
+        ("gpg", r#""ENC[GPG,QUFB]""#),
+        ("pkcs7", r#""ENC[PKCS7,QUFB] and ENC[QUFB]""#),
+        ("folded", r#""ENC[PKCS7,QUFB]\n\nENC[QQ]""#),
+        ("around", r#""web:ENC[PKCS7,QUFB]""#),
+        ("url", r#""https://ENC[GPG,QUFB]@host""#),
+        ("unique_same", r#"["ENC[GPG,QUFB]",5]"#),
+        ("unique_hashes", r#"[{"a":"ENC[GPG,QUFB]","b":1},{"a":"ENC[GPG,QUFC]","b":2}]"#),
+        ("hash", r#"{"b":"ENC[GPG,QUFC]","c":"text","a":"ENC[GPG,QUFB]"}"#),
+        ("copy", r#"{"b":"ENC[GPG,QUFC]","c":"text","a":"ENC[GPG,QUFB]"}"#),
+        ("deep_hash", r#"{"a":{"b":"ENC[GPG,QUFB]","c":"ENC[GPG,QUFC]"}}"#),
+        ("knock_text", r#"{"a":"ENC[GPG,QUFB]","b":["y"]}"#),
+    ] {
+        assert_eq!(found(&effective, key), expected, "{key}");
+        assert!(secret(key), "{key}");
+    }
+    assert_eq!(found(&effective, "first"), r#""plain""#);
+    assert!(!secret("first"));
+}
+
+#[test]
+fn where_an_opaque_text_decides_the_answer_is_unknown() {
+    let effective = effective(KEYLESS, "{name: n, facts: {role: web}}", with_keys());
+    for key in ["unique_different", "unique_open", "deep_array", "knock_array", "knock_other", "sorted", "named", "odd"]
+    {
+        assert_eq!(found(&effective, key), "unknown", "{key}");
+    }
+}
+
+#[test]
+fn the_keys_of_the_settings_go_before_those_of_hiera_yaml() {
+    let block = recorded("eyaml_secrets.json", "300 secrets");
+    let fixture = block.get("fixture").and_then(Value::as_str).unwrap().replace("/keys/", "/nowhere/");
+    let file = |name: &str| KeyName { file: key_file(name).to_str().map(Arc::from), variable: None };
+    let secret = |private: &str, public: KeyName| {
+        let names = KeyNames { private: file(private), public };
+        let options =
+            EnvironmentOptions { eyaml_keys: Some(names), outside: Arc::new(Machine), ..EnvironmentOptions::default() };
+        let effective = effective(&fixture, "{name: x, facts: {site: none}}", options);
+        match outcome(&effective, "secret_006") {
+            Outcome::Found(value) => value.as_str().unwrap().to_owned(),
+            Outcome::Failed(error) => error.text.visible().to_owned(),
+            Outcome::NotFound => panic!("no secret"),
+        }
+    };
+    assert_eq!(secret("default.key.pem", file("default.pub.pem")), "plaintext-006");
+    assert_eq!(secret("default.key.pem", KeyName::default()), "plaintext-006");
+    assert!(secret("other.key.pem", KeyName::default()).contains("Error was bad decrypt"));
+    assert!(secret("none.pem", KeyName::default()).starts_with("ENC["));
+}
+
+#[test]
+fn what_is_encrypted_anew_is_equal_and_told() {
+    let case = recorded("eyaml.json", "the end of a line is cut once");
+    let effective = effective(case.get("fixture").and_then(Value::as_str).unwrap(), "{name: n}", with_keys());
+    let (first, second) = (outcome(&effective, "lf"), outcome(&effective, "cr"));
+    let (Outcome::Found(a), Outcome::Found(b)) = (first, second) else { panic!("{first:?} {second:?}") };
+    assert!(a == b && !a.same_secrets(b) && first != second);
+}
