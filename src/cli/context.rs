@@ -16,7 +16,7 @@ use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{EnvironmentOptions, GlobalConfig};
 use crate::pipeline::outside::Machine;
 use crate::pipeline::{Pipeline, Point};
-use crate::settings::{DatadirSetting, EnvironmentName, GlobalSetting, Settings};
+use crate::settings::{DatadirSetting, EnvironmentName, GlobalSetting, Settings, key_file, key_pair};
 use crate::tree::FileTree;
 
 const SETTINGS_FILE: &str = "hierad.yaml";
@@ -58,6 +58,10 @@ impl Context {
         }
         if let Some(text) = &global.basemodulepath {
             settings.basemodulepath = folders(text).into_iter().map(PathBuf::from).collect();
+        }
+        if let Some(private) = &global.pkcs7_private_key {
+            let public = global.pkcs7_public_key.as_deref().map(key_file).transpose()?;
+            settings.eyaml_keys = Some(key_pair(key_file(private)?, public));
         }
         if let Some(puppet) = global.puppet {
             settings.puppet = puppet.into();

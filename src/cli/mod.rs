@@ -92,6 +92,12 @@ struct Global {
     /// Threads to resolve with [default: one for each core]
     #[arg(long, global = true, value_name = "N")]
     threads: Option<std::num::NonZeroUsize>,
+    /// The private key for all encrypted data, in place of those that hiera.yaml names
+    #[arg(long, global = true, value_name = "FILE")]
+    pkcs7_private_key: Option<PathBuf>,
+    /// The certificate of that key
+    #[arg(long, global = true, value_name = "FILE", requires = "pkcs7_private_key")]
+    pkcs7_public_key: Option<PathBuf>,
     /// Show secrets: without it, outputs have fingerprints in their place
     #[arg(long, global = true)]
     show_secrets: bool,

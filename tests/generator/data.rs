@@ -1,6 +1,7 @@
 //! Values of keys: what a data file holds.
 
 use super::emit::{Language, Node};
+use super::encryption;
 use super::expression::{self, Place};
 use super::random::Random;
 use super::scalar;
@@ -15,6 +16,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) random: &'a mut Random,
     /// The file's language.
     pub(crate) language: Language,
+    /// Whether it holds encrypted blocks.
+    encrypted: bool,
     /// Anchors set so far in the file, and whether each is of a mapping.
     anchors: Vec<(String, bool)>,
     /// Whether there are anchors at all.
@@ -23,8 +26,8 @@ pub(crate) struct Writer<'a> {
 
 impl Writer<'_> {
     /// A writer of a new file.
-    pub(crate) fn new(random: &mut Random, language: Language) -> Writer<'_> {
-        Writer { random, language, anchors: Vec::new(), anchored: true }
+    pub(crate) fn new(random: &mut Random, language: Language, encrypted: bool) -> Writer<'_> {
+        Writer { random, language, encrypted, anchors: Vec::new(), anchored: true }
     }
 
     /// A value for a key of the kind `kind`.
@@ -53,6 +56,10 @@ impl Writer<'_> {
     }
 
     fn scalar(&mut self, place: Place) -> Node {
+        if self.encrypted && self.random.percent(40) {
+            let text = encryption::text(self.random);
+            return self.language.scalar(self.random, &text);
+        }
         if self.random.percent(38) {
             let text = expression::text(self.random, place);
             return self.language.scalar(self.random, &text);

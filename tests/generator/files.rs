@@ -20,7 +20,8 @@ pub(crate) fn write(random: &mut Random, plan: &Plan) -> Files {
     let share = random.between(12, 55);
     for path in &plan.files {
         if random.percent(72) {
-            let text = environment_file(random, Language::of(path), share, plan.dialect);
+            let encrypted = plan.dialect == Dialect::Hiera5 && (path.ends_with("eyaml") || random.percent(6));
+            let text = environment_file(random, Language::of(path), encrypted, share, plan.dialect);
             files.insert(path.clone(), Content::File(text));
         }
     }
@@ -28,9 +29,9 @@ pub(crate) fn write(random: &mut Random, plan: &Plan) -> Files {
     files
 }
 
-fn environment_file(random: &mut Random, language: Language, share: u32, dialect: Dialect) -> String {
+fn environment_file(random: &mut Random, language: Language, encrypted: bool, share: u32, dialect: Dialect) -> String {
     let mut entries = Vec::new();
-    let mut writer = Writer::new(random, language);
+    let mut writer = Writer::new(random, language, encrypted);
     writer.anchored = dialect != Dialect::Hiera3 { aliases: false };
     for (number, (key, kind)) in KEYS.iter().enumerate() {
         if writer.random.percent(share) {

@@ -1,6 +1,7 @@
 //! `hiera.yaml` version 5, and which files it makes worth having.
 
 use super::emit::{Language, Node};
+use super::encryption;
 use super::expression::{self, Place};
 use super::random::Random;
 use super::words::{ENVIRONMENT, FAMILIES, NODES, ROLES, SITES, TIERS};
@@ -90,13 +91,17 @@ fn default_entries(random: &mut Random, datadir: Option<&Template>) -> Node {
 }
 
 fn level(random: &mut Random, number: u32, defaults: bool, inherited: Option<&Template>) -> (Node, Vec<String>) {
-    let (function, extension) = match random.weighted(&[70, 18, 12]) {
+    let (function, extension) = match random.weighted(&[58, 16, 10, 16]) {
         0 => ("yaml_data", random.pick(&["yaml", "yaml", "yaml", "yml"])),
         1 => ("json_data", "json"),
-        _ => ("hocon_data", "conf"),
+        2 => ("hocon_data", "conf"),
+        _ => ("eyaml_lookup_key", random.pick(&["eyaml", "eyaml", "yaml"])),
     };
     let mut entries = vec![("name".to_owned(), Language::Yaml.scalar(random, &format!("level {number}")))];
-    if function != "yaml_data" || !defaults || random.percent(25) {
+    if function == "eyaml_lookup_key" {
+        entries.push(("lookup_key".into(), Node::Scalar(function.into())));
+        entries.push(("options".into(), encryption::options(random)));
+    } else if function != "yaml_data" || !defaults || random.percent(25) {
         entries.push(("data_hash".into(), Node::Scalar(function.into())));
     }
     let own = random.percent(12).then(|| datadir(random));

@@ -8,6 +8,7 @@
 mod data;
 mod edit;
 mod emit;
+mod encryption;
 mod expression;
 mod fault;
 mod files;

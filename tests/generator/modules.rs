@@ -104,7 +104,7 @@ fn metadata(random: &mut Random, files: &mut Files, root: &str, name: &str) {
 
 fn data_file(random: &mut Random, language: Language, module: &'static str) -> String {
     let mut entries = Vec::new();
-    let mut writer = Writer::new(random, language);
+    let mut writer = Writer::new(random, language, false);
     for (key, kind) in KEYS {
         if writer.random.percent(45) {
             let value = writer.value(kind, Place::Aside);

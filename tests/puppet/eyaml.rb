@@ -3,6 +3,7 @@
 # Encrypts for the test cases, with keys that are nobody's: they lie beside the vectors for every test to read.
 #
 #   ruby eyaml.rb keys       makes the keys anew; all that was encrypted for the old ones must then be recorded again
+#   ruby eyaml.rb blocks     writes blocks for random repositories, ../vectors/eyaml/blocks.txt
 #   ruby eyaml.rb secrets    writes the case of 300 secrets, ../vectors/lookup/eyaml_secrets.txt
 #
 # In a case, <<TEXT>> becomes an encrypted block; escapes in TEXT are those of a Ruby string. <<OPTIONS|TEXT>> has some of
@@ -79,6 +80,17 @@ module Eyaml
     data
   end
 
+  # What random data is encrypted of: a block a line, some of them damaged.
+  def blocks
+    plain = ['hunter2', 'a', 'b', 'c', 'web', 'red', '--a', '--red', '5', '', 'true', "two\\nlines", "end\\n", "end\\r\\n", '\u00e9',
+             '%{facts.role}', '%{site}-%{role}', "%{lookup('number')}", "%{alias('packages')}", '%{nope}', "%{literal('%')}{site}",
+             'a long one with some words in it that goes over several lines of a folded scalar', "\\xff"]
+    plain *= 2
+    plain += ['aes-128-cbc|a', 'aes-192-cbc|b', 'des-ede3-cbc|c', 'aes256 ber|red', 'key=openssl key=default|web',
+              'key=openssl|x', 'cut=5|a', 'flip=-1|a', 'key=other|a']
+    plain.map { |text| expand("<<#{text}>>") } + ['ENC[PKCS7,AAAA]', 'ENC[word]', 'ENC[PKCS7, ]', 'ENC[]', 'DEC::PKCS7[a]!']
+  end
+
   # eyaml's own keys of several sizes, keys as OpenSSL makes them, and what is no key.
   def make_keys
     FileUtils.mkdir_p(KEYS)
@@ -148,7 +160,8 @@ end
 if $PROGRAM_NAME == __FILE__
   case ARGV
   when ['keys'] then Eyaml.make_keys
+  when ['blocks'] then File.write(File.expand_path('../vectors/eyaml/blocks.txt', __dir__), "#{Eyaml.blocks.join("\n")}\n")
   when ['secrets'] then File.write(File.expand_path('../vectors/lookup/eyaml_secrets.txt', __dir__), Secrets.topic)
-  else abort 'keys or secrets?'
+  else abort 'keys, blocks or secrets?'
   end
 end

@@ -153,13 +153,8 @@ impl Strategy {
         match self {
             Strategy::Default | Strategy::First => Ok(high.clone()),
             Strategy::Unique => {
-<<<<<<< HEAD
                 check(high, low, types::is_scalar_or_data_array, "Variant[Scalar, Array[Data]]")?;
-                Ok(union(&flatten(high), &flatten(low)))
-=======
-                check(high, low, types::is_scalar_or_data_array, "a value of type Scalar or Array")?;
                 union(&flatten(high), &flatten(low))
->>>>>>> 7730341 (eyaml: what cannot be decrypted leaves an answer open only where it decides it; a repository of 300 secrets)
             }
             Strategy::Hash => {
                 check(high, low, types::is_data_hash, "Hash[String, Data]")?;

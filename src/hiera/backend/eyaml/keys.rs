@@ -144,12 +144,17 @@ impl KeyPair {
         Ok(KeyPair { private, certificate, opened: Mutex::default() })
     }
 
+    /// What `data` holds, without remembering it.
+    pub fn peek(&self, data: &[u8]) -> Result<Vec<u8>, Refusal> {
+        Envelope::parse(data)?.open(self)
+    }
+
     /// What `data` holds, which is worked out once.
     pub fn open(&self, data: &[u8]) -> Opened {
         if let Some(opened) = lock(&self.opened).get(data) {
             return opened.clone();
         }
-        let opened = Envelope::parse(data).and_then(|envelope| envelope.open(self)).map(Arc::from);
+        let opened = self.peek(data).map(Arc::from);
         lock(&self.opened).insert(data.into(), opened.clone());
         opened
     }
