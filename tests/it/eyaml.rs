@@ -122,6 +122,7 @@ knock_other: [--x]
 sorted: [b, a, 1]
 odd: 1
 -- data/low.eyaml
+unique_same: [\"ENC[GPG,QUFB]\", 5]
 unique_different: [text]
 unique_hashes: [{a: \"ENC[GPG,QUFC]\", b: 2}]
 unique_open: [{a: text, b: 1}]
