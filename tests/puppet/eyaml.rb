@@ -84,7 +84,7 @@ module Eyaml
   def blocks
     plain = ['hunter2', 'a', 'b', 'c', 'web', 'red', '--a', '--red', '5', '', 'true', "two\\nlines", "end\\n", "end\\r\\n", '\u00e9',
              '%{facts.role}', '%{site}-%{role}', "%{lookup('number')}", "%{alias('packages')}", '%{nope}', "%{literal('%')}{site}",
-             'a long one with some words in it that goes over several lines of a folded scalar', "\\xff"]
+             'a long one with some words in it that goes over several lines of a folded scalar']
     plain *= 2
     plain += ['aes-128-cbc|a', 'aes-192-cbc|b', 'des-ede3-cbc|c', 'aes256 ber|red', 'key=openssl key=default|web',
               'key=openssl|x', 'cut=5|a', 'flip=-1|a', 'key=other|a']

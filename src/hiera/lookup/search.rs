@@ -98,6 +98,9 @@ impl Lookup<'_> {
         };
         match (&level.backend, content) {
             (Backend::Files(_), Some((file, path))) => self.file(layer, level, (file, path), search),
+            (Backend::Eyaml, _) if search.root.is_empty() => {
+                Err(LookupError::puppet(eyaml::NEEDS_KEY).at(level.place.clone()))
+            }
             (Backend::Eyaml, Some((file, path))) => self.eyaml(layer, level, file, path, search),
             (Backend::Eyaml, None) => Err(LookupError::puppet(eyaml::NEEDS_PATH).at(level.place.clone())),
             (Backend::Declared(declared), _) => {

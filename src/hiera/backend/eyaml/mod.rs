@@ -20,6 +20,9 @@ use crate::value::{Secrecy, Value, ruby};
 /// What Puppet says of a level without paths.
 pub const NEEDS_PATH: &str = "'eyaml_lookup_key': one of 'path', 'paths' 'glob', 'globs' or 'mapped_paths' must be declared in hiera.yaml when using this lookup_key function";
 
+/// What Puppet says of the empty key.
+pub const NEEDS_KEY: &str = "'eyaml_lookup_key' parameter 'key' expects a String[1] value, got String";
+
 /// The decryption of the value of one key in one file.
 #[derive(Debug, Clone, Copy)]
 pub struct Decryption<'a> {
@@ -66,7 +69,13 @@ impl Decryption<'_> {
             }
         }
         chomp(&mut out);
-        Ok(Value::bytes(out).sealed(secrecy))
+        match Value::bytes(out) {
+            // Ruby searches no text for a pattern that is not UTF-8.
+            Value::Bytes(bytes) if bytes.windows(2).any(|two| two == b"%{") => {
+                Err(LookupError::puppet("invalid byte sequence in UTF-8"))
+            }
+            value => Ok(value.sealed(secrecy)),
+        }
     }
 
     /// What is in a block; nothing if hierad cannot know.
