@@ -2,7 +2,7 @@
 //!
 //! A command is started when it is asked for the first time and then reads requests and writes answers, a line each, until its
 //! input ends. It is ended when an answer takes too long, is too large or is none, and started again for the next request; after
-//! [`MAX_FAILURES`] in a row it is asked no more. Equal requests are asked once in the life of this process.
+//! `MAX_FAILURES` in a row it is asked no more. Equal requests are asked once in the life of this process.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,6 +1,6 @@
 //! `convert_to` in `lookup_options`: Puppet's data types, and the values that `new` makes of others.
 //!
-//! [`types`] knows which values a type has, [`new`] makes values of them, [`format`] texts.
+//! `types` knows which values a type has, `new` makes values of them, `format` texts.
 //! Source: `convert_result` in `pops/lookup/lookup_adapter.rb`.
 
 mod format;

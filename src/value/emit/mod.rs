@@ -1,6 +1,6 @@
 //! Values as YAML, as Ruby's `to_yaml` writes them.
 //!
-//! Which style a text gets is Psych's choice ([`style`]), what libyaml makes of it is in [`scalar`] and [`writer`]. Two things
+//! Which style a text gets is Psych's choice (`style`), what libyaml makes of it is in `scalar` and `writer`. Two things
 //! differ: what Ruby writes once and refers to by an alias is written in full, and what is no plain data (secrets, values of
 //! Puppet's own types) is written in rich data form. Source: `psych/visitors/yaml_tree.rb` of Psych 4, `emitter.c` of libyaml 0.2.5.
 

@@ -1,9 +1,9 @@
 //! HOCON exactly as the Ruby gem `hocon` 1.3.1 reads it, the reader of Puppet's `hocon_data`.
 //!
 //! The gem is a translation of the Java library, mistakes included, and data that works today works because of them: the answer
-//! here is the gem's, also where it fails. The way of a file is the gem's, too: [`token`] takes the text apart, [`syntax`] finds
-//! objects, lists and fields, [`build`] makes [`node`]s of them, merging duplicate keys and joining what stands side by side
-//! ([`join`]), and [`resolve`] replaces the substitutions.
+//! here is the gem's, also where it fails. The way of a file is the gem's, too: `token` takes the text apart, `syntax` finds
+//! objects, lists and fields, `build` makes `node`s of them, merging duplicate keys and joining what stands side by side
+//! (`join`), and `resolve` replaces the substitutions.
 //!
 //! What the gem would take from outside the text (an environment variable, an included file) is refused as [`FaultKind::Outside`].
 //! Variables count as unset whose names no environment has: lower-case ones. Puppet Server passes few on, `PATH` for example, and

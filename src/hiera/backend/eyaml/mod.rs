@@ -1,6 +1,6 @@
 //! `eyaml_lookup_key`: YAML whose texts hold encrypted blocks.
 //!
-//! [`blocks`] finds them, [`keys`] has the key pairs, [`pkcs7`] opens what is inside. A block that cannot be opened for want of
+//! [`blocks`] finds them, `keys` has the key pairs, `pkcs7` opens what is inside. A block that cannot be opened for want of
 //! a key, or whose method or cipher is not one of hierad's, stays as it is in a text that is an opaque secret.
 //! Source: `functions/eyaml_lookup_key.rb`.
 
