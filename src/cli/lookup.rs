@@ -9,6 +9,7 @@ use super::context::Context;
 use super::{Failure, Global, Result, Status, output};
 use crate::disclosure::Disclosure;
 use crate::fleet::Fleet;
+use crate::hiera::convert::{check_type, parse_flag};
 use crate::hiera::explain::{Places, Recorder, Step};
 use crate::hiera::layer::Environment;
 use crate::hiera::lookup::{Hierarchies, Lookup};
@@ -17,7 +18,7 @@ use crate::hiera::provenance::{contributions, origin};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeProfile, read_facts};
 use crate::pipeline::check::missing_function;
-use crate::value::{Hash, Segment, Value, ValuePath, emit, json, ruby};
+use crate::value::{Hash, Segment, Type, Value, ValuePath, emit, json, ruby};
 
 /// Arguments of `lookup`.
 #[derive(Debug, Args)]
@@ -97,9 +98,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         return Err("No keys were given to lookup.".into());
     }
     let format = RenderAs::of(arguments)?;
-    if arguments.data_type.is_some() {
-        return Err("--type is not supported".into());
-    }
+    let kind =
+        arguments.data_type.as_deref().map(parse_flag).transpose().map_err(|error| format!("--type: {error}"))?;
     if arguments.compile {
         return Err("--compile is not supported: hierad never compiles a catalog; declare what manifests set under 'variables' of the node profile".into());
     }
@@ -121,14 +121,34 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let subject =
         Subject { disclosure, node: name, environment: &revision.environment, hierarchies: &hierarchies, scope };
     let mut out = output::stdout();
-    let status = if arguments.explain || arguments.explain_options {
-        subject.explain(arguments, strategy.as_ref(), format, &mut out)?
-    } else {
-        subject.print(arguments, strategy.as_ref(), format, &mut out)?
+    let wanted = Wanted { keys: &arguments.keys, default: arguments.default.as_deref(), kind, strategy, format };
+    let status = match (arguments.explain, arguments.explain_options) {
+        (false, false) => subject.print(&wanted, &mut out)?,
+        (explain, _) => subject.explain(&wanted, !explain, &mut out)?,
     };
     out.flush()?;
     Ok(status)
 }
+
+/// What is asked for, and in which form.
+struct Wanted<'a> {
+    keys: &'a [String],
+    default: Option<&'a str>,
+    kind: Option<Type>,
+    strategy: Option<Strategy>,
+    format: RenderAs,
+}
+
+impl Wanted<'_> {
+    /// Fails on a value that is not of the wanted type.
+    fn check(&self, subject: &str, value: &Value) -> std::result::Result<(), LookupError> {
+        self.kind.as_ref().map_or(Ok(()), |kind| check_type(subject, value, kind))
+    }
+}
+
+/// How Puppet calls what it checks the type of.
+const FOUND: &str = "Found value";
+const DEFAULT: &str = "Default value";
 
 struct Subject<'a> {
     disclosure: &'a Disclosure,
@@ -139,29 +159,25 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    fn print(
-        &self,
-        arguments: &Arguments,
-        strategy: Option<&Strategy>,
-        format: RenderAs,
-        out: &mut dyn Write,
-    ) -> Result {
+    fn print(&self, wanted: &Wanted<'_>, out: &mut dyn Write) -> Result {
         let lookup = Lookup::new(self.environment, self.hierarchies, self.scope);
-        for key in &arguments.keys {
-            match lookup.get(key, strategy) {
+        let failed = |name: &str, error: LookupError| failure(name, &self.disclosure.error(&error));
+        for key in wanted.keys {
+            match lookup.get(key, wanted.strategy.as_ref()) {
                 Outcome::Found(value) => {
+                    wanted.check(FOUND, &value).map_err(|error| failed(key, error))?;
                     let value = self.disclosure.value(&value);
-                    out.write_all(render(&value, format).as_bytes())?;
+                    out.write_all(render(&value, wanted.format).as_bytes())?;
                     return Ok(Status::Done);
                 }
-                Outcome::Failed(error) => return Err(failure(key, &self.disclosure.error(&error))),
+                Outcome::Failed(error) => return Err(failed(key, error)),
                 Outcome::NotFound => {}
             }
         }
-        let Some(default) = &arguments.default else {
-            let keys: Vec<String> = arguments.keys.iter().map(|key| format!("'{key}'")).collect();
+        let Some(default) = wanted.default else {
+            let keys: Vec<String> = wanted.keys.iter().map(|key| format!("'{key}'")).collect();
             anstream::eprintln!("hierad: no data for {} on {}", keys.join(", "), self.node);
-            for absent in arguments.keys.iter().filter_map(|key| self.environment.absent_module(key)) {
+            for absent in wanted.keys.iter().filter_map(|key| self.environment.absent_module(key)) {
                 anstream::eprintln!(
                     "{}: module {} is not in the modulepath: its data is not searched",
                     absent.place,
@@ -170,47 +186,46 @@ impl Subject<'_> {
             }
             return Ok(Status::NotFound);
         };
-        let default = match lookup.hiera3() {
-            Some(engine) => {
-                let value = engine.and_then(|engine| engine.default_value(default));
-                value.map_err(|error| failure(default, &self.disclosure.error(&error)))?
-            }
-            None => default.as_str().into(),
+        let value = match lookup.hiera3() {
+            Some(engine) => engine.and_then(|engine| engine.default_value(default)),
+            None => Ok(default.into()),
         };
-        out.write_all(render(&self.disclosure.value(&default), format).as_bytes())?;
+        let value = value.and_then(|value| wanted.check(DEFAULT, &value).map(|()| value));
+        let value = value.map_err(|error| failed(default, error))?;
+        out.write_all(render(&self.disclosure.value(&value), wanted.format).as_bytes())?;
         Ok(Status::Done)
     }
 
-    /// Tells how the first key that is found is found, or that none is. A failure is told too, and is none of the command.
-    fn explain(
-        &self,
-        arguments: &Arguments,
-        strategy: Option<&Strategy>,
-        format: RenderAs,
-        out: &mut dyn Write,
-    ) -> Result {
+    /// Tells how the first key that is found is found, or that none is. A failure is told too, and is none of the command;
+    /// that a value is of another type than the wanted is.
+    fn explain(&self, wanted: &Wanted<'_>, only_options: bool, out: &mut dyn Write) -> Result {
         let recorder = Recorder::default();
         let mut lookup = Lookup::new(self.environment, self.hierarchies, self.scope).explained_by(&recorder);
-        let only_options = arguments.explain_options && !arguments.explain;
-        let mut keys: Vec<&str> = arguments.keys.iter().map(String::as_str).collect();
+        let mut keys: Vec<&str> = wanted.keys.iter().map(String::as_str).collect();
         if only_options {
             lookup = lookup.only_options();
             // Any key outside of modules will do.
             keys.extend(keys.is_empty().then_some("__global__"));
         }
-        let answer = |key| match lookup.get(key, strategy) {
+        let answer = |key| match lookup.get(key, wanted.strategy.as_ref()) {
             Outcome::NotFound => None,
             answer => Some((key, answer)),
         };
         let answer = keys.iter().find_map(|key| answer(*key));
+        let checked = match (&answer, wanted.default) {
+            (Some((_, Outcome::Found(value))), _) => wanted.check(FOUND, value),
+            (None, Some(default)) => wanted.check(DEFAULT, &default.into()),
+            _ => Ok(()),
+        };
+        checked.map_err(|error| failure(&keys.join(", "), &self.disclosure.error(&error)))?;
         match &answer {
             Some((_, Outcome::Failed(error))) => recorder.text(error.text.clone()),
-            None if arguments.default.is_none() => recorder.text(not_found(&keys)),
+            None if wanted.default.is_none() => recorder.text(not_found(&keys)),
             _ => {}
         }
         let explained = self.disclosure.step(recorder.finish());
-        if format != RenderAs::S {
-            out.write_all(render(&explained.data(Places::Shown), format).as_bytes())?;
+        if wanted.format != RenderAs::S {
+            out.write_all(render(&explained.data(Places::Shown), wanted.format).as_bytes())?;
             return Ok(Status::Done);
         }
         out.write_all(explained.text(Places::Shown).as_bytes())?;

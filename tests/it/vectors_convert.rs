@@ -13,7 +13,9 @@ use crate::support::rich::{decode, revealed};
 fn answer(request: &Value) -> Option<Value> {
     let value = decode(request.get("value").expect("a value"));
     let made = match request.get("type") {
-        Some(kind) => parse(kind.as_str().expect("a text")).and_then(|kind| check_type(&value, &kind)).map(|()| value),
+        Some(kind) => parse(kind.as_str().expect("a text"))
+            .and_then(|kind| check_type("Found value", &value, &kind))
+            .map(|()| value),
         None => convert(value, &decode(request.get("convert_to").expect("what to convert to")), "k"),
     };
     match made {

@@ -72,6 +72,12 @@ fn values_as_puppet_lookup_prints_them() {
         ("nope --default x --render-as json", "\"x\"\n"),
         ("port --node db01", "--- 5432\n"),
         ("packages --rev HEAD~1 --default none", "--- none\n"),
+        ("motd --type String[5]", "--- hello\n"),
+        (
+            "user --type Struct[{name=>Enum[web],groups=>Array[String],shell=>Hash}] --render-as json --merge first",
+            r#"{"name":"web","groups":["adm"],"shell":{"path":"/bin/sh"}}"#,
+        ),
+        ("nope --default x --type Enum[x]", "--- x\n"),
     ] {
         let node = if arguments.contains("--node") { "" } else { "--node web01" };
         let printed = site.hierad(&format!("lookup {node} {arguments}").replace('\'', ""));
@@ -113,7 +119,15 @@ fn exit_status_and_words_where_there_is_no_value() {
         ("--node web01 motd --merge nope", "The --merge option only accepts 'first', 'hash', 'unique', or 'deep'"),
         ("--node web01 motd --render-as msgpack", "--render-as msgpack is not supported"),
         ("--node web01 motd --render-as toml", "Unknown rendering format 'toml'"),
-        ("--node web01 motd --type String", "--type is not supported"),
+        ("--node web01 motd --type Integer", "Found value has wrong type, expects an Integer value, got String"),
+        (
+            "--node web01 nope motd --type Enum[a]",
+            "Found value has wrong type, expects a match for Enum['a'], got 'hello'",
+        ),
+        ("--node web01 nope --default x --type Integer", "Default value has wrong type, expects an Integer value"),
+        ("--node web01 motd --explain --type Integer", "Found value has wrong type"),
+        ("--node web01 motd --type Integer[", "--type: Syntax error at end of input"),
+        ("--node web01 motd --type Foo::Bar", "private method `load' called for Scope(Class[main])"),
         ("--node web01 motd --compile", "never compiles a catalog"),
         ("--node web01 motd --facts nofile", "cannot read nofile"),
         ("--node web01 motd --rev nosuch", "unknown revision 'nosuch'"),

@@ -18,5 +18,5 @@ pub(super) mod uri;
 pub(super) use assign::{assignable, sized};
 pub(super) use instance::is_instance;
 pub(super) use normalize::normalize;
-pub use parse::parse;
 pub(super) use parse::parse_with;
+pub use parse::{parse, parse_flag};

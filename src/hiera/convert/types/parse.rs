@@ -19,16 +19,25 @@ type Parsed<T> = Result<T, LookupError>;
 
 /// The type that `text` is an expression of.
 pub fn parse(text: &str) -> Parsed<Type> {
-    parse_with(text, &[])
+    parse_among(text, &Names::All(&[]))
 }
 
-/// The same, where some names are known that Puppet itself does not have.
+/// The type of the flag `--type`, of which `puppet lookup` knows fewer.
+pub fn parse_flag(text: &str) -> Parsed<Type> {
+    parse_among(text, &Names::BuiltIn)
+}
+
+/// The type that `text` is, where some names are known that Puppet itself does not have.
 pub(crate) fn parse_with(text: &str, local: &[(&'static str, Type)]) -> Parsed<Type> {
+    parse_among(text, &Names::All(local))
+}
+
+fn parse_among(text: &str, names: &Names<'_>) -> Parsed<Type> {
     if text == "Array[1]" {
         return Ok(Type::array(Type::Any, Some(Range::at_least(1)))); // one of the texts that Puppet does not parse
     }
     let node = syntax::parse(text)?;
-    let parser = Parser { local };
+    let parser = Parser { names };
     parser.value(&node)?.as_type().cloned().ok_or_else(|| no_type(&node))
 }
 
@@ -57,8 +66,16 @@ fn is_bound(value: &Value) -> bool {
     is_integer(value) || is_default(value) || value.as_str() == Some("default")
 }
 
+/// The names that have a meaning.
+enum Names<'l> {
+    /// Those that Puppet has, and some more.
+    All(&'l [(&'static str, Type)]),
+    /// Those that Puppet's parser has without asking a loader: no aliases, no resource types.
+    BuiltIn,
+}
+
 struct Parser<'l> {
-    local: &'l [(&'static str, Type)],
+    names: &'l Names<'l>,
 }
 
 /// A type's parameters, and the expression that they stand in.
@@ -98,8 +115,9 @@ impl Parser<'_> {
     }
 
     fn named(&self, cased: &str) -> Parsed<Type> {
+        let Names::All(local) = self.names else { return plain(&cased.to_ascii_lowercase()).ok_or_else(no_loader) };
         let name = cased.strip_prefix("::").unwrap_or(cased).to_ascii_lowercase();
-        if let Some((_, kind)) = self.local.iter().find(|(local, _)| local.eq_ignore_ascii_case(&name)) {
+        if let Some((_, kind)) = local.iter().find(|(local, _)| local.eq_ignore_ascii_case(&name)) {
             return Ok(kind.clone());
         }
         let alias = OwnAlias::ALL.into_iter().find(|alias| alias.name().eq_ignore_ascii_case(&name));
@@ -118,6 +136,7 @@ impl Parser<'_> {
         let Kind::Reference(cased) = left.kind else { return Err(no_type(node)) };
         let given = Parameters { node, values };
         let name = cased.strip_prefix("::").unwrap_or(cased).to_ascii_lowercase();
+        let unparameterized = || LookupError::puppet(format!("Not a parameterized type <{}>", left.text));
         match name.as_str() {
             "array" => given.array(),
             "hash" => given.hash(),
@@ -152,6 +171,7 @@ impl Parser<'_> {
             "class" => given.class(),
             "resource" => given.resource(),
             "runtime" => given.runtime(),
+            "data" => Err(unparameterized()),
             "object" | "typeset" => match given.only("Object", "1")? {
                 Value::Hash(hash) if hash.is_empty() => self.named(cased),
                 Value::Undef => self.named(cased),
@@ -162,10 +182,18 @@ impl Parser<'_> {
                     let title = given.only(cased, "1")?;
                     Ok(Type::Resource(resource, Some(ruby::to_s(title).into())))
                 }
-                _ => Err(LookupError::puppet(format!("Not a parameterized type <{}>", left.text))),
+                _ => Err(unparameterized()),
             },
         }
     }
+}
+
+/// `puppet lookup` takes the scope of `--type` for a loader.
+fn no_loader() -> LookupError {
+    let text = "private method `load' called for Scope(Class[main]):Puppet::Parser::Scope";
+    LookupError::puppet(format!(
+        "{text} (the --type of puppet lookup knows no aliases and no types but those built in)"
+    ))
 }
 
 /// A name that some module may give a meaning to.
