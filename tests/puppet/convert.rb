@@ -58,9 +58,9 @@ class Conversions
   def answer(request)
     value = RichData.decode(request['value'])
     { 'value' => RichData.encode(request.key?('type') ? check(request['type'], value) : convert(request, value)) }
-  rescue *Resolution::FATAL
+  rescue SignalException, SystemExit
     raise
-  rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, the lookup fails
+  rescue Exception => e # rubocop:disable Lint/RescueException -- whatever it is, memory too, the lookup fails
     { 'error' => e.message.dup.force_encoding(Encoding::UTF_8).scrub }
   end
 
@@ -83,7 +83,7 @@ if $PROGRAM_NAME == __FILE__
     repo = File.join(File.realpath(folder), 'repo')
     FileUtils.mkdir_p(repo)
     $stdout.sync = true
-    puppetry.with_environment(repo, 'production', ARGV.include?('--strict')) do |environment|
+    puppetry.with_environment(repo, 'production', ARGV.include?('--strict'), nil, []) do |environment|
       compiler = puppetry.compiler({ 'name' => 'n' }, environment)
       compiler.compile do |catalog|
         conversions = Conversions.new(compiler)

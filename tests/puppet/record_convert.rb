@@ -9,8 +9,8 @@
 # two differ. Values are written as resolve.rb beside this file does. The cases are below.
 #
 #   ruby record_convert.rb --puppet8-lib DIR [TOPIC...]
+require 'io/wait'
 require 'json'
-require 'open3'
 
 CONVERT = File.join(__dir__, 'convert.rb')
 VECTORS = File.expand_path('../vectors/convert', __dir__)
@@ -209,11 +209,21 @@ def checks
     .map { |type, value| { 'type' => type, 'value' => value } }
 end
 
+# The most seconds for an answer, the first of which comes with Puppet's start.
+PATIENCE = 60
+
+# One request at a time, so that one that Puppet does not come to an end with can be named.
 def ask(requests, *options)
-  input = requests.map { |request| "#{JSON.generate(request)}\n" }.join
-  output, status = Open3.capture2('ruby', '--disable=error_highlight,did_you_mean', CONVERT, *options, stdin_data: input)
-  abort 'Puppet failed' unless status.success?
-  output.lines.map { |line| JSON.parse(line) }
+  IO.popen(['ruby', '--disable=error_highlight,did_you_mean', CONVERT, *options], 'r+') do |puppet|
+    requests.map do |request|
+      puppet.puts(JSON.generate(request))
+      answer = puppet.gets if puppet.wait_readable(PATIENCE)
+      next JSON.parse(answer) if answer
+
+      Process.kill(:KILL, puppet.pid)
+      abort "no answer to #{JSON.generate(request)}"
+    end
+  end
 end
 
 # Whether Puppet would count up to a number that large.
