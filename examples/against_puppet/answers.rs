@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::Fault;
 use super::json::Json;
-use super::texts::Texts;
+use super::texts::{Kinds, Texts};
 
 /// What a lookup comes to; "not found" is the absence of an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +46,9 @@ pub(crate) fn keys(answers: &Answers) -> BTreeSet<String> {
     answers.values().flat_map(BTreeMap::keys).cloned().collect()
 }
 
+/// What hierad's errors say where it cannot know the answer.
+const UNKNOWN: &str = "unknown to hierad: ";
+
 /// How much was compared.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
@@ -54,9 +57,13 @@ pub(crate) struct Tally {
     /// Values and errors of Puppet's.
     pub(crate) answers: usize,
     /// Errors among them.
-    pub(crate) errors: usize,
+    pub(crate) errors: Kinds,
+    /// Why hierad cannot know the answer to some of all these.
+    pub(crate) unknown: Kinds,
     /// Errors whose text hierad has word for word.
     pub(crate) same_texts: usize,
+    /// Answers that Puppet gives as hierad does only if nothing was looked up before.
+    pub(crate) by_order: usize,
     /// The texts of the others.
     pub(crate) texts: Texts,
 }
@@ -68,9 +75,15 @@ impl Tally {
         for (name, node) in puppet {
             tally.answers += node.len();
             for (key, answer) in node {
+                let ours = hierad.get(name).and_then(|node| node.get(key));
+                if let Some(Answer::Error(ours)) = ours
+                    && let Some((_, reason)) = ours.split_once(UNKNOWN)
+                {
+                    tally.unknown.add(reason);
+                }
                 let Answer::Error(text) = answer else { continue };
-                tally.errors += 1;
-                match hierad.get(name).and_then(|node| node.get(key)) {
+                tally.errors.add(text);
+                match ours {
                     Some(Answer::Error(ours)) if ours == text => tally.same_texts += 1,
                     Some(Answer::Error(ours)) => tally.texts.add(text, ours),
                     _ => {}
@@ -84,8 +97,10 @@ impl Tally {
     pub(crate) fn add(&mut self, other: Tally) {
         self.nodes += other.nodes;
         self.answers += other.answers;
-        self.errors += other.errors;
+        self.errors.join(other.errors);
+        self.unknown.join(other.unknown);
         self.same_texts += other.same_texts;
+        self.by_order += other.by_order;
         self.texts.join(other.texts);
     }
 }
@@ -95,11 +110,13 @@ impl fmt::Display for Tally {
         let share = |part: usize, whole: usize| if whole == 0 { 0.0 } else { 100.0 * ratio(part, whole) };
         write!(
             f,
-            "{} nodes, {} answers ({:.1}% errors, {:.1}% of their texts equal)",
+            "{} nodes, {} answers ({:.1}% errors, {:.1}% of their texts equal; {:.2}% unknown to hierad, {} depend on the order of lookups)",
             self.nodes,
             self.answers,
-            share(self.errors, self.answers),
-            share(self.same_texts, self.errors)
+            share(self.errors.total(), self.answers),
+            share(self.same_texts, self.errors.total()),
+            share(self.unknown.total(), self.answers),
+            self.by_order
         )
     }
 }

@@ -38,7 +38,8 @@ pub(crate) fn run(args: &Args) -> Result<bool, Fault> {
     });
     let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     if args.texts {
-        print!("{}", found.tally.texts);
+        let Tally { errors, unknown, texts, .. } = &found.tally;
+        print!("texts that differ:\n{texts}unknown to hierad:\n{unknown}errors of Puppet:\n{errors}");
     }
     let outcome = match found.different.len() {
         0 => "no difference".to_owned(),

@@ -97,7 +97,7 @@ struct Args {
     /// Compare what the commits are, not what they change.
     #[arg(long)]
     only_render: bool,
-    /// Print the error texts that differ most often.
+    /// Print the error texts that differ most often, what hierad does not know, and Puppet's most frequent errors.
     #[arg(long)]
     texts: bool,
 }

@@ -1,12 +1,12 @@
 //! The real Puppet, asked through `tests/puppet/resolve.rb`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::json;
 
-use super::answers::{self, Answers};
+use super::answers::{self, Answer, Answers};
 use super::json::Json;
 use super::stage::Subject;
 use super::{Args, Fault};
@@ -49,9 +49,27 @@ impl Puppet {
 
     /// Its answers for the files in `repository`, for all root keys of the data and then for those of `keys` beside them.
     pub(crate) fn ask(&mut self, subject: Subject<'_>, keys: &BTreeSet<String>) -> Result<Told, Fault> {
+        self.request(subject, json!({"more_keys": keys}))
+    }
+
+    /// Its answer for one key on one of the nodes, with nothing looked up before.
+    pub(crate) fn ask_alone(
+        &mut self,
+        subject: Subject<'_>,
+        nodes: impl Iterator<Item = String>,
+        (node, key): (&str, &str),
+    ) -> Result<Option<Answer>, Fault> {
+        let keys_of: BTreeMap<String, Vec<&str>> =
+            nodes.map(|name| if name == node { (name, vec![key]) } else { (name, Vec::new()) }).collect();
+        let mut told = self.request(subject, json!({"keys_of": keys_of}))?;
+        Ok(told.answers.get_mut(node).and_then(|answers| answers.remove(key)))
+    }
+
+    fn request(&mut self, subject: Subject<'_>, mut request: serde_json::Value) -> Result<Told, Fault> {
         let Subject { repository, profiles, outside } = subject;
-        let strict = self.version == 8;
-        let mut request = json!({"repo": repository, "profiles": profiles, "strict": strict, "more_keys": keys});
+        request["repo"] = json!(repository);
+        request["profiles"] = json!(profiles);
+        request["strict"] = json!(self.version == 8);
         if self.version == 3 {
             request["resolution"] = json!(outside.resolution.name());
             request["whole_keys"] = json!(true);

@@ -1,4 +1,4 @@
-//! Error texts that differ: which they are, and how often.
+//! Error texts: which they are, how often, and which of them differ.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,6 +30,37 @@ impl Texts {
             let count = seen.count;
             self.0.entry(kind).and_modify(|mine| mine.count += count).or_insert(seen);
         }
+    }
+}
+
+/// Texts with all that names something taken out, and how often each came.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kinds(BTreeMap<String, usize>);
+
+impl Kinds {
+    /// Counts a text.
+    pub(crate) fn add(&mut self, text: &str) {
+        *self.0.entry(kind(text)).or_default() += 1;
+    }
+
+    /// How many there were.
+    pub(crate) fn total(&self) -> usize {
+        self.0.values().sum()
+    }
+
+    /// Adds all of `other`.
+    pub(crate) fn join(&mut self, other: Kinds) {
+        for (kind, count) in other.0 {
+            *self.0.entry(kind).or_default() += count;
+        }
+    }
+}
+
+impl fmt::Display for Kinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut seen: Vec<_> = self.0.iter().collect();
+        seen.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        seen.iter().take(SHOWN).try_for_each(|(kind, count)| writeln!(f, "{count:6}  {kind:?}"))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Values of keys: what a data file holds.
 
+use super::conversion;
 use super::emit::{Language, Node};
 use super::encryption;
 use super::expression::{self, Place};
@@ -50,9 +51,17 @@ impl Writer<'_> {
         let node = match kind {
             Kind::Array if depth > 0 => self.list(place, depth),
             Kind::Hash if depth > 0 => self.map(place, depth),
-            _ => return self.scalar(place),
+            _ => return self.typed(kind).unwrap_or_else(|| self.scalar(place)),
         };
         self.marked(node)
+    }
+
+    /// A value that a type fits, of a kind that has such.
+    fn typed(&mut self, kind: Kind) -> Option<Node> {
+        if !self.random.percent(85) {
+            return None;
+        }
+        conversion::value(self.random, kind).map(Node::Scalar)
     }
 
     fn scalar(&mut self, place: Place) -> Node {

@@ -165,13 +165,20 @@ fn hocon(random: &mut Random, node: &Node) -> String {
     for (key, value) in entries {
         let sign = match value {
             Node::Map(_) => random.pick(&["", ":", " = "]),
-            _ => random.pick(&[":", " = ", ": ", " = ", " += "]),
+            _ if random.percent(2) => " += ",
+            _ => random.pick(&[":", " = ", ": "]),
         };
         lines.push(format!("{key}{sign}{}", flow(value)));
         if random.percent(6) {
-            let (other, _) = &entries[random.index(entries.len())];
+            let (other, node) = &entries[random.index(entries.len())];
             let optional = random.pick(&["", "?"]);
-            lines.push(format!("{key} = ${{{optional}{other}}}{}", random.pick(&["", " [1]", " {more: 1}", " x"])));
+            let more = match node {
+                _ if random.percent(3) => random.pick(&[" [1]", " {more: 1}", " x"]),
+                Node::List(_) => random.pick(&["", " [1]"]),
+                Node::Map(_) => random.pick(&["", " {more: 1}"]),
+                _ => random.pick(&["", " x"]),
+            };
+            lines.push(format!("{key} = ${{{optional}{other}}}{more}"));
         }
         if random.percent(4) {
             lines.push(format!(

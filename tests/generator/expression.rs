@@ -196,13 +196,14 @@ fn target(random: &mut Random, place: Place) -> String {
         Place::Value(_) => 0,
         Place::Aside | Place::Config => KEYS.len() - 4,
     };
-    let mut key = |wanted: &[Kind]| {
-        let keys: Vec<_> = KEYS[first..].iter().filter(|(_, kind)| wanted.contains(kind)).collect();
+    let mut key = |wanted: Option<Kind>| {
+        let keys: Vec<_> =
+            KEYS[first..].iter().filter(|(_, kind)| wanted.is_none_or(|wanted| *kind == wanted)).collect();
         keys.get(random.index(keys.len().max(1))).map_or("color", |(key, _)| key).to_owned()
     };
-    let any = key(&[Kind::Scalar, Kind::Array, Kind::Hash, Kind::Mixed]);
-    let array = key(&[Kind::Array]);
-    let hash = key(&[Kind::Hash]);
+    let any = key(None);
+    let array = key(Some(Kind::Array));
+    let hash = key(Some(Kind::Hash));
     match random.weighted(&[72, 10, 6, 4, 3, 3, 2]) {
         0 => any,
         1 => format!("{hash}.{}", random.pick(&INNER)),

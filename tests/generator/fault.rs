@@ -59,7 +59,8 @@ const LEVEL: [(&str, &str); 27] = [
 ];
 
 /// Entries that spoil the whole configuration, or its defaults.
-const TOP: [(&str, &str); 9] = [
+const TOP: [(&str, &str); 10] = [
+    ("plan_hierarchy", "[{name: p, path: p.yaml}]"),
     ("unknown", "1"),
     ("default_hierarchy", "[{name: d, path: d.yaml}]"),
     ("hierarchy", "common"),
@@ -85,9 +86,9 @@ const BROKEN: [&str; 10] = [
     "a: \"\\q\"\n",
 ];
 
-/// Spoils one repository in nine.
+/// Spoils one repository in twelve.
 pub(crate) fn spoil(random: &mut Random, plan: &mut Plan, files: &mut Files) {
-    match random.weighted(&[890, 12, 22, 8, 16, 6, 6, 40]) {
+    match random.weighted(&[920, 8, 12, 6, 10, 6, 6, 32]) {
         1 => _ = files.insert("hiera.yaml".into(), Content::File(random.pick(&CONFIGS).into())),
         2 => spoil_level(random, plan),
         3 => {

@@ -3,6 +3,7 @@
 use super::Content;
 use super::fault;
 use super::files::{self, Files};
+use super::global3;
 use super::hierarchy;
 use super::random::Random;
 
@@ -22,12 +23,17 @@ const CONFIGS: [&str; 7] = [
 
 /// Adds a global layer, or none.
 pub(crate) fn add(random: &mut Random, all: &mut Files) {
-    if random.percent(60) {
-        return;
+    match random.weighted(&[55, 32, 13]) {
+        0 => {}
+        1 => version5(random, all),
+        _ => global3::add(random, GLOBAL, all),
     }
+}
+
+fn version5(random: &mut Random, all: &mut Files) {
     let mut plan = hierarchy::plan(random);
     let mut files = files::write(random, &plan);
-    match random.weighted(&[82, 10, 4, 4]) {
+    match random.weighted(&[88, 8, 2, 2]) {
         1 => {
             // Without a configuration it is `data/common.yaml`.
             files.retain(|path, _| path.starts_with("data/"));

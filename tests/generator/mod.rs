@@ -5,6 +5,7 @@
 //! for merges to happen, and interpolations must name variables and keys that exist.
 #![allow(dead_code, reason = "each program that includes this uses its own part of it")]
 
+mod conversion;
 mod data;
 mod edit;
 mod emit;
@@ -13,6 +14,7 @@ mod expression;
 mod fault;
 mod files;
 mod global;
+mod global3;
 mod hierarchy;
 mod modules;
 mod options;
@@ -20,6 +22,7 @@ mod profiles;
 mod random;
 mod scalar;
 mod version3;
+mod version4;
 mod words;
 
 use std::collections::BTreeMap;
@@ -57,7 +60,7 @@ pub(crate) struct Repository {
 /// The repository of a seed.
 pub(crate) fn generate(seed: u64) -> Repository {
     let mut random = Random::new(seed);
-    let mut plan = hierarchy::plan(&mut random);
+    let mut plan = if random.percent(5) { version4::plan(&mut random) } else { hierarchy::plan(&mut random) };
     let mut files = files::write(&mut random, &plan);
     modules::add(&mut random, &mut files);
     global::add(&mut random, &mut files);

@@ -8,6 +8,7 @@ use super::files::Files;
 use super::hierarchy;
 use super::options::{self, Owner};
 use super::random::Random;
+use super::version4;
 use super::words::Kind;
 
 const NAMES: [&str; 3] = ["ntp", "apache", "profile"];
@@ -15,14 +16,14 @@ const NAMES: [&str; 3] = ["ntp", "apache", "profile"];
 const KEYS: [(&str, Kind); 6] = [
     ("options", Kind::Hash),
     ("servers", Kind::Array),
-    ("port", Kind::Scalar),
+    ("port", Kind::Number),
     ("list", Kind::Array),
     ("mods", Kind::Array),
     ("a.b", Kind::Scalar),
 ];
 
 /// Settings of `environment.conf`, the folder that then holds modules, and whether Puppet looks there.
-const SETTINGS: [(&str, &str); 9] = [
+const SETTINGS: [(&str, &str); 12] = [
     ("", "modules"),
     ("modulepath = modules\n", "modules"),
     ("modulepath = site-modules:modules:$basemodulepath\n", "site-modules"),
@@ -32,6 +33,9 @@ const SETTINGS: [(&str, &str); 9] = [
     ("modulepath = nowhere:modules\n", "modules"),
     ("modulepath = \"site\"\n", "site"),
     ("modulepath = site\n", "modules"),
+    ("environment_data_provider = hiera\nmodulepath = site:modules\n", "site"),
+    ("environment_data_provider = none\n", "modules"),
+    ("environment_data_provider = \"hiera\"\n", "modules"),
 ];
 
 /// The folder outside of the repository that `$basemodulepath` stands for.
@@ -68,15 +72,17 @@ pub(crate) fn add(random: &mut Random, files: &mut Files) {
 fn module(random: &mut Random, files: &mut Files, root: &str, name: &'static str) {
     metadata(random, files, root, name);
     let plan = hierarchy::module_plan(random);
-    let config = match random.weighted(&[84, 8, 3, 2, 2, 1]) {
+    let plan = if random.percent(5) { version4::plan(random) } else { plan };
+    let config = match random.weighted(&[86, 8, 3, 1, 1, 1]) {
         0 => plan.document(random),
-        1 => return,
+        1 => String::new(),
         2 => "version: 5\n".to_owned(),
-        3 => "version: 4\nhierarchy: [{name: common, backend: yaml}]\n".to_owned(),
-        4 => "version: 3\n".to_owned(),
-        _ => String::new(),
+        3 => "version: 3\n".to_owned(),
+        _ => "# nothing\n".to_owned(),
     };
-    files.insert(format!("{root}/hiera.yaml"), Content::File(config));
+    if !config.is_empty() {
+        files.insert(format!("{root}/hiera.yaml"), Content::File(config));
+    }
     for path in plan.files.iter().map(String::as_str).chain(["data/common.yaml"]) {
         if random.percent(60) {
             let text = data_file(random, Language::of(path), name);
@@ -89,8 +95,9 @@ fn metadata(random: &mut Random, files: &mut Files, root: &str, name: &str) {
     let full = format!(
         "{{\"name\": \"acme-{name}\", \"version\": \"1.0.0\", \"author\": \"acme\", \"license\": \"x\", \"source\": \"y\"}}\n"
     );
-    let provider = random.pick(&["\"hiera\"", "\"none\"", "null", "\"sample\""]);
-    let text = match random.weighted(&[40, 30, 20, 3, 2, 1, 1]) {
+    let providers = ["\"hiera\"", "\"hiera\"", "\"none\"", "null", "\"function\"", "\"sample\""];
+    let provider = random.pick(&providers);
+    let text = match random.weighted(&[36, 30, 20, 8, 2, 1, 1]) {
         0 => return,
         1 => full,
         2 => full.replace('}', ", \"dependencies\": []}"),

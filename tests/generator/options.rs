@@ -1,5 +1,6 @@
 //! `lookup_options`: merges by key and by pattern.
 
+use super::conversion;
 use super::emit::{Language, Node};
 use super::random::Random;
 use super::words::{KEYS, Kind};
@@ -29,6 +30,15 @@ const PATTERNS: [&str; 14] = [
     "^%{role}",
 ];
 
+/// What a module's options speak of, behind its namespace.
+const MODULE_KEYS: [(&str, Kind); 5] = [
+    ("options", Kind::Hash),
+    ("servers", Kind::Array),
+    ("list", Kind::Array),
+    ("port", Kind::Number),
+    (".*", Kind::Mixed),
+];
+
 /// The entry `lookup_options` of a data file.
 pub(crate) fn lookup_options(random: &mut Random, language: Language, owner: &Owner) -> (String, Node) {
     let mut entries = Vec::new();
@@ -49,9 +59,9 @@ fn name(random: &mut Random, owner: &Owner) -> (String, Kind) {
     match owner {
         Owner::Module(module) => {
             let inside = !random.permille(5);
-            let suffix = random.pick(&["options", "servers", "list", ".*"]);
+            let (suffix, kind) = random.one(&MODULE_KEYS);
             let pattern = if suffix == ".*" || random.percent(20) { "^" } else { "" };
-            (if inside { format!("{pattern}{module}::{suffix}") } else { format!("{pattern}other::x") }, Kind::Mixed)
+            (if inside { format!("{pattern}{module}::{suffix}") } else { format!("{pattern}other::x") }, kind)
         }
         Owner::Environment if random.percent(22) => (random.pick(&PATTERNS).to_owned(), Kind::Mixed),
         Owner::Environment => {
@@ -65,8 +75,15 @@ fn options(random: &mut Random, language: Language, kind: Kind) -> Node {
     if random.percent(2) {
         return bad_shape(random, language);
     }
-    let merge = merge(random, language, kind);
-    let mut entries = vec![(language.text(random, "merge"), merge)];
+    let (merged, converted) = [(true, false), (false, true), (true, true)][random.weighted(&[60, 24, 16])];
+    let mut entries = Vec::new();
+    if merged {
+        entries.push((language.text(random, "merge"), merge(random, language, kind)));
+    }
+    if converted {
+        let convert_to = Node::Scalar(conversion::convert_to(random, kind).to_owned());
+        entries.insert(random.index(entries.len() + 1), (language.text(random, "convert_to"), convert_to));
+    }
     if random.percent(3) {
         entries.push((language.text(random, "note"), Node::Scalar("1".into())));
     }
@@ -116,7 +133,7 @@ fn strategy(random: &mut Random, kind: Kind) -> &'static str {
         ]);
     }
     let fitting: &[&str] = match kind {
-        Kind::Scalar => &["first", "unique"],
+        Kind::Scalar | Kind::Number | Kind::Flag | Kind::Stamp | Kind::Span | Kind::Version => &["first", "unique"],
         Kind::Array => &["unique", "deep", "unique", "deep", "first"],
         Kind::Hash => &["hash", "deep", "deep", "first"],
         Kind::Mixed => &["first", "unique", "hash", "deep", "deep"],

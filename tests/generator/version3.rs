@@ -119,7 +119,7 @@ fn section(random: &mut Random, backend: &str, used: bool, config: &mut Vec<(Str
     Some(template.paths)
 }
 
-fn source(random: &mut Random) -> Template {
+pub(super) fn source(random: &mut Random) -> Template {
     let spelled = |random: &mut Random, spellings: &[&str]| random.pick(spellings).to_owned();
     let (text, values): (String, &[&str]) = match random.weighted(&[28, 14, 10, 14, 8, 4, 4, 3, 3, 3, 3, 6]) {
         0 => (spelled(random, &["common", "base", "other"]), &[""]),

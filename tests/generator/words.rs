@@ -11,10 +11,20 @@ pub(crate) enum Kind {
     Hash,
     /// Anything.
     Mixed,
+    /// A number, or a text of one.
+    Number,
+    /// A boolean, or a word for one.
+    Flag,
+    /// A point in time.
+    Stamp,
+    /// A length of time.
+    Span,
+    /// A version, or a range of versions.
+    Version,
 }
 
 /// The keys of an environment's data and their kinds; later ones are looked up by earlier ones.
-pub(crate) const KEYS: [(&str, Kind); 25] = [
+pub(crate) const KEYS: [(&str, Kind); 30] = [
     ("summary", Kind::Scalar),
     ("report", Kind::Hash),
     ("motd", Kind::Mixed),
@@ -22,7 +32,7 @@ pub(crate) const KEYS: [(&str, Kind); 25] = [
     ("ntp::options", Kind::Hash),
     ("ntp::driftfile", Kind::Scalar),
     ("apache::vhosts", Kind::Hash),
-    ("apache::port", Kind::Scalar),
+    ("apache::port", Kind::Number),
     ("apache::mods", Kind::Array),
     ("users", Kind::Hash),
     ("packages", Kind::Array),
@@ -33,13 +43,18 @@ pub(crate) const KEYS: [(&str, Kind); 25] = [
     ("c", Kind::Array),
     ("two words", Kind::Mixed),
     ("dotted.key", Kind::Scalar),
+    ("limit", Kind::Number),
+    ("enabled", Kind::Flag),
+    ("since", Kind::Stamp),
+    ("timeout", Kind::Span),
+    ("release", Kind::Version),
     ("::rooted", Kind::Scalar),
     ("Grüße", Kind::Scalar),
     ("deep", Kind::Hash),
     ("list", Kind::Array),
     ("region", Kind::Scalar),
     ("color", Kind::Scalar),
-    ("number", Kind::Scalar),
+    ("number", Kind::Number),
 ];
 
 /// Keys whose names or spelling in YAML are odd; as YAML writes them.

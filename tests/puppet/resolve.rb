@@ -193,7 +193,7 @@ class Resolution
     @global = request['global']
     @basemodulepath = request['basemodulepath'] || []
     @keys = (request['keys'] || Inputs.keys([@repo])) | (request['more_keys'] || [])
-    @outside_keys = Inputs.keys([@global && File.dirname(@global), *@basemodulepath].compact) - @keys
+    @outside_keys = @keys_of ? [] : Inputs.keys([@global && File.dirname(@global), *@basemodulepath].compact) - @keys
     @name = @profiles.first['environment'] || 'production'
     @own_paths = /#{Regexp.union("#{@puppetry.path(@name)}/", "#{@repo}/")}/
   end
