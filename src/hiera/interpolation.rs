@@ -82,7 +82,8 @@ impl<'a> NameStack<'a> {
         &self.budget
     }
 
-    fn names(&self) -> impl Iterator<Item = &str> {
+    /// All of them, innermost first.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let mut at = self.frame;
         std::iter::from_fn(move || {
             let (name, below) = at?;

@@ -63,7 +63,7 @@ fn plan(random: &mut Random, environment: &mut Vec<String>) -> Plan {
             sources.iter().flat_map(|source| &source.paths).map(|path| format!("{path}.{extension}")).collect();
         match folders {
             Some(folders) => {
-                files.extend(folders.iter().flat_map(|folder| paths.iter().map(|path| joined(folder, path))))
+                files.extend(folders.iter().flat_map(|folder| paths.iter().map(|path| joined(folder, path))));
             }
             None => environment.extend(paths.iter().map(|path| joined(DEFAULT_DATADIR, path))),
         }
@@ -103,7 +103,7 @@ fn section(random: &mut Random, backend: &str, config: &mut Vec<(String, Node)>)
         folders = Some(template.paths);
     }
     if random.percent(12) {
-        extension = random.pick(&["yml", "data"]).to_owned();
+        random.pick(&["yml", "data"]).clone_into(&mut extension);
         entries.push((":extension".into(), Node::Scalar(extension.clone())));
     }
     if let ("eyaml", Node::Map(keys)) = (backend, encryption::options(random)) {

@@ -8,12 +8,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{Found, Lookup, Provider, Search};
-use crate::hiera::LookupError;
 use crate::hiera::budget::with_stack;
 use crate::hiera::explain::{Branch, Event};
 use crate::hiera::interpolation::NameStack;
 use crate::hiera::merge::Strategy;
 use crate::hiera::options::{KeyOptions, LOOKUP_OPTIONS, LookupOptions, validate};
+use crate::hiera::{LookupError, LookupKey};
 use crate::value::{Hash, Value};
 
 /// The merged `lookup_options` of one node; nodes on which the options read the same variables may share it.
@@ -30,6 +30,17 @@ struct OptionsCells {
     environment: RefCell<Option<Result<Option<Hash>, LookupError>>>,
     /// Of the modules' default hierarchies.
     defaults: RefCell<HashMap<Arc<str>, Merged, foldhash::fast::RandomState>>,
+}
+
+impl OptionsCache {
+    /// The options that Puppet has found on the way to what is being resolved: those of the keys on `stack`, and of their modules.
+    pub(super) fn known_to(&self, stack: &NameStack<'_>) -> OptionsCache {
+        let modules = stack.names().filter_map(|name| LookupKey::parse(name).ok()?.module);
+        let merged = self.0.merged.borrow();
+        let known = std::iter::once(None).chain(modules.map(Some));
+        let known = known.filter_map(|module| Some((module.clone(), merged.get(&module)?.clone()))).collect();
+        OptionsCache(Rc::new(OptionsCells { merged: RefCell::new(known), ..OptionsCells::default() }))
+    }
 }
 
 impl Lookup<'_> {

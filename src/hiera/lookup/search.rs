@@ -41,7 +41,12 @@ impl Lookup<'_> {
             return Ok(None);
         };
         let levels = hierarchy.as_ref().map(|hierarchy| &*hierarchy.levels).map_err(Clone::clone);
-        let search_levels = || self.levels(layer, levels, search);
+        let search_levels = || {
+            if is_version3(layer) {
+                self.check_environment()?;
+            }
+            self.levels(layer, levels, search)
+        };
         match provider {
             Provider::Global => search_levels().map_err(|error| in_global_layer(error, search)),
             Provider::Environment | Provider::Module => search_levels(),
@@ -130,11 +135,8 @@ impl Lookup<'_> {
             check_type(
                 value,
                 || {
-                    format!(
-                        "in hash returned from {} function '{}', when using location '{path}'",
-                        level.kind.tag(),
-                        level.function
-                    )
+                    let (tag, name) = (tag(layer, level), &level.function);
+                    format!("in hash returned from {tag} function '{name}', when using location '{path}'")
                 },
                 search,
             )?;
@@ -154,7 +156,10 @@ impl Lookup<'_> {
             let value = self.interpolated(layer, &decryption.value(value)?, search)?;
             check_type(
                 &value,
-                || format!("returned from lookup_key function 'eyaml_lookup_key', when using location '{path}'"),
+                || {
+                    let tag = tag(layer, level);
+                    format!("returned from {tag} function 'eyaml_lookup_key', when using location '{path}'")
+                },
                 search,
             )?;
             Ok(value)
@@ -172,7 +177,7 @@ impl Lookup<'_> {
     }
 
     fn interpolated(&self, layer: &Layer, value: &Value, search: Search<'_>) -> Result<Value, LookupError> {
-        if layer.config.as_ref().is_ok_and(|config| config.version == 3) {
+        if is_version3(layer) {
             return self.interpolated_in_version3(value, search);
         }
         let undefined = Undefined::in_data(self.environment.options.puppet);
@@ -194,6 +199,16 @@ impl Lookup<'_> {
         }
         value.cloned()
     }
+}
+
+fn is_version3(layer: &Layer) -> bool {
+    layer.config.as_ref().is_ok_and(|config| config.version == 3)
+}
+
+/// How Puppet calls the kind of a level's function.
+fn tag(layer: &Layer, level: &Level) -> String {
+    let version = if is_version3(layer) { "v3_" } else { "" };
+    format!("{version}{}", level.kind.tag())
 }
 
 /// Refuses what Puppet does not take as a value from a function; `from` says from which.

@@ -2,27 +2,40 @@
 //!
 //! Source: `pops/lookup/global_data_provider.rb`.
 
-use super::{Hierarchies, Lookup, OptionsCache, Search};
+use super::{Hierarchies, Lookup, Search};
 use crate::hiera::LookupError;
 use crate::hiera::interpolation::{Context, Undefined, interpolate};
 use crate::hiera::version3::HieraScope;
 use crate::value::Value;
 
 impl Lookup<'_> {
-    /// `value` interpolated with version 3's variables. Where the environment has no layer, other keys are searched in the
-    /// global one only.
+    /// `value` interpolated with version 3's variables. Where the environment has no layer of version 5, other keys are searched
+    /// in the global one only.
     pub(super) fn interpolated_in_version3(&self, value: &Value, search: Search<'_>) -> Result<Value, LookupError> {
         let scope = HieraScope(self.scope);
         let undefined = Undefined::in_data(self.environment.options.puppet);
         let interpolated =
             |keys| interpolate(value, &Context { scope: &scope, resolver: Some(keys), stack: search.stack, undefined });
-        if self.environment.layer.is_some() {
+        if self.has_environment_of_version5() {
             return interpolated(self);
         }
         let hierarchies = Hierarchies { global: self.hierarchies.global.clone(), ..Hierarchies::default() };
         let (environment, scope, recorder, only_options) =
             (self.environment, self.scope, self.recorder, self.only_options);
-        let options = OptionsCache::default();
+        let options = self.options.known_to(search.stack);
         interpolated(&Lookup { environment, hierarchies: &hierarchies, scope, recorder, only_options, options })
+    }
+
+    fn has_environment_of_version5(&self) -> bool {
+        let config = self.environment.layer.as_ref().and_then(|layer| layer.config.as_ref().ok());
+        config.is_some_and(|config| config.version >= 5)
+    }
+
+    /// Puppet asks for the environment's version before it searches a global layer of version 3.
+    pub(super) fn check_environment(&self) -> Result<(), LookupError> {
+        match self.environment.layer.as_ref().map(|layer| &layer.config) {
+            Some(Err(error)) => Err(error.clone()),
+            _ => Ok(()),
+        }
     }
 }
