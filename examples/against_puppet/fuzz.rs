@@ -93,7 +93,7 @@ fn work(args: &Args, next: &AtomicU64, found: &Mutex<Found>) -> Result<(), Fault
 
 /// The repository of a seed, and the one some edits later if that is asked for.
 fn revisions(args: &Args, seed: u64) -> Vec<Repository> {
-    let first = args.puppet.repository(seed);
+    let first = args.repository(seed);
     let second = args.diff.then(|| generator::edited(&first, 0));
     [first].into_iter().chain(second).collect()
 }

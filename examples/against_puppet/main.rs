@@ -6,6 +6,7 @@
 //! cargo run --release --example against_puppet -- --seed 17 --repos 1 --shrink
 //! cargo run --release --example against_puppet -- --repos 1000 --diff
 //! cargo run --release --example against_puppet -- --repos 1000 --puppet hiera3
+//! cargo run --release --example against_puppet -- --repos 1000 --broken --texts
 //! cargo run --release --example against_puppet -- --corpus DIR --profiles PATH --commits 50
 //! ```
 //!
@@ -97,6 +98,9 @@ struct Args {
     /// Compare what the commits are, not what they change.
     #[arg(long)]
     only_render: bool,
+    /// Repositories whose hiera.yaml is broken.
+    #[arg(long)]
+    broken: bool,
     /// Print the error texts that differ most often, what hierad does not know, and Puppet's most frequent errors.
     #[arg(long)]
     texts: bool,
@@ -117,13 +121,24 @@ fn main() -> ExitCode {
 /// Whether hierad and Puppet agreed.
 fn run(args: &Args) -> Result<bool, Fault> {
     if args.print {
-        let repository = args.puppet.repository(args.seed);
+        let repository = args.repository(args.seed);
         println!("{}\n{}", repository.fixture(), repository.ndjson());
         return Ok(true);
     }
     match (&args.corpus, &args.profiles) {
         (Some(repository), Some(profiles)) => corpus::run(args, repository, profiles),
         _ => fuzz::run(args),
+    }
+}
+
+impl Args {
+    /// The repository of a seed.
+    fn repository(&self, seed: u64) -> generator::Repository {
+        match self.puppet {
+            _ if self.broken => generator::generate_broken(seed),
+            Versions::Hiera3 => generator::generate_hiera3(seed),
+            _ => generator::generate(seed),
+        }
     }
 }
 
@@ -136,11 +151,6 @@ impl Versions {
             Versions::Hiera3 => &[3],
             Versions::Both => &[7, 8],
         }
-    }
-
-    /// The repository of a seed.
-    fn repository(self, seed: u64) -> generator::Repository {
-        if self == Versions::Hiera3 { generator::generate_hiera3(seed) } else { generator::generate(seed) }
     }
 
     /// The version for one random repository.

@@ -122,9 +122,7 @@ pub struct Source<'a> {
 
 /// Resolves `config`, which lies in the folder `root`, for the node with `scope`.
 pub fn resolve(config: &Config, root: &str, scope: &dyn Scope, source: Source<'_>) -> Result<Hierarchy, LookupError> {
-    if let Some(fault) = &config.fault {
-        return Err(fault.clone());
-    }
+    config.sound()?;
     let mut resolver = Resolver::new(config, root, scope, source);
     let levels = resolver.levels(&config.levels)?;
     let default_levels = config.default_hierarchy.as_ref().map(|levels| resolver.levels(levels)).transpose()?;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::explain::{Branch, Event, FoundAt, Step};
 use crate::diagnostic::Place;
-use crate::value::yaml::Marks;
 use crate::value::{Segment, Value, ValuePath, ruby};
 
 /// A value that a data file gave to the fold, highest priority first.
@@ -64,21 +63,9 @@ pub fn origin(contributions: &[Contribution], value: &Value, path: &ValuePath) -
 
 impl Contribution {
     fn origin(&self, path: &[Segment]) -> Origin {
-        let line = line(&self.at.marks, &self.value, path).or(self.at.place.line);
+        let line = self.at.marks.line_of(&self.value, path).or(self.at.place.line);
         Origin { level: self.level.clone(), place: Place { path: self.at.place.path.clone(), line } }
     }
-}
-
-/// The line of the part at `path`, or of the innermost one around it whose line is known.
-fn line(marks: &Marks, value: &Value, path: &[Segment]) -> Option<u32> {
-    let own = (marks.line > 0).then_some(marks.line);
-    let Some((segment, rest)) = path.split_first() else { return own };
-    let (at, inner) = match (segment, value) {
-        (Segment::Index(at), Value::Array(items)) => (*at, items.get(*at)?),
-        (Segment::Key(key), Value::Hash(hash)) => (hash.index_of(key)?, hash.get_value(key)?),
-        _ => return own,
-    };
-    marks.children.get(at).and_then(|marks| line(marks, inner, rest)).or(own)
 }
 
 /// A place in `value` that is like `path`, array positions aside, and holds an equal part.

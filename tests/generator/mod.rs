@@ -5,6 +5,7 @@
 //! for merges to happen, and interpolations must name variables and keys that exist.
 #![allow(dead_code, reason = "each program that includes this uses its own part of it")]
 
+mod broken;
 mod conversion;
 mod data;
 mod edit;
@@ -77,6 +78,14 @@ pub(crate) fn generate_hiera3(seed: u64) -> Repository {
     let files = version3::repository(&mut random);
     let profiles = profiles::write(&mut random);
     Repository { seed, files, profiles }
+}
+
+/// The repository of a seed, with a hiera.yaml that Puppet may refuse.
+pub(crate) fn generate_broken(seed: u64) -> Repository {
+    let mut random = Random::new(seed);
+    let files = broken::repository(&mut random);
+    let profile = serde_json::json!({"name": "n", "environment": "production", "facts": {"names": ["common", "x"]}});
+    Repository { seed, files, profiles: vec![profile] }
 }
 
 impl Repository {

@@ -4,13 +4,15 @@
 //! version 3 only in it. Elsewhere Puppet 7 ignores version 3, and 8 refuses it.
 //! Source: `pops/lookup/hiera_config.rb`.
 
-mod check;
+mod node;
 mod version3;
 mod version4;
 mod version5;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use self::node::Node;
 use super::version3::Hiera3;
 use super::{LookupError, Puppet};
 use crate::diagnostic::{Diagnostic, Place};
@@ -161,6 +163,11 @@ impl Config {
         self.levels.iter().chain(self.default_hierarchy.iter().flatten())
     }
 
+    /// Fails if no hierarchy can be made of it.
+    pub fn sound(&self) -> Result<(), LookupError> {
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+
     /// Reads the hiera.yaml at `path`. Nothing where Puppet ignores the file; why it does is a diagnostic.
     pub fn parse(
         content: &[u8],
@@ -173,29 +180,33 @@ impl Config {
         if let Some(fault) = parsed.fault {
             return Err(LookupError::puppet(fault.message(path)).at(Place::line(path, fault.line)));
         }
+        let version = version(&parsed.value, path)?;
         let (value, marks) = yaml::symkeys_to_string(parsed.value, parsed.marks);
+        let value = filled(&version, &value);
         let source: Arc<str> = String::from_utf8_lossy(content).into();
-        let file = check::Node::root(&value, &marks, path, &source);
-        match version(&value, &file)? {
-            5 => version5::parse(&file, owner).map(Some),
-            4 => match (version4::parse(&file), owner) {
-                // The shape is checked before the version, what it means is not.
-                (Err(error), Owner::Global) if error.text.contains("has wrong type") => Err(error),
-                (_, Owner::Global) => {
+        let file = Node::root(&value, &marks, path, &source);
+        match &version {
+            Value::Integer(5) => {
+                file.check(version5::shape()?)?;
+                version5::parse(&file, owner).map(Some)
+            }
+            Value::Integer(4) => {
+                file.check(version4::shape()?)?;
+                if owner == Owner::Global {
                     let text = "hiera.yaml version 4 cannot be used in the global layer";
-                    Err(file.refuse(text, file.entry_place("version")))
+                    return Err(file.refuse(text, file.entry_place("version")));
                 }
-                (config, _) => config.map(Some),
-            },
-            3 => {
-                version3::check(&file)?;
+                Ok(Some(version4::parse(&file)))
+            }
+            Value::Integer(3) => {
+                file.check(&version3::shape(&file)?)?;
                 match owner {
-                    Owner::Global => version3::parse(&file).map(Some),
+                    Owner::Global => Ok(Some(version3::parse(&file))),
                     _ => ignore_version_3(path, owner, puppet, diagnostics),
                 }
             }
             other => {
-                let text = format!("This runtime does not support hiera.yaml version {other}");
+                let text = format!("This runtime does not support hiera.yaml version {}", ruby::to_s(other));
                 Err(file.refuse(&text, file.entry_place("version")))
             }
         }
@@ -204,10 +215,8 @@ impl Config {
     /// Puppet's error about the undefined variable `name`, which names the line that uses it.
     pub fn undefined_variable(&self, name: &str) -> LookupError {
         let pattern = format!(r#"%\{{['"]?{name}['"]?}}"#);
-        match check::line_matching(&self.source, &pattern, 1) {
-            Ok(line) => {
-                LookupError::puppet(format!("Undefined variable '{name}' {}", check::in_file(&self.path, line)))
-            }
+        match node::line_matching(&self.source, &pattern, 1) {
+            Ok(line) => LookupError::puppet(format!("Undefined variable '{name}' {}", node::in_file(&self.path, line))),
             Err(error) => error,
         }
     }
@@ -250,22 +259,34 @@ impl Config {
     }
 }
 
+/// What Puppet takes for the configuration: with the defaults of its version, and for a file that is no hash those alone.
+fn filled(version: &Value, value: &Value) -> Value {
+    let mut hash = value.as_hash().cloned().unwrap_or_default();
+    match version {
+        Value::Integer(3) => version3::fill(&mut hash),
+        Value::Integer(4) => version4::fill(&mut hash),
+        Value::Integer(5) => version5::fill(&mut hash),
+        _ => {}
+    }
+    Value::hash(hash)
+}
+
 /// The version, as Ruby's `to_i` makes it from what is written; a file that is no hash is of version 3.
-fn version(value: &Value, file: &check::Node<'_>) -> Result<i64, LookupError> {
-    let Value::Hash(hash) = value else { return Ok(3) };
-    let number = match hash.get("version") {
-        None | Some(Value::Undef | Value::Boolean(false)) => return Ok(3),
-        Some(Value::Integer(n)) => Value::Integer(*n),
+fn version(value: &Value, path: &str) -> Result<Value, LookupError> {
+    let Value::Hash(hash) = value else { return Ok(3.into()) };
+    let written = [hash.get("version"), hash.get_value(&Value::Symbol("version".into()))];
+    let text = match written.into_iter().flatten().find(|version| version.is_truthy()) {
+        None => return Ok(3.into()),
+        Some(number @ (Value::Integer(_) | Value::BigInteger(_))) => return Ok(number.clone()),
         #[expect(clippy::cast_possible_truncation, reason = "Ruby's Float#to_i truncates")]
-        Some(Value::Float(f)) => Value::Integer(*f as i64),
-        Some(Value::String(s)) => ruby::to_i(s),
+        Some(Value::Float(f)) if f.is_finite() => return Ok(Value::Integer(*f as i64)),
+        Some(Value::String(text)) => return Ok(ruby::to_i(text)),
+        Some(Value::Float(f)) => ruby::float(*f),
         Some(other) => {
-            let (shown, class) = (ruby::inspect(other), ruby::class_name(other));
-            let text = format!("undefined method `to_i' for {shown}:{class}");
-            return Err(LookupError::puppet(text).at(file.entry_place("version")));
+            format!("undefined method `to_i' for {}:{}", ruby::inspect(other), ruby::class_name(other))
         }
     };
-    Ok(if let Value::Integer(n) = number { n } else { -1 })
+    Err(LookupError::puppet(text).at(Place::file(path)))
 }
 
 fn ignore_version_3(
@@ -281,4 +302,17 @@ fn ignore_version_3(
     let text = "hiera.yaml version 3 has no effect here: Puppet reads it in the global layer only";
     diagnostics.push(Diagnostic::warning("hiera-version-3", Some(Place::file(path)), text));
     Ok(None)
+}
+
+/// The first level that has the name of one before it.
+fn doubled(levels: &[LevelConfig]) -> Option<&LevelConfig> {
+    let mut seen = HashSet::new();
+    levels.iter().find(|level| !seen.insert(&level.name))
+}
+
+fn doubled_name(file: &Node<'_>, levels: &[LevelConfig]) -> Option<LookupError> {
+    let doubled = doubled(levels)?;
+    let text = format!("Hierarchy name '{}' defined more than once.", doubled.name);
+    let pattern = format!(r#"\s+name:\s+['"]?{}(?:[^\w]|$)"#, doubled.name);
+    Some(file.refuse_second(&text, &pattern, doubled.place.clone()))
 }

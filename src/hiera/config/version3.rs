@@ -1,80 +1,87 @@
-//! hiera.yaml of version 3.
+//! hiera.yaml of version 3, as Puppet reads it.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use super::check::Node;
-use super::{Config, Declared, Function, FunctionKind, LevelConfig, Locations};
-use crate::hiera::{LookupError, types};
-use crate::value::{Hash, Value};
+use super::node::{Node, fill as fill_in};
+use super::{Config, Declared, Function, FunctionKind, LevelConfig, Locations, doubled};
+use crate::hiera::{LookupError, convert};
+use crate::value::types::{Element, Texts};
+use crate::value::{Hash, Type, Value};
+
+/// The type that Puppet declares, without the sections of the backends.
+const SHAPE: &str = "Struct[{
+    Optional[version] => Integer[3, 3],
+    Optional[backends] => Variant[String[1], Array[String[1]]],
+    Optional[logger] => String[1],
+    Optional[merge_behavior] => Enum[deep, deeper, native],
+    Optional[deep_merge_options] => Hash[String[1], Variant[String, Boolean]],
+    Optional[hierarchy] => Variant[String[1], Array[String[1]]]
+}]";
+
+/// The type of a backend's section.
+const SECTION: &str = "Hash[String[1], Any]";
 
 const DEFAULT_HIERARCHY: [&str; 2] = ["nodes/%{::trusted.certname}", "common"];
 
 /// Where Puppet looks for data if the file does not say.
 const DEFAULT_DATADIR: &str = "/etc/puppetlabs/code/environments/%{::environment}/hieradata";
 
-/// Refuses what Puppet refuses. A file that is no hash stands for the default configuration.
-pub(super) fn check(file: &Node<'_>) -> Result<(), LookupError> {
-    if !matches!(file.value, Value::Hash(_)) {
-        return Ok(());
+/// Fills in what a configuration leaves out.
+pub(super) fn fill(config: &mut Hash) {
+    let list = |texts: &[&str]| texts.iter().map(|text| Value::from(*text)).collect();
+    fill_in(config, "version", || 3.into());
+    fill_in(config, "backends", || list(&["yaml"]));
+    fill_in(config, "hierarchy", || list(&DEFAULT_HIERARCHY));
+    fill_in(config, "merge_behavior", || "native".into());
+    fill_in(config, "deep_merge_options", || Value::hash(Hash::new()));
+}
+
+/// The type of a configuration: each of its backends may have a section.
+pub(super) fn shape(file: &Node<'_>) -> Result<Type, LookupError> {
+    static PARSED: LazyLock<Result<[Type; 2], LookupError>> =
+        LazyLock::new(|| Ok([convert::parse(SHAPE)?, convert::parse(SECTION)?]));
+    let [shape, section] = PARSED.as_ref().map_err(Clone::clone)?;
+    let Type::Struct(elements) = shape else { return Ok(shape.clone()) };
+    let mut elements = elements.to_vec();
+    for backend in file.entry("backends").iter().flat_map(flat) {
+        let Value::String(name) = backend.value else {
+            let text = "undefined method `string' for a type calculator: a backend is no text";
+            return Err(LookupError::puppet(text).at(backend.place()));
+        };
+        let key = Type::Optional(Some(Type::String(Texts::Value(name.clone())).into()));
+        match elements.iter_mut().find(|element| element.name() == name) {
+            Some(element) => element.value = section.clone(),
+            None => elements.push(Element { key, value: section.clone() }),
+        }
     }
-    let present = |key: &str| file.entry(key).filter(|node| node.value.is_truthy());
-    let backends = present("backends").map(|node| texts(&node)).transpose()?.unwrap_or_else(|| vec!["yaml".into()]);
-    let known = ["version", "backends", "logger", "merge_behavior", "deep_merge_options", "hierarchy"];
-    let allowed: Vec<&str> = known.into_iter().chain(backends.iter().map(|name| &**name)).collect();
-    file.structure(&allowed)?;
-    if let Some(version) = present("version")
-        && !matches!(version.value, Value::Integer(3))
-    {
-        return Err(version.expects("Integer"));
-    }
-    present("hierarchy").map(|node| texts(&node)).transpose()?;
-    file.entry("logger").map(|node| node.text()).transpose()?;
-    if let Some(behavior) = present("merge_behavior")
-        && !behavior.value.as_str().is_some_and(|text| ["deep", "deeper", "native"].contains(&text))
-    {
-        let shown = behavior
-            .value
-            .as_str()
-            .map_or_else(|| types::short_name(behavior.value).to_owned(), |text| format!("'{text}'"));
-        return Err(behavior.mismatch(&format!("expects a match for Enum['deep', 'deeper', 'native'], got {shown}")));
-    }
-    for name in &backends {
-        file.entry(name).map(|node| node.hash().map(|_| ())).transpose()?;
-    }
-    present("deep_merge_options").map(|node| node.hash().map(|_| ())).transpose()?;
-    Ok(())
+    Ok(Type::Struct(elements.into()))
+}
+
+/// A node, or the items of an array and of those in it.
+fn flat<'a>(node: &Node<'a>) -> Vec<Node<'a>> {
+    if node.value.as_array().is_some() { node.items().iter().flat_map(flat).collect() } else { vec![node.clone()] }
 }
 
 /// The configuration of the global layer.
-pub(super) fn parse(file: &Node<'_>) -> Result<Config, LookupError> {
-    let present = |key: &str| file.entry(key).filter(|node| node.value.is_truthy());
-    let declared = |node: Node<'_>| Ok(Declared { text: node.text()?, place: node.place() });
-    let hierarchy = match present("hierarchy") {
-        Some(node) => one_or_many(&node)?.into_iter().map(declared).collect::<Result<Vec<_>, LookupError>>()?,
-        None => DEFAULT_HIERARCHY.map(|text| Declared { text: text.into(), place: file.place() }).to_vec(),
-    };
-    let backends = match present("backends") {
-        Some(node) => one_or_many(&node)?.into_iter().map(declared).collect::<Result<Vec<_>, LookupError>>()?,
-        None => vec![Declared { text: "yaml".into(), place: file.place() }],
-    };
-    let mut levels: Vec<LevelConfig> = Vec::new();
-    for backend in backends {
-        if levels.iter().any(|level| level.name == backend.text) {
-            let text = format!("Backend '{}' is defined more than once", backend.text);
-            return Err(file.refuse(&text, backend.place));
-        }
-        levels.push(level(file, backend, &hierarchy));
-    }
-    Ok(Config {
+pub(super) fn parse(file: &Node<'_>) -> Config {
+    let declared = |key| file.entry(key).iter().flat_map(flat).map(|node| node.declared()).collect::<Vec<_>>();
+    let hierarchy = declared("hierarchy");
+    let levels: Vec<LevelConfig> =
+        declared("backends").into_iter().map(|backend| level(file, backend, &hierarchy)).collect();
+    let fault = doubled(&levels).map(|doubled| {
+        let text = format!("Backend '{}' is defined more than once.", doubled.name);
+        file.refuse_second(&text, &format!(r"[^\w]{}(?:[^\w]|$)", doubled.name), doubled.place.clone())
+    });
+    Config {
         path: file.path(),
         source: file.source(),
         version: 3,
         levels,
         default_hierarchy: None,
-        fault: None,
+        fault,
         implied: false,
         hiera3: None,
-    })
+    }
 }
 
 /// The level of a backend. Its options are the whole section, as written.
@@ -94,22 +101,5 @@ fn level(file: &Node<'_>, backend: Declared, hierarchy: &[Declared]) -> LevelCon
         locations: Locations::Paths(hierarchy.to_vec()),
         options: section.unwrap_or_else(|| Value::hash(Hash::new())),
         version4: None,
-    }
-}
-
-/// A node, or the items of an array.
-fn one_or_many<'a>(node: &Node<'a>) -> Result<Vec<Node<'a>>, LookupError> {
-    if node.value.as_array().is_some() { node.items(0) } else { Ok(vec![node.clone()]) }
-}
-
-/// A text, or an array of texts.
-fn texts(node: &Node<'_>) -> Result<Vec<std::sync::Arc<str>>, LookupError> {
-    match node.value {
-        Value::String(_) => Ok(vec![node.text()?]),
-        Value::Array(_) => node.items(0)?.iter().map(Node::text).collect(),
-        _ => {
-            let got = crate::hiera::types::short_name(node.value);
-            Err(node.mismatch(&format!("expects a value of type String or Array, got {got}")))
-        }
     }
 }

@@ -1,28 +1,47 @@
 //! hiera.yaml of version 4.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use super::check::Node;
-use super::{Config, Declared, Function, FunctionKind, LevelConfig, Locations, Version4};
-use crate::diagnostic::Place;
-use crate::hiera::LookupError;
-use crate::value::{Hash, Value};
+use super::node::{Node, fill as fill_in, texts};
+use super::{Config, Function, FunctionKind, LevelConfig, Locations, Version4, doubled_name};
+use crate::hiera::{LookupError, convert};
+use crate::value::{Hash, Type, Value};
 
-pub(super) fn parse(file: &Node<'_>) -> Result<Config, LookupError> {
-    file.structure(&["version", "datadir", "hierarchy"])?;
-    if !matches!(file.entry("version").map(|node| node.value), Some(Value::Integer(4))) {
-        return Err(file.entry("version").unwrap_or_else(|| file.clone()).expects("Integer"));
-    }
-    let present = |key: &str| file.entry(key).filter(|node| node.value.is_truthy());
-    let datadir = present("datadir").map(|node| node.text()).transpose()?.unwrap_or_else(|| "data".into());
-    let entries = present("hierarchy").map(|node| node.items(0)).transpose()?;
-    let levels = match &entries {
-        Some(entries) => entries.iter().map(|level| parse_level(level, &datadir)).collect::<Result<_, _>>()?,
-        None => vec![level(file.place(), "common".into(), "yaml", datadir, None)],
-    };
-    let unknown = entries.iter().flatten().find_map(|level| unknown_backend(file, level));
-    let fault = unknown.or_else(|| super::version5::doubled_name(file, &levels));
-    Ok(Config {
+/// The type that Puppet declares.
+const SHAPE: &str = "Struct[{
+    version => Integer[4, 4],
+    Optional[datadir] => String[1],
+    Optional[hierarchy] => Array[Struct[{
+        backend => String[1],
+        name => String[1],
+        Optional[datadir] => String[1],
+        Optional[path] => String[1],
+        Optional[paths] => Array[String[1]]
+    }]]
+}]";
+
+/// The type of a configuration.
+pub(super) fn shape() -> Result<&'static Type, LookupError> {
+    static PARSED: LazyLock<Result<Type, LookupError>> = LazyLock::new(|| convert::parse(SHAPE));
+    PARSED.as_ref().map_err(Clone::clone)
+}
+
+/// Fills in what a configuration leaves out.
+pub(super) fn fill(config: &mut Hash) {
+    fill_in(config, "datadir", || "data".into());
+    fill_in(config, "hierarchy", || Value::array(vec![texts([("name", "common"), ("backend", "yaml")])]));
+}
+
+pub(super) fn parse(file: &Node<'_>) -> Config {
+    let datadir = file.entry_text("datadir").unwrap_or_default();
+    let entries = file.entry("hierarchy").map(|node| node.items()).unwrap_or_default();
+    let levels: Vec<LevelConfig> = entries.iter().map(|entry| level(entry, &datadir)).collect();
+    let unknown = entries.iter().enumerate().find_map(|(at, entry)| Some((at, unknown_backend(file, entry)?)));
+    // Puppet makes one level after the other.
+    let sound = unknown.as_ref().map_or(levels.len(), |(at, _)| at + 1);
+    let doubled = doubled_name(file, &levels[..sound]);
+    let fault = doubled.or_else(|| unknown.map(|(_, error)| error));
+    Config {
         path: file.path(),
         source: file.source(),
         version: 4,
@@ -31,46 +50,34 @@ pub(super) fn parse(file: &Node<'_>) -> Result<Config, LookupError> {
         default_hierarchy: None,
         implied: false,
         hiera3: None,
-    })
+    }
 }
 
-fn parse_level(node: &Node<'_>, default: &Arc<str>) -> Result<LevelConfig, LookupError> {
-    node.structure(&["backend", "name", "datadir", "path", "paths"])?;
-    let required =
-        |key: &str| node.entry(key).ok_or_else(|| node.mismatch(&format!("expects a value for key '{key}'")))?.text();
-    let (backend, name) = (required("backend")?, required("name")?);
-    let datadir = node.entry("datadir").map(|node| node.text()).transpose()?.unwrap_or_else(|| default.clone());
-    let declare = |node: &Node<'_>| Ok(Declared { text: node.text()?, place: node.place() });
-    let path = node.entry("path").map(|node| declare(&node)).transpose()?;
-    let paths = match node.entry("paths") {
-        Some(paths) => Some(paths.items(0)?.iter().map(declare).collect::<Result<_, _>>()?),
-        None => path.map(|path| vec![path]),
+fn level(node: &Node<'_>, default: &Arc<str>) -> LevelConfig {
+    let (function, extension) = match node.entry_text("backend").as_deref() {
+        Some("json") => ("json_data", ".json"),
+        Some("hocon") => ("hocon_data", ".conf"),
+        _ => ("yaml_data", ".yaml"),
     };
-    Ok(level(node.place(), name, &backend, datadir, paths))
+    let paths = match (node.entry("paths"), node.entry("path").or_else(|| node.entry("name"))) {
+        (Some(paths), _) => paths.items(),
+        (None, path) => path.into_iter().collect(),
+    };
+    LevelConfig {
+        name: node.entry_text("name").unwrap_or_default(),
+        place: node.place(),
+        function: Function { kind: FunctionKind::DataHash, name: function.into() },
+        datadir: node.entry_text("datadir").unwrap_or_else(|| default.clone()),
+        locations: Locations::Paths(paths.iter().map(Node::declared).collect()),
+        options: Value::hash(Hash::new()),
+        version4: Some(Version4 { extension }),
+    }
 }
 
 fn unknown_backend(file: &Node<'_>, node: &Node<'_>) -> Option<LookupError> {
-    let backend = node.entry("backend")?.text().ok()?;
+    let backend = node.entry_text("backend")?;
     let known = matches!(&*backend, "yaml" | "json" | "hocon");
     let text = format!("No data provider is registered for backend '{backend}'");
     let line = format!(r"[^\w]{backend}(?:[^\w]|$)");
     (!known).then(|| file.refuse_line(&text, &line, node.entry_place("backend")))
-}
-
-fn level(place: Place, name: Arc<str>, backend: &str, datadir: Arc<str>, paths: Option<Vec<Declared>>) -> LevelConfig {
-    let (function, extension) = match backend {
-        "json" => ("json_data", ".json"),
-        "hocon" => ("hocon_data", ".conf"),
-        _ => ("yaml_data", ".yaml"),
-    };
-    let named = || vec![Declared { text: name.clone(), place: place.clone() }];
-    LevelConfig {
-        locations: Locations::Paths(paths.unwrap_or_else(named)),
-        name,
-        place,
-        function: Function { kind: FunctionKind::DataHash, name: function.into() },
-        datadir,
-        options: Value::hash(Hash::new()),
-        version4: Some(Version4 { extension }),
-    }
 }

@@ -11,7 +11,7 @@ use super::LookupError;
 use super::error::ErrorKind;
 use crate::value::rich::Rich;
 use crate::value::types::Texts;
-use crate::value::{Secrecy, Text, Type, Value};
+use crate::value::{Secrecy, Text, Type, Value, ValuePath};
 
 pub use types::{parse, parse_flag};
 
@@ -89,6 +89,22 @@ pub(super) fn mismatch(subject: &str, kind: &str, value: &Value) -> LookupError 
         )),
         Err(error) => error,
     }
+}
+
+/// Why `value` is not of the type `kind`, in Puppet's words, and the place of the first mismatch; nothing if it is.
+pub(super) fn misfit(
+    subject: &str,
+    kind: &Type,
+    value: &Value,
+) -> Result<Option<(LookupError, ValuePath)>, LookupError> {
+    if types::is_instance(kind, value)? {
+        return Ok(None);
+    }
+    let (text, path) =
+        types::describe::describe_place(&format!("{subject} has wrong type,"), kind, &types::infer::infer_set(value));
+    // At times Puppet finds nothing to say.
+    let text = if text.is_empty() { format!("{subject} has wrong type") } else { text };
+    Ok(Some((LookupError::puppet(text), path)))
 }
 
 /// The type that Puppet infers for `value`, as it writes it.

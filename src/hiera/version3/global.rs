@@ -37,6 +37,7 @@ pub fn resolve_global(
     scope: &dyn Scope,
     source: Source<'_>,
 ) -> Result<Hierarchy, LookupError> {
+    config.sound()?;
     let scope = HieraScope(scope);
     let undefined = Undefined::in_data(source.puppet);
     let mut global =

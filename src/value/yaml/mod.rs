@@ -18,7 +18,7 @@ mod tag;
 
 use std::sync::Arc;
 
-use super::{Hash, Value};
+use super::{Hash, Segment, Value};
 
 pub use symkeys::symkeys_to_string;
 
@@ -35,6 +35,20 @@ pub struct Marks {
     pub line: u32,
     /// The marks of the items or entries, in order; empty for a scalar. Aliases share them.
     pub children: Arc<[Marks]>,
+}
+
+impl Marks {
+    /// The line of the part of `value`, whose marks they are, at `path`, or of the innermost one around it whose line is known.
+    pub fn line_of(&self, value: &Value, path: &[Segment]) -> Option<u32> {
+        let own = (self.line > 0).then_some(self.line);
+        let Some((segment, rest)) = path.split_first() else { return own };
+        let (at, inner) = match (segment, value) {
+            (Segment::Index(at), Value::Array(items)) => (*at, items.get(*at)?),
+            (Segment::Key(key), Value::Hash(hash)) => (hash.index_of(key)?, hash.get_value(key)?),
+            _ => return own,
+        };
+        self.children.get(at).and_then(|marks| marks.line_of(inner, rest)).or(own)
+    }
 }
 
 /// What kind of fault a document has; Puppet words the kinds differently.

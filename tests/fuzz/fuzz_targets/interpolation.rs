@@ -65,7 +65,7 @@ fn node(variables: &[&str]) -> NodeProfile {
 fn keys(text: &str) {
     let Some(segments) = split(text) else { return };
     if let Ok(key) = LookupKey::parse(text) {
-        _ = key.dig(Value::hash(Hash::from_iter([(text, Value::from(text))])));
+        _ = key.dig(Value::hash(Hash::from_iter([(text, Value::from(text))])), None);
     }
     let path = ValuePath(segments.iter().cloned().map(Segment::Key).collect());
     let shown = path.below("k");

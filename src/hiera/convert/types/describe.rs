@@ -6,15 +6,21 @@ use super::assign::{assignable, or_any, size_of, sized};
 use super::mismatch::{Group, Kind, Mismatch, Step};
 use super::normalize::normalize;
 use crate::value::types::{Element, Range};
-use crate::value::{Hash, Type};
+use crate::value::{Hash, Type, ValuePath};
 
 /// All mismatches as text; `subject` begins the first sentence.
 pub(crate) fn describe_mismatch(subject: &str, expected: &Type, actual: &Type) -> String {
+    describe_place(subject, expected, actual).0
+}
+
+/// The same, and the place of the first mismatch.
+pub(crate) fn describe_place(subject: &str, expected: &Type, actual: &Type) -> (String, ValuePath) {
     let found = describe(expected, actual, &[Step::Subject(subject.to_owned())]);
-    match found.as_slice() {
+    let text = match found.as_slice() {
         [one] => one.text().trim().to_owned(),
         many => many.iter().map(Mismatch::text).collect::<Vec<_>>().join("\n "),
-    }
+    };
+    (text, found.first().map(Mismatch::place).unwrap_or_default())
 }
 
 /// The mismatches between an expected type and an actual one.

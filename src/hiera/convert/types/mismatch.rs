@@ -8,7 +8,7 @@ use super::assign::assignable;
 use super::infer::generalize;
 use super::normalize::normalize;
 use crate::value::types::{Range, Texts};
-use crate::value::{Type, Value, ruby};
+use crate::value::{Segment, Type, Value, ValuePath, ruby};
 
 /// One step on the way to the place of a mismatch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +98,21 @@ impl Mismatch {
 
     pub(crate) fn new(path: &[Step], kind: Kind) -> Mismatch {
         Mismatch { path: path.to_vec(), kind }
+    }
+
+    /// The place in the value.
+    pub(crate) fn place(&self) -> ValuePath {
+        let key = |name: &String| Segment::Key(name.as_str().into());
+        let steps = self.path.iter().filter_map(|step| match step {
+            Step::Entry(name) | Step::Key(name) => Some(key(name)),
+            Step::Index(at) => Some(Segment::Index(*at)),
+            _ => None,
+        });
+        let extra = match &self.kind {
+            Kind::ExtraneousKey(name) => Some(key(name)),
+            _ => None,
+        };
+        ValuePath(steps.chain(extra).collect())
     }
 
     /// The place without the alternatives that were tried.

@@ -1,0 +1,164 @@
+//! The values of a hiera.yaml with the lines that they stand on, and the errors that Puppet has about them.
+
+use std::sync::Arc;
+
+use super::Declared;
+use crate::diagnostic::Place;
+use crate::hiera::regex::RubyRegex;
+use crate::hiera::{LookupError, convert};
+use crate::value::yaml::Marks;
+use crate::value::{Hash, Type, Value, ruby};
+
+/// A value in hiera.yaml and its line.
+#[derive(Clone)]
+pub(super) struct Node<'a> {
+    pub(super) value: &'a Value,
+    marks: Option<&'a Marks>,
+    line: Option<u32>,
+    path: Arc<str>,
+    source: &'a Arc<str>,
+}
+
+impl<'a> Node<'a> {
+    /// The whole file `path`, whose text is `source`.
+    pub(super) fn root(value: &'a Value, marks: &'a Marks, path: &str, source: &'a Arc<str>) -> Node<'a> {
+        Node { value, marks: Some(marks), line: None, path: path.into(), source }
+    }
+
+    /// The text of the file.
+    pub(super) fn source(&self) -> Arc<str> {
+        self.source.clone()
+    }
+
+    pub(super) fn path(&self) -> Arc<str> {
+        self.path.clone()
+    }
+
+    pub(super) fn place(&self) -> Place {
+        Place { path: self.path.clone(), line: self.line }
+    }
+
+    pub(super) fn entry_place(&self, key: &str) -> Place {
+        self.entry(key).map_or_else(|| self.place(), |node| node.place())
+    }
+
+    /// Refuses a file that is not of the type that Puppet declares for it.
+    pub(super) fn check(&self, kind: &Type) -> Result<(), LookupError> {
+        let subject = format!("The Lookup Configuration at '{}'", self.path);
+        let Some((error, path)) = convert::misfit(&subject, kind, self.value)? else { return self.refuse_bytes() };
+        let line = self.marks.and_then(|marks| marks.line_of(self.value, &path.0));
+        Err(error.at(Place { path: self.path.clone(), line }))
+    }
+
+    fn refuse_bytes(&self) -> Result<(), LookupError> {
+        let text = || LookupError::unknown("a text of hiera.yaml is not UTF-8").at(self.place());
+        if has_bytes(self.value) { Err(text()) } else { Ok(()) }
+    }
+
+    /// An error of Puppet that names the file.
+    pub(super) fn refuse(&self, text: &str, place: Place) -> LookupError {
+        LookupError::puppet(format!("{text} (file: {})", self.path)).at(place)
+    }
+
+    /// An error of Puppet that names the file and the first line that `pattern` matches.
+    pub(super) fn refuse_line(&self, text: &str, pattern: &str, place: Place) -> LookupError {
+        match line_matching(self.source, pattern, 1) {
+            Ok(line) => LookupError::puppet(format!("{text} {}", in_file(&self.path, line))).at(place),
+            Err(error) => error.at(place),
+        }
+    }
+
+    /// An error of Puppet about what is there twice: it names the first two lines that `pattern` matches.
+    pub(super) fn refuse_second(&self, text: &str, pattern: &str, place: Place) -> LookupError {
+        let lines = || {
+            let first = line_matching(self.source, pattern, 1)?;
+            let second = first.map(|first| line_matching(self.source, pattern, first + 1)).transpose()?.flatten();
+            Ok((first, second))
+        };
+        let error = match lines() {
+            Ok((Some(first), Some(second))) => {
+                let file = in_file(&self.path, Some(second));
+                LookupError::puppet(format!("{text} First defined at (line: {first}) {file}"))
+            }
+            Ok((first, _)) => LookupError::puppet(format!("{text} {}", in_file(&self.path, first))),
+            Err(error) => error,
+        };
+        error.at(place)
+    }
+
+    /// The entry `key` of a hash; nothing if it is not there.
+    pub(super) fn entry(&self, key: &str) -> Option<Node<'a>> {
+        let hash = self.value.as_hash()?;
+        let at = hash.index_of_text(key)?;
+        Some(self.below(hash.get(key)?, at))
+    }
+
+    /// The items of an array.
+    pub(super) fn items(&self) -> Vec<Node<'a>> {
+        let items = self.value.as_array().unwrap_or_default();
+        items.iter().enumerate().map(|(at, item)| self.below(item, at)).collect()
+    }
+
+    /// The items of an array, or what is no array.
+    pub(super) fn one_or_many(&self) -> Vec<Node<'a>> {
+        if self.value.as_array().is_some() { self.items() } else { vec![self.clone()] }
+    }
+
+    fn below(&self, value: &'a Value, at: usize) -> Node<'a> {
+        let marks = self.marks.and_then(|marks| marks.children.get(at));
+        let line = marks.map(|marks| marks.line).filter(|line| *line > 0).or(self.line);
+        Node { value, marks, line, path: self.path.clone(), source: self.source }
+    }
+
+    /// The node as a text.
+    pub(super) fn text(&self) -> Arc<str> {
+        ruby::to_s(self.value).into()
+    }
+
+    /// The text of the entry `key`.
+    pub(super) fn entry_text(&self, key: &str) -> Option<Arc<str>> {
+        self.entry(key).map(|node| node.text())
+    }
+
+    /// The node as a text and where it stands.
+    pub(super) fn declared(&self) -> Declared {
+        Declared { text: self.text(), place: self.place() }
+    }
+}
+
+/// `hash` with `key`, if it has none or one that is not true: Ruby's `||=`.
+pub(super) fn fill(hash: &mut Hash, key: &str, default: impl FnOnce() -> Value) {
+    if !hash.get(key).is_some_and(Value::is_truthy) {
+        hash.insert(key, default());
+    }
+}
+
+/// A hash of texts.
+pub(super) fn texts<const N: usize>(entries: [(&str, &str); N]) -> Value {
+    Value::hash(entries.into_iter().map(|(key, text)| (Value::from(key), Value::from(text))).collect())
+}
+
+fn has_bytes(value: &Value) -> bool {
+    match value {
+        Value::Bytes(_) => true,
+        Value::Array(items) => items.iter().any(has_bytes),
+        Value::Hash(hash) => hash.iter().any(|(key, value)| has_bytes(key) || has_bytes(value)),
+        _ => false,
+    }
+}
+
+/// Where Puppet says an error is.
+pub(super) fn in_file(path: &str, line: Option<u32>) -> String {
+    line.map_or_else(|| format!("(file: {path})"), |line| format!("(file: {path}, line: {line})"))
+}
+
+/// The first line of `source`, from line `from` on, in which `pattern` matches, comments aside: `find_line_matching`.
+pub(super) fn line_matching(source: &str, pattern: &str, from: u32) -> Result<Option<u32>, LookupError> {
+    let pattern = RubyRegex::compile(pattern)?;
+    for (number, line) in (1u32..).zip(source.split_inclusive('\n')).filter(|(number, _)| *number >= from) {
+        if pattern.is_match(line.split('#').next().unwrap_or_default())? {
+            return Ok(Some(number));
+        }
+    }
+    Ok(None)
+}

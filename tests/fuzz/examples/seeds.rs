@@ -1,0 +1,138 @@
+//! Writes what the fuzz targets begin with, below `corpus`: the inputs of the recorded vectors, and files of random repositories.
+//!
+//! cargo run --example seeds
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hierad::hiera::backend::eyaml::blocks::{Part, parts};
+use hierad::value::{Value, json};
+
+use generator::Content;
+
+#[path = "../../generator/mod.rs"]
+mod generator;
+
+/// How many random repositories of each kind give their files.
+const REPOSITORIES: u64 = 200;
+
+fn main() -> io::Result<()> {
+    types()?;
+    hocon()?;
+    eyaml()?;
+    hiera_yaml()
+}
+
+fn types() -> io::Result<()> {
+    for path in files("convert", "ndjson")? {
+        for record in lines(&path)? {
+            let value = record.get("value").map(json::compact).unwrap_or_default();
+            let convert_to = record.get("convert_to").or(record.get("type"));
+            let convert_to = convert_to.map(|kind| kind.as_str().map_or_else(|| json::compact(kind), str::to_owned));
+            seed("types", format!("{value}\0{}", convert_to.unwrap_or_default()).as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn hocon() -> io::Result<()> {
+    for record in lines(&vectors().join("hocon.ndjson"))? {
+        seed("hocon", text(&record, "in").as_bytes())?;
+    }
+    for (path, content) in fixtures()? {
+        if path.ends_with(".conf") {
+            seed("hocon", content.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Texts with blocks, what is in blocks, and keys.
+fn eyaml() -> io::Result<()> {
+    for (_, content) in fixtures()? {
+        if !content.contains("ENC[") {
+            continue;
+        }
+        seed("eyaml", content.as_bytes())?;
+        for part in parts(content.as_bytes()) {
+            if let Part::Block(block) = part
+                && let Ok(data) = STANDARD.decode(block.data())
+            {
+                seed("eyaml", &[b"\0", &*data].concat())?;
+            }
+        }
+    }
+    for entry in fs::read_dir(vectors().join("eyaml/keys"))? {
+        seed("eyaml", &[b"\0", &*fs::read(entry?.path())?].concat())?;
+    }
+    Ok(())
+}
+
+fn hiera_yaml() -> io::Result<()> {
+    let random = (0..REPOSITORIES).flat_map(|seed| [generator::generate(seed), generator::generate_hiera3(seed)]);
+    let random = random.flat_map(|repository| repository.files).filter_map(|(path, content)| match content {
+        Content::File(text) => Some((path, text)),
+        _ => None,
+    });
+    for (path, content) in fixtures()?.into_iter().chain(random) {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let content = content.replace("hieradata", "data");
+        for version in [3, 4, 5] {
+            let target = format!("hiera_yaml{version}");
+            if name == "hiera.yaml" && hierad_fuzz::is_of(version, content.as_bytes()) {
+                seed(&target, content.as_bytes())?;
+                seed(&target, [&*content; 3].join("\0").as_bytes())?;
+            }
+        }
+        if name == "environment.conf" {
+            seed("hiera_yaml5", format!("version: 5\0version: 5\0version: 5\0{content}").as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// The files of all recorded repositories.
+fn fixtures() -> io::Result<Vec<(String, String)>> {
+    let mut found = Vec::new();
+    for path in [files("lookup", "json")?, files("hiera3", "json")?].concat() {
+        let cases = json::parse(&fs::read(path)?).value;
+        for case in cases.as_array().unwrap_or_default() {
+            for part in format!("\n{}", text(case, "fixture")).split("\n-- ") {
+                let (path, content) = part.split_once('\n').unwrap_or_default();
+                found.push((path.to_owned(), content.to_owned()));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn text<'v>(record: &'v Value, field: &str) -> &'v str {
+    record.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn lines(path: &Path) -> io::Result<Vec<Value>> {
+    Ok(fs::read_to_string(path)?.lines().map(|line| json::parse(line.as_bytes()).value).collect())
+}
+
+fn files(folder: &str, extension: &str) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(vectors().join(folder))?.collect::<io::Result<Vec<_>>>()?;
+    let paths = entries.into_iter().map(|entry| entry.path());
+    Ok(paths.filter(|path| path.extension().is_some_and(|e| e == extension)).collect())
+}
+
+fn vectors() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors")
+}
+
+/// Writes an input of `target`; its name is a digest, so that there is each only once.
+fn seed(target: &str, content: &[u8]) -> io::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+    fs::create_dir_all(&folder)?;
+    let name = content.iter().fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
+        (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    fs::write(folder.join(format!("seed-{name:016x}")), content)
+}
