@@ -177,6 +177,13 @@ pub(crate) struct Outside {
     pub(crate) settings: Option<PathBuf>,
 }
 
+impl Outside {
+    /// The folder of the global layer, which Puppet shows in paths for some versions of hiera.yaml only.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.global.as_ref()?.parent()
+    }
+}
+
 /// The three ways in which Hiera 3 answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Resolution {
