@@ -55,6 +55,12 @@ pub(crate) fn same(puppet: Option<&Answer>, hierad: Option<&Answer>) -> bool {
     }
 }
 
+/// Whether Puppet's answer depends on what was looked up before: a `convert_to` that is an array holds a type from its first use on,
+/// which options of a module cannot be merged with.
+pub(crate) fn depends_on_the_order(puppet: &str) -> bool {
+    puppet.contains("entry 'convert_to' variant") && puppet.ends_with("got Struct") && puppet.contains("got Type")
+}
+
 /// Whether Puppet's answer depends on which HOCON files its process has read before, so that there is nothing to compare with.
 fn depends_on_the_process(hierad: &str) -> bool {
     hierad.contains("unknown to hierad: ") && hierad.contains("uninitialized constant Hocon")

@@ -14,7 +14,7 @@ use super::puppet::{Puppet, Told};
 use super::{Args, Fault, change};
 
 /// The most differences of a repository for which Puppet is asked again.
-const MOST_ASKED_ALONE: usize = 60;
+const MOST_ASKED_ALONE: usize = 100;
 
 /// A node and a key.
 type Place = (String, String);
