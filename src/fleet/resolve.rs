@@ -11,9 +11,10 @@ use super::class::{Class, classes};
 use super::keys::{absent_modules, repository_keys};
 use super::scope::{Reads, RecordingScope};
 use super::{Answer, Effective, Finding, Fleet};
+use crate::diagnostic::Place;
 use crate::hiera::Outcome;
 use crate::hiera::backend::{Backend, Declared};
-use crate::hiera::hierarchy::{Content, Hierarchy, Location};
+use crate::hiera::hierarchy::{Content, Hierarchy, Level, Location};
 use crate::hiera::layer::Environment;
 use crate::hiera::lookup::{Hierarchies, Lookup, OptionsCache};
 use crate::hiera::options::LOOKUP_OPTIONS;
@@ -59,6 +60,26 @@ impl Revision {
             _ => None,
         };
         levels.flat_map(|level| level.locations.iter().filter_map(path)).collect()
+    }
+}
+
+impl Revision {
+    /// The levels of encrypted data that have files, but no key here, by place and name, with the nodes whose they are.
+    pub fn keyless_levels(&self) -> BTreeMap<(Place, Arc<str>), NodeSet> {
+        let mut found: BTreeMap<_, NodeSet> = BTreeMap::new();
+        let has_files = |level: &Level| {
+            let is_file = |location| matches!(location, &Location::Path { content: Content::File(..), .. });
+            level.locations.iter().any(is_file)
+        };
+        for class in &self.classes {
+            for level in class.hierarchies.all().flat_map(Hierarchy::all_levels) {
+                let is_encrypted = matches!(level.backend, Backend::Eyaml) && has_files(level);
+                if is_encrypted && matches!(self.environment.keys.of(&level.options), Ok(None)) {
+                    found.entry((level.place.clone(), level.name.clone())).or_default().extend(&class.nodes);
+                }
+            }
+        }
+        found
     }
 }
 

@@ -32,6 +32,7 @@ impl Pipeline {
         findings.extend(failures(&causes, &faults, &self.disclosure));
         findings.extend(faults);
         findings.extend(self.emptiness(&revision));
+        findings.extend(keyless(&revision));
         findings.sort_by(|a, b| a.diagnostic.cmp(&b.diagnostic));
         findings.dedup_by(|again, first| {
             let same = again.diagnostic == first.diagnostic;
@@ -95,6 +96,14 @@ impl Pipeline {
         }
         findings
     }
+}
+
+/// Levels of encrypted data that there is no key for.
+fn keyless(revision: &Revision) -> impl Iterator<Item = Finding> {
+    revision.keyless_levels().into_iter().map(|((place, name), nodes)| {
+        let text = format!("no key here for this level, '{name}': what is encrypted in it compares by its ciphertext");
+        Finding { diagnostic: Diagnostic::note("eyaml-no-key", Some(place), text), nodes }
+    })
 }
 
 /// The keys that fail, by cause.

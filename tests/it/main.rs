@@ -10,6 +10,7 @@ mod git;
 mod hiera3_vectors;
 mod hostile;
 mod lookup_vectors;
+mod readme;
 mod report;
 mod secrets;
 mod specs;

@@ -101,6 +101,22 @@ fn a_bad_hiera_yaml_is_one_finding() {
         ("version: 5\nhierarchy: [\n", "hiera.yaml:3: error: "),
         ("version: 9\n", "hiera.yaml:1: error: "),
         ("---\n:backends: [yaml]\n", "hiera.yaml: error: "),
+        ("version: 5\nextra: 1\n", "hiera.yaml:2: error: "),
+        ("version: '5'\n", "hiera.yaml:1: error: "),
+        ("version: 5\ndefaults:\n  datadir: 5\n", "hiera.yaml:3: error: "),
+        ("version: 5\ndefaults:\n  data_hash: a\n  data_dig: b\n", "hiera.yaml:2: error: "),
+        ("version: 5\nhierarchy: x\n", "hiera.yaml:2: error: "),
+        ("version: 5\nhierarchy:\n  - path: a.yaml\n", "hiera.yaml:3: error: "),
+        ("version: 5\nhierarchy:\n  - name: x\n    paths: a.yaml\n", "hiera.yaml:4: error: "),
+        ("version: 5\nhierarchy:\n  - name: x\n    paths:\n      - 5\n    pth: a\n", "hiera.yaml:5: error: "),
+        ("version: 5\nhierarchy:\n  - name: x\n    path: a\n    glob: b\n", "hiera.yaml:3: error: "),
+        ("version: 5\nhierarchy:\n  - name: x\n    options:\n      path: a\n", "hiera.yaml:4: error: "),
+        ("version: 5\nhierarchy:\n  - name: x\n    hiera3_backend: redis\n", "hiera.yaml:4: error: "),
+        ("version: 5\nhierarchy:\n  - name: x\n  - name: x\n", "hiera.yaml:4: error: "),
+        ("version: 5\ndefault_hierarchy: []\n", "hiera.yaml:2: error: "),
+        ("version: 4\nhierarchy:\n  - name: x\n    backend: sql\n", "hiera.yaml:4: error: "),
+        ("version: 4\nhierarchy:\n  - name: x\n", "hiera.yaml:3: error: "),
+        ("version: 3\nlogger: 5\n", "hiera.yaml:2: error: "),
     ] {
         site.write("hiera.yaml", content);
         let printed = site.hierad("check --hiera 5 .");
@@ -113,6 +129,34 @@ fn a_bad_hiera_yaml_is_one_finding() {
     let printed = site.hierad("check .");
     assert!(printed.is(2).out.contains("hiera.yaml: warning: there is no hiera.yaml here"), "{printed:#?}");
     assert!(printed.out.contains("--hiera-config"), "{printed:#?}");
+}
+
+#[test]
+fn encrypted_data_without_a_key_is_a_note() {
+    let site = Sandbox::of(SITE);
+    site.files(
+        "
+-- hiera.yaml
+version: 5
+hierarchy:
+  - name: Secrets
+    lookup_key: eyaml_lookup_key
+    path: secrets.eyaml
+    options: {pkcs7_private_key: /nowhere/private.pem, pkcs7_public_key: /nowhere/public.pem}
+  - name: None
+    lookup_key: eyaml_lookup_key
+    path: none.eyaml
+    options: {pkcs7_private_key: /nowhere/private.pem, pkcs7_public_key: /nowhere/public.pem}
+  - {name: All, glob: '**/*.yaml'}
+-- data/secrets.eyaml
+password: ENC[PKCS7,MIIBeQ==]
+",
+    );
+    let printed = site.hierad("check .");
+    let note = "hiera.yaml:3: note: no key here for this level, 'Secrets': ";
+    let told: Vec<&str> = printed.ok().lines().filter(|line| line.contains(": note: ")).collect();
+    assert!(matches!(told.as_slice(), [line] if line.starts_with(note)), "{printed:#?}");
+    assert!(told[0].ends_with("[eyaml-no-key] (on all 2 nodes)"), "{printed:#?}");
 }
 
 #[test]
