@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::Path;
 
 use super::Fault;
+use super::difference;
 use super::json::Json;
 use super::texts::{Kinds, Texts};
 
@@ -31,13 +33,15 @@ pub(crate) type Node = BTreeMap<String, Answer>;
 /// The answers of all nodes, by name.
 pub(crate) type Answers = BTreeMap<String, Node>;
 
-/// Reads `{"node": NAME, "values": {...}, "errors": {...}}`.
-pub(crate) fn node(line: &Json) -> Result<(String, Node), Fault> {
+/// Reads `{"node": NAME, "values": {...}, "errors": {...}}`. In errors, paths below `folder` are relative to it.
+pub(crate) fn node(line: &Json, folder: Option<&Path>) -> Result<(String, Node), Fault> {
     let name = line.get("node").ok_or("an answer without a node")?.text().to_owned();
     let values = line.get("values").ok_or("an answer without values")?.entries();
     let errors = line.get("errors").ok_or("an answer without errors")?.entries();
     let values = values.iter().map(|(key, value)| (key.clone(), Answer::Value(value.clone())));
-    let errors = errors.iter().map(|(key, text)| (key.clone(), Answer::Error(text.text().to_owned())));
+    let folder = folder.map(|folder| format!("{}/", folder.display()));
+    let relative = |text: &str| folder.as_ref().map_or_else(|| text.to_owned(), |folder| text.replace(folder, ""));
+    let errors = errors.iter().map(|(key, text)| (key.clone(), Answer::Error(relative(text.text()))));
     Ok((name, values.chain(errors).collect()))
 }
 
@@ -82,6 +86,9 @@ impl Tally {
                     tally.unknown.add(reason);
                 }
                 let Answer::Error(text) = answer else { continue };
+                if difference::depends_on_the_order(text) {
+                    continue;
+                }
                 tally.errors.add(text);
                 match ours {
                     Some(Answer::Error(ours)) if ours == text => tally.same_texts += 1,

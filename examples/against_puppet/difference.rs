@@ -55,6 +55,13 @@ pub(crate) fn same(puppet: Option<&Answer>, hierad: Option<&Answer>) -> bool {
     }
 }
 
+/// Whether an error of Puppet's depends on what was looked up before: a `convert_to` that is an array holds a type from its first use
+/// on, which options of a module cannot be merged with; a default hierarchy that fails does so with this text from the second time on.
+pub(crate) fn depends_on_the_order(puppet: &str) -> bool {
+    let holds_a_type = puppet.contains("entry 'convert_to' variant") && puppet.contains("got Type");
+    holds_a_type || puppet.ends_with("undefined method `empty?' for nil:NilClass")
+}
+
 /// Whether Puppet's answer depends on which HOCON files its process has read before, so that there is nothing to compare with.
 fn depends_on_the_process(hierad: &str) -> bool {
     hierad.contains("unknown to hierad: ") && hierad.contains("uninitialized constant Hocon")

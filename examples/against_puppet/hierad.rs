@@ -47,7 +47,7 @@ impl Hierad {
     pub(crate) fn render(&self, subject: Subject<'_>, version: u8, revision: &str) -> Result<Answers, Fault> {
         let mut command = self.command("render", subject, version);
         let text = process::output(command.args(["--format", "ndjson", revision]))?;
-        text.lines().map(|line| answers::node(&Json::read(line)?)).collect()
+        text.lines().map(|line| answers::node(&Json::read(line)?, subject.outside.folder())).collect()
     }
 
     /// Its difference of two revisions, as it prints it.

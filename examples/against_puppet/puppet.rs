@@ -89,7 +89,10 @@ impl Puppet {
         }
         let keys = answer.get("keys").ok_or("no keys")?.items().iter().map(|key| key.text().to_owned()).collect();
         let nodes = answer.get("nodes").ok_or("no nodes")?.items();
-        Ok(Told { keys, answers: nodes.iter().map(answers::node).collect::<Result<_, _>>()? })
+        Ok(Told {
+            keys,
+            answers: nodes.iter().map(|node| answers::node(node, outside.folder())).collect::<Result<_, _>>()?,
+        })
     }
 }
 

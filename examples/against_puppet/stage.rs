@@ -14,7 +14,7 @@ use super::puppet::{Puppet, Told};
 use super::{Args, Fault, change};
 
 /// The most differences of a repository for which Puppet is asked again.
-const MOST_ASKED_ALONE: usize = 60;
+const MOST_ASKED_ALONE: usize = 100;
 
 /// A node and a key.
 type Place = (String, String);
@@ -175,6 +175,13 @@ pub(crate) struct Outside {
     pub(crate) resolution: Resolution,
     /// The settings that say so.
     pub(crate) settings: Option<PathBuf>,
+}
+
+impl Outside {
+    /// The folder of the global layer, which Puppet shows in paths for some versions of hiera.yaml only.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.global.as_ref()?.parent()
+    }
 }
 
 /// The three ways in which Hiera 3 answers.

@@ -165,11 +165,11 @@ fn hocon(random: &mut Random, node: &Node) -> String {
     for (key, value) in entries {
         let sign = match value {
             Node::Map(_) => random.pick(&["", ":", " = "]),
-            _ if random.percent(2) => " += ",
+            _ if random.permille(4) => " += ",
             _ => random.pick(&[":", " = ", ": "]),
         };
         lines.push(format!("{key}{sign}{}", flow(value)));
-        if random.percent(6) {
+        if random.percent(2) {
             let (other, node) = &entries[random.index(entries.len())];
             let optional = random.pick(&["", "?"]);
             let more = match node {

@@ -139,7 +139,7 @@ pub(crate) fn embedded(random: &mut Random, place: Place) -> String {
 
 /// A variable, nearly always one that exists.
 fn variable(random: &mut Random) -> String {
-    match random.weighted(&[80, 5, 13, 2]) {
+    match random.weighted(&[82, 3, 13, 2]) {
         0 => spaced(random, VARIABLES.as_slice()),
         1 => spaced(random, MISSING.as_slice()),
         2 => spaced(random, QUOTED.as_slice()),
@@ -204,7 +204,7 @@ fn target(random: &mut Random, place: Place) -> String {
     let any = key(None);
     let array = key(Some(Kind::Array));
     let hash = key(Some(Kind::Hash));
-    match random.weighted(&[72, 10, 6, 4, 3, 3, 2]) {
+    match random.weighted(&[73, 10, 6, 4, 3, 3, 1]) {
         0 => any,
         1 => format!("{hash}.{}", random.pick(&INNER)),
         2 => format!("{array}.{}", random.between(0, 3)),

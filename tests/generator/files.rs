@@ -60,7 +60,7 @@ fn odd_files(random: &mut Random, plan: &Plan, files: &mut Files) {
     let Some(path) = plan.files.get(random.index(plan.files.len().max(1))) else { return };
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let up = "../".repeat(folder.split('/').filter(|part| !part.is_empty()).count());
-    match random.weighted(&[78, 8, 3, 2, 4, 3, 2]) {
+    match random.weighted(&[80, 8, 2, 1, 4, 3, 2]) {
         1 => {
             if let Some(Content::File(text)) =
                 files.insert(path.clone(), Content::Link(format!("{up}elsewhere/{name}")))

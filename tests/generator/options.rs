@@ -47,7 +47,7 @@ pub(crate) fn lookup_options(random: &mut Random, language: Language, owner: &Ow
         let options = options(random, language, kind);
         entries.push((language.text(random, &name), options));
     }
-    if random.permille(2) {
+    if random.permille(1) {
         let bad = random.pick(&["^(", "^[", "^*", "^a{2,1}"]);
         entries.push((language.text(random, bad), options(random, language, Kind::Mixed)));
     }

@@ -10,7 +10,7 @@ use crate::hiera::backend::eyaml::{self, Decryption};
 use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::budget::PLACE_STEPS;
 use crate::hiera::config::{Config, Owner};
-use crate::hiera::explain::{Branch, Event, FoundAt, LayerStep};
+use crate::hiera::explain::{self, Branch, Event, FoundAt, LayerStep};
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::hiera::interpolation::{Context, Undefined, interpolate};
 use crate::hiera::layer::Layer;
@@ -153,7 +153,11 @@ impl Lookup<'_> {
         };
         let decryption = Decryption { keys: &self.environment.keys, options: &level.options, key: search.root, path };
         let answer = || {
-            let value = self.interpolated(layer, &decryption.value(value)?, search)?;
+            let decrypted = decryption.value(value).and_then(|value| self.interpolated(layer, &value, search));
+            let value = decrypted.map_err(|error| {
+                let first = || self.first_failure(value, &decryption, layer, search);
+                explain::unseen(self.recorder, first).unwrap_or(error)
+            })?;
             check_type(
                 &value,
                 || {
@@ -167,6 +171,24 @@ impl Lookup<'_> {
         let value =
             answer().map_err(|e: LookupError| e.at(Place { path: path.clone(), line: file.line(search.root) }))?;
         Ok(self.found_in(file, path, search, &value))
+    }
+
+    /// The first failure in `value`: Puppet decrypts and interpolates text after text.
+    fn first_failure(
+        &self,
+        value: &Value,
+        decryption: &Decryption<'_>,
+        layer: &Layer,
+        search: Search<'_>,
+    ) -> Option<LookupError> {
+        let failure = |value| self.first_failure(value, decryption, layer, search);
+        match value {
+            Value::Array(items) => items.iter().find_map(failure),
+            Value::Hash(hash) => hash
+                .iter()
+                .find_map(|(key, value)| self.interpolated(layer, key, search).err().or_else(|| failure(value))),
+            text => decryption.value(text).and_then(|text| self.interpolated(layer, &text, search)).err(),
+        }
     }
 
     /// The data of a file; nothing for an empty one.
@@ -222,7 +244,7 @@ fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> R
 }
 
 /// What Puppet's errors begin with that stand for themselves: those that have a code of their own, and Ruby's.
-const BARE_ERRORS: [&str; 26] = [
+const BARE_ERRORS: [&str; 30] = [
     "Backend '",
     "Undefined variable '",
     "This runtime does not support",
@@ -248,12 +270,22 @@ const BARE_ERRORS: [&str; 26] = [
     "'json_data' one of ",
     "'hocon_data' one of ",
     "'eyaml_lookup_key': one of ",
+    "'eyaml_lookup_key' parameter 'key'",
+    "Unknown merge strategy: ",
+    "The hash given as 'merge' must",
+    "knockout_prefix cannot be ",
     "bad URI",
 ];
 
+/// Whether Ruby refused a pattern of `lookup_options`, which it shows at the end.
+fn is_of_a_pattern(error: &LookupError) -> bool {
+    !error.text.starts_with("Lookup of key") && error.text.ends_with('/') && error.text.contains(": /^")
+}
+
 /// The global layer names the key that it fails on.
 fn in_global_layer(error: LookupError, search: Search<'_>) -> LookupError {
-    if error.kind != ErrorKind::Puppet || BARE_ERRORS.iter().any(|start| error.text.starts_with(start)) {
+    let bare = BARE_ERRORS.iter().any(|start| error.text.starts_with(start)) || is_of_a_pattern(&error);
+    if error.kind != ErrorKind::Puppet || bare {
         return error;
     }
     let key = search.stack.innermost().unwrap_or(search.root);

@@ -15,6 +15,10 @@ use crate::hiera::LookupError;
 use crate::hiera::regex::RubyRegex;
 use crate::value::{Hash, Secrecy, Text, Value, ruby};
 
+/// What Puppet takes as options of a deep merge.
+const OPTIONS: &str = "Struct[{strategy=>Optional[Pattern[deep]], knockout_prefix=>Optional[String], \
+    merge_debug=>Optional[Boolean], merge_hash_arrays=>Optional[Boolean], sort_merged_arrays=>Optional[Boolean]}]";
+
 /// The options of a deep merge.
 #[expect(clippy::struct_excessive_bools, reason = "they are the gem's")]
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -45,7 +49,7 @@ impl DeepOptions {
         let mut deep = DeepOptions { preserve_unmergeables, ..DeepOptions::unconstrained(false) };
         for (key, value) in options.iter() {
             if let Value::Symbol(name) = key {
-                deep.set(name, value)?;
+                deep.set(name, value).ok_or_else(|| no_text(name, value))?;
             }
         }
         Ok(deep)
@@ -69,12 +73,10 @@ impl DeepOptions {
         for (key, value) in options.iter() {
             let name = ruby::to_s(key);
             let known = ["strategy", "knockout_prefix", "merge_debug", "merge_hash_arrays", "sort_merged_arrays"];
-            if !self.unconstrained && !known.contains(&&*name) {
-                return Err(LookupError::puppet(format!(
-                    "The merge options has wrong type, unrecognized key '{name}'"
-                )));
-            }
-            self.set(&name, value)?;
+            let set = if self.unconstrained || known.contains(&&*name) { self.set(&name, value) } else { None };
+            let constrained = !self.unconstrained;
+            let wrong = || if constrained { super::wrong_options(OPTIONS, options) } else { no_text(&name, value) };
+            set.ok_or_else(wrong)?;
             if name != "strategy" {
                 self.given.insert(key.clone(), value.clone());
             }
@@ -82,24 +84,17 @@ impl DeepOptions {
         Ok(self)
     }
 
-    fn set(&mut self, name: &str, value: &Value) -> Result<(), LookupError> {
-        let wrong = |expected: &str| {
-            let got = crate::hiera::types::short_name(value);
-            let text = format!(
-                "The merge options has wrong type, entry '{name}' expects a value of type Undef or {expected}, got {got}"
-            );
-            LookupError::puppet(text)
-        };
+    /// Sets an option; nothing if its value is of the wrong type.
+    fn set(&mut self, name: &str, value: &Value) -> Option<()> {
         let flag = || match value {
-            Value::Boolean(_) | Value::Undef => Ok(value.is_truthy()),
-            _ if self.unconstrained => Ok(true),
-            _ => Err(wrong("Boolean")),
+            Value::Boolean(_) | Value::Undef => Some(value.is_truthy()),
+            _ => self.unconstrained.then_some(true),
         };
         let text = || match value {
-            Value::String(s) => Ok(Some(s.to_string())),
-            Value::Undef => Ok(None),
-            Value::Boolean(false) if self.unconstrained => Ok(None),
-            _ => Err(wrong("String")),
+            Value::String(s) => Some(Some(s.to_string())),
+            Value::Undef => Some(None),
+            Value::Boolean(false) if self.unconstrained => Some(None),
+            _ => None,
         };
         match name {
             "knockout_prefix" => self.knockout_prefix = text()?,
@@ -112,8 +107,14 @@ impl DeepOptions {
             "merge_debug" => _ = flag()?,
             _ => {}
         }
-        Ok(())
+        Some(())
     }
+}
+
+/// The gem wants a text.
+fn no_text(name: &str, value: &Value) -> LookupError {
+    let got = crate::hiera::types::short_name(value);
+    LookupError::puppet(format!("The merge option '{name}' must be a text, not {got}"))
 }
 
 /// Merges two values, `high` with the higher priority.

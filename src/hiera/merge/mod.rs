@@ -54,9 +54,7 @@ impl Strategy {
         if let Strategy::Deep(deep) = strategy {
             DeepOptions::parse(deep, options).map(Strategy::Deep)
         } else {
-            let unknown = options.keys().find(|key| key.as_str() != Some("strategy")).map(ruby::to_s);
-            let text = format!("The merge options has wrong type, unrecognized key '{}'", unknown.unwrap_or_default());
-            Err(LookupError::puppet(text))
+            Err(wrong_options(&format!("Struct[{{strategy=>Optional[Pattern[{}]]}}]", strategy.name()), options))
         }
     }
 
@@ -167,6 +165,11 @@ impl Strategy {
             Strategy::Deep(options) => deep::merge(high, low, options),
         }
     }
+}
+
+/// How Puppet says that `options` are not of the type `kind`.
+fn wrong_options(kind: &str, options: &Hash) -> LookupError {
+    convert::mismatch("The merge options", kind, &Value::hash(options.clone()))
 }
 
 fn check(high: &Value, low: &Value, fits: impl Fn(&Value) -> bool, expected: &str) -> Result<()> {
