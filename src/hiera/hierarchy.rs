@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::backend::eyaml::Keys;
 use super::backend::{Backend, Backends, DataFile, DataFiles, Format};
 use super::config::{Config, Declared, FunctionKind, LevelConfig, Locations, Version4};
 use super::glob::glob;
@@ -116,6 +117,8 @@ pub struct Source<'a> {
     pub datadirs: &'a [(String, Datadir)],
     /// Declared functions.
     pub backends: &'a Backends,
+    /// The keys of encrypted data.
+    pub keys: &'a Keys,
     /// The version.
     pub puppet: Puppet,
 }

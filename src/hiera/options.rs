@@ -66,6 +66,14 @@ impl LookupOptions {
         Ok(None)
     }
 
+    /// How `key` is merged where Hiera 3 answers: its data has no options, and a dotted key no merge.
+    pub fn hiera3_strategy(&self, key: &str) -> Result<Strategy, LookupError> {
+        match self.find(key)? {
+            Some(options) if !key.contains(['.', '\'', '"']) => options.strategy(),
+            _ => Ok(Strategy::Default),
+        }
+    }
+
     /// Whether all options can be read, and name strategies that there are.
     pub fn check(&self) -> Result<(), LookupError> {
         let options = self.names.values().chain(self.patterns.iter().map(|(_, options)| options));

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::support::keys::TestKeys;
+use hierad::disclosure::Disclosure;
 use hierad::hiera::layer::{Environment, EnvironmentOptions};
 use hierad::hiera::lookup::{Hierarchies, Lookup};
 use hierad::hiera::merge::Strategy;
@@ -39,9 +41,15 @@ fn said(node: &Value, key: &str) -> Option<String> {
 fn answered(outcome: Outcome) -> Option<String> {
     match outcome {
         // A value that JSON cannot hold is recorded in its written form.
-        Outcome::Found(value) => Some(json::compact(&json::parse(json::compact(&value).as_bytes()).value)),
+        Outcome::Found(value) => {
+            let written = json::compact(&Disclosure::shown().value(&value));
+            Some(json::compact(&json::parse(written.as_bytes()).value))
+        }
         Outcome::NotFound => None,
-        Outcome::Failed(error) => Some(format!("error: {}", json::compact(&Value::String(error.text)))),
+        Outcome::Failed(error) => {
+            let text = Value::from(&*Disclosure::shown().text(&error.text));
+            Some(format!("error: {}", json::compact(&text)))
+        }
     }
 }
 
@@ -52,7 +60,8 @@ fn comparable(answer: Option<&String>) -> Option<&str> {
 }
 
 fn differences(case: &Value, resolution: &str, strategy: &Strategy) -> Vec<String> {
-    let options = EnvironmentOptions { reader: Reader::Hiera3, ..EnvironmentOptions::default() };
+    let outside = Arc::new(TestKeys);
+    let options = EnvironmentOptions { reader: Reader::Hiera3, outside, ..EnvironmentOptions::default() };
     let tree = Arc::new(MemoryTree::from_fixture(text(case, "fixture")));
     let environment = Environment::load(tree, options, Arc::default()).unwrap();
     let mut found = Vec::new();

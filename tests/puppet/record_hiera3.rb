@@ -16,10 +16,10 @@ RESOLUTIONS = { 'priority' => [], 'array' => ['-a'], 'hash' => ['-h'] }.freeze
 
 def ask_hiera3(requests, resolution)
   input = requests.map { |request| "#{JSON.generate(request.merge('resolution' => resolution))}\n" }.join
-  command = ['ruby', '--disable=error_highlight,did_you_mean', File.join(__dir__, 'resolve_hiera3.rb')]
-  output, status = Open3.capture2(*command, stdin_data: input)
+  command = ['ruby', '-W0', '--disable=error_highlight,did_you_mean', File.join(__dir__, 'resolve_hiera3.rb')]
+  output, status = Open3.capture2(Eyaml.environment, *command, stdin_data: input)
   abort 'Hiera failed' unless status.success?
-  output.lines.map { |line| JSON.parse(line) }
+  output.gsub("#{Eyaml::KEYS}/", '/keys/').lines.map { |line| JSON.parse(line) }
 end
 
 # Whether the command says what the library said, of one repository and resolution.
@@ -32,7 +32,7 @@ def confirm(request, answer, resolution)
     next if key.empty? || key.start_with?('-') || JSON.generate(node['values'][key]).include?('__ptype') # JSON cannot tell
 
     flags = [*RESOLUTIONS[resolution], '-c', 'hiera.yaml', '-f', 'json', '-j', scope]
-    output, errors, status = Open3.capture3('hiera', *flags, key, chdir: request['repo'])
+    output, errors, status = Open3.capture3(Eyaml.environment, 'hiera', *flags, key, chdir: request['repo'])
     said = status.success? ? JSON.parse(output, quirks_mode: true) : nil
     failed = node['errors'].key?(key)
     same = status.success? ? !failed && said == node['values'][key] : failed && errors.include?(node['errors'][key])

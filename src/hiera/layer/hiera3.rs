@@ -24,7 +24,9 @@ impl Loader<'_> {
         }
         let content = read(&**file.tree, file.path)?;
         if reader == Reader::Hiera3 {
-            return Ok(Some(Config::parse_hiera3(content.as_deref().unwrap_or_default(), file.path)));
+            let path = file.path;
+            let none = || LookupError::puppet(format!("Config file {path} not found")).at(Place::file(path));
+            return Ok(Some(content.ok_or_else(none).and_then(|content| Config::parse_hiera3(&content, path))));
         }
         let Some(content) = content.filter(|content| Config::is_hiera3(content)) else { return Ok(None) };
         if is_environment || self.options.global.is_some() {

@@ -164,6 +164,7 @@ impl Environment {
             files: &self.store.files,
             datadirs: &self.options.datadirs,
             backends: &self.options.backends,
+            keys: &self.keys,
             puppet: self.options.puppet,
         }
     }

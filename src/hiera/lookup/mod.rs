@@ -139,19 +139,11 @@ impl<'a> Lookup<'a> {
     pub fn get(&self, key: &str, strategy: Option<&Strategy>) -> Outcome {
         Outcome::from_result(match self.hiera3() {
             Some(engine) => engine.and_then(|engine| {
-                let configured = || self.hiera3_strategy(key);
+                let configured = || self.environment.options.lookup_options.hiera3_strategy(key);
                 engine.get(key, &strategy.map_or_else(configured, |strategy| Ok(strategy.clone()))?)
             }),
             None => with_stack(|| self.find(key, strategy, &NameStack::default())),
         })
-    }
-
-    /// How the settings want `key` merged, where Hiera 3 answers: its data has no options, and a dotted key no merge.
-    fn hiera3_strategy(&self, key: &str) -> Result<Strategy, LookupError> {
-        match self.environment.options.lookup_options.find(key)? {
-            Some(options) if !key.contains(['.', '\'', '"']) => options.strategy(),
-            _ => Ok(Strategy::Default),
-        }
     }
 
     /// What answers in place of Hiera 5, in a repository of Hiera 3.
@@ -159,7 +151,7 @@ impl<'a> Lookup<'a> {
         let hierarchy = self.hierarchies.environment.as_ref()?;
         let engine = |hiera3| {
             let hierarchy = hierarchy.as_deref().map_err(Clone::clone)?;
-            Ok(Engine::new(hiera3, hierarchy, self.scope, self.recorder))
+            Ok(Engine::new(hiera3, hierarchy, self.scope, &self.environment.keys, self.recorder))
         };
         Some(self.environment.hiera3()?.map_err(Clone::clone).and_then(engine))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Found, Lookup, Provider, Search};
 use crate::diagnostic::Place;
-use crate::hiera::backend::eyaml::{self, Decryption};
+use crate::hiera::backend::eyaml::{self, Decryption, Reader};
 use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::budget::PLACE_STEPS;
 use crate::hiera::config::{Config, Owner};
@@ -151,7 +151,8 @@ impl Lookup<'_> {
         let Some(value) = hash.and_then(|hash| hash.get(search.root)) else {
             return Ok(self.found(search.root, None, None));
         };
-        let decryption = Decryption { keys: &self.environment.keys, options: &level.options, key: search.root, path };
+        let reader = Reader::Puppet { key: search.root, path };
+        let decryption = Decryption { keys: &self.environment.keys, options: &level.options, reader };
         let answer = || {
             let decrypted = decryption.value(value).and_then(|value| self.interpolated(layer, &value, search));
             let value = decrypted.map_err(|error| {

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 pub use deep::DeepOptions;
 pub(super) use deep::merge as deep_merge;
+pub(super) use opaque::check_distinct;
 
 use super::{ErrorKind, LookupError, convert, types};
 use crate::value::{Hash, Secrecy, Value, ruby};
@@ -197,7 +198,7 @@ fn flatten(value: &Value) -> Vec<Value> {
 /// Ruby's `Array#|`.
 fn union(a: &[Value], b: &[Value]) -> Result<Value> {
     let items = a.iter().chain(b);
-    opaque::check_distinct(&items)?;
+    check_distinct(&items)?;
     let mut seen = ruby::Uniq::default();
     Ok(items.filter(|item| seen.is_new(item)).cloned().collect())
 }

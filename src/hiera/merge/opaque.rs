@@ -12,7 +12,9 @@ pub(super) fn is_opaque(value: &Value) -> bool {
 }
 
 /// Refuses items of which nobody here can tell whether they are equal.
-pub(super) fn check_distinct<'v>(items: &(impl Iterator<Item = &'v Value> + Clone)) -> Result<(), LookupError> {
+pub(in crate::hiera) fn check_distinct<'v>(
+    items: &(impl Iterator<Item = &'v Value> + Clone),
+) -> Result<(), LookupError> {
     for opaque in items.clone().filter(|item| is_opaque(item)) {
         if items.clone().any(|other| is_open(opaque, other)) {
             return Err(unknown("which of the merged items are equal"));

@@ -15,6 +15,8 @@ use crate::value::{Hash, Value, ruby, yaml};
 /// Where Hiera looks for data if hiera.yaml does not say.
 const DEFAULT_DATADIR: &str = "/etc/puppetlabs/code/environments/%{environment}/hieradata";
 
+const SYMBOL_INTO_INTEGER: &str = "no implicit conversion of Symbol into Integer";
+
 /// What hiera.yaml says of how answers are found. Its backends are the levels of the [`Config`] around.
 #[derive(Debug, Clone)]
 pub struct Hiera3 {
@@ -40,6 +42,8 @@ pub(super) struct Source {
 pub(super) struct Section {
     pub(super) datadir: Result<Arc<str>, LookupError>,
     pub(super) extension: Result<Arc<str>, LookupError>,
+    /// All entries, by the texts of their keys, of the backend whose options they are.
+    pub(super) options: Result<Hash, LookupError>,
 }
 
 impl Config {
@@ -58,14 +62,29 @@ impl Config {
 
 /// The content as a hash; an empty file is an empty one.
 fn hash(value: &Value, path: &str) -> Result<Hash, LookupError> {
-    let into = match value {
+    let error = match value {
         Value::Hash(hash) => return Ok((**hash).clone()),
         Value::Undef | Value::Boolean(false) => return Ok(Hash::new()),
-        Value::Array(_) | Value::Integer(_) => "no implicit conversion of String into Integer".to_owned(),
-        Value::String(_) | Value::Bytes(_) => "no implicit conversion of Symbol into Integer".to_owned(),
-        other => format!("undefined method `[]' for {}:{}", ruby::inspect(other), ruby::class_name(other)),
+        Value::Array(_) | Value::Integer(_) => LookupError::puppet("no implicit conversion of String into Integer"),
+        Value::String(_) | Value::Bytes(_) => LookupError::puppet(SYMBOL_INTO_INTEGER),
+        other => undefined("[]", other),
     };
-    Err(LookupError::puppet(into).at(Place::file(path)))
+    Err(error.at(Place::file(path)))
+}
+
+/// The entries of the section of `eyaml`: their keys become symbols.
+fn options(section: &Hash) -> Result<Hash, LookupError> {
+    let option = |(key, value): (&Value, &Value)| match key {
+        Value::String(_) | Value::Symbol(_) => Ok((Value::from(ruby::to_s(key).as_str()), value.clone())),
+        other => Err(undefined("to_sym", other)),
+    };
+    section.iter().map(option).collect()
+}
+
+/// What Ruby says where `value` has no such method.
+pub(super) fn undefined(method: &str, value: &Value) -> LookupError {
+    let (shown, class) = (ruby::inspect(value), ruby::class_name(value));
+    LookupError::puppet(format!("undefined method `{method}' for {shown}:{class}"))
 }
 
 struct File {
@@ -96,10 +115,7 @@ impl File {
             Value::Float(f) if *f < 4.0 => return Ok(()),
             Value::Integer(_) | Value::BigInteger(_) | Value::Float(_) => ruby::to_s(version),
             Value::String(_) => return Err(self.fault("comparison of String with 4 failed", "version")),
-            other => {
-                let (shown, class) = (ruby::inspect(other), ruby::class_name(other));
-                return Err(self.fault(&format!("undefined method `>=' for {shown}:{class}"), "version"));
-            }
+            other => return Err(undefined(">=", other).at(self.place(self.marks("version")))),
         };
         let text = format!(
             "v{number} hiera.yaml is only to be used inside an environment or a module and cannot be given to the global hiera"
@@ -163,8 +179,7 @@ impl File {
 
     fn backend(&self, backend: &Value, place: Place) -> Result<(LevelConfig, Section), LookupError> {
         let (Value::String(_) | Value::Symbol(_)) = backend else {
-            let (shown, class) = (ruby::inspect(backend), ruby::class_name(backend));
-            return Err(LookupError::puppet(format!("undefined method `downcase' for {shown}:{class}")).at(place));
+            return Err(undefined("downcase", backend).at(place));
         };
         let name: Arc<str> = ruby::to_s(backend).to_lowercase().into();
         let section = self.section(&name);
@@ -191,13 +206,11 @@ impl File {
             }
             None => Ok(None),
             Some(other) => {
-                let text = match other {
-                    Value::String(_) | Value::Array(_) | Value::Integer(_) => {
-                        "no implicit conversion of Symbol into Integer".to_owned()
-                    }
-                    other => format!("undefined method `[]' for {}:{}", ruby::inspect(other), ruby::class_name(other)),
+                let error = match other {
+                    Value::String(_) | Value::Array(_) | Value::Integer(_) => LookupError::puppet(SYMBOL_INTO_INTEGER),
+                    other => undefined("[]", other),
                 };
-                Err(LookupError::puppet(text).at(place()))
+                Err(error.at(place()))
             }
         };
         let datadir = entry("datadir").and_then(|datadir| match datadir {
@@ -207,12 +220,16 @@ impl File {
         });
         let extension = match (own_extension, written) {
             (false, _) => Ok(if backend == "json" { "json" } else { "yaml" }.into()),
-            (true, None) => Err(LookupError::puppet("undefined method `[]' for nil:NilClass").at(place())),
+            (true, None) => Err(undefined("[]", &Value::Undef).at(place())),
             (true, Some(_)) => {
                 entry("extension").map(|text| text.map_or("eyaml".into(), |text| ruby::to_s(text).into()))
             }
         };
-        Section { datadir, extension }
+        let options = match written {
+            Some(Value::Hash(hash)) if own_extension => options(hash).map_err(|error| error.at(place())),
+            _ => Ok(Hash::new()),
+        };
+        Section { datadir, extension, options }
     }
 
     fn merge(&self) -> Result<HashMerge, LookupError> {

@@ -11,6 +11,7 @@ use regex::Regex;
 
 use super::key;
 use crate::hiera::LookupError;
+use crate::hiera::backend::eyaml::Decryption;
 use crate::hiera::budget::{Budget, PLACE_STEPS};
 use crate::hiera::interpolation::server_only;
 use crate::hiera::scope::{SERVER_FACTS, Scope, Variable};
@@ -74,21 +75,31 @@ enum Method {
     Alias,
 }
 
-/// A value of a data file as an answer: what is neither text, number, boolean nor a collection of them becomes undef.
-pub(super) fn answer(value: &Value, context: &Context<'_>) -> Result<Value, LookupError> {
+/// A value of a data file as an answer: what is neither text, number, boolean nor a collection of them becomes undef. Where
+/// there is a `decryption`, texts are opened first; keys of hashes never are.
+pub(super) fn answer(
+    value: &Value,
+    decryption: Option<&Decryption<'_>>,
+    context: &Context<'_>,
+) -> Result<Value, LookupError> {
     let budget = context.budget;
+    let inner = |value| answer(value, decryption, context);
     match value {
-        Value::String(string) => text(string, context),
+        Value::String(_) | Value::Bytes(_) => {
+            let opened = decryption.map(|decryption| decryption.text(value)).transpose()?;
+            let value = opened.as_ref().unwrap_or(value);
+            if let Value::String(string) = value { text(string, context) } else { Ok(value.clone()) }
+        }
         Value::Array(items) => budget.inside(|| {
             budget.spend(1)?;
-            Ok(Value::array(items.iter().map(|item| answer(item, context)).collect::<Result<_, _>>()?))
+            Ok(Value::array(items.iter().map(inner).collect::<Result<_, _>>()?))
         }),
         Value::Hash(hash) => budget.inside(|| {
             let mut answers = Hash::new();
             for (key, value) in hash.iter() {
                 budget.spend(1)?;
                 let key = if let Value::String(key) = key { text(key, context)? } else { key.clone() };
-                answers.insert(key, answer(value, context)?);
+                answers.insert(key, inner(value)?);
             }
             Ok(Value::hash(answers))
         }),

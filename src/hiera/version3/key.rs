@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::config::undefined;
 use crate::hiera::LookupError;
 use crate::value::{Value, ruby};
 
@@ -58,9 +59,7 @@ pub(super) fn walk(mut value: Value, segments: &[&str], key: &str) -> Result<Opt
             (Value::Hash(hash), None) => hash.get(segment).cloned(),
             // Ruby's integers and symbols answer to `[]`, but not to `include?`.
             (Value::Integer(_) | Value::BigInteger(_) | Value::Symbol(_), None) => {
-                let (shown, class) = (ruby::inspect(&value), ruby::class_name(&value));
-                let error = LookupError::puppet(format!("undefined method `include?' for {shown}:{class}"));
-                return Err(error.sealed(value.secrecy()));
+                return Err(undefined("include?", &value).sealed(value.secrecy()));
             }
             (_, None) => return Err(mismatch("a hash-like object", segment)),
         };

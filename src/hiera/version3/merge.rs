@@ -4,7 +4,7 @@
 //! `hiera/backend/yaml_backend.rb`.
 
 use crate::hiera::LookupError;
-use crate::hiera::merge::{DeepOptions, Strategy, deep_merge};
+use crate::hiera::merge::{DeepOptions, Strategy, check_distinct, deep_merge};
 use crate::value::{Hash, Secrecy, Value, ruby};
 
 /// What becomes of several values for a key.
@@ -76,14 +76,15 @@ impl Resolution {
     }
 
     /// The answer in the end.
-    pub(super) fn finish(&self, answer: Value) -> Value {
+    pub(super) fn finish(&self, answer: Value) -> Result<Value, LookupError> {
         if *self != Resolution::Array {
-            return answer;
+            return Ok(answer);
         }
         let mut seen = ruby::Uniq::default();
         let mut flat = Vec::new();
         flatten(&answer, &mut flat);
-        flat.into_iter().filter(|item| seen.is_new(item) && !item.is_undef()).collect()
+        check_distinct(&flat.iter())?;
+        Ok(flat.into_iter().filter(|item| seen.is_new(item) && !item.is_undef()).collect())
     }
 }
 

@@ -14,9 +14,11 @@ mod sources;
 
 use std::sync::Arc;
 
+use self::config::undefined;
 use self::interpolation::{Context, Keys, answer, text};
 use self::merge::{HashMerge, Resolution};
 use super::LookupError;
+use super::backend::eyaml::{self, Decryption};
 use super::backend::{Backend, DataFile, Declared};
 use super::budget::{Budget, LOOKUP_STEPS, PLACE_STEPS, with_stack};
 use super::explain::{Branch, Event, FoundAt, Recorder};
@@ -40,18 +42,20 @@ pub struct Engine<'a> {
     /// Not so while the sources are still being resolved: what is not found in those before needs itself.
     is_whole: bool,
     scope: &'a dyn Scope,
+    keys: &'a eyaml::Keys,
     recorder: Option<&'a Recorder>,
 }
 
 impl<'a> Engine<'a> {
-    /// Answers from `hierarchy`, which was resolved for the node with `scope`.
+    /// Answers from `hierarchy`, which was resolved for the node with `scope`; `keys` open what is encrypted.
     pub fn new(
         hiera: &'a Hiera3,
         hierarchy: &'a Hierarchy,
         scope: &'a dyn Scope,
+        keys: &'a eyaml::Keys,
         recorder: Option<&'a Recorder>,
     ) -> Engine<'a> {
-        Engine { hiera, levels: &hierarchy.levels, is_whole: true, scope, recorder }
+        Engine { hiera, levels: &hierarchy.levels, is_whole: true, scope, keys, recorder }
     }
 
     /// The answer for `key`, merged as `strategy` says: the first value, `unique` for an array, `hash` for a hash as hiera.yaml
@@ -104,7 +108,7 @@ impl<'a> Engine<'a> {
             }
         }
         match (found, context.guard) {
-            (Some(value), _) => Ok(Some(resolution.finish(value))),
+            (Some(value), _) => resolution.finish(value).map(Some),
             (None, Some(guard)) if !self.is_whole => Err(guard.recursion()),
             (None, _) => Ok(None),
         }
@@ -173,17 +177,21 @@ impl<'a> Engine<'a> {
 
     fn file(&self, level: &Level, file: &DataFile, path: &Arc<str>, root: &Value, context: &Context<'_>) -> Found {
         let place = |line: Option<u32>| Place { path: path.clone(), line };
-        let hash = file.hiera3_hash(path).map_err(|e| e.at(place(file.fault().map(|fault| fault.line))))?;
+        let is_eyaml = *level.name == *"eyaml";
+        let hash = file.hiera3_hash(path).map_err(|error| {
+            // The backend takes such a file for none, and asks that whether it is empty.
+            let error = if is_eyaml && file.is_no_hash() { undefined("empty?", &Value::Undef) } else { error };
+            error.at(place(file.fault().map(|fault| fault.line)))
+        })?;
         let name = ruby::to_s(root);
         let Some(value) = hash.and_then(|hash| hash.get_value(root)) else {
             self.event(|| Event::NotFound(name.into()));
             return Ok(None);
         };
         let line = || place(file.line(&name));
-        if *level.name == *"eyaml" {
-            refuse_encrypted(value).map_err(|e| e.at(line()))?;
-        }
-        let value = answer(value, context).map_err(|e| e.at(line()))?;
+        let decryption = Decryption { keys: self.keys, options: &level.options, reader: eyaml::Reader::Hiera3 };
+        let decryption = is_eyaml.then_some(&decryption);
+        let value = answer(value, decryption, context).map_err(|e| e.at(line()))?;
         let at = || FoundAt { place: line(), marks: file.marks(&name).cloned().unwrap_or_default() };
         self.event(|| Event::Found(name.as_str().into(), value.clone(), Some(at())));
         Ok(Some(value))
@@ -213,17 +221,5 @@ impl Keys for Engine<'_> {
                 Ok(found.unwrap_or_default())
             },
         )
-    }
-}
-
-/// Nothing is decrypted here: what holds ciphertext is unknown.
-fn refuse_encrypted(value: &Value) -> Result<(), LookupError> {
-    match value {
-        Value::String(text) if text.contains("ENC[") => {
-            Err(LookupError::unknown("the backend 'eyaml' of Hiera 3 is not supported for encrypted values"))
-        }
-        Value::Array(items) => items.iter().try_for_each(refuse_encrypted),
-        Value::Hash(hash) => hash.values().try_for_each(refuse_encrypted),
-        _ => Ok(()),
     }
 }

@@ -11,6 +11,7 @@ use super::config::{Hiera3, Section, Source};
 use super::interpolation::{Context, Guard, text};
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
+use crate::hiera::backend::eyaml::Keys;
 use crate::hiera::backend::{Backend, Format};
 use crate::hiera::budget::Budget;
 use crate::hiera::config::{Config, Declared, LevelConfig};
@@ -27,7 +28,7 @@ pub fn resolve(
     source: hierarchy::Source<'_>,
 ) -> Hierarchy {
     let files = Resolver::new(config, root, scope, source);
-    let mut sources = Sources { hiera, root, scope, files, levels: Vec::new() };
+    let mut sources = Sources { hiera, root, scope, keys: source.keys, files, levels: Vec::new() };
     for (level, section) in config.levels.iter().zip(&hiera.sections) {
         sources.add(level, section, source);
     }
@@ -38,6 +39,7 @@ struct Sources<'a> {
     hiera: &'a Hiera3,
     root: &'a str,
     scope: &'a dyn Scope,
+    keys: &'a Keys,
     files: Resolver<'a>,
     levels: Vec<Level>,
 }
@@ -63,7 +65,24 @@ impl Sources<'_> {
             options: level.options.clone(),
         });
         if reads_files {
+            self.read_options(level, section);
             self.locate(level, section);
+        }
+    }
+
+    /// The options of the last level, which its backend asks for before all else.
+    fn read_options(&mut self, level: &LevelConfig, section: &Section) {
+        let options = section.options.clone().and_then(|written| {
+            let option = |(key, value): (&Value, &Value)| Ok((key.clone(), self.interpolate(value, &level.place)?));
+            written.iter().map(option).collect::<Result<_, LookupError>>().map(Value::hash)
+        });
+        match (options, self.levels.last_mut()) {
+            (Ok(options), Some(last)) => last.options = options,
+            (Err(error), _) => {
+                let declared = Declared { text: level.datadir.clone(), place: level.place.clone() };
+                self.push(Some(unreadable(&declared, error)));
+            }
+            _ => {}
         }
     }
 
@@ -110,8 +129,8 @@ impl Sources<'_> {
 
     fn interpolate(&self, value: &Value, place: &Place) -> Result<Value, LookupError> {
         let Value::String(written) = value else { return Ok(value.clone()) };
-        let engine =
-            Engine { hiera: self.hiera, levels: &self.levels, is_whole: false, scope: self.scope, recorder: None };
+        let Sources { hiera, levels, scope, keys, .. } = self;
+        let engine = Engine { hiera, levels, is_whole: false, scope: *scope, keys, recorder: None };
         let (guard, budget) = (Guard::default(), Budget::default());
         let context = Context { scope: self.scope, keys: &engine, guard: Some(&guard), budget: &budget, depth: 0 };
         text(written, &context).map_err(|error| error.at(place.clone()))

@@ -1,8 +1,8 @@
-//! `eyaml_lookup_key`: YAML whose texts hold encrypted blocks.
+//! `eyaml_lookup_key`, and Hiera 3's backend `eyaml`: YAML whose texts hold encrypted blocks.
 //!
 //! [`blocks`] finds them, `keys` has the key pairs, `pkcs7` opens what is inside. A block that cannot be opened for want of
 //! a key, or whose method or cipher is not one of hierad's, stays as it is in a text that is an opaque secret.
-//! Source: `functions/eyaml_lookup_key.rb`.
+//! Source: `functions/eyaml_lookup_key.rb`, hiera-eyaml's `hiera/backend/eyaml_backend.rb`.
 
 pub mod blocks;
 mod keys;
@@ -30,18 +30,42 @@ pub struct Decryption<'a> {
     pub keys: &'a Keys,
     /// The level's options, which name its keys.
     pub options: &'a Value,
-    /// The key that is looked up, for error texts.
-    pub key: &'a str,
-    /// The file, for error texts.
-    pub path: &'a str,
+    /// Who decrypts, which shows in errors.
+    pub reader: Reader<'a>,
+}
+
+/// Who decrypts.
+#[derive(Debug, Clone, Copy)]
+pub enum Reader<'a> {
+    /// Puppet, which tells of the key that is looked up and of the file.
+    Puppet {
+        /// The key.
+        key: &'a str,
+        /// The file.
+        path: &'a str,
+    },
+    /// Hiera 3.
+    Hiera3,
+}
+
+/// Why a block cannot be opened, in Ruby's words.
+struct Failure {
+    why: Arc<str>,
+    /// Whether OpenSSL says so of the block itself.
+    of_block: bool,
+}
+
+impl<T: Into<Arc<str>>> From<T> for Failure {
+    fn from(why: T) -> Failure {
+        Failure { why: why.into(), of_block: false }
+    }
 }
 
 impl Decryption<'_> {
     /// `value` with the blocks in its texts opened. Keys of hashes are left alone.
     pub fn value(&self, value: &Value) -> Result<Value, LookupError> {
         match value {
-            Value::String(text) => self.text(value, text.as_bytes()),
-            Value::Bytes(bytes) => self.text(value, bytes),
+            Value::String(_) | Value::Bytes(_) => self.text(value),
             Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
             Value::Hash(hash) => {
                 let entries = hash.iter().map(|(key, value)| Ok((key.clone(), self.value(value)?)));
@@ -51,7 +75,13 @@ impl Decryption<'_> {
         }
     }
 
-    fn text(&self, value: &Value, text: &[u8]) -> Result<Value, LookupError> {
+    /// The text `value` with its blocks opened; any other value is itself.
+    pub fn text(&self, value: &Value) -> Result<Value, LookupError> {
+        let text = match value {
+            Value::String(text) => text.as_bytes(),
+            Value::Bytes(bytes) => bytes,
+            other => return Ok(other.clone()),
+        };
         if !blocks::is_encrypted(text) {
             return Ok(value.clone());
         }
@@ -61,7 +91,7 @@ impl Decryption<'_> {
             match part {
                 Part::Plain(plain) => out.extend(plain),
                 Part::Block(block) => {
-                    let opened = self.open(&block).map_err(|why| self.failed(text, &why))?;
+                    let opened = self.open(&block).map_err(|why| self.failed(text, why))?;
                     let own = Secrecy { opaque: opened.is_none(), seal: block.seal() };
                     secrecy = Secrecy::join(secrecy, Some(own));
                     out.extend(opened.as_deref().unwrap_or(block.text().as_bytes()));
@@ -71,15 +101,20 @@ impl Decryption<'_> {
         chomp(&mut out);
         match Value::bytes(out) {
             // Ruby searches no text for a pattern that is not UTF-8.
-            Value::Bytes(bytes) if bytes.windows(2).any(|two| two == b"%{") => {
+            Value::Bytes(bytes) if self.is_searched(&bytes) => {
                 Err(LookupError::puppet("invalid byte sequence in UTF-8"))
             }
             value => Ok(value.sealed(secrecy)),
         }
     }
 
+    /// Whether a plaintext is searched for expressions: Puppet looks for the beginning of one first.
+    fn is_searched(&self, plain: &[u8]) -> bool {
+        matches!(self.reader, Reader::Hiera3) || plain.windows(2).any(|two| two == b"%{")
+    }
+
     /// What is in a block; nothing if hierad cannot know.
-    fn open(&self, block: &Block) -> Result<Option<Arc<[u8]>>, Arc<str>> {
+    fn open(&self, block: &Block) -> Result<Option<Arc<[u8]>>, Failure> {
         if block.data().is_empty() {
             return Err("undefined method `[]' for nil:NilClass".into());
         }
@@ -90,15 +125,22 @@ impl Decryption<'_> {
         match pair.open(&ruby::unpack(block.data().as_bytes())) {
             Ok(plain) => Ok(Some(plain)),
             Err(Refusal::Unsupported) => Ok(None),
-            Err(Refusal::Ruby(why)) => Err(why.into()),
+            Err(Refusal::NoPkcs7(why)) => Err(why.into()),
+            Err(Refusal::Ruby(why)) => Err(Failure { why: why.into(), of_block: true }),
         }
     }
 
-    fn failed(&self, text: &[u8], why: &str) -> LookupError {
-        let (key, path, text) = (self.key, self.path, String::from_utf8_lossy(text));
-        LookupError::puppet(format!(
-            "hiera-eyaml backend error decrypting {text} when looking up {key} in {path}. Error was {why}"
-        ))
+    fn failed(&self, text: &[u8], Failure { why, of_block }: Failure) -> LookupError {
+        LookupError::puppet(match self.reader {
+            Reader::Puppet { key, path } => {
+                let text = String::from_utf8_lossy(text);
+                format!("hiera-eyaml backend error decrypting {text} when looking up {key} in {path}. Error was {why}")
+            }
+            Reader::Hiera3 if of_block => format!(
+                "Hiera-eyaml decryption failed, check the encrypted data matches the key you are using.\nRaw message from system: {why}"
+            ),
+            Reader::Hiera3 => why.to_string(),
+        })
     }
 }
 

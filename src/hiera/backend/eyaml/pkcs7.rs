@@ -16,7 +16,9 @@ use super::keys::KeyPair;
 /// Why there is no plaintext.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// Ruby fails in these words.
+    /// Ruby takes it for no PKCS #7, in these words.
+    NoPkcs7(&'static str),
+    /// Ruby fails to decrypt it, in these words.
     Ruby(&'static str),
     /// Ruby may know the cipher.
     Unsupported,
@@ -29,7 +31,7 @@ const BAD_DECRYPT: Refusal = Refusal::Ruby("bad decrypt");
 const DECRYPT_ERROR: Refusal = Refusal::Ruby("decrypt error");
 
 /// What is no PKCS #7 to Ruby, which looks for its PEM form last.
-const NO_PKCS7: Refusal = Refusal::Ruby("Could not parse the PKCS7: no start line");
+const NO_PKCS7: Refusal = Refusal::NoPkcs7("Could not parse the PKCS7: no start line");
 
 const ENVELOPED_DATA: ConstOid = Oid(&[42, 134, 72, 134, 247, 13, 1, 7, 3]);
 const AES_128_CBC: ConstOid = Oid(&[96, 134, 72, 1, 101, 3, 4, 1, 2]);
