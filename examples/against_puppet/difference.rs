@@ -70,7 +70,8 @@ fn depends_on_the_process(hierad: &str) -> bool {
 /// Whether Puppet's answer depends on chance: for a block of another key pair OpenSSL makes up a content key, which now and then
 /// opens the block.
 fn depends_on_chance(hierad: &str) -> bool {
-    hierad.contains("hiera-eyaml backend error decrypting") && hierad.ends_with("bad decrypt")
+    let is_of_a_block = ["hiera-eyaml backend error decrypting", "Hiera-eyaml decryption failed"];
+    is_of_a_block.iter().any(|text| hierad.contains(text)) && hierad.ends_with("bad decrypt")
 }
 
 /// Every key of every node on which the two disagree, in the order of names.

@@ -72,6 +72,7 @@ impl Puppet {
         request["strict"] = json!(self.version == 8);
         if self.version == 3 {
             request["resolution"] = json!(outside.resolution.name());
+            request["resolutions"] = json!(outside.resolution.of_keys());
             request["whole_keys"] = json!(true);
         }
         if let Some(path) = &outside.global {

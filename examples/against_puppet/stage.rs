@@ -1,6 +1,6 @@
 //! Puts generated repositories on disk, as files for Puppet and as git commits for hierad, and asks both about them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use git2::{IndexEntry, IndexTime, Repository as Git, Signature, Time};
 
 use super::answers::{self, Answers, Tally};
 use super::difference::{self, Difference};
-use super::generator::{Content, Repository};
+use super::generator::{self, Content, Repository};
 use super::hierad::Hierad;
 use super::puppet::{Puppet, Told};
 use super::{Args, Fault, change};
@@ -184,7 +184,7 @@ impl Outside {
     }
 }
 
-/// The three ways in which Hiera 3 answers.
+/// How Hiera 3 answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Resolution {
     /// `hiera`
@@ -194,30 +194,53 @@ pub(crate) enum Resolution {
     Array,
     /// `hiera -h`
     Hash,
+    /// By the kind of each key's values.
+    Mixed,
 }
 
 impl Resolution {
     /// Each in turn.
     fn of_seed(seed: u64) -> Resolution {
-        [Resolution::Hash, Resolution::Priority, Resolution::Array][usize::try_from(seed % 3).unwrap_or_default()]
+        match seed % 5 {
+            0 => Resolution::Hash,
+            1 => Resolution::Priority,
+            2 => Resolution::Array,
+            _ => Resolution::Mixed,
+        }
     }
 
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Resolution::Priority => "priority",
+            Resolution::Priority | Resolution::Mixed => "priority",
             Resolution::Array => "array",
             Resolution::Hash => "hash",
         }
     }
 
-    /// The settings that make hierad answer so, for all keys.
-    fn settings(self) -> &'static str {
-        match self {
-            Resolution::Priority => "lookup_options: {}\n",
-            Resolution::Array => "lookup_options: {'^': {merge: unique}}\n",
-            Resolution::Hash => "lookup_options: {'^': {merge: hash}}\n",
+    /// The settings that make hierad answer so.
+    fn settings(self) -> String {
+        let merge = |pattern: &str, merge: &str| format!("  '{pattern}': {{merge: {merge}}}\n");
+        let entries = match self {
+            Resolution::Priority => return "lookup_options: {}\n".to_owned(),
+            Resolution::Array => merge("^", "unique"),
+            Resolution::Hash => merge("^", "hash"),
+            Resolution::Mixed => {
+                let of = |(keys, name): (Vec<&str>, _)| merge(&format!("^({})$", keys.join("|")), name);
+                generator::keys_to_merge().into_iter().zip(["unique", "hash"]).map(of).collect()
+            }
+        };
+        format!("lookup_options:\n{entries}")
+    }
+
+    /// The ways of single keys, where those are not all the same.
+    pub(crate) fn of_keys(self) -> BTreeMap<&'static str, &'static str> {
+        if self != Resolution::Mixed {
+            return BTreeMap::new();
         }
+        let [arrays, hashes] = generator::keys_to_merge();
+        let of = |keys: Vec<&'static str>, name| keys.into_iter().map(move |key| (key, name));
+        of(arrays, "array").chain(of(hashes, "hash")).collect()
     }
 }
 

@@ -25,6 +25,21 @@ pub(crate) fn options(random: &mut Random) -> Node {
     Node::Map(random.shuffled(&entries))
 }
 
+/// The same as entries of a section of Hiera 3, whose keys mostly are symbols.
+pub(crate) fn options_of_hiera3(random: &mut Random) -> Vec<(String, Node)> {
+    let Node::Map(mut entries) = options(random) else { return Vec::new() };
+    for (name, value) in &mut entries {
+        if random.percent(96) {
+            name.insert(0, ':');
+        }
+        if random.percent(3) {
+            *value =
+                Node::Scalar(random.pick(&["~", "5", "[x]", "\"%{nope}\"", "\"%{hiera('color')}\"", ":sym"]).into());
+        }
+    }
+    entries
+}
+
 /// A text with blocks.
 pub(crate) fn text(random: &mut Random) -> String {
     match random.weighted(&[70, 10, 8, 4, 4, 4]) {

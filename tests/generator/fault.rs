@@ -135,14 +135,13 @@ fn options(random: &mut Random, plan: &mut Plan) {
 pub(super) fn spoil_file(random: &mut Random, plan: &Plan, files: &mut Files) {
     if !plan.files.is_empty() {
         let path = random.one(&plan.files);
-        // What is broken JSON and sound YAML has root keys for one reader and none for another.
         let text = if path.ends_with("json") { "{\"a\": 1,}\n" } else { random.pick(&BROKEN) };
         files.insert(path, Content::File(text.into()));
     }
 }
 
-/// A slip of the finger in some files: a character too many, too few, or another one. Not in JSON: what is broken JSON
-/// and sound YAML has root keys for one reader and none for another.
+/// A slip of the finger in some files: a character too many, too few, or another one. Not in JSON, which it nearly always
+/// breaks.
 pub(crate) fn slip(random: &mut Random, files: &mut Files) {
     let paths: Vec<String> = files.keys().filter(|path| Language::of(path) == Language::Yaml).cloned().collect();
     for _ in random.times(1, 3) {

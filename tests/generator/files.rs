@@ -20,7 +20,7 @@ pub(crate) fn write(random: &mut Random, plan: &Plan) -> Files {
     let share = random.between(12, 55);
     for path in &plan.files {
         if random.percent(72) {
-            let encrypted = plan.dialect == Dialect::Hiera5 && (path.ends_with("eyaml") || random.percent(6));
+            let encrypted = path.ends_with("eyaml") || random.percent(6);
             let text = environment_file(random, Language::of(path), encrypted, share, plan.dialect);
             files.insert(path.clone(), Content::File(text));
         }
@@ -46,6 +46,10 @@ fn environment_file(random: &mut Random, language: Language, encrypted: bool, sh
     }
     if random.percent(45) && dialect == Dialect::Hiera5 {
         entries.push(options::lookup_options(random, language, &Owner::Environment));
+    }
+    if dialect != Dialect::Hiera5 && !entries.is_empty() && random.percent(5) {
+        let (key, _) = entries[random.index(entries.len())].clone();
+        entries.push((key, Node::Scalar(random.pick(&["1", "[\"again\"]", "{\"again\": 2}", "\"%{role}\""]).into())));
     }
     if random.percent(6) {
         let key = expression::embedded(random, Place::Aside);

@@ -72,6 +72,12 @@ pub(crate) fn generate(seed: u64) -> Repository {
     Repository { seed, files, profiles }
 }
 
+/// The keys whose values mostly are arrays, and those whose values mostly are hashes.
+pub(crate) fn keys_to_merge() -> [Vec<&'static str>; 2] {
+    let of = |wanted| words::KEYS.iter().filter(|(_, kind)| *kind == wanted).map(|(key, _)| *key).collect();
+    [of(words::Kind::Array), of(words::Kind::Hash)]
+}
+
 /// The repository of a seed, of Hiera 3.
 pub(crate) fn generate_hiera3(seed: u64) -> Repository {
     let mut random = Random::new(seed);

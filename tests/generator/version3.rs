@@ -2,12 +2,41 @@
 
 use super::Content;
 use super::emit::{Language, Node};
+use super::encryption;
 use super::expression::{self, Place};
 use super::fault;
 use super::files::{self, Files};
 use super::hierarchy::{Dialect, Plan, Template, datadir, filled, joined};
 use super::random::Random;
 use super::words::{ENVIRONMENT, FAMILIES, NODES, ROLES, SITES};
+
+/// Whole configurations that are odd or broken.
+const CONFIGS: [&str; 24] = [
+    "",
+    "# nothing\n",
+    "false\n",
+    "[1, 2]\n",
+    "text\n",
+    "5\n",
+    "5.5\n",
+    ":sym\n",
+    ":backends: [yaml\n",
+    ":backends: []\n",
+    ":backends:\n",
+    ":backends: [5]\n",
+    ":backends: {yaml: 1}\n",
+    ":hierarchy: []\n:yaml:\n  :datadir: data\n",
+    ":hierarchy:\n:yaml:\n  :datadir: data\n",
+    ":hierarchy: {common: 1}\n:yaml:\n  :datadir: data\n",
+    ":hierarchy: &a [common]\n:other: *a\n",
+    ":hierarchy: [common]\n:day: 2001-12-14\n",
+    ":hierarchy: [common]\n:hierarchy: [other]\n:yaml:\n  :datadir: data\n",
+    ":merge_behavior: deeper\n:deep_merge_options: [1]\n:yaml:\n  :datadir: data\n",
+    ":merge_behavior: deeper\n:deep_merge_options: text\n:yaml:\n  :datadir: data\n",
+    ":backends: [eyaml]\n:hierarchy: [common]\n",
+    ":backends: [yaml, eyaml]\n:eyaml: ~\n:yaml:\n  :datadir: data\n",
+    "hierarchy: [common]\nyaml: {datadir: data}\n",
+];
 
 /// The files of a repository of Hiera 3.
 pub(crate) fn repository(random: &mut Random) -> Files {
@@ -21,7 +50,10 @@ pub(crate) fn repository(random: &mut Random) -> Files {
         2 => fault::slip(random, &mut files),
         _ => {}
     }
-    files.insert("hiera.yaml".to_owned(), Content::File(plan.document(random)));
+    let config = if random.permille(15) { random.pick(&CONFIGS).to_owned() } else { plan.document(random) };
+    if !random.permille(3) {
+        files.insert("hiera.yaml".to_owned(), Content::File(config));
+    }
     files.retain(|_, content| *content != Content::Nothing);
     files
 }
@@ -43,11 +75,11 @@ fn plan(random: &mut Random) -> Plan {
     let backends = backends(random, &mut config);
     let sources: Vec<Template> = random.times(1, 5).map(|_| source(random)).collect();
     let mut files = Vec::new();
-    for backend in ["yaml", "json"] {
+    for backend in ["yaml", "json", "eyaml"] {
         let used = backends.contains(&backend);
-        if let Some(folders) = section(random, backend, used, &mut config).filter(|_| used) {
+        if let Some((folders, extension)) = section(random, backend, used, &mut config).filter(|_| used) {
             let names = sources.iter().flat_map(|source| &source.paths);
-            let paths = names.map(|name| format!("{name}.{backend}"));
+            let paths = names.map(|name| format!("{name}.{extension}"));
             files.extend(paths.flat_map(|path| folders.iter().map(move |folder| joined(folder, &path))));
         }
     }
@@ -66,15 +98,20 @@ fn plan(random: &mut Random) -> Plan {
 }
 
 fn backends(random: &mut Random, config: &mut Vec<(String, Node)>) -> Vec<&'static str> {
-    let names: &[&str] = match random.weighted(&[25, 30, 20, 10, 10, 2]) {
+    let names: &[&'static str] = match random.weighted(&[20, 25, 15, 8, 8, 2, 6, 8, 8, 4]) {
         0 => &[],
         1 => &["yaml"],
         2 => &["yaml", "json"],
         3 => &["json", "yaml"],
         4 => &["json"],
-        _ => &["yaml", "yaml"],
+        5 => &["yaml", "yaml"],
+        6 => &["eyaml"],
+        7 => &["eyaml", "yaml"],
+        8 => &["yaml", "eyaml"],
+        _ => &["json", "eyaml", "yaml"],
     };
-    let scalar = |name: &&str| Node::Scalar((*name).to_owned());
+    let upper = random.percent(3);
+    let scalar = |name: &&str| Node::Scalar(if upper { name.to_uppercase() } else { (*name).to_owned() });
     match (names, random.weighted(&[80, 10, 5, 5])) {
         ([], _) => return vec!["yaml"],
         ([one], 1) => config.push((":backends".into(), scalar(one))),
@@ -85,23 +122,29 @@ fn backends(random: &mut Random, config: &mut Vec<(String, Node)>) -> Vec<&'stat
         }
         _ => config.push((":backends".into(), Node::List(names.iter().map(scalar).collect()))),
     }
-    [names, &[]].concat().into_iter().map(|name| if name == "json" { "json" } else { "yaml" }).collect()
+    names.to_vec()
 }
 
-/// A backend's section, and the folders that its datadir can be.
-fn section(random: &mut Random, backend: &str, used: bool, config: &mut Vec<(String, Node)>) -> Option<Vec<String>> {
+/// A backend's section, the folders that its datadir can be, and the extension of its files.
+fn section(
+    random: &mut Random,
+    backend: &'static str,
+    used: bool,
+    config: &mut Vec<(String, Node)>,
+) -> Option<(Vec<String>, &'static str)> {
     if !random.percent(if used { 98 } else { 20 }) {
         return None;
     }
     let template = datadir(random);
     let mut entries = vec![(":datadir".to_owned(), Language::Yaml.scalar(random, &template.text))];
+    let mut extension = backend;
     match random.weighted(&[88, 5, 2, 2, 1, 1, 1]) {
         1 => entries.push((":extension".into(), Node::Scalar("yml".into()))),
         2 => entries = vec![("datadir".to_owned(), Node::Scalar("data".into()))],
         3 => entries = vec![(":datadir".to_owned(), Node::List(vec![Node::Scalar("data".into())]))],
         4 => {
             config.push((format!(":{backend}"), Node::Scalar(random.pick(&["data", "~", "5", "[data]"]).to_owned())));
-            return Some(vec!["data".into()]);
+            return Some((vec!["data".into()], extension));
         }
         5 => {
             entries = vec![(":datadir".to_owned(), Node::Scalar(random.pick(&["5", "~", "''", "%{a..b}"]).to_owned()))];
@@ -115,8 +158,22 @@ fn section(random: &mut Random, backend: &str, used: bool, config: &mut Vec<(Str
     if matches!(&entries[0].1, Node::Scalar(text) if text.starts_with('%')) {
         entries[0].1 = Node::Scalar("\"%{a..b}\"".into());
     }
+    if backend == "eyaml" {
+        entries.extend(encryption::options_of_hiera3(random));
+        let odd = random.pick(&["5", "~", "'%{role}'", ":yaml"]);
+        match random.weighted(&[50, 30, 15, 5]) {
+            1 => extension = "yaml",
+            2 => entries.push((":extension".into(), Node::Scalar("eyaml".into()))),
+            3 => entries.push((":extension".into(), Node::Scalar(odd.to_owned()))),
+            _ => {}
+        }
+        if extension == "yaml" {
+            entries.push((":extension".into(), Node::Scalar("yaml".into())));
+        }
+        entries = random.shuffled(&entries);
+    }
     config.push((format!(":{backend}"), Node::Map(entries)));
-    Some(template.paths)
+    Some((template.paths, extension))
 }
 
 pub(super) fn source(random: &mut Random) -> Template {
@@ -190,8 +247,14 @@ fn merges(random: &mut Random, config: &mut Vec<(String, Node)>) {
             options.push((flag.to_owned(), Node::Scalar(random.pick(&["true", "true", "false"]).to_owned())));
         }
     }
-    if random.percent(5) {
-        options.push((":unpack_arrays".to_owned(), Node::Scalar("','".into())));
+    if random.percent(8) {
+        let separator = random.pick(&["','", "' '", "','", "'|'", "~", "''", "e"]);
+        options.push((":unpack_arrays".to_owned(), Node::Scalar(separator.to_owned())));
+    }
+    if random.percent(4) {
+        let odd = [(":sort_merged_arrays", "text"), (":merge_hash_arrays", "0"), ("5", "x")];
+        let (name, value) = random.one(&odd);
+        options.push((name.to_owned(), Node::Scalar(value.to_owned())));
     }
     if random.percent(5) {
         options.push(("knockout_prefix".to_owned(), Node::Scalar("'--'".into())));

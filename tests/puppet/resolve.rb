@@ -104,7 +104,8 @@ module Inputs
   end
 
   def root_keys(file)
-    data = YAML.safe_load(File.read(file), permitted_classes: [Symbol, Date, Time], aliases: true)
+    content = File.read(file)
+    data = file.end_with?('.json') ? JSON.parse(content) : YAML.safe_load(content, permitted_classes: [Symbol, Date, Time], aliases: true)
     data.is_a?(Hash) ? data.keys.map(&:to_s) : []
   rescue StandardError # Puppet tells what is wrong with it, if a lookup reads it
     []
@@ -311,6 +312,20 @@ def answer(puppetry, request)
   lookups = request['explain']
   answer['explained'] = Explanation.new(puppetry, request).explained(lookups) if lookups
   answer
+end
+
+# Answers each request on standard input with what the block says of it, a line each.
+def serve
+  $stdout.sync = true
+  $stdin.each_line do |line|
+    request = JSON.parse(line)
+    puts JSON.generate(answered(request) { yield request })
+  end
+end
+
+# What the block says, or that the repository cannot be asked at all.
+def answered(request)
+  yield
 rescue *Resolution::FATAL
   raise
 rescue Exception => e
@@ -320,7 +335,6 @@ end
 if $PROGRAM_NAME == __FILE__
   Dir.mktmpdir('hierad_puppet') do |folder|
     puppetry = Puppetry.new(File.realpath(folder))
-    $stdout.sync = true
-    $stdin.each_line { |line| puts JSON.generate(answer(puppetry, JSON.parse(line))) }
+    serve { |request| answer(puppetry, request) }
   end
 end

@@ -7,11 +7,13 @@
 #
 # Requests and answers are those of resolve.rb beside this file, with "resolution" (priority, array or hash; priority if not
 # given) in place of "strict", and "whole_keys" where it goes for keys without dots and quotes only, since Hiera refuses to
-# merge parts of values; those are asked for by priority. The answers are those of the command `hiera -c hiera.yaml` in the root of the repository: each
+# merge parts of values; those are asked for by priority. "resolutions" are those of single keys, a hash among them being
+# {"behavior": NAME} with options of the merge. A request {"version": true} is answered by {"hiera": VERSION}. The answers are those of the command `hiera -c hiera.yaml` in the root of the repository: each
 # lookup starts with nothing read. Scope is a hash, as the command makes one of facts: what Puppet's top scope of the node
 # has, each variable as `name` and as `::name`.
 require_relative 'resolve'
 require 'hiera'
+require 'hiera/backend/eyaml_backend'
 
 # The variables of a node.
 module Variables
@@ -45,7 +47,9 @@ class Hiera3Resolution
     @repo = File.realpath(request['repo'])
     @profiles = Inputs.profiles(request['profiles'])
     @keys = (request['keys'] || Inputs.keys([@repo])) | (request['more_keys'] || [])
-    @resolution = (request['resolution'] || 'priority').to_sym
+    @keys_of = request['keys_of']
+    @resolution = request['resolution'] || 'priority'
+    @resolutions = request['resolutions'] || {}
     @whole_keys = request['whole_keys']
   end
 
@@ -56,13 +60,12 @@ class Hiera3Resolution
   def node(profile)
     line = { 'node' => profile['name'], 'values' => {}, 'errors' => {} }
     scope = Variables.of(profile)
-    @keys.each { |key| answer(key, scope, line) }
+    (@keys_of ? @keys_of[line['node']] : @keys).each { |key| answer(key, scope, line) }
     line
   end
 
   def answer(key, scope, line)
-    resolution = @whole_keys && key.match?(/['".]/) ? :priority : @resolution
-    value = fresh_hiera.lookup(key, NOT_FOUND, scope, nil, resolution)
+    value = fresh_hiera.lookup(key, NOT_FOUND, scope, nil, resolution(key))
     line['values'][key] = RichData.encode(value) unless value.equal?(NOT_FOUND)
   rescue *Resolution::FATAL
     raise
@@ -70,24 +73,27 @@ class Hiera3Resolution
     line['errors'][key] = e.message.dup.force_encoding(Encoding::UTF_8).scrub
   end
 
+  def resolution(key)
+    return :priority if @whole_keys && key.match?(/['".]/)
+
+    resolution = @resolutions[key] || @resolution
+    resolution.is_a?(Hash) ? resolution.transform_keys(&:to_sym) : resolution.to_sym
+  end
+
   def fresh_hiera
     Hiera::Backend.clear!
+    Hiera::Backend::Eyaml::Options.set({})
     hiera = Hiera.new(config: 'hiera.yaml')
     Hiera.logger = 'noop'
     hiera
   end
 end
 
-def answer_hiera3(request)
-  resolution = Hiera3Resolution.new(request)
-  { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
-rescue *Resolution::FATAL
-  raise
-rescue Exception => e
-  { 'repo' => request['repo'], 'error' => "#{e.class}: #{e.message}".scrub }
-end
-
 if $PROGRAM_NAME == __FILE__
-  $stdout.sync = true
-  $stdin.each_line { |line| puts JSON.generate(answer_hiera3(JSON.parse(line))) }
+  serve do |request|
+    next { 'hiera' => Hiera::VERSION } if request['version']
+
+    resolution = Hiera3Resolution.new(request)
+    { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
+  end
 end
