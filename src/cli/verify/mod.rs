@@ -22,9 +22,10 @@ use crate::fleet::{Effective, Fleet, Revision};
 use crate::hiera::Puppet;
 use crate::hiera::explain::{Places, Recorder};
 use crate::hiera::lookup::{Hierarchies, Lookup};
+use crate::hiera::merge::Strategy;
 use crate::node::NodeId;
 use compare::{Answer, Verdict};
-use puppet::{Asked, Process};
+use puppet::{Asked, Process, Reference};
 use report::{Disagreement, Explained, Findings};
 use stage::Stage;
 
@@ -70,13 +71,18 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let mut context = Context::open(global)?;
     let stage = Stage::new()?;
     let ruby = ruby::find(arguments.puppet_ruby.as_deref())?;
-    let mut puppet = Process::start(&ruby, arguments.puppet_lib.as_deref(), &stage)?;
+    let library = arguments.puppet_lib.as_deref();
+    let mut puppet = Process::start(Reference::Puppet, &ruby, library, &stage)?;
     context.settings.puppet = version(&puppet.version, context.settings.puppet);
     let fleet = context.whole_fleet()?;
     let pipeline = context.pipeline(fleet);
     let point = context.point(&arguments.revision)?;
     let revision = pipeline.revision(point)?;
     stage.write(&*pipeline.tree(point)?, &context.settings)?;
+    if revision.environment.is_hiera3 {
+        puppet = Process::start(Reference::Hiera3, &ruby, library, &stage)?;
+        puppet.merge(strategies(&revision).into_iter());
+    }
     let effective = pipeline.effective(&revision, &revision.keys);
     let seed = arguments.seed.unwrap_or_else(seed_of_clock);
     let pairs = pairs(&pipeline.fleet, &revision, (!arguments.all).then_some((arguments.sample, seed)));
@@ -89,7 +95,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     };
     let mut findings = Findings { seed: (!arguments.all).then_some(seed), ..Findings::default() };
     verification.compare(&pairs, &mut findings)?;
-    findings.puppet.clone_from(&verification.puppet.version);
+    findings.reference = verification.puppet.reference;
+    findings.version.clone_from(&verification.puppet.version);
     let mut out = output::stdout();
     match arguments.format {
         Format::Text => report::write_text(&findings, &mut out)?,
@@ -97,6 +104,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     out.flush()?;
     Ok(if findings.disagreements.is_empty() { Status::Done } else { Status::Found })
+}
+
+/// How the settings have Hiera 3 merge the keys; those that it refuses fail whoever asks.
+fn strategies(revision: &Revision) -> Vec<(&Arc<str>, Strategy)> {
+    let options = &revision.environment.options.lookup_options;
+    revision.keys.iter().filter_map(|key| Some((key, options.hiera3_strategy(key).ok()?))).collect()
 }
 
 /// The behaviour that the Puppet that was found has; a warning if the settings speak of another.
@@ -231,7 +244,7 @@ impl Verification<'_> {
 /// Tells on a terminal how far it is.
 fn progress(done: usize, all: usize) {
     if std::io::stderr().is_terminal() {
-        anstream::eprint!("\rhierad: Puppet has answered for {done} of {all} nodes");
+        anstream::eprint!("\rhierad: answers for {done} of {all} nodes");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Puppet, in a Ruby process that answers request by request.
+//! Puppet, or Hiera 3 by itself, in a Ruby process that answers request by request.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,11 +11,51 @@ use super::compare::Answer;
 use super::stage::Stage;
 use crate::cli::Result;
 use crate::fleet::Fleet;
+use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeProfile};
 use crate::value::{Hash, Value, json};
 
-/// The program; its header says what requests and answers are.
-const RESOLVE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve.rb"));
+/// Who is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Reference {
+    /// Puppet.
+    #[default]
+    Puppet,
+    /// Hiera 3, of a repository that it answers for.
+    Hiera3,
+}
+
+impl Reference {
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Reference::Puppet => "Puppet",
+            Reference::Hiera3 => "Hiera",
+        }
+    }
+
+    /// The field of a greeting that has its version.
+    fn field(self) -> &'static str {
+        match self {
+            Reference::Puppet => "puppet",
+            Reference::Hiera3 => "hiera",
+        }
+    }
+
+    /// The program that asks it.
+    fn script(self) -> &'static str {
+        match self {
+            Reference::Puppet => "resolve.rb",
+            Reference::Hiera3 => "resolve_hiera3.rb",
+        }
+    }
+}
+
+/// The programs; their headers say what requests and answers are. That for Hiera 3 needs the other one.
+const PROGRAMS: [(&str, &str); 2] = [
+    ("resolve.rb", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve.rb"))),
+    ("resolve_hiera3.rb", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve_hiera3.rb"))),
+];
 
 /// A node and the keys to look up on it.
 pub(super) struct Asked {
@@ -35,19 +75,24 @@ pub(super) type Told = BTreeMap<(NodeId, Arc<str>), Answer>;
 
 /// A running Puppet.
 pub(super) struct Process {
+    /// What it is.
+    pub(super) reference: Reference,
     /// Its version.
     pub(super) version: String,
+    /// How keys are merged, by key, where that is for the settings to say.
+    resolutions: Value,
     child: Child,
     requests: ChildStdin,
     answers: BufReader<ChildStdout>,
 }
 
 impl Process {
-    pub(super) fn start(ruby: &Path, library: Option<&Path>, stage: &Stage) -> Result<Process> {
-        let script = stage.path("resolve.rb");
-        fs::write(&script, RESOLVE)?;
+    pub(super) fn start(reference: Reference, ruby: &Path, library: Option<&Path>, stage: &Stage) -> Result<Process> {
+        for (name, program) in PROGRAMS {
+            fs::write(stage.path(name), program)?;
+        }
         let mut command = Command::new(ruby);
-        command.args(["-W0", "--disable=error_highlight,did_you_mean"]).arg(script);
+        command.args(["-W0", "--disable=error_highlight,did_you_mean"]).arg(stage.path(reference.script()));
         if let Some(library) = library {
             command.arg("--puppet-lib").arg(library);
         }
@@ -56,11 +101,30 @@ impl Process {
         let mut child = command.spawn().map_err(|error| format!("cannot run {}: {error}", ruby.display()))?;
         let requests = child.stdin.take().ok_or("Puppet has no input")?;
         let answers = BufReader::new(child.stdout.take().ok_or("Puppet has no output")?);
-        let mut process = Process { version: String::new(), child, requests, answers };
+        let (version, resolutions) = (String::new(), Value::hash(Hash::new()));
+        let mut process = Process { reference, version, resolutions, child, requests, answers };
         let greeting = process.request(stage, &Value::hash(Hash::from_iter([("version", true.into())])));
-        let greeting = greeting.map_err(|error| format!("{} has no Puppet that answers: {error}", ruby.display()))?;
-        greeting.get("puppet").and_then(Value::as_str).unwrap_or_default().clone_into(&mut process.version);
+        let name = reference.name();
+        let greeting = greeting.map_err(|error| format!("{} has no {name} that answers: {error}", ruby.display()))?;
+        greeting.get(reference.field()).and_then(Value::as_str).unwrap_or_default().clone_into(&mut process.version);
         Ok(process)
+    }
+
+    /// Has Hiera 3 merge the values of keys, each as its strategy says.
+    pub(super) fn merge<'k>(&mut self, strategies: impl Iterator<Item = (&'k Arc<str>, Strategy)>) {
+        let resolution = |strategy: &Strategy| match strategy {
+            Strategy::Default | Strategy::First => None,
+            Strategy::Unique => Some("array".into()),
+            Strategy::Hash => Some("hash".into()),
+            Strategy::Deep(_) => {
+                let behavior = (Value::from("behavior"), Value::from("deeper"));
+                let options = strategy.options();
+                let given = options.iter().map(|(name, value)| (name.clone(), value.clone()));
+                Some(Value::hash([behavior].into_iter().chain(given).collect()))
+            }
+        };
+        let merged = strategies.filter_map(|(key, strategy)| Some((Value::from(&**key), resolution(&strategy)?)));
+        self.resolutions = Value::hash(merged.collect());
     }
 
     /// The answers for nodes of one environment.
@@ -79,8 +143,11 @@ impl Process {
         Ok(told)
     }
 
-    /// How Puppet explains the keys of the first node asked for.
+    /// How Puppet explains the keys of the first node asked for. Hiera 3 has no such story.
     pub(super) fn explain(&mut self, stage: &Stage, asked: &[Asked]) -> Result<String> {
+        if self.reference == Reference::Hiera3 {
+            return Ok(String::new());
+        }
         let lookup = |asked: &Asked| {
             let node = Value::from(&*asked.profile.name);
             Value::hash(Hash::from_iter([("node", node), ("keys", texts(&asked.keys))]))
@@ -100,6 +167,7 @@ impl Process {
             ("repo", stage.environment().display().to_string().into()),
             ("profiles", profiles.display().to_string().into()),
             ("keys", Value::array(Vec::new())),
+            ("resolutions", self.resolutions.clone()),
             (field, wanted),
         ]);
         self.request(stage, &Value::hash(request))

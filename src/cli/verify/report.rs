@@ -7,13 +7,16 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::compare::Answer;
+use super::puppet::Reference;
 use crate::value::{Value, json};
 
 /// What a run found.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// The version of Puppet.
-    pub(super) puppet: String,
+    /// Who was asked.
+    pub(super) reference: Reference,
+    /// Its version.
+    pub(super) version: String,
     /// The seed of the sample; nothing where all was compared.
     pub(super) seed: Option<u64>,
     /// Nodes that were asked about.
@@ -74,8 +77,9 @@ impl Disagreement {
 }
 
 pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    let Findings { puppet, nodes, keys, answers, errors, unknown, .. } = findings;
-    writeln!(out, "Puppet {puppet} and hierad: {nodes} nodes, {keys} keys, {answers} answers compared")?;
+    let Findings { reference, version, nodes, keys, answers, errors, unknown, .. } = findings;
+    let name = reference.name();
+    writeln!(out, "{name} {version} and hierad: {nodes} nodes, {keys} keys, {answers} answers compared")?;
     writeln!(out, "{errors} fail on both sides, {unknown} are unknown to hierad")?;
     if let Some(seed) = findings.seed {
         writeln!(out, "a sample: --seed {seed} chooses it again, --all compares everything")?;
@@ -85,14 +89,17 @@ pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result
         1 => writeln!(out, "1 disagreement")?,
         count => writeln!(out, "{count} disagreements")?,
     }
-    findings.disagreements.iter().try_for_each(|one| write_disagreement(one, out))
+    findings.disagreements.iter().try_for_each(|one| write_disagreement(one, name, out))
 }
 
-fn write_disagreement(one: &Disagreement, out: &mut dyn Write) -> io::Result<()> {
+fn write_disagreement(one: &Disagreement, name: &str, out: &mut dyn Write) -> io::Result<()> {
     let [puppet, hierad] = one.shown();
-    writeln!(out, "\n{} {}\n  Puppet: {puppet}\n  hierad: {hierad}", one.node, one.key)?;
+    writeln!(out, "\n{} {}\n  {name}: {puppet}\n  hierad: {hierad}", one.node, one.key)?;
     let Some(explained) = &one.explained else { return Ok(()) };
-    for (name, text) in [("Puppet", &explained.puppet), ("hierad", &explained.hierad)] {
+    for (name, text) in [(name, &explained.puppet), ("hierad", &explained.hierad)] {
+        if text.is_empty() {
+            continue;
+        }
         writeln!(out, "  {name} explains")?;
         text.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
     }
@@ -102,7 +109,8 @@ fn write_disagreement(one: &Disagreement, out: &mut dyn Write) -> io::Result<()>
 #[derive(Serialize)]
 struct Wire<'a> {
     schema: &'static str,
-    puppet: &'a str,
+    puppet: Option<&'a str>,
+    hiera: Option<&'a str>,
     seed: Option<u64>,
     nodes: usize,
     keys: usize,
@@ -151,9 +159,11 @@ pub(super) fn write_json(findings: &Findings, out: &mut dyn Write) -> io::Result
         let (puppet, hierad) = disagreement(one);
         WireDisagreement { node: &one.node, key: &one.key, puppet, hierad, explained: one.explained.as_ref() }
     });
+    let of = |reference| (findings.reference == reference).then_some(&*findings.version);
     let wire = Wire {
         schema: "hierad.verify/1",
-        puppet: &findings.puppet,
+        puppet: of(Reference::Puppet),
+        hiera: of(Reference::Hiera3),
         seed: findings.seed,
         nodes: findings.nodes,
         keys: findings.keys,

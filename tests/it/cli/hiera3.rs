@@ -127,3 +127,71 @@ fn settings_say_who_reads() {
     let printed = site.hierad("lookup packages --node web01");
     assert!(printed.is(1).err.contains("hierad.yaml:2: 'hiera' must be 3, 5 or auto"), "{printed:#?}");
 }
+
+#[test]
+fn encrypted_values_are_opaque_without_their_key() {
+    let site = site();
+    site.files(
+        "
+-- hiera.yaml
+:backends: [eyaml, yaml]
+:yaml:
+  :datadir: hieradata
+:eyaml:
+  :datadir: hieradata
+  :extension: yaml
+  :pkcs7_private_key: /nowhere/private.pem
+  :pkcs7_public_key: /nowhere/public.pem
+:hierarchy: [common]
+-- hieradata/common.yaml
+password: ENC[PKCS7,QUJDRA==]
+url: db://%{hiera('password')}@db
+",
+    );
+    site.commit("secrets");
+    for key in ["password", "url"] {
+        let printed = site.hierad(&format!("lookup {key} --node web01 --render-as json"));
+        assert!(printed.ok().contains("\"__ptype\":\"Encrypted\""), "{printed:#?}");
+    }
+    site.write("hieradata/common.yaml", "password: ENC[PKCS7,QUJDRQ==]\n");
+    let changes = site.hierad("diff HEAD . --format json").json();
+    assert!(changes["changes"].to_string().contains("password"), "{changes:#}");
+}
+
+#[test]
+fn verify_asks_hiera_and_has_it_merge_as_the_settings_say() {
+    let site = site();
+    std::fs::remove_file(site.root().join("profiles/web01.yaml")).unwrap();
+    site.write("hierad.yaml", "profiles: profiles/\nlookup_options:\n  packages: {merge: unique}\n");
+    let (ruby, log) = (site.beside("ruby"), site.beside("requests"));
+    let script = format!(
+        r#"#!/bin/sh
+case "$*" in *hiera3*) version='{{"hiera":"3.10.0"}}' ;; *) version='{{"puppet":"7.23.0"}}' ;; esac
+while read -r line; do
+  echo "$line" >> {}
+  case "$line" in
+  *version*) echo "$version" ;;
+  *) echo '{{"nodes":[{{"node":"db01","values":{{"packages":["vim","git"],"user":1,"motd":"<>  "}},"errors":{{}}}}]}}' ;;
+  esac
+done
+"#,
+        log.display()
+    );
+    std::fs::write(&ruby, script).unwrap();
+    let mut command = std::process::Command::new("chmod");
+    assert!(command.arg("+x").arg(&ruby).status().unwrap().success());
+    let printed = site.hierad(&format!("verify . --all --puppet 7 --puppet-ruby {}", ruby.display()));
+    let words = "Hiera 3.10.0 and hierad: 1 nodes, 3 keys, 3 answers compared";
+    assert!(printed.is(2).out.contains(words), "{printed:#?}");
+    assert!(printed.out.contains("db01 user\n  Hiera: 1\n  hierad: {\"groups\""), "{printed:#?}");
+    let requests = std::fs::read_to_string(log).unwrap();
+    assert!(requests.contains(r#""resolutions":{"packages":"array"}"#), "{requests}");
+}
+
+#[test]
+fn without_its_configuration_every_key_fails() {
+    let site = site();
+    std::fs::remove_file(site.root().join("hiera.yaml")).unwrap();
+    let printed = site.hierad("lookup packages --node web01 --rev . --hiera 3");
+    assert!(printed.is(1).err.contains("Config file hiera.yaml not found"), "{printed:#?}");
+}
