@@ -49,7 +49,9 @@ impl DeepOptions {
         let mut deep = DeepOptions { preserve_unmergeables, ..DeepOptions::unconstrained(false) };
         for (key, value) in options.iter() {
             if let Value::Symbol(name) = key {
-                deep.set(name, value).ok_or_else(|| no_text(name, value))?;
+                let odd =
+                    || LookupError::unknown(format!("what a merge does with {} for '{name}'", ruby::inspect(value)));
+                deep.set(name, value).ok_or_else(odd)?;
             }
         }
         Ok(deep)
