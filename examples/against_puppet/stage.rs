@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{IndexEntry, IndexTime, Repository as Git, Signature, Time};
 
-use super::answers::{self, Answers, Tally};
+use super::answers::{self, Answer, Answers, Tally};
 use super::difference::{self, Difference};
 use super::generator::{self, Content, Repository};
 use super::hierad::Hierad;
@@ -95,7 +95,7 @@ impl Stage {
                 _ => None,
             };
             match alone {
-                Some(alone) if difference::same(alone.as_ref(), hierad.as_ref()) => {
+                Some(alone) if difference::same(alone.as_ref(), hierad.as_ref()) || in_one_lookup(alone.as_ref()) => {
                     excused.insert((node.clone(), key.clone()));
                 }
                 _ => left.push(difference),
@@ -137,6 +137,11 @@ impl Stage {
         let puppet = self.puppets.iter_mut().find(|(number, _)| *number == version).map(|(_, puppet)| puppet);
         puppet.ok_or_else(|| "no such Puppet".into())
     }
+}
+
+/// Whether Puppet comes upon its changed options within the lookup of one key.
+fn in_one_lookup(alone: Option<&Answer>) -> bool {
+    matches!(alone, Some(Answer::Error(text)) if difference::depends_on_the_order(text))
 }
 
 /// Where everything is on disk.
