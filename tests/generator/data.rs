@@ -36,7 +36,7 @@ impl Writer<'_> {
         if self.random.percent(3) {
             return Node::Scalar("null".into());
         }
-        let kind = if self.random.percent(8) { Kind::Mixed } else { kind };
+        let kind = if self.random.percent(6) { Kind::Mixed } else { kind };
         self.node(kind, place, 3)
     }
 

@@ -82,7 +82,7 @@ const RARE: [&str; 8] =
 
 /// A scalar as YAML writes it.
 pub(crate) fn yaml(random: &mut Random) -> String {
-    if random.permille(1) && random.percent(40) {
+    if random.permille(1) && random.percent(15) {
         return random.pick(&RARE).to_owned();
     }
     match random.weighted(&[52, 26, 20, 2]) {
@@ -173,7 +173,7 @@ pub(crate) fn hocon(random: &mut Random) -> String {
         "${?a.b}x",
     ];
     const SPOILING: [&str; 6] = ["\"\"\"a\nb\"\"\"", "[1] x", "x {a: 1}", "${missing}", "\"\\ud83d\"", "+1"];
-    if random.permille(2) {
+    if random.permille(1) {
         return random.pick(&SPOILING).to_owned();
     }
     if random.percent(15) { random.pick(&BARE).to_owned() } else { json(random) }
