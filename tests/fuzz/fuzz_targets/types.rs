@@ -38,7 +38,7 @@ fn expression(convert_to: &Value) -> Option<&str> {
 
 fn types(text: &str, value: &Value) {
     let Ok(kind) = parse(text) else { return };
-    _ = check_type(value, &kind);
+    _ = check_type("Found value", value, &kind);
     let shown = kind.to_string();
     if let Ok(again) = parse(&shown) {
         assert_eq!(again.to_string(), shown, "of {text:?}");
