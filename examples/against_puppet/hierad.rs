@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::answers::{self, Answers};
+use super::explain::Asked;
 use super::json::Json;
 use super::stage::Subject;
 use super::{Args, Fault, process};
@@ -48,6 +49,19 @@ impl Hierad {
         let mut command = self.command("render", subject, version);
         let text = process::output(command.args(["--format", "ndjson", revision]))?;
         text.lines().map(|line| answers::node(&Json::read(line)?, subject.outside.folder())).collect()
+    }
+
+    /// How it explains a lookup.
+    pub(crate) fn explain(
+        &self,
+        subject: Subject<'_>,
+        version: u8,
+        revision: &str,
+        asked: &Asked,
+    ) -> Result<String, Fault> {
+        let mut command = self.command("lookup", subject, version);
+        command.arg(if asked.only_options { "--explain-options" } else { "--explain" });
+        process::output(command.args(["--rev", revision, "--node", &asked.node, "--", &asked.key]))
     }
 
     /// Its difference of two revisions, as it prints it.

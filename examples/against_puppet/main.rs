@@ -5,6 +5,7 @@
 //! cargo run --release --example against_puppet -- --repos 1000 --puppet8-lib DIR
 //! cargo run --release --example against_puppet -- --seed 17 --repos 1 --shrink
 //! cargo run --release --example against_puppet -- --repos 1000 --diff
+//! cargo run --release --example against_puppet -- --repos 1000 --explain
 //! cargo run --release --example against_puppet -- --repos 1000 --puppet hiera3
 //! cargo run --release --example against_puppet -- --repos 1000 --broken --texts
 //! cargo run --release --example against_puppet -- --corpus DIR --profiles PATH --commits 50
@@ -18,6 +19,7 @@ mod answers;
 mod change;
 mod corpus;
 mod difference;
+mod explain;
 mod fuzz;
 #[path = "../../tests/generator/mod.rs"]
 mod generator;
@@ -86,6 +88,9 @@ struct Args {
     /// Compare also what a second commit, some edits later, changes.
     #[arg(long)]
     diff: bool,
+    /// Compare also how a few keys of each repository are explained.
+    #[arg(long)]
+    explain: bool,
     /// A real git repository to compare instead of random ones.
     #[arg(long, requires = "profiles")]
     corpus: Option<PathBuf>,

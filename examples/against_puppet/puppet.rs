@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::json;
 
 use super::answers::{self, Answer, Answers};
+use super::explain::{Asked, Told as Explained};
 use super::json::Json;
 use super::stage::Subject;
 use super::{Args, Fault};
@@ -65,7 +66,28 @@ impl Puppet {
         Ok(told.answers.get_mut(node).and_then(|answers| answers.remove(key)))
     }
 
-    fn request(&mut self, subject: Subject<'_>, mut request: serde_json::Value) -> Result<Told, Fault> {
+    /// How it explains lookups, each with nothing looked up before.
+    pub(crate) fn explain(&mut self, subject: Subject<'_>, asked: &[Asked]) -> Result<Vec<Explained>, Fault> {
+        let lookups: Vec<_> = asked.iter().map(Asked::request).collect();
+        let answer = self.exchange(subject, json!({"keys": [], "explain": lookups}))?;
+        let text = |entry: &Json, field| match entry.get(field) {
+            Some(Json::Text(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let explained =
+            |entry: &Json| Explained { text: text(entry, "text").unwrap_or_default(), error: text(entry, "error") };
+        Ok(answer.get("explained").ok_or("nothing explained")?.items().iter().map(explained).collect())
+    }
+
+    fn request(&mut self, subject: Subject<'_>, request: serde_json::Value) -> Result<Told, Fault> {
+        let folder = subject.outside.folder();
+        let answer = self.exchange(subject, request)?;
+        let keys = answer.get("keys").ok_or("no keys")?.items().iter().map(|key| key.text().to_owned()).collect();
+        let nodes = answer.get("nodes").ok_or("no nodes")?.items();
+        Ok(Told { keys, answers: nodes.iter().map(|node| answers::node(node, folder)).collect::<Result<_, _>>()? })
+    }
+
+    fn exchange(&mut self, subject: Subject<'_>, mut request: serde_json::Value) -> Result<Json, Fault> {
         let Subject { repository, profiles, outside } = subject;
         request["repo"] = json!(repository);
         request["profiles"] = json!(profiles);
@@ -88,12 +110,7 @@ impl Puppet {
         if let Some(error) = answer.get("error") {
             return Err(format!("Puppet {}: {}", self.version, error.text()).into());
         }
-        let keys = answer.get("keys").ok_or("no keys")?.items().iter().map(|key| key.text().to_owned()).collect();
-        let nodes = answer.get("nodes").ok_or("no nodes")?.items();
-        Ok(Told {
-            keys,
-            answers: nodes.iter().map(|node| answers::node(node, outside.folder())).collect::<Result<_, _>>()?,
-        })
+        Ok(answer)
     }
 }
 

@@ -11,7 +11,7 @@ use super::difference::{self, Difference};
 use super::generator::{self, Content, Repository};
 use super::hierad::Hierad;
 use super::puppet::{Puppet, Told};
-use super::{Args, Fault, change};
+use super::{Args, Fault, change, explain};
 
 /// The most differences of a repository for which Puppet is asked again.
 const MOST_ASKED_ALONE: usize = 100;
@@ -32,6 +32,7 @@ pub(crate) struct Stage {
     folder: tempfile::TempDir,
     puppets: Vec<(u8, Puppet)>,
     hierad: Hierad,
+    explains: bool,
 }
 
 impl Stage {
@@ -39,7 +40,12 @@ impl Stage {
     pub(crate) fn new(args: &Args) -> Result<Stage, Fault> {
         let puppets: Result<_, Fault> =
             args.puppet.list().iter().map(|version| Ok((*version, Puppet::start(args, *version)?))).collect();
-        Ok(Stage { folder: tempfile::tempdir()?, puppets: puppets?, hierad: Hierad::find(args)? })
+        Ok(Stage {
+            folder: tempfile::tempdir()?,
+            puppets: puppets?,
+            hierad: Hierad::find(args)?,
+            explains: args.explain,
+        })
     }
 
     /// Where the two disagree about a repository's revisions and about what each changes, and how much was compared.
@@ -64,12 +70,37 @@ impl Stage {
             tally.by_order += excused.len();
             by_order.extend(excused);
             findings.extend(differences.iter().map(|one| Finding { kind: one.kind(), text: one.to_string() }));
+            if self.explains {
+                findings.extend(self.compare_stories(layout, version, (commit, files), &answers.answers)?);
+            }
             told.push(answers);
         }
         for number in 1..told.len() {
             findings.extend(self.compare_change(layout, version, (&told, &by_order), number)?);
         }
         Ok((findings, tally))
+    }
+
+    /// Where the two explain a few keys in other words.
+    fn compare_stories(
+        &mut self,
+        at: &Layout,
+        version: u8,
+        (commit, files): (&str, &Path),
+        answers: &Answers,
+    ) -> Result<Vec<Finding>, Fault> {
+        let asked = explain::chosen(answers);
+        let puppet = self.puppet(version)?.explain(Subject { repository: files, ..at.subject() }, &asked)?;
+        let mut findings = Vec::new();
+        for (asked, told) in asked.iter().zip(&puppet) {
+            let text = match self.hierad.explain(at.subject(), version, commit, asked) {
+                Ok(ours) => explain::difference(asked, told, &ours),
+                Err(fault) => Some(format!("  {} {:?}: {fault}", asked.node, asked.key)),
+            };
+            let kind = [asked.key.clone(), "an explanation".to_owned(), String::new()];
+            findings.extend(text.map(|text| Finding { kind, text }));
+        }
+        Ok(findings)
     }
 
     /// Takes away the differences that are none if Puppet is asked for the key alone: it changes what it has in its caches (merges
