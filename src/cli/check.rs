@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 
 use super::context::Context;
+use super::inspection::{Format, Inspection};
 use super::profiles::Profiles;
 use super::{Global, Result, Status, output};
 use crate::diagnostic::{Diagnostic, Place, Severity};
@@ -17,23 +18,13 @@ use crate::pipeline::check::{UNKNOWN_FUNCTION, missing_function};
 /// Arguments of `check`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The revision; '.' is the checked-out files
-    #[arg(value_name = "REV", default_value = "HEAD")]
-    revision: String,
-    /// How to write
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
+    #[command(flatten)]
+    at: Inspection,
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
-    let point = context.point(&arguments.revision)?;
+    let point = context.point(&arguments.at.revision)?;
     let branch = context.repository.branch()?;
     let Profiles { nodes, errors } = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str))?;
     let mut findings: Vec<Finding> = errors
@@ -46,7 +37,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let pipeline = context.pipeline(Fleet::new(nodes));
     findings.extend(pipeline.check(point)?);
     let mut out = output::stdout();
-    match arguments.format {
+    match arguments.at.format {
         Format::Text => write_text(&findings, &pipeline.fleet, &mut out)?,
         Format::Json => write_json(&findings, &pipeline.fleet, &mut out)?,
     }

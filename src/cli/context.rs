@@ -28,7 +28,8 @@ pub(super) struct Context {
     /// What may be seen of secrets.
     pub(super) disclosure: Arc<Disclosure>,
     threads: NonZeroUsize,
-    global: Option<GlobalConfig>,
+    /// The hiera.yaml of the global layer.
+    pub(super) global: Option<GlobalConfig>,
     disk: Arc<dyn FileTree>,
 }
 

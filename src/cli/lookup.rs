@@ -17,7 +17,7 @@ use crate::hiera::merge::Strategy;
 use crate::hiera::provenance::{contributions, origin};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeProfile, read_facts};
-use crate::pipeline::check::missing_function;
+use crate::pipeline::check::{absent_hierarchy, missing_function};
 use crate::value::{Hash, Segment, Type, Value, ValuePath, emit, json, ruby};
 
 /// Arguments of `lookup`.
@@ -46,7 +46,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TYPE", conflicts_with = "merge")]
     resolution: Option<Resolution>,
     /// With --merge deep: the prefix that removes an element
-    #[arg(long, value_name = "STRING")]
+    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     knock_out_prefix: Option<String>,
     /// With --merge deep: sort merged arrays
     #[arg(long)]
@@ -55,7 +55,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     merge_hash_arrays: bool,
     /// What to print where no key is found
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     default: Option<String>,
     /// The type that the value must have
     #[arg(long = "type", value_name = "TYPE")]
@@ -184,6 +184,9 @@ impl Subject<'_> {
                     absent.name
                 );
             }
+            if let Some(warning) = absent_hierarchy(self.environment) {
+                anstream::eprintln!("{warning}");
+            }
             return Ok(Status::NotFound);
         };
         let value = match lookup.hiera3() {
@@ -226,6 +229,9 @@ impl Subject<'_> {
         let explained = self.disclosure.step(recorder.finish());
         if wanted.format != RenderAs::S {
             out.write_all(render(&explained.data(Places::Shown), wanted.format).as_bytes())?;
+            if let Some((key, Outcome::Failed(error))) = &answer {
+                anstream::eprintln!("hierad: {}", failure(key, &self.disclosure.error(error)));
+            }
             return Ok(Status::Done);
         }
         out.write_all(explained.text(Places::Shown).as_bytes())?;
@@ -382,14 +388,26 @@ fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
             .ok_or("whose data? name the node with --node, and give its facts with --facts FILE or --profiles")?,
         (None, _) => return Err("name the node with --node".into()),
     };
-    let given = facts(&profile.name)?.map(|given| given.facts);
-    for (name, value) in given.unwrap_or_default() {
+    let given = facts(&profile.name)?.map(|given| given.facts).unwrap_or_default();
+    if let Some(certname) = given.get("clientcert").and_then(Value::as_str) {
+        trust(&mut profile.trusted, certname);
+    }
+    for (name, value) in given {
         profile.facts.insert(name, value);
     }
     if let Some(environment) = &arguments.environment {
         profile.environment = environment.as_str().into();
     }
     Ok(profile)
+}
+
+/// Given facts tell who the node is, too: what is trusted of it is made of the name of its certificate.
+fn trust(trusted: &mut Hash, certname: &str) {
+    let (hostname, domain) = match certname.split_once('.') {
+        Some((hostname, domain)) => (hostname, domain.into()),
+        None => (certname, Value::Undef),
+    };
+    trusted.extend([("certname", certname.into()), ("hostname", hostname.into()), ("domain", domain)]);
 }
 
 fn facts(path: &Path, name: &str) -> Result<NodeProfile> {
@@ -407,12 +425,19 @@ fn facts(path: &Path, name: &str) -> Result<NodeProfile> {
     Ok(profile)
 }
 
+/// The most nodes to name in an error.
+const NAMED: usize = 5;
+
 fn unknown_node(name: &str, profiles: &[NodeProfile]) -> Failure {
     if profiles.is_empty() {
         return format!("there are no node profiles: give the facts of '{name}' with --facts FILE, or use --profiles")
             .into();
     }
     let near = profiles.iter().find(|profile| profile.name.contains(name) || name.contains(&*profile.name));
-    let hint = near.map(|profile| format!("; did you mean {}?", profile.name)).unwrap_or_default();
-    format!("there is no profile of node '{name}' among the {} there are{hint}", profiles.len()).into()
+    let hint = match near {
+        Some(profile) => format!(" among the {} there are; did you mean {}?", profiles.len(), profile.name),
+        None if profiles.len() > NAMED => format!(" among the {} there are", profiles.len()),
+        None => format!(", only of {}", profiles.iter().map(|profile| &*profile.name).collect::<Vec<_>>().join(", ")),
+    };
+    format!("there is no profile of node '{name}'{hint}").into()
 }

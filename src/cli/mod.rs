@@ -8,6 +8,7 @@ mod demo;
 mod diff;
 mod fault;
 mod global;
+mod inspection;
 mod log;
 mod lookup;
 mod output;
@@ -166,6 +167,7 @@ enum Command {
     /// Look keys up on one node, as `puppet lookup` does
     ///
     /// Unlike `puppet lookup` it shows a fingerprint in the place of a secret, unless --show-secrets asks for it.
+    #[command(args_override_self = true)]
     Lookup(lookup::Arguments),
     /// Name everything that is wrong with data, hiera.yaml and profiles
     Check(check::Arguments),

@@ -47,6 +47,11 @@ impl LookupOptions {
         Ok(compiled)
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.patterns.is_empty()
+    }
+
     /// The options of the root key `root`: those of its name, else those of the first pattern that matches.
     pub fn of(&self, root: &str) -> Result<KeyOptions, LookupError> {
         Ok(self.find(root)?.unwrap_or_default())

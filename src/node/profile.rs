@@ -113,7 +113,11 @@ impl Reader<'_> {
 
     fn profile(&self, value: &Value, line: u32) -> Result<NodeProfile, ProfileError> {
         let Some(hash) = value.as_hash() else {
-            return Err(self.error(line, "a node profile must be a hash with 'name' and 'facts'"));
+            let text = match self.default_name {
+                None => "a node profile must be a hash with 'name' and 'facts'",
+                Some(_) => "facts must be a hash of names and values",
+            };
+            return Err(self.error(line, text));
         };
         let section = |name: &str| match hash.get(name) {
             None | Some(Value::Undef) => Ok(Hash::new()),

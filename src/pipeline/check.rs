@@ -9,6 +9,7 @@ use crate::disclosure::Disclosure;
 use crate::fleet::{Effective, Finding, Revision, data_files};
 use crate::hiera::backend::Format;
 use crate::hiera::hierarchy::{Datadir, join};
+use crate::hiera::layer::Environment;
 use crate::hiera::{ErrorKind, LookupError, Outcome};
 use crate::node::NodeSet;
 
@@ -89,13 +90,16 @@ impl Pipeline {
         if revision.keys.is_empty() {
             findings.push(whole(Diagnostic::warning("no-keys", None, "no data file gives a value to any key")));
         }
-        if revision.environment.layer.is_none() {
-            let place = Some(Place::file(revision.environment.options.hiera_config.as_str()));
-            let text = "there is no hiera.yaml here, or none that Puppet heeds: the environment has no data; if it lies elsewhere, name it with --hiera-config";
-            findings.push(whole(Diagnostic::warning("no-hiera-yaml", place, text)));
-        }
+        findings.extend(absent_hierarchy(&revision.environment).map(whole));
         findings
     }
+}
+
+/// That the environment has no hiera.yaml, if so.
+pub fn absent_hierarchy(environment: &Environment) -> Option<Diagnostic> {
+    let place = Some(Place::file(environment.options.hiera_config.as_str()));
+    let text = "there is no hiera.yaml here, or none that Puppet heeds: the environment has no data; if it lies elsewhere, name it with --hiera-config";
+    environment.layer.is_none().then(|| Diagnostic::warning("no-hiera-yaml", place, text))
 }
 
 /// Levels of encrypted data that there is no key for.

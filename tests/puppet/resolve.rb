@@ -15,7 +15,8 @@
 # - merge: (optional) the merge to ask for, instead of what lookup_options say.
 # - global: (optional) the hiera.yaml of the global layer; without it there is no such layer;
 # - basemodulepath: (optional) folders of modules, for $basemodulepath.
-# The root keys of files in these two folders are looked up as well, last, and only values told of.
+# The root keys of files in these two folders are looked up as well, last, and only values told of; not with keys_of.
+# - eyaml: (optional) {"pkcs7_private_key": FILE...}: the key pair for all encrypted data, in place of those that options name.
 # - explain: (optional) lookups to explain, each {"node": NAME, "keys": [KEY...], "merge": OPTION, "only_options": bool} (merge and
 #   only_options optional); the answer has "explained": [{"text": TEXT, "data": HASH, "error": TEXT or null}...] in their order:
 #   what `puppet lookup --explain` writes, the error that ends it aside, each as in a process of its own.
@@ -112,6 +113,28 @@ module Inputs
   end
 end
 
+# A key pair for all encrypted data, whatever options name; of a pair without a certificate the private key only.
+module ChosenKeys
+  class << self
+    attr_accessor :pair
+
+    # hiera-eyaml need not be there.
+    def choose(pair)
+      require 'hiera/backend/eyaml/options'
+      Hiera::Backend::Eyaml::Options.singleton_class.prepend(self)
+      self.pair = pair
+    rescue LoadError
+      nil
+    end
+  end
+
+  def [](name)
+    kind = name.to_s[/\Apkcs7_(?:private|public)_key/]
+    chosen = (ChosenKeys.pair || {}).select { |key, _| kind && key.start_with?(kind) }
+    chosen.empty? ? super : chosen[name.to_s]
+  end
+end
+
 # A Puppet installation's worth of settings, and the environments that come and go in it.
 class Puppetry
   # Loading and parsing Puppet's own functions (yaml_data, json_data) is most of the cost of an environment. They keep
@@ -201,8 +224,7 @@ class Resolution
 
   def nodes
     with_environment do |environment|
-      # The relative folders of a global version 3 are where the process is.
-      Dir.chdir(@global ? File.dirname(@global) : @repo) { @profiles.map { |profile| node(profile, environment) } }
+      Dir.chdir(folder) { @profiles.map { |profile| node(profile, environment) } }
     end
   rescue *FATAL
     raise
@@ -211,6 +233,9 @@ class Resolution
   end
 
   private
+
+  # The relative folders of a global version 3 are where the process is.
+  def folder = @global ? File.dirname(@global) : @repo
 
   def with_environment(&block)
     @puppetry.with_environment(@repo, @name, @strict, @global, @basemodulepath, &block)
@@ -269,7 +294,7 @@ end
 class Explanation < Resolution
   def explained(lookups)
     with_environment do |environment|
-      lookups.map { |lookup| explain(lookup, environment) }
+      Dir.chdir(folder) { lookups.map { |lookup| explain(lookup, environment) } }
     end
   rescue *FATAL
     raise
@@ -307,6 +332,7 @@ end
 def answer(puppetry, request)
   return { 'puppet' => Puppet.version } if request['version']
 
+  ChosenKeys.choose(request['eyaml'])
   resolution = Resolution.new(puppetry, request)
   answer = { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
   lookups = request['explain']

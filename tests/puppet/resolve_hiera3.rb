@@ -93,6 +93,7 @@ if $PROGRAM_NAME == __FILE__
   serve do |request|
     next { 'hiera' => Hiera::VERSION } if request['version']
 
+    ChosenKeys.choose(request['eyaml'])
     resolution = Hiera3Resolution.new(request)
     { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
   end

@@ -6,10 +6,11 @@ use crate::disclosure::Disclosure;
 use crate::fleet::Effective;
 use crate::hiera::{ErrorKind, LookupError, Outcome};
 use crate::node::NodeId;
+use crate::pipeline::check::missing_function;
 use crate::value::{Text, Value, json};
 
 /// What one side answers to a key on a node.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     /// A value.
     Found(Value),
@@ -17,7 +18,7 @@ pub(super) enum Answer {
     NotFound,
     /// A failure.
     Failed(Text),
-    /// hierad cannot know.
+    /// hierad cannot know: what it says so of, ciphertext, and what functions of others say.
     Unknown,
 }
 
@@ -37,8 +38,11 @@ impl Answer {
     pub(super) fn of(effective: &Effective, node: NodeId, key: &str) -> Answer {
         let answers = effective.keys.get(key).into_iter().flatten();
         match answers.into_iter().find(|answer| answer.nodes.contains(node)).map(|answer| &*answer.outcome) {
+            Some(Outcome::Found(value)) if value.secrecy().is_some_and(|secrecy| secrecy.opaque) => Answer::Unknown,
             Some(Outcome::Found(value)) => Answer::Found(value.clone()),
             Some(Outcome::Failed(LookupError { kind: ErrorKind::Unknown, .. })) => Answer::Unknown,
+            // Here Puppet may have it.
+            Some(Outcome::Failed(error)) if missing_function(error.text.visible()).is_some() => Answer::Unknown,
             Some(Outcome::Failed(error)) => Answer::Failed(error.text.clone()),
             Some(Outcome::NotFound) | None => Answer::NotFound,
         }

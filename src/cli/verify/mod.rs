@@ -1,7 +1,8 @@
 //! `hierad verify`: the answers of hierad against those of the Puppet that is installed on the machine.
 //!
 //! The files of a revision are written to a temporary folder, and a small Ruby program ([`puppet`]) looks the keys up there. What
-//! hierad says it does not know is counted and is no disagreement. Nothing is written outside of the temporary folder.
+//! hierad says it does not know is counted and is no disagreement, nor is what the settings declare, which Puppet has not: `backends`
+//! and `lookup_options`. Nothing is written outside of the temporary folder.
 
 mod compare;
 mod puppet;
@@ -14,20 +15,24 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::context::Context;
+use super::inspection::{Format, Inspection};
 use super::{Global, Result, Status, output};
 use crate::fleet::{Effective, Fleet, Revision};
 use crate::hiera::Puppet;
+use crate::hiera::backend::Backends;
 use crate::hiera::explain::{Places, Recorder};
 use crate::hiera::lookup::{Hierarchies, Lookup};
 use crate::hiera::merge::Strategy;
 use crate::node::NodeId;
+use crate::pipeline::check::absent_hierarchy;
+use crate::settings::Settings;
 use compare::{Answer, Verdict};
 use puppet::{Asked, Process, Reference};
 use report::{Disagreement, Explained, Findings};
-use stage::Stage;
+use stage::{Stage, Staged};
 
 /// How many nodes Puppet is asked about at a time.
 const BATCH: usize = 20;
@@ -38,9 +43,8 @@ const TOLD: usize = 20;
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The revision; '.' is the checked-out files
-    #[arg(value_name = "REV", default_value = "HEAD")]
-    revision: String,
+    #[command(flatten)]
+    at: Inspection,
     /// Compare every key on every node
     #[arg(long)]
     all: bool,
@@ -56,15 +60,6 @@ pub(super) struct Arguments {
     /// A folder with Puppet's library, in place of the one that Ruby finds
     #[arg(long, value_name = "DIR")]
     puppet_lib: Option<PathBuf>,
-    /// How to write
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
@@ -74,14 +69,23 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let library = arguments.puppet_lib.as_deref();
     let mut puppet = Process::start(Reference::Puppet, &ruby, library, &stage)?;
     context.settings.puppet = version(&puppet.version, context.settings.puppet);
-    let fleet = context.whole_fleet()?;
-    let pipeline = context.pipeline(fleet);
-    let point = context.point(&arguments.revision)?;
-    let revision = pipeline.revision(point)?;
-    stage.write(&*pipeline.tree(point)?, &context.settings)?;
+    let mut pipeline = context.pipeline(context.whole_fleet()?);
+    let point = context.point(&arguments.at.revision)?;
+    let mut revision = pipeline.revision(point)?;
+    if let Some(warning) = absent_hierarchy(&revision.environment) {
+        anstream::eprintln!("{warning}");
+    }
+    let staged = stage.write(&*pipeline.tree(point)?, &context)?;
     if revision.environment.is_hiera3 {
         puppet = Process::start(Reference::Hiera3, &ruby, library, &stage)?;
         puppet.merge(strategies(&revision).into_iter());
+    }
+    let mut declared = None;
+    if let Some(settings) = without_declarations(&context.settings, puppet.reference) {
+        declared = Some(pipeline.effective(&revision, &revision.keys));
+        context.settings = settings;
+        pipeline = context.pipeline(pipeline.fleet);
+        revision = pipeline.revision(point)?;
     }
     let effective = pipeline.effective(&revision, &revision.keys);
     let seed = arguments.seed.unwrap_or_else(seed_of_clock);
@@ -90,7 +94,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         fleet: &pipeline.fleet,
         revision: &revision,
         effective: &effective,
+        declared: declared.as_ref(),
         stage: &stage,
+        staged: &staged,
         puppet: &mut puppet,
     };
     let mut findings = Findings { seed: (!arguments.all).then_some(seed), ..Findings::default() };
@@ -98,12 +104,23 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     findings.reference = verification.puppet.reference;
     findings.version.clone_from(&verification.puppet.version);
     let mut out = output::stdout();
-    match arguments.format {
+    match arguments.at.format {
         Format::Text => report::write_text(&findings, &mut out)?,
         Format::Json => report::write_json(&findings, &mut out)?,
     }
     out.flush()?;
     Ok(if findings.disagreements.is_empty() { Status::Done } else { Status::Found })
+}
+
+/// The settings without what they declare that the other side has no word for: answers of `backends`, and Puppet has no
+/// `lookup_options` of settings. Nothing if they declare none.
+fn without_declarations(settings: &Settings, reference: Reference) -> Option<Settings> {
+    let mut bare = Settings { backends: Backends::new(), ..settings.clone() };
+    let declares_options = reference == Reference::Puppet && !settings.lookup_options.is_empty();
+    if declares_options {
+        bare.lookup_options = Arc::default();
+    }
+    (declares_options || !settings.backends.is_empty()).then_some(bare)
 }
 
 /// How the settings have Hiera 3 merge the keys; those that it refuses fail whoever asks.
@@ -168,7 +185,10 @@ struct Verification<'a> {
     fleet: &'a Fleet,
     revision: &'a Revision,
     effective: &'a Effective,
+    /// The answers with what the settings declare, where they declare any.
+    declared: Option<&'a Effective>,
     stage: &'a Stage,
+    staged: &'a Staged,
     puppet: &'a mut Process,
 }
 
@@ -181,11 +201,15 @@ impl Verification<'_> {
         for (number, batch) in self.batches(&nodes).into_iter().enumerate() {
             progress(number * BATCH, nodes.len());
             let asked: Vec<Asked> = batch.iter().map(|node| Asked::new(self.fleet, *node, &pairs[node])).collect();
-            let told = self.puppet.ask(self.stage, &asked)?;
+            let told = self.puppet.ask(self.stage, self.staged, &asked)?;
             for asked in &asked {
                 for key in &asked.keys {
                     let theirs = told.get(&(asked.node, key.clone())).cloned().unwrap_or(Answer::NotFound);
                     let ours = Answer::of(self.effective, asked.node, key);
+                    if self.declared.is_some_and(|declared| Answer::of(declared, asked.node, key) != ours) {
+                        findings.declared += 1;
+                        continue;
+                    }
                     match compare::verdict(&theirs, &ours) {
                         Verdict::Unknown => findings.unknown += 1,
                         Verdict::Same => findings.count(&ours),
@@ -210,7 +234,8 @@ impl Verification<'_> {
     /// Asks again for this one key: a merge with a knock-out prefix changes Puppet's answers to what is asked later.
     fn look_closer(&mut self, node: NodeId, key: Arc<str>, ours: Answer, findings: &mut Findings) -> Result<()> {
         let asked = [Asked::new(self.fleet, node, std::slice::from_ref(&key))];
-        let theirs = self.puppet.ask(self.stage, &asked)?.remove(&(node, key.clone())).unwrap_or(Answer::NotFound);
+        let theirs =
+            self.puppet.ask(self.stage, self.staged, &asked)?.remove(&(node, key.clone())).unwrap_or(Answer::NotFound);
         if compare::verdict(&theirs, &ours) == Verdict::Same {
             findings.count(&ours);
             return Ok(());
@@ -236,7 +261,7 @@ impl Verification<'_> {
         if secret || explained.has_secrets() {
             return Ok(Explained::hidden());
         }
-        let puppet = self.puppet.explain(self.stage, asked)?;
+        let puppet = self.puppet.explain(self.stage, self.staged, asked)?;
         Ok(Explained { puppet, hierad: explained.text(Places::Shown) })
     }
 }

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 use super::compare::Answer;
-use super::stage::Stage;
+use super::stage::{Stage, Staged};
 use crate::cli::Result;
 use crate::fleet::Fleet;
 use crate::hiera::merge::Strategy;
@@ -31,6 +31,18 @@ impl Reference {
         match self {
             Reference::Puppet => "Puppet",
             Reference::Hiera3 => "Hiera",
+        }
+    }
+
+    /// That it is not there, and what helps.
+    fn absent(self, ruby: &Path, error: &dyn std::fmt::Display) -> String {
+        let ruby = ruby.display();
+        match self {
+            Reference::Puppet => format!("{ruby} has no Puppet that answers: {error}"),
+            Reference::Hiera3 => format!(
+                "this is a repository of Hiera 3, and {ruby} has no Hiera that answers: {error}; \
+                 --hiera 5 compares what Puppet makes of it"
+            ),
         }
     }
 
@@ -104,8 +116,7 @@ impl Process {
         let (version, resolutions) = (String::new(), Value::hash(Hash::new()));
         let mut process = Process { reference, version, resolutions, child, requests, answers };
         let greeting = process.request(stage, &Value::hash(Hash::from_iter([("version", true.into())])));
-        let name = reference.name();
-        let greeting = greeting.map_err(|error| format!("{} has no {name} that answers: {error}", ruby.display()))?;
+        let greeting = greeting.map_err(|error| reference.absent(ruby, &*error))?;
         greeting.get(reference.field()).and_then(Value::as_str).unwrap_or_default().clone_into(&mut process.version);
         Ok(process)
     }
@@ -128,9 +139,9 @@ impl Process {
     }
 
     /// The answers for nodes of one environment.
-    pub(super) fn ask(&mut self, stage: &Stage, asked: &[Asked]) -> Result<Told> {
+    pub(super) fn ask(&mut self, stage: &Stage, staged: &Staged, asked: &[Asked]) -> Result<Told> {
         let keys_of = |asked: &Asked| (Value::from(&*asked.profile.name), texts(&asked.keys));
-        let answer = self.about(stage, asked, "keys_of", Value::hash(asked.iter().map(keys_of).collect()))?;
+        let answer = self.about(stage, staged, asked, "keys_of", Value::hash(asked.iter().map(keys_of).collect()))?;
         let nodes = answer.get("nodes").and_then(Value::as_array).ok_or("Puppet gave no answers")?;
         let mut told = Told::new();
         for (asked, node) in asked.iter().zip(nodes) {
@@ -144,7 +155,7 @@ impl Process {
     }
 
     /// How Puppet explains the keys of the first node asked for. Hiera 3 has no such story.
-    pub(super) fn explain(&mut self, stage: &Stage, asked: &[Asked]) -> Result<String> {
+    pub(super) fn explain(&mut self, stage: &Stage, staged: &Staged, asked: &[Asked]) -> Result<String> {
         if self.reference == Reference::Hiera3 {
             return Ok(String::new());
         }
@@ -152,19 +163,19 @@ impl Process {
             let node = Value::from(&*asked.profile.name);
             Value::hash(Hash::from_iter([("node", node), ("keys", texts(&asked.keys))]))
         };
-        let answer = self.about(stage, asked, "explain", asked.iter().map(lookup).collect())?;
+        let answer = self.about(stage, staged, asked, "explain", asked.iter().map(lookup).collect())?;
         let explained = answer.get("explained").and_then(Value::as_array).and_then(<[Value]>::first);
         let explained = explained.ok_or("Puppet explained nothing")?;
         let part = |name: &str| explained.get(name).and_then(Value::as_str).unwrap_or_default();
         Ok(format!("{}{}", part("text"), part("error")))
     }
 
-    fn about(&mut self, stage: &Stage, asked: &[Asked], field: &str, wanted: Value) -> Result<Value> {
+    fn about(&mut self, stage: &Stage, staged: &Staged, asked: &[Asked], field: &str, wanted: Value) -> Result<Value> {
         let profiles = stage.path("profiles.ndjson");
         let lines: Vec<String> = asked.iter().map(|asked| json::compact(&profile(&asked.profile))).collect();
         fs::write(&profiles, lines.join("\n"))?;
-        let request = Hash::from_iter([
-            ("repo", stage.environment().display().to_string().into()),
+        let mut request = staged.request();
+        request.extend([
             ("profiles", profiles.display().to_string().into()),
             ("keys", Value::array(Vec::new())),
             ("resolutions", self.resolutions.clone()),

@@ -29,6 +29,8 @@ pub(super) struct Findings {
     pub(super) errors: usize,
     /// What hierad does not know.
     pub(super) unknown: usize,
+    /// What the settings declare: Puppet knows nothing of them.
+    pub(super) declared: usize,
     /// Where the two differ.
     pub(super) disagreements: Vec<Disagreement>,
 }
@@ -77,10 +79,15 @@ impl Disagreement {
 }
 
 pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    let Findings { reference, version, nodes, keys, answers, errors, unknown, .. } = findings;
+    let Findings { reference, version, answers, errors, unknown, declared, .. } = findings;
     let name = reference.name();
-    writeln!(out, "{name} {version} and hierad: {nodes} nodes, {keys} keys, {answers} answers compared")?;
+    let [nodes, keys] = [(findings.nodes, "node"), (findings.keys, "key")].map(counted);
+    writeln!(out, "{name} {version} and hierad: {nodes}, {keys}, {answers} answers compared")?;
     writeln!(out, "{errors} fail on both sides, {unknown} are unknown to hierad")?;
+    if *declared > 0 {
+        let what = "depend on 'backends' or 'lookup_options' in the settings, which only hierad has";
+        writeln!(out, "{declared} are not compared: they {what}")?;
+    }
     if let Some(seed) = findings.seed {
         writeln!(out, "a sample: --seed {seed} chooses it again, --all compares everything")?;
     }
@@ -90,6 +97,10 @@ pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result
         count => writeln!(out, "{count} disagreements")?,
     }
     findings.disagreements.iter().try_for_each(|one| write_disagreement(one, name, out))
+}
+
+fn counted((count, one): (usize, &str)) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 fn write_disagreement(one: &Disagreement, name: &str, out: &mut dyn Write) -> io::Result<()> {
@@ -117,6 +128,7 @@ struct Wire<'a> {
     answers: usize,
     errors: usize,
     unknown: usize,
+    declared: usize,
     disagreements: Vec<WireDisagreement<'a>>,
 }
 
@@ -170,6 +182,7 @@ pub(super) fn write_json(findings: &Findings, out: &mut dyn Write) -> io::Result
         answers: findings.answers,
         errors: findings.errors,
         unknown: findings.unknown,
+        declared: findings.declared,
         disagreements: disagreements.collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &wire)?;

@@ -1,4 +1,4 @@
-//! The temporary folder: the files of a revision as a Puppet environment, and what Puppet itself writes.
+//! The temporary folder: the files of a revision as a Puppet environment, the layers around it, and what Puppet itself writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,29 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::cli::Result;
-use crate::settings::{DatadirSetting, Settings};
-use crate::tree::{Entry, FileTree};
+use crate::cli::context::Context;
+use crate::cli::global::absolute;
+use crate::hiera::backend::eyaml::{KeyName, KeyNames};
+use crate::hiera::layer::GlobalConfig;
+use crate::settings::{DatadirSetting, GlobalSetting, Settings};
+use crate::tree::{Entry, FileTree, child};
+use crate::value::{Hash, Value};
 
 /// The temporary folder.
 pub(super) struct Stage {
     folder: TempDir,
+}
+
+/// What is to be read.
+pub(super) struct Staged {
+    /// The folder that is the environment.
+    environment: PathBuf,
+    /// The hiera.yaml of the global layer, if there is one.
+    global: Option<PathBuf>,
+    /// What `$basemodulepath` stands for.
+    basemodulepath: Vec<String>,
+    /// The key pair for all encrypted data.
+    keys: Option<KeyNames>,
 }
 
 impl Stage {
@@ -28,79 +45,143 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// The folder that is the environment.
-    pub(super) fn environment(&self) -> PathBuf {
-        let root = fs::read_to_string(self.path("root")).unwrap_or_default();
-        self.path("files").join(root)
-    }
-
-    /// Writes the files of `tree`, links kept. Datadirs that the settings map are put in place of the written ones.
-    pub(super) fn write(&self, tree: &dyn FileTree, settings: &Settings) -> Result<()> {
-        let writer = Writer { tree, datadirs: self.datadirs(settings) };
-        writer.folder("", &self.path("files"))?;
+    /// Writes the files of `tree`, links kept, and what else the settings want read. Folders that they map are put in place of
+    /// the written ones.
+    pub(super) fn write(&self, tree: &dyn FileTree, context: &Context) -> Result<Staged> {
+        let settings = &context.settings;
+        let writer = Writer { mapped: self.mapped(settings) };
+        writer.folder(tree, "", &self.path("files"))?;
         let (root, name) = settings.hiera_config.rsplit_once('/').unwrap_or(("", &settings.hiera_config));
-        fs::write(self.path("root"), root)?;
-        let config = self.path("files").join(root);
-        if name != "hiera.yaml" && config.join(name).is_file() {
+        let environment = self.path("files").join(root);
+        fs::create_dir_all(&environment)?;
+        if name != "hiera.yaml" && environment.join(name).is_file() {
             // Puppet knows the environment's configuration under one name only.
-            fs::copy(config.join(name), config.join("hiera.yaml"))?;
+            fs::copy(environment.join(name), environment.join("hiera.yaml"))?;
         }
-        Ok(())
+        if let Some(folders) = &settings.modulepath {
+            set_modulepath(&environment.join("environment.conf"), folders)?;
+        }
+        let global = context.global.as_ref();
+        Ok(Staged {
+            environment,
+            global: global.map(|global| self.global(global, &settings.global_hiera_config, &writer)).transpose()?,
+            basemodulepath: settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),
+            keys: settings.eyaml_keys.clone(),
+        })
     }
 
-    /// What stands in hiera.yaml, and the folder that is meant.
-    fn datadirs(&self, settings: &Settings) -> Vec<(String, String)> {
+    /// Where the hiera.yaml of the global layer is to be read.
+    fn global(&self, global: &GlobalConfig, setting: &GlobalSetting, writer: &Writer) -> Result<PathBuf> {
+        let path = Path::new(&global.path);
+        match (&global.tree, setting) {
+            (None, _) => Ok(self.path("files").join(path)),
+            (Some(tree), GlobalSetting::Repository { path, .. }) => {
+                writer.folder(&**tree, tree.root(), &self.path("global"))?;
+                Ok(self.path("global").join(path))
+            }
+            (Some(_), _) if writer.mapped.is_empty() => Ok(path.to_owned()),
+            (Some(_), _) => writer.neighbours(path, &self.path("global")),
+        }
+    }
+
+    /// What stands in hiera.yaml and environment.conf, and the folder that is meant.
+    fn mapped(&self, settings: &Settings) -> Vec<(String, String)> {
         let target = |setting: &DatadirSetting| match setting {
             DatadirSetting::Tree(folder) => self.path("files").join(folder.trim_start_matches("./")),
-            DatadirSetting::Disk(folder) => folder.clone(),
+            DatadirSetting::Disk(folder) => PathBuf::from(absolute(folder)),
             DatadirSetting::None => self.path("nothing"),
         };
         settings.datadirs.iter().map(|(from, to)| (from.clone(), target(to).display().to_string())).collect()
     }
 }
 
-struct Writer<'a> {
-    tree: &'a dyn FileTree,
-    datadirs: Vec<(String, String)>,
+impl Staged {
+    /// What each request says.
+    pub(super) fn request(&self) -> Hash {
+        let path = |path: &PathBuf| Value::from(path.display().to_string());
+        let mut request = Hash::from_iter([
+            ("repo", path(&self.environment)),
+            ("basemodulepath", self.basemodulepath.iter().map(|folder| Value::from(folder.as_str())).collect()),
+        ]);
+        request.extend(self.global.as_ref().map(|global| ("global", path(global))));
+        request.extend(self.keys.as_ref().map(|keys| ("eyaml", Value::hash(eyaml_options(keys)))));
+        request
+    }
 }
 
-impl Writer<'_> {
-    fn folder(&self, path: &str, target: &Path) -> Result<()> {
+/// The options that name a key pair.
+fn eyaml_options(keys: &KeyNames) -> Hash {
+    let mut options = Hash::new();
+    for (kind, KeyName { file, variable }) in [("private", &keys.private), ("public", &keys.public)] {
+        options.extend(file.as_ref().map(|file| (format!("pkcs7_{kind}_key"), Value::from(&**file))));
+        options.extend(variable.as_ref().map(|name| (format!("pkcs7_{kind}_key_env_var"), Value::from(&**name))));
+    }
+    options
+}
+
+/// Sets the modulepath in an environment.conf, before whatever else it says.
+fn set_modulepath(path: &Path, folders: &[String]) -> Result<()> {
+    let content = if path.is_file() { fs::read_to_string(path)? } else { String::new() };
+    let is_modulepath = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == "modulepath");
+    let others: Vec<&str> = content.lines().filter(|line| !is_modulepath(line)).collect();
+    fs::write(path, format!("modulepath = {}\n{}\n", folders.join(":"), others.join("\n")))?;
+    Ok(())
+}
+
+struct Writer {
+    mapped: Vec<(String, String)>,
+}
+
+impl Writer {
+    fn folder(&self, tree: &dyn FileTree, path: &str, target: &Path) -> Result<()> {
         fs::create_dir_all(target)?;
-        for (name, entry) in self.tree.list(path)? {
-            if path.is_empty() && name == ".git" {
+        for (name, entry) in tree.list(path)? {
+            if path == tree.root() && name == ".git" {
                 continue;
             }
             let target = target.join(&name);
-            let path = if path.is_empty() { name } else { format!("{path}/{name}") };
             match entry {
-                Entry::File(id) => fs::write(&target, self.content(&path, self.tree.read(id)?))?,
-                Entry::Folder => self.folder(&path, &target)?,
-                Entry::Link(to) => link(&to, &target)?,
+                Entry::File(id) => fs::write(&target, self.content(&name, tree.read(id)?))?,
+                Entry::Folder => self.folder(tree, &child(path, &name), &target)?,
+                Entry::Link(to) => link(Path::new(&to), &target)?,
                 Entry::Submodule => {}
             }
         }
         Ok(())
     }
 
-    fn content(&self, path: &str, content: Vec<u8>) -> Vec<u8> {
-        let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-        if self.datadirs.is_empty() || !name.contains("hiera") {
+    /// Writes the hiera.yaml at `path`, and links beside it to what lies beside it on disk.
+    fn neighbours(&self, path: &Path, target: &Path) -> Result<PathBuf> {
+        fs::create_dir_all(target)?;
+        let name = path.file_name().unwrap_or_default();
+        for entry in fs::read_dir(path.parent().unwrap_or(path))? {
+            let entry = entry?;
+            if entry.file_name() == name {
+                fs::write(target.join(name), self.content("hiera.yaml", fs::read(path)?))?;
+            } else {
+                link(&entry.path(), &target.join(entry.file_name()))?;
+            }
+        }
+        Ok(target.join(name))
+    }
+
+    fn content(&self, name: &str, content: Vec<u8>) -> Vec<u8> {
+        if self.mapped.is_empty() || !(name.contains("hiera") || name == "environment.conf") {
             return content;
         }
         match String::from_utf8(content) {
-            Ok(text) => self.datadirs.iter().fold(text, |text, (from, to)| text.replace(from, to)).into_bytes(),
+            Ok(text) => self.mapped.iter().fold(text, |text, (from, to)| text.replace(from, to)).into_bytes(),
             Err(error) => error.into_bytes(),
         }
     }
 }
 
 #[cfg(unix)]
-fn link(to: &str, at: &Path) -> std::io::Result<()> {
+fn link(to: &Path, at: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(to, at)
 }
 
 #[cfg(not(unix))]
-fn link(_: &str, _: &Path) -> std::io::Result<()> {
+fn link(_: &Path, _: &Path) -> std::io::Result<()> {
     Ok(())
 }

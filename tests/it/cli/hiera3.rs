@@ -181,7 +181,7 @@ done
     let mut command = std::process::Command::new("chmod");
     assert!(command.arg("+x").arg(&ruby).status().unwrap().success());
     let printed = site.hierad(&format!("verify . --all --puppet 7 --puppet-ruby {}", ruby.display()));
-    let words = "Hiera 3.10.0 and hierad: 1 nodes, 3 keys, 3 answers compared";
+    let words = "Hiera 3.10.0 and hierad: 1 node, 3 keys, 3 answers compared";
     assert!(printed.is(2).out.contains(words), "{printed:#?}");
     assert!(printed.out.contains("db01 user\n  Hiera: 1\n  hierad: {\"groups\""), "{printed:#?}");
     let requests = std::fs::read_to_string(log).unwrap();

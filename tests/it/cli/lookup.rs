@@ -112,6 +112,7 @@ fn exit_status_and_words_where_there_is_no_value() {
         ("user.nope --node web01", "no data for 'user.nope'"),
         ("motd", "name the node with --node"),
         ("motd --node web", "there is no profile of node 'web' among the 2 there are; did you mean web01?"),
+        ("motd --node db3", "there is no profile of node 'db3', only of db01, web01"),
         ("", "No keys were given to lookup."),
         ("--node web01 motd --sort-merged-arrays", "are only available with '--merge deep'"),
         ("--node web01 motd --merge hash --merge-hash-arrays", "are only available with '--merge deep'"),

@@ -14,21 +14,55 @@ c: '%{nope}'
 name: web01
 ";
 
-/// A program in the place of Ruby: it answers each kind of request with a fixed line.
+/// A program in the place of Ruby: it answers each kind of request with a fixed line, writes requests down in `requests`, and
+/// keeps the files that it is given in `given`.
 fn puppet(site: &Sandbox, values: &str) -> String {
     let answer =
         format!(r#"{{"repo":"","keys":[],"nodes":[{{"node":"web01","values":{values},"errors":{{"c":"no"}}}}]}}"#);
     let explained =
         r#"{"repo":"","keys":[],"nodes":[],"explained":[{"text":"Puppet's story\n","data":{},"error":null}]}"#;
+    let beside = |name| site.beside(name).display().to_string();
+    let (requests, given) = (beside("requests"), beside("given"));
     let script = format!(
-        "#!/bin/sh\nwhile read -r line; do\n  case \"$line\" in\n  *version*) echo '{{\"puppet\":\"8.10.0\"}}' ;;\n  \
-         *'\"explain\"'*) cat <<'END'\n{explained}\nEND\n  ;;\n  *) cat <<'END'\n{answer}\nEND\n  ;;\n  esac\ndone\n"
+        r#"#!/bin/sh
+echo "$@" > {requests}
+while read -r line; do
+  echo "$line" >> {requests}
+  case "$line" in
+  *version*) echo '{{"puppet":"8.10.0"}}' ;;
+  *'"explain"'*) cat <<'END'
+{explained}
+END
+  ;;
+  *)
+    repo=${{line#*\"repo\":\"}}
+    rm -rf {given}
+    cp -R "${{repo%%\"*}}/.." {given}
+    cat <<'END'
+{answer}
+END
+  ;;
+  esac
+done
+"#
     );
     let path = site.beside("ruby");
     std::fs::write(&path, script).unwrap();
     let mut command = std::process::Command::new("chmod");
     assert!(command.arg("+x").arg(&path).status().unwrap().success());
     path.display().to_string()
+}
+
+/// What the stand-in was asked last, as JSON.
+fn request(site: &Sandbox) -> serde_json::Value {
+    let requests = std::fs::read_to_string(site.beside("requests")).unwrap();
+    serde_json::from_str(requests.lines().last().unwrap()).unwrap()
+}
+
+/// A file that the stand-in was given.
+fn given(site: &Sandbox, path: &str) -> String {
+    let path = site.beside("given").join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn site() -> Sandbox {
@@ -42,7 +76,7 @@ fn equal_answers_are_counted() {
     let verified = site.hierad(&format!("verify --profiles nodes --all --puppet-ruby {ruby}"));
     assert_eq!(
         verified.ok(),
-        "Puppet 8.10.0 and hierad: 1 nodes, 3 keys, 3 answers compared\n1 fail on both sides, 0 are unknown to hierad\nno disagreement\n"
+        "Puppet 8.10.0 and hierad: 1 node, 3 keys, 3 answers compared\n1 fail on both sides, 0 are unknown to hierad\nno disagreement\n"
     );
 }
 
@@ -81,4 +115,74 @@ fn a_ruby_without_puppet_is_said_to_be_one() {
     let site = site();
     site.hierad("verify --profiles nodes --puppet-ruby /nowhere/ruby").fails(&["cannot run /nowhere/ruby"]);
     site.hierad("verify --profiles nodes --puppet-ruby /bin/false").fails(&["/bin/false has no Puppet that answers"]);
+}
+
+#[test]
+fn the_global_layer_is_handed_over() {
+    let site = site();
+    site.files("-- global/hiera.yaml\nversion: 5\n-- global/data/common.yaml\na: 1\n");
+    site.commit("global");
+    let ruby = puppet(&site, r#"{"a":1,"b":["x",2.5]}"#);
+    let other = Sandbox::of("-- puppet/hiera.yaml\nversion: 5\n-- puppet/data/common.yaml\na: 1\n");
+    std::fs::create_dir_all(site.beside("etc/data")).unwrap();
+    std::fs::write(site.beside("etc/hiera.yaml"), "version: 5\ndefaults: {datadir: /srv/data}\n").unwrap();
+    let other = other.root().display();
+    for (setting, handed) in [
+        ("global_hiera_config: none".to_owned(), None),
+        ("global_hiera_config: {path: global/hiera.yaml}".to_owned(), Some("/files/global/hiera.yaml")),
+        (format!("global_hiera_config: {{repo: {other}, path: puppet/hiera.yaml}}"), Some("/global/puppet/hiera.yaml")),
+        ("global_hiera_config: ../etc/hiera.yaml".to_owned(), Some("/etc/hiera.yaml")),
+        ("global_hiera_config: ../etc/hiera.yaml\ndatadirs: {/srv/data: data}".to_owned(), Some("/global/hiera.yaml")),
+    ] {
+        site.write("hierad.yaml", format!("profiles: nodes\n{setting}\n"));
+        site.hierad(&format!("verify --all --puppet-ruby {ruby}")).says(&[]);
+        let request = request(&site);
+        let global = request["global"].as_str();
+        assert_eq!(global.is_some(), handed.is_some(), "{setting}: {request}");
+        assert!(global.is_none_or(|global| global.ends_with(handed.unwrap())), "{setting}: {global:?}");
+    }
+    // The mapped datadir stands in the file; what lies beside it is linked.
+    assert!(given(&site, "global/hiera.yaml").contains("/files/data"), "{}", given(&site, "global/hiera.yaml"));
+    assert!(site.beside("given/global/data").symlink_metadata().is_ok());
+}
+
+#[test]
+fn modulepath_and_keys_are_handed_over() {
+    let site = site();
+    site.files("-- environment.conf\nmodulepath = nowhere\nmanifest = site.pp\n");
+    site.commit("modules");
+    let ruby = puppet(&site, r#"{"a":1,"b":["x",2.5]}"#);
+    std::fs::write(site.beside("private.pem"), "").unwrap();
+    site.write(
+        "hierad.yaml",
+        "profiles: nodes\nmodulepath: [site, $basemodulepath]\nbasemodulepath: ../base\n\
+         eyaml: {pkcs7_private_key: ../private.pem}\n",
+    );
+    site.hierad(&format!("verify --all --puppet-ruby {ruby}")).ok();
+    let request = request(&site);
+    let beside = |name| site.beside(name).display().to_string();
+    assert_eq!(request["basemodulepath"], serde_json::json!([beside("base")]));
+    let key = request["eyaml"]["pkcs7_private_key"].as_str().unwrap();
+    assert_eq!(std::path::Path::new(key).canonicalize().unwrap(), site.beside("private.pem"));
+    assert_eq!(request["eyaml"].as_object().unwrap().len(), 1);
+    let conf = given(&site, "files/environment.conf");
+    assert_eq!(conf, "modulepath = site:$basemodulepath\nmanifest = site.pp\n");
+}
+
+#[test]
+fn what_only_the_settings_say_is_not_compared() {
+    let site = site();
+    site.files("-- hiera.yaml\nversion: 5\nhierarchy: [{name: V, lookup_key: vault}, {name: C, path: common.yaml}]\n");
+    site.commit("vault");
+    let ruby = puppet(&site, r#"{"a":1,"b":["x",2.5]}"#);
+    let verify = || site.hierad(&format!("verify --profiles nodes --all --puppet-ruby {ruby}"));
+    assert!(verify().ok().contains("0 answers compared\n0 fail on both sides, 3 are unknown to hierad\n"));
+    site.write("hierad.yaml", "backends: {vault: {not_found: true}}\n");
+    let told = "3 are not compared: they depend on 'backends' or 'lookup_options' in the settings";
+    assert!(verify().ok().contains(told), "{:#?}", verify());
+    site.files("-- hiera.yaml\nversion: 5\nhierarchy: [{name: C, path: common.yaml}]\n");
+    site.commit("no vault");
+    site.write("hierad.yaml", "lookup_options: {a: {convert_to: String}, b: {merge: first}}\n");
+    let compared = "2 answers compared\n1 fail on both sides, 0 are unknown to hierad\n1 are not compared";
+    assert!(verify().ok().contains(compared), "{:#?}", verify());
 }
