@@ -1,6 +1,7 @@
 //! The integration tests: one binary, on real repositories and files.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod application_vectors;
 mod architecture;
 mod backend_command;
 mod cli;
