@@ -73,7 +73,7 @@ impl Revision {
         };
         for class in &self.classes {
             for level in class.hierarchies.all().flat_map(Hierarchy::all_levels) {
-                let is_encrypted = matches!(level.backend, Backend::Eyaml) && has_files(level);
+                let is_encrypted = matches!(level.backend, Backend::Eyaml(_)) && has_files(level);
                 if is_encrypted && matches!(self.environment.keys.of(&level.options), Ok(None)) {
                     found.entry((level.place.clone(), level.name.clone())).or_default().extend(&class.nodes);
                 }

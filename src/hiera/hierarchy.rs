@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::backend::eyaml::Keys;
-use super::backend::{Backend, Backends, DataFile, DataFiles, Format};
+use super::backend::{Backend, Backends, DataFile, DataFiles};
 use super::config::{Config, Declared, FunctionKind, LevelConfig, Locations, Version4};
 use super::glob::glob;
 use super::interpolation::{Context, NO_METHODS, NameStack, Undefined, interpolate, interpolate_text, variable};
@@ -356,11 +356,8 @@ impl<'a> Resolver<'a> {
     ) -> Result<Location, LookupError> {
         let content = match follow(files, path).map_err(|e| unreadable(&e))? {
             Target::File(_, id) => match backend {
-                Backend::Files(format) => {
+                Backend::Files(format) | Backend::Eyaml(format) => {
                     Content::File(id, self.source.files.get(files, id, *format).map_err(|e| unreadable(&e))?)
-                }
-                Backend::Eyaml => {
-                    Content::File(id, self.source.files.get(files, id, Format::Yaml).map_err(|e| unreadable(&e))?)
                 }
                 _ => Content::Other,
             },

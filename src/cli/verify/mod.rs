@@ -68,7 +68,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let ruby = ruby::find(arguments.puppet_ruby.as_deref())?;
     let library = arguments.puppet_lib.as_deref();
     let mut puppet = Process::start(Reference::Puppet, &ruby, library, &stage)?;
-    context.settings.puppet = version(&puppet.version, context.settings.puppet);
+    let wanted = std::mem::replace(&mut context.settings.puppet, version(&puppet.version));
     let mut pipeline = context.pipeline(context.whole_fleet()?);
     let point = context.point(&arguments.at.revision)?;
     let mut revision = pipeline.revision(point)?;
@@ -79,6 +79,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if revision.environment.is_hiera3 {
         puppet = Process::start(Reference::Hiera3, &ruby, library, &stage)?;
         puppet.merge(strategies(&revision).into_iter());
+    } else {
+        warn_of_version(&puppet.version, wanted);
     }
     let mut declared = None;
     if let Some(settings) = without_declarations(&context.settings, puppet.reference) {
@@ -129,15 +131,18 @@ fn strategies(revision: &Revision) -> Vec<(&Arc<str>, Strategy)> {
     revision.keys.iter().filter_map(|key| Some((key, options.hiera3_strategy(key).ok()?))).collect()
 }
 
-/// The behaviour that the Puppet that was found has; a warning if the settings speak of another.
-fn version(found: &str, settings: Puppet) -> Puppet {
+/// The behaviour that the Puppet that was found has.
+fn version(found: &str) -> Puppet {
     let major: u32 = found.split('.').next().and_then(|major| major.parse().ok()).unwrap_or_default();
-    let version = if major >= 8 { Puppet::V8 } else { Puppet::V7 };
-    if version != settings {
+    if major >= 8 { Puppet::V8 } else { Puppet::V7 }
+}
+
+/// Tells if the settings speak of another Puppet.
+fn warn_of_version(found: &str, settings: Puppet) {
+    if version(found) != settings {
         let other = if settings == Puppet::V8 { 8 } else { 7 };
         anstream::eprintln!("hierad: the settings say Puppet {other}, the machine has {found}: comparing with {found}");
     }
-    version
 }
 
 fn seed_of_clock() -> u64 {

@@ -19,7 +19,7 @@ pub enum Backend {
     /// A parsed file for each location.
     Files(Format),
     /// A parsed file for each location, whose texts hold encrypted blocks.
-    Eyaml,
+    Eyaml(Format),
     /// A declared function.
     Declared(Declared),
     /// A call that always fails in this way.
@@ -48,7 +48,7 @@ impl Backend {
             (_, FunctionKind::Hiera3Backend) | ("hocon_data", FunctionKind::DataHash) => {
                 Backend::Fails(LookupError::unknown(format!("the function '{name}' is not supported")))
             }
-            ("eyaml_lookup_key", FunctionKind::LookupKey) => Backend::Eyaml,
+            ("eyaml_lookup_key", FunctionKind::LookupKey) => Backend::Eyaml(Format::Yaml),
             ("eyaml_lookup_key", FunctionKind::DataDig) => Backend::Fails(LookupError::puppet(format!(
                 "'{name}' parameter 'key' expects a String value, got Tuple"
             ))),

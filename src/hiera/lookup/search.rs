@@ -103,11 +103,11 @@ impl Lookup<'_> {
         };
         match (&level.backend, content) {
             (Backend::Files(_), Some((file, path))) => self.file(layer, level, (file, path), search),
-            (Backend::Eyaml, _) if search.root.is_empty() => {
+            (Backend::Eyaml(_), _) if search.root.is_empty() => {
                 Err(LookupError::puppet(eyaml::NEEDS_KEY).at(level.place.clone()))
             }
-            (Backend::Eyaml, Some((file, path))) => self.eyaml(layer, level, file, path, search),
-            (Backend::Eyaml, None) => Err(LookupError::puppet(eyaml::NEEDS_PATH).at(level.place.clone())),
+            (Backend::Eyaml(_), Some((file, path))) => self.eyaml(layer, level, file, path, search),
+            (Backend::Eyaml(_), None) => Err(LookupError::puppet(eyaml::NEEDS_PATH).at(level.place.clone())),
             (Backend::Declared(declared), _) => {
                 let value = self.declared(declared, level, location, search).map_err(|e| e.at(level.place.clone()))?;
                 Ok(self.found(search.root, value.as_ref(), None))

@@ -120,7 +120,7 @@ impl Global<'_> {
 /// What the function gets of a backend's section: only eyaml's needs any.
 fn options(backend: &Backend, section: &Value) -> Value {
     let mut options = Hash::new();
-    if let (Backend::Eyaml, Some(section)) = (backend, section.as_hash()) {
+    if let (Backend::Eyaml(_), Some(section)) = (backend, section.as_hash()) {
         options = section.clone();
         options.remove(&Value::from("datadir"));
     }

@@ -116,10 +116,8 @@ impl<'a> Engine<'a> {
 
     fn backend(&self, level: &Level, root: &Value, resolution: &Resolution, context: &Context<'_>) -> Found {
         match &level.backend {
-            Backend::Files(_) | Backend::Eyaml if *level.name == *"eyaml" => {
-                self.eyaml(level, root, resolution, context)
-            }
-            Backend::Files(_) | Backend::Eyaml => {
+            Backend::Eyaml(_) => self.eyaml(level, root, resolution, context),
+            Backend::Files(_) => {
                 let of_key = format!(" for key '{}'", ruby::to_s(root));
                 self.files(level, root, resolution, context, &of_key)
             }
@@ -177,7 +175,7 @@ impl<'a> Engine<'a> {
 
     fn file(&self, level: &Level, file: &DataFile, path: &Arc<str>, root: &Value, context: &Context<'_>) -> Found {
         let place = |line: Option<u32>| Place { path: path.clone(), line };
-        let is_eyaml = *level.name == *"eyaml";
+        let is_eyaml = matches!(level.backend, Backend::Eyaml(_));
         let hash = file.hiera3_hash(path).map_err(|error| {
             // The backend takes such a file for none, and asks that whether it is empty.
             let error = if is_eyaml && file.is_no_hash() { undefined("empty?", &Value::Undef) } else { error };

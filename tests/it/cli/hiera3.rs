@@ -149,6 +149,8 @@ url: db://%{hiera('password')}@db
 ",
     );
     site.commit("secrets");
+    let printed = site.hierad("check");
+    assert!(printed.out.contains("hiera.yaml:1: note: no key here for this level, 'eyaml'"), "{printed:#?}");
     for key in ["password", "url"] {
         let printed = site.hierad(&format!("lookup {key} --node web01 --render-as json"));
         assert!(printed.ok().contains("\"__ptype\":\"Encrypted\""), "{printed:#?}");
@@ -180,7 +182,8 @@ done
     std::fs::write(&ruby, script).unwrap();
     let mut command = std::process::Command::new("chmod");
     assert!(command.arg("+x").arg(&ruby).status().unwrap().success());
-    let printed = site.hierad(&format!("verify . --all --puppet 7 --puppet-ruby {}", ruby.display()));
+    let printed = site.hierad(&format!("verify . --all --puppet-ruby {}", ruby.display()));
+    assert_eq!(printed.err, "");
     let words = "Hiera 3.10.0 and hierad: 1 node, 3 keys, 3 answers compared";
     assert!(printed.is(2).out.contains(words), "{printed:#?}");
     assert!(printed.out.contains("db01 user\n  Hiera: 1\n  hierad: {\"groups\""), "{printed:#?}");

@@ -110,6 +110,9 @@ impl KeyNames {
             if file.is_none() && variable.is_none() {
                 return Err(Arc::from(format!("pkcs7_{kind}_key is not defined")));
             }
+            if variable.is_none() && file.as_deref() == Some("") {
+                return Err(Arc::from("No such file or directory @ rb_sysopen - "));
+            }
             Ok(KeyName { file, variable })
         };
         let public = name("public")?;
