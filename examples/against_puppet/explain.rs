@@ -9,9 +9,11 @@ use super::answers::Answers;
 /// How many lookups of a repository to explain.
 const LOOKUPS: usize = 8;
 
-/// Where hierad's story is not Puppet's: relative folders of a global version 3 are said as they are, a knock-out prefix changes what Puppet has found, hierad knows some of the server's facts
-/// only, Ruby rewrites URIs, and what hierad does not know it cannot explain.
-const DEPARTURES: [&str; 5] = [
+/// Where hierad's story is not Puppet's: `convert_to` puts types in the place of their names, relative folders of a global version 3
+/// are said as they are, a knock-out prefix changes what Puppet has found, hierad knows some of the server's facts only, Ruby
+/// rewrites URIs, and what hierad does not know it cannot explain.
+const DEPARTURES: [&str; 6] = [
+    "#<Puppet::Pops::Types::",
     "Global Data Provider (hiera configuration version 3)",
     "\"knockout_prefix\" =>",
     "server_facts",
@@ -65,11 +67,21 @@ pub(crate) fn difference(asked: &Asked, puppet: &Told, hierad: &str) -> Option<S
         return None;
     }
     let at = theirs.lines().zip(ours.lines()).take_while(|(one, other)| one == other).count();
+    if meets_secrets(&theirs, at) {
+        return None;
+    }
     let around = |text: &str| text.lines().skip(at.saturating_sub(3)).take(7).collect::<Vec<_>>().join("\n      ");
     let what = if asked.only_options { "options of " } else { "" };
     let mut text = format!("  {} {what}{:?}, from line {}", asked.node, asked.key, at + 1);
     _ = write!(text, "\n    Puppet\n      {}\n    hierad\n      {}", around(&theirs), around(&ours));
     Some(text)
+}
+
+/// Whether the line at `at` tells what a value of an encrypted file is made of: hierad does not, where a part of it is a secret.
+fn meets_secrets(story: &str, at: usize) -> bool {
+    let mut lines = story.lines().skip(at.saturating_sub(2));
+    let path = lines.next().is_some_and(|line| line.trim_start().starts_with("Path ") && line.ends_with(".eyaml\""));
+    path && lines.nth(1).is_some_and(|line| line.trim_start().starts_with("Interpolation on "))
 }
 
 /// An explanation without the places that only hierad tells.
