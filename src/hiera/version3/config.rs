@@ -24,8 +24,8 @@ pub struct Hiera3 {
     pub(super) hierarchy: Vec<Source>,
     /// The sections of the backends, a level each.
     pub(super) sections: Vec<Section>,
-    /// How hashes are merged, or why they cannot be.
-    pub(super) merge: Result<HashMerge, LookupError>,
+    /// How hashes are merged.
+    pub(super) merge: HashMerge,
 }
 
 /// An entry of `:hierarchy:`.
@@ -232,14 +232,14 @@ impl File {
         Section { datadir, extension, options }
     }
 
-    fn merge(&self) -> Result<HashMerge, LookupError> {
+    fn merge(&self) -> HashMerge {
         let behavior = match self.get("merge_behavior") {
             Some(Value::String(text)) => text.to_arc(),
             Some(Value::Symbol(text)) => text.clone(),
-            _ => return Ok(HashMerge::Native),
+            _ => return HashMerge::Native,
         };
         if !matches!(&*behavior, "deep" | "deeper") {
-            return Ok(HashMerge::Native);
+            return HashMerge::Native;
         }
         let none = Hash::new();
         let options = match self.get("deep_merge_options").filter(|value| value.is_truthy()) {
@@ -247,10 +247,11 @@ impl File {
             Some(Value::Hash(hash)) => hash,
             Some(other) => {
                 let text = format!("no implicit conversion of {} into Hash", ruby::class_name(other));
-                return Err(self.fault(&text, "deep_merge_options"));
+                return HashMerge::Fails(self.fault(&text, "deep_merge_options"));
             }
         };
         let options = DeepOptions::of_hiera3(&*behavior == "deep", options);
-        options.map(HashMerge::Deep).map_err(|error| error.at(self.place(self.marks("deep_merge_options"))))
+        let fails = |error: LookupError| HashMerge::Fails(error.at(self.place(self.marks("deep_merge_options"))));
+        options.map_or_else(fails, HashMerge::Deep)
     }
 }

@@ -25,6 +25,8 @@ pub(super) enum HashMerge {
     Native,
     /// `deep` and `deeper`: the `deep_merge` gem.
     Deep(DeepOptions),
+    /// Options that the gem cannot take: each merge fails.
+    Fails(LookupError),
 }
 
 impl Resolution {
@@ -98,6 +100,7 @@ impl HashMerge {
                 Ok(Value::hash(merged))
             }
             HashMerge::Deep(options) => deep_merge(high, low, options),
+            HashMerge::Fails(error) => return Err(error.clone()),
         };
         merged.map_err(|error| error.sealed(Secrecy::join(high.secrecy(), low.secrecy())))
     }

@@ -62,7 +62,7 @@ impl<'a> Engine<'a> {
     /// merges it, `deep` for one with the strategy's own options.
     pub fn get(&self, key: &str, strategy: &Strategy) -> Found {
         let configured = match (strategy, &self.hiera.merge) {
-            (Strategy::Hash, merge) => merge.clone()?,
+            (Strategy::Hash, merge) => merge.clone(),
             _ => HashMerge::Native,
         };
         let budget = Budget::default();
@@ -133,7 +133,7 @@ impl<'a> Engine<'a> {
     /// The backend of hiera-eyaml knows Hiera 1's interface only: each text has its own guard, and null is not found.
     fn eyaml(&self, level: &Level, root: &Value, resolution: &Resolution, context: &Context<'_>) -> Found {
         let resolution = match resolution {
-            Resolution::Hash(_) => Resolution::Hash(self.hiera.merge.clone()?),
+            Resolution::Hash(_) => Resolution::Hash(self.hiera.merge.clone()),
             other => other.clone(),
         };
         let found = self.files(level, root, &resolution, &Context { guard: None, ..*context }, "")?;
