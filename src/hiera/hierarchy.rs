@@ -10,10 +10,10 @@ use super::config::{Config, Declared, FunctionKind, LevelConfig, Locations, Vers
 use super::glob::glob;
 use super::interpolation::{Context, NO_METHODS, NameStack, Undefined, interpolate, interpolate_text, variable};
 use super::scope::{LocalScope, Scope, Variable};
-use super::uri::check_uri;
 use super::{LookupError, Puppet};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::tree::{BlobId, FileTree, Target, TreeError, below, follow, is_link};
+use crate::value::rich::Uri;
 use crate::value::{Value, ruby};
 
 /// The levels of one layer for one node.
@@ -219,8 +219,8 @@ impl<'a> Resolver<'a> {
                 .iter()
                 .map(|declared| {
                     let uri = self.text(declared, self.scope)?;
-                    check_uri(&uri).map_err(|e| e.at(declared.place.clone()))?;
-                    let uri = uri.into();
+                    let parsed = Uri::parse(&uri).map_err(LookupError::puppet);
+                    let uri = parsed.map_err(|e| e.at(declared.place.clone()))?.to_string().into();
                     Ok(Location::Uri { original: declared.text.clone(), uri })
                 })
                 .collect(),

@@ -23,7 +23,6 @@ pub mod provenance;
 pub mod regex;
 pub mod scope;
 pub mod types;
-mod uri;
 pub mod version3;
 
 mod error;

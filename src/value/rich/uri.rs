@@ -2,7 +2,6 @@
 //!
 //! Source: Ruby 3.1's `uri/rfc3986_parser.rb`, `generic.rb` and the classes of its schemes.
 
-use core::net::Ipv6Addr;
 use std::fmt::{self, Write};
 use std::sync::LazyLock;
 
@@ -32,11 +31,10 @@ pub struct Uri {
 }
 
 /// The schemes with a class of their own: its name, and the port.
-const CLASSES: [(&str, &str, Option<i64>); 9] = [
+const CLASSES: [(&str, &str, Option<i64>); 8] = [
     ("http", "HTTP", Some(80)),
     ("https", "HTTPS", Some(443)),
     ("ws", "WS", Some(80)),
-    ("wss", "WSS", Some(443)),
     ("ftp", "FTP", Some(21)),
     ("file", "File", None),
     ("ldap", "LDAP", Some(389)),
@@ -68,21 +66,37 @@ impl Uri {
             Some("ldap" | "ldaps") if self.fragment.is_some() || self.path.is_none() => {
                 return Err("bad LDAP URL".into());
             }
-            Some("ftp") if self.path.is_none() => return Err("URI::InvalidURIError".into()),
+            Some("ftp") => {
+                let path = self.path.as_deref().ok_or("URI::InvalidURIError")?;
+                let relative = path.strip_prefix('/').unwrap_or(path);
+                self.path = Some(format!(
+                    "/{}",
+                    relative.strip_prefix('/').map_or(relative.into(), |rest| format!("%2F{rest}"))
+                ));
+            }
             Some("mailto") => self.check_mail()?,
             _ => {}
         }
         Ok(self)
     }
 
-    fn check_mail(&self) -> Result<(), String> {
+    /// The path that the URI leads to, of FTP where the login leads.
+    pub fn effective_path(&self) -> Option<String> {
+        let path = self.path.as_deref()?;
+        if self.scheme.as_deref() != Some("ftp") {
+            return Some(path.to_owned());
+        }
+        let path = path.split_once(";type=").map_or(path, |(path, _)| path);
+        let path = path.strip_prefix('/').unwrap_or(path);
+        Some(path.strip_prefix("%2F").map_or_else(|| path.to_owned(), |rest| format!("/{rest}")))
+    }
+
+    fn check_mail(&mut self) -> Result<(), String> {
         static TO: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\A(?:[^@,;]+@[^@,;]+(?:\z|[,;]))*\z").ok());
-        let query = || self.query.as_ref().map(|query| format!("?{query}"));
-        let Some(opaque) = self.opaque.clone().or_else(query) else {
-            return Err("missing opaque part for mailto URL".into());
-        };
-        let to = opaque.split('?').next().unwrap_or_default();
-        if TO.as_ref().is_some_and(|pattern| pattern.is_match(to)) {
+        self.opaque = self.opaque.take().or_else(|| self.query.as_ref().map(|query| format!("?{query}")));
+        let opaque = self.opaque.as_deref().ok_or("missing opaque part for mailto URL")?;
+        let to = opaque.split('?').next().filter(|_| !opaque.is_empty());
+        if to.is_some_and(|to| TO.as_ref().is_some_and(|pattern| pattern.is_match(to))) {
             return Ok(());
         }
         Err(format!("unrecognised opaque part for mailtoURL: {opaque}"))
@@ -102,102 +116,68 @@ impl Uri {
     }
 }
 
-/// The characters that may stand in a part as they are, beside letters and digits.
-const UNRESERVED: &str = "-._~!$&'()*+,;=";
-
-fn is_made_of(text: &str, more: &str) -> bool {
-    let mut rest = text.bytes();
-    while let Some(b) = rest.next() {
-        let escape = |rest: &mut std::str::Bytes<'_>| rest.next().is_some_and(|d| d.is_ascii_hexdigit());
-        let known = b.is_ascii_alphanumeric() || UNRESERVED.contains(char::from(b)) || more.contains(char::from(b));
-        if !(known || b == b'%' && escape(&mut rest) && escape(&mut rest)) {
-            return false;
-        }
-    }
-    true
-}
+/// What RFC 3986 calls a URI, with any text as a query, and a reference without a scheme: Ruby's expressions for them, in which a
+/// reference has an address with one bracket.
+static EXPRESSIONS: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
+    let name = r"(?:%[[:xdigit:]]{2}|[!$&-.0-9;=A-Z_a-z~])";
+    let user = r"(?:%[[:xdigit:]]{2}|[!$&-.0-;=A-Z_a-z~])";
+    let segment = r"(?:%[[:xdigit:]]{2}|[!$&-.0-;=@-Z_a-z~])";
+    let not_colon = r"(?:%[[:xdigit:]]{2}|[!$&-.0-9;=@-Z_a-z~])";
+    let byte = r"(?:[1-9]\d|1\d{2}|2[0-4]\d|25[0-5]|\d)";
+    let group = "[[:xdigit:]]{1,4}";
+    let last = format!(r"(?:{group}:{group}|{byte}\.{byte}\.{byte}\.{byte})");
+    let short = |most: u8, rest: String| format!("(?:(?:{group}:){{0,{most}}}{group})?::{rest}");
+    let ipv6 = [
+        format!("(?:{group}:){{6}}{last}"),
+        format!("::(?:{group}:){{5}}{last}"),
+        format!("{group}::(?:{group}:){{4}}{last}"),
+        short(1, format!("(?:{group}:){{3}}{last}")),
+        short(2, format!("(?:{group}:){{2}}{last}")),
+        short(3, format!("{group}:{last}")),
+        short(4, last),
+        short(5, group.to_owned()),
+        short(6, String::new()),
+    ]
+    .join("|");
+    let future = r"v[[:xdigit:]]+\.[!$&-.0-;=A-Z_a-z~]+";
+    let expression = |scheme: &str, literal: &str, opaque: &str| {
+        let authority = format!(r"//(?:(?<userinfo>{user}*)@)?(?<host>{literal}|{name}+)?(?::(?<port>\d*))?");
+        let path = format!(
+            "(?:{authority}(?<abempty>(?:/{segment}*)*)|(?<absolute>/(?:{segment}+(?:/{segment}*)*)?)|{opaque})"
+        );
+        Regex::new(&format!(r"\A{scheme}{path}(?:\?(?<query>[^#]*))?(?:#(?<fragment>(?:{segment}|[/?])*))?\z")).ok()
+    };
+    let rootless = |first: &str| format!("(?<rootless>{first}+(?:/{segment}*)*)|(?<empty>)");
+    [
+        expression("(?<scheme>[A-Za-z][-+.0-9A-Za-z]*):", &format!(r"\[(?:{ipv6}|{future})\]"), &rootless(segment)),
+        expression("", &format!(r"\[(?:{ipv6})|{future}\]"), &rootless(not_colon)),
+    ]
+});
 
 fn split(text: &str) -> Option<Uri> {
-    let (rest, fragment) = match text.split_once('#') {
-        Some((rest, fragment)) => (rest, Some(fragment)),
-        None => (text, None),
-    };
-    if fragment.is_some_and(|fragment| !is_made_of(fragment, ":@/?")) {
-        return None;
-    }
-    let (rest, query) = match rest.split_once('?') {
-        Some((rest, query)) => (rest, Some(query)),
-        None => (rest, None),
-    };
-    let fragment = fragment.map(ToOwned::to_owned);
-    let mut uri = Uri { fragment, query: query.map(ToOwned::to_owned), ..Uri::default() };
-    if let Some((scheme, rest)) = scheme(rest) {
-        uri.scheme = Some(scheme.to_ascii_lowercase());
-        if rest.is_empty() || rest.starts_with('/') {
-            uri.place(rest)?;
-        } else if is_made_of(rest, ":@/") {
-            // The rest is opaque, a query too.
-            uri.opaque = Some(format!("{rest}{}", query.map(|query| format!("?{query}")).unwrap_or_default()));
-            uri.query = None;
-        } else {
-            return None;
+    let [absolute, relative] = EXPRESSIONS.each_ref().map(|expression| expression.as_ref()?.captures(text));
+    let found = absolute.or(relative)?;
+    let part = |name: &str| found.name(name).map(|part| part.as_str().to_owned());
+    let scheme = part("scheme").map(|scheme| scheme.to_ascii_lowercase());
+    let (mut path, mut query, mut opaque) = (part("abempty").or_else(|| part("absolute")), part("query"), None);
+    match part("rootless") {
+        // Without a path the rest is opaque, a query too.
+        Some(rest) if scheme.is_some() => {
+            opaque = Some(format!("{rest}{}", query.map(|query| format!("?{query}")).unwrap_or_default()));
+            query = None;
         }
-    } else {
-        if !rest.starts_with('/') && rest.split('/').next()?.contains(':') {
-            return None;
-        }
-        uri.place(rest)?;
+        rest => path = path.or(rest).or(Some(String::new())),
     }
-    Some(uri)
-}
-
-fn scheme(text: &str) -> Option<(&str, &str)> {
-    let (scheme, rest) = text.split_once(':')?;
-    let known = |b: u8| b.is_ascii_alphanumeric() || b"+-.".contains(&b);
-    (scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(known)).then_some((scheme, rest))
-}
-
-impl Uri {
-    /// `//authority/path` or `path`.
-    fn place(&mut self, text: &str) -> Option<()> {
-        let path = match text.strip_prefix("//") {
-            None => text,
-            Some(rest) => {
-                let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-                self.authority(authority)?;
-                path
-            }
-        };
-        self.path = Some(path.to_owned());
-        is_made_of(path, ":@/").then_some(())
-    }
-
-    fn authority(&mut self, text: &str) -> Option<()> {
-        let rest = match text.split_once('@') {
-            Some((userinfo, rest)) => {
-                self.userinfo = Some(userinfo.to_owned()).filter(|userinfo| !userinfo.is_empty());
-                is_made_of(userinfo, ":").then_some(rest)?
-            }
-            None => text,
-        };
-        let (host, port) = match rest.rsplit_once(':') {
-            Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => (host, Some(port)),
-            _ => (rest, None),
-        };
-        self.port = port.filter(|port| !port.is_empty()).map(ruby::to_i);
-        self.host = Some(host.to_owned()).filter(|host| !host.is_empty());
-        let literal = || is_literal(host.strip_prefix('[')?.strip_suffix(']')?).then_some(());
-        literal().or_else(|| is_made_of(host, "").then_some(()))
-    }
-}
-
-fn is_literal(text: &str) -> bool {
-    let future = |text: &str| {
-        let (version, rest) = text.strip_prefix('v')?.split_once('.')?;
-        let hex = !version.is_empty() && version.bytes().all(|b| b.is_ascii_hexdigit());
-        Some(hex && !rest.is_empty() && !rest.contains('%') && is_made_of(rest, ":"))
-    };
-    text.parse::<Ipv6Addr>().is_ok() || future(text).unwrap_or(false)
+    Some(Uri {
+        userinfo: part("userinfo").filter(|userinfo| !userinfo.is_empty()),
+        host: part("host"),
+        port: part("port").filter(|port| !port.is_empty()).map(|port| ruby::to_i(&port)),
+        fragment: part("fragment"),
+        scheme,
+        path,
+        query,
+        opaque,
+    })
 }
 
 /// A query with what may not stand there escaped.
@@ -210,8 +190,7 @@ fn escape_query(query: &str) -> Result<String, String> {
             b'%' if at + 2 < bytes.len() && !hex(1) && !hex(2) => {
                 return Err(format!("invalid percent escape: {}", String::from_utf8_lossy(&bytes[at..at + 3])));
             }
-            b'%' if hex(1) && hex(2) => out.push('%'),
-            b'!' | b'$'..=b'&' | b'('..=b';' | b'=' | b'?'..=b'_' | b'a'..=b'~' if b != b'%' => out.push(char::from(b)),
+            b'!' | b'$'..=b'&' | b'('..=b';' | b'=' | b'?'..=b'_' | b'a'..=b'~' => out.push(char::from(b)),
             b => _ = write!(out, "%{b:02X}"),
         }
     }
@@ -240,7 +219,14 @@ impl fmt::Display for Uri {
             write!(f, "{scheme}:")?;
         }
         if let Some(opaque) = &self.opaque {
-            f.write_str(opaque)?;
+            let is_mail = self.scheme.as_deref() == Some("mailto");
+            let (to, headers) = opaque.split_once('?').filter(|_| is_mail).unwrap_or((opaque, ""));
+            f.write_str(to)?;
+            // Empty headers at the end are not written.
+            match headers.trim_end_matches('&') {
+                "" => {}
+                headers => write!(f, "?{headers}")?,
+            }
         } else {
             if self.host.is_some() || matches!(self.scheme.as_deref(), Some("file" | "postgres")) {
                 f.write_str("//")?;
