@@ -1,11 +1,14 @@
 //! Ruby's regular expressions, look-around and back-references included.
 
+mod syntax;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onig::{MatchParam, RegexOptions, Region, SearchOptions, Syntax};
+use onig::{EncodedBytes, EncodedChars, MatchParam, RegexOptions, Region, SearchOptions, Syntax};
 
 use super::LookupError;
+use crate::value::rich::regexp;
 
 /// The longest pattern that is compiled, in bytes: what it takes grows faster than its length.
 const PATTERN_LIMIT: usize = 1 << 16;
@@ -16,7 +19,12 @@ const RETRIES_AT_A_PLACE: (usize, usize) = (1_000, 1_000_000);
 
 /// A compiled pattern.
 #[derive(Debug)]
-pub struct RubyRegex(onig::Regex);
+pub struct RubyRegex {
+    compiled: onig::Regex,
+    source: Box<str>,
+    /// Whether the two engines know different characters beyond ASCII.
+    is_ascii_only: bool,
+}
 
 impl RubyRegex {
     /// Compiles `pattern` with Ruby's syntax: `^` and `$` match at every line.
@@ -25,21 +33,30 @@ impl RubyRegex {
             let text = format!("a regular expression is longer than {PATTERN_LIMIT} bytes: /{pattern:.60}.../");
             return Err(LookupError::unknown(text));
         }
-        if has_backward_repeat(pattern) {
-            let text = format!("upper is smaller than lower in repeat range: /{pattern}/");
-            return Err(LookupError::puppet(text));
-        }
-        let compile =
-            |pattern: &str| onig::Regex::with_options(pattern, RegexOptions::REGEX_OPTION_NONE, Syntax::ruby());
-        compile(pattern)
-            .or_else(|error| compile(&without_repeated_anchors(pattern)).map_err(|_| error))
-            .map(RubyRegex)
-            .map_err(|e| LookupError::puppet(format!("{}: /{pattern}/", e.description())))
+        let source = syntax::translate(pattern)?;
+        // What is wrong shows in what was written, not in what it is translated to.
+        let compiled = compile(&source);
+        let compiled = compiled.or_else(|error| compile(pattern).and(Err(error)));
+        let compiled = compiled.map_err(|e| syntax::fault(pattern, e.description()))?;
+        syntax::check(pattern)?;
+        let is_ascii_only = syntax::is_ascii_only(pattern);
+        Ok(RubyRegex { compiled, source: source.into(), is_ascii_only })
     }
 
     /// Whether the pattern matches somewhere in `text`. One that backtracks without end is an honest error.
     pub fn is_match(&self, text: &str) -> Result<bool, LookupError> {
         self.find_from(text, 0).map(|found| found.is_some())
+    }
+
+    /// Whether the pattern matches somewhere in a text that is not UTF-8, byte by byte.
+    pub fn is_match_bytes(&self, bytes: &[u8]) -> Result<bool, LookupError> {
+        if regexp::has_fixed_encoding(&self.source) {
+            let text = "incompatible encoding regexp match (UTF-8 regexp with ASCII-8BIT string)";
+            return Err(LookupError::puppet(text));
+        }
+        let ascii = compile(EncodedBytes::ascii(self.source.as_bytes()));
+        let ascii = ascii.map_err(|e| LookupError::unknown(e.description()))?;
+        search(&ascii, EncodedBytes::ascii(bytes), 0, bytes.len()).map(|found| found.is_some())
     }
 
     /// `text` with every match removed: Ruby's `gsub(pattern, "")`.
@@ -58,90 +75,32 @@ impl RubyRegex {
     }
 
     fn find_from(&self, text: &str, from: usize) -> Result<Option<(usize, usize)>, LookupError> {
-        let mut region = Region::new();
-        let options = SearchOptions::SEARCH_OPTION_NONE;
-        let mut limits = MatchParam::default();
-        let retries = (RETRY_LIMIT / (text.len() + 1)).clamp(RETRIES_AT_A_PLACE.0, RETRIES_AT_A_PLACE.1);
-        limits.set_retry_limit_in_match(u32::try_from(retries).unwrap_or(u32::MAX));
-        self.0
-            .search_with_param(text, from, text.len(), options, Some(&mut region), limits)
-            .map(|found| found.and(region.pos(0)))
-            .map_err(|e| LookupError::unknown(format!("a regular expression gave up: {}", e.description())))
+        if self.is_ascii_only && !text.is_ascii() {
+            return Err(LookupError::unknown("which characters beyond ASCII a regular expression matches"));
+        }
+        search(&self.compiled, text, from, text.len())
     }
 }
 
-/// Ruby accepts a repeated anchor (`^*`), which Oniguruma refuses. An anchor that may be repeated no times asks for nothing, one
-/// that must be there is there once.
-fn without_repeated_anchors(pattern: &str) -> String {
-    let mut out = String::new();
-    let mut skip_to = 0;
-    for (at, token, in_class) in tokens(pattern) {
-        if at < skip_to {
-            continue;
-        }
-        let is_anchor = !in_class && matches!(token, "^" | "$" | "\\A" | "\\z" | "\\Z" | "\\b" | "\\B" | "\\G");
-        let end = at + token.len();
-        let quantifier = if is_anchor { quantifier(&pattern[end..]) } else { None };
-        if !quantifier.is_some_and(|(_, may_be_absent)| may_be_absent) {
-            out.push_str(token);
-        }
-        skip_to = end + quantifier.map_or(0, |(length, _)| length);
-    }
-    out
+fn compile(pattern: impl EncodedChars) -> Result<onig::Regex, onig::Error> {
+    onig::Regex::with_options_and_encoding(pattern, RegexOptions::REGEX_OPTION_NONE, Syntax::ruby())
 }
 
-/// Whether a pattern has a repeat like `{2,1}`, which Ruby refuses and Oniguruma turns round.
-fn has_backward_repeat(pattern: &str) -> bool {
-    let counts = |at: usize| {
-        let (low, high) = pattern[at + 1..].split_once('}')?.0.split_once(',')?;
-        Some((low.parse::<u32>().ok()?, high.parse::<u32>().ok()?))
-    };
-    let mut braces = tokens(pattern).filter(|(_, token, in_class)| *token == "{" && !in_class);
-    braces.any(|(at, ..)| counts(at).is_some_and(|(low, high)| low > high))
-}
-
-/// The characters and escapes of a pattern with their positions, and whether they stand in a class of characters.
-fn tokens(pattern: &str) -> impl Iterator<Item = (usize, &str, bool)> {
-    let mut at = 0;
-    let mut depth = 0usize;
-    std::iter::from_fn(move || {
-        let rest = &pattern[at..];
-        let first = rest.chars().next()?;
-        let escaped = rest.chars().nth(1).filter(|_| first == '\\');
-        let token = &rest[..first.len_utf8() + escaped.map_or(0, char::len_utf8)];
-        let start = at;
-        at += token.len();
-        let in_class = depth > 0;
-        match token {
-            "[" => depth += 1,
-            "]" => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        Some((start, token, in_class))
-    })
-}
-
-/// The length of the quantifiers that `text` starts with, and whether one of them allows for none.
-fn quantifier(text: &str) -> Option<(usize, bool)> {
-    let (mut length, mut may_be_absent) = (0, false);
-    while let Some((more, absent)) = one_quantifier(&text[length..]) {
-        length += more;
-        may_be_absent |= absent;
-    }
-    (length > 0).then_some((length, may_be_absent))
-}
-
-fn one_quantifier(text: &str) -> Option<(usize, bool)> {
-    match text.as_bytes().first()? {
-        b'*' | b'?' => Some((1, true)),
-        b'+' => Some((1, false)),
-        b'{' => {
-            let counts = &text[1..text.find('}')?];
-            let is_counts = counts.bytes().all(|b| b.is_ascii_digit() || b == b',');
-            is_counts.then_some((counts.len() + 2, counts.starts_with(['0', ','])))
-        }
-        _ => None,
-    }
+fn search(
+    regex: &onig::Regex,
+    text: impl EncodedChars,
+    from: usize,
+    length: usize,
+) -> Result<Option<(usize, usize)>, LookupError> {
+    let mut region = Region::new();
+    let options = SearchOptions::SEARCH_OPTION_NONE;
+    let mut limits = MatchParam::default();
+    let retries = (RETRY_LIMIT / (length + 1)).clamp(RETRIES_AT_A_PLACE.0, RETRIES_AT_A_PLACE.1);
+    limits.set_retry_limit_in_match(u32::try_from(retries).unwrap_or(u32::MAX));
+    let found = regex.search_with_param(text, from, length, options, Some(&mut region), limits);
+    let found =
+        found.map_err(|e| LookupError::unknown(format!("a regular expression gave up: {}", e.description())))?;
+    Ok(found.and(region.pos(0)))
 }
 
 fn next_char(text: &str, at: usize) -> usize {

@@ -20,6 +20,7 @@ mod vectors_convert;
 mod vectors_emit;
 mod vectors_hocon;
 mod vectors_json;
+mod vectors_regexp;
 mod vectors_ruby;
 mod vectors_yaml;
 mod versions;

@@ -1,6 +1,7 @@
 //! The values of Puppet's types that data files cannot hold.
 
 mod range;
+pub mod regexp;
 pub mod timespan;
 pub mod timestamp;
 mod uri;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::types::{Type, escaped_slashes};
+use super::types::Type;
 use super::{Hidden, Secrecy, Value};
 
 pub use range::VersionRange;
@@ -75,7 +76,7 @@ impl Rich {
             Rich::Timespan(span) => timespan::text(*span),
             Rich::SemVer(version) => version.to_string(),
             Rich::SemVerRange(range) => range.to_string(),
-            Rich::Regexp(pattern) => format!("(?-mix:{})", escaped_slashes(pattern)),
+            Rich::Regexp(pattern) => regexp::to_s(pattern),
             Rich::Binary(bytes) => STANDARD.encode(bytes),
             Rich::Uri(uri) => uri.to_string(),
             Rich::Type(kind) => kind.to_string(),
@@ -86,7 +87,7 @@ impl Rich {
     pub fn inspect(&self) -> String {
         match self {
             Rich::Sensitive(_) => "#<Sensitive [value redacted]>".into(),
-            Rich::Regexp(pattern) => format!("/{}/", escaped_slashes(pattern)),
+            Rich::Regexp(pattern) => regexp::inspect(pattern),
             Rich::SemVerRange(range) => range.inspect(),
             Rich::Uri(uri) => format!("#<{} {uri}>", uri.class_name()),
             other => other.to_text(),

@@ -9,8 +9,7 @@ mod text;
 use std::sync::{Arc, LazyLock};
 
 pub use range::{Range, TimeRange};
-pub(super) use text::escaped_slashes;
-pub use text::{puppet_quote, slashed};
+pub use text::puppet_quote;
 
 use super::rich::VersionRange;
 use super::{Hash, Text, Value};
@@ -322,7 +321,18 @@ impl Type {
             Type::Any | Type::Undef | Type::Unit | Type::Optional(_) => true,
             Type::Variant(types) => types.iter().any(Type::accepts_undef),
             Type::Alias(alias) => alias.resolved().accepts_undef(),
-            Type::Init(inner, _) => inner.as_ref().is_none_or(|inner| inner.accepts_undef()),
+            Type::Init(inner, args) => {
+                inner.as_ref().is_none_or(|inner| inner.accepts_undef() || inner.is_made_of_undef(args))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether its `new` takes `undef` before `args`.
+    fn is_made_of_undef(&self, args: &[Value]) -> bool {
+        match self.resolved() {
+            Type::Array(..) | Type::Tuple(..) => matches!(args, [Value::Boolean(true)]),
+            Type::Hash(..) | Type::Struct(_) | Type::String(_) | Type::Sensitive(_) => true,
             _ => false,
         }
     }

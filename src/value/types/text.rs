@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Display, Write};
 
-use super::super::rich::{Rich, timespan, timestamp};
+use super::super::rich::{Rich, regexp, timespan, timestamp};
 use super::super::{Value, ruby};
 use super::{Alias, Callable, Element, Range, Texts, TimeRange, Type};
 
@@ -45,9 +45,9 @@ impl Writer {
                 self.parts(name, parts);
             }
             Type::Pattern(patterns) => {
-                self.parts(name, patterns.iter().map(|p| slashed(p.as_deref().unwrap_or_default())).collect());
+                self.parts(name, patterns.iter().map(|p| regexp::slashed(p.as_deref().unwrap_or_default())).collect());
             }
-            Type::Regexp(pattern) => self.parts(name, pattern.iter().map(|p| slashed(p)).collect()),
+            Type::Regexp(pattern) => self.parts(name, pattern.iter().map(|p| regexp::slashed(p)).collect()),
             Type::Boolean(value) => self.parts(name, value.iter().map(ToString::to_string).collect()),
             Type::SemVer(ranges) => self.parts(name, ranges.iter().map(|range| format!("'{range}'")).collect()),
             Type::Timestamp(range) => self.parts(name, times(*range, timestamp::text)),
@@ -232,7 +232,7 @@ impl Writer {
     fn rich(&mut self, rich: &Rich) {
         match rich {
             Rich::Type(kind) => self.kind(kind),
-            Rich::Regexp(pattern) => self.out.push_str(&slashed(pattern)),
+            Rich::Regexp(pattern) => self.out.push_str(&regexp::slashed(pattern)),
             Rich::Uri(uri) => _ = write!(self.out, "URI({})", puppet_quote(&uri.to_string(), false)),
             Rich::Binary(_) | Rich::Sensitive(_) | Rich::Hidden(_) => {
                 _ = write!(self.out, "Instance of {}", rich.type_name());
@@ -268,30 +268,6 @@ fn times(range: TimeRange, text: impl Fn(i128) -> String) -> Vec<String> {
         (Some(from), Some(to)) if from == to => vec![quoted(from)],
         (Some(from), Some(to)) => vec![quoted(from), quoted(to)],
     }
-}
-
-/// A regular expression between slashes. One that is not ASCII alone has an option in Ruby, so its options are written.
-pub fn slashed(pattern: &str) -> String {
-    let inner = escaped_slashes(pattern);
-    if pattern.is_ascii() || pattern.starts_with("(?-mix:") {
-        format!("/{inner}/")
-    } else {
-        format!("/(?-mix:{inner})/")
-    }
-}
-
-/// A regular expression with its slashes escaped.
-pub(in crate::value) fn escaped_slashes(pattern: &str) -> String {
-    let mut out = String::new();
-    let mut escaped = false;
-    for c in pattern.chars() {
-        if c == '/' && !escaped {
-            out.push('\\');
-        }
-        out.push(c);
-        escaped = c == '\\' && !escaped;
-    }
-    out
 }
 
 /// The parts of the name of a resource type with capitals, where it has none.

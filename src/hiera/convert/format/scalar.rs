@@ -8,8 +8,8 @@ use super::sprintf::{self, fitted};
 use super::{Format, Text, illegal};
 use crate::hiera::LookupError;
 use crate::hiera::convert::new;
-use crate::value::rich::Rich;
-use crate::value::types::{puppet_quote, slashed};
+use crate::value::rich::{Rich, regexp};
+use crate::value::types::puppet_quote;
 use crate::value::{Value, ruby};
 
 /// The text of a value that is no container.
@@ -137,7 +137,7 @@ fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|c| match c {
         'ǆ' | 'ǅ' | 'Ǆ' => "ǅ".to_owned(),
-        c => c.to_uppercase().collect::<String>(),
+        c => c.to_uppercase().take(1).chain(c.to_uppercase().skip(1).flat_map(char::to_lowercase)).collect(),
     });
     first.unwrap_or_default() + &chars.as_str().to_lowercase()
 }
@@ -146,10 +146,10 @@ fn rich(format: &Format, value: &Value, rich: &Rich) -> Text {
     match rich {
         Rich::Binary(bytes) => binary(format, bytes),
         Rich::Regexp(pattern) => match format.letter {
-            'p' if format.is_plain() => Ok(slashed(pattern)),
-            'p' => sprintf::text(format, &slashed(pattern)),
-            's' if format.alternative => sprintf::text(format, &puppet_quote(&with_options(pattern), false)),
-            's' => sprintf::text(format, &with_options(pattern)),
+            'p' if format.is_plain() => Ok(regexp::slashed(pattern)),
+            'p' => sprintf::text(format, &regexp::slashed(pattern)),
+            's' if format.alternative => sprintf::text(format, &puppet_quote(&regexp::text(pattern), false)),
+            's' => sprintf::text(format, &regexp::text(pattern)),
             other => Err(illegal("Regexp", other, "sp")),
         },
         Rich::Type(kind) => match format.letter {
@@ -169,11 +169,6 @@ fn rich(format: &Format, value: &Value, rich: &Rich) -> Text {
             _ => Err(LookupError::unknown(format!("the format '%{}' of a {}", format.letter, rich.type_name()))),
         },
     }
-}
-
-/// A pattern that is not ASCII alone has an option in Ruby, so its options are written.
-fn with_options(pattern: &str) -> String {
-    if pattern.is_ascii() { pattern.to_owned() } else { format!("(?-mix:{pattern})") }
 }
 
 fn binary(format: &Format, bytes: &[u8]) -> Text {

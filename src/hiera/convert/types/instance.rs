@@ -2,6 +2,8 @@
 //!
 //! Source: the `instance?` methods of `pops/types/types.rb`.
 
+use std::sync::Arc;
+
 use super::super::new::init;
 use super::assign::{assignable, has_text};
 use super::infer::infer;
@@ -31,11 +33,13 @@ pub(crate) fn is_instance(kind: &Type, value: &Value) -> Found {
         (Type::Float(range), Value::Float(_)) => range.contains(value),
         (Type::String(texts), value) => is_text(texts, value),
         (Type::Enum(values, any_case), Value::String(text)) => has_text(values, *any_case, text),
-        (Type::Pattern(patterns), Value::String(text)) => {
-            return Ok(patterns.is_empty()
-                || any(patterns, |pattern| {
-                    RubyRegex::compile(pattern.as_deref().unwrap_or_default())?.is_match(text)
-                })?);
+        (Type::Pattern(patterns), Value::String(_) | Value::Bytes(_)) => {
+            let compile = |pattern: &Option<Arc<str>>| RubyRegex::compile(pattern.as_deref().unwrap_or_default());
+            patterns.is_empty()
+                || any(patterns, |pattern| match value {
+                    Value::Bytes(bytes) => compile(pattern)?.is_match_bytes(bytes),
+                    text => compile(pattern)?.is_match(text.as_str().unwrap_or_default()),
+                })?
         }
         (Type::Boolean(only), Value::Boolean(value)) => only.is_none_or(|only| only == *value),
         (Type::Variant(types), value) => any(types, |kind| is_instance(kind, value))?,

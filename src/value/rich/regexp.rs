@@ -1,0 +1,128 @@
+//! How Ruby and Puppet write a regular expression.
+//!
+//! Source: Ruby 3.1's `re.c`, `PRegexpType` in `pops/types/types.rb`.
+
+use std::fmt::Write;
+
+/// Whether Ruby ties the expression to UTF-8, which is an option of it: it has more than ASCII, as it is or escaped, or a property of
+/// characters.
+pub fn has_fixed_encoding(source: &str) -> bool {
+    !source.is_ascii() || escapes(source).any(|(letter, rest)| is_beyond_ascii(letter, rest))
+}
+
+/// The escapes: the letter of each, and what follows.
+fn escapes(source: &str) -> impl Iterator<Item = (char, &str)> {
+    let mut rest = source;
+    std::iter::from_fn(move || {
+        let (_, after) = rest.split_once('\\')?;
+        let letter = after.chars().next()?;
+        rest = &after[letter.len_utf8()..];
+        Some((letter, rest))
+    })
+}
+
+fn is_beyond_ascii(letter: char, rest: &str) -> bool {
+    let code = |most: usize| {
+        let end = rest.bytes().take(most).take_while(u8::is_ascii_hexdigit).count();
+        u32::from_str_radix(&rest[..end], 16).unwrap_or_default()
+    };
+    match (letter, rest.strip_prefix('{')) {
+        ('p' | 'P', _) => true,
+        ('u', Some(list)) => {
+            let codes = list.split('}').next().unwrap_or_default().split_ascii_whitespace();
+            codes.filter_map(|code| u32::from_str_radix(code, 16).ok()).any(|code| code > 0x7f)
+        }
+        ('u', None) => code(4) > 0x7f,
+        ('x', _) => code(2) > 0x7f,
+        _ => false,
+    }
+}
+
+/// Ruby's `inspect`.
+pub fn inspect(source: &str) -> String {
+    let is_plain = source.chars().all(|c| c != '/' && !needs_escape(c));
+    format!("/{}/", if is_plain { source.to_owned() } else { escaped(source, true) })
+}
+
+/// Ruby's `to_s`: the options that it begins with become those of all of it.
+pub fn to_s(source: &str) -> String {
+    let (options, rest) = leading_options(source).unwrap_or(([false; 3], source));
+    let written =
+        |wanted: bool| LETTERS.iter().zip(options).filter(move |(_, on)| *on == wanted).map(|(letter, _)| *letter);
+    let on: String = written(true).collect();
+    let off: String = written(false).collect();
+    let dash = if off.is_empty() { "" } else { "-" };
+    format!("(?{on}{dash}{off}:{})", escaped(rest, false))
+}
+
+/// Puppet's text of it.
+pub fn text(source: &str) -> String {
+    if has_fixed_encoding(source) { format!("(?-imx:{source})") } else { source.to_owned() }
+}
+
+/// Puppet's text of it between slashes.
+pub fn slashed(source: &str) -> String {
+    if has_fixed_encoding(source) { format!("/{}/", to_s(source)) } else { inspect(source) }
+}
+
+/// The options in the order in which Ruby writes them.
+const LETTERS: [char; 3] = ['m', 'i', 'x'];
+
+/// The options that all of an expression is under, and what is under them.
+fn leading_options(source: &str) -> Option<([bool; 3], &str)> {
+    let mut options = [false; 3];
+    let mut rest = source;
+    while let Some(group) = rest.strip_prefix("(?").filter(|group| group.len() > 1) {
+        let end = group.find(|c| !LETTERS.contains(&c) && c != '-')?;
+        let (on, off) = group[..end].split_once('-').unwrap_or((&group[..end], ""));
+        for (letter, option) in LETTERS.iter().zip(&mut options) {
+            *option = (*option || on.contains(*letter)) && !off.contains(*letter);
+        }
+        match group[end..].strip_prefix(':') {
+            Some(inner) => return Some((options, inner.strip_suffix(')').filter(|inner| is_balanced(inner))?)),
+            None => rest = group[end..].strip_prefix(')')?,
+        }
+    }
+    (rest.len() < source.len()).then_some((options, rest))
+}
+
+/// Whether each parenthesis is closed, and none before it is opened.
+fn is_balanced(source: &str) -> bool {
+    let (mut depth, mut in_class, mut escaped) = (0_usize, 0_usize, false);
+    for c in source.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '[' => in_class += 1,
+            ']' => in_class = in_class.saturating_sub(1),
+            '(' if in_class == 0 => depth += 1,
+            ')' if in_class == 0 => match depth.checked_sub(1) {
+                Some(less) => depth = less,
+                None => return false,
+            },
+            _ => {}
+        }
+    }
+    depth == 0 && !escaped
+}
+
+fn needs_escape(c: char) -> bool {
+    c.is_ascii_control()
+}
+
+/// The source with slashes and control characters escaped, `all` with everything that is not ASCII.
+fn escaped(source: &str, all: bool) -> String {
+    let mut out = String::new();
+    let mut chars = source.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => out.extend([c].into_iter().chain(chars.next())),
+            '/' => out.push_str("\\/"),
+            c if needs_escape(c) && !matches!(c, '\t'..='\r') => _ = write!(out, "\\x{:02X}", u32::from(c)),
+            c if c.is_ascii() || !all => out.push(c),
+            c if u32::from(c) > 0xffff => _ = write!(out, "\\u{{{:X}}}", u32::from(c)),
+            c => _ = write!(out, "\\u{:04X}", u32::from(c)),
+        }
+    }
+    out
+}

@@ -1,0 +1,67 @@
+//! Regular expressions match and are written as the real Ruby did when `tests/puppet/record_regexp.rb` ran.
+
+use hierad::hiera::ErrorKind;
+use hierad::hiera::regex::RubyRegex;
+use hierad::value::rich::{Rich, regexp};
+use hierad::value::{Value, json};
+
+use crate::support::rich::decode;
+
+/// Whether it matches; what hierad does not know is taken from Ruby.
+fn matches(regex: &RubyRegex, text: &Value, ruby: bool, unknown: &mut usize) -> bool {
+    let found = match text {
+        Value::Bytes(bytes) => regex.is_match_bytes(bytes),
+        text => regex.is_match(text.as_str().expect("a text")),
+    };
+    found.unwrap_or_else(|error| {
+        let is_unknown = error.kind == ErrorKind::Unknown;
+        *unknown += usize::from(is_unknown);
+        is_unknown && ruby
+    })
+}
+
+/// What Ruby says of an expression that is none, or what it matches.
+fn answer(source: &str, texts: &[Value], ruby: &[Value], unknown: &mut usize) -> Result<Vec<i64>, Value> {
+    let regex = RubyRegex::compile(source).map_err(|error| Value::from(error.text))?;
+    let matching = (0_i64..)
+        .zip(texts)
+        .filter(|(index, text)| matches(&regex, text, ruby.contains(&Value::from(*index)), unknown));
+    Ok(matching.map(|(index, _)| index).collect())
+}
+
+#[test]
+fn expressions_are_those_of_ruby() {
+    let recorded = json::parse(include_bytes!("../vectors/regexp.json")).value;
+    let list = |value: &Value, name: &str| value.get(name).and_then(Value::as_array).expect("a list").to_vec();
+    let texts: Vec<Value> = list(&recorded, "texts").iter().map(decode).collect();
+    let (mut unknown, mut open, mut wrong) = (0, 0, Vec::new());
+    for expression in list(&recorded, "expressions") {
+        let source = expression.get("source").and_then(Value::as_str).expect("a source");
+        let rich = Rich::Regexp(source.into());
+        let matching = expression.get("matches").and_then(Value::as_array).unwrap_or_default();
+        let ours = match answer(source, &texts, matching, &mut open) {
+            Err(text) if text.as_str().is_some_and(|text| text.starts_with("unknown to hierad")) => {
+                unknown += 1;
+                continue;
+            }
+            Err(text) => [("source", Value::from(source)), ("error", text)].into_iter().collect(),
+            Ok(matching) => [
+                ("source", Value::from(source)),
+                ("to_s", rich.to_text().into()),
+                ("inspect", rich.inspect().into()),
+                ("puppet", [regexp::text(source), regexp::slashed(source)].map(Value::from).into_iter().collect()),
+                ("matches", matching.into_iter().map(Value::from).collect()),
+            ]
+            .into_iter()
+            .collect(),
+        };
+        let ours = Value::hash(ours);
+        if ours != expression {
+            wrong.push(format!("Ruby:   {}\nhierad: {}", json::compact(&expression), json::compact(&ours)));
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(unknown < 60, "{unknown} expressions unknown");
+    assert!(open < 15_000, "{open} matches unknown");
+    println!("{unknown} expressions and {open} matches unknown");
+}
