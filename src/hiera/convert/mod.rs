@@ -39,6 +39,17 @@ pub fn convert(value: Value, convert_to: &Value, key: &str) -> Result<Value, Loo
     }
 }
 
+/// What an explanation says of a conversion that was made.
+pub(super) fn applying(convert_to: &Value) -> Text {
+    let arguments = arguments(Value::Undef, convert_to, "").map(|mut arguments| {
+        arguments.remove(1);
+        Value::array(arguments)
+    });
+    let shown = arguments.and_then(|arguments| format::convert(&arguments, None)).unwrap_or_default();
+    let text = format!("Applying convert_to lookup_option with arguments {}", String::from_utf8_lossy(&shown));
+    Text::with(text, convert_to.secrecy())
+}
+
 /// The type, the value and the other arguments.
 fn arguments(value: Value, convert_to: &Value, key: &str) -> Result<Vec<Value>, LookupError> {
     let one = [convert_to.clone()];

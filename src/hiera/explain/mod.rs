@@ -199,3 +199,10 @@ pub fn event(recorder: Option<&Recorder>, event: impl FnOnce() -> Event) {
         recorder.event(event());
     }
 }
+
+/// Something else to say about the step at work, where somebody records.
+pub fn text(recorder: Option<&Recorder>, text: impl FnOnce() -> Text) {
+    if let Some(recorder) = recorder {
+        recorder.text(text());
+    }
+}

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::budget::{LOOKUP_STEPS, with_stack};
-use super::convert::convert;
+use super::convert::{self, convert};
 use super::explain::{self, Branch, Event, Recorder};
 use super::hierarchy::{Hierarchy, resolve};
 use super::interpolation::{NameStack, Resolver};
@@ -177,7 +177,11 @@ impl<'a> Lookup<'a> {
         }
         let found = self.step(|| Branch::Key(key.text.clone()), || self.search(&key, strategy, &options, stack))?;
         match (found, &options.convert_to) {
-            (Some(value), Some(convert_to)) => convert(value, convert_to, &key.text).map(Some),
+            (Some(value), Some(convert_to)) => {
+                let converted = convert(value, convert_to, &key.text)?;
+                explain::text(self.recorder, || convert::applying(convert_to));
+                Ok(Some(converted))
+            }
             (found, _) => Ok(found),
         }
     }
