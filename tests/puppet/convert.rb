@@ -77,6 +77,13 @@ class Conversions
   end
 end
 
+# What is made of a text that is not UTF-8 may have a text that JSON cannot hold.
+def written(answer)
+  JSON.generate(answer)
+rescue JSON::GeneratorError => e
+  JSON.generate({ 'error' => e.message.dup.force_encoding(Encoding::UTF_8).scrub })
+end
+
 if $PROGRAM_NAME == __FILE__
   Dir.mktmpdir('hierad_puppet') do |folder|
     puppetry = Puppetry.new(File.realpath(folder))
@@ -87,7 +94,7 @@ if $PROGRAM_NAME == __FILE__
       compiler = puppetry.compiler({ 'name' => 'n' }, environment)
       compiler.compile do |catalog|
         conversions = Conversions.new(compiler)
-        $stdin.each_line { |line| puts JSON.generate(conversions.answer(JSON.parse(line))) }
+        $stdin.each_line { |line| puts written(conversions.answer(JSON.parse(line))) }
         catalog
       end
     end

@@ -73,7 +73,7 @@ module RichData
   end
 
   def encode_hash(value)
-    return value.map { |key, element| [encode(key), encode(element)] }.to_h if value.keys.all? { |key| key.is_a?(String) }
+    return value.map { |key, element| [encode(key), encode(element)] }.to_h if value.keys.all? { |key| key.is_a?(String) && encode(key) == key }
 
     typed('Hash', value.flat_map { |key, element| [encode(key), encode(element)] })
   end

@@ -89,11 +89,11 @@ impl Formats {
 
 fn container(hash: &Hash) -> Result<Format, LookupError> {
     let text = |name: &str| hash.get(name).and_then(Value::as_str).map(str::to_owned);
+    let format = Format::parse(&text("format").unwrap_or_default())?;
     let contained = match hash.get("string_formats").map(Value::bare) {
         Some(Value::Hash(formats)) => Some(Formats::of_hash(formats)?),
         _ => None,
     };
-    let format = Format::parse(&text("format").unwrap_or_default())?;
     Ok(Format { separator: text("separator"), separator2: text("separator2"), contained, ..format })
 }
 

@@ -146,6 +146,7 @@ pub(super) fn convert(value: &Value, formats: Option<&Value>) -> Result<Vec<u8>,
             let key = wide.into_iter().find(|wide| assignable(wide, &kind)).unwrap_or_else(|| kind.clone());
             usual.merged(&Formats::one(key, Format::parse(format)?))
         }
+        Some(Value::Bytes(_)) => return Err(LookupError::unknown("a format that is not UTF-8")),
         Some(Value::Hash(hash)) => usual.merged(&Formats::of_hash(hash)?),
         _ => usual,
     };

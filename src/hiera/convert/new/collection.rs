@@ -132,17 +132,11 @@ fn of_list(from: &Value) -> Made {
             let list = items(other)?;
             let list = list.as_array().unwrap_or_default();
             match list {
-                // Ruby takes one argument for a hash or a list of pairs.
-                [one] => Err(LookupError::puppet(one_argument(one))),
                 list if list.len() % 2 == 1 => Err(LookupError::puppet("odd number of arguments for Hash")),
                 list => Ok(alternating(list)),
             }
         }
     }
-}
-
-fn one_argument(_: &Value) -> String {
-    "odd number of arguments for Hash".into()
 }
 
 fn alternating(list: &[Value]) -> Value {
@@ -179,6 +173,9 @@ fn graft(root: &mut Value, value: &Value) -> Result<(), LookupError> {
             for (key, value) in more.iter() {
                 hash.insert(key.clone(), value.clone());
             }
+        }
+        Value::Rich(_) => {
+            return Err(LookupError::unknown("a value that is no hash for the root, in 'Hash.new' of a tree"));
         }
         other => {
             let class = match other {

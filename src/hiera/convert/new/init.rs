@@ -58,6 +58,13 @@ fn accepted(inner: &Type, args: &[Value]) -> Result<Accepted, LookupError> {
     Ok(Accepted { single, others: None, one_of_several: false })
 }
 
+/// Whether Puppet can look into such a type: there is a `new`, which takes these arguments, and it has none of the types whose
+/// parameters it takes for those of another.
+pub(crate) fn is_usable(inner: &Type, args: &[Value]) -> bool {
+    let trips = matches!(inner.resolved(), Type::Tuple(..) | Type::Struct(_) | Type::Hash(..));
+    !trips && accepted(inner, args).is_ok()
+}
+
 /// Whether a value is of `Init[inner, args]`.
 pub(crate) fn is_instance(inner: Option<&Type>, args: &[Value], value: &Value) -> Result<bool, LookupError> {
     let Some(inner) = inner else { return types::is_instance(&RICH_DATA, value) };

@@ -60,12 +60,24 @@ pub(super) fn assert_instance(subject: &str, kind: &Type, value: Value) -> Made 
     if is_instance(kind, &value)? {
         return Ok(value);
     }
-    let text = describe_mismatch(&format!("{subject} has wrong type,"), kind, &infer_set(&value));
-    Err(LookupError::puppet(text))
+    match describe_mismatch(&format!("{subject} has wrong type,"), kind, &infer_set(&value)) {
+        text if text.is_empty() => Err(LookupError::unknown(format!("how a value is not of the type {kind}"))),
+        text => Err(LookupError::puppet(text)),
+    }
 }
 
 /// What the type's own function makes of `args`.
 pub(super) fn make(kind: &Type, args: &[Value]) -> Made {
+    let is_bytes = |arg: &Value| matches!(arg.bare(), Value::Bytes(_));
+    match made(kind, args) {
+        Err(_) if args.iter().any(is_bytes) => {
+            Err(LookupError::unknown(format!("what '{kind}' makes of a text that is not UTF-8")))
+        }
+        made => made,
+    }
+}
+
+fn made(kind: &Type, args: &[Value]) -> Made {
     match kind {
         Type::Integer(_) => number::integer(args),
         Type::Float(_) => number::float(args),

@@ -101,16 +101,10 @@ pub(crate) fn merge(varying: usize, sizes: Group, found: Vec<Vec<Mismatch>>) -> 
             break;
         }
     }
-    let mut unique: Vec<Mismatch> = Vec::new();
-    for mismatch in all {
-        if !unique.iter().any(|other| other.is_same(&mismatch)) {
-            unique.push(mismatch);
-        }
+    if all.len() == 1 {
+        return all.into_iter().map(|mismatch| mismatch.without_step(varying)).collect();
     }
-    if unique.len() == 1 {
-        return unique.into_iter().map(|mismatch| mismatch.without_step(varying)).collect();
-    }
-    unique
+    all
 }
 
 fn array(items: &Type, size: Option<&Range>, original: &Type, actual: &Type, path: &[Step]) -> Vec<Mismatch> {

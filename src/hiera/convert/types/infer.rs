@@ -13,7 +13,7 @@ use crate::value::{Hash, Type, Value};
 
 /// The type of a value; of a collection a common type of what it holds.
 pub(crate) fn infer(value: &Value) -> Type {
-    match value {
+    match value.bare() {
         Value::Array(items) if !items.is_empty() => {
             Type::array(common(items.iter().map(infer)), Some(Range::count(items.len())))
         }
@@ -34,7 +34,10 @@ pub(crate) fn infer_set(value: &Value) -> Type {
         Value::Integer(_) | Value::BigInteger(_) => Type::Integer(Range::exactly(value.clone())),
         Value::Float(_) => Type::Float(Range::exactly(value.clone())),
         Value::String(text) => Type::String(Texts::Value(text.clone())),
-        Value::Bytes(bytes) => Type::sized_string(Range::count(bytes.len())),
+        // Puppet writes the bytes as if each were a character.
+        Value::Bytes(bytes) => {
+            Type::String(Texts::Value(bytes.iter().map(|b| char::from(*b)).collect::<String>().into()))
+        }
         Value::Symbol(name) => match &**name {
             "default" => Type::Default,
             "undef" => Type::Undef,
@@ -52,7 +55,8 @@ fn infer_hash(hash: &Hash) -> Type {
     if hash.is_empty() {
         return Type::empty_hash();
     }
-    let is_name = |key: &Value| matches!(key, Value::String(name) if !name.is_empty());
+    let is_name =
+        |key: &Value| matches!(key, Value::String(name) if !name.is_empty()) || matches!(key, Value::Bytes(_));
     if hash.keys().all(is_name) {
         let element = |(key, value): (&Value, &Value)| Element { key: infer_set(key), value: infer_set(value) };
         return Type::Struct(hash.iter().map(element).collect());

@@ -124,10 +124,6 @@ impl Mismatch {
         self.canonical().eq(other.canonical())
     }
 
-    pub(crate) fn is_same(&self, other: &Mismatch) -> bool {
-        self.is_at_same_place(other) && self.kind == other.kind
-    }
-
     pub(crate) fn belongs_to(&self, group: Group) -> bool {
         match self.kind {
             Kind::Size(..) => group == Group::Sizes,
@@ -268,6 +264,7 @@ fn short_name(kind: &Type) -> String {
     };
     match (kind, inner) {
         (Type::Alias(alias), _) => alias.name().into(),
+        (Type::TypeSet, _) => "DefaultTypeSet".into(),
         (_, Some(inner)) => format!("{}[{}]", kind.simple_name(), name(inner)),
         _ => kind.simple_name().into(),
     }

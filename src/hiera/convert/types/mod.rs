@@ -12,6 +12,7 @@ pub(super) mod mismatch;
 mod names;
 mod normalize;
 mod parse;
+mod record;
 mod syntax;
 pub(super) mod uri;
 

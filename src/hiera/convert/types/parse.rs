@@ -2,17 +2,19 @@
 //!
 //! Source: `pops/types/type_parser.rb`, `type_factory.rb`.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::infer;
 use super::names::{RESOURCES, plain};
+use super::record::element;
 use super::syntax::{self, Kind, Node};
 use crate::hiera::LookupError;
-use crate::hiera::convert::new::time;
+use crate::hiera::convert::new::{init, time};
 use crate::hiera::regex::RubyRegex;
 use crate::value::rich::{Rich, Uri, VersionRange};
-use crate::value::types::{Alias, Callable, Element, OwnAlias, Range, Texts, TimeRange};
+use crate::value::types::{Alias, Callable, OwnAlias, Range, Texts, TimeRange};
 use crate::value::{Hash, Text, Type, Value, ruby};
 
 type Parsed<T> = Result<T, LookupError>;
@@ -37,8 +39,14 @@ fn parse_among(text: &str, names: &Names<'_>) -> Parsed<Type> {
         return Ok(Type::array(Type::Any, Some(Range::at_least(1)))); // one of the texts that Puppet does not parse
     }
     let node = syntax::parse(text)?;
-    let parser = Parser { names };
-    parser.value(&node)?.as_type().cloned().ok_or_else(|| no_type(&node))
+    let parser = Parser { names, unusable: Cell::new(0) };
+    let value = parser.value(&node);
+    let is_init = matches!(&value, Ok(value) if matches!(value.as_type(), Some(Type::Init(..))));
+    if parser.unusable.get() > usize::from(is_init) {
+        // Puppet fails as soon as it looks into such a type, which may be at once or never.
+        return Err(LookupError::unknown("an Init of a type that nothing can be made of, inside of another type"));
+    }
+    value?.as_type().cloned().ok_or_else(|| no_type(&node))
 }
 
 fn no_type(node: &Node<'_>) -> LookupError {
@@ -76,6 +84,8 @@ enum Names<'l> {
 
 struct Parser<'l> {
     names: &'l Names<'l>,
+    /// How many an `Init` there is of a type that has no `new`.
+    unusable: Cell<usize>,
 }
 
 /// A type's parameters, and the expression that they stand in.
@@ -162,7 +172,11 @@ impl Parser<'_> {
             "sensitive" => {
                 given.only_type("Sensitive", "0 to 1").map(|inner| Type::Sensitive(infer::generalize(&inner).into()))
             }
-            "init" => given.init(),
+            "init" => {
+                let (inner, args) = given.init()?;
+                self.unusable.set(self.unusable.get() + usize::from(!init::is_usable(&inner, args)));
+                Ok(Type::Init(Some(inner.into()), args.into()))
+            }
             "callable" => given.callable(),
             "semver" => given.versions(),
             "timestamp" => given.times("Timestamp", time::timestamp_bound).map(Type::Timestamp),
@@ -230,7 +244,7 @@ fn range(from: &Value, to: &Value) -> Parsed<Range> {
         _ => Err(LookupError::puppet(format!(
             "comparison of {} with {} failed",
             ruby::class_name(&from),
-            ruby::inspect(&to)
+            if matches!(to, Value::String(_)) { "String".to_owned() } else { ruby::inspect(&to) }
         ))),
     }
 }
@@ -414,9 +428,9 @@ impl Parameters<'_, '_> {
         }
     }
 
-    fn init(&self) -> Parsed<Type> {
+    fn init(&self) -> Parsed<(Type, &[Value])> {
         let (first, args) = self.values.split_first().ok_or_else(|| no_type(self.node))?;
-        Ok(Type::Init(Some(self.kind(first)?.into()), args.into()))
+        Ok((self.kind(first)?, args))
     }
 
     fn callable(&self) -> Parsed<Type> {
@@ -559,32 +573,4 @@ pub(super) fn enumeration(mut values: Vec<Text>, any_case: bool) -> Type {
     values.sort();
     values.dedup();
     Type::Enum(values.into(), any_case)
-}
-
-fn element(key: &Value, value: Type) -> Parsed<Element> {
-    let text = |text: &Text| Type::String(Texts::Value(text.clone()));
-    let key = match key {
-        Value::String(name) if name.is_empty() => {
-            return Err(LookupError::puppet("Struct element key cannot be an empty String"));
-        }
-        Value::String(name) if value.accepts_undef() => Type::Optional(Some(text(name).into())),
-        Value::String(name) => text(name),
-        other => match other.as_type() {
-            Some(Type::NotUndef(Some(inner))) => (**inner).clone(),
-            Some(kind @ (Type::Optional(_) | Type::String(_) | Type::Enum(..))) => kind.clone(),
-            _ => {
-                let text = "Illegal Struct member key type. Expected NotUndef, Optional, String, or Enum. Got: ";
-                return Err(LookupError::puppet(format!("{text}{}", ruby::class_name(other))));
-            }
-        },
-    };
-    let name = match &key {
-        Type::Optional(Some(inner)) => inner,
-        Type::Enum(values, _) if values.len() == 1 => return Ok(Element { key: text(&values[0]), value }),
-        other => other,
-    };
-    if !matches!(name, Type::String(Texts::Value(_))) {
-        return Err(LookupError::puppet("Unable to extract a non-empty literal string from Struct member key type"));
-    }
-    Ok(Element { key, value })
 }

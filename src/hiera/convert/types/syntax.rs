@@ -44,19 +44,26 @@ type Parsed<T> = Result<T, LookupError>;
 
 /// Parses a whole text.
 pub(super) fn parse(text: &str) -> Parsed<Node<'_>> {
-    let tokens = tokens(text)?;
-    let mut parser = Parser { text, tokens, at: 0, depth: 0 };
-    if parser.tokens.is_empty() {
+    let (tokens, fault) = tokens(text);
+    let mut parser = Parser { text, tokens, fault, at: 0, depth: 0 };
+    if parser.tokens.is_empty() && parser.fault.is_none() {
         return Ok(Node { text: "", kind: Kind::Other });
     }
-    let node = parser.expression()?;
-    match parser.next() {
-        None => Ok(node),
-        Some(token) if token.sign.starts_with(|c: char| "]}),".contains(c)) || token.sign == "=>" => {
-            Err(parser.error())
+    let mut node = parser.expression()?;
+    while let Some(token) = parser.next() {
+        if token.sign == "," {
+            let is_last = parser.at + 1 == parser.tokens.len();
+            let place = at_place(text, token.start, "illegal comma separated argument list");
+            return Err(parser.fault.unwrap_or(if is_last { end_of_input() } else { place }));
         }
-        Some(_) => Ok(Node { text: text.trim(), kind: Kind::Other }),
+        if token.sign == ";" {
+            return Err(end_of_input());
+        }
+        // Several statements are no type.
+        parser.expression()?;
+        node = Node { text: text.trim(), kind: Kind::Other };
     }
+    parser.fault.map_or(Ok(node), Err)
 }
 
 #[derive(Debug)]
@@ -71,6 +78,8 @@ struct Token<'t> {
 struct Parser<'t> {
     text: &'t str,
     tokens: Vec<Token<'t>>,
+    /// What stands behind the tokens where none can.
+    fault: Option<LookupError>,
     at: usize,
     depth: usize,
 }
@@ -85,16 +94,13 @@ impl<'t> Parser<'t> {
     }
 
     fn error(&self) -> LookupError {
-        LookupError::puppet(match self.next() {
+        match self.next() {
             Some(token) => {
-                let before = &self.text[..token.start];
-                let line = before.matches('\n').count() + 1;
-                let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
                 let shown = self.text[token.start..token.end].trim_matches(['\'', '"']);
-                format!("Syntax error at '{shown}' (line: {line}, column: {column})")
+                at_place(self.text, token.start, &format!("Syntax error at '{shown}'"))
             }
-            None => "Syntax error at end of input".into(),
-        })
+            None => self.fault.clone().unwrap_or_else(end_of_input),
+        }
     }
 
     fn expect(&mut self, sign: &str) -> Parsed<()> {
@@ -109,8 +115,14 @@ impl<'t> Parser<'t> {
     fn expression(&mut self) -> Parsed<Node<'t>> {
         let start = self.at;
         let mut node = self.operand()?;
-        while self.next().is_some_and(|token| token.literal.is_none() && is_operator(token.sign)) {
+        while let Some(sign) = self.next().filter(|token| token.literal.is_none()).map(|token| token.sign)
+            && is_operator(sign)
+        {
             self.at += 1;
+            let is_name = |token: &Token<'_>| matches!(token.literal, Some(Kind::Literal(Value::String(_))));
+            if sign == "." && !self.next().is_some_and(is_name) {
+                return Err(self.error());
+            }
             self.operand()?;
             node = Node { text: self.span(start), kind: Kind::Other };
         }
@@ -131,7 +143,16 @@ impl<'t> Parser<'t> {
         }
         let start = self.at;
         let kind = self.primary()?;
-        let mut node = Node { text: self.span(start), kind };
+        let text = self.span(start);
+        // Puppet's own text of what stands in parentheses.
+        let text = if text.starts_with('(') { text.trim_end_matches(')') } else { text };
+        let mut node = Node { text, kind };
+        if self.is("{") && matches!(node.kind, Kind::Reference(_) | Kind::Access(..) | Kind::Literal(Value::String(_)))
+        {
+            self.at += 1;
+            self.entries()?;
+            node = Node { text: self.span(start), kind: Kind::Other };
+        }
         while self.is("[") {
             self.at += 1;
             let parameters = self.list("]")?;
@@ -180,15 +201,28 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Expressions with commas between, up to `end`; one comma may stand before it.
+    /// Expressions with commas between, up to `end`; one comma may stand before it. Entries without braces are a hash, the last one.
     fn list(&mut self, end: &str) -> Parsed<Vec<Node<'t>>> {
         let mut nodes = Vec::new();
+        let mut entries = Vec::new();
+        let start = self.at;
         while !self.is(end) {
-            nodes.push(self.expression()?);
+            let node = self.expression()?;
+            if self.is("=>") {
+                self.at += 1;
+                entries.push((node, self.expression()?));
+            } else if entries.is_empty() {
+                nodes.push(node);
+            } else {
+                return Err(LookupError::unknown("what follows entries without braces"));
+            }
             if !self.is(",") {
                 break;
             }
             self.at += 1;
+        }
+        if !entries.is_empty() {
+            nodes.push(Node { text: self.span(start), kind: Kind::Hash(entries) });
         }
         self.expect(end)?;
         Ok(nodes)
@@ -211,16 +245,23 @@ impl<'t> Parser<'t> {
 }
 
 fn is_operator(sign: &str) -> bool {
-    ["+", "-", "*", "/", "%", "<<", ">>", "==", "!=", "=~", "!~", "<", ">", "<=", ">="].contains(&sign)
+    ["=", "+=", "-=", ".", "+", "-", "*", "/", "%", "<<", ">>", "==", "!=", "=~", "!~", "<", ">", "<=", ">="]
+        .contains(&sign)
 }
 
-const SIGNS: [&str; 30] = [
-    "=>", "==", "=~", "!=", "!~", "<=", ">=", "<<", ">>", "->", "<-", "~>", "+", "-", "*", "/", "%", "<", ">", "[",
-    "]", "{", "}", "(", ")", ",", "!", ":", ";", ".",
+const SIGNS: [&str; 33] = [
+    "=>", "+=", "-=", "==", "=~", "!=", "!~", "<=", ">=", "<<", ">>", "->", "<-", "~>", "+", "-", "*", "/", "%", "<",
+    ">", "[", "]", "{", "}", "(", ")", ",", "!", ":", ";", ".", "=",
 ];
 
-fn tokens(text: &str) -> Parsed<Vec<Token<'_>>> {
-    let mut tokens: Vec<Token<'_>> = Vec::new();
+/// The tokens, and what stands behind them where none can.
+fn tokens(text: &str) -> (Vec<Token<'_>>, Option<LookupError>) {
+    let mut tokens = Vec::new();
+    let fault = read_tokens(text, &mut tokens).err();
+    (tokens, fault)
+}
+
+fn read_tokens<'t>(text: &'t str, tokens: &mut Vec<Token<'t>>) -> Parsed<()> {
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];
@@ -235,11 +276,14 @@ fn tokens(text: &str) -> Parsed<Vec<Token<'_>>> {
                 continue;
             }
             '/' if rest.starts_with("/*") => {
-                let length = rest.find("*/").ok_or_else(|| no_token(text, at))?;
+                let length = rest.find("*/").ok_or_else(|| at_place(text, at, "Unclosed multiline comment"))?;
                 at += length + 2;
                 continue;
             }
             'A'..='Z' | ':' if let Some(length) = reference(rest) => {
+                if rest[length..].starts_with("::") {
+                    return Err(at_place(text, at + length + 1, "Illegal class reference"));
+                }
                 (length, "", Some(Kind::Reference(&rest[..length])))
             }
             'a'..='z' | '_' | ':' if let Some(length) = word(rest) => {
@@ -250,55 +294,80 @@ fn tokens(text: &str) -> Parsed<Vec<Token<'_>>> {
                 (length, "", Some(Kind::Literal(number(&rest[..length]).ok_or_else(|| no_number(text, at, length))?)))
             }
             '\'' => {
-                let (length, content) = single_quoted(rest).ok_or_else(|| no_token(text, at))?;
+                let (length, content) = single_quoted(rest).ok_or_else(|| unclosed(text, at, "\"'\""))?;
                 (length, "", Some(Kind::Literal(content.into())))
             }
             '"' => {
-                let (length, literal) = double_quoted(rest).ok_or_else(|| no_token(text, at))?;
+                let (length, literal) = double_quoted(rest).ok_or_else(|| unclosed(text, at, "'\"'"))?;
                 (length, "", Some(literal))
             }
             '/' if !value_before && let Some((length, pattern)) = regex(rest) => {
                 (length, "", Some(Kind::Regex(pattern)))
             }
             '[' if at == 0 || text[..at].ends_with([' ', '\t', '\r', '\n']) => (1, " [", None),
+            '$' => {
+                (1 + rest[1..].find(|c: char| !is_word(c) && c != ':').unwrap_or(rest.len() - 1), "", Some(Kind::Other))
+            }
             '@' if rest.starts_with("@(") => {
                 return Err(LookupError::unknown("a heredoc in a type"));
             }
             _ => {
-                let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign)).ok_or_else(|| no_token(text, at))?;
+                let sign = SIGNS
+                    .iter()
+                    .find(|sign| rest.starts_with(**sign))
+                    .ok_or_else(|| at_place(text, at, "Syntax error at ''"))?;
                 (sign.len(), *sign, None)
             }
         };
         tokens.push(Token { start: at, end: at + length, sign, literal });
         at += length;
     }
-    Ok(tokens)
+    Ok(())
 }
 
-/// What stands where no token can.
-fn no_token(text: &str, at: usize) -> LookupError {
-    let shown = text[at..].chars().next().unwrap_or_default();
-    let column = text[..at].chars().count() + 1;
-    LookupError::puppet(format!("Syntax error at '{shown}' (line: 1, column: {column})"))
+/// What is wrong, and where.
+fn at_place(text: &str, at: usize, what: &str) -> LookupError {
+    let before = &text[..at];
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    LookupError::puppet(format!("{what} (line: {line}, column: {column})"))
+}
+
+fn end_of_input() -> LookupError {
+    LookupError::puppet("Syntax error at end of input")
+}
+
+/// A quote that is never closed, and the first of what it quotes.
+fn unclosed(text: &str, at: usize, quote: &str) -> LookupError {
+    let rest = &text[at + 1..];
+    let followed: String = match rest {
+        "" => "<eof>".into(),
+        rest => rest.chars().take(5).collect::<String>() + "...",
+    };
+    let followed = followed.replace('\t', "\\t").replace('\n', "\\n").replace('\r', "\\r");
+    at_place(text, at + 1, &format!("Unclosed quote after {quote} followed by '{followed}'"))
 }
 
 fn no_number(text: &str, at: usize, length: usize) -> LookupError {
     let shown = &text[at..at + length];
+    if shown.parse::<f64>().is_ok_and(f64::is_infinite) {
+        let text = format!("Internal Error, NUMBER token does not contain a valid number, {shown}");
+        return LookupError::puppet(text);
+    }
     let what = match shown.to_ascii_lowercase() {
         lower if lower.starts_with("0x") => format!("Not a valid hex number {shown}"),
-        lower if lower.bytes().all(|b| b.is_ascii_digit()) => format!("Not a valid octal number {shown}"),
+        lower if lower.starts_with('0') && !lower.starts_with("0.") => format!("Not a valid octal number {shown}"),
+        lower if lower.ends_with('e') => format!("Not a valid decimal number {shown}"),
         _ => format!("Illegal number '{shown}'"),
     };
-    let column = text[..at].chars().count() + 1;
-    LookupError::puppet(format!("{what} (line: 1, column: {column})"))
+    at_place(text, at, &what)
 }
 
 fn keyword(text: &str, at: usize, word: &str) -> LookupError {
     if word == "type" {
         return LookupError::unknown("a declaration in a type");
     }
-    let column = text[..at].chars().count() + 1;
-    LookupError::puppet(format!("Syntax error at '{word}' (line: 1, column: {column})"))
+    at_place(text, at, &format!("Syntax error at '{word}'"))
 }
 
 /// The length of a name with capitals: `A::B`.
@@ -374,7 +443,7 @@ fn number(text: &str) -> Option<Value> {
     if lower.contains(['.', 'e']) {
         // One zero may lead, no more.
         let is_octal = lower.starts_with("00");
-        return if is_octal { None } else { lower.parse().ok().map(Value::Float) };
+        return if is_octal { None } else { lower.parse().ok().filter(|f: &f64| f.is_finite()).map(Value::Float) };
     }
     let radix = if lower.len() > 1 && lower.starts_with('0') { 8 } else { 10 };
     BigInt::parse_bytes(lower.as_bytes(), radix).map(Value::big)
