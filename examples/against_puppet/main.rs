@@ -8,6 +8,7 @@
 //! cargo run --release --example against_puppet -- --repos 1000 --explain
 //! cargo run --release --example against_puppet -- --repos 1000 --puppet hiera3
 //! cargo run --release --example against_puppet -- --repos 1000 --broken --texts
+//! cargo run --release --example against_puppet -- --conversions 50000
 //! cargo run --release --example against_puppet -- --corpus DIR --profiles PATH --commits 50
 //! ```
 //!
@@ -17,6 +18,7 @@
 
 mod answers;
 mod change;
+mod conversions;
 mod corpus;
 mod difference;
 mod explain;
@@ -27,6 +29,9 @@ mod hierad;
 mod json;
 mod process;
 mod puppet;
+#[path = "../../tests/it/support/rich.rs"]
+#[expect(clippy::expect_used, clippy::panic, reason = "what the generator wrote can be read")]
+mod rich;
 mod shrink;
 mod stage;
 mod texts;
@@ -91,6 +96,9 @@ struct Args {
     /// Compare also how a few keys of each repository are explained.
     #[arg(long)]
     explain: bool,
+    /// How many random conversions to compare, one by one, in place of repositories.
+    #[arg(long, conflicts_with = "corpus")]
+    conversions: Option<u64>,
     /// A real git repository to compare instead of random ones.
     #[arg(long, requires = "profiles")]
     corpus: Option<PathBuf>,
@@ -126,9 +134,16 @@ fn main() -> ExitCode {
 /// Whether hierad and Puppet agreed.
 fn run(args: &Args) -> Result<bool, Fault> {
     if args.print {
+        if args.conversions.is_some() {
+            println!("{}", generator::conversion(args.seed));
+            return Ok(true);
+        }
         let repository = args.repository(args.seed);
         println!("{}\n{}", repository.fixture(), repository.ndjson());
         return Ok(true);
+    }
+    if let Some(count) = args.conversions {
+        return conversions::run(args, count);
     }
     match (&args.corpus, &args.profiles) {
         (Some(repository), Some(profiles)) => corpus::run(args, repository, profiles),

@@ -7,6 +7,7 @@
 
 mod broken;
 mod conversion;
+mod conversions;
 mod data;
 mod edit;
 mod emit;
@@ -33,6 +34,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 
+pub(crate) use conversions::conversion;
 pub(crate) use edit::edited;
 use random::Random;
 
