@@ -61,7 +61,7 @@ fn expressions_are_those_of_ruby() {
         }
     }
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(unknown < 60, "{unknown} expressions unknown");
+    assert!(unknown < 100, "{unknown} expressions unknown");
     assert!(open < 15_000, "{open} matches unknown");
     println!("{unknown} expressions and {open} matches unknown");
 }
