@@ -91,11 +91,19 @@ pub(crate) fn yaml(random: &mut Random) -> String {
             quoted(random, text)
         }
         1 => (random.between(0, 40)).to_string(),
-        2 => random.pick(&HOSTILE).to_owned(),
+        2 => bounded(random, &HOSTILE),
         _ => {
             random.pick(&["|\n  literal\n  block", "|-\n  chomped", ">\n  folded\n  text", ">-\n  a\n\n  b"]).to_owned()
         }
     }
+}
+
+/// One of `scalars`, and a large integer only where there may be some.
+fn bounded(random: &mut Random, scalars: &[&str]) -> String {
+    let scalar = random.pick(scalars);
+    let digits = scalar.len() > 9 && scalar.bytes().all(|byte| byte.is_ascii_digit());
+    let large = digits || scalar.starts_with("1e22") || scalar.starts_with("1e30");
+    (if large && !random.large { "7" } else { scalar }).to_owned()
 }
 
 /// A scalar as JSON writes it.
@@ -103,8 +111,9 @@ pub(crate) fn json(random: &mut Random) -> String {
     match random.weighted(&[60, 20, 20]) {
         0 => json_text(random.pick(&TEXTS)),
         1 => random.between(0, 40).to_string(),
-        _ => random
-            .pick(&[
+        _ => bounded(
+            random,
+            &[
                 "null",
                 "true",
                 "false",
@@ -120,8 +129,8 @@ pub(crate) fn json(random: &mut Random) -> String {
                 "100000.0",
                 "1e22",
                 "\"\\ud83d\\ude00\"",
-            ])
-            .to_owned(),
+            ],
+        ),
     }
 }
 
@@ -175,5 +184,5 @@ pub(crate) fn hocon(random: &mut Random) -> String {
     if random.permille(1) {
         return random.pick(&SPOILING).to_owned();
     }
-    if random.percent(15) { random.pick(&BARE).to_owned() } else { json(random) }
+    if random.percent(15) { bounded(random, &BARE) } else { json(random) }
 }
