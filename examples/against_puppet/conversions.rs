@@ -1,9 +1,5 @@
 //! Random conversions: what the library makes of them, against `tests/puppet/convert.rb`.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
 use std::time::Duration;
 
 use hierad::hiera::convert::{check_type, convert, parse};
@@ -12,15 +8,15 @@ use hierad::value::{Value, json};
 
 use super::generator;
 use super::json::Json;
+use super::process::Server;
 use super::rich::{decode, revealed};
 use super::texts::Texts;
 use super::{Args, Fault};
 
 const CONVERT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/convert.rb");
 
-/// The longest that Puppet may think about one conversion, and the most memory that it may take, in kilobytes.
+/// The longest that Puppet may think about one conversion.
 const PATIENCE: Duration = Duration::from_secs(20);
-const MEMORY: u32 = 1_500_000;
 
 /// How many requests are on their way at a time.
 const BATCH: u64 = 200;
@@ -29,44 +25,12 @@ const BATCH: u64 = 200;
 const SHOWN: usize = 60;
 
 /// Puppet in a process that answers one conversion after the other.
-struct Converter {
-    child: Child,
-    requests: ChildStdin,
-    answers: Receiver<String>,
-}
-
-impl Converter {
-    fn start(args: &Args, version: u8) -> Result<Converter, Fault> {
-        let mut command = Command::new("sh");
-        let limited = format!("ulimit -v {MEMORY}; exec ruby -W0 --disable=error_highlight,did_you_mean \"$@\"");
-        command.args(["-c", &limited, "ruby", CONVERT]);
-        if version == 8 {
-            let library = args.puppet8_lib.as_ref().ok_or("Puppet 8 needs --puppet8-lib or PUPPET8_LIB")?;
-            command.args(["--strict", "--puppet-lib"]).arg(library);
-        }
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-        let requests = child.stdin.take().ok_or("Puppet has no input")?;
-        let output = BufReader::new(child.stdout.take().ok_or("Puppet has no output")?);
-        let (sender, answers) = channel();
-        thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        Ok(Converter { child, requests, answers })
+fn start(args: &Args, version: u8) -> Result<Server, Fault> {
+    let mut arguments = vec![CONVERT];
+    if version == 8 {
+        arguments.extend(["--strict", "--puppet-lib", args.library()?]);
     }
-
-    fn ask(&mut self, request: &str) -> std::io::Result<()> {
-        writeln!(self.requests, "{request}")
-    }
-
-    /// The next answer; nothing if there is none, or none soon.
-    fn answer(&self) -> Option<String> {
-        self.answers.recv_timeout(PATIENCE).ok()
-    }
-}
-
-impl Drop for Converter {
-    fn drop(&mut self) {
-        _ = self.child.kill();
-        _ = self.child.wait();
-    }
+    Server::start(&arguments, PATIENCE)
 }
 
 /// What was found of one version.
@@ -105,7 +69,7 @@ pub(crate) fn run(args: &Args, count: u64) -> Result<bool, Fault> {
 
 fn compare(args: &Args, version: u8, count: u64) -> Result<Tally, Fault> {
     let mut tally = Tally::default();
-    let mut puppet = Converter::start(args, version)?;
+    let mut puppet = start(args, version)?;
     let mut seed = args.seed;
     let end = args.seed + count;
     while seed < end {
@@ -116,11 +80,11 @@ fn compare(args: &Args, version: u8, count: u64) -> Result<Tally, Fault> {
         }
         for (at, request) in batch.iter().zip(&requests) {
             seed = at + 1;
-            let Some(answer) = puppet.answer() else {
+            let Ok(answer) = puppet.answer() else {
                 // A Puppet that does not come to an end, or died; the others of the batch are asked anew.
                 tally.unanswered += 1;
                 println!("seed {at}, Puppet {version}: no answer\n  {request}");
-                puppet = Converter::start(args, version)?;
+                puppet = start(args, version)?;
                 break;
             };
             tally.add(*at, version, request, &answer)?;

@@ -7,6 +7,7 @@ use std::thread;
 
 use super::answers::Tally;
 use super::generator::{self, Repository};
+use super::process::NoAnswer;
 use super::shrink;
 use super::stage::{Finding, Layout, Stage};
 use super::{Args, Fault};
@@ -18,6 +19,8 @@ const SHOWN: usize = 4;
 #[derive(Default)]
 struct Found {
     repositories: u64,
+    /// On which Puppet itself does not come to an end.
+    unanswered: Vec<u64>,
     different: Vec<u64>,
     tally: Tally,
     faults: Vec<String>,
@@ -45,6 +48,9 @@ pub(crate) fn run(args: &Args) -> Result<bool, Fault> {
         0 => "no difference".to_owned(),
         count => format!("{count} repositories differ: seeds {:?}", found.different),
     };
+    if !found.unanswered.is_empty() {
+        println!("Puppet itself gives no answer: seeds {:?}", found.unanswered);
+    }
     println!("{} repositories, {}: {outcome}", found.repositories, found.tally);
     match found.faults.first() {
         Some(fault) => Err(fault.clone().into()),
@@ -72,6 +78,10 @@ fn work(args: &Args, next: &AtomicU64, found: &Mutex<Found>) -> Result<(), Fault
             Ok((findings, _)) => Some(describe(findings)),
             Err(fault) => {
                 stage = Stage::new(args)?; // a Puppet that died is no use for the next
+                if fault.is::<NoAnswer>() {
+                    lock(found).unanswered.push(seed);
+                    continue;
+                }
                 Some(format!("  {fault}"))
             }
         };

@@ -152,6 +152,12 @@ fn run(args: &Args) -> Result<bool, Fault> {
 }
 
 impl Args {
+    /// The folder of Puppet 8's library.
+    fn library(&self) -> Result<&str, Fault> {
+        let library = self.puppet8_lib.as_ref().ok_or("Puppet 8 needs --puppet8-lib or PUPPET8_LIB")?;
+        Ok(library.to_str().ok_or("the folder of Puppet 8 is no text")?)
+    }
+
     /// The repository of a seed.
     fn repository(&self, seed: u64) -> generator::Repository {
         match self.puppet {

@@ -1,7 +1,9 @@
-//! Runs a program for a limited time.
+//! Programs that are given a limited time: one that runs to its end, and Ruby that answers line by line.
 
-use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::fmt;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,6 +11,62 @@ use super::Fault;
 
 /// The longest that one run may take.
 const LIMIT: Duration = Duration::from_secs(300);
+
+/// The most memory that a Ruby may take, in kilobytes.
+const MEMORY: u32 = 1_500_000;
+
+/// A Ruby script that answers one line with another.
+pub(crate) struct Server {
+    child: Child,
+    requests: ChildStdin,
+    answers: Receiver<String>,
+    /// The longest that it may think about one request.
+    patience: Duration,
+}
+
+/// A server that does not come to an end with a request, or that died of it.
+#[derive(Debug)]
+pub(crate) struct NoAnswer;
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ruby gives no answer")
+    }
+}
+
+impl std::error::Error for NoAnswer {}
+
+impl Server {
+    /// Starts Ruby with `arguments`, the script first.
+    pub(crate) fn start(arguments: &[&str], patience: Duration) -> Result<Server, Fault> {
+        let limited = format!("ulimit -v {MEMORY}; exec ruby -W0 --disable=error_highlight,did_you_mean \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, "ruby"]).args(arguments);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let requests = child.stdin.take().ok_or("Ruby has no input")?;
+        let output = BufReader::new(child.stdout.take().ok_or("Ruby has no output")?);
+        let (sender, answers) = channel();
+        thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Ok(Server { child, requests, answers, patience })
+    }
+
+    /// Sends a request.
+    pub(crate) fn ask(&mut self, request: &str) -> Result<(), NoAnswer> {
+        writeln!(self.requests, "{request}").map_err(|_| NoAnswer)
+    }
+
+    /// The next answer.
+    pub(crate) fn answer(&self) -> Result<String, NoAnswer> {
+        self.answers.recv_timeout(self.patience).map_err(|_| NoAnswer)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
 
 /// What a program prints on its standard output; a failure is a fault with what it prints on standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String, Fault> {

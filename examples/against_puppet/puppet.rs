@@ -1,14 +1,14 @@
 //! The real Puppet, asked through `tests/puppet/resolve.rb`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::answers::{self, Answer, Answers};
 use super::explain::{Asked, Told as Explained};
 use super::json::Json;
+use super::process::Server;
 use super::stage::Subject;
 use super::{Args, Fault};
 
@@ -16,12 +16,13 @@ const RESOLVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve
 
 const RESOLVE_HIERA3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve_hiera3.rb");
 
+/// The longest that Puppet may think about one repository, on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// One version of Puppet, in a process that answers for one repository after the other.
 pub(crate) struct Puppet {
     version: u8,
-    child: Child,
-    requests: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    server: Server,
 }
 
 /// What Puppet says about a repository.
@@ -35,17 +36,11 @@ pub(crate) struct Told {
 impl Puppet {
     /// Starts Puppet 7 or 8, or Hiera 3.
     pub(crate) fn start(args: &Args, version: u8) -> Result<Puppet, Fault> {
-        let mut command = Command::new("ruby");
-        command.arg("--disable=error_highlight,did_you_mean");
-        command.arg(if version == 3 { RESOLVE_HIERA3 } else { RESOLVE });
+        let mut arguments = vec![if version == 3 { RESOLVE_HIERA3 } else { RESOLVE }];
         if version == 8 {
-            let library = args.puppet8_lib.as_ref().ok_or("Puppet 8 needs --puppet8-lib or PUPPET8_LIB")?;
-            command.arg("--puppet-lib").arg(library);
+            arguments.extend(["--puppet-lib", args.library()?]);
         }
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-        let requests = child.stdin.take().ok_or("Puppet has no input")?;
-        let answers = BufReader::new(child.stdout.take().ok_or("Puppet has no output")?);
-        Ok(Puppet { version, child, requests, answers })
+        Ok(Puppet { version, server: Server::start(&arguments, PATIENCE)? })
     }
 
     /// Its answers for the files in `repository`, for all root keys of the data and then for those of `keys` beside them.
@@ -103,20 +98,12 @@ impl Puppet {
         if let Some(path) = &outside.basemodulepath {
             request["basemodulepath"] = json!([path]);
         }
-        writeln!(self.requests, "{request}")?;
-        let mut line = String::new();
-        self.answers.read_line(&mut line)?;
-        let answer = Json::read(&line).map_err(|fault| format!("Puppet {} gave up: {fault}", self.version))?;
+        self.server.ask(&request.to_string())?;
+        let answer =
+            Json::read(&self.server.answer()?).map_err(|fault| format!("Puppet {} gave up: {fault}", self.version))?;
         if let Some(error) = answer.get("error") {
             return Err(format!("Puppet {}: {}", self.version, error.text()).into());
         }
         Ok(answer)
-    }
-}
-
-impl Drop for Puppet {
-    fn drop(&mut self) {
-        _ = self.child.kill();
-        _ = self.child.wait();
     }
 }

@@ -9,6 +9,7 @@ use onig::{EncodedBytes, EncodedChars, MatchParam, RegexOptions, Region, SearchO
 
 use super::LookupError;
 use crate::value::rich::regexp;
+use syntax::Unsure;
 
 /// The longest pattern that is compiled, in bytes: what it takes grows faster than its length.
 const PATTERN_LIMIT: usize = 1 << 16;
@@ -22,8 +23,7 @@ const RETRIES_AT_A_PLACE: (usize, usize) = (1_000, 1_000_000);
 pub struct RubyRegex {
     compiled: onig::Regex,
     source: Box<str>,
-    /// Whether the two engines know different characters beyond ASCII.
-    is_ascii_only: bool,
+    unsure: Unsure,
 }
 
 impl RubyRegex {
@@ -39,8 +39,7 @@ impl RubyRegex {
         let compiled = compiled.or_else(|error| compile(pattern).and(Err(error)));
         let compiled = compiled.map_err(|e| syntax::fault(pattern, e.description()))?;
         syntax::check(pattern)?;
-        let is_ascii_only = syntax::is_ascii_only(pattern);
-        Ok(RubyRegex { compiled, source: source.into(), is_ascii_only })
+        Ok(RubyRegex { compiled, source: source.into(), unsure: Unsure::of(pattern) })
     }
 
     /// Whether the pattern matches somewhere in `text`. One that backtracks without end is an honest error.
@@ -75,8 +74,9 @@ impl RubyRegex {
     }
 
     fn find_from(&self, text: &str, from: usize) -> Result<Option<(usize, usize)>, LookupError> {
-        if self.is_ascii_only && !text.is_ascii() {
-            return Err(LookupError::unknown("which characters beyond ASCII a regular expression matches"));
+        if let Some(unsure) = text.chars().find(|c| self.unsure.contains(*c)) {
+            let text = format!("whether the class or the case of '{unsure}' is what a regular expression asks for");
+            return Err(LookupError::unknown(text));
         }
         search(&self.compiled, text, from, text.len())
     }

@@ -65,3 +65,26 @@ fn expressions_are_those_of_ruby() {
     assert!(open < 15_000, "{open} matches unknown");
     println!("{unknown} expressions and {open} matches unknown");
 }
+
+#[test]
+fn properties_are_those_of_ruby() {
+    let recorded = json::parse(include_bytes!("../vectors/regexp.json")).value;
+    let properties = recorded.get("properties").and_then(Value::as_hash).expect("properties");
+    assert!(properties.len() == 18);
+    let mut wrong = Vec::new();
+    for (name, runs) in properties.iter() {
+        let regex = RubyRegex::compile(&format!("\\p{{{}}}", name.as_str().expect("a name"))).unwrap();
+        let has = |c: &char| regex.is_match(&c.to_string()).unwrap();
+        let ours: Vec<i64> = ('\0'..'\u{530}').filter(has).map(|c| i64::from(u32::from(c))).collect();
+        let code = |run: &Value, at: usize| match run.as_array().and_then(|run| run.get(at)) {
+            Some(Value::Integer(code)) => *code,
+            _ => panic!("a run of characters: {run:?}"),
+        };
+        let runs = runs.as_array().expect("runs");
+        let theirs: Vec<i64> = runs.iter().flat_map(|run| code(run, 0)..=code(run, 1)).collect();
+        if ours != theirs {
+            wrong.push(name);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}

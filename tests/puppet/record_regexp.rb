@@ -7,6 +7,7 @@
 #     {"source": TEXT, "error": TEXT} or
 #     {"source": TEXT, "to_s": TEXT, "inspect": TEXT, "puppet": [TEXT, TEXT], "matches": [N...]}...]}
 #
+# and "properties": {NAME: [[FIRST, LAST]...]...}: which characters below U+0530 have a property,
 # where "puppet" is Puppet's text without and with slashes, and "matches" are the indexes of texts. Texts that are not UTF-8 are
 # written as rich.rb beside this file does.
 require 'json'
@@ -16,7 +17,7 @@ require_relative 'rich'
 
 TEXTS = ['', 'a', 'A', 'abc', 'ABC', "a\nb", 'a b', "a\tb", "a\u00a0b", "\u00a0", "\u2003", "\u0085", "\v", "\f", "\r\n", '5', '٥', '５', '²', 'Ⅷ', '_', 'é', 'É', 'e\u0301',
          'ß', 'ẞ', 'SS', 'ss', 'ſ', 's', 'K', 'k', 'K', 'σ', 'ς', 'Σ', 'İ', 'i', 'ı', 'I', '字', '字5', 'ａ', 'fF', '9f', 'g', '-', '+', '$', '=', '`', '^', '~', '|', '<', '>', '!', '"',
-         '#', '%', '/', "\u2028", '—', '€', '«', 'a-b', 'a.b', 'a/b', 'foo bar', 'naïve', 'über x', 'x über', "\u{1F600}", "a\u{1F600}b", "\e", "\x7f", 'ǆ', 'ǅ', 'ﬀ', 'ff', "\u200d", 'ab12', '12ab',
+         '#', '%', '/', "\u2028", '—', '€', '«', 'a-b', 'a.b', 'a/b', 'foo bar', 'naïve', 'Grüße', 'GRÜẞE', 'packages', 'ŉ', 'ʼn', 'ǰ', 'é Ports', 'über x', 'x über', "\u{1F600}", "a\u{1F600}b", "\e", "\x7f", 'ǆ', 'ǅ', 'ﬀ', 'ff', "\u200d", 'ab12', '12ab',
          'web01.example.com', 'ntp::servers', "\xff".b, "a\xff".b, "\xe9".b, "5\x85".b, "\xc3(".b].freeze
 
 CLASSES = ['\d', '\D', '\w', '\W', '\s', '\S', '\h', '\H', '\R', '\X', '\v', '.', '[\d]', '[^\d]', '[\w]', '[^\w]', '[\W]', '[^\W]', '[\s]', '[\S]', '[^\s]', '[\h]', '[\D5]', '[\w-]', '[\d\s]', '[^\d\s]',
@@ -30,7 +31,15 @@ OTHERS = ['\b', '\Bb', '\bé', 'é\b', '\ba', 'b\b', '\Aa\b', '\b\w+\b', '(?u)\A
           'a**', 'a+?', 'a++', 'a?+', 'a{2}+', 'a{,2}', 'a{2,}', 'a{', 'a{x}', 'a{1', '{', '}', ']', 'a]', '[]a]', '[', '[a', '[a-', '[]', '[^]', '[z-a]', '[a-\d]', '[\d-a]', '[a-c-e]', '[[:foo:]]', '[[:alpha:]', '[:alpha:]', '(', ')', '(?', '(?<', '(?<x', '(?<x>', '(?<1>a)', '(?z)', '(?i', '*', '+a', '?', 'a|*', '(*)', '^*', '$*', '\b*', '^{2}', '(?:^)*',
           '\\', 'a\\', '\x', '\x4', '\x41', '\xé', '\xff', '\xc3\xa9', '\u', '\u00', '\u00e9', '\u{e9}', '\u{e9 41}', '\u{}', '\u{110000}', '\ud800', '\101', '\0', '\8', '\1', '(a)\2', '\k<x>', '\g<x>', '\p', '\p{', '\p{Foo}', '\pL', '\c', '\cA', '\C-a', '\M-a', '\M-\C-a', '\e', '\a', '\z', '\Z', '\G', '\y', '\Y', '\O', '\N', '\Q',
           'a/b', 'a\/b', '/', '\\\\/', 'é/', "a\tb", "a\nb", "a\x01b", "\x7f", '(?i)a', '(?i)', '(?i:a)', '(?i:a)(b)', '(?-i:a)', '(?mi-x:a)', '(?mix:a)', '(?i)(?m)a', '(?i:a/)', '(?#c)a', '(?i:a)|b', '(?u)é', '(?x:a b)', '(?-mix:é)', '\\p{Alpha}', '\\\\p{Alpha}', '[\\p{L}]', 'a{2,1}', 'a{3,1}b', 'a{100001}', '(?:a{100}){1000}',
-          '^ntp::', '^(?!secret)', '\Aweb\d+\.', '^profile::.*', '[[:alpha:]&&[^b]]', '[a&&b]', '[^a&&b]', '[a-z&&[^aeiou]]+', '(?i)[^s]', '(?i)[^k]\z', '(?i)\W', '(?i)[\W]', '(?i)[^\w]', '(?i)ss', '(?i)ß', '(?i)[ß]', '(?i)i', '(?i)İ', '(?i)ffi', '\R\z', '\X\z', "\u{1F600}", '[^a-z]', '[^é]'].freeze
+          '^ntp::', '^(?!secret)', '\Aweb\d+\.', '^profile::.*', '[[:alpha:]&&[^b]]', '[a&&b]', '[^a&&b]', '[a-z&&[^aeiou]]+', '(?i)[^s]', '(?i)[^k]\z', '(?i)\W', '(?i)[\W]', '(?i)[^\w]', '(?i)ss', '(?i)ß', '(?i)[ß]', '(?i)i', '(?i)İ', '(?i)ffi', '^(?i)PACKAGES', '^(?i)port', '(?i)\Ana[a-z]', '(?i)naïve', '(?i)S', '(?i)sS?', '(?i)(s)+\z', '(?i)(s|t){2}', '(?i)ı', '(?i)nj', '(?i:e)', '(?i)z|e', '\R\z', '\X\z', "\u{1F600}", '[^a-z]', '[^é]'].freeze
+
+PROPERTIES = %w[ASCII Cntrl Cyrillic Digit Greek L Latin Letter Ll Lower Lu N Nd P S Space Upper Z].freeze
+
+def property(name)
+  expression = Regexp.new("\\p{#{name}}")
+  having = (0...0x530).select { |code| expression.match?([code].pack('U')) }
+  having.slice_when { |one, next_one| next_one != one + 1 }.map { |run| [run.first, run.last] }
+end
 
 def matches(expression)
   TEXTS.each_index.select do |index|
@@ -53,5 +62,5 @@ $VERBOSE = nil
 sources = CLASSES.product(SHAPES).map { |(one, shape)| shape.sub('%s') { one } } + OTHERS
 lines = sources.uniq.map { |source| "  #{JSON.generate(entry(source))}" }
 texts = JSON.generate(TEXTS.map { |text| Rich.encode(text) })
-File.write(File.expand_path('../vectors/regexp.json', __dir__), "{\"texts\": #{texts},\n \"expressions\": [\n#{lines.join(",\n")}\n]}\n")
+File.write(File.expand_path('../vectors/regexp.json', __dir__), "{\"texts\": #{texts},\n \"expressions\": [\n#{lines.join(",\n")}\n],\n \"properties\": #{JSON.generate(PROPERTIES.to_h { |name| [name, property(name)] })}}\n")
 puts "#{lines.size} expressions, #{TEXTS.size} texts"

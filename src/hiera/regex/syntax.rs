@@ -75,10 +75,75 @@ pub(super) fn fault(pattern: &str, what: &str) -> LookupError {
     if what == "target of repeat operator is invalid" { LookupError::unknown(text) } else { LookupError::puppet(text) }
 }
 
-/// Whether a pattern may mean something else in Ruby for characters beyond ASCII: it ignores the case of letters, or has a class that
-/// the versions of Unicode differ in.
-pub(super) fn is_ascii_only(pattern: &str) -> bool {
-    ignores_case(pattern) || has_property(pattern) || pattern.contains(":punct:]") || pattern.contains(":^punct:]")
+/// What ASCII does not have, and where scripts begin that the versions of Unicode differ in: behind Cyrillic.
+const BEYOND_ASCII: char = '\u{80}';
+const BEYOND_CYRILLIC: char = '\u{530}';
+
+/// Properties that all versions of Unicode agree on for Latin, Greek and Cyrillic.
+const SETTLED: [&str; 18] = [
+    "ascii", "cntrl", "cyrillic", "digit", "greek", "l", "latin", "letter", "ll", "lower", "lu", "n", "nd", "p", "s",
+    "space", "upper", "z",
+];
+
+/// The characters that a pattern may treat otherwise in Ruby.
+#[derive(Debug)]
+pub(super) struct Unsure {
+    from: char,
+    /// Others, below that.
+    folded: Vec<char>,
+}
+
+impl Unsure {
+    /// Those of `pattern`: it ignores the case of letters, or has a class that the versions of Unicode differ in.
+    pub(super) fn of(pattern: &str) -> Unsure {
+        let from = |from| Unsure { from, folded: Vec::new() };
+        if pattern.contains(":punct:]") || pattern.contains(":^punct:]") {
+            return from(BEYOND_ASCII);
+        }
+        let mut properties = properties(pattern).peekable();
+        let has_some = properties.peek().is_some();
+        match (ignores_case(pattern), has_some, properties.all(|name| SETTLED.contains(&name.as_str()))) {
+            (false, false, _) => from(char::MAX),
+            (false, true, true) => from(BEYOND_CYRILLIC),
+            (true, false, _) if is_plain(pattern) => Unsure { from: BEYOND_CYRILLIC, folded: folded(pattern) },
+            _ => from(BEYOND_ASCII),
+        }
+    }
+
+    /// Whether nobody knows what `c` is for the pattern.
+    pub(super) fn contains(&self, c: char) -> bool {
+        c >= self.from || self.folded.contains(&c)
+    }
+}
+
+/// Whether a pattern is of ASCII characters that stand for themselves, anchors and groups.
+fn is_plain(pattern: &str) -> bool {
+    let is_anchor = |token: &str| matches!(token, "\\A" | "\\z" | "\\Z");
+    pattern.is_ascii() && tokens(pattern).all(|(_, token, _)| is_anchor(token) || !token.starts_with(['\\', '[']))
+}
+
+/// The characters beyond ASCII that are letters of a plain pattern when case does not count.
+fn folded(pattern: &str) -> Vec<char> {
+    let pattern = pattern.to_ascii_lowercase();
+    // Two of them are one `ß`.
+    let letters_s = pattern.matches('s').count() + usize::from(pattern.contains(['*', '+', '{']));
+    let of = |c: char| match c {
+        'ß' => letters_s > 1,
+        'ſ' => pattern.contains('s'),
+        'İ' | 'ı' => pattern.contains('i'),
+        'ŉ' => pattern.contains('n'),
+        _ => pattern.contains('j'),
+    };
+    ['ß', 'ſ', 'İ', 'ı', 'ŉ', 'ǰ'].into_iter().filter(|c| of(*c)).collect()
+}
+
+/// The names of the properties in a pattern, without their `^`, in lower case.
+fn properties(pattern: &str) -> impl Iterator<Item = String> + '_ {
+    let classes = tokens(pattern).filter(|(_, token, _)| matches!(*token, "\\p" | "\\P"));
+    classes.map(|(at, ..)| {
+        let name = pattern[at + 2..].trim_start_matches(['{', '^']).split('}').next().unwrap_or_default();
+        name.to_ascii_lowercase()
+    })
 }
 
 /// Whether an option says that the case of letters does not count.
@@ -92,7 +157,7 @@ fn ignores_case(pattern: &str) -> bool {
 }
 
 fn has_property(pattern: &str) -> bool {
-    tokens(pattern).any(|(_, token, _)| matches!(token, "\\p" | "\\P"))
+    properties(pattern).next().is_some()
 }
 
 /// Whether a class has letters, or lacks them, whose other case is beyond ASCII: the two engines fold them differently.
