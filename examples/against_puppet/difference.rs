@@ -50,7 +50,7 @@ impl fmt::Display for Difference {
 pub(crate) fn same(puppet: Option<&Answer>, hierad: Option<&Answer>) -> bool {
     match (puppet, hierad) {
         (Some(Answer::Error(_)), Some(Answer::Error(_))) => true,
-        (_, Some(Answer::Error(text))) => depends_on_the_process(text) || depends_on_chance(text),
+        (_, Some(Answer::Error(text))) => is_out_of_reach(text) || depends_on_chance(text),
         (puppet, hierad) => puppet == hierad,
     }
 }
@@ -62,9 +62,13 @@ pub(crate) fn depends_on_the_order(puppet: &str) -> bool {
     holds_a_type || puppet.ends_with("undefined method `empty?' for nil:NilClass")
 }
 
-/// Whether Puppet's answer depends on which HOCON files its process has read before, so that there is nothing to compare with.
-fn depends_on_the_process(hierad: &str) -> bool {
-    hierad.contains("unknown to hierad: ") && hierad.contains("uninitialized constant Hocon")
+/// What hierad does not know, for reasons that the README gives: which HOCON files Puppet's process has read before, the data types
+/// of modules, texts of HOCON that are no UTF-8 for Ruby.
+const OUT_OF_REACH: [&str; 3] =
+    ["uninitialized constant Hocon", "is not one of Puppet's own", "a text with surrogates"];
+
+fn is_out_of_reach(hierad: &str) -> bool {
+    hierad.contains("unknown to hierad: ") && OUT_OF_REACH.iter().any(|reason| hierad.contains(reason))
 }
 
 /// Whether Puppet's answer depends on chance: for a block of another key pair OpenSSL makes up a content key, which now and then
@@ -81,9 +85,12 @@ pub(crate) fn between(puppet: &Answers, hierad: &Answers) -> Vec<Difference> {
     let mut differences = Vec::new();
     for name in names {
         let (left, right) = (puppet.get(name).unwrap_or(&empty), hierad.get(name).unwrap_or(&empty));
+        // The keys of a file that only some processes can read are not known either.
+        let lacks_keys =
+            right.values().any(|answer| matches!(answer, Answer::Error(text) if text.contains(OUT_OF_REACH[0])));
         for key in left.keys().chain(right.keys()).collect::<BTreeSet<_>>() {
             let (one, other) = (left.get(key), right.get(key));
-            if !same(one, other) {
+            if !same(one, other) && !(lacks_keys && other.is_none()) {
                 let (puppet, hierad) = (one.cloned(), other.cloned());
                 differences.push(Difference { node: name.clone(), key: key.clone(), puppet, hierad });
             }

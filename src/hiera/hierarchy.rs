@@ -2,6 +2,7 @@
 //!
 //! Source: `HieraConfigV5#create_configured_data_providers` and `pops/lookup/location_resolver.rb`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::backend::eyaml::Keys;
@@ -31,6 +32,18 @@ impl Hierarchy {
     /// The levels, those of the `default_hierarchy` behind the others.
     pub fn all_levels(&self) -> impl Iterator<Item = &Level> {
         self.levels.iter().chain(self.default_levels.iter().flatten())
+    }
+
+    /// Lets each file be what its first reader makes of it: Puppet keeps what was read by path, whichever function asks next.
+    pub(super) fn read_once(mut self) -> Hierarchy {
+        let mut read: HashMap<Arc<str>, Arc<DataFile>> = HashMap::new();
+        let levels = self.levels.iter_mut().chain(self.default_levels.iter_mut().flatten());
+        for location in levels.flat_map(|level| &mut level.locations) {
+            if let Location::Path { path, content: Content::File(_, file), .. } = location {
+                *file = read.entry(path.clone()).or_insert_with(|| file.clone()).clone();
+            }
+        }
+        self
     }
 }
 
@@ -129,7 +142,7 @@ pub fn resolve(config: &Config, root: &str, scope: &dyn Scope, source: Source<'_
     let mut resolver = Resolver::new(config, root, scope, source);
     let levels = resolver.levels(&config.levels)?;
     let default_levels = config.default_hierarchy.as_ref().map(|levels| resolver.levels(levels)).transpose()?;
-    Ok(Hierarchy { levels, default_levels, diagnostics: resolver.diagnostics })
+    Ok(Hierarchy { levels, default_levels, diagnostics: resolver.diagnostics }.read_once())
 }
 
 /// The files that a configuration leads to, for one node.

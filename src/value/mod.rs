@@ -157,6 +157,16 @@ impl Value {
         }
     }
 
+    /// Whether a text in it has surrogates, as HOCON's escapes make them: Ruby takes it for UTF-8 and fails on it here and there.
+    pub fn has_surrogates(&self) -> bool {
+        match self.bare() {
+            Value::Bytes(bytes) => bytes.windows(2).any(|pair| matches!(pair, [0xed, 0xa0..=0xbf])),
+            Value::Array(items) => items.iter().any(Value::has_surrogates),
+            Value::Hash(hash) => hash.iter().any(|(key, value)| key.has_surrogates() || value.has_surrogates()),
+            _ => false,
+        }
+    }
+
     /// Whether this is [`Value::Undef`].
     pub fn is_undef(&self) -> bool {
         matches!(self, Value::Undef)

@@ -130,6 +130,9 @@ pub(in crate::hiera) fn merge(high: &Value, low: &Value, options: &DeepOptions) 
         }
         prefix => prefix.map(|prefix| Knockout { prefix, start: OnceCell::new() }),
     };
+    if knockout.is_some() && (high.has_surrogates() || low.has_surrogates()) {
+        return Err(LookupError::unknown("what a knock-out prefix does to a text with surrogates"));
+    }
     let merge = Merge { options, knockout };
     merge.merge(&Node::new(source), Node::new(dest)).map(|node| node.value())
 }

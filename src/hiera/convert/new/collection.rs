@@ -12,7 +12,8 @@ use crate::value::{Hash, Type, Value, ruby};
 
 type Found = Result<&'static Function, LookupError>;
 
-/// The most items that iteration makes.
+/// The most items that iteration makes, and the most that are known to fit Ruby's stack.
+const ARGUMENTS_LIMIT: usize = 100_000;
 const ITEMS_LIMIT: i64 = 1 << 20;
 
 pub(super) fn array_function() -> Found {
@@ -74,6 +75,11 @@ fn integers(from: i64, to: i64) -> Made {
     Ok((from..=to).map(Value::Integer).collect())
 }
 
+/// Ruby passes each item as an argument, for which its stack has to be large enough.
+fn too_many_arguments() -> LookupError {
+    LookupError::unknown(format!("a hash of a list of more than {ARGUMENTS_LIMIT} items"))
+}
+
 fn too_many() -> LookupError {
     LookupError::unknown(format!("an array of more than {ITEMS_LIMIT} integers"))
 }
@@ -121,8 +127,9 @@ fn of_pairs(entries: &[Value]) -> Hash {
 fn of_list(from: &Value) -> Made {
     match from.bare() {
         Value::Hash(_) => Ok(from.clone()),
+        Value::Array(list) if list.len() > ARGUMENTS_LIMIT => Err(too_many_arguments()),
         Value::Array(list) if list.len() % 2 == 1 => Err(LookupError::puppet("odd number of arguments for Hash")),
-        Value::Array(list) => Ok(alternating(list)),
+        Value::Array(list) => alternating(list),
         other => {
             let iterable = Type::Iterable(None);
             if !super::is_instance(&iterable, other)? {
@@ -132,15 +139,17 @@ fn of_list(from: &Value) -> Made {
             let list = items(other)?;
             let list = list.as_array().unwrap_or_default();
             match list {
+                list if list.len() > ARGUMENTS_LIMIT => Err(too_many_arguments()),
                 list if list.len() % 2 == 1 => Err(LookupError::puppet("odd number of arguments for Hash")),
-                list => Ok(alternating(list)),
+                list => alternating(list),
             }
         }
     }
 }
 
-fn alternating(list: &[Value]) -> Value {
-    Value::hash(list.chunks(2).filter_map(|pair| Some((pair.first()?.clone(), pair.get(1)?.clone()))).collect())
+fn alternating(list: &[Value]) -> Made {
+    let pair = |pair: &[Value]| Some((pair.first()?.clone(), pair.get(1)?.clone()));
+    Ok(Value::hash(list.chunks(2).filter_map(pair).collect()))
 }
 
 /// A hash of paths and the values at their ends.

@@ -73,6 +73,9 @@ pub(super) fn make(kind: &Type, args: &[Value]) -> Made {
         Err(_) if args.iter().any(is_bytes) => {
             Err(LookupError::unknown(format!("what '{kind}' makes of a text that is not UTF-8")))
         }
+        Ok(_) if matches!(kind, Type::String(_)) && args.iter().any(Value::has_surrogates) => {
+            Err(LookupError::unknown("the text of a text with surrogates"))
+        }
         made => made,
     }
 }
