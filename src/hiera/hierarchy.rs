@@ -34,13 +34,17 @@ impl Hierarchy {
         self.levels.iter().chain(self.default_levels.iter().flatten())
     }
 
-    /// Lets each file be what its first reader makes of it: Puppet keeps what was read by path, whichever function asks next.
-    pub(super) fn read_once(mut self) -> Hierarchy {
-        let mut read: HashMap<Arc<str>, Arc<DataFile>> = HashMap::new();
+    /// Lets each file be what its first reader makes of it: Puppet keeps what was read by path, whichever function asks next. In
+    /// version 3 another way to write the datadir makes another path.
+    pub(super) fn read_once(mut self, config: &Config) -> Hierarchy {
+        let mut read: HashMap<(Option<&str>, Arc<str>), Arc<DataFile>> = HashMap::new();
         let levels = self.levels.iter_mut().chain(self.default_levels.iter_mut().flatten());
-        for location in levels.flat_map(|level| &mut level.locations) {
-            if let Location::Path { path, content: Content::File(_, file), .. } = location {
-                *file = read.entry(path.clone()).or_insert_with(|| file.clone()).clone();
+        for (level, written) in levels.zip(config.all_levels()) {
+            let datadir = (config.version == 3).then_some(&*written.datadir);
+            for location in &mut level.locations {
+                if let Location::Path { path, content: Content::File(_, file), .. } = location {
+                    *file = read.entry((datadir, path.clone())).or_insert_with(|| file.clone()).clone();
+                }
             }
         }
         self
@@ -142,7 +146,7 @@ pub fn resolve(config: &Config, root: &str, scope: &dyn Scope, source: Source<'_
     let mut resolver = Resolver::new(config, root, scope, source);
     let levels = resolver.levels(&config.levels)?;
     let default_levels = config.default_hierarchy.as_ref().map(|levels| resolver.levels(levels)).transpose()?;
-    Ok(Hierarchy { levels, default_levels, diagnostics: resolver.diagnostics }.read_once())
+    Ok(Hierarchy { levels, default_levels, diagnostics: resolver.diagnostics }.read_once(config))
 }
 
 /// The files that a configuration leads to, for one node.

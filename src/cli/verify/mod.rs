@@ -155,13 +155,13 @@ fn pairs(fleet: &Fleet, revision: &Revision, sample: Option<(usize, u64)>) -> BT
     let keys: Vec<&Arc<str>> = revision.keys.iter().collect();
     let all = fleet.len() * keys.len();
     let mut pairs: BTreeMap<NodeId, Vec<Arc<str>>> = BTreeMap::new();
-    let mut dice = Dice(sample.map_or(1, |(_, seed)| seed));
+    let mut dice = fastrand::Rng::with_seed(sample.map_or(1, |(_, seed)| seed));
     let mut wanted = sample.map_or(all, |(size, _)| size.min(all));
     let mut left = all;
     // Each pair is taken with the chance that makes the sample full at the end.
     for (node, _) in fleet.iter() {
         for key in &keys {
-            if wanted > 0 && dice.roll(left) < wanted {
+            if wanted > 0 && dice.usize(..left) < wanted {
                 pairs.entry(node).or_default().push((*key).clone());
                 wanted -= 1;
             }
@@ -169,21 +169,6 @@ fn pairs(fleet: &Fleet, revision: &Revision, sample: Option<(usize, u64)>) -> BT
         }
     }
     pairs
-}
-
-/// Steele's `SplitMix64`: good enough to choose a sample, and the same everywhere.
-struct Dice(u64);
-
-impl Dice {
-    /// A number below `sides`.
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let sides = u64::try_from(sides.max(1)).unwrap_or(u64::MAX);
-        usize::try_from((mixed ^ (mixed >> 31)) % sides).unwrap_or_default()
-    }
 }
 
 struct Verification<'a> {

@@ -43,7 +43,7 @@ pub fn resolve_global(
     let mut global =
         Global { config, root, scope: &scope, source, undefined, files: Resolver::new(config, root, &scope, source) };
     let levels = config.levels.iter().map(|level| global.level(level)).collect::<Result<_, _>>()?;
-    Ok(Hierarchy { levels, default_levels: None, diagnostics: global.files.into_diagnostics() }.read_once())
+    Ok(Hierarchy { levels, default_levels: None, diagnostics: global.files.into_diagnostics() }.read_once(config))
 }
 
 struct Global<'a> {
