@@ -35,6 +35,15 @@ use Check::{Converts, Fails, Opaque, Read, Recorded, Told, Unknown};
 
 const COLUMNS: [&str; 3] = ["supported", "opaque", "not"];
 
+const SURROGATES: &str = "-- hiera.yaml
+version: 5
+hierarchy: [{name: yaml, path: common.yaml}, {name: hocon, path: x.conf, data_hash: hocon_data}]
+-- data/common.yaml
+a: [x]
+lookup_options: {a: {merge: {strategy: deep, knockout_prefix: '--'}}}
+-- data/x.conf
+a: [\"\\ud83d\\ude00\"]
+";
 const LINK: &str = "-- hiera.yaml\nversion: 5\n-- data/common.yaml -> /etc/hosts\n";
 const DATADIR: &str = "-- hiera.yaml\nversion: 5\ndefaults: {datadir: /srv/data, data_hash: yaml_data}\n";
 const SUBMODULE: &str = "-- hiera.yaml\nversion: 5\ndefaults: {datadir: submodule, data_hash: yaml_data}\n";
@@ -154,6 +163,12 @@ const CHECKS: &[(&str, &str, &str, Check)] = &[
     ("merging", "supported", "`deep` with all options", Recorded("lookup/merge", "all options together")),
     ("merging", "supported", "`lookup_options` by name", Recorded("lookup/options", "by name")),
     ("merging", "supported", "`lookup_options` by pattern", Recorded("lookup/options", "regular expressions")),
+    (
+        "merging",
+        "not",
+        "a knock-out prefix over halves of characters, as escapes in HOCON make them",
+        Unknown(SURROGATES, "a text with surrogates"),
+    ),
     ("interpolation", "supported", "variables", Recorded("lookup/interpolation", "plain variables")),
     ("interpolation", "supported", "`lookup`", Recorded("lookup/interpolation", "methods")),
     ("interpolation", "supported", "`hiera`", Recorded("lookup/interpolation", "methods")),
