@@ -221,6 +221,9 @@ impl<'a> Template<'a> {
                         "Ruby's text of a value of Puppet's own types inside of another has an address in memory";
                     return Err(LookupError::unknown(text));
                 }
+                value if value.has_surrogates() => {
+                    return Err(LookupError::unknown("Ruby's text of a list or hash with a text with surrogates in it"));
+                }
                 value => {
                     let text = ruby::to_s(value);
                     budget.write(text.len())?;

@@ -235,7 +235,10 @@ class Resolution
   private
 
   # The relative folders of a global version 3 are where the process is.
-  def folder = @global ? File.dirname(@global) : @repo
+  def folder
+    folder = @global && File.dirname(@global)
+    folder && File.directory?(folder) ? folder : @repo
+  end
 
   def with_environment(&block)
     @puppetry.with_environment(@repo, @name, @strict, @global, @basemodulepath, &block)

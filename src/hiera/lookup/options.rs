@@ -162,7 +162,9 @@ impl Lookup<'_> {
             return options.clone();
         }
         let of = |provider| validate(self.search_options(provider, None, stack)?.unwrap_or_default(), None);
-        let find = || match (of(Provider::Global)?, of(Provider::Environment)?) {
+        // While the global options are being found they are none; it is the environment that notices a recursion.
+        let global = || if stack.contains(LOOKUP_OPTIONS) { Ok(None) } else { of(Provider::Global) };
+        let find = || match (global()?, of(Provider::Environment)?) {
             (Some(high), Some(low)) => validate(Strategy::Hash.merge(&Value::hash(high), &Value::hash(low))?, None),
             (global, environment) => Ok(global.or(environment)),
         };
@@ -176,8 +178,13 @@ impl Lookup<'_> {
     fn search_options(&self, provider: Provider, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Found {
         let strategy = &Strategy::Hash;
         let search = Search { key: LOOKUP_OPTIONS, root: LOOKUP_OPTIONS, segments: &[], module, strategy, stack };
-        // Puppet looks for the module before it looks for a recursion.
-        if module.is_some_and(|module| !self.hierarchies.modules.contains_key(module)) {
+        // Puppet looks for the layer before it looks for a recursion.
+        let is_there = match (provider, module) {
+            (Provider::Global, _) => true,
+            (Provider::Environment, None) => self.hierarchies.environment.is_some(),
+            (_, module) => module.is_none_or(|module| self.hierarchies.modules.contains_key(module)),
+        };
+        if !is_there {
             return self.provider(provider, search);
         }
         let inner = stack.push(LOOKUP_OPTIONS)?;
