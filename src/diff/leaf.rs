@@ -92,7 +92,7 @@ impl Walk {
     fn values(&mut self, before: &Value, after: &Value) {
         let both = Diff::new(Some(before), Some(after));
         match (before, after) {
-            _ if before == after && before.same_secrets(after) => {}
+            _ if before == after && before.is_written_like(after) => {}
             (Value::Hash(a), Value::Hash(b)) => {
                 if is_reordered(a.keys().map(|key| b.index_of(key))) {
                     self.push(LeafKind::Reordered, both);
@@ -135,7 +135,7 @@ impl Walk {
             // A name that is a secret on one side must not be seen on the other.
             let name = if key.secrecy().is_some() { key } else { new_key };
             self.child(same(name), Diff::new(Some(value), Some(new_value)));
-            if !key.same_secrets(new_key) {
+            if !key.is_written_like(new_key) {
                 self.name(name, Diff::new((key, value), (new_key, new_value)));
             }
         }

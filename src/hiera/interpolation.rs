@@ -222,7 +222,9 @@ impl<'a> Template<'a> {
                     return Err(LookupError::unknown(text));
                 }
                 value if value.has_surrogates() => {
-                    return Err(LookupError::unknown("Ruby's text of a list or hash with a text with surrogates in it"));
+                    return Err(LookupError::unknown(
+                        "Ruby's text of a list or hash with a text with surrogates in it",
+                    ));
                 }
                 value => {
                     let text = ruby::to_s(value);

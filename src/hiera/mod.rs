@@ -56,11 +56,11 @@ pub enum Outcome {
     Failed(LookupError),
 }
 
-/// Equal answers have the same secrets, too.
+/// Equal answers have the same secrets, too, and types and ranges in them are written alike.
 impl PartialEq for Outcome {
     fn eq(&self, other: &Outcome) -> bool {
         match (self, other) {
-            (Outcome::Found(a), Outcome::Found(b)) => a == b && a.same_secrets(b),
+            (Outcome::Found(a), Outcome::Found(b)) => a == b && a.is_written_like(b),
             (Outcome::Failed(a), Outcome::Failed(b)) => a == b && a.text.secrecy() == b.text.secrecy(),
             (Outcome::NotFound, Outcome::NotFound) => true,
             _ => false,

@@ -256,17 +256,19 @@ impl Value {
         }
     }
 
-    /// Whether the same parts of two equal values are secrets, of the same ciphertext.
-    pub fn same_secrets(&self, other: &Value) -> bool {
+    /// Whether two equal values read the same: the same parts are secrets, of the same ciphertext; types and ranges are written alike.
+    pub fn is_written_like(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Array(a), Value::Array(b)) => {
-                Arc::ptr_eq(a, b) || a.iter().zip(b.iter()).all(|(a, b)| a.same_secrets(b))
+                Arc::ptr_eq(a, b) || a.iter().zip(b.iter()).all(|(a, b)| a.is_written_like(b))
             }
             (Value::Hash(a), Value::Hash(b)) => {
-                let same =
-                    |((k, v), (l, w)): ((&Value, &Value), (&Value, &Value))| k.same_secrets(l) && v.same_secrets(w);
+                let same = |((k, v), (l, w)): ((&Value, &Value), (&Value, &Value))| {
+                    k.is_written_like(l) && v.is_written_like(w)
+                };
                 Arc::ptr_eq(a, b) || a.iter().zip(b.iter()).all(same)
             }
+            (Value::Rich(a), Value::Rich(b)) => a.to_text() == b.to_text(),
             (a, b) => a.secrecy() == b.secrecy(),
         }
     }
