@@ -129,7 +129,7 @@ fn of_list(from: &Value) -> Made {
         Value::Hash(_) => Ok(from.clone()),
         Value::Array(list) if list.len() > ARGUMENTS_LIMIT => Err(too_many_arguments()),
         Value::Array(list) if list.len() % 2 == 1 => Err(LookupError::puppet("odd number of arguments for Hash")),
-        Value::Array(list) => alternating(list),
+        Value::Array(list) => Ok(alternating(list)),
         other => {
             let iterable = Type::Iterable(None);
             if !super::is_instance(&iterable, other)? {
@@ -141,15 +141,14 @@ fn of_list(from: &Value) -> Made {
             match list {
                 list if list.len() > ARGUMENTS_LIMIT => Err(too_many_arguments()),
                 list if list.len() % 2 == 1 => Err(LookupError::puppet("odd number of arguments for Hash")),
-                list => alternating(list),
+                list => Ok(alternating(list)),
             }
         }
     }
 }
 
-fn alternating(list: &[Value]) -> Made {
-    let pair = |pair: &[Value]| Some((pair.first()?.clone(), pair.get(1)?.clone()));
-    Ok(Value::hash(list.chunks(2).filter_map(pair).collect()))
+fn alternating(list: &[Value]) -> Value {
+    Value::hash(list.chunks(2).filter_map(|pair| Some((pair.first()?.clone(), pair.get(1)?.clone()))).collect())
 }
 
 /// A hash of paths and the values at their ends.
