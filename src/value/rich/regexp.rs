@@ -89,7 +89,15 @@ fn leading_options(source: &str) -> Option<([bool; 3], &str)> {
 /// Whether each parenthesis is closed, and none before it is opened.
 fn is_balanced(source: &str) -> bool {
     let (mut depth, mut in_class, mut escaped) = (0_usize, 0_usize, false);
-    for c in source.chars() {
+    let mut characters = source.chars();
+    while let Some(c) = characters.next() {
+        // The name of a group may have anything in it.
+        let named = characters.as_str().strip_prefix("?<").filter(|_| c == '(' && !escaped && in_class == 0);
+        if let Some((_, behind)) =
+            named.filter(|name| !name.starts_with(['=', '!'])).and_then(|name| name.split_once('>'))
+        {
+            characters = behind.chars();
+        }
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
