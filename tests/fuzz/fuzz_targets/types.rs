@@ -40,7 +40,10 @@ fn types(text: &str, value: &Value) {
     let Ok(kind) = parse(text) else { return };
     _ = check_type("Found value", value, &kind);
     let shown = kind.to_string();
-    if let Ok(again) = parse(&shown) {
+    // Puppet writes a backslash in quotes in ways that it reads otherwise.
+    if let Ok(again) = parse(&shown)
+        && !shown.contains('\\')
+    {
         assert_eq!(again.to_string(), shown, "of {text:?}");
     }
 }
