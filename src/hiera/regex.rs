@@ -74,8 +74,10 @@ impl RubyRegex {
     }
 
     fn find_from(&self, text: &str, from: usize) -> Result<Option<(usize, usize)>, LookupError> {
-        if let Some(unsure) = text.chars().find(|c| self.unsure.contains(*c)) {
-            let text = format!("whether the class or the case of '{unsure}' is what a regular expression asks for");
+        if text.chars().any(|c| self.unsure.contains(c)) {
+            // Which character it is may be a part of a secret.
+            let text =
+                "whether the class or the case of a character beyond ASCII is what a regular expression asks for";
             return Err(LookupError::unknown(text));
         }
         search(&self.compiled, text, from, text.len())
