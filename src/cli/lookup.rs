@@ -16,7 +16,7 @@ use crate::hiera::lookup::{Hierarchies, Lookup};
 use crate::hiera::merge::Strategy;
 use crate::hiera::provenance::{contributions, origin};
 use crate::hiera::{LookupError, Outcome};
-use crate::node::{NodeProfile, read_facts};
+use crate::node::{NodeProfile, read_facts, trusted_names};
 use crate::pipeline::check::{absent_hierarchy, missing_function};
 use crate::value::{Hash, Segment, Type, Value, ValuePath, emit, json, ruby};
 
@@ -389,8 +389,9 @@ fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
         (None, _) => return Err("name the node with --node".into()),
     };
     let given = facts(&profile.name)?.map(|given| given.facts).unwrap_or_default();
+    // Given facts tell who the node is, too: what is trusted of it is made of the name of its certificate.
     if let Some(certname) = given.get("clientcert").and_then(Value::as_str) {
-        trust(&mut profile.trusted, certname);
+        profile.trusted.extend(trusted_names(certname));
     }
     for (name, value) in given {
         profile.facts.insert(name, value);
@@ -399,15 +400,6 @@ fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
         profile.environment = environment.as_str().into();
     }
     Ok(profile)
-}
-
-/// Given facts tell who the node is, too: what is trusted of it is made of the name of its certificate.
-fn trust(trusted: &mut Hash, certname: &str) {
-    let (hostname, domain) = match certname.split_once('.') {
-        Some((hostname, domain)) => (hostname, domain.into()),
-        None => (certname, Value::Undef),
-    };
-    trusted.extend([("certname", certname.into()), ("hostname", hostname.into()), ("domain", domain)]);
 }
 
 fn facts(path: &Path, name: &str) -> Result<NodeProfile> {

@@ -3,5 +3,6 @@
 mod profile;
 mod set;
 
+pub(crate) use profile::trusted_names;
 pub use profile::{NodeProfile, ProfileError, read_facts, read_profiles};
 pub use set::{NodeId, NodeSet};

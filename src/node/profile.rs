@@ -172,20 +172,26 @@ fn name(hash: &Hash, facts: &Hash) -> Option<String> {
         .filter(|name| !name.is_empty())
 }
 
-/// `$trusted`: what a certificate tells, derived from the certname where the profile does not say it
-/// (`context/trusted_information.rb`).
-fn trusted(certname: &str, declared: &Hash) -> Hash {
-    let certname = declared.get("certname").and_then(Value::as_str).unwrap_or(certname);
+/// What `$trusted` says of a name on a certificate.
+pub(crate) fn trusted_names(certname: &str) -> [(&'static str, Value); 3] {
     let (hostname, domain) = match certname.split_once('.') {
         Some((hostname, domain)) => (hostname, Value::from(domain)),
         None => (certname, Value::Undef),
     };
+    [("certname", certname.into()), ("hostname", hostname.into()), ("domain", domain)]
+}
+
+/// `$trusted`: what a certificate tells, derived from the certname where the profile does not say it
+/// (`context/trusted_information.rb`).
+fn trusted(certname: &str, declared: &Hash) -> Hash {
+    let certname = declared.get("certname").and_then(Value::as_str).unwrap_or(certname);
+    let [certname, hostname, domain] = trusted_names(certname);
     let mut trusted = Hash::from_iter([
         ("authenticated", Value::from("remote")),
-        ("certname", certname.into()),
+        certname,
         ("extensions", Value::hash(Hash::new())),
-        ("hostname", hostname.into()),
-        ("domain", domain),
+        hostname,
+        domain,
         ("external", Value::hash(Hash::new())),
     ]);
     for (key, value) in declared.iter() {
