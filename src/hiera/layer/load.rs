@@ -114,6 +114,11 @@ impl Loader<'_> {
             (Some(Ok(config)), provider) if config.version == 5 || provider.is_none() => Some(Ok(config)),
             (Some(Err(error)), _) => Some(Err(error)),
             (config, None | Some("none")) => config.filter(|_| data_provider.is_none()),
+            // One of version 3 is there, which Puppet 7 ignores and then calls all the same.
+            (None, Some("hiera")) if matches!(follow(&**file.tree, file.path)?, Target::File(..)) => {
+                let error = LookupError::puppet("undefined method `configured_data_providers' for nil:NilClass");
+                Some(Err(error.at(Place::file(file.path))))
+            }
             (config, Some("hiera")) => Some(config.unwrap_or_else(|| Ok(Config::implied(file.path)))),
             (_, Some(provider)) => {
                 let error = match (provider, file.owner) {
