@@ -235,6 +235,7 @@ pub fn compare(a: &Value, b: &Value) -> Option<Ordering> {
     match (a, b) {
         (Value::String(_) | Value::Bytes(_), Value::String(_) | Value::Bytes(_)) => Some(raw(a).cmp(raw(b))),
         (Value::Symbol(x), Value::Symbol(y)) => Some(x.cmp(y)),
+        (Value::Integer(x), Value::Integer(y)) => Some(x.cmp(y)),
         (Value::Float(x), Value::Float(y)) => x.partial_cmp(y),
         (Value::Float(x), _) => compare_float(*x, &big(b)?),
         (_, Value::Float(y)) => compare_float(*y, &big(a)?).map(Ordering::reverse),

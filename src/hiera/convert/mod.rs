@@ -92,14 +92,11 @@ fn keeps_whole(args: &[Value]) -> bool {
 
 /// How Puppet says that `value` is not of the type `kind`, an expression.
 pub(super) fn mismatch(subject: &str, kind: &str, value: &Value) -> LookupError {
-    match types::parse(kind) {
-        Ok(kind) => LookupError::puppet(types::describe::describe_mismatch(
-            &format!("{subject} has wrong type,"),
-            &kind,
-            &types::infer::infer_set(value),
-        )),
-        Err(error) => error,
-    }
+    let described = |kind: Type| {
+        let actual = types::infer::infer_set(value)?;
+        Ok(types::describe::describe_mismatch(&format!("{subject} has wrong type,"), &kind, &actual))
+    };
+    types::parse(kind).and_then(described).map_or_else(|error| error, LookupError::puppet)
 }
 
 /// Why `value` is not of the type `kind`, in Puppet's words, and the place of the first mismatch; nothing if it is.
@@ -111,16 +108,16 @@ pub(super) fn misfit(
     if types::is_instance(kind, value)? {
         return Ok(None);
     }
-    let (text, path) =
-        types::describe::describe_place(&format!("{subject} has wrong type,"), kind, &types::infer::infer_set(value));
+    let actual = types::infer::infer_set(value)?;
+    let (text, path) = types::describe::describe_place(&format!("{subject} has wrong type,"), kind, &actual);
     // At times Puppet finds nothing to say.
     let text = if text.is_empty() { format!("{subject} has wrong type") } else { text };
     Ok(Some((LookupError::puppet(text), path)))
 }
 
 /// The type that Puppet infers for `value`, as it writes it.
-pub(super) fn inferred(value: &Value) -> String {
-    types::infer::infer(value).to_string()
+pub(super) fn inferred(value: &Value) -> Result<String, LookupError> {
+    Ok(types::infer::infer(value)?.to_string())
 }
 
 /// What `puppet lookup --type` says of a value: nothing, or that it is of another type. `subject` is what it calls the value.
@@ -128,7 +125,7 @@ pub fn check_type(subject: &str, value: &Value, kind: &Type) -> Result<(), Looku
     let secrecy = value.secrecy();
     if secrecy.is_some_and(|secrecy| secrecy.opaque) {
         // Whatever the texts in it are.
-        let of_any_text = types::infer::generalize(&types::infer::infer_set(value));
+        let of_any_text = types::infer::generalize(&types::infer::infer_set(value)?);
         return if types::assignable(kind, &of_any_text) {
             Ok(())
         } else {

@@ -239,7 +239,7 @@ fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> R
     if types::is_rich_data(value) {
         return Ok(());
     }
-    let (key, from, got) = (search.root, from(), convert::inferred(value));
+    let (key, from, got) = (search.root, from(), convert::inferred(value)?);
     let text = format!("Value for key '{key}', {from}, has wrong type, expects Puppet::LookupValue, got {got}");
     Err(LookupError::puppet(text).sealed(value.secrecy()))
 }

@@ -5,7 +5,9 @@
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 
-use super::{Alias, Callable, Element, Type};
+use indexmap::IndexSet;
+
+use super::{Alias, Callable, Element, Texts, Type};
 
 impl PartialEq for Type {
     fn eq(&self, other: &Type) -> bool {
@@ -40,10 +42,21 @@ impl PartialEq for Type {
 
 impl Eq for Type {}
 
-/// The kind alone: types are rarely asked for in hashes.
+/// The kind, and what tells the types of many values apart.
 impl Hash for Type {
     fn hash<H: Hasher>(&self, state: &mut H) {
         discriminant(self).hash(state);
+        match self {
+            Type::Integer(range) | Type::Float(range) => range.hash(state),
+            Type::String(Texts::Value(text)) => text.hash(state),
+            Type::Array(inner, _) => inner.hash(state),
+            Type::Tuple(types, _) => types.hash(state),
+            Type::Struct(elements) => elements.iter().for_each(|element| {
+                element.key.hash(state);
+                element.value.hash(state);
+            }),
+            _ => {}
+        }
     }
 }
 
@@ -72,11 +85,5 @@ fn same_set<T: PartialEq>(a: &[T], b: &[T]) -> bool {
 
 /// The types without those that came before.
 pub(super) fn unique(types: Vec<Type>) -> Vec<Type> {
-    let mut seen: Vec<Type> = Vec::new();
-    for one in types {
-        if !seen.contains(&one) {
-            seen.push(one);
-        }
-    }
-    seen
+    types.into_iter().collect::<IndexSet<Type>>().into_iter().collect()
 }

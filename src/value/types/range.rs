@@ -112,8 +112,19 @@ impl PartialEq for Range {
 
 impl Eq for Range {}
 
+/// An integer counts as the float that is nearest to it, which it may be equal to.
 impl Hash for Range {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for end in [&self.from, &self.to] {
+            let near = match end {
+                #[expect(clippy::cast_precision_loss, reason = "near is enough")]
+                Value::Integer(n) => *n as f64,
+                Value::Float(f) => *f,
+                _ => 0.0,
+            };
+            (near + 0.0).to_bits().hash(state);
+        }
+    }
 }
 
 /// A range of nanoseconds, both ends included; an end may be open.

@@ -4,7 +4,7 @@
 
 use super::map::Formats;
 use super::{Format, Text, illegal, text};
-use crate::hiera::convert::types::infer::infer_set;
+use crate::hiera::convert::types::infer::set_of;
 use crate::value::{Hash, Type, Value};
 
 /// How deep a container is in others, and whether lines are broken.
@@ -50,7 +50,7 @@ fn is_container(value: &Value) -> bool {
 /// The text of something in a container.
 fn part(value: &Value, outer: &Formats, inner: &Formats, indentation: Indentation) -> Text {
     let formats = if is_container(value) { outer } else { inner };
-    text(&infer_set(value), value, formats, indentation)
+    text(&set_of(value), value, formats, indentation)
 }
 
 fn opened(indentation: Indentation, delimiter: &str) -> String {
@@ -119,7 +119,7 @@ pub(super) fn hash(kind: &Type, hash: &Hash, formats: &Formats, indentation: Ind
     match format.letter {
         'a' => {
             let pairs: Vec<Value> = hash.iter().map(|(k, v)| Value::array(vec![k.clone(), v.clone()])).collect();
-            return array(&infer_set(&Value::array(pairs.clone())), &pairs, formats, indentation);
+            return array(&set_of(&Value::array(pairs.clone())), &pairs, formats, indentation);
         }
         'h' | 's' | 'p' => {}
         other => return Err(illegal("Hash", other, "hasp")),

@@ -138,7 +138,7 @@ fn check_flags(text: &str, flags: &str) -> Result<(), LookupError> {
 
 /// The text of a value; by a format for its type, or by formats for several.
 pub(super) fn convert(value: &Value, formats: Option<&Value>) -> Result<Vec<u8>, LookupError> {
-    let kind = infer_set(value);
+    let kind = infer_set(value)?;
     let usual = Formats::usual();
     let formats = match formats.map(Value::bare) {
         Some(Value::String(format)) => {

@@ -133,7 +133,7 @@ fn of_list(from: &Value) -> Made {
         other => {
             let iterable = Type::Iterable(None);
             if !super::is_instance(&iterable, other)? {
-                let text = format!("Value of type {} cannot be converted to Hash", generalize(&infer(other)));
+                let text = format!("Value of type {} cannot be converted to Hash", generalize(&infer(other)?));
                 return Err(LookupError::puppet(text));
             }
             let list = items(other)?;

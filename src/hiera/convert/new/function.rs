@@ -72,7 +72,10 @@ impl Function {
 
     /// The error for arguments that no signature takes.
     pub(crate) fn mismatch(&self, args: &[Value]) -> LookupError {
-        let actual: Vec<Type> = args.iter().map(infer_set).collect();
+        let actual: Vec<Type> = match args.iter().map(infer_set).collect() {
+            Ok(actual) => actual,
+            Err(unknown) => return unknown,
+        };
         let found: Vec<Vec<Mismatch>> =
             self.signatures.iter().enumerate().map(|(at, signature)| signature.mismatches(&actual, at)).collect();
         let errors = merge(0, Group::Counts, found.clone());

@@ -41,7 +41,7 @@ fn accepted(inner: &Type, args: &[Value]) -> Result<Accepted, LookupError> {
         let others = (!others.is_empty()).then(|| Type::variant(others));
         return Ok(Accepted { single, others, one_of_several });
     }
-    let actual: Vec<Type> = args.iter().map(infer_set).collect();
+    let actual = args.iter().map(infer_set).collect::<Result<Vec<Type>, _>>()?;
     let fits = |(tuple, size): &(Type, Range)| {
         let all: Vec<Type> = [first(tuple)].into_iter().chain(actual.iter().cloned()).collect();
         size.contains(&Range::count(all.len()).from) && assignable(tuple, &Type::Tuple(all.into(), None))

@@ -60,7 +60,7 @@ pub(super) fn assert_instance(subject: &str, kind: &Type, value: Value) -> Made 
     if is_instance(kind, &value)? {
         return Ok(value);
     }
-    match describe_mismatch(&format!("{subject} has wrong type,"), kind, &infer_set(&value)) {
+    match describe_mismatch(&format!("{subject} has wrong type,"), kind, &infer_set(&value)?) {
         text if text.is_empty() => Err(LookupError::unknown(format!("how a value is not of the type {kind}"))),
         text => Err(LookupError::puppet(text)),
     }

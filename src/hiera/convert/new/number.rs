@@ -123,10 +123,13 @@ fn check_radix(radix: &Value) -> Result<(), LookupError> {
 
 /// What Puppet says of a value that cannot be converted.
 pub(super) fn refused(function: &Function, args: &[Value], to: &str) -> LookupError {
-    function.refuse(&match &args[0] {
-        Value::String(text) => format!("The string '{}' cannot be converted to {to}", &**text),
-        other => format!("Value of type {} cannot be converted to {to}", generalize(&infer(other))),
-    })
+    match &args[0] {
+        Value::String(text) => function.refuse(&format!("The string '{}' cannot be converted to {to}", &**text)),
+        other => match infer(other) {
+            Ok(kind) => function.refuse(&format!("Value of type {} cannot be converted to {to}", generalize(&kind))),
+            Err(unknown) => unknown,
+        },
+    }
 }
 
 /// The same where another argument than the first may be wrong.

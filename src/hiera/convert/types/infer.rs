@@ -7,27 +7,64 @@ use std::sync::Arc;
 use super::assign::assignable;
 use super::parse::enumeration;
 use super::uri;
+use crate::hiera::LookupError;
 use crate::value::rich::{Rich, VersionRange};
 use crate::value::types::{Alias, Element, OwnAlias, Range, Texts, TimeRange};
 use crate::value::{Hash, Type, Value};
 
-/// The type of a value; of a collection a common type of what it holds.
-pub(crate) fn infer(value: &Value) -> Type {
+/// The most keys and values in a value whose type is inferred: to find what they have in common takes Puppet, and hierad, a time
+/// that grows with the square of their number.
+const PARTS_LIMIT: usize = 10_000;
+
+/// The type of a value; of a collection a common type of what it holds. An error for a value of too many parts.
+pub(crate) fn infer(value: &Value) -> Result<Type, LookupError> {
+    check_size(value)?;
+    Ok(common_of(value))
+}
+
+/// The type of a value; of a collection with the type of each thing that it holds. An error for a value of too many parts.
+pub(crate) fn infer_set(value: &Value) -> Result<Type, LookupError> {
+    check_size(value)?;
+    Ok(set_of(value))
+}
+
+fn check_size(value: &Value) -> Result<(), LookupError> {
+    fn fits(value: &Value, left: &mut usize) -> bool {
+        let Some(rest) = left.checked_sub(1) else { return false };
+        *left = rest;
+        match value.bare() {
+            Value::Array(items) => items.iter().all(|item| fits(item, left)),
+            Value::Hash(hash) => hash.iter().all(|(key, value)| fits(key, left) && fits(value, left)),
+            Value::Rich(rich) => match &**rich {
+                Rich::Sensitive(value) => fits(value, left),
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+    let mut left = PARTS_LIMIT;
+    if fits(value, &mut left) {
+        return Ok(());
+    }
+    Err(LookupError::unknown(format!("the data type of a value of more than {PARTS_LIMIT} parts")))
+}
+
+fn common_of(value: &Value) -> Type {
     match value.bare() {
         Value::Array(items) if !items.is_empty() => {
-            Type::array(common(items.iter().map(infer)), Some(Range::count(items.len())))
+            Type::array(common(items.iter().map(common_of)), Some(Range::count(items.len())))
         }
         Value::Hash(hash) if !hash.is_empty() => {
-            let (key, value) = (common(hash.keys().map(infer)), common(hash.values().map(infer)));
+            let (key, value) = (common(hash.keys().map(common_of)), common(hash.values().map(common_of)));
             Type::hash(key, value, Some(Range::count(hash.len())))
         }
         Value::Rich(rich) if matches!(**rich, Rich::SemVer(_)) => Type::SemVer([].into()),
-        other => infer_set(other),
+        other => set_of(other),
     }
 }
 
-/// The type of a value; of a collection with the type of each thing that it holds.
-pub(crate) fn infer_set(value: &Value) -> Type {
+/// The same as [`infer_set`] for what is part of a value whose type is known.
+pub(crate) fn set_of(value: &Value) -> Type {
     match value {
         Value::Undef => Type::Undef,
         Value::Boolean(b) => Type::Boolean(Some(*b)),
@@ -44,10 +81,10 @@ pub(crate) fn infer_set(value: &Value) -> Type {
             _ => Type::Runtime(Some("ruby".into()), Some("Symbol".into())),
         },
         Value::Array(items) if items.is_empty() => Type::array(Type::Unit, Some(Range::exactly(0))),
-        Value::Array(items) => Type::Tuple(items.iter().map(infer_set).collect(), None),
+        Value::Array(items) => Type::Tuple(items.iter().map(set_of).collect(), None),
         Value::Hash(hash) => infer_hash(hash),
         Value::Rich(rich) => infer_rich(rich),
-        Value::Secret(secret) => infer_set(&secret.1),
+        Value::Secret(secret) => set_of(&secret.1),
     }
 }
 
@@ -58,16 +95,16 @@ fn infer_hash(hash: &Hash) -> Type {
     let is_name =
         |key: &Value| matches!(key, Value::String(name) if !name.is_empty()) || matches!(key, Value::Bytes(_));
     if hash.keys().all(is_name) {
-        let element = |(key, value): (&Value, &Value)| Element { key: infer_set(key), value: infer_set(value) };
+        let element = |(key, value): (&Value, &Value)| Element { key: set_of(key), value: set_of(value) };
         return Type::Struct(hash.iter().map(element).collect());
     }
-    let (key, value) = (Type::variant(hash.keys().map(infer_set)), Type::variant(hash.values().map(infer_set)));
+    let (key, value) = (Type::variant(hash.keys().map(set_of)), Type::variant(hash.values().map(set_of)));
     Type::hash(key, value, Some(Range::count(hash.len())))
 }
 
 fn infer_rich(rich: &Rich) -> Type {
     match rich {
-        Rich::Sensitive(value) => Type::Sensitive(generalize(&infer(value)).into()),
+        Rich::Sensitive(value) => Type::Sensitive(generalize(&common_of(value)).into()),
         Rich::Timestamp(time) => Type::Timestamp(TimeRange::exactly(*time)),
         Rich::Timespan(span) => Type::Timespan(TimeRange::exactly(*span)),
         Rich::SemVer(version) => {

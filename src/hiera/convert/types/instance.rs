@@ -59,9 +59,9 @@ pub(crate) fn is_instance(kind: &Type, value: &Value) -> Found {
         }
         (Type::Alias(alias), value) => is_instance(alias.resolved(), value)?,
         (Type::Init(inner, args), value) => init::is_instance(inner.as_deref(), args, value)?,
-        (Type::Iterable(inner), value) => is_iterable(inner.as_deref(), value),
+        (Type::Iterable(inner), value) => is_iterable(inner.as_deref(), value)?,
         (Type::CatalogEntry | Type::Class(_) | Type::Resource(..) | Type::Runtime(..), value) => {
-            assignable(kind, &infer(value))
+            assignable(kind, &infer(value)?)
         }
         (kind, Value::Array(items)) => is_array(kind, items)?,
         (kind, Value::Hash(_)) => is_hash(kind, value)?,
@@ -182,9 +182,9 @@ fn is_rich(kind: &Type, rich: &Rich) -> Found {
     })
 }
 
-fn is_iterable(inner: Option<&Type>, value: &Value) -> bool {
-    match inner.filter(|inner| !matches!(inner, Type::Any)) {
-        Some(inner) => assignable(&Type::Iterable(Some(inner.clone().into())), &infer(value)),
+fn is_iterable(inner: Option<&Type>, value: &Value) -> Result<bool, LookupError> {
+    Ok(match inner.filter(|inner| !matches!(inner, Type::Any)) {
+        Some(inner) => assignable(&Type::Iterable(Some(inner.clone().into())), &infer(value)?),
         None => match value {
             Value::String(_) | Value::Bytes(_) | Value::Hash(_) | Value::Array(_) => true,
             Value::Integer(n) => *n >= 0,
@@ -199,5 +199,5 @@ fn is_iterable(inner: Option<&Type>, value: &Value) -> bool {
             },
             _ => false,
         },
-    }
+    })
 }

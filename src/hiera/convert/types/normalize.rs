@@ -185,15 +185,14 @@ fn merge_first(
 fn merge_pairwise<T>(mut parts: Vec<T>, join: impl Fn(&T, &T) -> Option<T>) -> Vec<T> {
     let mut result = Vec::new();
     while let Some(mut one) = parts.pop() {
-        let mut apart = Vec::new();
-        for other in parts {
-            match join(&one, &other) {
-                Some(both) => one = both,
-                None => apart.push(other),
+        parts.retain(|other| match join(&one, other) {
+            Some(both) => {
+                one = both;
+                false
             }
-        }
+            None => true,
+        });
         result.push(one);
-        parts = apart;
     }
     result
 }

@@ -220,11 +220,12 @@ fn not_undef(inner: Type) -> Type {
 }
 
 /// The type that something stands for where a type is wanted.
-fn type_of(value: &Value) -> Type {
-    match value {
-        Value::String(text) => Type::Runtime(Some("ruby".into()), Some(text.to_arc())),
-        value => value.as_type().cloned().unwrap_or_else(|| infer::generalize(&infer::infer(value))),
-    }
+fn type_of(value: &Value) -> Parsed<Type> {
+    Ok(match (value, value.as_type()) {
+        (Value::String(text), _) => Type::Runtime(Some("ruby".into()), Some(text.to_arc())),
+        (_, Some(kind)) => kind.clone(),
+        (value, None) => infer::generalize(&infer::infer(value)?),
+    })
 }
 
 /// A range of numbers; the bounds may be anything that Ruby can compare.
@@ -332,13 +333,13 @@ impl Parameters<'_, '_> {
             [types @ .., from] if is_bound(from) => (types, Some(range(&least(from), &Value::Undef)?)),
             types => (types, None),
         };
-        Ok(Type::Tuple(types.iter().map(type_of).collect(), size.map(Range::to_size)))
+        Ok(Type::Tuple(types.iter().map(type_of).collect::<Parsed<_>>()?, size.map(Range::to_size)))
     }
 
     fn record(&self) -> Parsed<Type> {
         let Value::Hash(hash) = self.only("Struct", "1")? else { return Err(no_type(self.node)) };
         hash.iter()
-            .map(|(key, value)| element(key, type_of(value)))
+            .map(|(key, value)| element(key, type_of(value)?))
             .collect::<Parsed<Vec<_>>>()
             .map(|elements| Type::Struct(elements.into()))
     }
@@ -435,7 +436,7 @@ impl Parameters<'_, '_> {
 
     fn callable(&self) -> Parsed<Type> {
         let (values, result) = match self.values.as_slice() {
-            [Value::Array(values), result] => (values.as_slice(), Some(type_of(result))),
+            [Value::Array(values), result] => (values.as_slice(), Some(type_of(result)?)),
             [Value::Array(_), ..] if self.values.len() > 1 => {
                 return Err(wrong_count("callable", "2 when first parameter is an array", self.values.len()));
             }
@@ -451,7 +452,7 @@ impl Parameters<'_, '_> {
             [types @ .., from] if is_bound(from) => (types, Some(range(from, &Value::Undef)?)),
             types => (types, None),
         };
-        let mut types: Vec<Type> = types.iter().map(type_of).collect();
+        let mut types = types.iter().map(type_of).collect::<Parsed<Vec<Type>>>()?;
         let some = |size: &Range| ruby::compare(&size.to, &Value::Integer(0)) == Some(Ordering::Greater);
         if types.is_empty() && size.as_ref().is_some_and(some) {
             types.push(Type::Unit);
@@ -523,7 +524,11 @@ impl Parameters<'_, '_> {
         if rest.len() > 1 {
             return Err(wrong_count("Resource", "1 or 2", self.values.len()));
         }
-        let title = rest.first().filter(|title| !title.is_undef()).map(|title| Arc::from(ruby::to_s(title)));
+        let title = match rest.first() {
+            None | Some(Value::Undef) => None,
+            Some(Value::String(title)) => Some(title.to_arc()),
+            Some(_) => return Err(LookupError::unknown("a resource whose title is no text")),
+        };
         match (name, name.as_type()) {
             (_, Some(Type::Resource(name, _))) => Ok(Type::Resource(name.clone(), title)),
             (Value::String(name), _) => {

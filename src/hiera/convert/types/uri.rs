@@ -55,7 +55,7 @@ pub(super) fn check_parameters(hash: &Hash) -> Result<(), LookupError> {
     if is_instance(parameters, &value)? {
         return Ok(());
     }
-    let text = describe_mismatch("URI-Type parameter has wrong type,", parameters, &infer_set(&value));
+    let text = describe_mismatch("URI-Type parameter has wrong type,", parameters, &infer_set(&value)?);
     Err(LookupError::puppet(text))
 }
 
