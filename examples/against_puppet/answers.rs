@@ -18,6 +18,13 @@ pub(crate) enum Answer {
     Error(String),
 }
 
+impl Answer {
+    /// Whether it is an error that depends on what was looked up before.
+    pub(crate) fn depends_on_the_order(&self) -> bool {
+        matches!(self, Answer::Error(text) if difference::depends_on_the_order(text))
+    }
+}
+
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

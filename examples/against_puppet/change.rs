@@ -7,17 +7,14 @@ use super::answers::{Answer, Answers};
 use super::difference;
 use super::json::Json;
 
+/// A node and a key.
+type Place = (String, String);
+
 /// Before and after.
 type Sides = [Option<Answer>; 2];
 
 /// All changes, by node and key.
-pub(crate) type Changes = BTreeMap<(String, String), Sides>;
-
-/// What differs between Puppet's answers before and after; both must have been asked for the same keys.
-pub(crate) fn between(before: &Answers, after: &Answers) -> Changes {
-    let differences = difference::between(before, after).into_iter();
-    differences.map(|change| ((change.node, change.key), [change.puppet, change.hierad])).collect()
-}
+pub(crate) type Changes = BTreeMap<Place, Sides>;
 
 /// The changes that hierad prints. A change of an error's text alone is left out, as in what is expected.
 pub(crate) fn printed(diff: &Json) -> Result<Changes, Fault> {
@@ -43,20 +40,55 @@ fn answer(side: &Json) -> Option<Answer> {
     }
 }
 
-/// The places where the two sets of changes differ, each in words.
-pub(crate) fn differences(expected: &Changes, found: &Changes) -> Vec<String> {
-    let agree = |place: &(String, String)| match (expected.get(place), found.get(place)) {
-        (Some(one), Some(other)) => (0..2).all(|side| difference::same(one[side].as_ref(), other[side].as_ref())),
-        _ => false,
-    };
-    let places: BTreeSet<_> = expected.keys().chain(found.keys()).filter(|place| !agree(place)).collect();
-    let text =
-        |changes: &Changes, place: &(String, String)| changes.get(place).map_or_else(|| "no change".to_owned(), words);
-    let line = |place: &(String, String)| {
-        let (puppet, hierad) = (text(expected, place), text(found, place));
-        format!("  {} {:?}\n    Puppet: {puppet}\n    hierad: {hierad}", place.0, place.1)
-    };
-    places.into_iter().map(line).collect()
+/// What both say of two revisions as they are, before and after.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answered<'a> {
+    /// Puppet, asked for the same keys of both revisions.
+    pub(crate) puppet: [&'a Answers; 2],
+    /// hierad; the keys of a revision that it knows of.
+    pub(crate) hierad: [&'a Answers; 2],
+}
+
+impl Answered<'_> {
+    /// The places where a diff differs from what Puppet's answers make of it, each in words.
+    pub(crate) fn differences(self, diff: &Changes) -> Vec<String> {
+        let line = |place: &Place, sides: &Sides| {
+            let ours = diff.get(place).map_or_else(|| "no change".to_owned(), words);
+            format!("  {} {:?}\n    Puppet: {}\n    hierad: {ours}", place.0, place.1, words(sides))
+        };
+        let places: BTreeSet<Place> = self.changed().into_iter().chain(diff.keys().cloned()).collect();
+        let sides = |place: &Place| sides(self.puppet, place);
+        let differ = |place: &&Place| !self.agree(place, &sides(place), diff.get(*place));
+        places.iter().filter(differ).map(|place| line(place, &sides(place))).collect()
+    }
+
+    /// Where Puppet's answers before and after are not the same.
+    pub(crate) fn changed(self) -> Vec<Place> {
+        let places = self.puppet.iter().flat_map(|answers| answers.iter());
+        let places = places.flat_map(|(node, keys)| keys.keys().map(move |key| (node.clone(), key.clone())));
+        places.filter(|place| !is_unchanged(&sides(self.puppet, place))).collect()
+    }
+
+    fn agree(self, place: &Place, puppet: &Sides, change: Option<&Sides>) -> bool {
+        let each = |ours: &Sides| (0..2).all(|side| difference::same(puppet[side].as_ref(), ours[side].as_ref()));
+        let ours = sides(self.hierad, place);
+        let by_order = puppet.iter().flatten().any(Answer::depends_on_the_order);
+        let is_partial = self.hierad.iter().any(|nodes| nodes.get(&place.0).is_some_and(difference::is_partial));
+        match change {
+            _ if by_order || is_partial => true,
+            Some(ours) => each(ours),
+            // What hierad does not know, before and after, is no change.
+            None => is_unchanged(puppet) || (is_unchanged(&ours) && each(&ours)),
+        }
+    }
+}
+
+fn sides(answers: [&Answers; 2], (node, key): &Place) -> Sides {
+    answers.map(|answers| answers.get(node).and_then(|node| node.get(key)).cloned())
+}
+
+fn is_unchanged(sides: &Sides) -> bool {
+    matches!(sides, [Some(Answer::Error(_)), Some(Answer::Error(_))]) || sides[0] == sides[1]
 }
 
 fn words(sides: &Sides) -> String {

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use git2::{Oid, Repository as Git, build::CheckoutBuilder};
 
-use super::answers::{self, Tally};
-use super::change::{self, Changes};
+use super::answers::{self, Answers, Tally};
+use super::change::{self, Answered, Changes};
 use super::difference;
 use super::hierad::Hierad;
 use super::puppet::{Puppet, Told};
@@ -62,19 +62,20 @@ impl Run<'_> {
         let mut agree = true;
         let mut tally = Tally::default();
         let mut changes = 0;
-        let mut before: Option<(Oid, Told)> = None;
+        let mut before: Option<(Oid, Told, Answers)> = None;
         for commit in commits {
             let rendered = self.hierad.render(self.subject, version, &commit.to_string())?;
             let told = self.puppet_at(*commit, &answers::keys(&rendered))?;
             tally.add(Tally::of(&told.answers, &rendered));
             agree &= report(&format!("{commit}, Puppet {version}"), &difference::between(&told.answers, &rendered));
-            if let Some((parent, earlier)) = before.filter(|_| self.diffs) {
-                let (expected, found) = self.change(version, (parent, &earlier), (*commit, &told))?;
-                changes += expected.len();
-                let differences = change::differences(&expected, &found);
+            if let Some((parent, earlier, old)) = before.filter(|_| self.diffs) {
+                let (puppet, found) = self.change(version, (parent, &earlier), (*commit, &told))?;
+                let answered = Answered { puppet: [&puppet[0], &puppet[1]], hierad: [&old, &rendered] };
+                changes += answered.changed().len();
+                let differences = answered.differences(&found);
                 agree &= report(&format!("diff {parent} {commit}, Puppet {version}"), &differences);
             }
-            before = Some((*commit, told));
+            before = Some((*commit, told, rendered));
         }
         let outcome = if agree { "no difference" } else { "they differ" };
         println!("Puppet {version}: {} commits, {tally}, {changes} changes: {outcome}", commits.len());
@@ -90,9 +91,14 @@ impl Run<'_> {
         self.puppet.ask(Subject { repository: folder.path(), profiles: &profiles, ..self.subject }, keys)
     }
 
-    /// What changed between two commits, by Puppet's answers and by hierad. Both commits are asked for the keys of either,
+    /// Puppet's answers at two commits, and what changed between them by hierad. Both commits are asked for the keys of either,
     /// and for those that hierad names.
-    fn change(&mut self, version: u8, before: (Oid, &Told), after: (Oid, &Told)) -> Result<(Changes, Changes), Fault> {
+    fn change(
+        &mut self,
+        version: u8,
+        before: (Oid, &Told),
+        after: (Oid, &Told),
+    ) -> Result<([Answers; 2], Changes), Fault> {
         let range = [before.0.to_string(), after.0.to_string()];
         let diff = self.hierad.diff(self.subject, version, [&range[0], &range[1]])?;
         let found = change::printed(&diff)?;
@@ -104,7 +110,7 @@ impl Run<'_> {
                 answers[side] = self.puppet_at(commit, &keys)?.answers;
             }
         }
-        Ok((change::between(&answers[0], &answers[1]), found))
+        Ok((answers, found))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::answers::{Answer, Answers};
+use super::answers::{Answer, Answers, Node};
 
 /// One key of one node on which the two disagree.
 #[derive(Debug, Clone)]
@@ -50,7 +50,11 @@ impl fmt::Display for Difference {
 pub(crate) fn same(puppet: Option<&Answer>, hierad: Option<&Answer>) -> bool {
     match (puppet, hierad) {
         (Some(Answer::Error(_)), Some(Answer::Error(_))) => true,
-        (Some(Answer::Error(text)), _) if lacks_keys(text) => true,
+        (Some(Answer::Error(text)), Some(Answer::Value(shown)))
+            if lacks_keys(text) && shown.to_string().contains("ENC[") =>
+        {
+            true
+        }
         (_, Some(Answer::Error(text))) => is_out_of_reach(text) || depends_on_chance(text),
         (puppet, hierad) => puppet == hierad,
     }
@@ -89,16 +93,19 @@ fn depends_on_chance(hierad: &str) -> bool {
     is_of_a_block.iter().any(|text| hierad.contains(text)) && hierad.ends_with("bad decrypt")
 }
 
+/// Whether hierad's answers lack the keys of a file that only some processes can read.
+pub(crate) fn is_partial(hierad: &Node) -> bool {
+    hierad.values().any(|answer| matches!(answer, Answer::Error(text) if text.contains(OUT_OF_REACH[0])))
+}
+
 /// Every key of every node on which the two disagree, in the order of names.
 pub(crate) fn between(puppet: &Answers, hierad: &Answers) -> Vec<Difference> {
     let names: BTreeSet<&String> = puppet.keys().chain(hierad.keys()).collect();
-    let empty = super::answers::Node::new();
+    let empty = Node::new();
     let mut differences = Vec::new();
     for name in names {
         let (left, right) = (puppet.get(name).unwrap_or(&empty), hierad.get(name).unwrap_or(&empty));
-        // The keys of a file that only some processes can read are not known either.
-        let is_partial =
-            right.values().any(|answer| matches!(answer, Answer::Error(text) if text.contains(OUT_OF_REACH[0])));
+        let is_partial = is_partial(right);
         for key in left.keys().chain(right.keys()).collect::<BTreeSet<_>>() {
             let (one, other) = (left.get(key), right.get(key));
             let is_same = same(one, other) || (is_partial && other.is_none());

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use git2::{IndexEntry, IndexTime, Repository as Git, Signature, Time};
 
 use super::answers::{self, Answer, Answers, Tally};
+use super::change::{self, Answered};
 use super::difference::{self, Difference};
 use super::generator::{self, Content, Repository};
 use super::hierad::Hierad;
 use super::puppet::{Puppet, Told};
-use super::{Args, Fault, change, explain};
+use super::{Args, Fault, explain};
 
 /// The most differences of a repository for which Puppet is asked again.
 const MOST_ASKED_ALONE: usize = 100;
@@ -59,7 +60,7 @@ impl Stage {
     fn compare_in(&mut self, layout: &Layout, version: u8) -> Result<(Vec<Finding>, Tally), Fault> {
         let mut findings = Vec::new();
         let mut tally = Tally::default();
-        let mut told: Vec<Told> = Vec::new();
+        let mut told: Vec<(Told, Answers)> = Vec::new();
         let mut by_order = BTreeSet::new();
         for (commit, files) in layout.commits.iter().zip(&layout.files) {
             let rendered = self.hierad.render(layout.subject(), version, commit)?;
@@ -73,7 +74,7 @@ impl Stage {
             if self.explains {
                 findings.extend(self.compare_stories(layout, version, (commit, files), &answers.answers)?);
             }
-            told.push(answers);
+            told.push((answers, rendered));
         }
         for number in 1..told.len() {
             findings.extend(self.compare_change(layout, version, (&told, &by_order), number)?);
@@ -140,22 +141,23 @@ impl Stage {
         &mut self,
         at: &Layout,
         version: u8,
-        (told, by_order): (&[Told], &BTreeSet<Place>),
+        (told, by_order): (&[(Told, Answers)], &BTreeSet<Place>),
         number: usize,
     ) -> Result<Vec<Finding>, Fault> {
         let range = [at.commits[number - 1].as_str(), at.commits[number].as_str()];
-        let found = change::printed(&self.hierad.diff(at.subject(), version, range)?)?;
+        let mut found = change::printed(&self.hierad.diff(at.subject(), version, range)?)?;
+        let [(before, old), (after, new)] = [&told[number - 1], &told[number]];
         let named = found.keys().map(|(_, key)| key);
-        let keys: BTreeSet<String> = told[number - 1].keys.union(&told[number].keys).chain(named).cloned().collect();
-        let mut sides: Vec<Answers> = Vec::new();
-        for side in [number - 1, number] {
-            sides.push(self.ask(&at.files[side], at, version, &keys)?.answers);
+        let keys: BTreeSet<String> = before.keys.union(&after.keys).chain(named).cloned().collect();
+        let mut sides: [Answers; 2] = Default::default();
+        for (side, answers) in sides.iter_mut().enumerate() {
+            *answers = self.ask(&at.files[number - 1 + side], at, version, &keys)?.answers;
+            for (node, key) in by_order {
+                answers.get_mut(node).and_then(|node| node.remove(key));
+            }
         }
-        let [expected, found] = [change::between(&sides[0], &sides[1]), found].map(|mut changes| {
-            changes.retain(|place, _| !by_order.contains(place));
-            changes
-        });
-        let differences = change::differences(&expected, &found);
+        found.retain(|place, _| !by_order.contains(place));
+        let differences = Answered { puppet: [&sides[0], &sides[1]], hierad: [old, new] }.differences(&found);
         let kind = || [String::new(), "a change".to_owned(), String::new()];
         Ok(differences.into_iter().map(|text| Finding { kind: kind(), text }).collect())
     }
@@ -172,7 +174,7 @@ impl Stage {
 
 /// Whether Puppet comes upon its changed options within the lookup of one key.
 fn in_one_lookup(alone: Option<&Answer>) -> bool {
-    matches!(alone, Some(Answer::Error(text)) if difference::depends_on_the_order(text))
+    alone.is_some_and(Answer::depends_on_the_order)
 }
 
 /// Where everything is on disk.

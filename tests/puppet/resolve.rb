@@ -217,7 +217,7 @@ class Resolution
     @global = request['global']
     @basemodulepath = request['basemodulepath'] || []
     @keys = (request['keys'] || Inputs.keys([@repo])) | (request['more_keys'] || [])
-    @outside_keys = @keys_of ? [] : Inputs.keys([@global && File.dirname(@global), *@basemodulepath].compact) - @keys
+    @outside_keys = @keys_of ? [] : outside_keys
     @name = @profiles.first['environment'] || 'production'
     @own_paths = /#{Regexp.union("#{@puppetry.path(@name)}/", "#{@repo}/")}/
   end
@@ -233,6 +233,12 @@ class Resolution
   end
 
   private
+
+  # The keys of files beside the repository; a dotted one may be found by its parts though no hierarchy reaches the file.
+  def outside_keys
+    keys = Inputs.keys([@global && File.dirname(@global), *@basemodulepath].compact) - @keys
+    keys.reject { |key| key.include?('.') }
+  end
 
   # The relative folders of a global version 3 are where the process is.
   def folder
