@@ -28,6 +28,9 @@ struct OptionsCells {
     merged: RefCell<HashMap<Option<Arc<str>>, Merged, foldhash::fast::RandomState>>,
     /// Of the global layer and the environment, before they are compiled.
     environment: RefCell<Option<Result<Option<Hash>, LookupError>>>,
+    /// Those that were found while the options of the global layer were being found, without these: Puppet keeps them, but for the
+    /// module of the key that it looks up.
+    early: Rc<RefCell<HashMap<Option<Arc<str>>, Merged, foldhash::fast::RandomState>>>,
     /// Of the modules' default hierarchies.
     defaults: RefCell<HashMap<Arc<str>, Merged, foldhash::fast::RandomState>>,
 }
@@ -39,7 +42,11 @@ impl OptionsCache {
         let merged = self.0.merged.borrow();
         let known = std::iter::once(None).chain(modules.map(Some));
         let known = known.filter_map(|module| Some((module.clone(), merged.get(&module)?.clone()))).collect();
-        OptionsCache(Rc::new(OptionsCells { merged: RefCell::new(known), ..OptionsCells::default() }))
+        OptionsCache(Rc::new(OptionsCells {
+            merged: RefCell::new(known),
+            early: self.0.early.clone(),
+            ..OptionsCells::default()
+        }))
     }
 }
 
@@ -79,6 +86,9 @@ impl Lookup<'_> {
         stack: &NameStack<'_>,
     ) -> Result<Rc<LookupOptions>, LookupError> {
         let module = module.cloned();
+        if let Some(options) = self.early_options(&module, stack) {
+            return options;
+        }
         if let Some(options) = self.options.0.merged.borrow().get(&module) {
             return options.clone();
         }
@@ -88,10 +98,16 @@ impl Lookup<'_> {
         let stack = if nested { stack } else { &root };
         let merge = || self.merge_options(module.as_ref(), stack).map(Rc::new);
         let options = self.step(|| Branch::Key(LOOKUP_OPTIONS.into()), merge);
-        if !nested {
-            self.options.0.merged.borrow_mut().insert(module, options.clone());
-        }
+        let known = if nested { &*self.options.0.early } else { &self.options.0.merged };
+        known.borrow_mut().insert(module, options.clone());
         options
+    }
+
+    fn early_options(&self, module: &Option<Arc<str>>, stack: &NameStack<'_>) -> Option<Merged> {
+        let early = self.options.0.early.borrow();
+        let outermost = LookupKey::parse(stack.names().last()?).ok()?;
+        let is_early = outermost.module != *module && !stack.contains(LOOKUP_OPTIONS);
+        early.get(module).filter(|_| is_early).cloned()
     }
 
     fn merge_options(&self, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Result<LookupOptions, LookupError> {

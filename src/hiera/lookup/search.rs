@@ -14,6 +14,7 @@ use crate::hiera::explain::{self, Branch, Event, FoundAt, LayerStep};
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::hiera::interpolation::{Context, Undefined, interpolate};
 use crate::hiera::layer::Layer;
+use crate::hiera::merge::Strategy;
 use crate::hiera::options::text_key;
 use crate::hiera::{ErrorKind, LookupError, convert, types};
 use crate::value::{Hash, Text, Value};
@@ -169,8 +170,8 @@ impl Lookup<'_> {
             )?;
             Ok(value)
         };
-        let value =
-            answer().map_err(|e: LookupError| e.at(Place { path: path.clone(), line: file.line(search.root) }))?;
+        let value = answer().and_then(|value| merged_once(level, path, value, search.strategy));
+        let value = value.map_err(|e: LookupError| e.at(Place { path: path.clone(), line: file.line(search.root) }))?;
         Ok(self.found_in(file, path, search, &value))
     }
 
@@ -222,6 +223,18 @@ impl Lookup<'_> {
         }
         value.cloned()
     }
+}
+
+/// Puppet keeps what `eyaml_lookup_key` makes of a key, and a merge with a knock-out prefix changes it in place: what comes of a file
+/// that a level leads to twice depends on when it is merged.
+fn merged_once(level: &Level, path: &Arc<str>, value: Value, strategy: &Strategy) -> Result<Value, LookupError> {
+    let knocks_out = strategy.knocks_out();
+    let is_collection = matches!(value.bare(), Value::Array(_) | Value::Hash(_));
+    let is_it = |location: &&Location| matches!(location, Location::Path { path: other, .. } if other == path);
+    if knocks_out && is_collection && level.locations.iter().filter(is_it).count() > 1 {
+        return Err(LookupError::unknown("a merge with a knock-out prefix of an encrypted file with itself"));
+    }
+    Ok(value)
 }
 
 fn is_version3(layer: &Layer) -> bool {

@@ -40,6 +40,11 @@ pub struct DeepOptions {
 }
 
 impl DeepOptions {
+    /// Whether there is a knock-out prefix.
+    pub(super) fn knocks_out(&self) -> bool {
+        self.knockout_prefix.is_some()
+    }
+
     pub(super) fn unconstrained(reverse: bool) -> DeepOptions {
         DeepOptions { unconstrained: true, reverse, ..DeepOptions::default() }
     }

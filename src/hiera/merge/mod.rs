@@ -34,6 +34,11 @@ pub enum Strategy {
 type Result<T> = std::result::Result<T, LookupError>;
 
 impl Strategy {
+    /// Whether it takes values away that others name with a knock-out prefix.
+    pub fn knocks_out(&self) -> bool {
+        matches!(self, Strategy::Deep(options) if options.knocks_out())
+    }
+
     /// The strategy of a `merge` option: a name, or a hash with `strategy` and the strategy's options.
     pub fn from_option(merge: &Value) -> Result<Strategy> {
         let options = match merge {

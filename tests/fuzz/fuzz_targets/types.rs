@@ -1,5 +1,6 @@
 //! No type expression, value or argument makes a conversion or a check panic or go on without end, and what a type is written as
-//! is that type (but for backslashes, which Puppet too writes in ways that it reads otherwise).
+//! is that type (but for backslashes and ranges of versions, which Puppet
+//! too writes in ways that it reads otherwise).
 //!
 //! The input is a value in JSON and, with zero bytes between, what it is converted to, one after the other: a type expression,
 //! or an array in JSON of one and arguments for `new`.
@@ -43,6 +44,7 @@ fn types(text: &str, value: &Value) {
     let shown = kind.to_string();
     if let Ok(again) = parse(&shown)
         && !shown.contains('\\')
+        && !shown.contains("SemVer")
     {
         assert_eq!(again.to_string(), shown, "of {text:?}");
     }
