@@ -69,12 +69,13 @@ pub(crate) fn depends_on_the_order(puppet: &str) -> bool {
 
 /// What hierad does not know, for reasons that the README gives: which HOCON files Puppet's process has read before, the data types
 /// of modules, texts of HOCON that are no UTF-8 for Ruby.
-const OUT_OF_REACH: [&str; 6] = [
+const OUT_OF_REACH: [&str; 7] = [
     "uninitialized constant Hocon",
     "is not one of Puppet's own",
     "a text with surrogates",
     "a text that is not UTF-8",
     "the format '%p' of a Time",
+    "has an address in memory",
     "a merge with a knock-out prefix of an encrypted file with itself",
 ];
 

@@ -77,6 +77,7 @@ pub struct Lookup<'a> {
     scope: &'a dyn Scope,
     recorder: Option<&'a Recorder>,
     only_options: bool,
+    providers: &'static [Provider],
     options: OptionsCache,
 }
 
@@ -118,7 +119,7 @@ impl<'a> Lookup<'a> {
         scope: &'a dyn Scope,
         options: OptionsCache,
     ) -> Lookup<'a> {
-        Lookup { environment, hierarchies, scope, recorder: None, only_options: false, options }
+        Lookup { environment, hierarchies, scope, recorder: None, only_options: false, providers: &PROVIDERS, options }
     }
 
     /// Tells `recorder` what the lookups do.
@@ -205,7 +206,7 @@ impl<'a> Lookup<'a> {
 
     /// Searches all layers; a recursion comes up in the first.
     fn search_layers(&self, search: Search<'_>) -> Found {
-        self.fold(search.strategy, &PROVIDERS, |provider| {
+        self.fold(search.strategy, self.providers, |provider| {
             let inner = search.stack.push_key(search.key)?;
             self.provider(*provider, Search { stack: &inner, ..search })
         })

@@ -20,17 +20,20 @@ use crate::value::{Hash, Value};
 #[derive(Clone, Default)]
 pub struct OptionsCache(Rc<OptionsCells>);
 
+/// For keys of a module, or of none.
+type ByModule = HashMap<Option<Arc<str>>, Merged, foldhash::fast::RandomState>;
+
 type Merged = Result<Rc<LookupOptions>, LookupError>;
 
 #[derive(Default)]
 struct OptionsCells {
     /// Of the global layer and the environment, and of these and a module.
-    merged: RefCell<HashMap<Option<Arc<str>>, Merged, foldhash::fast::RandomState>>,
+    merged: RefCell<ByModule>,
     /// Of the global layer and the environment, before they are compiled.
     environment: RefCell<Option<Result<Option<Hash>, LookupError>>>,
     /// Those that were found while the options of the global layer were being found, without these: Puppet keeps them, but for the
     /// module of the key that it looks up.
-    early: Rc<RefCell<HashMap<Option<Arc<str>>, Merged, foldhash::fast::RandomState>>>,
+    early: Rc<RefCell<ByModule>>,
     /// Of the modules' default hierarchies.
     defaults: RefCell<HashMap<Arc<str>, Merged, foldhash::fast::RandomState>>,
 }
@@ -85,10 +88,10 @@ impl Lookup<'_> {
         module: Option<&Arc<str>>,
         stack: &NameStack<'_>,
     ) -> Result<Rc<LookupOptions>, LookupError> {
-        let module = module.cloned();
-        if let Some(options) = self.early_options(&module, stack) {
+        if let Some(options) = self.early_options(module, stack) {
             return options;
         }
+        let module = module.cloned();
         if let Some(options) = self.options.0.merged.borrow().get(&module) {
             return options.clone();
         }
@@ -103,11 +106,12 @@ impl Lookup<'_> {
         options
     }
 
-    fn early_options(&self, module: &Option<Arc<str>>, stack: &NameStack<'_>) -> Option<Merged> {
-        let early = self.options.0.early.borrow();
+    fn early_options(&self, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Option<Merged> {
         let outermost = LookupKey::parse(stack.names().last()?).ok()?;
-        let is_early = outermost.module != *module && !stack.contains(LOOKUP_OPTIONS);
-        early.get(module).filter(|_| is_early).cloned()
+        if outermost.module.as_ref() == module || stack.contains(LOOKUP_OPTIONS) {
+            return None;
+        }
+        self.options.0.early.borrow().get(&module.cloned()).cloned()
     }
 
     fn merge_options(&self, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Result<LookupOptions, LookupError> {

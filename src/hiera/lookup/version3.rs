@@ -2,7 +2,7 @@
 //!
 //! Source: `pops/lookup/global_data_provider.rb`.
 
-use super::{Hierarchies, Lookup, Search};
+use super::{Hierarchies, Lookup, PROVIDERS, Search};
 use crate::hiera::LookupError;
 use crate::hiera::interpolation::{Context, Undefined, interpolate};
 use crate::hiera::version3::HieraScope;
@@ -20,10 +20,8 @@ impl Lookup<'_> {
             return interpolated(self);
         }
         let hierarchies = Hierarchies { global: self.hierarchies.global.clone(), ..Hierarchies::default() };
-        let (environment, scope, recorder, only_options) =
-            (self.environment, self.scope, self.recorder, self.only_options);
-        let options = self.options.known_to(search.stack);
-        interpolated(&Lookup { environment, hierarchies: &hierarchies, scope, recorder, only_options, options })
+        let (providers, options) = (&PROVIDERS[..1], self.options.known_to(search.stack));
+        interpolated(&Lookup { hierarchies: &hierarchies, providers, options, ..*self })
     }
 
     fn has_environment_of_version5(&self) -> bool {
