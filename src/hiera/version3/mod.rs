@@ -92,11 +92,16 @@ impl<'a> Engine<'a> {
         let root = segments.first().map_or(Value::Undef, |root| Value::from(*root));
         let inner = segments.get(1..).unwrap_or_default();
         let mut found = None;
-        for level in self.levels {
+        let mut is_ended = self.is_whole;
+        for (number, level) in (1..).zip(self.levels) {
             let value = self.step(
                 || Branch::Level(level.name.clone()),
                 || match self.backend(level, &root, resolution, context)? {
-                    Some(value) => key::walk(value, inner, key),
+                    Some(value) => {
+                        // The last backend does not come to its other sources, whatever of the value is asked for.
+                        is_ended |= number == self.hiera.sections.len();
+                        key::walk(value, inner, key)
+                    }
                     None => Ok(None),
                 },
             )?;
@@ -109,7 +114,7 @@ impl<'a> Engine<'a> {
         }
         match (found, context.guard) {
             (Some(value), _) => resolution.finish(value).map(Some),
-            (None, Some(guard)) if !self.is_whole => Err(guard.recursion()),
+            (None, Some(guard)) if !is_ended => Err(guard.recursion()),
             (None, _) => Ok(None),
         }
     }

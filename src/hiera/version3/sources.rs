@@ -66,6 +66,10 @@ impl Sources<'_> {
             options: level.options.clone(),
         });
         if reads_files {
+            // The backend that has one asks for it when it is made.
+            if let Err(error) = &section.extension {
+                self.fail(level, error.clone());
+            }
             self.read_options(level, section);
             self.locate(level, section);
         }
@@ -79,10 +83,7 @@ impl Sources<'_> {
         });
         match (options, self.levels.last_mut()) {
             (Ok(options), Some(last)) => last.options = options,
-            (Err(error), _) => {
-                let declared = Declared { text: level.datadir.clone(), place: level.place.clone() };
-                self.push(Some(unreadable(&declared, error)));
-            }
+            (Err(error), _) => self.fail(level, error),
             _ => {}
         }
     }
@@ -94,8 +95,7 @@ impl Sources<'_> {
         let parts = section.extension.clone().and_then(|extension| Ok((ruby::to_s(&datadir?), extension)));
         // The other backends ask for their folder at each source.
         if let (Err(error), "yaml") = (&parts, &*level.name) {
-            let declared = Declared { text: level.datadir.clone(), place: level.place.clone() };
-            self.push(Some(unreadable(&declared, error.clone())));
+            self.fail(level, error.clone());
         }
         for source in &self.hiera.hierarchy {
             let location = self.source(source, &parts);
@@ -120,6 +120,12 @@ impl Sources<'_> {
         let path = join(self.root, &format!("{}/{name}.{extension}", datadir.trim_end_matches('/')));
         let Some(level) = self.levels.last() else { return Ok(None) };
         self.files.at(&source.declared, &path, &level.backend).map(Some)
+    }
+
+    /// Lets whoever comes here fail.
+    fn fail(&mut self, level: &LevelConfig, error: LookupError) {
+        let declared = Declared { text: level.datadir.clone(), place: level.place.clone() };
+        self.push(Some(unreadable(&declared, error)));
     }
 
     fn push(&mut self, location: Option<Location>) {

@@ -303,7 +303,7 @@ pub(super) fn utc_offset(zone: &str) -> Result<i128, LookupError> {
 /// `+1`, `+0130`, `+01:30`.
 fn numeric_offset(text: &str) -> Option<i128> {
     let digits = text.get(1..)?;
-    let number = |text: &str| text.parse::<i128>().ok();
+    let number = |text: &str| text.parse::<i32>().ok().map(i128::from);
     let seconds = if digits.contains(':') {
         let mut parts = digits.split(':');
         let mut part = || parts.next().map_or(Some(0), number);
