@@ -302,9 +302,34 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
                 },
             }
         }
+        Value::Array(_) | Value::Hash(_) => collection(value, context, &|part| interpolate(part, context)),
+        _ => budget.spend(1).map(|()| value.clone()),
+    }
+}
+
+/// The same with `open` done to each text before it is interpolated, hash keys aside.
+pub fn interpolate_opened(
+    value: &Value,
+    context: &Context<'_>,
+    open: &dyn Fn(&Value) -> Result<Value, LookupError>,
+) -> Result<Value, LookupError> {
+    match value {
+        Value::Array(_) | Value::Hash(_) => collection(value, context, &|part| interpolate_opened(part, context, open)),
+        text => interpolate(&open(text)?, context),
+    }
+}
+
+/// A collection of what `of_part` makes of the items of an array, or of the values of a hash.
+fn collection(
+    value: &Value,
+    context: &Context<'_>,
+    of_part: &dyn Fn(&Value) -> Result<Value, LookupError>,
+) -> Result<Value, LookupError> {
+    let budget = context.stack.budget();
+    match value {
         Value::Array(items) => budget.inside(|| {
             budget.spend(1)?;
-            Ok(Value::array(items.iter().map(|item| interpolate(item, context)).collect::<Result<_, _>>()?))
+            Ok(Value::array(items.iter().map(of_part).collect::<Result<_, _>>()?))
         }),
         Value::Hash(hash) => budget.inside(|| {
             let mut result = Hash::new();
@@ -314,11 +339,11 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
                 if key.secrecy().is_some_and(|secrecy| secrecy.opaque) {
                     return Err(LookupError::unknown("the name of a hash key is a text that cannot be decrypted here"));
                 }
-                result.insert(key, interpolate(value, context)?);
+                result.insert(key, of_part(value)?);
             }
             Ok(Value::hash(result))
         }),
-        _ => budget.spend(1).map(|()| value.clone()),
+        other => of_part(other),
     }
 }
 

@@ -10,9 +10,9 @@ use crate::hiera::backend::eyaml::{self, Decryption, Reader};
 use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::budget::PLACE_STEPS;
 use crate::hiera::config::{Config, Owner};
-use crate::hiera::explain::{self, Branch, Event, FoundAt, LayerStep};
+use crate::hiera::explain::{Branch, Event, FoundAt, LayerStep};
 use crate::hiera::hierarchy::{Content, Level, Location};
-use crate::hiera::interpolation::{Context, Undefined, interpolate};
+use crate::hiera::interpolation::{Context, Undefined, interpolate, interpolate_opened};
 use crate::hiera::layer::Layer;
 use crate::hiera::merge::Strategy;
 use crate::hiera::options::text_key;
@@ -141,7 +141,7 @@ impl Lookup<'_> {
                 },
                 search,
             )?;
-            self.interpolated(layer, value, search)
+            self.in_context(layer, search, &|context| interpolate(value, context))
         };
         let value = answer().map_err(|e| e.at(place(file.line(search.root))))?;
         Ok(self.found_in(file, path, search, &value))
@@ -155,11 +155,9 @@ impl Lookup<'_> {
         let reader = Reader::Puppet { key: search.root, path };
         let decryption = Decryption { keys: &self.environment.keys, options: &level.options, reader };
         let answer = || {
-            let decrypted = decryption.value(value).and_then(|value| self.interpolated(layer, &value, search));
-            let value = decrypted.map_err(|error| {
-                let first = || self.first_failure(value, &decryption, layer, search);
-                explain::unseen(self.recorder, first).unwrap_or(error)
-            })?;
+            let open = |text: &Value| decryption.text(text);
+            let interpolated = |context: &Context<'_>| interpolate_opened(value, context, &open);
+            let value = self.in_context(layer, search, &interpolated)?;
             check_type(
                 &value,
                 || {
@@ -175,24 +173,6 @@ impl Lookup<'_> {
         Ok(self.found_in(file, path, search, &value))
     }
 
-    /// The first failure in `value`: Puppet decrypts and interpolates text after text.
-    fn first_failure(
-        &self,
-        value: &Value,
-        decryption: &Decryption<'_>,
-        layer: &Layer,
-        search: Search<'_>,
-    ) -> Option<LookupError> {
-        let failure = |value| self.first_failure(value, decryption, layer, search);
-        match value {
-            Value::Array(items) => items.iter().find_map(failure),
-            Value::Hash(hash) => hash
-                .iter()
-                .find_map(|(key, value)| self.interpolated(layer, key, search).err().or_else(|| failure(value))),
-            text => decryption.value(text).and_then(|text| self.interpolated(layer, &text, search)).err(),
-        }
-    }
-
     /// The data of a file; nothing for an empty one.
     fn hash<'f>(&self, file: &'f DataFile, path: &Arc<str>) -> Result<Option<&'f Hash>, LookupError> {
         let line = || file.fault().map(|fault| fault.line);
@@ -200,12 +180,18 @@ impl Lookup<'_> {
         hash.map_err(|e| e.at(Place { path: path.clone(), line: line() }))
     }
 
-    fn interpolated(&self, layer: &Layer, value: &Value, search: Search<'_>) -> Result<Value, LookupError> {
+    /// What `interpolated` makes of a value of `layer`.
+    fn in_context(
+        &self,
+        layer: &Layer,
+        search: Search<'_>,
+        interpolated: &dyn Fn(&Context<'_>) -> Result<Value, LookupError>,
+    ) -> Result<Value, LookupError> {
         if is_version3(layer) {
-            return self.interpolated_in_version3(value, search);
+            return self.in_version3(search, interpolated);
         }
         let undefined = Undefined::in_data(self.environment.options.puppet);
-        interpolate(value, &Context { scope: self.scope, resolver: Some(self), stack: search.stack, undefined })
+        interpolated(&Context { scope: self.scope, resolver: Some(self), stack: search.stack, undefined })
     }
 
     fn found_in(&self, file: &DataFile, path: &Arc<str>, search: Search<'_>, value: &Value) -> Option<Value> {

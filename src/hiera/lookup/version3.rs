@@ -4,24 +4,27 @@
 
 use super::{Hierarchies, Lookup, PROVIDERS, Search};
 use crate::hiera::LookupError;
-use crate::hiera::interpolation::{Context, Undefined, interpolate};
+use crate::hiera::interpolation::{Context, Undefined};
 use crate::hiera::version3::HieraScope;
 use crate::value::Value;
 
 impl Lookup<'_> {
-    /// `value` interpolated with version 3's variables. Where the environment has no layer of version 5, other keys are searched
+    /// What `interpolated` makes of a value with version 3's variables. Where the environment has no layer of version 5, other keys are searched
     /// in the global one only.
-    pub(super) fn interpolated_in_version3(&self, value: &Value, search: Search<'_>) -> Result<Value, LookupError> {
+    pub(super) fn in_version3(
+        &self,
+        search: Search<'_>,
+        interpolated: &dyn Fn(&Context<'_>) -> Result<Value, LookupError>,
+    ) -> Result<Value, LookupError> {
         let scope = HieraScope(self.scope);
         let undefined = Undefined::in_data(self.environment.options.puppet);
-        let interpolated =
-            |keys| interpolate(value, &Context { scope: &scope, resolver: Some(keys), stack: search.stack, undefined });
+        let with = |keys| Context { scope: &scope, resolver: Some(keys), stack: search.stack, undefined };
         if self.has_environment_of_version5() {
-            return interpolated(self);
+            return interpolated(&with(self));
         }
         let hierarchies = Hierarchies { global: self.hierarchies.global.clone(), ..Hierarchies::default() };
         let (providers, options) = (&PROVIDERS[..1], self.options.known_to(search.stack));
-        interpolated(&Lookup { hierarchies: &hierarchies, providers, options, ..*self })
+        interpolated(&with(&Lookup { hierarchies: &hierarchies, providers, options, ..*self }))
     }
 
     fn has_environment_of_version5(&self) -> bool {

@@ -3,7 +3,7 @@
 //! Source: Ruby 3.1's `re.c`, `regparse.c`.
 
 use crate::hiera::LookupError;
-use crate::value::rich::regexp;
+use crate::value::rich::regexp::{self, tokens};
 
 /// `pattern` as Oniguruma means the same. `\d`, `\s` and `\w` are ASCII in Ruby; it decodes escapes of characters itself, and a
 /// repeated anchor (`^*`) is allowed: one that may be repeated no times asks for nothing, one that must be there is there once.
@@ -327,27 +327,6 @@ fn has_backward_repeat(pattern: &str) -> bool {
     };
     let mut braces = tokens(pattern).filter(|(_, token, in_class)| *token == "{" && !in_class);
     braces.any(|(at, ..)| counts(at).is_some_and(|(low, high)| low > high))
-}
-
-/// The characters and escapes of a pattern with their positions, and whether they stand in a class of characters.
-fn tokens(pattern: &str) -> impl Iterator<Item = (usize, &str, bool)> {
-    let mut at = 0;
-    let mut depth = 0usize;
-    std::iter::from_fn(move || {
-        let rest = &pattern[at..];
-        let first = rest.chars().next()?;
-        let escaped = rest.chars().nth(1).filter(|_| first == '\\');
-        let token = &rest[..first.len_utf8() + escaped.map_or(0, char::len_utf8)];
-        let start = at;
-        at += token.len();
-        let in_class = depth > 0;
-        match token {
-            "[" => depth += 1,
-            "]" => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        Some((start, token, in_class))
-    })
 }
 
 /// The length of the quantifiers that `text` starts with, and whether one of them allows for none.

@@ -88,30 +88,54 @@ fn leading_options(source: &str) -> Option<([bool; 3], &str)> {
 
 /// Whether each parenthesis is closed, and none before it is opened.
 fn is_balanced(source: &str) -> bool {
-    let (mut depth, mut in_class, mut escaped) = (0_usize, 0_usize, false);
-    let mut characters = source.chars();
-    while let Some(c) = characters.next() {
-        // The name of a group may have anything in it.
-        let named = characters.as_str().strip_prefix("?<").filter(|_| c == '(' && !escaped && in_class == 0);
-        if let Some((_, behind)) =
-            named.filter(|name| !name.starts_with(['=', '!'])).and_then(|name| name.split_once('>'))
-        {
-            characters = behind.chars();
+    let (mut depth, mut name_end) = (0_usize, 0);
+    for (at, token, in_class) in tokens(source) {
+        if in_class || at < name_end {
+            continue;
         }
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '[' => in_class += 1,
-            ']' => in_class = in_class.saturating_sub(1),
-            '(' if in_class == 0 => depth += 1,
-            ')' if in_class == 0 => match depth.checked_sub(1) {
+        match token {
+            "(" => {
+                depth += 1;
+                // The name of a group may have anything in it.
+                let name = source[at..].strip_prefix("(?<").filter(|name| !name.starts_with(['=', '!']));
+                name_end = name.and_then(|name| name.find('>')).map_or(at, |length| at + "(?<".len() + length);
+            }
+            ")" => match depth.checked_sub(1) {
                 Some(less) => depth = less,
                 None => return false,
             },
+            "\\" => return false,
             _ => {}
         }
     }
-    depth == 0 && !escaped
+    depth == 0
+}
+
+/// The characters and escapes of a pattern with their positions, and whether they stand in a class of characters.
+pub fn tokens(pattern: &str) -> impl Iterator<Item = (usize, &str, bool)> {
+    let mut at = 0;
+    let mut depth = 0_usize;
+    // A bracket is a character where a class begins.
+    let mut class_start = 0;
+    std::iter::from_fn(move || {
+        let rest = &pattern[at..];
+        let first = rest.chars().next()?;
+        let escaped = rest.chars().nth(1).filter(|_| first == '\\');
+        let token = &rest[..first.len_utf8() + escaped.map_or(0, char::len_utf8)];
+        let start = at;
+        at += token.len();
+        let in_class = depth > 0;
+        match token {
+            "[" => {
+                depth += 1;
+                class_start = at + usize::from(pattern[at..].starts_with('^'));
+            }
+            "]" if in_class && start == class_start => {}
+            "]" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        Some((start, token, in_class))
+    })
 }
 
 fn needs_escape(c: char) -> bool {

@@ -62,19 +62,6 @@ impl<T: Into<Arc<str>>> From<T> for Failure {
 }
 
 impl Decryption<'_> {
-    /// `value` with the blocks in its texts opened. Keys of hashes are left alone.
-    pub fn value(&self, value: &Value) -> Result<Value, LookupError> {
-        match value {
-            Value::String(_) | Value::Bytes(_) => self.text(value),
-            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
-            Value::Hash(hash) => {
-                let entries = hash.iter().map(|(key, value)| Ok((key.clone(), self.value(value)?)));
-                Ok(Value::hash(entries.collect::<Result<_, LookupError>>()?))
-            }
-            other => Ok(other.clone()),
-        }
-    }
-
     /// The text `value` with its blocks opened; any other value is itself.
     pub fn text(&self, value: &Value) -> Result<Value, LookupError> {
         let text = match value {
