@@ -56,9 +56,12 @@ pub(crate) fn chosen(answers: &Answers) -> Vec<Asked> {
     pairs.iter().step_by(step).enumerate().map(asked).collect()
 }
 
-/// Where the two stories part, if they do. hierad tells an error at the end.
-pub(crate) fn difference(asked: &Asked, puppet: &Told, hierad: &str) -> Option<String> {
-    let [theirs, ours] = [&*puppet.text, hierad].map(plain);
+/// Where the two stories part, if they do. hierad tells an error at the end, and not what a secret is interpolated from.
+pub(crate) fn difference(asked: &Asked, puppet: &Told, hierad: &str, with_secrets: bool) -> Option<String> {
+    let [mut theirs, ours] = [&*puppet.text, hierad].map(plain);
+    if with_secrets {
+        theirs = without_untold(&theirs, &ours);
+    }
     if DEPARTURES.iter().any(|words| theirs.contains(words) || ours.contains(words)) {
         return None;
     }
@@ -67,9 +70,6 @@ pub(crate) fn difference(asked: &Asked, puppet: &Told, hierad: &str) -> Option<S
         return None;
     }
     let at = theirs.lines().zip(ours.lines()).take_while(|(one, other)| one == other).count();
-    if meets_secrets(&theirs, at) {
-        return None;
-    }
     let around = |text: &str| text.lines().skip(at.saturating_sub(3)).take(7).collect::<Vec<_>>().join("\n      ");
     let what = if asked.only_options { "options of " } else { "" };
     let mut text = format!("  {} {what}{:?}, from line {}", asked.node, asked.key, at + 1);
@@ -77,11 +77,22 @@ pub(crate) fn difference(asked: &Asked, puppet: &Told, hierad: &str) -> Option<S
     Some(text)
 }
 
-/// Whether the line at `at` tells what a value of an encrypted file is made of: hierad does not, where a part of it is a secret.
-fn meets_secrets(story: &str, at: usize) -> bool {
-    let mut lines = story.lines().skip(at.saturating_sub(2));
-    let path = lines.next().is_some_and(|line| line.trim_start().starts_with("Path ") && line.ends_with(".eyaml\""));
-    path && lines.nth(1).is_some_and(|line| line.trim_start().starts_with("Interpolation on "))
+/// A story without the interpolations, and all inside of them, that the other one goes on without.
+fn without_untold(theirs: &str, ours: &str) -> String {
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let mut kept = String::new();
+    let mut ours = ours.lines().peekable();
+    let mut theirs = theirs.lines().peekable();
+    while let Some(line) = theirs.next() {
+        if line.trim_start().starts_with("Interpolation on ") && ours.peek() != Some(&line) {
+            while theirs.next_if(|inner| indentation(inner) > indentation(line)).is_some() {}
+            continue;
+        }
+        ours.next();
+        kept += line;
+        kept.push('\n');
+    }
+    kept
 }
 
 /// An explanation without the places that only hierad tells.

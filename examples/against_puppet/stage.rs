@@ -95,7 +95,7 @@ impl Stage {
         let mut findings = Vec::new();
         for (asked, told) in asked.iter().zip(&puppet) {
             let text = match self.hierad.explain(at.subject(), version, commit, asked) {
-                Ok(ours) => explain::difference(asked, told, &ours),
+                Ok(ours) => explain::difference(asked, told, &ours, at.has_secrets),
                 Err(fault) => Some(format!("  {} {:?}: {fault}", asked.node, asked.key)),
             };
             let kind = [asked.key.clone(), "an explanation".to_owned(), String::new()];
@@ -187,6 +187,8 @@ pub(crate) struct Layout {
     files: Vec<PathBuf>,
     /// The profiles.
     profiles: PathBuf,
+    /// Whether something in them is encrypted.
+    has_secrets: bool,
     /// What lies outside of the repository.
     outside: Outside,
 }
@@ -310,7 +312,9 @@ impl Layout {
         fs::write(&settings, resolution.settings())?;
         let (global, basemodulepath) = (first.global(&folder), first.basemodulepath(&folder));
         let outside = Outside { global, basemodulepath, resolution, settings: Some(settings) };
-        Ok(Layout { git, commits, files, profiles: first.write_profiles(&root.join("profiles"))?, outside })
+        let has_secrets = revisions.iter().any(|revision| revision.fixture().contains("ENC["));
+        let profiles = first.write_profiles(&root.join("profiles"))?;
+        Ok(Layout { git, commits, files, profiles, has_secrets, outside })
     }
 }
 

@@ -42,7 +42,7 @@ type Time = Result<i128, LookupError>;
 pub(super) fn parse(text: &str, format: Option<&Value>) -> Time {
     let formats: Vec<String> = match format.map(Value::bare) {
         Some(Value::String(format)) => return Format::new(format)?.parse(text),
-        Some(Value::Array(formats)) => formats.iter().filter_map(|f| f.as_str().map(str::to_owned)).collect(),
+        Some(other @ (Value::Array(_) | Value::Bytes(_))) => several_formats(other)?,
         _ => DEFAULTS.map(str::to_owned).to_vec(),
     };
     for format in &formats {
@@ -53,6 +53,15 @@ pub(super) fn parse(text: &str, format: Option<&Value>) -> Time {
     }
     let shown = formats.join(", ");
     Err(LookupError::puppet(format!("Unable to parse '{text}' using any of the formats {shown}")))
+}
+
+/// The formats in an array. What Ruby makes of one that is not UTF-8 nobody knows.
+pub(super) fn several_formats(formats: &Value) -> Result<Vec<String>, LookupError> {
+    let items = formats.as_array().unwrap_or_else(|| std::slice::from_ref(formats));
+    if items.iter().any(|item| matches!(item.bare(), Value::Bytes(_))) {
+        return Err(LookupError::unknown("a format that is not UTF-8"));
+    }
+    Ok(items.iter().filter_map(|format| format.as_str().map(str::to_owned)).collect())
 }
 
 impl Format {

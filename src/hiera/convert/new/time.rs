@@ -202,7 +202,7 @@ fn parse_timestamp(text: &str, format: Option<&Value>, zone: Option<&str>) -> Ti
     let zone = zone.filter(|zone| !zone.is_empty());
     let formats = match format.map(Value::bare) {
         Some(Value::String(format)) => return parse_one(text, format, zone),
-        Some(Value::Array(formats)) => formats.iter().filter_map(|f| f.as_str().map(str::to_owned)).collect(),
+        Some(other @ (Value::Array(_) | Value::Bytes(_))) => span::several_formats(other)?,
         _ if zone.is_some() => WITHOUT_ZONE.map(str::to_owned).to_vec(),
         _ => DEFAULTS.map(str::to_owned).to_vec(),
     };
