@@ -32,6 +32,13 @@ impl Scratch {
         self.try_commit(message, minute).map_err(|e| error(folder, &e))
     }
 
+    /// Makes the branch `name`, on the last commit.
+    pub fn branch(&self, name: &str) -> Result<(), ScratchError> {
+        let head = self.repository.head().and_then(|head| head.peel_to_commit());
+        let branch = head.and_then(|head| self.repository.branch(name, &head, false).map(|_| ()));
+        branch.map_err(|e| error(self.repository.path(), &e))
+    }
+
     fn try_commit(&self, message: &str, minute: i64) -> Result<(), git2::Error> {
         let mut index = self.repository.index()?;
         index.add_all(["*"], IndexAddOption::DEFAULT, None)?;
