@@ -7,12 +7,12 @@ pub mod command;
 mod origin;
 pub mod outside;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::diagnostic::Diagnostic;
-use crate::diff::{self, Diff};
+use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
 use crate::fleet::{self, Answer, Effective, Fleet, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError, Repository, WorkTree};
@@ -50,6 +50,14 @@ pub enum Point {
     Nothing,
 }
 
+/// What a change does, and what it may do that nobody can see.
+pub struct Compared {
+    /// What it does.
+    pub report: Report,
+    /// The keys that fail before and after it, with an error of each.
+    pub unseen: BTreeMap<Arc<str>, LookupError>,
+}
+
 /// A fleet and the way a repository is read for it.
 pub struct Pipeline {
     repository: Arc<Repository>,
@@ -60,13 +68,7 @@ pub struct Pipeline {
     options: EnvironmentOptions,
     threads: NonZeroUsize,
     store: Arc<Store>,
-    kept: Mutex<VecDeque<(Point, Arc<Resolved>)>>,
-}
-
-/// A revision with the values of its own keys.
-struct Resolved {
-    revision: Revision,
-    effective: Effective,
+    kept: Mutex<VecDeque<(Point, Arc<Revision>)>>,
 }
 
 impl Pipeline {
@@ -110,16 +112,17 @@ impl Pipeline {
     }
 
     /// What changes from `before` to `after`, for the keys that `chosen` lets through.
-    pub fn diff(&self, before: Point, after: Point, chosen: &dyn Fn(&str) -> bool) -> Result<Report, PipelineError> {
-        let resolved = Diff { before: self.resolved(before)?, after: self.resolved(after)? };
-        let revisions = resolved.as_ref().map(|resolved| &resolved.revision);
+    pub fn diff(&self, before: Point, after: Point, chosen: &dyn Fn(&str) -> bool) -> Result<Compared, PipelineError> {
+        let kept = Diff { before: self.known(before)?, after: self.known(after)? };
+        let revisions = kept.as_ref().map(|kept| &**kept);
         let all = revisions.before.keys.union(&revisions.after.keys);
         let keys: BTreeSet<Arc<str>> = all.filter(|key| chosen(key)).cloned().collect();
         // A key that only one side's files name can fail, or be found elsewhere, on the other.
-        let effective = resolved.as_ref().map(|resolved| self.values(resolved, &keys));
+        let effective = revisions.map(|revision| self.effective(revision, &keys));
         let findings = revisions.map(Pipeline::findings);
         let changes = diff::changes(effective.as_ref());
-        Ok(Report::new(Input {
+        let unseen = self.unseen(&effective, &changes);
+        let report = Report::new(Input {
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             branch: None,
             fleet: &self.fleet,
@@ -128,20 +131,21 @@ impl Pipeline {
             changes,
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,
-        }))
+        });
+        Ok(Compared { report, unseen })
     }
 
-    /// The keys that fail at `point` on some node, with the first error of each as it may be seen.
-    pub fn failing(&self, point: Point) -> Result<BTreeMap<Arc<str>, LookupError>, PipelineError> {
-        let resolved = self.resolved(point)?;
+    /// The keys that fail on some node on both sides and do not change, with the first error of each as it may be seen.
+    fn unseen(&self, effective: &Diff<Effective>, changes: &Changes) -> BTreeMap<Arc<str>, LookupError> {
         let error = |answers: &Vec<Answer>| {
             answers.iter().find_map(|answer| match &*answer.outcome {
                 Outcome::Failed(error) => Some(self.disclosure.error(error).into_owned()),
                 _ => None,
             })
         };
-        let keys = resolved.effective.keys.iter();
-        Ok(keys.filter_map(|(key, answers)| Some((key.clone(), error(answers)?))).collect())
+        let told: HashSet<&Arc<str>> = changes.changes.iter().map(|change| &change.key).collect();
+        let same = effective.after.keys.iter().filter(|(key, _)| !told.contains(key));
+        same.filter_map(|(key, answers)| Some((key.clone(), error(answers)?))).collect()
     }
 
     fn commit(&self, point: Point) -> Result<Option<Commit>, PipelineError> {
@@ -154,29 +158,19 @@ impl Pipeline {
         })
     }
 
-    fn resolved(&self, point: Point) -> Result<Arc<Resolved>, PipelineError> {
+    /// The revision at `point`, which may be known.
+    fn known(&self, point: Point) -> Result<Arc<Revision>, PipelineError> {
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, resolved)) = lock().iter().find(|(kept, _)| *kept == point && point != Point::WorkTree) {
-            return Ok(resolved.clone());
+        if let Some((_, revision)) = lock().iter().find(|(kept, _)| *kept == point && point != Point::WorkTree) {
+            return Ok(revision.clone());
         }
-        let revision = self.revision(point)?;
-        let effective = self.effective(&revision, &revision.keys);
-        let resolved = Arc::new(Resolved { revision, effective });
+        let revision = Arc::new(self.revision(point)?);
         let mut kept = lock();
-        kept.push_back((point, resolved.clone()));
+        kept.push_back((point, revision.clone()));
         if kept.len() > KEPT_REVISIONS {
             kept.pop_front();
         }
-        Ok(resolved)
-    }
-
-    /// The values of `keys`, those of other revisions included.
-    fn values(&self, resolved: &Resolved, keys: &BTreeSet<Arc<str>>) -> Effective {
-        let foreign: BTreeSet<Arc<str>> = keys.difference(&resolved.revision.keys).cloned().collect();
-        let own = resolved.effective.keys.iter().filter(|(key, _)| keys.contains(*key));
-        let mut all: Effective = Effective { keys: own.map(|(key, answers)| (key.clone(), answers.clone())).collect() };
-        all.keys.extend(self.effective(&resolved.revision, &foreign).keys);
-        all
+        Ok(revision)
     }
 
     /// What was found wrong with a revision, besides keys that fail.

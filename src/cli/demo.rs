@@ -169,7 +169,7 @@ fn say(text: &str) -> Result<()> {
 
 fn report(pipelines: &mut Pipelines, event: &CommitEvent, global: &Global) -> Result<Vec<u8>> {
     let before = event.before.map_or(Point::Nothing, Point::Commit);
-    let mut report = pipelines.get(Some(&event.branch))?.diff(before, Point::Commit(event.after), &|_| true)?;
+    let mut report = pipelines.get(Some(&event.branch))?.diff(before, Point::Commit(event.after), &|_| true)?.report;
     report.branch = Some(event.branch.to_string());
     let mut text = Vec::new();
     write(&report, Format::Text, global, ReportStyle::default(), &mut text)?;

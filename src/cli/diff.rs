@@ -1,16 +1,18 @@
 //! `hierad diff`: what changes in effective values between two revisions.
 
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
 use super::context::Context;
 use super::pattern::{Pattern, any};
 use super::{Global, Result, Status, output};
-use crate::diff::Diff;
 use crate::fleet::Fleet;
 use crate::git::Repository;
-use crate::pipeline::{Pipeline, Point};
+use crate::hiera::LookupError;
+use crate::pipeline::{Compared, Point};
 use crate::report::{Report, json, markdown, text};
 
 /// Arguments of `diff`.
@@ -63,12 +65,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         return Err("no node matches --node".into());
     }
     let pipeline = context.pipeline(fleet);
-    let report = pipeline.diff(before, after, &|key| any(&arguments.key, key))?;
+    let Compared { report, unseen } = pipeline.diff(before, after, &|key| any(&arguments.key, key))?;
     let mut out = output::stdout();
     let style = Style { full: arguments.full, budget: arguments.budget, pretty: false };
     write(&report, arguments.format, global, style, &mut out)?;
     out.flush()?;
-    if let Some(warning) = blind(&pipeline, &report, Diff { before, after }, &arguments.key) {
+    if let Some(warning) = blind(&unseen) {
         anstream::eprintln!("hierad: {warning}");
     }
     let differs = !report.changes.is_empty();
@@ -76,11 +78,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 }
 
 /// A word on keys that fail on both sides: that no change of them shows does not mean that there is none.
-fn blind(pipeline: &Pipeline, report: &Report, points: Diff<Point>, keys: &[Pattern]) -> Option<String> {
-    // Either side tells; what a commit came to is known by now.
-    let point = if points.after == Point::WorkTree { points.before } else { points.after };
-    let mut failing = pipeline.failing(point).ok()?;
-    failing.retain(|key, _| any(keys, key) && report.changes.iter().all(|change| change.key != *key));
+fn blind(failing: &BTreeMap<Arc<str>, LookupError>) -> Option<String> {
     let (key, error) = failing.iter().next()?;
     let count = match failing.len() {
         1 => format!("key '{key}' fails"),

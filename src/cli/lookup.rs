@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
@@ -12,9 +13,10 @@ use crate::fleet::Fleet;
 use crate::hiera::convert::{check_type, parse_flag};
 use crate::hiera::explain::{Places, Recorder, Step};
 use crate::hiera::layer::Environment;
-use crate::hiera::lookup::{Hierarchies, Lookup};
+use crate::hiera::lookup::{Lookup, NodeSources};
 use crate::hiera::merge::Strategy;
 use crate::hiera::provenance::{contributions, origin};
+use crate::hiera::scope::NodeScope;
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeProfile, read_facts, trusted_names};
 use crate::pipeline::check::{absent_hierarchy, missing_function};
@@ -115,11 +117,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     let (node, _) = pipeline.fleet.iter().next().ok_or("there is no node")?;
     let scope = pipeline.fleet.scope(node);
-    let hierarchies = Hierarchies::resolve(&revision.environment, scope);
+    let sources = NodeSources::new(&revision.environment, &scope);
     let name = &pipeline.fleet.profile(node).name;
     let disclosure = &context.disclosure;
     let subject =
-        Subject { disclosure, node: name, environment: &revision.environment, hierarchies: &hierarchies, scope };
+        Subject { disclosure, node: name, environment: &revision.environment, sources: &sources, scope: &scope };
     let mut out = output::stdout();
     let wanted = Wanted { keys: &arguments.keys, default: arguments.default.as_deref(), kind, strategy, format };
     let status = match (arguments.explain, arguments.explain_options) {
@@ -154,13 +156,13 @@ struct Subject<'a> {
     disclosure: &'a Disclosure,
     node: &'a str,
     environment: &'a Environment,
-    hierarchies: &'a Hierarchies,
-    scope: &'a crate::hiera::scope::NodeScope,
+    sources: &'a NodeSources<'a>,
+    scope: &'a NodeScope<'a>,
 }
 
 impl Subject<'_> {
     fn print(&self, wanted: &Wanted<'_>, out: &mut dyn Write) -> Result {
-        let lookup = Lookup::new(self.environment, self.hierarchies, self.scope);
+        let lookup = Lookup::new(self.environment, self.sources, self.scope);
         let failed = |name: &str, error: LookupError| failure(name, &self.disclosure.error(&error));
         for key in wanted.keys {
             match lookup.get(key, wanted.strategy.as_ref()) {
@@ -203,7 +205,7 @@ impl Subject<'_> {
     /// that a value is of another type than the wanted is.
     fn explain(&self, wanted: &Wanted<'_>, only_options: bool, out: &mut dyn Write) -> Result {
         let recorder = Recorder::default();
-        let mut lookup = Lookup::new(self.environment, self.hierarchies, self.scope).explained_by(&recorder);
+        let mut lookup = Lookup::new(self.environment, self.sources, self.scope).explained_by(&recorder);
         let mut keys: Vec<&str> = wanted.keys.iter().map(String::as_str).collect();
         if only_options {
             lookup = lookup.only_options();
@@ -391,10 +393,10 @@ fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
     let given = facts(&profile.name)?.map(|given| given.facts).unwrap_or_default();
     // Given facts tell who the node is, too: what is trusted of it is made of the name of its certificate.
     if let Some(certname) = given.get("clientcert").and_then(Value::as_str) {
-        profile.trusted.extend(trusted_names(certname));
+        Arc::make_mut(&mut profile.trusted).extend(trusted_names(certname));
     }
-    for (name, value) in given {
-        profile.facts.insert(name, value);
+    for (name, value) in given.iter() {
+        Arc::make_mut(&mut profile.facts).insert(name.clone(), value.clone());
     }
     if let Some(environment) = &arguments.environment {
         profile.environment = environment.as_str().into();

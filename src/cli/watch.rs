@@ -153,7 +153,7 @@ impl Reporter {
     fn handle(&mut self, event: &CommitEvent) -> std::result::Result<(), HandlerError> {
         let pipeline = self.pipelines.get(Some(&event.branch)).map_err(HandlerError::Runtime)?;
         let before = event.before.map_or(Point::Nothing, Point::Commit);
-        let report = pipeline.diff(before, Point::Commit(event.after), &|_| true);
+        let report = pipeline.diff(before, Point::Commit(event.after), &|_| true).map(|compared| compared.report);
         let mut report = report.map_err(|error| HandlerError::Runtime(error.into()))?;
         report.branch = Some(match (event.kind, self.format) {
             // Programs compare the name.

@@ -1,17 +1,22 @@
 //! Every key on every node of one revision.
 //!
-//! Nodes whose hierarchies lead to the same data form a class; a class is evaluated once for a key, against a scope that
-//! records which variables were read, and is split only by those. Answers are kept as `key -> [(NodeSet, outcome)]`, never as a
-//! table of nodes and keys.
+//! A key is evaluated on one node, and what the evaluation read is recorded: variables, where data sources have the key and those
+//! that it refers to, options. All nodes on which these are equal are one class with one answer (`classes`); of the others one is
+//! evaluated next. The same goes for what the evaluation stands on: the files that a level leads to, the merged options. Answers
+//! are kept as `key -> [(NodeSet, outcome)]`, never as a table of nodes and keys.
 
-mod class;
+mod classes;
 mod keys;
+mod partition;
+mod placed;
+mod reads;
 mod resolve;
-mod scope;
+mod revision;
+mod view;
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::diagnostic::Diagnostic;
 use crate::hiera::Outcome;
@@ -19,14 +24,19 @@ use crate::hiera::scope::NodeScope;
 use crate::node::{NodeId, NodeProfile, NodeSet};
 
 pub use keys::data_files;
-pub use resolve::{Revision, resolve};
+pub use resolve::resolve;
+pub use revision::Revision;
+
+use partition::Partition;
+use reads::{Reading, VariablePath};
 
 /// The nodes whose effective values count, in the order of their names.
-#[derive(Debug, Clone, Default)]
+#[derive(Default)]
 pub struct Fleet {
     profiles: Vec<NodeProfile>,
-    scopes: Vec<NodeScope>,
     by_name: HashMap<Arc<str>, NodeId>,
+    /// How the nodes divide by what was looked at in a variable.
+    columns: RwLock<HashMap<VariablePath, Arc<Partition>>>,
 }
 
 impl Fleet {
@@ -35,8 +45,7 @@ impl Fleet {
         let sorted: BTreeMap<Arc<str>, NodeProfile> = profiles.into_iter().map(|p| (p.name.clone(), p)).collect();
         let profiles: Vec<NodeProfile> = sorted.into_values().collect();
         let by_name = (0..).zip(&profiles).map(|(id, p)| (p.name.clone(), NodeId(id))).collect();
-        let scopes = profiles.iter().map(NodeScope::new).collect();
-        Fleet { profiles, scopes, by_name }
+        Fleet { profiles, by_name, columns: RwLock::default() }
     }
 
     /// The number of nodes.
@@ -70,8 +79,19 @@ impl Fleet {
     }
 
     /// A node's variables.
-    pub fn scope(&self, node: NodeId) -> &NodeScope {
-        &self.scopes[node.0 as usize]
+    pub fn scope(&self, node: NodeId) -> NodeScope<'_> {
+        NodeScope::new(self.profile(node))
+    }
+
+    /// How the nodes divide by what is at `path` of a variable.
+    fn column(&self, path: &VariablePath) -> Arc<Partition> {
+        if let Some(column) = self.columns.read().unwrap_or_else(PoisonError::into_inner).get(path) {
+            return column.clone();
+        }
+        let readings = self.profiles.iter().map(|profile| Reading::of(&NodeScope::new(profile), path));
+        let column = Arc::new(Partition::by(readings));
+        self.columns.write().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), column.clone());
+        column
     }
 
     /// The names of the nodes of a set, in order.

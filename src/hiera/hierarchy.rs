@@ -21,9 +21,9 @@ use crate::value::{Value, ruby};
 #[derive(Debug, Clone, Default)]
 pub struct Hierarchy {
     /// The levels, highest priority first.
-    pub levels: Vec<Level>,
+    pub levels: Vec<Arc<Level>>,
     /// Those of a module's `default_hierarchy`, where it has one.
-    pub default_levels: Option<Vec<Level>>,
+    pub default_levels: Option<Vec<Arc<Level>>>,
     /// What is odd about it: variables that are undefined in a path, links that leave the repository.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -31,23 +31,80 @@ pub struct Hierarchy {
 impl Hierarchy {
     /// The levels, those of the `default_hierarchy` behind the others.
     pub fn all_levels(&self) -> impl Iterator<Item = &Level> {
-        self.levels.iter().chain(self.default_levels.iter().flatten())
+        self.levels.iter().chain(self.default_levels.iter().flatten()).map(|level| &**level)
+    }
+
+    /// The hierarchy of `config` that these are all parts of.
+    pub fn assemble<'p>(config: &Config, parts: impl IntoIterator<Item = &'p Part>) -> Result<Hierarchy, LookupError> {
+        config.sound()?;
+        let default_levels = config.default_hierarchy.as_ref().map(|_| Vec::new());
+        let mut hierarchy = Hierarchy { default_levels, ..Hierarchy::default() };
+        for (at, part) in parts.into_iter().enumerate() {
+            let levels = part.levels.iter().flatten().cloned();
+            part.levels.as_ref().map_err(Clone::clone)?;
+            match &mut hierarchy.default_levels {
+                Some(defaults) if at >= config.levels.len() => defaults.extend(levels),
+                _ => hierarchy.levels.extend(levels),
+            }
+            hierarchy.diagnostics.extend(part.diagnostics.iter().cloned());
+        }
+        // Hiera 3 has a cache for each backend.
+        if config.hiera3.is_none() {
+            hierarchy.read_once(config);
+        }
+        Ok(hierarchy)
     }
 
     /// Lets each file be what its first reader makes of it: Puppet keeps what was read by path, whichever function asks next. In
     /// version 3 another way to write the datadir makes another path.
-    pub(super) fn read_once(mut self, config: &Config) -> Hierarchy {
+    fn read_once(&mut self, config: &Config) {
         let mut read: HashMap<(Option<&str>, Arc<str>), Arc<DataFile>> = HashMap::new();
         let levels = self.levels.iter_mut().chain(self.default_levels.iter_mut().flatten());
         for (level, written) in levels.zip(config.all_levels()) {
             let datadir = (config.version == 3).then_some(&*written.datadir);
-            for location in &mut level.locations {
-                if let Location::Path { path, content: Content::File(_, file), .. } = location {
-                    *file = read.entry((datadir, path.clone())).or_insert_with(|| file.clone()).clone();
+            for at in 0..level.locations.len() {
+                let Location::Path { path, content: Content::File(_, file), .. } = &level.locations[at] else {
+                    continue;
+                };
+                let first = read.entry((datadir, path.clone())).or_insert_with(|| file.clone());
+                if !Arc::ptr_eq(first, file)
+                    && let Location::Path { content: Content::File(_, file), .. } =
+                        &mut Arc::make_mut(level).locations[at]
+                {
+                    *file = first.clone();
                 }
             }
         }
-        self
+    }
+}
+
+/// What of a hierarchy is resolved by itself: a level or, of version 3, all of them.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// Its levels, or why there is no hierarchy: that of the first part that has one counts.
+    pub levels: Result<Vec<Arc<Level>>, LookupError>,
+    /// What is odd about it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Part {
+    /// How many parts the hierarchy of `config` has.
+    pub fn count(config: &Config) -> usize {
+        match config {
+            Config { fault: Some(_), .. } => 0,
+            Config { version: 3, .. } | Config { hiera3: Some(_), .. } => 1,
+            _ => config.all_levels().count(),
+        }
+    }
+
+    /// Resolves the part `number` of `config`, which lies in the folder `root`, for the node with `scope`.
+    pub fn resolve(config: &Config, number: usize, root: &str, scope: &dyn Scope, source: Source<'_>) -> Part {
+        let mut resolver = Resolver::new(config, root, scope, source);
+        let levels = match config.all_levels().nth(number) {
+            Some(level) => resolver.level(level).map(|level| resolver.there(level).into_iter().map(Arc::new).collect()),
+            None => Ok(Vec::new()),
+        };
+        Part { levels, diagnostics: resolver.diagnostics }
     }
 }
 
@@ -140,15 +197,6 @@ pub struct Source<'a> {
     pub puppet: Puppet,
 }
 
-/// Resolves `config`, which lies in the folder `root`, for the node with `scope`.
-pub fn resolve(config: &Config, root: &str, scope: &dyn Scope, source: Source<'_>) -> Result<Hierarchy, LookupError> {
-    config.sound()?;
-    let mut resolver = Resolver::new(config, root, scope, source);
-    let levels = resolver.levels(&config.levels)?;
-    let default_levels = config.default_hierarchy.as_ref().map(|levels| resolver.levels(levels)).transpose()?;
-    Ok(Hierarchy { levels, default_levels, diagnostics: resolver.diagnostics }.read_once(config))
-}
-
 /// The files that a configuration leads to, for one node.
 pub(super) struct Resolver<'a> {
     config: &'a Config,
@@ -172,16 +220,13 @@ impl<'a> Resolver<'a> {
         Context { scope: self.scope, resolver: None, stack, undefined }
     }
 
-    fn levels(&mut self, levels: &[LevelConfig]) -> Result<Vec<Level>, LookupError> {
-        let mut resolved = levels.iter().map(|level| self.level(level)).collect::<Result<Vec<_>, _>>()?;
+    /// The level, if it counts: one that nobody wrote does where its file is.
+    fn there(&self, mut level: Level) -> Option<Level> {
         if self.config.implied {
             let is_there = |location: &Location| !matches!(location, Location::Path { content: Content::Absent, .. });
-            for level in &mut resolved {
-                level.locations.retain(is_there);
-            }
-            resolved.retain(|level| !level.locations.is_empty());
+            level.locations.retain(is_there);
         }
-        Ok(resolved)
+        Some(level).filter(|level| !self.config.implied || !level.locations.is_empty())
     }
 
     fn level(&mut self, level: &LevelConfig) -> Result<Level, LookupError> {
@@ -270,10 +315,9 @@ impl<'a> Resolver<'a> {
     pub(super) fn warn_undefined(&mut self, declared: &Declared, scope: &dyn Scope) {
         let Some(template) = super::interpolation::Template::parse(&declared.text) else { return };
         let undefined = |name: &&str| {
-            let root = super::key::split(name).and_then(|segments| segments.into_iter().next());
-            root.as_ref()
-                .and_then(Value::as_str)
-                .is_some_and(|root| matches!(scope.variable(root), Variable::Undefined(_)))
+            let segments = super::key::split(name).unwrap_or_default();
+            let Some((Value::String(root), segments)) = segments.split_first() else { return false };
+            matches!(scope.variable_at(root, segments), Variable::Undefined(_))
         };
         for name in template.variables().filter(undefined) {
             let text =

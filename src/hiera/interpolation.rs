@@ -370,7 +370,7 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
         recorder,
         || Branch::Scope("Global Scope".to_owned()),
         || {
-            let found = context.scope.variable(&root);
+            let found = context.scope.variable_at(&root, &segments);
             if let Variable::Value(value) | Variable::Partial(value) = &found {
                 explain::event(recorder, || Event::Found(root.to_arc(), value.clone(), None));
             }

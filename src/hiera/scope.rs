@@ -3,8 +3,6 @@
 //! Source: `parser/scope.rb` (`lookupvar`, `lookup_qualified_variable`, `variable_not_found`) and `parser/compiler.rb`, which
 //! fills the top scope.
 
-use indexmap::IndexMap;
-
 use crate::node::NodeProfile;
 use crate::value::{Hash, Value};
 
@@ -25,71 +23,73 @@ pub enum Variable {
 pub trait Scope {
     /// The variable `name`: `role`, `::role`, `class::name`; no dotted access here.
     fn variable(&self, name: &str) -> Variable;
+
+    /// The variable `name`, for one who looks just at where `segments` lead in it.
+    fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
+        _ = segments;
+        self.variable(name)
+    }
 }
 
 /// Facts of the server (`node/server_facts.rb`), which a profile may declare.
 pub const SERVER_FACTS: [&str; 5] = ["serverversion", "servername", "serverip", "serverip6", "serverimplementation"];
 
 /// The top scope of a node, as Puppet's compiler fills it: facts, then the node's variables over them, then what Puppet adds.
-#[derive(Debug, Clone)]
-pub struct NodeScope {
-    variables: IndexMap<String, Variable, foldhash::fast::RandomState>,
-}
+#[derive(Debug, Clone, Copy)]
+pub struct NodeScope<'a>(&'a NodeProfile);
 
-impl NodeScope {
+impl<'a> NodeScope<'a> {
     /// The scope of `node`.
-    pub fn new(node: &NodeProfile) -> NodeScope {
-        let mut scope = NodeScope { variables: IndexMap::default() };
-        scope.set("clientcert", Value::from(&*node.name));
-        for (name, value) in node.facts.iter().chain(node.variables.iter()) {
-            if let Some(name) = name.as_str() {
-                scope.set(name, value.clone());
-            }
-        }
-        scope.set("environment", Value::from(&*node.environment));
-        scope.set("trusted", Value::hash(node.trusted.clone()));
-        scope.set("facts", Value::hash(node.facts.clone()));
-        scope.add_server_facts(node);
-        // The class `main`, which is evaluated in the top scope, brings these.
-        scope.set("module_name", Value::from(""));
-        scope.set("title", Value::from("main"));
-        scope.set("name", Value::from("main"));
-        scope
+    pub fn new(node: &'a NodeProfile) -> NodeScope<'a> {
+        NodeScope(node)
     }
 
-    fn set(&mut self, name: &str, value: Value) {
-        self.variables.insert(name.to_owned(), Variable::Value(value));
-    }
-
-    fn add_server_facts(&mut self, node: &NodeProfile) {
-        let environment = ("environment", Value::from(&*node.environment));
-        let Some(declared) = &node.server_facts else {
-            for name in SERVER_FACTS {
-                self.variables.entry(name.to_owned()).or_insert(Variable::Unknown);
-            }
-            let known = Value::hash(Hash::from_iter([environment]));
-            self.variables.insert("server_facts".to_owned(), Variable::Partial(known));
-            return;
+    /// The variable `name` of the top scope; nothing if it is not set.
+    fn top(self, name: &str) -> Option<Variable> {
+        let node = self.0;
+        let value = match name {
+            "environment" => (&*node.environment).into(),
+            "trusted" => Value::Hash(node.trusted.clone()),
+            "facts" => Value::Hash(node.facts.clone()),
+            "server_facts" => return Some(self.server_facts()),
+            // The class `main`, which is evaluated in the top scope, brings these.
+            "module_name" => "".into(),
+            "title" | "name" => "main".into(),
+            name => match node.variables.get(name).or_else(|| node.facts.get(name)) {
+                Some(value) => value.clone(),
+                None if name == "clientcert" => (&*node.name).into(),
+                None => return self.server_fact(name),
+            },
         };
-        for (name, value) in declared.iter() {
-            if let Some(name) = name.as_str() {
-                self.variables.entry(name.to_owned()).or_insert_with(|| Variable::Value(value.clone()));
-            }
+        Some(Variable::Value(value))
+    }
+
+    fn server_facts(self) -> Variable {
+        let environment = [("environment", Value::from(&*self.0.environment))];
+        let Some(declared) = &self.0.server_facts else {
+            return Variable::Partial(Value::hash(Hash::from_iter(environment)));
+        };
+        let declared = declared.iter().map(|(name, value)| (name.clone(), value.clone()));
+        let environment = environment.map(|(name, value)| (Value::from(name), value));
+        Variable::Value(Value::hash(declared.chain(environment).collect()))
+    }
+
+    fn server_fact(self, name: &str) -> Option<Variable> {
+        match &self.0.server_facts {
+            Some(declared) => declared.get(name).cloned().map(Variable::Value),
+            None => SERVER_FACTS.contains(&name).then_some(Variable::Unknown),
         }
-        let mut all = declared.clone();
-        all.insert(environment.0, environment.1);
-        self.set("server_facts", Value::hash(all));
     }
 }
 
-impl Scope for NodeScope {
+impl Scope for NodeScope<'_> {
     fn variable(&self, name: &str) -> Variable {
         let Some(at) = name.find("::") else {
-            return self.variables.get(name).cloned().unwrap_or_else(|| absent(name));
+            return self.top(name).unwrap_or_else(|| absent(name));
         };
         let qualified = if at == 0 { &name[2..] } else { name };
-        if let Some(variable) = self.variables.get(qualified) {
-            return variable.clone();
+        if let Some(variable) = self.top(qualified) {
+            return variable;
         }
         match qualified.rsplit_once("::") {
             Some(("settings", _)) => Variable::Unknown,
@@ -127,5 +127,9 @@ impl Scope for LocalScope<'_> {
         } else {
             self.outer.variable(name)
         }
+    }
+
+    fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
+        if name == self.name { self.variable(name) } else { self.outer.variable_at(name, segments) }
     }
 }

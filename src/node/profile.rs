@@ -17,9 +17,9 @@ pub struct NodeProfile {
     /// The environment that the node is in.
     pub environment: Arc<str>,
     /// Facts; top-scope variables too.
-    pub facts: Hash,
+    pub facts: Arc<Hash>,
     /// `$trusted`, complete.
-    pub trusted: Hash,
+    pub trusted: Arc<Hash>,
     /// ENC parameters and other top-scope variables; they win over facts of the same name.
     pub variables: Hash,
     /// `$server_facts`, where the profile declares them.
@@ -138,10 +138,10 @@ impl Reader<'_> {
         for (key, value) in section("parameters")? {
             variables.insert(key, value);
         }
-        let trusted = trusted(&name, &section("trusted")?);
+        let trusted = Arc::new(trusted(&name, &section("trusted")?));
         let server_facts = hash.get("server_facts").map(|_| section("server_facts")).transpose()?;
         let environment = hash.get("environment").and_then(Value::as_str).unwrap_or(self.environment).into();
-        Ok(NodeProfile { name: name.into(), environment, facts, trusted, variables, server_facts })
+        Ok(NodeProfile { name: name.into(), environment, facts: facts.into(), trusted, variables, server_facts })
     }
 }
 

@@ -6,7 +6,7 @@ use crate::diff::{Change, Changes, Diff, LeafChange, Part, Reencrypted};
 use crate::fleet::{Fleet, Revision};
 use crate::hiera::Outcome;
 use crate::hiera::explain::Recorder;
-use crate::hiera::lookup::Lookup;
+use crate::hiera::lookup::{Lookup, NodeSources};
 use crate::hiera::provenance::{Contribution, contributions, origin};
 use crate::node::{NodeId, NodeSet};
 use crate::report::{Origin, Origins};
@@ -50,9 +50,8 @@ fn side(key: &str, outcome: Option<&Arc<Outcome>>, nodes: &NodeSet, revision: &R
 }
 
 fn trace(revision: &Revision, fleet: &Fleet, node: NodeId, key: &str) -> Vec<Contribution> {
-    let Some(hierarchies) = revision.hierarchies(node) else { return Vec::new() };
-    let recorder = Recorder::default();
-    let lookup = Lookup::new(&revision.environment, hierarchies, fleet.scope(node));
-    _ = lookup.explained_by(&recorder).get(key, None);
+    let (scope, recorder) = (fleet.scope(node), Recorder::default());
+    let sources = NodeSources::new(&revision.environment, &scope);
+    _ = Lookup::new(&revision.environment, &sources, &scope).explained_by(&recorder).get(key, None);
     contributions(&recorder.finish(), key)
 }

@@ -13,7 +13,7 @@ use crate::fleet::{Finding, Fleet};
 use crate::node::NodeSet;
 
 /// What a report is made of.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Input<'a> {
     /// The revisions.
     pub commit: Diff<Option<Commit>>,

@@ -10,7 +10,7 @@ use hierad::disclosure::Disclosure;
 use hierad::fleet::Fleet;
 use hierad::hiera::explain::{Places, Recorder, Step};
 use hierad::hiera::layer::Environment;
-use hierad::hiera::lookup::{Hierarchies, Lookup};
+use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::merge::Strategy;
 use hierad::hiera::{ErrorKind, Outcome, Puppet};
 use hierad::value::{Value, json};
@@ -48,9 +48,9 @@ fn explain(case: &Case<'_>, fleet: &Fleet, asked: &Value, puppet: Puppet) -> Tol
     let (tree, options) = case.repository(puppet);
     let environment = Environment::load(tree, options, Arc::default()).unwrap();
     let scope = fleet.scope(fleet.find(text(asked, "node")).unwrap());
-    let hierarchies = Hierarchies::resolve(&environment, scope);
+    let sources = NodeSources::new(&environment, &scope);
     let recorder = Recorder::default();
-    let mut lookup = Lookup::new(&environment, &hierarchies, scope).explained_by(&recorder);
+    let mut lookup = Lookup::new(&environment, &sources, &scope).explained_by(&recorder);
     if asked.get("only_options").is_some() {
         lookup = lookup.only_options();
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::support::keys::TestKeys;
 use hierad::disclosure::Disclosure;
 use hierad::hiera::layer::{Environment, EnvironmentOptions};
-use hierad::hiera::lookup::{Hierarchies, Lookup};
+use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::merge::Strategy;
 use hierad::hiera::scope::NodeScope;
 use hierad::hiera::{Outcome, Reader};
@@ -67,8 +67,8 @@ fn differences(case: &Value, resolution: &str, strategy: &Strategy) -> Vec<Strin
     let mut found = Vec::new();
     for (profile, expected) in profiles(case).iter().zip(list(case, resolution)) {
         let scope = NodeScope::new(profile);
-        let hierarchies = Hierarchies::resolve(&environment, &scope);
-        let lookup = Lookup::new(&environment, &hierarchies, &scope);
+        let sources = NodeSources::new(&environment, &scope);
+        let lookup = Lookup::new(&environment, &sources, &scope);
         for key in list(case, "keys").iter().filter_map(Value::as_str) {
             let (ours, theirs) = (answered(lookup.get(key, Some(strategy))), said(expected, key));
             if comparable(ours.as_ref()) != comparable(theirs.as_ref()) {

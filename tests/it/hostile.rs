@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hierad::hiera::layer::{Environment, EnvironmentOptions};
-use hierad::hiera::lookup::{Hierarchies, Lookup};
+use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::scope::NodeScope;
 use hierad::hiera::{ErrorKind, Outcome};
 use hierad::node::read_profiles;
@@ -24,8 +24,8 @@ fn answer(config: &str, data: &str, profile: &str, key: &'static str) -> String 
     let work = move || {
         let environment = Environment::load(Arc::new(tree), EnvironmentOptions::default(), Arc::default()).unwrap();
         let scope = NodeScope::new(&profiles[0]);
-        let hierarchies = Hierarchies::resolve(&environment, &scope);
-        match Lookup::new(&environment, &hierarchies, &scope).get(key, None) {
+        let sources = NodeSources::new(&environment, &scope);
+        match Lookup::new(&environment, &sources, &scope).get(key, None) {
             Outcome::Found(value) => json::compact(&value),
             Outcome::NotFound => "not found".to_owned(),
             Outcome::Failed(error) => {

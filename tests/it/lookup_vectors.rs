@@ -10,7 +10,7 @@ use hierad::disclosure::Disclosure;
 use hierad::fleet::{Fleet, Revision, resolve};
 use hierad::hiera::backend::{Backends, Declared};
 use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig};
-use hierad::hiera::lookup::{Hierarchies, Lookup};
+use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::merge::Strategy;
 use hierad::hiera::options::LookupOptions;
 use hierad::hiera::regex::Regexes;
@@ -106,8 +106,8 @@ impl Case<'_> {
         let strategy = Strategy::from_option(merge);
         let answer = |profile: &NodeProfile| {
             let scope = NodeScope::new(profile);
-            let hierarchies = Hierarchies::resolve(environment, &scope);
-            let lookup = Lookup::new(environment, &hierarchies, &scope);
+            let sources = NodeSources::new(environment, &scope);
+            let lookup = Lookup::new(environment, &sources, &scope);
             let get = |key: &str| match &strategy {
                 Ok(strategy) => lookup.get(key, Some(strategy)),
                 Err(error) => Outcome::Failed(error.clone()),

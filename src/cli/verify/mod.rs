@@ -24,7 +24,7 @@ use crate::fleet::{Effective, Fleet, Revision};
 use crate::hiera::Puppet;
 use crate::hiera::backend::Backends;
 use crate::hiera::explain::{Places, Recorder};
-use crate::hiera::lookup::{Hierarchies, Lookup};
+use crate::hiera::lookup::{Lookup, NodeSources};
 use crate::hiera::merge::Strategy;
 use crate::node::NodeId;
 use crate::pipeline::check::absent_hierarchy;
@@ -244,8 +244,8 @@ impl Verification<'_> {
     fn explain(&mut self, node: NodeId, key: &str, asked: &[Asked], secret: bool) -> Result<Explained> {
         let recorder = Recorder::default();
         let scope = self.fleet.scope(node);
-        let hierarchies = Hierarchies::resolve(&self.revision.environment, scope);
-        _ = Lookup::new(&self.revision.environment, &hierarchies, scope).explained_by(&recorder).get(key, None);
+        let sources = NodeSources::new(&self.revision.environment, &scope);
+        _ = Lookup::new(&self.revision.environment, &sources, &scope).explained_by(&recorder).get(key, None);
         let explained = recorder.finish();
         // Puppet's story cannot tell a secret from a value.
         if secret || explained.has_secrets() {

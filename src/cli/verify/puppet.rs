@@ -218,8 +218,8 @@ fn profile(node: &NodeProfile) -> Value {
     let mut profile = Hash::from_iter([
         ("name", Value::from(&*node.name)),
         ("environment", Value::from(&*node.environment)),
-        ("facts", Value::hash(node.facts.clone())),
-        ("trusted", Value::hash(node.trusted.clone())),
+        ("facts", Value::Hash(node.facts.clone())),
+        ("trusted", Value::Hash(node.trusted.clone())),
         ("variables", Value::hash(node.variables.clone())),
     ]);
     if let Some(facts) = &node.server_facts {

@@ -103,6 +103,12 @@ impl DataFile {
         self.value.as_hash()
     }
 
+    /// Whether who sees the file may fail on a key that it does not have: it cannot be read, or has keys that are no texts.
+    pub fn concerns_all_keys(&self) -> bool {
+        let is_text = |key: &Value| matches!(key, Value::String(_));
+        self.fault.is_some() || self.is_no_hash() || !self.content().is_none_or(|hash| hash.keys().all(is_text))
+    }
+
     /// Why the reader refuses the file.
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()

@@ -99,6 +99,17 @@ pub struct Store {
     pub key_pairs: Arc<KeyPairs>,
 }
 
+/// Which layer.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LayerId {
+    /// The global one.
+    Global,
+    /// The environment's own.
+    Environment,
+    /// That of a module.
+    Module(Arc<str>),
+}
+
 /// One place that has a hierarchy.
 #[derive(Clone)]
 pub struct Layer {
@@ -193,5 +204,21 @@ impl Environment {
     /// All layers, in no order of priority.
     pub fn layers(&self) -> impl Iterator<Item = &Layer> {
         self.global.iter().chain(&self.layer).chain(self.modules.values())
+    }
+
+    /// All layers by what they are called.
+    pub fn layer_ids(&self) -> impl Iterator<Item = LayerId> + '_ {
+        let global = self.global.iter().map(|_| LayerId::Global);
+        let environment = self.layer.iter().map(|_| LayerId::Environment);
+        global.chain(environment).chain(self.modules.keys().cloned().map(LayerId::Module))
+    }
+
+    /// The layer called `id`.
+    pub fn layer_of(&self, id: &LayerId) -> Option<&Layer> {
+        match id {
+            LayerId::Global => self.global.as_ref(),
+            LayerId::Environment => self.layer.as_ref(),
+            LayerId::Module(name) => self.modules.get(name),
+        }
     }
 }

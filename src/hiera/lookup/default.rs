@@ -2,17 +2,20 @@
 //!
 //! Source: `lookup_default_in_module` in `pops/lookup/lookup_adapter.rb`, `pops/lookup/module_data_provider.rb`.
 
+use std::sync::Arc;
+
 use super::{Found, Lookup, Search};
 use crate::hiera::LookupKey;
 use crate::hiera::explain::Branch;
+use crate::hiera::hierarchy::Level;
 use crate::hiera::interpolation::NameStack;
+use crate::hiera::layer::LayerId;
 
 impl Lookup<'_> {
     /// Searches the default hierarchy of the key's module. A strategy that the caller asks for does not count there.
     pub(super) fn search_default(&self, key: &LookupKey, stack: &NameStack<'_>) -> Found {
         let Some(module) = &key.module else { return Ok(None) };
-        let hierarchy = self.hierarchies.modules.get(module);
-        if hierarchy.and_then(|hierarchy| hierarchy.as_ref().ok()?.default_levels.as_ref()).is_none() {
+        if self.default_levels(module).is_none() {
             return Ok(None);
         }
         let found = self.step(
@@ -35,9 +38,12 @@ impl Lookup<'_> {
     /// What the levels of a default hierarchy have.
     pub(super) fn default_provider(&self, search: Search<'_>) -> Found {
         let Some(module) = search.module else { return Ok(None) };
-        let (layer, hierarchy) = (self.environment.modules.get(module), self.hierarchies.modules.get(module));
-        let levels = hierarchy.and_then(|hierarchy| hierarchy.as_ref().ok()?.default_levels.as_deref());
+        let (layer, levels) = (self.environment.modules.get(module), self.default_levels(module));
         let (Some(layer), Some(levels)) = (layer, levels) else { return Ok(None) };
-        self.levels(layer, Ok(levels), search)
+        self.levels(layer, Ok(&levels), search)
+    }
+
+    fn default_levels(&self, module: &Arc<str>) -> Option<Vec<Arc<Level>>> {
+        self.sources.hierarchy(&LayerId::Module(module.clone()))?.ok()?.default_levels.clone()
     }
 }

@@ -6,79 +6,37 @@ mod declared;
 mod default;
 mod options;
 mod search;
+mod sources;
 mod version3;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::budget::{LOOKUP_STEPS, with_stack};
 use super::convert::{self, convert};
 use super::explain::{self, Branch, Event, Recorder};
-use super::hierarchy::{Hierarchy, resolve};
 use super::interpolation::{NameStack, Resolver};
-use super::layer::{Environment, Layer};
+use super::layer::{Environment, LayerId};
 use super::merge::Strategy;
 use super::options::LOOKUP_OPTIONS;
 use super::scope::Scope;
-use super::version3::{self as hiera3, Engine};
+use super::version3::Engine;
 use super::{LookupError, LookupKey, Outcome};
 use crate::value::Value;
 
 pub(super) use declared::ask;
-pub use options::OptionsCache;
+pub use sources::{FoundOptions, Merged, NodeSources, OptionsOf, Resolved, Sources, resolve_part};
 
-/// The hierarchies of all layers for one node, or for all nodes that share them.
-#[derive(Debug, Clone, Default)]
-pub struct Hierarchies {
-    /// The global layer's; nothing if there is none.
-    pub global: Option<Result<Arc<Hierarchy>, LookupError>>,
-    /// The environment's; nothing if it has no hiera.yaml.
-    pub environment: Option<Result<Arc<Hierarchy>, LookupError>>,
-    /// The modules', by name; a module without data is not here.
-    pub modules: BTreeMap<Arc<str>, Result<Arc<Hierarchy>, LookupError>>,
-}
-
-impl Hierarchies {
-    /// Resolves the hierarchies of `environment` for the node with `scope`.
-    pub fn resolve(environment: &Environment, scope: &dyn Scope) -> Hierarchies {
-        let hierarchy = |layer: &Layer| {
-            let config = layer.config.as_ref().map_err(Clone::clone)?;
-            let source = environment.source(layer);
-            if let Some(read) = &config.hiera3 {
-                return Ok(Arc::new(hiera3::resolve(config, read, &layer.root, scope, source)));
-            }
-            if config.version == 3 {
-                return hiera3::resolve_global(config, &layer.root, scope, source).map(Arc::new);
-            }
-            resolve(config, &layer.root, scope, source).map(Arc::new)
-        };
-        Hierarchies {
-            global: environment.global.as_ref().map(hierarchy),
-            environment: environment.layer.as_ref().map(hierarchy),
-            modules: environment.modules.iter().map(|(name, layer)| (name.clone(), hierarchy(layer))).collect(),
-        }
-    }
-
-    /// All hierarchies that could be resolved.
-    pub fn all(&self) -> impl Iterator<Item = &Hierarchy> {
-        self.layers().filter_map(|h| h.as_deref().ok())
-    }
-
-    /// The hierarchies of all layers, or why there is none.
-    pub fn layers(&self) -> impl Iterator<Item = &Result<Arc<Hierarchy>, LookupError>> {
-        self.global.iter().chain(&self.environment).chain(self.modules.values())
-    }
-}
+use options::OptionsCells;
 
 /// Looks keys up on one node.
 pub struct Lookup<'a> {
     environment: &'a Environment,
-    hierarchies: &'a Hierarchies,
+    sources: &'a dyn Sources,
     scope: &'a dyn Scope,
     recorder: Option<&'a Recorder>,
     only_options: bool,
     providers: &'static [Provider],
-    options: OptionsCache,
+    options: OptionsCells,
 }
 
 type Found = Result<Option<Value>, LookupError>;
@@ -107,19 +65,10 @@ struct Search<'s> {
 }
 
 impl<'a> Lookup<'a> {
-    /// Looks up in `hierarchies`, which were resolved from `environment` for the node with `scope`.
-    pub fn new(environment: &'a Environment, hierarchies: &'a Hierarchies, scope: &'a dyn Scope) -> Lookup<'a> {
-        Lookup::with_options(environment, hierarchies, scope, OptionsCache::default())
-    }
-
-    /// Looks up with options that were found by another lookup in the same environment and hierarchies.
-    pub fn with_options(
-        environment: &'a Environment,
-        hierarchies: &'a Hierarchies,
-        scope: &'a dyn Scope,
-        options: OptionsCache,
-    ) -> Lookup<'a> {
-        Lookup { environment, hierarchies, scope, recorder: None, only_options: false, providers: &PROVIDERS, options }
+    /// Looks up in `sources`, which are those of the node with `scope` in `environment`.
+    pub fn new(environment: &'a Environment, sources: &'a dyn Sources, scope: &'a dyn Scope) -> Lookup<'a> {
+        let options = OptionsCells::default();
+        Lookup { environment, sources, scope, recorder: None, only_options: false, providers: &PROVIDERS, options }
     }
 
     /// Tells `recorder` what the lookups do.
@@ -149,12 +98,14 @@ impl<'a> Lookup<'a> {
 
     /// What answers in place of Hiera 5, in a repository of Hiera 3.
     pub fn hiera3(&self) -> Option<Result<Engine<'a>, LookupError>> {
-        let hierarchy = self.hierarchies.environment.as_ref()?;
-        let engine = |hiera3| {
-            let hierarchy = hierarchy.as_deref().map_err(Clone::clone)?;
-            Ok(Engine::new(hiera3, hierarchy, self.scope, &self.environment.keys, self.recorder))
-        };
-        Some(self.environment.hiera3()?.map_err(Clone::clone).and_then(engine))
+        let hiera3 = self.environment.hiera3()?.map_err(Clone::clone);
+        let hierarchy = self.sources.hierarchy(&LayerId::Environment)?;
+        let keys = &self.environment.keys;
+        Some(
+            hiera3.and_then(|hiera3| {
+                Ok(Engine::new(hiera3, (self.sources, &*hierarchy?), self.scope, keys, self.recorder))
+            }),
+        )
     }
 
     fn find(&self, key: &str, strategy: Option<&Strategy>, stack: &NameStack<'_>) -> Found {
@@ -206,6 +157,7 @@ impl<'a> Lookup<'a> {
 
     /// Searches all layers; a recursion comes up in the first.
     fn search_layers(&self, search: Search<'_>) -> Found {
+        self.sources.searched(search.root, search.module);
         self.fold(search.strategy, self.providers, |provider| {
             let inner = search.stack.push_key(search.key)?;
             self.provider(*provider, Search { stack: &inner, ..search })

@@ -7,71 +7,58 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Found, Lookup, Provider, Search};
+use super::{Found, FoundOptions, Lookup, Merged, OptionsOf, Provider, Search};
+use crate::hiera::LookupError;
 use crate::hiera::budget::with_stack;
 use crate::hiera::explain::{Branch, Event};
 use crate::hiera::interpolation::NameStack;
+use crate::hiera::layer::LayerId;
 use crate::hiera::merge::Strategy;
 use crate::hiera::options::{KeyOptions, LOOKUP_OPTIONS, LookupOptions, validate};
-use crate::hiera::{LookupError, LookupKey};
 use crate::value::{Hash, Value};
-
-/// The merged `lookup_options` of one node; nodes on which the options read the same variables may share it.
-#[derive(Clone, Default)]
-pub struct OptionsCache(Rc<OptionsCells>);
 
 /// For keys of a module, or of none.
 type ByModule = HashMap<Option<Arc<str>>, Merged, foldhash::fast::RandomState>;
 
-type Merged = Result<Rc<LookupOptions>, LookupError>;
-
+/// The `lookup_options` that one lookup has found so far.
 #[derive(Default)]
-struct OptionsCells {
-    /// Of the global layer and the environment, and of these and a module.
-    merged: RefCell<ByModule>,
+pub(super) struct OptionsCells {
+    /// Of the global layer and the environment, and of these and a module. Puppet keeps what it finds first, even what it finds
+    /// while the options of the global layer are still being found, without these.
+    merged: Rc<RefCell<ByModule>>,
     /// Of the global layer and the environment, before they are compiled.
     environment: RefCell<Option<Result<Option<Hash>, LookupError>>>,
-    /// Those that were found while the options of the global layer were being found, without these: Puppet keeps them, but for the
-    /// module of the key that it looks up.
-    early: Rc<RefCell<ByModule>>,
     /// Of the modules' default hierarchies.
     defaults: RefCell<HashMap<Arc<str>, Merged, foldhash::fast::RandomState>>,
 }
 
-impl OptionsCache {
-    /// The options that Puppet has found on the way to what is being resolved: those of the keys on `stack`, and of their modules.
-    pub(super) fn known_to(&self, stack: &NameStack<'_>) -> OptionsCache {
-        let modules = stack.names().filter_map(|name| LookupKey::parse(name).ok()?.module);
-        let merged = self.0.merged.borrow();
-        let known = std::iter::once(None).chain(modules.map(Some));
-        let known = known.filter_map(|module| Some((module.clone(), merged.get(&module)?.clone()))).collect();
-        OptionsCache(Rc::new(OptionsCells {
-            merged: RefCell::new(known),
-            early: self.0.early.clone(),
-            ..OptionsCells::default()
-        }))
+impl OptionsCells {
+    /// The same for what is looked up in the global layer only.
+    pub(super) fn of_global_layer(&self) -> OptionsCells {
+        OptionsCells { merged: self.merged.clone(), ..OptionsCells::default() }
+    }
+
+    fn keep(&self, module: Option<Arc<str>>, options: Merged) {
+        self.merged.borrow_mut().entry(module).or_insert(options);
     }
 }
 
 impl Lookup<'_> {
-    /// The options found so far.
-    pub fn options_cache(&self) -> OptionsCache {
-        self.options.clone()
-    }
-
-    /// Finds the options of all layers.
-    pub fn prepare_options(&self) {
-        if self.environment.is_hiera3 {
-            return; // Hiera 3 has none in its data
-        }
+    /// Finds options, with nothing known.
+    pub fn find_options(&self, of: &OptionsOf) -> FoundOptions {
         let root = NameStack::default();
-        with_stack(|| {
-            _ = self.options(None, &root);
-            for module in self.hierarchies.modules.keys() {
-                _ = self.options(Some(module), &root);
-                _ = self.default_options(module, &root);
+        with_stack(|| match of {
+            OptionsOf::Layers(module) => {
+                let options = self.merge_options(module.as_ref(), &root).map(Arc::new);
+                let on_the_way = self.options.merged.borrow().clone();
+                FoundOptions { options, on_the_way: on_the_way.into_iter().collect() }
             }
-        });
+            OptionsOf::Default(module) => {
+                // By then Puppet has found the others, which those may refer to.
+                _ = self.options(Some(module), &root);
+                self.find_default_options(module, &root).into()
+            }
+        })
     }
 
     /// The options of the key `root`: what the settings say of it, else what the data does.
@@ -83,45 +70,31 @@ impl Lookup<'_> {
     }
 
     /// The options in effect for keys of `module`, or of none.
-    pub(super) fn options(
-        &self,
-        module: Option<&Arc<str>>,
-        stack: &NameStack<'_>,
-    ) -> Result<Rc<LookupOptions>, LookupError> {
-        if let Some(options) = self.early_options(module, stack) {
-            return options;
-        }
+    pub(super) fn options(&self, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Merged {
         let module = module.cloned();
-        if let Some(options) = self.options.0.merged.borrow().get(&module) {
+        if let Some(options) = self.options.merged.borrow().get(&module) {
             return options.clone();
         }
-        // Puppet keeps what it finds first; found on its own it does not depend on who asks.
+        // Found on their own they do not depend on who asks.
         let nested = stack.contains(LOOKUP_OPTIONS);
         let root = NameStack::default();
         let stack = if nested { stack } else { &root };
-        let merge = || self.merge_options(module.as_ref(), stack).map(Rc::new);
-        let options = self.step(|| Branch::Key(LOOKUP_OPTIONS.into()), merge);
-        let known = if nested { &*self.options.0.early } else { &self.options.0.merged };
-        known.borrow_mut().insert(module, options.clone());
-        options
-    }
-
-    fn early_options(&self, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Option<Merged> {
-        let outermost = LookupKey::parse(stack.names().last()?).ok()?;
-        if outermost.module.as_ref() == module || stack.contains(LOOKUP_OPTIONS) {
-            return None;
+        let merge = || self.merge_options(module.as_ref(), stack).map(Arc::new);
+        let find = || self.step(|| Branch::Key(LOOKUP_OPTIONS.into()), merge);
+        let of = OptionsOf::Layers(module.clone());
+        let found = if nested { find().into() } else { self.sources.options(&of, &find) };
+        for (module, options) in found.on_the_way.iter() {
+            self.options.keep(module.clone(), options.clone());
         }
-        self.options.0.early.borrow().get(&module.cloned()).cloned()
+        self.options.merged.borrow_mut().insert(module, found.options.clone());
+        found.options
     }
 
     fn merge_options(&self, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Result<LookupOptions, LookupError> {
         let mut options = self.environment_options(stack)?;
         if module.is_some() {
             // On the way to a module's options those of all other keys are found.
-            let compiled = self.compile(options.as_ref())?;
-            if !stack.contains(LOOKUP_OPTIONS) {
-                self.options.0.merged.borrow_mut().entry(None).or_insert_with(|| Ok(Rc::new(compiled)));
-            }
+            self.options.keep(None, Ok(Arc::new(self.compile(options.as_ref())?)));
         }
         if let Some(module) = module
             && let Some(found) = self.search_options(Provider::Module, Some(module), stack)?
@@ -156,29 +129,33 @@ impl Lookup<'_> {
 
     /// The options in the default hierarchy of `module`, which go for what is found there, and not for other keys.
     pub(super) fn default_options(&self, module: &Arc<str>, stack: &NameStack<'_>) -> Merged {
-        if let Some(options) = self.options.0.defaults.borrow().get(module) {
+        if let Some(options) = self.options.defaults.borrow().get(module) {
             return options.clone();
         }
         let nested = stack.contains(LOOKUP_OPTIONS);
         let root = NameStack::default();
-        let inner = if nested { stack } else { &root }.push(LOOKUP_OPTIONS)?;
-        let (name, strategy) = (LOOKUP_OPTIONS, &Strategy::Hash);
-        let search = Search { key: name, root: name, segments: &[], module: Some(module), strategy, stack: &inner };
-        let find = || {
-            let branch = || Branch::Scope(format!("Searching for \"{LOOKUP_OPTIONS}\""));
-            let found = self.step(branch, || self.default_provider(search))?;
-            self.compile(validate(found.unwrap_or_default(), Some(module))?.as_ref()).map(Rc::new)
-        };
-        let options = find();
+        let find = || self.find_default_options(module, if nested { stack } else { &root });
+        let of = OptionsOf::Default(module.clone());
+        let options = if nested { find() } else { self.sources.options(&of, &find).options };
         if !nested {
-            self.options.0.defaults.borrow_mut().insert(module.clone(), options.clone());
+            self.options.defaults.borrow_mut().insert(module.clone(), options.clone());
         }
         options
     }
 
+    fn find_default_options(&self, module: &Arc<str>, stack: &NameStack<'_>) -> Merged {
+        let inner = stack.push(LOOKUP_OPTIONS)?;
+        let (name, strategy) = (LOOKUP_OPTIONS, &Strategy::Hash);
+        let search = Search { key: name, root: name, segments: &[], module: Some(module), strategy, stack: &inner };
+        self.sources.searched(search.root, search.module);
+        let branch = || Branch::Scope(format!("Searching for \"{LOOKUP_OPTIONS}\""));
+        let found = self.step(branch, || self.default_provider(search))?;
+        self.compile(validate(found.unwrap_or_default(), Some(module))?.as_ref()).map(Arc::new)
+    }
+
     /// The options of the global layer and the environment.
     fn environment_options(&self, stack: &NameStack<'_>) -> Result<Option<Hash>, LookupError> {
-        if let Some(options) = &*self.options.0.environment.borrow() {
+        if let Some(options) = &*self.options.environment.borrow() {
             return options.clone();
         }
         let of = |provider| validate(self.search_options(provider, None, stack)?.unwrap_or_default(), None);
@@ -190,7 +167,7 @@ impl Lookup<'_> {
         };
         let options = find();
         if !stack.contains(LOOKUP_OPTIONS) {
-            *self.options.0.environment.borrow_mut() = Some(options.clone());
+            *self.options.environment.borrow_mut() = Some(options.clone());
         }
         options
     }
@@ -198,13 +175,14 @@ impl Lookup<'_> {
     fn search_options(&self, provider: Provider, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Found {
         let strategy = &Strategy::Hash;
         let search = Search { key: LOOKUP_OPTIONS, root: LOOKUP_OPTIONS, segments: &[], module, strategy, stack };
+        self.sources.searched(search.root, search.module);
         // Puppet looks for the layer before it looks for a recursion.
-        let is_there = match (provider, module) {
-            (Provider::Global, _) => true,
-            (Provider::Environment, None) => self.hierarchies.environment.is_some(),
-            (_, module) => module.is_none_or(|module| self.hierarchies.modules.contains_key(module)),
+        let layer = match (provider, module) {
+            (Provider::Global, _) => None,
+            (_, None) => Some(LayerId::Environment),
+            (_, Some(module)) => Some(LayerId::Module(module.clone())),
         };
-        if !is_there {
+        if layer.is_some_and(|layer| self.sources.hierarchy(&layer).is_none()) {
             return self.provider(provider, search);
         }
         let inner = stack.push(LOOKUP_OPTIONS)?;

@@ -13,7 +13,7 @@ use crate::hiera::config::{Config, Owner};
 use crate::hiera::explain::{Branch, Event, FoundAt, LayerStep};
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::hiera::interpolation::{Context, Undefined, interpolate, interpolate_opened};
-use crate::hiera::layer::Layer;
+use crate::hiera::layer::{Layer, LayerId};
 use crate::hiera::merge::Strategy;
 use crate::hiera::options::text_key;
 use crate::hiera::{ErrorKind, LookupError, convert, types};
@@ -21,16 +21,13 @@ use crate::value::{Hash, Text, Value};
 
 impl Lookup<'_> {
     pub(super) fn provider(&self, provider: Provider, search: Search<'_>) -> Found {
-        let environment = self.environment;
-        let (layer, hierarchy) = match provider {
-            Provider::Global => (environment.global.as_ref(), self.hierarchies.global.as_ref()),
-            Provider::Environment => (environment.layer.as_ref(), self.hierarchies.environment.as_ref()),
-            Provider::Module => {
-                let Some(module) = search.module else { return Ok(None) };
-                (environment.modules.get(module), self.hierarchies.modules.get(module))
-            }
+        let id = match (provider, search.module) {
+            (Provider::Global, _) => LayerId::Global,
+            (Provider::Environment, _) => LayerId::Environment,
+            (Provider::Module, Some(module)) => LayerId::Module(module.clone()),
+            (Provider::Module, None) => return Ok(None),
         };
-        let (Some(layer), Some(hierarchy)) = (layer, hierarchy) else {
+        let (Some(layer), Some(hierarchy)) = (self.environment.layer_of(&id), self.sources.hierarchy(&id)) else {
             match (provider, search.module) {
                 (Provider::Module, Some(module)) => self.step(|| self.no_module(module), || ()),
                 (Provider::Global, _) => {
@@ -63,7 +60,12 @@ impl Lookup<'_> {
     }
 
     /// Searches levels of `layer`, or tells why there are none.
-    pub(super) fn levels(&self, layer: &Layer, levels: Result<&[Level], LookupError>, search: Search<'_>) -> Found {
+    pub(super) fn levels(
+        &self,
+        layer: &Layer,
+        levels: Result<&[Arc<Level>], LookupError>,
+        search: Search<'_>,
+    ) -> Found {
         let config = layer.config.as_ref().map_err(Clone::clone)?;
         let search_levels = || {
             let levels = levels?;

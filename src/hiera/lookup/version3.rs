@@ -2,7 +2,8 @@
 //!
 //! Source: `pops/lookup/global_data_provider.rb`.
 
-use super::{Hierarchies, Lookup, PROVIDERS, Search};
+use super::sources::OnlyGlobal;
+use super::{Lookup, PROVIDERS, Search};
 use crate::hiera::LookupError;
 use crate::hiera::interpolation::{Context, Undefined};
 use crate::hiera::version3::HieraScope;
@@ -22,9 +23,9 @@ impl Lookup<'_> {
         if self.has_environment_of_version5() {
             return interpolated(&with(self));
         }
-        let hierarchies = Hierarchies { global: self.hierarchies.global.clone(), ..Hierarchies::default() };
-        let (providers, options) = (&PROVIDERS[..1], self.options.known_to(search.stack));
-        interpolated(&with(&Lookup { hierarchies: &hierarchies, providers, options, ..*self }))
+        let sources = &OnlyGlobal(self.sources);
+        let (providers, options) = (&PROVIDERS[..1], self.options.of_global_layer());
+        interpolated(&with(&Lookup { sources, providers, options, ..*self }))
     }
 
     fn has_environment_of_version5(&self) -> bool {

@@ -3,11 +3,13 @@
 //! Nothing of Hiera 3 itself is at work here: `:merge_behavior:` counts for the old `hiera_hash` function only.
 //! Source: `HieraConfigV3` in `pops/lookup/hiera_config.rb`, `hiera/scope.rb`.
 
+use std::sync::Arc;
+
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::backend::Backend;
 use crate::hiera::config::{Config, Declared, LevelConfig, Locations};
-use crate::hiera::hierarchy::{Hierarchy, Level, Location, Resolver, Source, join};
+use crate::hiera::hierarchy::{Level, Location, Part, Resolver, Source, join};
 use crate::hiera::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text};
 use crate::hiera::scope::{Scope, Variable};
 use crate::value::{Hash, Value, ruby};
@@ -20,10 +22,14 @@ pub struct HieraScope<'a>(pub &'a dyn Scope);
 
 impl Scope for HieraScope<'_> {
     fn variable(&self, name: &str) -> Variable {
+        self.variable_at(name, &[])
+    }
+
+    fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
         if matches!(name, "calling_class" | "calling_class_path" | "calling_module") {
             return Variable::Value(Value::Undef);
         }
-        match self.0.variable(name) {
+        match self.0.variable_at(name, segments) {
             Variable::Value(Value::String(text)) if text.is_empty() => Variable::Value(Value::Undef),
             other => other,
         }
@@ -31,19 +37,13 @@ impl Scope for HieraScope<'_> {
 }
 
 /// Resolves `config`, which lies in the folder `root`, for the node with `scope`.
-pub fn resolve_global(
-    config: &Config,
-    root: &str,
-    scope: &dyn Scope,
-    source: Source<'_>,
-) -> Result<Hierarchy, LookupError> {
-    config.sound()?;
+pub fn resolve_global(config: &Config, root: &str, scope: &dyn Scope, source: Source<'_>) -> Part {
     let scope = HieraScope(scope);
     let undefined = Undefined::in_data(source.puppet);
     let mut global =
         Global { config, root, scope: &scope, source, undefined, files: Resolver::new(config, root, &scope, source) };
-    let levels = config.levels.iter().map(|level| global.level(level)).collect::<Result<_, _>>()?;
-    Ok(Hierarchy { levels, default_levels: None, diagnostics: global.files.into_diagnostics() }.read_once(config))
+    let levels = config.levels.iter().map(|level| global.level(level).map(Arc::new)).collect();
+    Part { levels, diagnostics: global.files.into_diagnostics() }
 }
 
 struct Global<'a> {

@@ -244,7 +244,8 @@ fn variable(name: &str, subject: &str, scope: &dyn Scope) -> Result<Value, Looku
             ruby::to_s(&at)
         )));
     }
-    match scope.variable(root) {
+    let looked_at: Vec<Value> = inner.iter().map(|segment| Value::from(*segment)).collect();
+    match scope.variable_at(root, &looked_at) {
         Variable::Value(value) => Ok(key::walk(value, inner, name)?.unwrap_or_default()),
         Variable::Partial(known) => match (key::walk(known, inner, name)?, inner.first()) {
             (_, None) => Err(server_only(name)),

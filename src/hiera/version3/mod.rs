@@ -23,6 +23,7 @@ use super::backend::{Backend, DataFile, Declared};
 use super::budget::{Budget, LOOKUP_STEPS, PLACE_STEPS, with_stack};
 use super::explain::{Branch, Event, FoundAt, Recorder};
 use super::hierarchy::{Content, Hierarchy, Level, Location};
+use super::lookup::Sources;
 use super::lookup::ask;
 use super::merge::Strategy;
 use super::scope::Scope;
@@ -38,24 +39,24 @@ type Found = Result<Option<Value>, LookupError>;
 /// Answers for one node.
 pub struct Engine<'a> {
     hiera: &'a Hiera3,
-    levels: &'a [Level],
-    /// Not so while the sources are still being resolved: what is not found in those before needs itself.
-    is_whole: bool,
+    levels: Vec<Arc<Level>>,
+    /// Whose the levels are; nothing while they are still being resolved: what is not found in those before needs itself.
+    sources: Option<&'a dyn Sources>,
     scope: &'a dyn Scope,
     keys: &'a eyaml::Keys,
     recorder: Option<&'a Recorder>,
 }
 
 impl<'a> Engine<'a> {
-    /// Answers from `hierarchy`, which was resolved for the node with `scope`; `keys` open what is encrypted.
+    /// Answers from `hierarchy`, which is that of `sources` for the node with `scope`; `keys` open what is encrypted.
     pub fn new(
         hiera: &'a Hiera3,
-        hierarchy: &'a Hierarchy,
+        (sources, hierarchy): (&'a dyn Sources, &Hierarchy),
         scope: &'a dyn Scope,
         keys: &'a eyaml::Keys,
         recorder: Option<&'a Recorder>,
     ) -> Engine<'a> {
-        Engine { hiera, levels: &hierarchy.levels, is_whole: true, scope, keys, recorder }
+        Engine { hiera, levels: hierarchy.levels.clone(), sources: Some(sources), scope, keys, recorder }
     }
 
     /// The answer for `key`, merged as `strategy` says: the first value, `unique` for an array, `hash` for a hash as hiera.yaml
@@ -85,6 +86,9 @@ impl<'a> Engine<'a> {
                 resolution.name()
             )));
         }
+        if let Some(sources) = self.sources {
+            sources.searched(segments.first().unwrap_or(&""), None);
+        }
         self.step(|| Branch::Key(key.into()), || self.backends(key, &segments, resolution, context))
     }
 
@@ -92,8 +96,8 @@ impl<'a> Engine<'a> {
         let root = segments.first().map_or(Value::Undef, |root| Value::from(*root));
         let inner = segments.get(1..).unwrap_or_default();
         let mut found = None;
-        let mut is_ended = self.is_whole;
-        for (number, level) in (1..).zip(self.levels) {
+        let mut is_ended = self.sources.is_some();
+        for (number, level) in (1..).zip(&self.levels) {
             let value = self.step(
                 || Branch::Level(level.name.clone()),
                 || match self.backend(level, &root, resolution, context)? {

@@ -15,24 +15,18 @@ use crate::hiera::backend::eyaml::Keys;
 use crate::hiera::backend::{Backend, Format};
 use crate::hiera::budget::Budget;
 use crate::hiera::config::{Config, Declared, LevelConfig};
-use crate::hiera::hierarchy::{self, Content, Hierarchy, Level, Location, Resolver, join};
+use crate::hiera::hierarchy::{self, Content, Level, Location, Part, Resolver, join};
 use crate::hiera::scope::Scope;
 use crate::value::{Value, ruby};
 
-/// Resolves the sources of `config`, which lies in the folder `root`, for the node with `scope`.
-pub fn resolve(
-    config: &Config,
-    hiera: &Hiera3,
-    root: &str,
-    scope: &dyn Scope,
-    source: hierarchy::Source<'_>,
-) -> Hierarchy {
+/// The sources of `config`, which lies in the folder `root`, for the node with `scope`.
+pub fn resolve(config: &Config, hiera: &Hiera3, root: &str, scope: &dyn Scope, source: hierarchy::Source<'_>) -> Part {
     let files = Resolver::new(config, root, scope, source);
     let mut sources = Sources { hiera, root, scope, keys: source.keys, files, levels: Vec::new() };
     for (level, section) in config.levels.iter().zip(&hiera.sections) {
         sources.add(level, section, source);
     }
-    Hierarchy { levels: sources.levels, default_levels: None, diagnostics: sources.files.into_diagnostics() }
+    Part { levels: Ok(sources.levels), diagnostics: sources.files.into_diagnostics() }
 }
 
 struct Sources<'a> {
@@ -41,7 +35,7 @@ struct Sources<'a> {
     scope: &'a dyn Scope,
     keys: &'a Keys,
     files: Resolver<'a>,
-    levels: Vec<Level>,
+    levels: Vec<Arc<Level>>,
 }
 
 impl Sources<'_> {
@@ -56,7 +50,7 @@ impl Sources<'_> {
             ))),
         };
         let reads_files = matches!(backend, Backend::Files(_) | Backend::Eyaml(_));
-        self.levels.push(Level {
+        self.levels.push(Arc::new(Level {
             name: level.name.clone(),
             place: level.place.clone(),
             kind: level.function.kind,
@@ -64,7 +58,7 @@ impl Sources<'_> {
             backend,
             locations: if reads_files { Vec::new() } else { vec![Location::Whole] },
             options: level.options.clone(),
-        });
+        }));
         if reads_files {
             // The backend that has one asks for it when it is made.
             if let Err(error) = &section.extension {
@@ -82,7 +76,7 @@ impl Sources<'_> {
             written.iter().map(option).collect::<Result<_, LookupError>>().map(Value::hash)
         });
         match (options, self.levels.last_mut()) {
-            (Ok(options), Some(last)) => last.options = options,
+            (Ok(options), Some(last)) => Arc::make_mut(last).options = options,
             (Err(error), _) => self.fail(level, error),
             _ => {}
         }
@@ -130,14 +124,14 @@ impl Sources<'_> {
 
     fn push(&mut self, location: Option<Location>) {
         if let Some(level) = self.levels.last_mut() {
-            level.locations.extend(location);
+            Arc::make_mut(level).locations.extend(location);
         }
     }
 
     fn interpolate(&self, value: &Value, place: &Place) -> Result<Value, LookupError> {
         let Value::String(written) = value else { return Ok(value.clone()) };
         let Sources { hiera, levels, scope, keys, .. } = self;
-        let engine = Engine { hiera, levels, is_whole: false, scope: *scope, keys, recorder: None };
+        let engine = Engine { hiera, levels: levels.clone(), sources: None, scope: *scope, keys, recorder: None };
         let (guard, budget) = (Guard::default(), Budget::default());
         let context = Context { scope: self.scope, keys: &engine, guard: Some(&guard), budget: &budget, depth: 0 };
         text(written, &context).map_err(|error| error.at(place.clone()))

@@ -1,0 +1,109 @@
+//! Divisions of the nodes of a fleet.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::OnceLock;
+
+use foldhash::fast::RandomState;
+
+use crate::node::{NodeId, NodeSet};
+
+/// With more parts than these a set is divided node by node.
+const FEW: usize = 64;
+
+/// A division of all nodes into parts that have something in common.
+pub(super) struct Partition {
+    /// The part of each node, by its number.
+    of: Vec<u32>,
+    count: usize,
+    sets: OnceLock<Vec<NodeSet>>,
+}
+
+impl Partition {
+    /// The nodes 0, 1, ... divided by what they have; also what each part has.
+    pub(super) fn by<T: Eq + Hash>(of_nodes: impl Iterator<Item = T>) -> Partition {
+        let mut parts: HashMap<T, u32, RandomState> = HashMap::default();
+        let of = of_nodes
+            .map(|common| {
+                let next = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+                *parts.entry(common).or_insert(next)
+            })
+            .collect();
+        Partition { of, count: parts.len(), sets: OnceLock::new() }
+    }
+
+    /// The division of `nodes` nodes into these disjoint sets, which are all nodes together.
+    pub(super) fn of_sets(nodes: usize, sets: Vec<NodeSet>) -> Partition {
+        let mut of = vec![0; nodes];
+        if sets.len() > 1 {
+            for (part, set) in (0..).zip(&sets) {
+                set.iter().for_each(|node| of[node.0 as usize] = part);
+            }
+        }
+        Partition { of, count: sets.len(), sets: sets.into() }
+    }
+
+    /// The number of a node's part.
+    pub(super) fn part(&self, node: NodeId) -> usize {
+        self.of.get(node.0 as usize).map_or(0, |part| *part as usize)
+    }
+
+    /// The nodes of all parts.
+    pub(super) fn sets(&self) -> &[NodeSet] {
+        self.sets.get_or_init(|| {
+            let mut members: Vec<Vec<u32>> = vec![Vec::new(); self.count];
+            (0..).zip(&self.of).for_each(|(node, part)| members[*part as usize].push(node));
+            members.into_iter().map(|nodes| nodes.into_iter().map(NodeId).collect()).collect()
+        })
+    }
+
+    /// `nodes` divided.
+    pub(super) fn split(&self, nodes: &NodeSet) -> Vec<NodeSet> {
+        if self.count <= 1 || nodes.len() <= 1 {
+            return vec![nodes.clone()];
+        }
+        if self.count <= FEW {
+            let parts = self.sets().iter().map(|set| nodes.and(set));
+            return parts.filter(|part| !part.is_empty()).collect();
+        }
+        group(nodes, |node| self.part(node))
+    }
+
+    /// `nodes` divided into those of each of `parts`, in order of their numbers, and all others together.
+    pub(super) fn split_off(&self, nodes: &NodeSet, parts: &[usize]) -> Vec<NodeSet> {
+        if self.count <= 1 || nodes.len() <= 1 || parts.is_empty() {
+            return vec![nodes.clone()];
+        }
+        if parts.len() > FEW {
+            return group(nodes, |node| parts.binary_search(&self.part(node)).ok());
+        }
+        let mut rest = nodes.clone();
+        let mut split = Vec::new();
+        for part in parts {
+            let of_part = rest.and(&self.sets()[*part]);
+            if !of_part.is_empty() {
+                rest = rest.without(&of_part);
+                split.push(of_part);
+            }
+        }
+        if !rest.is_empty() {
+            split.push(rest);
+        }
+        split
+    }
+}
+
+/// `nodes` by what they have in common, in the order of their first nodes.
+fn group<T: Eq + Hash>(nodes: &NodeSet, of: impl Fn(NodeId) -> T) -> Vec<NodeSet> {
+    let mut at: HashMap<T, usize, RandomState> = HashMap::default();
+    let mut groups: Vec<Vec<NodeId>> = Vec::new();
+    for node in nodes.iter() {
+        let next = groups.len();
+        let group = *at.entry(of(node)).or_insert(next);
+        if group == next {
+            groups.push(Vec::new());
+        }
+        groups[group].push(node);
+    }
+    groups.into_iter().map(|nodes| nodes.into_iter().collect()).collect()
+}

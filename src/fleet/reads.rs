@@ -1,0 +1,89 @@
+//! What an evaluation read: the list of what its answer depends on.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+
+use crate::hiera::lookup::OptionsOf;
+use crate::hiera::scope::{NodeScope, Scope, Variable};
+use crate::value::Value;
+
+/// A place that was looked at in a variable.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct VariablePath {
+    /// The variable.
+    pub(super) root: Arc<str>,
+    /// The steps into it.
+    pub(super) segments: Vec<Value>,
+}
+
+/// One thing that differs among nodes and that an evaluation asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Read {
+    /// A variable, or a part of it.
+    Variable(VariablePath),
+    /// What the data sources say of a root key of a module, or of none.
+    Key(Arc<str>, Option<Arc<str>>),
+    /// The options in effect.
+    Options(OptionsOf),
+}
+
+/// What was read so far, each thing once.
+#[derive(Default)]
+pub(super) struct Reads(RefCell<IndexSet<Read, foldhash::fast::RandomState>>);
+
+impl Reads {
+    pub(super) fn note(&self, read: Read) {
+        self.0.borrow_mut().insert(read);
+    }
+
+    pub(super) fn into_list(self) -> Vec<Read> {
+        self.0.into_inner().into_iter().collect()
+    }
+}
+
+/// The variables of a node; what is looked at is noted.
+pub(super) struct RecordingScope<'a> {
+    pub(super) scope: NodeScope<'a>,
+    pub(super) reads: &'a Reads,
+}
+
+impl Scope for RecordingScope<'_> {
+    fn variable(&self, name: &str) -> Variable {
+        self.variable_at(name, &[])
+    }
+
+    fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
+        self.reads.note(Read::Variable(VariablePath { root: name.into(), segments: segments.to_vec() }));
+        self.scope.variable(name)
+    }
+}
+
+/// All that an evaluation can learn of a variable that it looks at one place of.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Reading {
+    /// How many segments lead through hashes to what is there.
+    depth: usize,
+    /// What is there; nothing if the last hash has no such entry.
+    there: Option<Variable>,
+}
+
+impl Reading {
+    /// What `scope` has at `path`.
+    pub(super) fn of(scope: &dyn Scope, path: &VariablePath) -> Reading {
+        let Variable::Value(mut value) = scope.variable(&path.root) else {
+            return Reading { depth: 0, there: Some(scope.variable(&path.root)) };
+        };
+        for (depth, segment) in path.segments.iter().enumerate() {
+            let (Value::Hash(hash), Value::String(_)) = (&value, segment) else {
+                return Reading { depth, there: Some(Variable::Value(value)) };
+            };
+            match hash.get_value(segment).cloned() {
+                Some(inner) => value = inner,
+                None => return Reading { depth, there: None },
+            }
+        }
+        Reading { depth: path.segments.len(), there: Some(Variable::Value(value)) }
+    }
+}

@@ -1,0 +1,237 @@
+//! One revision of a repository, ready to answer for a fleet.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
+use std::ops::Range;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use foldhash::fast::RandomState;
+
+use super::classes::classes;
+use super::keys::{absent_modules, repository_keys};
+use super::partition::Partition;
+use super::placed::Placed;
+use super::reads::{Read, Reads};
+use super::view::NodeView;
+use super::{Finding, Fleet};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::hiera::backend::{Backend, Declared};
+use crate::hiera::hierarchy::{Content, Hierarchy, Location};
+use crate::hiera::layer::{Environment, LayerId};
+use crate::hiera::lookup::{FoundOptions, OptionsOf, Resolved};
+use crate::hiera::options::LOOKUP_OPTIONS;
+use crate::node::{NodeId, NodeSet};
+use crate::tree::TreeError;
+use crate::value::ruby;
+
+/// One revision of a repository, ready to answer for a fleet.
+pub struct Revision {
+    /// What the repository says.
+    pub environment: Environment,
+    /// What was found while the hierarchies were resolved.
+    pub findings: Vec<Finding>,
+    /// Every key that a data file of the repository gives a value to, in order.
+    pub keys: BTreeSet<Arc<str>>,
+    /// The parts of all hierarchies, those of a layer one after the other.
+    pub(super) placed: Vec<Placed>,
+    /// Those of each layer; nothing for a layer whose configuration fails.
+    layers: HashMap<LayerId, Range<usize>>,
+    /// Which class of which part has a file with the root key.
+    index: HashMap<Arc<str>, Vec<(usize, usize)>, RandomState>,
+    hierarchies: Memo<(LayerId, Vec<usize>), Resolved>,
+    options: Memo<OptionsOf, Arc<OptionsClasses>>,
+}
+
+/// The options in effect on all nodes.
+pub(super) struct OptionsClasses {
+    partition: Partition,
+    found: Vec<FoundOptions>,
+}
+
+impl OptionsClasses {
+    pub(super) fn of(&self, node: NodeId) -> FoundOptions {
+        self.found[self.partition.part(node)].clone()
+    }
+}
+
+impl Revision {
+    /// Resolves the hierarchies of all nodes and finds all keys.
+    pub fn new(environment: Environment, fleet: &Fleet) -> Result<Revision, TreeError> {
+        let mut placed = Vec::new();
+        let mut layers = HashMap::new();
+        for id in environment.layer_ids() {
+            let Some(layer) = environment.layer_of(&id) else { continue };
+            let Ok(config) = &layer.config else { continue };
+            let first = placed.len();
+            let parts = 0..crate::hiera::hierarchy::Part::count(config);
+            placed.extend(parts.map(|number| Placed::new(&environment, layer, config, number, fleet)));
+            layers.insert(id, first..placed.len());
+        }
+        let keys = repository_keys(&environment)?;
+        let mut revision = Revision {
+            environment,
+            findings: Vec::new(),
+            keys,
+            placed,
+            layers,
+            index: HashMap::default(),
+            hierarchies: Memo::default(),
+            options: Memo::default(),
+        };
+        revision.fill_index();
+        revision.findings = revision.find();
+        Ok(revision)
+    }
+
+    fn fill_index(&mut self) {
+        for (at, placed) in self.placed.iter().enumerate() {
+            for class in 0..placed.classes.len() {
+                for (_, file) in placed.files(class) {
+                    for key in file.keys() {
+                        let classes = self.index.entry(key.as_str().into()).or_default();
+                        if classes.last() != Some(&(at, class)) {
+                            classes.push((at, class));
+                        }
+                    }
+                }
+                for level in placed.classes[class].levels.iter().flatten() {
+                    if let Backend::Declared(Declared::Values(values)) = &level.backend {
+                        self.keys.extend(values.keys().map(|key| Arc::from(ruby::to_s(key))));
+                    }
+                }
+            }
+        }
+        self.keys.extend(self.index.keys().cloned());
+        self.keys.remove(LOOKUP_OPTIONS);
+    }
+
+    /// What is odd about the hierarchies, and for whom.
+    fn find(&self) -> Vec<Finding> {
+        let mut findings: HashMap<&Diagnostic, NodeSet> = HashMap::new();
+        for parts in self.layers.values() {
+            let parts = &self.placed[parts.clone()];
+            // Where a layer fails, the failure says it all.
+            let fails = |placed: &Placed| {
+                let failing =
+                    placed.classes.iter().zip(placed.partition.sets()).filter(|(part, _)| part.levels.is_err());
+                failing.map(|(_, nodes)| nodes.clone()).collect::<Vec<_>>()
+            };
+            let failing: Vec<NodeSet> = parts.iter().flat_map(fails).collect();
+            for (nodes, diagnostic) in parts.iter().flat_map(|placed| &placed.findings) {
+                let nodes = failing.iter().fold(nodes.clone(), |nodes, failing| nodes.without(failing));
+                if !nodes.is_empty() {
+                    findings.entry(diagnostic).or_default().extend(&nodes);
+                }
+            }
+        }
+        let found = findings.into_iter().map(|(diagnostic, nodes)| Finding { diagnostic: diagnostic.clone(), nodes });
+        let mut findings: Vec<Finding> = found.collect();
+        findings.sort_by(|a, b| a.diagnostic.cmp(&b.diagnostic));
+        findings.extend(absent_modules(&self.environment, &self.keys));
+        findings
+    }
+
+    /// The hierarchy of a layer for a node.
+    pub(super) fn hierarchy(&self, layer: &LayerId, node: NodeId) -> Option<Resolved> {
+        let config = match &self.environment.layer_of(layer)?.config {
+            Ok(config) => config,
+            Err(error) => return Some(Err(error.clone())),
+        };
+        let parts = &self.placed[self.layers.get(layer)?.clone()];
+        let classes: Vec<usize> = parts.iter().map(|placed| placed.partition.part(node)).collect();
+        Some(self.hierarchies.get((layer.clone(), classes), |(_, classes)| {
+            let parts = parts.iter().zip(classes).map(|(placed, class)| &placed.classes[*class]);
+            Hierarchy::assemble(config, parts).map(Arc::new)
+        }))
+    }
+
+    /// The options in effect on all nodes of the fleet that the revision was resolved for.
+    pub(super) fn options(&self, of: &OptionsOf, fleet: &Fleet) -> Arc<OptionsClasses> {
+        self.options.get(of.clone(), |of| {
+            let find = |node, reads: &Reads| NodeView { revision: self, fleet, node, reads }.find_options(of);
+            let (sets, found) = self.classes(fleet, find).into_iter().unzip();
+            Arc::new(OptionsClasses { partition: Partition::of_sets(fleet.len(), sets), found })
+        })
+    }
+
+    /// Evaluates something on one node of each class.
+    pub(super) fn classes<T>(&self, fleet: &Fleet, evaluate: impl Fn(NodeId, &Reads) -> T) -> Vec<(NodeSet, T)> {
+        classes(fleet.all(), evaluate, |read, nodes| self.split(read, nodes, fleet))
+    }
+
+    fn split(&self, read: &Read, nodes: &NodeSet, fleet: &Fleet) -> Vec<NodeSet> {
+        match read {
+            Read::Variable(path) => fleet.column(path).split(nodes),
+            Read::Options(of) => self.options(of, fleet).partition.split(nodes),
+            Read::Key(root, module) => self.split_by_key(root, module.as_ref(), nodes),
+        }
+    }
+
+    /// `nodes` by where they find `root`.
+    fn split_by_key(&self, root: &Arc<str>, module: Option<&Arc<str>>, nodes: &NodeSet) -> Vec<NodeSet> {
+        let has_key = self.index.get(root).map_or(&[][..], Vec::as_slice);
+        let layers = [Some(LayerId::Global), Some(LayerId::Environment), module.cloned().map(LayerId::Module)];
+        let mut parts = vec![nodes.clone()];
+        for at in layers.iter().flatten().filter_map(|layer| self.layers.get(layer)).flat_map(Clone::clone) {
+            let placed = &self.placed[at];
+            if placed.classes.len() == 1 {
+                continue;
+            }
+            let start = has_key.partition_point(|(part, _)| *part < at);
+            let has_key = has_key[start..].iter().take_while(|(part, _)| *part == at).map(|(_, class)| *class);
+            let classes: BTreeSet<usize> = if root.is_empty() {
+                (0..placed.classes.len()).collect() // eyaml fails on it wherever there is a file
+            } else {
+                has_key.chain(placed.for_any_key.iter().copied()).collect()
+            };
+            let classes: Vec<usize> = classes.into_iter().collect();
+            parts = parts.iter().flat_map(|nodes| placed.partition.split_off(nodes, &classes)).collect();
+        }
+        parts
+    }
+
+    /// The levels of encrypted data that have files, but no key here, by place and name, with the nodes whose they are.
+    pub fn keyless_levels(&self) -> BTreeMap<(Place, Arc<str>), NodeSet> {
+        let mut found: BTreeMap<_, NodeSet> = BTreeMap::new();
+        let is_file = |location: &Location| matches!(location, Location::Path { content: Content::File(..), .. });
+        for (part, nodes) in self.placed.iter().flat_map(|placed| placed.classes.iter().zip(placed.partition.sets())) {
+            for level in part.levels.iter().flatten() {
+                let is_encrypted = matches!(level.backend, Backend::Eyaml(_)) && level.locations.iter().any(is_file);
+                if is_encrypted && matches!(self.environment.keys.of(&level.options), Ok(None)) {
+                    found.entry((level.place.clone(), level.name.clone())).or_default().extend(nodes);
+                }
+            }
+        }
+        found
+    }
+
+    /// The paths of all files that some node's hierarchy leads to.
+    pub fn reached_files(&self) -> BTreeSet<Arc<str>> {
+        let levels =
+            self.placed.iter().flat_map(|placed| &placed.classes).flat_map(|part| part.levels.iter().flatten());
+        let path = |location: &Location| match location {
+            Location::Path { path, content: Content::File(..) | Content::Other, .. } => Some(path.clone()),
+            _ => None,
+        };
+        levels.flat_map(|level| level.locations.iter().filter_map(path)).collect()
+    }
+}
+
+/// Answers that are worked out once, by whoever comes first.
+struct Memo<K, V>(RwLock<HashMap<K, V, RandomState>>);
+
+impl<K, V> Default for Memo<K, V> {
+    fn default() -> Memo<K, V> {
+        Memo(RwLock::default())
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Memo<K, V> {
+    fn get(&self, key: K, find: impl FnOnce(&K) -> V) -> V {
+        if let Some(value) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return value.clone();
+        }
+        let value = find(&key);
+        self.0.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(value).clone()
+    }
+}

@@ -1,0 +1,48 @@
+//! The data sources of one node of a fleet, as a lookup asks for them.
+
+use std::sync::Arc;
+
+use super::Fleet;
+use super::reads::{Read, Reads, RecordingScope};
+use super::revision::Revision;
+use crate::hiera::Outcome;
+use crate::hiera::layer::LayerId;
+use crate::hiera::lookup::{FoundOptions, Lookup, Merged, OptionsOf, Resolved, Sources};
+use crate::node::NodeId;
+
+/// The sources of one node; what is asked for is noted.
+pub(super) struct NodeView<'a> {
+    pub(super) revision: &'a Revision,
+    pub(super) fleet: &'a Fleet,
+    pub(super) node: NodeId,
+    pub(super) reads: &'a Reads,
+}
+
+impl NodeView<'_> {
+    /// Looks `key` up.
+    pub(super) fn get(&self, key: &str) -> Outcome {
+        let scope = RecordingScope { scope: self.fleet.scope(self.node), reads: self.reads };
+        Lookup::new(&self.revision.environment, self, &scope).get(key, None)
+    }
+
+    /// Finds options.
+    pub(super) fn find_options(&self, of: &OptionsOf) -> FoundOptions {
+        let scope = RecordingScope { scope: self.fleet.scope(self.node), reads: self.reads };
+        Lookup::new(&self.revision.environment, self, &scope).find_options(of)
+    }
+}
+
+impl Sources for NodeView<'_> {
+    fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
+        self.revision.hierarchy(layer, self.node)
+    }
+
+    fn options(&self, of: &OptionsOf, _: &dyn Fn() -> Merged) -> FoundOptions {
+        self.reads.note(Read::Options(of.clone()));
+        self.revision.options(of, self.fleet).of(self.node)
+    }
+
+    fn searched(&self, root: &str, module: Option<&Arc<str>>) {
+        self.reads.note(Read::Key(root.into(), module.cloned()));
+    }
+}

@@ -1,0 +1,125 @@
+//! What a lookup asks of its node, variables aside: the hierarchy of each layer, and the options in effect.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::hiera::LookupError;
+use crate::hiera::config::Config;
+use crate::hiera::hierarchy::{Hierarchy, Part};
+use crate::hiera::layer::{Environment, Layer, LayerId};
+use crate::hiera::options::LookupOptions;
+use crate::hiera::scope::Scope;
+use crate::hiera::version3;
+
+/// The hierarchy of a layer, or why there is none.
+pub type Resolved = Result<Arc<Hierarchy>, LookupError>;
+
+/// Options of all layers together, or why they cannot be known.
+pub type Merged = Result<Arc<LookupOptions>, LookupError>;
+
+/// Options as one lookup finds them.
+#[derive(Debug, Clone)]
+pub struct FoundOptions {
+    /// Those that were asked for.
+    pub options: Merged,
+    /// Those that were found on the way, for the keys of other modules or of none, which the lookup goes on with.
+    pub on_the_way: Arc<[(Option<Arc<str>>, Merged)]>,
+}
+
+impl From<Merged> for FoundOptions {
+    fn from(options: Merged) -> FoundOptions {
+        FoundOptions { options, on_the_way: [].into() }
+    }
+}
+
+/// Which options.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum OptionsOf {
+    /// Of all layers, for keys of a module or of none.
+    Layers(Option<Arc<str>>),
+    /// Of a module's default hierarchy.
+    Default(Arc<str>),
+}
+
+/// What a lookup asks of its node, variables aside. Who answers may take note of what was asked: an answer depends on nothing
+/// else but the variables that the [`Scope`] was asked for.
+pub trait Sources {
+    /// The hierarchy of a layer; nothing if there is no such layer.
+    fn hierarchy(&self, layer: &LayerId) -> Option<Resolved>;
+
+    /// The options in effect; `find` finds them.
+    fn options(&self, of: &OptionsOf, find: &dyn Fn() -> Merged) -> FoundOptions;
+
+    /// The root key `root`, of `module` or of none, is searched in all layers.
+    fn searched(&self, root: &str, module: Option<&Arc<str>>) {
+        _ = (root, module);
+    }
+}
+
+/// The sources of one node. A hierarchy is resolved when it is first asked for.
+pub struct NodeSources<'a> {
+    environment: &'a Environment,
+    scope: &'a dyn Scope,
+    hierarchies: RefCell<HashMap<LayerId, Option<Resolved>>>,
+}
+
+impl<'a> NodeSources<'a> {
+    /// The sources of the node with `scope`.
+    pub fn new(environment: &'a Environment, scope: &'a dyn Scope) -> NodeSources<'a> {
+        NodeSources { environment, scope, hierarchies: RefCell::default() }
+    }
+}
+
+impl Sources for NodeSources<'_> {
+    fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
+        if let Some(hierarchy) = self.hierarchies.borrow().get(layer) {
+            return hierarchy.clone();
+        }
+        let hierarchy = self.environment.layer_of(layer).map(|layer| {
+            let config = layer.config.as_ref().map_err(Clone::clone)?;
+            let part = |number| resolve_part(self.environment, layer, config, number, self.scope);
+            let parts: Vec<Part> = (0..Part::count(config)).map(part).collect();
+            Hierarchy::assemble(config, &parts).map(Arc::new)
+        });
+        self.hierarchies.borrow_mut().insert(layer.clone(), hierarchy.clone());
+        hierarchy
+    }
+
+    fn options(&self, _: &OptionsOf, find: &dyn Fn() -> Merged) -> FoundOptions {
+        find().into()
+    }
+}
+
+/// The part `number` of the hierarchy of `layer` for the node with `scope`.
+pub fn resolve_part(
+    environment: &Environment,
+    layer: &Layer,
+    config: &Config,
+    number: usize,
+    scope: &dyn Scope,
+) -> Part {
+    let source = environment.source(layer);
+    match (&config.hiera3, config.version) {
+        (Some(hiera3), _) => version3::resolve(config, hiera3, &layer.root, scope, source),
+        (None, 3) => version3::resolve_global(config, &layer.root, scope, source),
+        _ => Part::resolve(config, number, &layer.root, scope, source),
+    }
+}
+
+/// The global layer alone.
+pub(super) struct OnlyGlobal<'a>(pub(super) &'a dyn Sources);
+
+impl Sources for OnlyGlobal<'_> {
+    fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
+        if *layer == LayerId::Global { self.0.hierarchy(layer) } else { None }
+    }
+
+    fn options(&self, _: &OptionsOf, find: &dyn Fn() -> Merged) -> FoundOptions {
+        find().into()
+    }
+
+    fn searched(&self, root: &str, module: Option<&Arc<str>>) {
+        self.0.searched(root, module);
+    }
+}
