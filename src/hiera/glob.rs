@@ -1,7 +1,8 @@
 //! `glob` and `globs`: Ruby's `Dir.glob` over a tree, in its order.
 //!
-//! Source: Ruby's `dir.c` (`ruby_brace_expand`, `glob_helper`): braces are expanded first; then folders are walked depth
-//! first with their names sorted; `**/` goes through folders that are not hidden and not links; a leading dot needs a dot.
+//! Source: Ruby's `dir.c` (`ruby_brace_expand`, `glob_helper`): folders are walked depth first with their names sorted; `**/` goes
+//! through folders that are not hidden and not links; a leading dot needs a dot. Braces are expanded, with all behind them, where
+//! the walk comes to them; behind a `**/` they are compared with each name, and get lost below what is no folder.
 
 use crate::tree::{Entry, FileTree, Target, TreeError, below, child, follow, is_link};
 
@@ -35,23 +36,32 @@ pub enum GlobError {
 
 /// One part of a pattern between slashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+struct Part {
+    /// As written.
+    text: String,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
     /// `**/`
     Recursive,
     /// A name without wildcards.
     Plain(String),
     /// A name with wildcards.
     Magic(Vec<char>),
+    /// A name with braces, and what they stand for.
+    Braces(Vec<Vec<char>>),
 }
 
 /// The paths in `tree` that `pattern` matches, files and links that are no folders, in the order of `Dir.glob`.
 pub fn glob(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
-    Walk { tree, folders: false, work: 0, found: Vec::new() }.all(pattern)
+    Walk { tree, folders: false, work: 0, has_too_many_braces: false, found: Vec::new() }.all(pattern)
 }
 
 /// The folders in `tree` that `pattern` matches.
 pub fn glob_folders(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
-    Walk { tree, folders: true, work: 0, found: Vec::new() }.all(pattern)
+    Walk { tree, folders: true, work: 0, has_too_many_braces: false, found: Vec::new() }.all(pattern)
 }
 
 /// Whether a path has characters that make it a pattern.
@@ -63,6 +73,7 @@ struct Walk<'t> {
     tree: &'t dyn FileTree,
     folders: bool,
     work: usize,
+    has_too_many_braces: bool,
     found: Vec<String>,
 }
 
@@ -72,27 +83,54 @@ impl Walk<'_> {
         if pattern.len() > LENGTH_LIMIT {
             return Err(too_much(format!("is longer than {LENGTH_LIMIT} bytes")));
         }
-        let expanded = expand_braces(pattern);
-        for expanded in expanded.ok_or_else(|| too_much(format!("stands for more than {BRACES_LIMIT} others")))? {
-            // A slash at the end asks for folders.
-            let root = self.tree.root();
-            if let Some(inner) = below(root, &expanded)
-                && (self.folders || !expanded.ends_with('/'))
-            {
-                self.visit(root, &[&parse(inner)])?;
-            }
-            if self.work > WORK_LIMIT {
-                return Err(too_much(format!("leads to more than {WORK_LIMIT} files")));
-            }
+        let root = self.tree.root();
+        if let Some(inner) = below(root, pattern) {
+            self.below(root, &[inner.to_owned()])?;
+        } else {
+            let expanded = expand_braces(pattern);
+            self.has_too_many_braces = expanded.is_none();
+            let expanded = expanded.unwrap_or_default();
+            let inner = expanded.iter().filter_map(|expanded| below(root, expanded).map(str::to_owned));
+            self.below(root, &inner.collect::<Vec<String>>())?;
+        }
+        if self.has_too_many_braces {
+            return Err(too_much(format!("stands for more than {BRACES_LIMIT} others")));
+        }
+        if self.work > WORK_LIMIT {
+            return Err(too_much(format!("leads to more than {WORK_LIMIT} files")));
         }
         Ok(self.found)
+    }
+
+    /// Finds what each of `patterns` matches below `path`.
+    fn below(&mut self, path: &str, patterns: &[String]) -> Result<(), TreeError> {
+        for pattern in patterns {
+            // A slash at the end asks for folders.
+            if self.folders || !pattern.ends_with('/') {
+                match parse(pattern) {
+                    Some(parts) => self.visit(path, &[&parts])?,
+                    None => self.has_too_many_braces = true,
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Visits `path`, for which `patterns` are what is left to match below it.
     fn visit(&mut self, path: &str, patterns: &[&[Part]]) -> Result<(), TreeError> {
         self.work += 1 + path.len() / BYTES_A_NAME;
-        if self.work > WORK_LIMIT {
+        if self.work > WORK_LIMIT || self.has_too_many_braces {
             return Ok(());
+        }
+        if expands_braces(patterns) {
+            let pattern: Vec<&str> = patterns[0].iter().map(|part| part.text.as_str()).collect();
+            match expand_braces(&pattern.join("/")) {
+                Some(expanded) => {
+                    self.work += expanded.len();
+                    return self.below(path, &expanded);
+                }
+                None => self.has_too_many_braces = true,
+            }
         }
         let target = follow(self.tree, path)?;
         let there = match &target {
@@ -106,13 +144,13 @@ impl Walk<'_> {
             self.found.push(path.to_owned());
         }
         let Target::Folder(folder) = target else { return Ok(()) };
-        if patterns.iter().any(|p| matches!(p.first(), Some(Part::Recursive | Part::Magic(_)))) {
+        if patterns.iter().any(|p| matches!(kind(p), Some(Kind::Recursive | Kind::Magic(_)))) {
             let entries = self.entries(&folder, patterns)?;
             self.work += entries.len() * (1 + patterns.iter().map(weight).sum::<usize>() / BYTES_A_NAME);
             for (name, entry) in entries {
                 let mut next: Vec<&[Part]> = patterns.iter().flat_map(|p| step(p, &name, &entry)).collect();
                 // All are ends of one pattern: those of one length are the same.
-                next.sort_by_key(|p| p.len());
+                next.sort_by_key(|p| std::cmp::Reverse(p.len()));
                 next.dedup_by_key(|p| p.len());
                 if !next.is_empty() {
                     self.visit(&child(path, &name), &next)?;
@@ -126,7 +164,7 @@ impl Walk<'_> {
     /// The entries of a folder; itself is one of them, unless that would go on for ever.
     fn entries(&self, folder: &str, patterns: &[&[Part]]) -> Result<Vec<(String, Entry)>, TreeError> {
         let mut entries = self.tree.list(folder)?;
-        if !patterns.iter().any(|p| p.first() == Some(&Part::Recursive)) {
+        if !patterns.iter().any(|p| kind(p) == Some(&Kind::Recursive)) {
             entries.insert(0, (".".to_owned(), Entry::Folder));
         }
         Ok(entries)
@@ -136,14 +174,14 @@ impl Walk<'_> {
     fn visit_plain(&mut self, path: &str, patterns: &[&[Part]]) -> Result<(), TreeError> {
         let mut names: Vec<&str> = Vec::new();
         for pattern in patterns {
-            if let Some(Part::Plain(name)) = pattern.first()
+            if let Some(Kind::Plain(name)) = kind(pattern)
                 && !names.contains(&name.as_str())
             {
                 names.push(name);
             }
         }
         for name in names {
-            let matches = |p: &&[Part]| matches!(p.first(), Some(Part::Plain(n)) if n == name);
+            let matches = |p: &&[Part]| matches!(kind(p), Some(Kind::Plain(n)) if n == name);
             let next: Vec<&[Part]> = patterns.iter().filter(|p| matches(p)).map(|p| &p[1..]).collect();
             self.visit(&child(path, name), &next)?;
         }
@@ -151,9 +189,24 @@ impl Walk<'_> {
     }
 }
 
+/// What a pattern begins with.
+fn kind(pattern: &[Part]) -> Option<&Kind> {
+    pattern.first().map(|part| &part.kind)
+}
+
+/// Whether braces are expanded here: not so where one of the patterns before goes through all folders.
+fn expands_braces(patterns: &[&[Part]]) -> bool {
+    let before = patterns.iter().take_while(|pattern| kind(pattern) != Some(&Kind::Recursive));
+    before.into_iter().any(|pattern| matches!(kind(pattern), Some(Kind::Braces(_))))
+}
+
 /// How much is to be compared with each name.
 fn weight(pattern: &&[Part]) -> usize {
-    let magic = |part: &Part| if let Part::Magic(magic) = part { magic.len() } else { 0 };
+    let magic = |part: &Part| match &part.kind {
+        Kind::Magic(magic) => magic.len(),
+        Kind::Braces(names) => names.iter().map(|name| 1 + name.len()).sum(),
+        Kind::Recursive | Kind::Plain(_) => 0,
+    };
     pattern.iter().take(2).map(magic).sum()
 }
 
@@ -161,16 +214,17 @@ fn weight(pattern: &&[Part]) -> usize {
 fn step<'p>(pattern: &'p [Part], name: &str, entry: &Entry) -> Vec<&'p [Part]> {
     let mut next = Vec::new();
     let mut pattern = pattern;
-    if pattern.first() == Some(&Part::Recursive) {
+    if kind(pattern) == Some(&Kind::Recursive) {
         if *entry == Entry::Folder && !name.starts_with('.') {
             next.push(pattern);
         }
         pattern = &pattern[1..];
     }
-    let matched = match pattern.first() {
-        Some(Part::Plain(plain)) => plain == name,
-        Some(Part::Magic(magic)) => matches_name(magic, name),
-        _ => false,
+    let matched = match kind(pattern) {
+        Some(Kind::Plain(plain)) => plain == name,
+        Some(Kind::Magic(magic)) => matches_name(magic, name),
+        Some(Kind::Braces(names)) => names.iter().any(|magic| matches_name(magic, name)),
+        Some(Kind::Recursive) | None => false,
     };
     if matched {
         next.push(&pattern[1..]);
@@ -196,6 +250,8 @@ fn expand_braces(pattern: &str) -> Option<Vec<String>> {
                     .map(|w| format!("{}{}{}", &pattern[..open], &pattern[w[0] + 1..w[1]], &pattern[close + 1..]));
                 pending.extend(alternatives.collect::<Vec<_>>().into_iter().rev());
             }
+            // One that is not closed matches nothing.
+            None if has_braces(&pattern) => {}
             None => results.push(pattern),
         }
     }
@@ -226,21 +282,57 @@ fn first_brace(pattern: &str) -> Option<(usize, Vec<usize>, usize)> {
     None
 }
 
-fn parse(pattern: &str) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let mut names = pattern.split('/').filter(|name| !name.is_empty()).peekable();
+/// The parts of a pattern; nothing if braces stand for too much.
+fn parse(pattern: &str) -> Option<Vec<Part>> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut names = names(pattern).into_iter().filter(|name| !name.is_empty()).peekable();
     while let Some(name) = names.next() {
-        if name == "**" && names.peek().is_some() {
-            if parts.last() != Some(&Part::Recursive) {
-                parts.push(Part::Recursive);
-            }
+        let kind = if name == "**" && names.peek().is_some() {
+            Kind::Recursive
+        } else if has_braces(name) {
+            Kind::Braces(expand_braces(name)?.iter().map(|name| name.chars().collect()).collect())
         } else if name.contains(['*', '?', '[']) {
-            parts.push(Part::Magic(name.chars().collect()));
+            Kind::Magic(name.chars().collect())
         } else {
-            parts.push(Part::Plain(unescape(name)));
+            Kind::Plain(unescape(name))
+        };
+        if kind != Kind::Recursive || self::kind(&parts[parts.len().saturating_sub(1)..]) != Some(&Kind::Recursive) {
+            parts.push(Part { text: name.to_owned(), kind });
         }
     }
-    parts
+    Some(parts)
+}
+
+/// What stands between slashes that are in no braces and no brackets.
+fn names(pattern: &str) -> Vec<&str> {
+    let (mut names, mut start, mut is_open) = (Vec::new(), 0, false);
+    let mut characters = pattern.char_indices();
+    while let Some((at, c)) = characters.next() {
+        match c {
+            '[' | '{' => is_open = true,
+            ']' | '}' => is_open = false,
+            '/' if !is_open => {
+                names.push(&pattern[start..at]);
+                start = at + 1;
+            }
+            '\\' => _ = characters.next(),
+            _ => {}
+        }
+    }
+    names.push(&pattern[start..]);
+    names
+}
+
+fn has_braces(name: &str) -> bool {
+    let mut characters = name.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '{' => return true,
+            '\\' => _ = characters.next(),
+            _ => {}
+        }
+    }
+    false
 }
 
 fn unescape(name: &str) -> String {

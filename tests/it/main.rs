@@ -18,6 +18,7 @@ mod specs;
 mod support;
 mod vectors_convert;
 mod vectors_emit;
+mod vectors_glob;
 mod vectors_hocon;
 mod vectors_json;
 mod vectors_regexp;

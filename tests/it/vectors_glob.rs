@@ -1,0 +1,20 @@
+//! Globs find what Ruby's `Dir.glob` found, in its order, when `tests/puppet/record_glob.rb` ran.
+
+use hierad::hiera::glob::glob;
+use hierad::tree::MemoryTree;
+use hierad::value::{Value, json};
+
+#[test]
+fn globs_find_what_ruby_finds() {
+    let recorded = json::parse(include_bytes!("../vectors/glob.json")).value;
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let tree = MemoryTree::from_fixture(&text(recorded.get("fixture").expect("a tree")));
+    let patterns = recorded.get("patterns").and_then(Value::as_array).expect("patterns");
+    for recorded in patterns {
+        let Some([pattern, paths]) = recorded.as_array() else { panic!("a pattern and its paths") };
+        let paths: Vec<String> = paths.as_array().expect("paths").iter().map(text).collect();
+        let pattern = text(pattern);
+        assert_eq!(glob(&tree, &pattern).expect("few files"), paths, "{pattern}");
+    }
+    assert!(patterns.len() > 500);
+}
