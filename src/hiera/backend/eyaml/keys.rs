@@ -75,10 +75,10 @@ impl Keys {
         if let Some(found) = lock(&self.found).get(&names) {
             return found.clone();
         }
-        let found = match self.read(&names.private) {
-            Some(private) => self.pairs.get([Some(private), self.read(&names.public)]),
-            None => Ok(None),
-        };
+        let (private, public) = (self.read(&names.private), self.read(&names.public));
+        // hiera-eyaml opens nothing without the certificate; settings may name a private key alone.
+        let is_missing = private.is_none() || (public.is_none() && names.public != KeyName::default());
+        let found = if is_missing { Ok(None) } else { self.pairs.get([private, public]) };
         lock(&self.found).insert(names, found.clone());
         found
     }
