@@ -54,7 +54,7 @@ pub enum Point {
 pub struct Compared {
     /// What it does.
     pub report: Report,
-    /// The keys that fail before and after it, with an error of each.
+    /// The keys that the change reaches and that fail before and after it, with an error of each.
     pub unseen: BTreeMap<Arc<str>, LookupError>,
 }
 
@@ -117,8 +117,8 @@ impl Pipeline {
         let revisions = kept.as_ref().map(|kept| &**kept);
         let all = revisions.before.keys.union(&revisions.after.keys);
         let keys: BTreeSet<Arc<str>> = all.filter(|key| chosen(key)).cloned().collect();
-        // A key that only one side's files name can fail, or be found elsewhere, on the other.
-        let effective = revisions.map(|revision| self.effective(revision, &keys));
+        let reached = fleet::reach(revisions.before, revisions.after, &self.fleet, &keys);
+        let effective = revisions.map(|revision| self.effective(revision, &reached));
         let findings = revisions.map(Pipeline::findings);
         let changes = diff::changes(effective.as_ref());
         let unseen = self.unseen(&effective, &changes);

@@ -1,8 +1,23 @@
 //! Classes: nodes that share an answer, because all that it was made of is equal on them.
 
+use std::rc::Rc;
+
 use super::Fleet;
-use super::reads::{Read, Reads};
+use super::reads::{Read, ReadSet, Reads};
 use crate::node::{NodeId, NodeSet};
+
+/// What is equal on all nodes of a set.
+struct Alike {
+    reads: ReadSet,
+    /// What was so before the set was divided for the last time.
+    before: Option<Rc<Alike>>,
+}
+
+impl Alike {
+    fn contains(alike: Option<&Rc<Alike>>, read: &Read) -> bool {
+        std::iter::successors(alike, |alike| alike.before.as_ref()).any(|alike| alike.reads.contains(read))
+    }
+}
 
 /// Evaluates something for all of `nodes`: on one node of each class. What an evaluation read decides who is in its class;
 /// `split` divides nodes by what one such thing is on them.
@@ -12,17 +27,17 @@ pub(super) fn classes<T>(
     split: impl Fn(&Read, &NodeSet) -> Vec<NodeSet>,
 ) -> Vec<(NodeSet, T)> {
     let mut answers = Vec::new();
-    let mut pending: Vec<(NodeSet, Vec<Read>)> = vec![(nodes, Vec::new())];
-    while let Some((nodes, mut alike)) = pending.pop() {
+    let mut pending: Vec<(NodeSet, Option<Rc<Alike>>)> = vec![(nodes, None)];
+    while let Some((nodes, alike)) = pending.pop() {
         let Some(node) = nodes.smallest() else { continue };
         let reads = Reads::default();
         let answer = evaluate(node, &reads);
-        let news: Vec<Read> = reads.into_list().into_iter().filter(|read| !alike.contains(read)).collect();
+        let reads = reads.into_set();
         let mut parts = vec![nodes];
-        for read in &news {
+        for read in reads.iter().filter(|read| !Alike::contains(alike.as_ref(), read)) {
             parts = parts.iter().flat_map(|nodes| split(read, nodes)).collect();
         }
-        alike.extend(news);
+        let alike = Some(Rc::new(Alike { reads, before: alike }));
         let mut answer = Some(answer);
         for part in parts {
             if part.contains(node) {

@@ -6,10 +6,13 @@
 //! are kept as `key -> [(NodeSet, outcome)]`, never as a table of nodes and keys.
 
 mod classes;
+mod compare;
 mod keys;
 mod partition;
 mod placed;
+mod reach;
 mod reads;
+mod references;
 mod resolve;
 mod revision;
 mod view;
@@ -20,10 +23,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::diagnostic::Diagnostic;
 use crate::hiera::Outcome;
+use crate::hiera::key::split;
 use crate::hiera::scope::NodeScope;
 use crate::node::{NodeId, NodeProfile, NodeSet};
+use crate::value::ruby;
 
 pub use keys::data_files;
+pub use reach::reach;
 pub use resolve::resolve;
 pub use revision::Revision;
 
@@ -92,6 +98,18 @@ impl Fleet {
         let column = Arc::new(Partition::by(readings));
         self.columns.write().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), column.clone());
         column
+    }
+
+    /// Whether the variable `name`, dotted access included, has a value on some node that is interpolated itself.
+    fn interpolates(&self, name: &str) -> bool {
+        let Some((root, segments)) = split(name).as_deref().and_then(|s| Some((s.first()?.clone(), s[1..].to_vec())))
+        else {
+            return true;
+        };
+        let path = VariablePath { root: ruby::to_s(&root).into(), segments };
+        let column = self.column(&path);
+        let of_part = |nodes: &NodeSet| nodes.smallest().map(|node| Reading::of(&self.scope(node), &path));
+        column.sets().iter().filter_map(of_part).any(|reading| reading.interpolates())
     }
 
     /// The names of the nodes of a set, in order.

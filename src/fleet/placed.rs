@@ -1,7 +1,7 @@
 //! Where the data of a revision lies for whom: for each part of each layer's hierarchy, the classes of nodes that it leads to
 //! the same files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -73,6 +73,21 @@ impl Placed {
         }
         let for_any_key = (0..).zip(&classes).filter(|(_, part)| is_for_any_key(part)).map(|(at, _)| at).collect();
         Placed { partition: Partition::of_sets(fleet.len(), sets), classes, for_any_key, findings }
+    }
+
+    /// For each class the one of `other` that sees the same.
+    pub(super) fn matched(&self, other: &Placed) -> Vec<Option<usize>> {
+        let others: HashMap<Signature, usize, RandomState> = other.classes.iter().map(signature).zip(0..).collect();
+        self.classes.iter().map(|part| others.get(&signature(part)).copied()).collect()
+    }
+
+    /// Counts the classes that are led to one of `paths` among those that may answer for any key.
+    pub(super) fn add_for_any_key(&mut self, paths: &BTreeSet<Arc<str>>) {
+        let is_led = |at: &usize| self.files(*at).any(|(path, _)| paths.contains(path));
+        let more: Vec<usize> = (0..self.classes.len()).filter(is_led).collect();
+        self.for_any_key.extend(more);
+        self.for_any_key.sort_unstable();
+        self.for_any_key.dedup();
     }
 
     /// The data files that the class `class` is led to.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexSet;
 
+use crate::hiera::backend::Mentions;
 use crate::hiera::lookup::OptionsOf;
 use crate::hiera::scope::{NodeScope, Scope, Variable};
 use crate::value::Value;
@@ -31,15 +32,18 @@ pub(super) enum Read {
 
 /// What was read so far, each thing once.
 #[derive(Default)]
-pub(super) struct Reads(RefCell<IndexSet<Read, foldhash::fast::RandomState>>);
+pub(super) struct Reads(RefCell<ReadSet>);
+
+/// Reads, in the order in which they came.
+pub(super) type ReadSet = IndexSet<Read, foldhash::fast::RandomState>;
 
 impl Reads {
     pub(super) fn note(&self, read: Read) {
         self.0.borrow_mut().insert(read);
     }
 
-    pub(super) fn into_list(self) -> Vec<Read> {
-        self.0.into_inner().into_iter().collect()
+    pub(super) fn into_set(self) -> ReadSet {
+        self.0.into_inner()
     }
 }
 
@@ -70,6 +74,13 @@ pub(super) struct Reading {
 }
 
 impl Reading {
+    /// Whether what is there has interpolations of its own.
+    pub(super) fn interpolates(&self) -> bool {
+        let Some(Variable::Value(value) | Variable::Partial(value)) = &self.there else { return false };
+        let mentions = Mentions::of(value);
+        mentions.anything || !mentions.keys.is_empty() || !mentions.variables.is_empty()
+    }
+
     /// What `scope` has at `path`.
     pub(super) fn of(scope: &dyn Scope, path: &VariablePath) -> Reading {
         let Variable::Value(mut value) = scope.variable(&path.root) else {

@@ -16,6 +16,8 @@ use crate::node::NodeSet;
 /// The effective values of `keys` on every node of the fleet. The result does not depend on `threads`.
 pub fn resolve(revision: &Revision, fleet: &Fleet, keys: &BTreeSet<Arc<str>>, threads: NonZeroUsize) -> Effective {
     let keys: Vec<&Arc<str>> = keys.iter().collect();
+    // A command that fails again and again is not asked any more: who asks first counts.
+    let threads = if revision.asks_commands() { NonZeroUsize::MIN } else { threads };
     let next = AtomicUsize::new(0);
     let found: Mutex<BTreeMap<Arc<str>, Vec<Answer>>> = Mutex::default();
     let work = || {

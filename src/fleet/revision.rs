@@ -15,7 +15,9 @@ use super::reads::{Read, Reads};
 use super::view::NodeView;
 use super::{Finding, Fleet};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::hiera::backend::{Backend, Declared};
+use crate::hiera::LookupError;
+use crate::hiera::backend::{Backend, Declared, Format};
+use crate::hiera::config::Config;
 use crate::hiera::hierarchy::{Content, Hierarchy, Location};
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::lookup::{FoundOptions, OptionsOf, Resolved};
@@ -50,7 +52,16 @@ pub(super) struct OptionsClasses {
 
 impl OptionsClasses {
     pub(super) fn of(&self, node: NodeId) -> FoundOptions {
-        self.found[self.partition.part(node)].clone()
+        self.found(self.part(node)).clone()
+    }
+
+    /// Which options a node has.
+    pub(super) fn part(&self, node: NodeId) -> usize {
+        self.partition.part(node)
+    }
+
+    pub(super) fn found(&self, part: usize) -> &FoundOptions {
+        &self.found[part]
     }
 }
 
@@ -78,9 +89,32 @@ impl Revision {
             hierarchies: Memo::default(),
             options: Memo::default(),
         };
+        revision.mark_read_twice();
         revision.fill_index();
         revision.findings = revision.find();
         Ok(revision)
+    }
+
+    /// A file that two levels of a layer read with different functions is what its first reader makes of it, so who comes first
+    /// may decide about any key.
+    fn mark_read_twice(&mut self) {
+        for parts in self.layers.values() {
+            let parts = &mut self.placed[parts.clone()];
+            let mut readers: HashMap<Arc<str>, Format> = HashMap::new();
+            let mut read_twice: BTreeSet<Arc<str>> = BTreeSet::new();
+            for (path, file) in
+                parts.iter().flat_map(|placed| (0..placed.classes.len()).flat_map(|at| placed.files(at)))
+            {
+                if *readers.entry(path.clone()).or_insert(file.format()) != file.format() {
+                    read_twice.insert(path.clone());
+                }
+            }
+            if !read_twice.is_empty() {
+                for placed in parts {
+                    placed.add_for_any_key(&read_twice);
+                }
+            }
+        }
     }
 
     fn fill_index(&mut self) {
@@ -129,6 +163,16 @@ impl Revision {
         findings.sort_by(|a, b| a.diagnostic.cmp(&b.diagnostic));
         findings.extend(absent_modules(&self.environment, &self.keys));
         findings
+    }
+
+    /// The configuration of a layer, where there is one.
+    pub(super) fn config(&self, layer: &LayerId) -> Option<Result<&Config, &LookupError>> {
+        Some(self.environment.layer_of(layer)?.config.as_deref())
+    }
+
+    /// The parts of a layer's hierarchy.
+    pub(super) fn parts(&self, layer: &LayerId) -> &[Placed] {
+        self.layers.get(layer).map_or(&[], |parts| &self.placed[parts.clone()])
     }
 
     /// The hierarchy of a layer for a node.
@@ -188,6 +232,13 @@ impl Revision {
             parts = parts.iter().flat_map(|nodes| placed.partition.split_off(nodes, &classes)).collect();
         }
         parts
+    }
+
+    /// Whether a level asks a command.
+    pub(super) fn asks_commands(&self) -> bool {
+        let parts = self.placed.iter().flat_map(|placed| &placed.classes);
+        let mut levels = parts.flat_map(|part| part.levels.iter().flatten());
+        levels.any(|level| matches!(level.backend, Backend::Declared(Declared::Command(_))))
     }
 
     /// The levels of encrypted data that have files, but no key here, by place and name, with the nodes whose they are.

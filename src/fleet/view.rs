@@ -7,7 +7,7 @@ use super::reads::{Read, Reads, RecordingScope};
 use super::revision::Revision;
 use crate::hiera::Outcome;
 use crate::hiera::layer::LayerId;
-use crate::hiera::lookup::{FoundOptions, Lookup, Merged, OptionsOf, Resolved, Sources};
+use crate::hiera::lookup::{FoundOptions, Lookup, OptionsOf, Resolved, Sources};
 use crate::node::NodeId;
 
 /// The sources of one node; what is asked for is noted.
@@ -37,9 +37,9 @@ impl Sources for NodeView<'_> {
         self.revision.hierarchy(layer, self.node)
     }
 
-    fn options(&self, of: &OptionsOf, _: &dyn Fn() -> Merged) -> FoundOptions {
+    fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
         self.reads.note(Read::Options(of.clone()));
-        self.revision.options(of, self.fleet).of(self.node)
+        Some(self.revision.options(of, self.fleet).of(self.node))
     }
 
     fn searched(&self, root: &str, module: Option<&Arc<str>>) {

@@ -16,14 +16,14 @@ pub const LOOKUP_OPTIONS: &str = "lookup_options";
 const NO_INDEX: &str = "no implicit conversion of String into Integer";
 
 /// All options in effect, by name and by pattern.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct LookupOptions {
     names: Hash,
     patterns: Vec<(Arc<RubyRegex>, Value)>,
 }
 
 /// The options of one key.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct KeyOptions {
     /// The value of `merge`, not checked yet; undef if there is none.
     merge: Value,

@@ -26,6 +26,12 @@ pub struct RubyRegex {
     unsure: Unsure,
 }
 
+impl PartialEq for RubyRegex {
+    fn eq(&self, other: &RubyRegex) -> bool {
+        self.source == other.source
+    }
+}
+
 impl RubyRegex {
     /// Compiles `pattern` with Ruby's syntax: `^` and `$` match at every line.
     pub fn compile(pattern: &str) -> Result<RubyRegex, LookupError> {

@@ -7,6 +7,9 @@ mod backend_command;
 mod cli;
 mod explain_vectors;
 mod eyaml;
+mod fleet;
+#[path = "../generator/mod.rs"]
+mod generator;
 mod git;
 mod hiera3_vectors;
 mod hostile;

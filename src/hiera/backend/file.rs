@@ -3,8 +3,9 @@
 //! Source: `functions/yaml_data.rb`, `functions/json_data.rb`, `functions/hocon_data.rb`; `hiera/filecache.rb` of Hiera 3.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::mentions::Mentions;
 use crate::hiera::{LookupError, Puppet, types};
 use crate::tree::{BlobId, FileTree, TreeError};
 use crate::value::yaml::{Fault, FaultKind, Marks};
@@ -64,6 +65,7 @@ pub struct DataFile {
     value: Value,
     marks: Marks,
     fault: Option<Fault>,
+    mentions: OnceLock<Vec<(Arc<str>, Mentions)>>,
 }
 
 impl DataFile {
@@ -80,12 +82,22 @@ impl DataFile {
             Format::Yaml => yaml::symkeys_to_string(parsed.value, parsed.marks),
             _ => (parsed.value, parsed.marks),
         };
-        DataFile { format, value, marks, fault: parsed.fault }
+        DataFile { format, value, marks, fault: parsed.fault, mentions: OnceLock::new() }
     }
 
     /// The names that the file gives a value to, as text; also those of a file that Puppet refuses, where they can be read.
     pub fn keys(&self) -> impl Iterator<Item = String> + '_ {
         self.value.as_hash().into_iter().flat_map(Hash::keys).map(ruby::to_s)
+    }
+
+    /// What the values of the root keys refer to; those that refer to nothing are left out.
+    pub fn mentions(&self) -> &[(Arc<str>, Mentions)] {
+        self.mentions.get_or_init(|| self.content().map(Mentions::of_all).unwrap_or_default())
+    }
+
+    /// What it was read as.
+    pub fn format(&self) -> Format {
+        self.format
     }
 
     /// The line of the root key `key`.

@@ -6,9 +6,11 @@
 mod declared;
 pub mod eyaml;
 mod file;
+mod mentions;
 
 pub use declared::{Answer, Asks, Backends, Command, Declared};
 pub use file::{DataFile, DataFiles, Format};
+pub use mentions::Mentions;
 
 use super::LookupError;
 use super::config::{Function, FunctionKind};

@@ -58,6 +58,18 @@ pub struct LevelConfig {
     pub version4: Option<Version4>,
 }
 
+impl LevelConfig {
+    /// Whether another level finds the same data in the same files, wherever it stands.
+    pub fn means_the_same(&self, other: &LevelConfig) -> bool {
+        self.name == other.name
+            && self.function == other.function
+            && self.datadir == other.datadir
+            && self.options == other.options
+            && self.version4 == other.version4
+            && self.locations.texts() == other.locations.texts()
+    }
+}
+
 /// Version 4 does not interpolate datadirs, adds an extension to paths, and fails on undefined variables in them where data
 /// does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +137,20 @@ pub enum Locations {
     Uris(Vec<Declared>),
     /// `mapped_paths`: a variable with many values, the name of the one value, and a template for a path.
     MappedPaths([Declared; 3]),
+}
+
+impl Locations {
+    /// Which kind, and what is written.
+    fn texts(&self) -> (&'static str, Vec<&str>) {
+        let (kind, declared): (_, &[Declared]) = match self {
+            Locations::None => ("none", &[]),
+            Locations::Paths(paths) => ("paths", paths),
+            Locations::Globs(globs) => ("globs", globs),
+            Locations::Uris(uris) => ("uris", uris),
+            Locations::MappedPaths(mapped) => ("mapped_paths", mapped),
+        };
+        (kind, declared.iter().map(|declared| &*declared.text).collect())
+    }
 }
 
 /// A text of hiera.yaml and where it stands.

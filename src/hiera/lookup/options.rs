@@ -47,18 +47,23 @@ impl Lookup<'_> {
     /// Finds options, with nothing known.
     pub fn find_options(&self, of: &OptionsOf) -> FoundOptions {
         let root = NameStack::default();
-        with_stack(|| match of {
-            OptionsOf::Layers(module) => {
-                let options = self.merge_options(module.as_ref(), &root).map(Arc::new);
-                let on_the_way = self.options.merged.borrow().clone();
-                FoundOptions { options, on_the_way: on_the_way.into_iter().collect() }
-            }
+        let options = with_stack(|| match of {
+            OptionsOf::Layers(module) => self.merge_options(module.as_ref(), &root).map(Arc::new),
             OptionsOf::Default(module) => {
                 // By then Puppet has found the others, which those may refer to.
                 _ = self.options(Some(module), &root);
-                self.find_default_options(module, &root).into()
+                self.find_default_options(module, &root)
             }
-        })
+        });
+        let on_the_way = self.options.merged.borrow().clone();
+        FoundOptions { options, on_the_way: on_the_way.into_iter().collect() }
+    }
+
+    /// What others have found, if it is what this lookup would find.
+    fn shared_options(&self, of: &OptionsOf) -> Option<FoundOptions> {
+        let found = self.sources.options(of)?;
+        let knows_none = self.options.merged.borrow().is_empty();
+        Some(found).filter(|found| knows_none || found.is_alone(of.module().as_ref()))
     }
 
     /// The options of the key `root`: what the settings say of it, else what the data does.
@@ -75,19 +80,27 @@ impl Lookup<'_> {
         if let Some(options) = self.options.merged.borrow().get(&module) {
             return options.clone();
         }
-        // Found on their own they do not depend on who asks.
         let nested = stack.contains(LOOKUP_OPTIONS);
         let root = NameStack::default();
         let stack = if nested { stack } else { &root };
         let merge = || self.merge_options(module.as_ref(), stack).map(Arc::new);
         let find = || self.step(|| Branch::Key(LOOKUP_OPTIONS.into()), merge);
-        let of = OptionsOf::Layers(module.clone());
-        let found = if nested { find().into() } else { self.sources.options(&of, &find) };
-        for (module, options) in found.on_the_way.iter() {
-            self.options.keep(module.clone(), options.clone());
-        }
-        self.options.merged.borrow_mut().insert(module, found.options.clone());
-        found.options
+        // A module without data has the options of none.
+        let has_data = |module: &Arc<str>| self.environment.layer_of(&LayerId::Module(module.clone())).is_some();
+        let of = OptionsOf::Layers(module.clone().filter(has_data));
+        let shared = if nested { None } else { self.shared_options(&of) };
+        let options = match shared {
+            Some(found) => {
+                for (module, options) in found.on_the_way.iter() {
+                    self.options.keep(module.clone(), options.clone());
+                }
+                self.options.keep(of.module(), found.options.clone());
+                found.options
+            }
+            None => find(),
+        };
+        self.options.merged.borrow_mut().insert(module, options.clone());
+        options
     }
 
     fn merge_options(&self, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Result<LookupOptions, LookupError> {
@@ -136,7 +149,8 @@ impl Lookup<'_> {
         let root = NameStack::default();
         let find = || self.find_default_options(module, if nested { stack } else { &root });
         let of = OptionsOf::Default(module.clone());
-        let options = if nested { find() } else { self.sources.options(&of, &find).options };
+        let shared = if nested { None } else { self.shared_options(&of) };
+        let options = shared.map_or_else(find, |found| found.options);
         if !nested {
             self.options.defaults.borrow_mut().insert(module.clone(), options.clone());
         }

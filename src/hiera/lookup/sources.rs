@@ -27,9 +27,21 @@ pub struct FoundOptions {
     pub on_the_way: Arc<[(Option<Arc<str>>, Merged)]>,
 }
 
-impl From<Merged> for FoundOptions {
-    fn from(options: Merged) -> FoundOptions {
-        FoundOptions { options, on_the_way: [].into() }
+impl FoundOptions {
+    /// Whether they are the same whatever the lookup that asks for them has found before: they needed no options but those of their
+    /// own module and of none.
+    pub fn is_alone(&self, module: Option<&Arc<str>>) -> bool {
+        self.on_the_way.iter().all(|(other, _)| other.is_none() || other.as_ref() == module)
+    }
+
+    /// Those found on the way for the keys of `module`, or of none.
+    pub fn on_the_way(&self, module: &Option<Arc<str>>) -> Option<&Merged> {
+        self.on_the_way.iter().find(|(other, _)| other == module).map(|(_, options)| options)
+    }
+
+    /// The modules of those found on the way.
+    pub fn modules_on_the_way(&self) -> impl Iterator<Item = &Option<Arc<str>>> {
+        self.on_the_way.iter().map(|(module, _)| module)
     }
 }
 
@@ -42,14 +54,27 @@ pub enum OptionsOf {
     Default(Arc<str>),
 }
 
+impl OptionsOf {
+    /// The module for whose keys they are; nothing for those of no module.
+    pub fn module(&self) -> Option<Arc<str>> {
+        match self {
+            OptionsOf::Layers(module) => module.clone(),
+            OptionsOf::Default(module) => Some(module.clone()),
+        }
+    }
+}
+
 /// What a lookup asks of its node, variables aside. Who answers may take note of what was asked: an answer depends on nothing
 /// else but the variables that the [`Scope`] was asked for.
 pub trait Sources {
     /// The hierarchy of a layer; nothing if there is no such layer.
     fn hierarchy(&self, layer: &LayerId) -> Option<Resolved>;
 
-    /// The options in effect; `find` finds them.
-    fn options(&self, of: &OptionsOf, find: &dyn Fn() -> Merged) -> FoundOptions;
+    /// The options as a lookup finds them that knows of none yet; nothing if that has still to be done.
+    fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
+        _ = of;
+        None
+    }
 
     /// The root key `root`, of `module` or of none, is searched in all layers.
     fn searched(&self, root: &str, module: Option<&Arc<str>>) {
@@ -85,10 +110,6 @@ impl Sources for NodeSources<'_> {
         self.hierarchies.borrow_mut().insert(layer.clone(), hierarchy.clone());
         hierarchy
     }
-
-    fn options(&self, _: &OptionsOf, find: &dyn Fn() -> Merged) -> FoundOptions {
-        find().into()
-    }
 }
 
 /// The part `number` of the hierarchy of `layer` for the node with `scope`.
@@ -113,10 +134,6 @@ pub(super) struct OnlyGlobal<'a>(pub(super) &'a dyn Sources);
 impl Sources for OnlyGlobal<'_> {
     fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
         if *layer == LayerId::Global { self.0.hierarchy(layer) } else { None }
-    }
-
-    fn options(&self, _: &OptionsOf, find: &dyn Fn() -> Merged) -> FoundOptions {
-        find().into()
     }
 
     fn searched(&self, root: &str, module: Option<&Arc<str>>) {

@@ -147,5 +147,6 @@ fn keys_that_fail_on_both_sides_are_not_passed_over() {
     assert!(blind.ok().starts_with("no effective change"), "{blind:?}");
     blind.says(&["key 'motd' fails before and after, so no change of them can be seen", "'nope'", "hierad check"]);
     assert_eq!(site.hierad("diff --key ntp").err, "");
+    site.files("-- data/common.yaml\nmotd: 'z %{nope}'\nntp: [a, b]\n");
     site.hierad("diff .").is(0).says(&["key 'motd' fails before and after"]);
 }

@@ -1,0 +1,198 @@
+//! What a change of the data can reach: the keys that may have another answer in another revision.
+//!
+//! A key's answer is made of what its data sources say of it, of its options, and of the keys that it refers to. Where all of these
+//! are the same in both revisions, so is the answer, and nothing has to be evaluated.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+
+use super::Fleet;
+use super::compare::Found;
+use super::references::References;
+use super::revision::Revision;
+use crate::hiera::LookupKey;
+use crate::hiera::config::{Config, LevelConfig};
+use crate::hiera::layer::{Environment, LayerId};
+use crate::hiera::lookup::{Merged, OptionsOf};
+use crate::hiera::options::LOOKUP_OPTIONS;
+use crate::node::NodeId;
+
+/// The keys of `keys` that may have other answers in `after` than in `before`, for the fleet that both were resolved for.
+pub fn reach(before: &Revision, after: &Revision, fleet: &Fleet, keys: &BTreeSet<Arc<str>>) -> BTreeSet<Arc<str>> {
+    let reached = Reach { before, after, fleet, keys }.reached();
+    match reached {
+        Some(reached) => keys.iter().filter(|key| reached.contains(&root(key))).cloned().collect(),
+        None => keys.clone(),
+    }
+}
+
+/// Keys; nothing stands for all of them.
+type Keys = Option<BTreeSet<Arc<str>>>;
+
+struct Reach<'a> {
+    before: &'a Revision,
+    after: &'a Revision,
+    fleet: &'a Fleet,
+    keys: &'a BTreeSet<Arc<str>>,
+}
+
+impl Reach<'_> {
+    fn reached(&self) -> Keys {
+        let (before, after) = (&self.before.environment, &self.after.environment);
+        let faults = |environment: &Environment| (environment.fault.clone(), environment.modules_fault.clone());
+        if before.is_hiera3 || after.is_hiera3 || faults(before) != faults(after) {
+            return None;
+        }
+        // References of a global layer of version 3 lead to the global layer only where the environment has none.
+        let version = |revision: &Revision| Some(revision.config(&LayerId::Environment)?.ok()?.version);
+        if version(self.before) != version(self.after) {
+            return None;
+        }
+        let mut reached = self.in_data()?;
+        if !reached.is_empty() {
+            let references = References::new([self.before, self.after], self.fleet)?;
+            references.close(&mut reached);
+            if reached.remove(LOOKUP_OPTIONS) {
+                self.add_options(&mut reached);
+                references.close(&mut reached);
+            }
+        }
+        reached.insert("".into()); // eyaml fails on it wherever there is a file
+        Some(reached)
+    }
+
+    /// The keys of which the data sources say something else, to some node.
+    fn in_data(&self) -> Keys {
+        let ids = |revision: &Revision| revision.environment.layer_ids().collect::<BTreeSet<LayerId>>();
+        let mut found = Found::default();
+        for id in ids(self.before).union(&ids(self.after)) {
+            self.add_layer(id, &mut found)?;
+        }
+        Some(found.keys)
+    }
+
+    fn add_layer(&self, id: &LayerId, found: &mut Found) -> Option<()> {
+        let (before, after) = (self.before.config(id), self.after.config(id));
+        let (before, after) = match (before, after) {
+            (Some(Err(before)), Some(Err(after))) => return (before == after).then_some(()),
+            (Some(Err(_)), _) | (_, Some(Err(_))) => return None,
+            (before, after) => (before.and_then(Result::ok), after.and_then(Result::ok)),
+        };
+        let fault = |config: Option<&Config>| config.and_then(|config| config.sound().err());
+        if fault(before) != fault(after) {
+            return None;
+        }
+        let levels = |config: Option<&Config>| -> Vec<(u8, bool, LevelConfig)> {
+            let Some(config) = config else { return Vec::new() };
+            let own = config.levels.len();
+            let levels = config.all_levels().cloned().enumerate();
+            levels.map(|(at, level)| (config.version, at < own, level)).collect()
+        };
+        let (before_levels, after_levels) = (levels(before), levels(after));
+        let (before, after) = (self.before.parts(id), self.after.parts(id));
+        // Version 3 is one part, however many levels it has.
+        if before.len() != before_levels.len() || after.len() != after_levels.len() {
+            return found.compare_all(before, after, self.fleet);
+        }
+        let alike = |a: &(u8, bool, LevelConfig), b: &(u8, bool, LevelConfig)| {
+            a.0 == b.0 && a.1 == b.1 && a.2.means_the_same(&b.2)
+        };
+        for pair in align(&before_levels, &after_levels, alike) {
+            match pair {
+                (Some(before_at), Some(after_at)) => found.compare(&before[before_at], &after[after_at], self.fleet)?,
+                (Some(at), _) => found.add_placed(&before[at])?,
+                (None, Some(at)) => found.add_placed(&after[at])?,
+                (None, None) => {}
+            }
+        }
+        Some(())
+    }
+
+    /// Adds the keys whose options differ.
+    fn add_options(&self, reached: &mut BTreeSet<Arc<str>>) {
+        let mut roots: RootsByModule = HashMap::default();
+        for root in self.keys.iter().map(root) {
+            roots.entry(module(&root).map(Arc::from)).or_default().insert(root);
+        }
+        for module in roots.keys() {
+            self.add_options_of(&OptionsOf::Layers(module.clone()), &roots, reached);
+            if let Some(module) = module {
+                self.add_options_of(&OptionsOf::Default(module.clone()), &roots, reached);
+            }
+        }
+    }
+
+    fn add_options_of(&self, of: &OptionsOf, roots: &RootsByModule, reached: &mut BTreeSet<Arc<str>>) {
+        let (before, after) = (self.before.options(of, self.fleet), self.after.options(of, self.fleet));
+        let parts = |node: NodeId| (before.part(node), after.part(node));
+        let pairs: HashSet<(usize, usize)> = self.fleet.all().iter().map(parts).collect();
+        for (b, a) in pairs {
+            let (before, after) = (before.found(b), after.found(a));
+            let mut add = |module: &Option<Arc<str>>, before: Option<&Merged>, after: Option<&Merged>| {
+                let keys = roots.get(module).into_iter().flatten();
+                reached.extend(keys.filter(|key| !same_options(before, after, key)).cloned());
+            };
+            add(&of.module(), Some(&before.options), Some(&after.options));
+            let modules: BTreeSet<_> = before.modules_on_the_way().chain(after.modules_on_the_way()).collect();
+            for module in modules {
+                add(module, before.on_the_way(module), after.on_the_way(module));
+            }
+        }
+    }
+}
+
+/// Root keys by the module that they belong to, or none.
+type RootsByModule = HashMap<Option<Arc<str>>, BTreeSet<Arc<str>>, RandomState>;
+
+/// The name that is searched for a key.
+fn root(key: &Arc<str>) -> Arc<str> {
+    LookupKey::parse(key).map_or_else(|_| key.clone(), |key| key.root)
+}
+
+/// What stands before the first `::` of a key.
+fn module(key: &str) -> Option<&str> {
+    match key.find("::") {
+        Some(0) => Some(key),
+        at => at.map(|at| &key[..at]),
+    }
+}
+
+fn same_options(before: Option<&Merged>, after: Option<&Merged>, key: &str) -> bool {
+    match (before, after) {
+        (Some(Ok(before)), Some(Ok(after))) => before.of(key) == after.of(key),
+        (Some(Err(before)), Some(Err(after))) => before == after,
+        _ => false,
+    }
+}
+
+/// Pairs equal items of two lists, as many as can be in order; each other item stands alone.
+fn align<T>(before: &[T], after: &[T], equal: impl Fn(&T, &T) -> bool) -> Vec<(Option<usize>, Option<usize>)> {
+    let (rows, columns) = (before.len(), after.len());
+    // The length of the longest common list from each pair of places on.
+    let mut longest = vec![vec![0_usize; columns + 1]; rows + 1];
+    for row in (0..rows).rev() {
+        for column in (0..columns).rev() {
+            longest[row][column] = if equal(&before[row], &after[column]) {
+                longest[row + 1][column + 1] + 1
+            } else {
+                longest[row + 1][column].max(longest[row][column + 1])
+            };
+        }
+    }
+    let (mut row, mut column, mut pairs) = (0, 0, Vec::new());
+    while row < rows || column < columns {
+        if row < rows && column < columns && equal(&before[row], &after[column]) {
+            pairs.push((Some(row), Some(column)));
+            (row, column) = (row + 1, column + 1);
+        } else if column == columns || (row < rows && longest[row + 1][column] >= longest[row][column + 1]) {
+            pairs.push((Some(row), None));
+            row += 1;
+        } else {
+            pairs.push((None, Some(column)));
+            column += 1;
+        }
+    }
+    pairs
+}

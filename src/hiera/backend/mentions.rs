@@ -1,0 +1,71 @@
+//! What the values of a data file refer to, as far as it can be seen in them: other keys, variables.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::hiera::interpolation::Template;
+use crate::hiera::key::{LookupKey, split};
+use crate::value::{Hash, Value, ruby};
+
+/// What the value of one key of a file refers to.
+#[derive(Debug, Default)]
+pub struct Mentions {
+    /// The root keys that it looks up.
+    pub keys: BTreeSet<Arc<str>>,
+    /// The variables that it reads, dotted access included.
+    pub variables: BTreeSet<Arc<str>>,
+    /// Whether it may look up anything: it holds encrypted text, or makes up text that is interpolated again.
+    pub anything: bool,
+}
+
+impl Mentions {
+    /// What each value of `hash` refers to; values that refer to nothing are left out.
+    pub(super) fn of_all(hash: &Hash) -> Vec<(Arc<str>, Mentions)> {
+        let of = |(key, value): (&Value, &Value)| {
+            let mut mentions = Mentions::default();
+            mentions.add(value);
+            mentions.is_some().then(|| (ruby::to_s(key).into(), mentions))
+        };
+        hash.iter().filter_map(of).collect()
+    }
+
+    /// What `value` refers to.
+    pub fn of(value: &Value) -> Mentions {
+        let mut mentions = Mentions::default();
+        mentions.add(value);
+        mentions
+    }
+
+    fn is_some(&self) -> bool {
+        self.anything || !self.keys.is_empty() || !self.variables.is_empty()
+    }
+
+    fn add(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => self.add_text(text),
+            Value::Array(items) => items.iter().for_each(|item| self.add(item)),
+            Value::Hash(hash) => hash.iter().for_each(|(key, value)| {
+                self.add(key);
+                self.add(value);
+            }),
+            Value::Bytes(bytes) => self.anything |= bytes.contains(&b'%'),
+            _ => {}
+        }
+    }
+
+    fn add_text(&mut self, text: &str) {
+        self.anything |= text.contains("ENC[");
+        let Some(template) = Template::parse(text) else { return };
+        self.anything |= text.contains("literal");
+        for key in template.keys() {
+            match LookupKey::parse(key) {
+                Ok(key) => _ = self.keys.insert(key.root),
+                Err(_) => self.anything = true,
+            }
+        }
+        for name in template.variables() {
+            self.anything |= split(name).is_none();
+            self.variables.insert(name.into());
+        }
+    }
+}
