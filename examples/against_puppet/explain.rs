@@ -85,6 +85,13 @@ fn without_untold(theirs: &str, ours: &str) -> String {
     let mut theirs = theirs.lines().peekable();
     while let Some(line) = theirs.next() {
         if line.trim_start().starts_with("Interpolation on ") && ours.peek() != Some(&line) {
+            // The text that it is on may have several lines.
+            let mut last = line;
+            while !last.ends_with('"')
+                && let Some(more) = theirs.next()
+            {
+                last = more;
+            }
             while theirs.next_if(|inner| indentation(inner) > indentation(line)).is_some() {}
             continue;
         }
