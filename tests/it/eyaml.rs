@@ -87,6 +87,16 @@ fn without_keys_just_the_encrypted_texts_are_opaque() {
     assert_eq!(found.len(), 300);
 }
 
+#[test]
+fn without_the_certificate_that_options_name_nothing_is_opened() {
+    let case = recorded("eyaml_secrets.json", "300 secrets");
+    let fixture = case.get("fixture").and_then(Value::as_str).unwrap();
+    assert!(fixture.contains("/keys/default.pub.pem"));
+    let profile = json::compact(&case.get("profiles").and_then(Value::as_array).unwrap()[0]);
+    let closed = effective(fixture, &profile, EnvironmentOptions::default());
+    assert_eq!(effective(&fixture.replace("default.pub.pem", "none.pem"), &profile, with_keys()), closed);
+}
+
 const KEYLESS: &str = "\
 -- hiera.yaml
 version: 5
