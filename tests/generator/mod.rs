@@ -3,7 +3,7 @@
 //! What comes out depends on the seed alone, on every platform. Most of a repository is sound, so that lookups get deep;
 //! a fault that fails every key is in few of them. The vocabulary is small on purpose: levels must define the same keys
 //! for merges to happen, and interpolations must name variables and keys that exist.
-#![allow(dead_code, reason = "each program that includes this uses its own part of it")]
+#![allow(dead_code, unused_imports, reason = "each program that includes this uses its own part of it")]
 
 mod broken;
 mod conversion;

@@ -131,8 +131,8 @@ fn vectors() -> PathBuf {
 fn seed(target: &str, content: &[u8]) -> io::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
     fs::create_dir_all(&folder)?;
-    let name = content.iter().fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
-        (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let name = content
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     fs::write(folder.join(format!("seed-{name:016x}")), content)
 }

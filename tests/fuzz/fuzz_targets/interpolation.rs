@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hierad::hiera::interpolation::{Context, NameStack, Resolver, Undefined, interpolate};
 use hierad::hiera::key::{LookupKey, split};
 use hierad::hiera::layer::{Environment, EnvironmentOptions};
-use hierad::hiera::lookup::{Hierarchies, Lookup};
+use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::scope::NodeScope;
 use hierad::hiera::{LookupError, Outcome, Puppet};
 use hierad::node::NodeProfile;
@@ -69,7 +69,8 @@ fn keys(text: &str) {
     }
     let path = ValuePath(segments.iter().cloned().map(Segment::Key).collect());
     let shown = path.below("k");
-    let plain = |segment: &Value| segment.as_str().is_some_and(|s| !s.is_empty() && !s.contains(['\'', '"', '[', '\n']));
+    let plain =
+        |segment: &Value| segment.as_str().is_some_and(|s| !s.is_empty() && !s.contains(['\'', '"', '[', '\n']));
     let simple = segments.iter().all(|segment| plain(segment) && split(&ruby::to_s(segment)).is_some());
     if simple && let Some(again) = split(&shown) {
         assert_eq!(again.len(), segments.len() + 1, "{shown:?} of {text:?}");
@@ -90,8 +91,8 @@ fn lookups(scope: &NodeScope, values: &[&str]) {
     for puppet in [Puppet::V7, Puppet::V8] {
         let options = EnvironmentOptions { puppet, ..EnvironmentOptions::default() };
         let Ok(environment) = Environment::load(tree.clone(), options, Arc::default()) else { return };
-        let hierarchies = Hierarchies::resolve(&environment, scope);
-        let lookup = Lookup::new(&environment, &hierarchies, scope);
+        let sources = NodeSources::new(&environment, scope);
+        let lookup = Lookup::new(&environment, &sources, scope);
         for name in names.into_iter().chain(values.iter().copied().take(2)) {
             if let Outcome::Found(value) = lookup.get(name, None) {
                 _ = ruby::inspect(&value);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hierad::hiera::config::{Config, Owner};
 use hierad::hiera::hierarchy::Datadir;
 use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig};
-use hierad::hiera::lookup::{Hierarchies, Lookup};
+use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::merge::Strategy;
 use hierad::hiera::scope::NodeScope;
 use hierad::hiera::{Puppet, Reader};
@@ -108,8 +108,8 @@ fn lookups(tree: &Arc<dyn FileTree>, puppet: Puppet, reader: Reader, global: &st
         ..EnvironmentOptions::default()
     };
     let Ok(environment) = Environment::load(tree.clone(), options, Arc::default()) else { return };
-    let hierarchies = Hierarchies::resolve(&environment, &scope);
-    let lookup = Lookup::new(&environment, &hierarchies, &scope);
+    let sources = NodeSources::new(&environment, &scope);
+    let lookup = Lookup::new(&environment, &sources, &scope);
     let strategies = ["first", "unique", "hash"].map(|name| Strategy::from_option(&name.into()));
     for key in ["a", "m::a", "none.x"] {
         _ = lookup.get(key, None);
