@@ -25,6 +25,7 @@ pub(crate) fn edited(repository: &Repository, number: u64) -> Repository {
     for _ in random.times(1, 3) {
         edit(&mut random, &mut edited.files, &other.files);
     }
+    super::settle(&mut edited.files);
     edited
 }
 

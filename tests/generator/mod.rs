@@ -70,8 +70,19 @@ pub(crate) fn generate(seed: u64) -> Repository {
     fault::spoil(&mut random, &mut plan, &mut files);
     files.entry("hiera.yaml".to_owned()).or_insert_with(|| Content::File(plan.document(&mut random)));
     files.retain(|_, content| *content != Content::Nothing);
+    settle(&mut files);
     let profiles = profiles::write(&mut random);
     Repository { seed, files, profiles }
+}
+
+/// Takes away what lies below a file.
+fn settle(files: &mut BTreeMap<String, Content>) {
+    let is_file = |path: &str, files: &BTreeMap<String, Content>| matches!(files.get(path), Some(Content::File(_)));
+    let is_below = |path: &&String| path.match_indices('/').any(|(slash, _)| is_file(&path[..slash], files));
+    let below: Vec<String> = files.keys().filter(is_below).cloned().collect();
+    for path in below {
+        files.remove(&path);
+    }
 }
 
 /// The keys whose values mostly are arrays, and those whose values mostly are hashes.

@@ -55,6 +55,7 @@ pub(crate) fn repository(random: &mut Random) -> Files {
         files.insert("hiera.yaml".to_owned(), Content::File(config));
     }
     files.retain(|_, content| *content != Content::Nothing);
+    super::settle(&mut files);
     files
 }
 
