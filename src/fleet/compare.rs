@@ -35,14 +35,6 @@ impl Found {
         Some(())
     }
 
-    pub(super) fn compare_all(&mut self, before: &[Placed], after: &[Placed], fleet: &Fleet) -> Option<()> {
-        if before.len() == after.len() {
-            before.iter().zip(after).try_for_each(|(before, after)| self.compare(before, after, fleet))
-        } else {
-            before.iter().chain(after).try_for_each(|placed| self.add_placed(placed))
-        }
-    }
-
     fn compare_classes(&mut self, before: &Placed, b: usize, after: &Placed, a: usize) -> Option<()> {
         if before.for_any_key.contains(&b) || after.for_any_key.contains(&a) {
             return None;

@@ -21,7 +21,7 @@ use crate::node::NodeId;
 
 /// The keys of `keys` that may have other answers in `after` than in `before`, for the fleet that both were resolved for.
 pub fn reach(before: &Revision, after: &Revision, fleet: &Fleet, keys: &BTreeSet<Arc<str>>) -> BTreeSet<Arc<str>> {
-    let reached = Reach { before, after, fleet, keys }.reached();
+    let reached = Reach { before, after, fleet }.reached();
     match reached {
         Some(reached) => keys.iter().filter(|key| reached.contains(&root(key))).cloned().collect(),
         None => keys.clone(),
@@ -35,7 +35,6 @@ struct Reach<'a> {
     before: &'a Revision,
     after: &'a Revision,
     fleet: &'a Fleet,
-    keys: &'a BTreeSet<Arc<str>>,
 }
 
 impl Reach<'_> {
@@ -55,7 +54,7 @@ impl Reach<'_> {
             let references = References::new([self.before, self.after], self.fleet)?;
             references.close(&mut reached);
             if reached.remove(LOOKUP_OPTIONS) {
-                self.add_options(&mut reached);
+                self.add_options(&references, &mut reached);
                 references.close(&mut reached);
             }
         }
@@ -92,13 +91,18 @@ impl Reach<'_> {
         };
         let (before_levels, after_levels) = (levels(before), levels(after));
         let (before, after) = (self.before.parts(id), self.after.parts(id));
-        // Version 3 is one part, however many levels it has.
-        if before.len() != before_levels.len() || after.len() != after_levels.len() {
-            return found.compare_all(before, after, self.fleet);
-        }
         let alike = |a: &(u8, bool, LevelConfig), b: &(u8, bool, LevelConfig)| {
             a.0 == b.0 && a.1 == b.1 && a.2.means_the_same(&b.2)
         };
+        // Version 3 is one part, however many levels it has.
+        if before.len() != before_levels.len() || after.len() != after_levels.len() {
+            let as_many = before_levels.len() == after_levels.len() && before.len() == after.len();
+            return if as_many && before_levels.iter().zip(&after_levels).all(|(a, b)| alike(a, b)) {
+                before.iter().zip(after).try_for_each(|(before, after)| found.compare(before, after, self.fleet))
+            } else {
+                before.iter().chain(after).try_for_each(|placed| found.add_placed(placed))
+            };
+        }
         for pair in align(&before_levels, &after_levels, alike) {
             match pair {
                 (Some(before_at), Some(after_at)) => found.compare(&before[before_at], &after[after_at], self.fleet)?,
@@ -110,10 +114,11 @@ impl Reach<'_> {
         Some(())
     }
 
-    /// Adds the keys whose options differ.
-    fn add_options(&self, reached: &mut BTreeSet<Arc<str>>) {
+    /// Adds the keys whose options differ: of those that there are, and those that others refer to.
+    fn add_options(&self, references: &References, reached: &mut BTreeSet<Arc<str>>) {
         let mut roots: RootsByModule = HashMap::default();
-        for root in self.keys.iter().map(root) {
+        let keys = self.before.keys.iter().chain(&self.after.keys);
+        for root in keys.clone().cloned().chain(keys.map(root)).chain(references.targets().cloned()) {
             roots.entry(module(&root).map(Arc::from)).or_default().insert(root);
         }
         for module in roots.keys() {

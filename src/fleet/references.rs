@@ -63,6 +63,11 @@ impl References {
         }
     }
 
+    /// The root keys that something refers to.
+    pub(super) fn targets(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.referrers.keys()
+    }
+
     /// Adds all keys that refer to one of `keys`, over others, too.
     pub(super) fn close(&self, keys: &mut BTreeSet<Arc<str>>) {
         if keys.is_empty() {

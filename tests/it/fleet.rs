@@ -143,6 +143,13 @@ fn a_change_is_the_same_if_only_what_it_reaches_is_resolved() {
                 format!("{:#?}", diff::changes(effective.as_ref()))
             };
             assert_eq!(changes(&reached), changes(&keys), "seed {seed}");
+            let some: BTreeSet<Arc<str>> = keys.iter().step_by(3).cloned().collect();
+            let of_some = fleet::reach(revisions.before, revisions.after, &fleet, &some);
+            assert_eq!(
+                of_some,
+                &reached & &some,
+                "seed {seed}: a key is reached or not, whichever others are asked for"
+            );
             reached_keys += reached.len();
             all_keys += keys.len();
         }
@@ -182,5 +189,24 @@ fn nodes_that_are_alike_at_first_sight_are_told_apart() {
         for (node, profile) in fleet.iter() {
             assert_eq!(of_node(&effective, node), alone(&revision, profile), "{fixture}");
         }
+    }
+}
+
+/// What the options of keys change that others refer to, in quotes or not, by the name of the referring key alone.
+#[test]
+fn options_reach_those_that_refer_to_their_keys() {
+    let before = "-- hiera.yaml\nversion: 5\nhierarchy: [{name: h, path: h.yaml}, {name: l, path: l.yaml}]\n-- data/h.yaml\nplain: \"%{lookup('b')}\"\nquoted: \"%{lookup(\\\"'x.y'\\\")}\"\nb: [1]\nx.y: [1]\n-- data/l.yaml\nb: [2]\nx.y: [2]\n";
+    let after = format!("{before}lookup_options: {{b: {{merge: unique}}, x.y: {{merge: unique}}}}\n");
+    let (profiles, _) = read_profiles(b"{\"name\": \"n\"}", "p.ndjson", "production");
+    let fleet = Fleet::new(profiles);
+    let store: Arc<Store> = Arc::default();
+    let [before, after] = [before, &after].map(|fixture| {
+        let tree = Arc::new(MemoryTree::from_fixture(fixture));
+        Revision::new(Environment::load(tree, EnvironmentOptions::default(), store.clone()).unwrap(), &fleet).unwrap()
+    });
+    for key in ["plain", "quoted"] {
+        let key = BTreeSet::from([Arc::from(key)]);
+        assert_ne!(resolve(&before, &fleet, &key, 1), resolve(&after, &fleet, &key, 1));
+        assert_eq!(fleet::reach(&before, &after, &fleet, &key), key);
     }
 }
