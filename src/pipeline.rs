@@ -6,6 +6,8 @@ pub mod check;
 pub mod command;
 mod origin;
 pub mod outside;
+pub mod profiles;
+mod revisions;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::num::NonZeroUsize;
@@ -14,13 +16,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::diagnostic::Diagnostic;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{self, Answer, Effective, Fleet, Revision};
-use crate::git::{CommitId, CommitInfo, ObjectError, Repository, WorkTree};
-use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
+use crate::fleet::{self, Answer, Effective, Fleet, Mentioned, Revision};
+use crate::git::{CommitId, CommitInfo, ObjectError};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
 use crate::report::{Commit, Input, Report};
-use crate::tree::{FileTree, MemoryTree, TreeError};
+use crate::tree::TreeError;
+
+pub use revisions::Revisions;
 
 /// The most resolved revisions that are kept: the last commit of a few branches.
 const KEPT_REVISIONS: usize = 4;
@@ -60,55 +63,38 @@ pub struct Compared {
 
 /// A fleet and the way a repository is read for it.
 pub struct Pipeline {
-    repository: Arc<Repository>,
+    revisions: Revisions,
     /// The nodes.
-    pub fleet: Fleet,
+    pub fleet: Arc<Fleet>,
     /// What may be seen of secrets.
     pub disclosure: Arc<Disclosure>,
-    options: EnvironmentOptions,
     threads: NonZeroUsize,
-    store: Arc<Store>,
     kept: Mutex<VecDeque<(Point, Arc<Revision>)>>,
 }
 
 impl Pipeline {
-    /// A pipeline over `repository` for `fleet`, whose reports show of secrets what `disclosure` lets through.
+    /// A pipeline over `revisions` for `fleet`, whose reports show of secrets what `disclosure` lets through.
     pub fn new(
-        repository: Arc<Repository>,
-        fleet: Fleet,
-        options: EnvironmentOptions,
+        revisions: Revisions,
+        fleet: Arc<Fleet>,
         threads: NonZeroUsize,
         disclosure: Arc<Disclosure>,
     ) -> Pipeline {
-        Pipeline { repository, fleet, disclosure, options, threads, store: Arc::default(), kept: Mutex::default() }
-    }
-
-    /// The repository.
-    pub fn repository(&self) -> &Repository {
-        &self.repository
-    }
-
-    /// The files at `point`.
-    pub fn tree(&self, point: Point) -> Result<Arc<dyn FileTree>, PipelineError> {
-        Ok(match point {
-            Point::Commit(commit) => Arc::new(self.repository.tree(commit)?),
-            Point::WorkTree => {
-                let folder = self.repository.work_dir().ok_or(PipelineError::NoWorkTree)?;
-                Arc::new(WorkTree::new(folder))
-            }
-            Point::Nothing => Arc::new(MemoryTree::new()),
-        })
+        Pipeline { revisions, fleet, disclosure, threads, kept: Mutex::default() }
     }
 
     /// Reads the configuration at `point` and resolves the hierarchies of all nodes.
     pub fn revision(&self, point: Point) -> Result<Revision, PipelineError> {
-        let environment = Environment::load(self.tree(point)?, self.options.clone(), self.store.clone())?;
-        Ok(Revision::new(environment, &self.fleet)?)
+        let environment = self.revisions.environment(point)?;
+        let mut mentioned = Mentioned::default();
+        mentioned.add(&environment)?;
+        self.fleet.read_ahead(&mentioned);
+        Ok(Revision::new(environment, self.fleet.clone())?)
     }
 
     /// The effective values of `keys` at a revision.
-    pub fn effective(&self, revision: &Revision, keys: &BTreeSet<Arc<str>>) -> Effective {
-        fleet::resolve(revision, &self.fleet, keys, self.threads)
+    pub fn effective<'k>(&self, revision: &Revision, keys: impl IntoIterator<Item = &'k Arc<str>>) -> Effective {
+        fleet::resolve(revision, &self.fleet.everywhere(keys), self.threads)
     }
 
     /// What changes from `before` to `after`, for the keys that `chosen` lets through.
@@ -117,8 +103,8 @@ impl Pipeline {
         let revisions = kept.as_ref().map(|kept| &**kept);
         let all = revisions.before.keys.union(&revisions.after.keys);
         let keys: BTreeSet<Arc<str>> = all.filter(|key| chosen(key)).cloned().collect();
-        let reached = fleet::reach(revisions.before, revisions.after, &self.fleet, &keys);
-        let effective = revisions.map(|revision| self.effective(revision, &reached));
+        let reached = fleet::reach(revisions.before, revisions.after, &keys);
+        let effective = revisions.map(|revision| fleet::resolve(revision, &reached, self.threads));
         let findings = revisions.map(Pipeline::findings);
         let changes = diff::changes(effective.as_ref());
         let unseen = self.unseen(&effective, &changes);
@@ -127,7 +113,7 @@ impl Pipeline {
             branch: None,
             fleet: &self.fleet,
             keys: keys.len(),
-            origins: origin::origins(&changes, &revisions, &self.fleet),
+            origins: origin::origins(&changes, &revisions),
             changes,
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,
@@ -150,7 +136,7 @@ impl Pipeline {
 
     fn commit(&self, point: Point) -> Result<Option<Commit>, PipelineError> {
         Ok(match point {
-            Point::Commit(id) => Some(commit(&self.repository.commit(id)?)),
+            Point::Commit(id) => Some(commit(&self.revisions.repository.commit(id)?)),
             Point::WorkTree => {
                 Some(Commit { id: ".".to_owned(), summary: "the checked-out files".to_owned(), ..Commit::default() })
             }

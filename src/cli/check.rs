@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
 
 use super::context::Context;
 use super::inspection::{Format, Inspection};
-use super::profiles::Profiles;
 use super::{Global, Result, Status, output};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::fleet::{Finding, Fleet};
@@ -26,7 +26,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
     let point = context.point(&arguments.at.revision)?;
     let branch = context.repository.branch()?;
-    let Profiles { nodes, errors } = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str))?;
+    let (fleet, errors) = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str), &[point], &|_| true)?;
     let mut findings: Vec<Finding> = errors
         .into_iter()
         .map(|error| {
@@ -34,7 +34,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
             Finding { diagnostic: Diagnostic::error("profile", Some(place), error.text), nodes: NodeSet::new() }
         })
         .collect();
-    let pipeline = context.pipeline(Fleet::new(nodes));
+    let pipeline = context.pipeline(Arc::new(fleet));
     findings.extend(pipeline.check(point)?);
     let mut out = output::stdout();
     match arguments.at.format {

@@ -4,18 +4,20 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::global::{absolute, global_config};
-use super::profiles::{self, Profiles};
 use super::{Failure, Global, Result, sample, secrets};
 use crate::disclosure::Disclosure;
 use crate::disk::Disk;
 use crate::fleet::Fleet;
-use crate::git::{Environment, OpenError, Repository};
+use crate::git::{BranchName, Environment, OpenError, Repository};
 use crate::hiera::hierarchy::Datadir;
-use crate::hiera::layer::{EnvironmentOptions, GlobalConfig};
+use crate::hiera::layer::{EnvironmentOptions, GlobalConfig, Store};
+use crate::node::ProfileError;
 use crate::pipeline::outside::Machine;
-use crate::pipeline::{Pipeline, Point};
+use crate::pipeline::profiles::{self, EnvironmentOfNodes, ProfileFiles};
+use crate::pipeline::{Pipeline, Point, Revisions};
 use crate::settings::{DatadirSetting, EnvironmentName, GlobalSetting, Settings, key_file, key_pair};
 use crate::tree::FileTree;
 
@@ -31,6 +33,7 @@ pub(super) struct Context {
     /// The hiera.yaml of the global layer.
     pub(super) global: Option<GlobalConfig>,
     disk: Arc<dyn FileTree>,
+    store: Arc<Store>,
 }
 
 impl Context {
@@ -75,37 +78,58 @@ impl Context {
         let disclosure = Arc::new(secrets::disclosure(global, settings.fingerprint_key.as_deref())?);
         let disk: Arc<dyn FileTree> = Arc::new(Disk::new());
         let global = global_config(&settings.global_hiera_config, &repository, &disk)?;
-        Ok(Context { repository: Arc::new(repository), settings, disclosure, threads, global, disk })
+        Ok(Context {
+            repository: Arc::new(repository),
+            settings,
+            disclosure,
+            threads,
+            global,
+            disk,
+            store: Arc::default(),
+        })
     }
 
-    /// Reads the profiles; `branch` is the environment where the settings say so.
-    pub(super) fn profiles(&self, branch: Option<&str>) -> Result<Profiles> {
-        let environment: Arc<str> = match (&self.settings.environment, branch) {
-            (EnvironmentName::Named(name), _) => name.clone(),
-            (EnvironmentName::Branch, branch) => environment_of(branch.unwrap_or("production")).into(),
+    /// The profiles of the nodes that are `chosen`, with what is mentioned at `points`; `branch` is the environment where the
+    /// settings say so.
+    pub(super) fn profiles(
+        &self,
+        branch: Option<&str>,
+        points: &[Point],
+        chosen: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<(Fleet, Vec<ProfileError>)> {
+        let environment = match (&self.settings.environment, branch) {
+            (EnvironmentName::Named(name), _) => EnvironmentOfNodes::Declared(name.clone()),
+            (EnvironmentName::Branch, branch) => {
+                EnvironmentOfNodes::Fixed(environment_of(branch.unwrap_or("production")).into())
+            }
         };
-        let mut read = profiles::read(&self.settings.profiles, &environment)?;
-        if self.settings.environment == EnvironmentName::Branch {
-            read.nodes.iter_mut().for_each(|profile| profile.environment = environment.clone());
-        }
-        Ok(read)
+        let source = ProfileFiles::find(&self.settings.profiles, environment, self.threads)?;
+        Ok(Fleet::load(Arc::new(source), &self.revisions().mentioned(points)?, chosen))
     }
 
-    /// The fleet of all profiles. A profile that cannot be read is told and left out.
-    pub(super) fn fleet(&self, branch: Option<&str>) -> Result<Fleet> {
+    /// The fleet of the profiles that are `chosen`, with what is mentioned at `points`. A profile that cannot be read is told and
+    /// left out.
+    fn fleet(&self, branch: Option<&str>, points: &[Point], chosen: &(dyn Fn(&str) -> bool + Sync)) -> Result<Fleet> {
         if self.settings.profiles.is_empty() {
             return Err(self.no_profiles().into());
         }
-        let Profiles { nodes, errors } = self.profiles(branch)?;
+        let is_empty = AtomicBool::new(true);
+        let (fleet, errors) = self.profiles(branch, points, &|name| {
+            is_empty.store(false, Ordering::Relaxed);
+            chosen(name)
+        })?;
         for error in &errors {
             anstream::eprintln!("hierad: {error}");
         }
-        if nodes.is_empty() {
+        if is_empty.into_inner() {
             let paths: Vec<String> = self.settings.profiles.iter().map(|path| path.display().to_string()).collect();
             let wanted = "YAML, JSON or NDJSON files, a node each";
             return Err(format!("no node profile could be read from {}: wanted {wanted}", paths.join(", ")).into());
         }
-        Ok(Fleet::new(nodes))
+        if fleet.is_empty() {
+            return Err("no node matches --node".into());
+        }
+        Ok(fleet)
     }
 
     /// The files in the repository that are hierad's own and no data: settings and profiles.
@@ -125,20 +149,29 @@ impl Context {
     /// What to write where there are no profiles at all, by the hiera.yaml of the last commit.
     fn no_profiles(&self) -> String {
         let head = self.repository.resolve("HEAD").ok();
-        let revision = head.and_then(|head| self.pipeline(Fleet::default()).revision(Point::Commit(head)).ok());
+        let environment = head.and_then(|head| self.revisions().environment(Point::Commit(head)).ok());
         let folder = self.repository.work_dir().unwrap_or(self.repository.git_dir());
-        sample::no_profiles(revision.as_ref().map(|revision| &revision.environment), folder)
+        sample::no_profiles(environment.as_ref(), folder)
     }
 
     /// A pipeline for `fleet`.
-    pub(super) fn pipeline(&self, fleet: Fleet) -> Pipeline {
-        Pipeline::new(self.repository.clone(), fleet, self.options(), self.threads, self.disclosure.clone())
+    pub(super) fn pipeline(&self, fleet: Arc<Fleet>) -> Pipeline {
+        Pipeline::new(self.revisions(), fleet, self.threads, self.disclosure.clone())
     }
 
-    /// The fleet of all profiles, as the current branch is deployed.
-    pub(super) fn whole_fleet(&self) -> Result<Fleet> {
-        let branch = self.repository.branch()?;
-        self.fleet(branch.as_ref().map(crate::git::BranchName::as_str))
+    /// A pipeline for the nodes that are `chosen`, as `branch` is deployed, ready for `points`.
+    pub(super) fn pipeline_for(
+        &self,
+        branch: Option<&BranchName>,
+        points: &[Point],
+        chosen: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<Pipeline> {
+        Ok(self.pipeline(Arc::new(self.fleet(branch.map(BranchName::as_str), points, chosen)?)))
+    }
+
+    /// The repository as the settings have it read.
+    pub(super) fn revisions(&self) -> Revisions {
+        Revisions { repository: self.repository.clone(), options: self.options(), store: self.store.clone() }
     }
 
     pub(super) fn options(&self) -> EnvironmentOptions {

@@ -9,7 +9,6 @@ use clap::{Args, ValueEnum};
 use super::context::Context;
 use super::pattern::{Pattern, any};
 use super::{Global, Result, Status, output};
-use crate::fleet::Fleet;
 use crate::git::Repository;
 use crate::hiera::LookupError;
 use crate::pipeline::{Compared, Point};
@@ -58,13 +57,8 @@ pub(super) enum Format {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
     let (before, after) = revisions(&context, arguments)?;
-    let all = context.whole_fleet()?;
-    let chosen = all.iter().filter(|(_, profile)| any(&arguments.node, &profile.name));
-    let fleet = Fleet::new(chosen.map(|(_, profile)| profile.clone()));
-    if fleet.is_empty() {
-        return Err("no node matches --node".into());
-    }
-    let pipeline = context.pipeline(fleet);
+    let branch = context.repository.branch()?;
+    let pipeline = context.pipeline_for(branch.as_ref(), &[before, after], &|name: &str| any(&arguments.node, name))?;
     let Compared { report, unseen } = pipeline.diff(before, after, &|key| any(&arguments.key, key))?;
     let mut out = output::stdout();
     let style = Style { full: arguments.full, budget: arguments.budget, pretty: false };

@@ -18,7 +18,7 @@ use crate::hiera::merge::Strategy;
 use crate::hiera::provenance::{contributions, origin};
 use crate::hiera::scope::NodeScope;
 use crate::hiera::{LookupError, Outcome};
-use crate::node::{NodeProfile, read_facts, trusted_names};
+use crate::node::{NodeId, NodeProfile, NodeSet, read_facts, trusted_names};
 use crate::pipeline::check::{absent_hierarchy, missing_function};
 use crate::value::{Hash, Segment, Type, Value, ValuePath, emit, json, ruby};
 
@@ -108,20 +108,16 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
     let profile = profile(&context, arguments)?;
     let point = context.point(&arguments.rev)?;
-    let fleet = Fleet::new([profile]);
-    let pipeline = context.pipeline(fleet);
-    let revision = pipeline.revision(point)?;
-    if arguments.resolution.is_some() && !revision.environment.is_hiera3 {
+    let environment = context.revisions().environment(point)?;
+    if arguments.resolution.is_some() && !environment.is_hiera3 {
         let text = "--resolution is for repositories of Hiera 3: --hiera 3 takes this one as such; Hiera 5 has --merge";
         return Err(text.into());
     }
-    let (node, _) = pipeline.fleet.iter().next().ok_or("there is no node")?;
-    let scope = pipeline.fleet.scope(node);
-    let sources = NodeSources::new(&revision.environment, &scope);
-    let name = &pipeline.fleet.profile(node).name;
+    let scope = NodeScope::new(&profile);
+    let sources = NodeSources::new(&environment, &scope);
     let disclosure = &context.disclosure;
     let subject =
-        Subject { disclosure, node: name, environment: &revision.environment, sources: &sources, scope: &scope };
+        Subject { disclosure, node: &profile.name, environment: &environment, sources: &sources, scope: &scope };
     let mut out = output::stdout();
     let wanted = Wanted { keys: &arguments.keys, default: arguments.default.as_deref(), kind, strategy, format };
     let status = match (arguments.explain, arguments.explain_options) {
@@ -372,22 +368,22 @@ fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
 /// The node's profile with the facts and the environment of the flags.
 fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
     let branch = context.repository.branch()?;
-    let read = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str))?;
-    for error in &read.errors {
+    let (fleet, errors) = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str), &[], &|_| true)?;
+    for error in &errors {
         anstream::eprintln!("hierad: {error}");
     }
     let facts = |name: &str| arguments.facts.as_deref().map(|path| facts(path, name)).transpose();
-    let known = |name: &str| read.nodes.iter().find(|profile| *profile.name == *name).cloned();
-    let mut profile = match (&arguments.node, read.nodes.as_slice()) {
-        (Some(name), _) => match (known(name), &arguments.facts) {
+    let known = |node: NodeId| fleet.profiles(&NodeSet::from_iter([node])).into_values().next();
+    let mut profile = match (&arguments.node, fleet.len()) {
+        (Some(name), _) => match (fleet.find(name).and_then(known), &arguments.facts) {
             (Some(profile), _) => profile,
             (None, Some(_)) => read_facts(b"{}", "--node.json", name, "production")?,
-            (None, None) => return Err(unknown_node(name, &read.nodes)),
+            (None, None) => return Err(unknown_node(name, &fleet)),
         },
-        (None, [only]) => only.clone(),
-        (None, []) => facts("")?
+        (None, 0) => facts("")?
             .filter(|profile| !profile.name.is_empty())
             .ok_or("whose data? name the node with --node, and give its facts with --facts FILE or --profiles")?,
+        (None, 1) => known(NodeId(0)).ok_or("the node profile cannot be read again")?,
         (None, _) => return Err("name the node with --node".into()),
     };
     let given = facts(&profile.name)?.map(|given| given.facts).unwrap_or_default();
@@ -422,16 +418,16 @@ fn facts(path: &Path, name: &str) -> Result<NodeProfile> {
 /// The most nodes to name in an error.
 const NAMED: usize = 5;
 
-fn unknown_node(name: &str, profiles: &[NodeProfile]) -> Failure {
-    if profiles.is_empty() {
+fn unknown_node(name: &str, fleet: &Fleet) -> Failure {
+    if fleet.is_empty() {
         return format!("there are no node profiles: give the facts of '{name}' with --facts FILE, or use --profiles")
             .into();
     }
-    let near = profiles.iter().find(|profile| profile.name.contains(name) || name.contains(&*profile.name));
+    let near = fleet.iter().find(|(_, known)| known.contains(name) || name.contains(&***known));
     let hint = match near {
-        Some(profile) => format!(" among the {} there are; did you mean {}?", profiles.len(), profile.name),
-        None if profiles.len() > NAMED => format!(" among the {} there are", profiles.len()),
-        None => format!(", only of {}", profiles.iter().map(|profile| &*profile.name).collect::<Vec<_>>().join(", ")),
+        Some((_, near)) => format!(" among the {} there are; did you mean {near}?", fleet.len()),
+        None if fleet.len() > NAMED => format!(" among the {} there are", fleet.len()),
+        None => format!(", only of {}", fleet.iter().map(|(_, name)| &**name).collect::<Vec<_>>().join(", ")),
     };
     format!("there is no profile of node '{name}'{hint}").into()
 }

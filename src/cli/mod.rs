@@ -13,7 +13,6 @@ mod log;
 mod lookup;
 mod output;
 mod pattern;
-mod profiles;
 mod render;
 mod sample;
 mod secrets;

@@ -1,5 +1,6 @@
 //! `hierad render`: the effective values of every node at one revision.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -8,7 +9,6 @@ use clap::{Args, ValueEnum};
 use super::context::Context;
 use super::pattern::{Pattern, any};
 use super::{Global, Result, Status, output};
-use crate::node::NodeSet;
 use crate::pipeline::Point;
 use crate::snapshot::{self, Manifest, Snapshots, Written, write_folder};
 
@@ -54,18 +54,15 @@ impl From<Format> for snapshot::Format {
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
-    let pipeline = context.pipeline(context.whole_fleet()?);
     let point = context.point(&arguments.revision)?;
-    let chosen = |name: &str| any(&arguments.node, name);
-    let nodes: NodeSet = pipeline.fleet.iter().filter(|(_, p)| chosen(&p.name)).map(|(id, _)| id).collect();
-    if nodes.is_empty() {
-        return Err("no node matches --node".into());
-    }
+    let branch = context.repository.branch()?;
+    let pipeline = context.pipeline_for(branch.as_ref(), &[point], &|name: &str| any(&arguments.node, name))?;
+    let nodes = pipeline.fleet.all();
     let revision = pipeline.revision(point)?;
     if revision.keys.is_empty() {
         anstream::eprintln!("hierad: warning: no data file gives a value to any key; see `hierad check`");
     }
-    let keys = revision.keys.iter().filter(|key| any(&arguments.key, key)).cloned().collect();
+    let keys: BTreeSet<_> = revision.keys.iter().filter(|key| any(&arguments.key, key)).cloned().collect();
     let effective = pipeline.effective(&revision, &keys);
     let snapshots = Snapshots::new(&effective, &pipeline.fleet, &nodes, arguments.format.into(), &context.disclosure);
     if arguments.output.as_os_str() == "-" {

@@ -135,8 +135,8 @@ impl Pipelines {
         if let Some(pipeline) = self.by_branch.get(&branch.cloned()) {
             return Ok(pipeline.clone());
         }
-        let fleet = self.context.fleet(branch.map(BranchName::as_str))?;
-        let pipeline = Arc::new(self.context.pipeline(fleet));
+        let tip = self.context.repository.resolve(branch.map_or("HEAD", BranchName::as_str)).ok().map(Point::Commit);
+        let pipeline = Arc::new(self.context.pipeline_for(branch, tip.as_slice(), &|_| true)?);
         self.by_branch.insert(branch.cloned(), pipeline.clone());
         Ok(pipeline)
     }

@@ -1,41 +1,51 @@
-//! What the data sources of two revisions say differently.
+//! What the data sources of two revisions say differently, and to whom.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::Fleet;
 use super::placed::Placed;
+use super::resolve::Work;
 use crate::hiera::backend::DataFile;
+use crate::node::{NodeId, NodeSet};
 use crate::value::{Value, ruby};
 
 /// A path and what is there.
 type Sourced<'a> = (&'a Arc<str>, &'a Arc<DataFile>);
 
-/// Keys of which two revisions say different things.
+/// Root keys of which two revisions say different things, with the nodes to which they do.
 #[derive(Default)]
 pub(super) struct Found {
-    pub(super) keys: BTreeSet<Arc<str>>,
-    /// Pairs of files that were compared.
-    compared: HashSet<(usize, usize), RandomState>,
+    pub(super) keys: HashMap<Arc<str>, NodeSet, RandomState>,
+    /// The keys that differ between two contents of a file.
+    compared: HashMap<(usize, usize), Arc<[Arc<str>]>, RandomState>,
 }
 
 impl Found {
+    /// The keys in order.
+    pub(super) fn into_work(self) -> Work {
+        self.keys.into_iter().collect()
+    }
+
     /// Compares what all nodes see of a part of a hierarchy.
-    pub(super) fn compare(&mut self, before: &Placed, after: &Placed, fleet: &Fleet) -> Option<()> {
+    pub(super) fn compare(&mut self, before: &Placed, after: &Placed) -> Option<()> {
         let same: Vec<Option<usize>> = before.matched(after);
-        let mut seen: HashSet<(usize, usize), RandomState> = HashSet::default();
-        for node in fleet.all().iter() {
-            let (b, a) = (before.partition.part(node), after.partition.part(node));
-            if same[b] != Some(a) && seen.insert((b, a)) {
-                self.compare_classes(before, b, after, a)?;
+        for ((b, a), nodes) in pairs(before.partition.parts(), after.partition.parts()) {
+            if same[b] != Some(a) {
+                self.compare_classes((before, b), (after, a), &nodes)?;
             }
         }
         Some(())
     }
 
-    fn compare_classes(&mut self, before: &Placed, b: usize, after: &Placed, a: usize) -> Option<()> {
+    /// Compares what `nodes` see, which are of a class before and of another after.
+    fn compare_classes(
+        &mut self,
+        (before, b): (&Placed, usize),
+        (after, a): (&Placed, usize),
+        nodes: &NodeSet,
+    ) -> Option<()> {
         if before.for_any_key.contains(&b) || after.for_any_key.contains(&a) {
             return None;
         }
@@ -47,7 +57,7 @@ impl Found {
         let is_same = options(before, b) == options(after, a);
         let same_places = old.len() == new.len() && old.iter().zip(&new).all(|(old, new)| old.0 == new.0);
         if is_same && same_places {
-            old.iter().zip(&new).for_each(|((_, old), (_, new))| self.compare_files(old, new));
+            old.iter().zip(&new).for_each(|((_, old), (_, new))| self.compare_files(old, new, nodes));
             return Some(());
         }
         // What both begin and end with stays where it is.
@@ -56,28 +66,29 @@ impl Found {
         let tails = old[head..].iter().rev().zip(new[head..].iter().rev());
         let tail = tails.take_while(|(old, new)| equal(**old, **new)).count();
         let middle = old[head..old.len() - tail].iter().chain(&new[head..new.len() - tail]);
-        middle.for_each(|(_, file)| self.add_file(file));
+        middle.for_each(|(_, file)| self.add_file(file, nodes));
         Some(())
     }
 
     /// Adds the keys to which two contents of a file give different values.
-    fn compare_files(&mut self, old: &Arc<DataFile>, new: &Arc<DataFile>) {
-        let pair = (Arc::as_ptr(old).addr(), Arc::as_ptr(new).addr());
-        if Arc::ptr_eq(old, new) || !self.compared.insert(pair) {
+    fn compare_files(&mut self, old: &Arc<DataFile>, new: &Arc<DataFile>, nodes: &NodeSet) {
+        if Arc::ptr_eq(old, new) {
             return;
         }
-        let (Some(old), Some(new)) = (old.content(), new.content()) else {
-            self.add_file(old);
-            self.add_file(new);
-            return;
-        };
-        let name = |key: &Value| Arc::from(ruby::to_s(key));
-        self.keys.extend(old.iter().filter(|(key, value)| new.get_value(key) != Some(value)).map(|(key, _)| name(key)));
-        self.keys.extend(new.keys().filter(|key| old.get_value(key).is_none()).map(name));
+        let pair = (Arc::as_ptr(old).addr(), Arc::as_ptr(new).addr());
+        let keys = self.compared.entry(pair).or_insert_with(|| differing(old, new).into()).clone();
+        keys.iter().for_each(|key| self.add(key, nodes));
     }
 
-    fn add_file(&mut self, file: &DataFile) {
-        self.keys.extend(file.keys().map(Arc::from));
+    fn add_file(&mut self, file: &DataFile, nodes: &NodeSet) {
+        file.keys().for_each(|key| self.add(&key.into(), nodes));
+    }
+
+    fn add(&mut self, key: &Arc<str>, nodes: &NodeSet) {
+        match self.keys.get_mut(key) {
+            Some(known) => known.extend(nodes),
+            None => _ = self.keys.insert(key.clone(), nodes.clone()),
+        }
     }
 
     /// Adds all keys of a part that only one revision has.
@@ -85,7 +96,32 @@ impl Found {
         if !placed.for_any_key.is_empty() {
             return None;
         }
-        (0..placed.classes.len()).flat_map(|class| placed.files(class)).for_each(|(_, file)| self.add_file(file));
+        for (class, nodes) in placed.partition.sets().iter().enumerate() {
+            placed.files(class).for_each(|(_, file)| self.add_file(file, nodes));
+        }
         Some(())
     }
+}
+
+/// The root keys to which two contents of a file give different values.
+fn differing(old: &DataFile, new: &DataFile) -> Vec<Arc<str>> {
+    let (Some(before), Some(after)) = (old.content(), new.content()) else {
+        return old.keys().chain(new.keys()).map(Arc::from).collect();
+    };
+    let name = |key: &Value| Arc::from(ruby::to_s(key));
+    let changed = before.iter().filter(|(key, value)| after.get_value(key) != Some(value)).map(|(key, _)| key);
+    let new = after.keys().filter(|key| before.get_value(key).is_none());
+    changed.chain(new).map(name).collect()
+}
+
+/// The nodes by the part of each of two divisions that they are in.
+pub(super) fn pairs(
+    before: impl Iterator<Item = usize>,
+    after: impl Iterator<Item = usize>,
+) -> BTreeMap<(usize, usize), NodeSet> {
+    let mut pairs: BTreeMap<(usize, usize), Vec<NodeId>> = BTreeMap::new();
+    for (node, pair) in (0..).map(NodeId).zip(before.zip(after)) {
+        pairs.entry(pair).or_default().push(node);
+    }
+    pairs.into_iter().map(|(pair, nodes)| (pair, nodes.into_iter().collect())).collect()
 }

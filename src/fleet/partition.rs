@@ -5,6 +5,7 @@ use std::hash::Hash;
 use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
+use indexmap::IndexSet;
 
 use crate::node::{NodeId, NodeSet};
 
@@ -20,16 +21,11 @@ pub(super) struct Partition {
 }
 
 impl Partition {
-    /// The nodes 0, 1, ... divided by what they have; also what each part has.
-    pub(super) fn by<T: Eq + Hash>(of_nodes: impl Iterator<Item = T>) -> Partition {
-        let mut parts: HashMap<T, u32, RandomState> = HashMap::default();
-        let of = of_nodes
-            .map(|common| {
-                let next = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-                *parts.entry(common).or_insert(next)
-            })
-            .collect();
-        Partition { of, count: parts.len(), sets: OnceLock::new() }
+    /// The nodes 0, 1, ... divided by what they have; and what the nodes of each part have.
+    pub(super) fn by<T: Eq + Hash>(of_nodes: impl Iterator<Item = T>) -> (Partition, Vec<T>) {
+        let mut parts: IndexSet<T, RandomState> = IndexSet::default();
+        let of = of_nodes.map(|common| u32::try_from(parts.insert_full(common).0).unwrap_or(u32::MAX)).collect();
+        (Partition { of, count: parts.len(), sets: OnceLock::new() }, parts.into_iter().collect())
     }
 
     /// The division of `nodes` nodes into these disjoint sets, which are all nodes together.
@@ -46,6 +42,11 @@ impl Partition {
     /// The number of a node's part.
     pub(super) fn part(&self, node: NodeId) -> usize {
         self.of.get(node.0 as usize).map_or(0, |part| *part as usize)
+    }
+
+    /// The numbers of the parts of all nodes.
+    pub(super) fn parts(&self) -> impl Iterator<Item = usize> {
+        self.of.iter().map(|part| *part as usize)
     }
 
     /// The nodes of all parts.

@@ -1,35 +1,34 @@
-//! What a change of the data can reach: the keys that may have another answer in another revision.
+//! What a change of the data can reach: the keys that may have another answer in another revision, and the nodes on which they may.
 //!
 //! A key's answer is made of what its data sources say of it, of its options, and of the keys that it refers to. Where all of these
 //! are the same in both revisions, so is the answer, and nothing has to be evaluated.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
 use super::Fleet;
-use super::compare::Found;
+use super::compare::{Found, pairs};
 use super::references::References;
+use super::resolve::Work;
 use super::revision::Revision;
 use crate::hiera::LookupKey;
 use crate::hiera::config::{Config, LevelConfig};
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::lookup::{Merged, OptionsOf};
 use crate::hiera::options::LOOKUP_OPTIONS;
-use crate::node::NodeId;
 
-/// The keys of `keys` that may have other answers in `after` than in `before`, for the fleet that both were resolved for.
-pub fn reach(before: &Revision, after: &Revision, fleet: &Fleet, keys: &BTreeSet<Arc<str>>) -> BTreeSet<Arc<str>> {
-    let reached = Reach { before, after, fleet }.reached();
-    match reached {
-        Some(reached) => keys.iter().filter(|key| reached.contains(&root(key))).cloned().collect(),
-        None => keys.clone(),
-    }
+/// The keys of `keys` that may have other answers in `after` than in `before`, with the nodes on which they may. Both revisions are of
+/// the same fleet.
+pub fn reach(before: &Revision, after: &Revision, keys: &BTreeSet<Arc<str>>) -> Work {
+    let reached = Reach { before, after, fleet: &before.fleet }.reached();
+    let nodes = |key: &Arc<str>| match &reached {
+        Some(reached) => reached.get(&root(key)).cloned(),
+        None => Some(before.fleet.all()),
+    };
+    keys.iter().filter_map(|key| Some((key.clone(), nodes(key)?))).collect()
 }
-
-/// Keys; nothing stands for all of them.
-type Keys = Option<BTreeSet<Arc<str>>>;
 
 struct Reach<'a> {
     before: &'a Revision,
@@ -38,7 +37,8 @@ struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    fn reached(&self) -> Keys {
+    /// Root keys; nothing stands for all of them.
+    fn reached(&self) -> Option<Work> {
         let (before, after) = (&self.before.environment, &self.after.environment);
         let faults = |environment: &Environment| (environment.fault.clone(), environment.modules_fault.clone());
         if before.is_hiera3 || after.is_hiera3 || faults(before) != faults(after) {
@@ -53,23 +53,23 @@ impl Reach<'_> {
         if !reached.is_empty() {
             let references = References::new([self.before, self.after], self.fleet)?;
             references.close(&mut reached);
-            if reached.remove(LOOKUP_OPTIONS) {
+            if reached.remove(LOOKUP_OPTIONS).is_some() {
                 self.add_options(&references, &mut reached);
                 references.close(&mut reached);
             }
         }
-        reached.insert("".into()); // eyaml fails on it wherever there is a file
+        reached.insert("".into(), self.fleet.all()); // eyaml fails on it wherever there is a file
         Some(reached)
     }
 
     /// The keys of which the data sources say something else, to some node.
-    fn in_data(&self) -> Keys {
+    fn in_data(&self) -> Option<Work> {
         let ids = |revision: &Revision| revision.environment.layer_ids().collect::<BTreeSet<LayerId>>();
         let mut found = Found::default();
         for id in ids(self.before).union(&ids(self.after)) {
             self.add_layer(id, &mut found)?;
         }
-        Some(found.keys)
+        Some(found.into_work())
     }
 
     fn add_layer(&self, id: &LayerId, found: &mut Found) -> Option<()> {
@@ -98,14 +98,14 @@ impl Reach<'_> {
         if before.len() != before_levels.len() || after.len() != after_levels.len() {
             let as_many = before_levels.len() == after_levels.len() && before.len() == after.len();
             return if as_many && before_levels.iter().zip(&after_levels).all(|(a, b)| alike(a, b)) {
-                before.iter().zip(after).try_for_each(|(before, after)| found.compare(before, after, self.fleet))
+                before.iter().zip(after).try_for_each(|(before, after)| found.compare(before, after))
             } else {
                 before.iter().chain(after).try_for_each(|placed| found.add_placed(placed))
             };
         }
         for pair in align(&before_levels, &after_levels, alike) {
             match pair {
-                (Some(before_at), Some(after_at)) => found.compare(&before[before_at], &after[after_at], self.fleet)?,
+                (Some(before_at), Some(after_at)) => found.compare(&before[before_at], &after[after_at])?,
                 (Some(at), _) => found.add_placed(&before[at])?,
                 (None, Some(at)) => found.add_placed(&after[at])?,
                 (None, None) => {}
@@ -115,7 +115,7 @@ impl Reach<'_> {
     }
 
     /// Adds the keys whose options differ: of those that there are, and those that others refer to.
-    fn add_options(&self, references: &References, reached: &mut BTreeSet<Arc<str>>) {
+    fn add_options(&self, references: &References, reached: &mut Work) {
         let mut roots: RootsByModule = HashMap::default();
         let keys = self.before.keys.iter().chain(&self.after.keys);
         for root in keys.clone().cloned().chain(keys.map(root)).chain(references.targets().cloned()) {
@@ -129,15 +129,15 @@ impl Reach<'_> {
         }
     }
 
-    fn add_options_of(&self, of: &OptionsOf, roots: &RootsByModule, reached: &mut BTreeSet<Arc<str>>) {
-        let (before, after) = (self.before.options(of, self.fleet), self.after.options(of, self.fleet));
-        let parts = |node: NodeId| (before.part(node), after.part(node));
-        let pairs: HashSet<(usize, usize)> = self.fleet.all().iter().map(parts).collect();
-        for (b, a) in pairs {
+    fn add_options_of(&self, of: &OptionsOf, roots: &RootsByModule, reached: &mut Work) {
+        let (before, after) = (self.before.options(of), self.after.options(of));
+        for ((b, a), nodes) in pairs(before.parts(), after.parts()) {
             let (before, after) = (before.found(b), after.found(a));
             let mut add = |module: &Option<Arc<str>>, before: Option<&Merged>, after: Option<&Merged>| {
                 let keys = roots.get(module).into_iter().flatten();
-                reached.extend(keys.filter(|key| !same_options(before, after, key)).cloned());
+                for key in keys.filter(|key| !same_options(before, after, key)) {
+                    reached.entry(key.clone()).or_default().extend(&nodes);
+                }
             };
             add(&of.module(), Some(&before.options), Some(&after.options));
             let modules: BTreeSet<_> = before.modules_on_the_way().chain(after.modules_on_the_way()).collect();

@@ -5,18 +5,32 @@ use std::sync::Arc;
 
 use indexmap::IndexSet;
 
+use super::Fleet;
 use crate::hiera::backend::Mentions;
+use crate::hiera::key::split;
 use crate::hiera::lookup::OptionsOf;
-use crate::hiera::scope::{NodeScope, Scope, Variable};
-use crate::value::Value;
+use crate::hiera::scope::{Scope, Variable};
+use crate::node::NodeId;
+use crate::value::{Hash, Value};
 
-/// A place that was looked at in a variable.
+/// A place in a variable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct VariablePath {
     /// The variable.
     pub(super) root: Arc<str>,
     /// The steps into it.
     pub(super) segments: Vec<Value>,
+}
+
+impl VariablePath {
+    /// The place that `name` means as it stands in data, dotted access included; nothing if Puppet refuses it.
+    pub(super) fn parse(name: &str) -> Option<VariablePath> {
+        let mut segments = split(name)?;
+        match segments.remove(0) {
+            Value::String(root) => Some(VariablePath { root: root.to_arc(), segments }),
+            _ => None,
+        }
+    }
 }
 
 /// One thing that differs among nodes and that an evaluation asked for.
@@ -47,9 +61,28 @@ impl Reads {
     }
 }
 
+/// The variables of a node of a fleet.
+#[derive(Clone, Copy)]
+pub struct FleetScope<'a> {
+    pub(super) fleet: &'a Fleet,
+    pub(super) node: NodeId,
+}
+
+impl Scope for FleetScope<'_> {
+    fn variable(&self, name: &str) -> Variable {
+        self.variable_at(name, &[])
+    }
+
+    /// The variable with what is at `segments`, and nothing else.
+    fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
+        let path = VariablePath { root: name.into(), segments: segments.to_vec() };
+        self.fleet.column(&path).of(self.node).variable(&path)
+    }
+}
+
 /// The variables of a node; what is looked at is noted.
 pub(super) struct RecordingScope<'a> {
-    pub(super) scope: NodeScope<'a>,
+    pub(super) scope: FleetScope<'a>,
     pub(super) reads: &'a Reads,
 }
 
@@ -60,7 +93,7 @@ impl Scope for RecordingScope<'_> {
 
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
         self.reads.note(Read::Variable(VariablePath { root: name.into(), segments: segments.to_vec() }));
-        self.scope.variable(name)
+        self.scope.variable_at(name, segments)
     }
 }
 
@@ -79,6 +112,22 @@ impl Reading {
         let Some(Variable::Value(value) | Variable::Partial(value)) = &self.there else { return false };
         let mentions = Mentions::of(value);
         mentions.anything || !mentions.keys.is_empty() || !mentions.variables.is_empty()
+    }
+
+    /// That nobody knows what is there.
+    pub(super) fn unknown() -> Reading {
+        Reading { depth: 0, there: Some(Variable::Unknown) }
+    }
+
+    /// A variable that has this at `path`.
+    pub(super) fn variable(&self, path: &VariablePath) -> Variable {
+        let inner = match &self.there {
+            Some(Variable::Value(value)) => value.clone(),
+            Some(other) => return other.clone(),
+            None => Value::hash(Hash::new()),
+        };
+        let around = |value: Value, segment: &Value| Value::hash(Hash::from_iter([(segment.clone(), value)]));
+        Variable::Value(path.segments[..self.depth].iter().rev().fold(inner, around))
     }
 
     /// What `scope` has at `path`.

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use super::Fleet;
+use super::resolve::Work;
 use super::revision::Revision;
 use crate::hiera::backend::{Backend, Declared, Mentions};
 use crate::hiera::hierarchy::Level;
+use crate::node::NodeSet;
 
 /// Whether nobody can see what the answers of a level refer to.
 fn is_opaque(level: &Level) -> bool {
@@ -68,19 +70,31 @@ impl References {
         self.referrers.keys()
     }
 
-    /// Adds all keys that refer to one of `keys`, over others, too.
-    pub(super) fn close(&self, keys: &mut BTreeSet<Arc<str>>) {
-        if keys.is_empty() {
+    /// Adds all keys that refer to one of `keys`, over others, too, on the nodes that it counts for.
+    pub(super) fn close(&self, keys: &mut Work) {
+        let Some(nodes) = keys.values().cloned().reduce(|mut all, nodes| {
+            all.extend(&nodes);
+            all
+        }) else {
             return;
-        }
-        keys.extend(self.to_anything.iter().cloned());
-        let mut pending: Vec<Arc<str>> = keys.iter().cloned().collect();
+        };
+        self.to_anything.iter().for_each(|key| _ = add(keys, key, &nodes));
+        let mut pending: Vec<Arc<str>> = keys.keys().cloned().collect();
         while let Some(key) = pending.pop() {
+            let nodes = keys[&key].clone();
             for referrer in self.referrers.get(&key).into_iter().flatten() {
-                if keys.insert(referrer.clone()) {
+                if add(keys, referrer, &nodes) {
                     pending.push(referrer.clone());
                 }
             }
         }
     }
+}
+
+/// Adds nodes to those of a key. Whether any of them is new.
+fn add(keys: &mut Work, key: &Arc<str>, nodes: &NodeSet) -> bool {
+    let known = keys.entry(key.clone()).or_default();
+    let is_new = !nodes.without(known).is_empty();
+    known.extend(nodes);
+    is_new
 }

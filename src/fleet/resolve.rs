@@ -1,6 +1,6 @@
 //! The resolution of many keys on a whole fleet.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,22 +9,25 @@ use foldhash::fast::RandomState;
 
 use super::revision::Revision;
 use super::view::NodeView;
-use super::{Answer, Effective, Fleet};
+use super::{Answer, Effective};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 
-/// The effective values of `keys` on every node of the fleet. The result does not depend on `threads`.
-pub fn resolve(revision: &Revision, fleet: &Fleet, keys: &BTreeSet<Arc<str>>, threads: NonZeroUsize) -> Effective {
-    let keys: Vec<&Arc<str>> = keys.iter().collect();
+/// Keys, and for each the nodes on which it is to be looked up.
+pub type Work = BTreeMap<Arc<str>, NodeSet>;
+
+/// The effective values of the keys of `work`, on the nodes that it names. The result does not depend on `threads`.
+pub fn resolve(revision: &Revision, work: &Work, threads: NonZeroUsize) -> Effective {
+    let keys: Vec<(&Arc<str>, &NodeSet)> = work.iter().collect();
     // A command that fails again and again is not asked any more: who asks first counts.
     let threads = if revision.asks_commands() { NonZeroUsize::MIN } else { threads };
     let next = AtomicUsize::new(0);
     let found: Mutex<BTreeMap<Arc<str>, Vec<Answer>>> = Mutex::default();
     let work = || {
-        while let Some(key) = keys.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let answers = answers(revision, fleet, key);
+        while let Some((key, nodes)) = keys.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let answers = answers(revision, key, nodes);
             if !answers.is_empty() {
-                found.lock().unwrap_or_else(PoisonError::into_inner).insert((*key).clone(), answers);
+                found.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::clone(key), answers);
             }
         }
     };
@@ -41,8 +44,8 @@ pub fn resolve(revision: &Revision, fleet: &Fleet, keys: &BTreeSet<Arc<str>>, th
 }
 
 /// The distinct answers for a key.
-fn answers(revision: &Revision, fleet: &Fleet, key: &str) -> Vec<Answer> {
-    let classes = revision.classes(fleet, |node, reads| NodeView { revision, fleet, node, reads }.get(key));
+fn answers(revision: &Revision, key: &str, nodes: &NodeSet) -> Vec<Answer> {
+    let classes = revision.classes(nodes.clone(), |node, reads| NodeView { revision, node, reads }.get(key));
     let mut distinct: HashMap<Outcome, NodeSet, RandomState> = HashMap::default();
     for (nodes, outcome) in classes {
         if outcome != Outcome::NotFound {

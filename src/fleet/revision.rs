@@ -30,6 +30,8 @@ use crate::value::ruby;
 pub struct Revision {
     /// What the repository says.
     pub environment: Environment,
+    /// The nodes that it is resolved for.
+    pub fleet: Arc<Fleet>,
     /// What was found while the hierarchies were resolved.
     pub findings: Vec<Finding>,
     /// Every key that a data file of the repository gives a value to, in order.
@@ -52,12 +54,12 @@ pub(super) struct OptionsClasses {
 
 impl OptionsClasses {
     pub(super) fn of(&self, node: NodeId) -> FoundOptions {
-        self.found(self.part(node)).clone()
+        self.found(self.partition.part(node)).clone()
     }
 
-    /// Which options a node has.
-    pub(super) fn part(&self, node: NodeId) -> usize {
-        self.partition.part(node)
+    /// Which options the nodes have.
+    pub(super) fn parts(&self) -> impl Iterator<Item = usize> {
+        self.partition.parts()
     }
 
     pub(super) fn found(&self, part: usize) -> &FoundOptions {
@@ -67,7 +69,7 @@ impl OptionsClasses {
 
 impl Revision {
     /// Resolves the hierarchies of all nodes and finds all keys.
-    pub fn new(environment: Environment, fleet: &Fleet) -> Result<Revision, TreeError> {
+    pub fn new(environment: Environment, fleet: Arc<Fleet>) -> Result<Revision, TreeError> {
         let mut placed = Vec::new();
         let mut layers = HashMap::new();
         for id in environment.layer_ids() {
@@ -75,12 +77,13 @@ impl Revision {
             let Ok(config) = &layer.config else { continue };
             let first = placed.len();
             let parts = 0..crate::hiera::hierarchy::Part::count(config);
-            placed.extend(parts.map(|number| Placed::new(&environment, layer, config, number, fleet)));
+            placed.extend(parts.map(|number| Placed::new(&environment, layer, config, number, &fleet)));
             layers.insert(id, first..placed.len());
         }
         let keys = repository_keys(&environment)?;
         let mut revision = Revision {
             environment,
+            fleet,
             findings: Vec::new(),
             keys,
             placed,
@@ -189,24 +192,24 @@ impl Revision {
         }))
     }
 
-    /// The options in effect on all nodes of the fleet that the revision was resolved for.
-    pub(super) fn options(&self, of: &OptionsOf, fleet: &Fleet) -> Arc<OptionsClasses> {
+    /// The options in effect on all nodes.
+    pub(super) fn options(&self, of: &OptionsOf) -> Arc<OptionsClasses> {
         self.options.get(of.clone(), |of| {
-            let find = |node, reads: &Reads| NodeView { revision: self, fleet, node, reads }.find_options(of);
-            let (sets, found) = self.classes(fleet, find).into_iter().unzip();
-            Arc::new(OptionsClasses { partition: Partition::of_sets(fleet.len(), sets), found })
+            let find = |node, reads: &Reads| NodeView { revision: self, node, reads }.find_options(of);
+            let (sets, found) = self.classes(self.fleet.all(), find).into_iter().unzip();
+            Arc::new(OptionsClasses { partition: Partition::of_sets(self.fleet.len(), sets), found })
         })
     }
 
-    /// Evaluates something on one node of each class.
-    pub(super) fn classes<T>(&self, fleet: &Fleet, evaluate: impl Fn(NodeId, &Reads) -> T) -> Vec<(NodeSet, T)> {
-        classes(fleet.all(), evaluate, |read, nodes| self.split(read, nodes, fleet))
+    /// Evaluates something for all of `nodes`: on one of each class.
+    pub(super) fn classes<T>(&self, nodes: NodeSet, evaluate: impl Fn(NodeId, &Reads) -> T) -> Vec<(NodeSet, T)> {
+        classes(nodes, evaluate, |read, nodes| self.split(read, nodes))
     }
 
-    fn split(&self, read: &Read, nodes: &NodeSet, fleet: &Fleet) -> Vec<NodeSet> {
+    fn split(&self, read: &Read, nodes: &NodeSet) -> Vec<NodeSet> {
         match read {
-            Read::Variable(path) => fleet.column(path).split(nodes),
-            Read::Options(of) => self.options(of, fleet).partition.split(nodes),
+            Read::Variable(path) => self.fleet.column(path).partition.split(nodes),
+            Read::Options(of) => self.options(of).partition.split(nodes),
             Read::Key(root, module) => self.split_by_key(root, module.as_ref(), nodes),
         }
     }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::Fleet;
 use super::reads::{Read, Reads, RecordingScope};
 use super::revision::Revision;
 use crate::hiera::Outcome;
@@ -13,7 +12,6 @@ use crate::node::NodeId;
 /// The sources of one node; what is asked for is noted.
 pub(super) struct NodeView<'a> {
     pub(super) revision: &'a Revision,
-    pub(super) fleet: &'a Fleet,
     pub(super) node: NodeId,
     pub(super) reads: &'a Reads,
 }
@@ -21,13 +19,13 @@ pub(super) struct NodeView<'a> {
 impl NodeView<'_> {
     /// Looks `key` up.
     pub(super) fn get(&self, key: &str) -> Outcome {
-        let scope = RecordingScope { scope: self.fleet.scope(self.node), reads: self.reads };
+        let scope = RecordingScope { scope: self.revision.fleet.scope(self.node), reads: self.reads };
         Lookup::new(&self.revision.environment, self, &scope).get(key, None)
     }
 
     /// Finds options.
     pub(super) fn find_options(&self, of: &OptionsOf) -> FoundOptions {
-        let scope = RecordingScope { scope: self.fleet.scope(self.node), reads: self.reads };
+        let scope = RecordingScope { scope: self.revision.fleet.scope(self.node), reads: self.reads };
         Lookup::new(&self.revision.environment, self, &scope).find_options(of)
     }
 }
@@ -39,7 +37,7 @@ impl Sources for NodeView<'_> {
 
     fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
         self.reads.note(Read::Options(of.clone()));
-        Some(self.revision.options(of, self.fleet).of(self.node))
+        Some(self.revision.options(of).of(self.node))
     }
 
     fn searched(&self, root: &str, module: Option<&Arc<str>>) {

@@ -2,7 +2,11 @@
 
 mod profile;
 mod set;
+mod source;
+mod wanted;
 
 pub(crate) use profile::trusted_names;
-pub use profile::{NodeProfile, ProfileError, read_facts, read_profiles};
+pub use profile::{NodeProfile, ProfileError, ProfileReader, is_lines, read_facts, read_profiles};
 pub use set::{NodeId, NodeSet};
+pub use source::{Batch, ProfileSource};
+pub use wanted::Wanted;

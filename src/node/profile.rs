@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::value::yaml::{Fault, Parsed};
-use crate::value::{Hash, Value, json, ruby, yaml};
+use crate::value::{Hash, Selection, Value, json, ruby, yaml};
 
 /// A declared node fact profile.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -41,37 +41,81 @@ pub struct ProfileError {
 /// Reads the profiles in one file; `path` decides the form by its extension and names errors. `environment` is for profiles
 /// that name none.
 pub fn read_profiles(content: &[u8], path: &str, environment: &str) -> (Vec<NodeProfile>, Vec<ProfileError>) {
-    let reader = Reader { path, environment, default_name: None };
-    let mut profiles = Vec::new();
-    let mut errors = Vec::new();
-    let mut keep = |result: Result<NodeProfile, ProfileError>| match result {
-        Ok(profile) => profiles.push(profile),
-        Err(error) => errors.push(error),
-    };
-    match path.rsplit_once('.').map(|(_, extension)| extension) {
-        Some("ndjson" | "jsonl") => {
-            for (number, line) in (1u32..).zip(content.split(|b| *b == b'\n')) {
-                if !line.trim_ascii().is_empty() {
-                    keep(reader.document(json::parse(line), number - 1));
-                }
-            }
-        }
-        Some("json") => match json::parse(content) {
-            Parsed { value: Value::Array(rows), fault: None, .. } => {
-                rows.iter().for_each(|row| keep(reader.profile(row, 1)));
-            }
-            parsed => keep(reader.document(parsed, 0)),
-        },
-        _ => keep(reader.yaml(content)),
+    let reader = ProfileReader::new(path, environment, &Selection::Whole);
+    if is_lines(path) {
+        return reader.lines(content, 0);
     }
-    (profiles, errors)
+    reader.file(content)
+}
+
+/// Whether the file at `path` has a profile a line.
+pub fn is_lines(path: &str) -> bool {
+    matches!(extension(path), Some("ndjson" | "jsonl"))
+}
+
+fn extension(path: &str) -> Option<&str> {
+    path.rsplit_once('.').map(|(_, extension)| extension)
+}
+
+/// Reads the profiles of one file, of which only a part may be wanted: more may come out.
+pub struct ProfileReader<'a> {
+    reader: Reader<'a>,
+    selection: &'a Selection,
+}
+
+impl<'a> ProfileReader<'a> {
+    /// A reader of the file at `path`, which decides the form by its extension and names errors. `environment` is for profiles that
+    /// name none; `selection` is what is wanted of each ([`Wanted::of_document`](super::Wanted::of_document)).
+    pub fn new(path: &'a str, environment: &'a str, selection: &'a Selection) -> ProfileReader<'a> {
+        ProfileReader { reader: Reader { path, environment, default_name: None }, selection }
+    }
+
+    /// Reads some whole lines of a file that has a profile a line, those after the first `before` ones.
+    pub fn lines(&self, content: &[u8], before: u32) -> (Vec<NodeProfile>, Vec<ProfileError>) {
+        let lines = (before..).zip(content.split(|b| *b == b'\n'));
+        parted(lines.filter(|(_, line)| !line.trim_ascii().is_empty()).map(|(before, line)| self.line(line, before)))
+    }
+
+    fn line(&self, line: &[u8], before: u32) -> Result<NodeProfile, ProfileError> {
+        match json::select(line, self.selection) {
+            Some(value) => self.reader.profile(&value, before + 1),
+            None => self.reader.document(json::parse(line), before),
+        }
+    }
+
+    /// Reads a whole file of another form.
+    pub fn file(&self, content: &[u8]) -> (Vec<NodeProfile>, Vec<ProfileError>) {
+        if extension(self.reader.path) != Some("json") {
+            return parted([self.reader.yaml(content)]);
+        }
+        match json::select(content, self.selection) {
+            Some(profile @ Value::Hash(_)) => parted([self.reader.profile(&profile, 1)]),
+            _ => match json::parse(content) {
+                Parsed { value: Value::Array(rows), fault: None, .. } => {
+                    parted(rows.iter().map(|row| self.reader.profile(row, 1)))
+                }
+                parsed => parted([self.reader.document(parsed, 0)]),
+            },
+        }
+    }
+}
+
+fn parted<T, E>(results: impl IntoIterator<Item = Result<T, E>>) -> (Vec<T>, Vec<E>) {
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(value) => found.push(value),
+            Err(error) => errors.push(error),
+        }
+    }
+    (found, errors)
 }
 
 /// Reads the facts of the node `name` in one file, in any form that a profile may have; they need not tell the name. Of a file
 /// without a known extension JSON is tried first, then YAML, as `puppet lookup --facts` does.
 pub fn read_facts(content: &[u8], path: &str, name: &str, environment: &str) -> Result<NodeProfile, ProfileError> {
     let reader = Reader { path, environment, default_name: Some(name) };
-    match path.rsplit_once('.').map(|(_, extension)| extension) {
+    match extension(path) {
         Some("json") => reader.document(json::parse(content), 0),
         Some("yaml" | "yml") => reader.yaml(content),
         _ => match json::parse(content) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::diff::{Change, Changes, Diff, LeafChange, Part, Reencrypted};
-use crate::fleet::{Fleet, Revision};
+use crate::fleet::Revision;
 use crate::hiera::Outcome;
 use crate::hiera::explain::Recorder;
 use crate::hiera::lookup::{Lookup, NodeSources};
@@ -19,17 +19,17 @@ const TRACED_CHANGES: usize = 500;
 type Side = Option<(Vec<Contribution>, Value)>;
 
 /// The origins of `changes`, which still have their secrets.
-pub(super) fn origins(changes: &Changes, revisions: &Diff<&Revision>, fleet: &Fleet) -> Origins {
+pub(super) fn origins(changes: &Changes, revisions: &Diff<&Revision>) -> Origins {
     let of_change = |change: &Change| {
         let Change { key, outcome, nodes, .. } = change;
-        let before = side(key, outcome.before.as_ref(), nodes, revisions.before, fleet);
-        let after = side(key, outcome.after.as_ref(), nodes, revisions.after, fleet);
+        let before = side(key, outcome.before.as_ref(), nodes, revisions.before);
+        let after = side(key, outcome.after.as_ref(), nodes, revisions.after);
         let of = |part: &Option<Part>, side: &Side| part.as_ref().and_then(|part| find(side, &part.path));
         let of_leaf = |leaf: &LeafChange| Diff::new(of(&leaf.part.before, &before), of(&leaf.part.after, &after));
         change.leaves.iter().map(of_leaf).collect()
     };
     let of_secret = |secret: &Reencrypted| {
-        let side = side(&secret.key, Some(&secret.outcome), &secret.nodes, revisions.after, fleet);
+        let side = side(&secret.key, Some(&secret.outcome), &secret.nodes, revisions.after);
         find(&side, &secret.path)
     };
     Origins {
@@ -44,13 +44,13 @@ fn find(side: &Side, path: &ValuePath) -> Option<Origin> {
     Some(Origin { place: found.place, level: found.level })
 }
 
-fn side(key: &str, outcome: Option<&Arc<Outcome>>, nodes: &NodeSet, revision: &Revision, fleet: &Fleet) -> Side {
+fn side(key: &str, outcome: Option<&Arc<Outcome>>, nodes: &NodeSet, revision: &Revision) -> Side {
     let Some(Outcome::Found(value)) = outcome.map(|outcome| &**outcome) else { return None };
-    Some((trace(revision, fleet, nodes.smallest()?, key), value.clone()))
+    Some((trace(revision, nodes.smallest()?, key), value.clone()))
 }
 
-fn trace(revision: &Revision, fleet: &Fleet, node: NodeId, key: &str) -> Vec<Contribution> {
-    let (scope, recorder) = (fleet.scope(node), Recorder::default());
+fn trace(revision: &Revision, node: NodeId, key: &str) -> Vec<Contribution> {
+    let (scope, recorder) = (revision.fleet.scope(node), Recorder::default());
     let sources = NodeSources::new(&revision.environment, &scope);
     _ = Lookup::new(&revision.environment, &sources, &scope).explained_by(&recorder).get(key, None);
     contributions(&recorder.finish(), key)

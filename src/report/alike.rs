@@ -95,7 +95,7 @@ fn shape(change: &Change) -> Reading {
 /// The reading of a change on a single node, with the node's name taken out.
 fn but_for_name(change: &Change, fleet: &Fleet) -> Option<Reading> {
     let node = change.nodes.smallest().filter(|_| change.nodes.len() == 1)?;
-    let name = Name::new(&fleet.profile(node).name);
+    let name = Name::new(fleet.name(node));
     Some(match equal(change) {
         Reading::Leaves(kind, leaves) => {
             let part = |part: Part| Part { path: name.out_of_path(&part.path), value: name.out_of(&part.value) };

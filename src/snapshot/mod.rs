@@ -89,11 +89,11 @@ impl<'a> Snapshots<'a> {
 
     /// The snapshots one by one, with the names of their nodes.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, String)> {
-        self.nodes.iter().map(|(node, fragments)| (&self.fleet.profile(*node).name, self.snapshot(*node, fragments)))
+        self.nodes.iter().map(|(node, fragments)| (self.fleet.name(*node), self.snapshot(*node, fragments)))
     }
 
     fn snapshot(&self, node: NodeId, fragments: &[usize]) -> String {
-        let name = &self.fleet.profile(node).name;
+        let name = self.fleet.name(node);
         let select = |errors: bool| {
             let of_kind = fragments.iter().map(|at| &self.fragments[*at]).filter(move |f| f.is_error == errors);
             of_kind.map(|fragment| fragment.text.as_str()).collect::<Vec<_>>()

@@ -12,6 +12,7 @@ pub mod json;
 pub mod path;
 pub mod rich;
 pub mod ruby;
+mod selection;
 mod symbol;
 mod text;
 pub mod types;
@@ -26,6 +27,7 @@ pub use hash::Hash;
 pub use hidden::{Hidden, HiddenKind};
 pub use path::{Segment, ValuePath};
 pub use rich::Rich;
+pub use selection::Selection;
 pub use text::{Secrecy, Text};
 pub use types::Type;
 

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use crate::lookup_vectors::Case;
 use hierad::disclosure::Disclosure;
-use hierad::fleet::Fleet;
 use hierad::hiera::explain::{Places, Recorder, Step};
 use hierad::hiera::layer::Environment;
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::merge::Strategy;
+use hierad::hiera::scope::NodeScope;
 use hierad::hiera::{ErrorKind, Outcome, Puppet};
+use hierad::node::NodeProfile;
 use hierad::value::{Value, json};
 
 /// Where hierad's story is not Puppet's: anchors and knock-outs, as in `lookup_vectors`.
@@ -44,10 +45,11 @@ fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
     value.get(field).and_then(Value::as_array).unwrap_or_else(|| panic!("no {field}"))
 }
 
-fn explain(case: &Case<'_>, fleet: &Fleet, asked: &Value, puppet: Puppet) -> Told {
+fn explain(case: &Case<'_>, profiles: &[NodeProfile], asked: &Value, puppet: Puppet) -> Told {
     let (tree, options) = case.repository(puppet);
     let environment = Environment::load(tree, options, Arc::default()).unwrap();
-    let scope = fleet.scope(fleet.find(text(asked, "node")).unwrap());
+    let profile = profiles.iter().find(|profile| *profile.name == *text(asked, "node")).unwrap();
+    let scope = NodeScope::new(profile);
     let sources = NodeSources::new(&environment, &scope);
     let recorder = Recorder::default();
     let mut lookup = Lookup::new(&environment, &sources, &scope).explained_by(&recorder);
@@ -140,10 +142,10 @@ fn check_topic(path: &Path, puppet: Puppet) -> (usize, Vec<String>) {
         if DEPARTURES.contains(&name) {
             continue;
         }
-        let fleet = Fleet::new(Case(case).profiles());
+        let profiles = Case(case).profiles();
         for asked in list(&entry, "explained") {
             count += 1;
-            let told = explain(&Case(case), &fleet, asked, puppet);
+            let told = explain(&Case(case), &profiles, asked, puppet);
             if let Some(difference) = compare(asked, &told, puppet) {
                 let keys = json::compact(asked.get("keys").unwrap());
                 failures.push(format!("{} / {name} / {puppet:?} / {keys}\n{difference}", path.display()));

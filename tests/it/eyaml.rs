@@ -29,10 +29,10 @@ fn recorded(topic: &str, name: &str) -> Value {
 fn effective(fixture: &str, profiles: &str, options: EnvironmentOptions) -> Effective {
     let (profiles, errors) = read_profiles(profiles.as_bytes(), "p.yaml", "production");
     assert_eq!(errors, []);
-    let fleet = Fleet::new(profiles);
+    let fleet = Arc::new(Fleet::new(profiles));
     let tree = Arc::new(MemoryTree::from_fixture(fixture));
-    let revision = Revision::new(Environment::load(tree, options, Arc::default()).unwrap(), &fleet).unwrap();
-    resolve(&revision, &fleet, &revision.keys, NonZeroUsize::MIN)
+    let revision = Revision::new(Environment::load(tree, options, Arc::default()).unwrap(), fleet).unwrap();
+    resolve(&revision, &revision.fleet.everywhere(&revision.keys), NonZeroUsize::MIN)
 }
 
 fn with_keys() -> EnvironmentOptions {

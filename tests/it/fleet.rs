@@ -1,17 +1,20 @@
 //! Random histories of random repositories: a fleet's answers are those of each node by itself, whatever the number of threads, and
 //! a change shows the same whether only what it can reach is resolved, or every key.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use hierad::diff::{self, Diff};
-use hierad::fleet::{self, Effective, Fleet, Revision};
+use hierad::fleet::{self, Effective, Fleet, Mentioned, Revision, Work};
 use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig, Store};
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::scope::NodeScope;
 use hierad::hiera::{Outcome, Puppet, Reader};
-use hierad::node::{NodeId, NodeProfile, read_profiles};
+use hierad::node::{
+    Batch, NodeId, NodeProfile, NodeSet, ProfileError, ProfileReader, ProfileSource, Wanted, read_profiles,
+};
 use hierad::tree::{Entry, FileTree, MemoryTree};
 
 use super::generator::{self, Content, Repository};
@@ -40,18 +43,53 @@ fn history(seed: u64) -> Vec<Repository> {
     history
 }
 
-fn profiles(seed: u64) -> Vec<NodeProfile> {
-    let mut profiles = Vec::new();
-    for number in 0..REPOSITORIES {
-        let (read, errors) =
-            read_profiles(generator::generate(seed + number).ndjson().as_bytes(), "p.ndjson", "production");
-        assert_eq!(errors, []);
-        profiles.extend(
-            read.into_iter()
-                .map(|profile| NodeProfile { name: format!("{number}-{}", profile.name).into(), ..profile }),
-        );
+/// Profiles in text, as in files: of each only what is wanted is read.
+struct Texts(Vec<String>);
+
+impl Texts {
+    fn generate(seed: u64) -> Texts {
+        Texts((0..REPOSITORIES).map(|number| generator::generate(seed + number).ndjson()).collect())
     }
-    profiles
+
+    fn read_each(&self, wanted: &Wanted, each: &dyn Fn(Batch)) {
+        let selection = wanted.of_document();
+        for (number, text) in self.0.iter().enumerate() {
+            let reader = ProfileReader::new("p.ndjson", "production", &selection);
+            let (profiles, errors) = reader.lines(text.as_bytes(), 0);
+            assert_eq!(errors, []);
+            let named =
+                |profile: NodeProfile| NodeProfile { name: format!("{number}-{}", profile.name).into(), ..profile };
+            each(Batch { number, path: "p.ndjson".into(), profiles: profiles.into_iter().map(named).collect() });
+        }
+    }
+
+    /// The whole profiles, by name.
+    fn whole(&self) -> BTreeMap<Arc<str>, NodeProfile> {
+        let whole = RefCell::default();
+        self.read_each(&Wanted::whole(), &|batch| {
+            let named = batch.profiles.into_iter().map(|profile| (profile.name.clone(), profile));
+            BTreeMap::extend(&mut whole.borrow_mut(), named);
+        });
+        whole.into_inner()
+    }
+}
+
+impl ProfileSource for Texts {
+    fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
+        self.read_each(wanted, &|batch| each(batch));
+        Vec::new()
+    }
+}
+
+/// A fleet of random nodes; of its profiles nothing is read ahead.
+fn fleet_of(seed: u64) -> Arc<Fleet> {
+    let (fleet, errors) = Fleet::load(Arc::new(Texts::generate(seed)), &Mentioned::default(), &|_| true);
+    assert_eq!(errors, []);
+    Arc::new(fleet)
+}
+
+fn owned((key, nodes): (&Arc<str>, &NodeSet)) -> (Arc<str>, NodeSet) {
+    (key.clone(), nodes.clone())
 }
 
 fn tree<'c>(mut tree: MemoryTree, files: impl Iterator<Item = (&'c String, &'c Content)>) -> Arc<dyn FileTree> {
@@ -65,7 +103,7 @@ fn tree<'c>(mut tree: MemoryTree, files: impl Iterator<Item = (&'c String, &'c C
     Arc::new(tree)
 }
 
-fn revision(repository: &Repository, fleet: &Fleet, store: &Arc<Store>) -> Revision {
+fn revision(repository: &Repository, fleet: &Arc<Fleet>, store: &Arc<Store>) -> Revision {
     let is_hiera3 = repository.seed.is_multiple_of(7);
     let disk = tree(MemoryTree::at("/"), repository.files.iter().filter(|(path, _)| path.starts_with('/')));
     let global = repository
@@ -84,11 +122,11 @@ fn revision(repository: &Repository, fleet: &Fleet, store: &Arc<Store>) -> Revis
         ..EnvironmentOptions::default()
     };
     let environment = Environment::load(tree(MemoryTree::new(), repository.inside()), options, store.clone()).unwrap();
-    Revision::new(environment, fleet).unwrap()
+    Revision::new(environment, fleet.clone()).unwrap()
 }
 
-fn resolve(revision: &Revision, fleet: &Fleet, keys: &BTreeSet<Arc<str>>, threads: usize) -> Effective {
-    fleet::resolve(revision, fleet, keys, NonZeroUsize::new(threads).unwrap())
+fn resolve(revision: &Revision, keys: &BTreeSet<Arc<str>>, threads: usize) -> Effective {
+    fleet::resolve(revision, &revision.fleet.everywhere(keys), NonZeroUsize::new(threads).unwrap())
 }
 
 /// The answers of a node by itself, each key looked up with nothing known.
@@ -115,46 +153,43 @@ fn of_node(effective: &Effective, node: NodeId) -> Vec<(Arc<str>, String)> {
 fn the_answers_of_a_fleet_are_those_of_its_nodes() {
     for seed in seeds() {
         let repository = &history(seed)[0];
-        let fleet = Fleet::new(profiles(seed));
+        let fleet = fleet_of(seed);
         let store = Arc::default();
         let together = revision(repository, &fleet, &store);
-        let effective = resolve(&together, &fleet, &together.keys, 1);
-        assert_eq!(resolve(&revision(repository, &fleet, &store), &fleet, &together.keys, 4), effective, "seed {seed}");
-        for (node, profile) in fleet.iter() {
-            let own = alone(&together, profile);
-            assert_eq!(of_node(&effective, node), own, "seed {seed}, {}", profile.name);
+        let effective = resolve(&together, &together.keys, 1);
+        assert_eq!(resolve(&revision(repository, &fleet, &store), &together.keys, 4), effective, "seed {seed}");
+        let profiles = Texts::generate(seed).whole();
+        for (node, name) in fleet.iter() {
+            assert_eq!(of_node(&effective, node), alone(&together, &profiles[name]), "seed {seed}, {name}");
         }
     }
 }
 
 #[test]
 fn a_change_is_the_same_if_only_what_it_reaches_is_resolved() {
-    let (mut reached_keys, mut all_keys) = (0, 0);
+    let (mut reached_answers, mut all_answers) = (0, 0);
     for seed in seeds() {
-        let fleet = Fleet::new(profiles(seed));
+        let fleet = fleet_of(seed);
         let store = Arc::default();
         let revisions: Vec<Revision> = history(seed).iter().map(|one| revision(one, &fleet, &store)).collect();
         for pair in revisions.windows(2) {
             let revisions = Diff { before: &pair[0], after: &pair[1] };
             let keys: BTreeSet<Arc<str>> = revisions.before.keys.union(&revisions.after.keys).cloned().collect();
-            let reached = fleet::reach(revisions.before, revisions.after, &fleet, &keys);
-            let changes = |keys| {
-                let effective = revisions.map(|revision| resolve(revision, &fleet, keys, 1));
+            let reached = fleet::reach(revisions.before, revisions.after, &keys);
+            let changes = |work: &Work| {
+                let effective = revisions.map(|revision| fleet::resolve(revision, work, NonZeroUsize::MIN));
                 format!("{:#?}", diff::changes(effective.as_ref()))
             };
-            assert_eq!(changes(&reached), changes(&keys), "seed {seed}");
+            assert_eq!(changes(&reached), changes(&fleet.everywhere(&keys)), "seed {seed}");
             let some: BTreeSet<Arc<str>> = keys.iter().step_by(3).cloned().collect();
-            let of_some = fleet::reach(revisions.before, revisions.after, &fleet, &some);
-            assert_eq!(
-                of_some,
-                &reached & &some,
-                "seed {seed}: a key is reached or not, whichever others are asked for"
-            );
-            reached_keys += reached.len();
-            all_keys += keys.len();
+            let of_some = fleet::reach(revisions.before, revisions.after, &some);
+            let expected: Work = reached.iter().filter(|(key, _)| some.contains(*key)).map(owned).collect();
+            assert_eq!(of_some, expected, "seed {seed}: a key is reached or not, whichever others are asked for");
+            reached_answers += reached.values().map(NodeSet::len).sum::<usize>();
+            all_answers += keys.len() * fleet.len();
         }
     }
-    assert!(reached_keys < all_keys, "{reached_keys} of {all_keys} keys are resolved");
+    assert!(reached_answers * 2 < all_answers, "{reached_answers} of {all_answers} answers are worked out");
 }
 
 /// Repositories on which nodes are alike only at first sight, each with its nodes.
@@ -181,12 +216,13 @@ fn nodes_that_are_alike_at_first_sight_are_told_apart() {
     for (fixture, nodes) in TRAPS {
         let (profiles, errors) = read_profiles(nodes.as_bytes(), "p.ndjson", "production");
         assert_eq!(errors, []);
-        let fleet = Fleet::new(profiles);
+        let fleet = Arc::new(Fleet::new(profiles.clone()));
         let tree = Arc::new(MemoryTree::from_fixture(fixture));
         let environment = Environment::load(tree, EnvironmentOptions::default(), Arc::default()).unwrap();
-        let revision = Revision::new(environment, &fleet).unwrap();
-        let effective = resolve(&revision, &fleet, &revision.keys, 1);
-        for (node, profile) in fleet.iter() {
+        let revision = Revision::new(environment, fleet.clone()).unwrap();
+        let effective = resolve(&revision, &revision.keys, 1);
+        for profile in &profiles {
+            let node = fleet.find(&profile.name).unwrap();
             assert_eq!(of_node(&effective, node), alone(&revision, profile), "{fixture}");
         }
     }
@@ -198,15 +234,16 @@ fn options_reach_those_that_refer_to_their_keys() {
     let before = "-- hiera.yaml\nversion: 5\nhierarchy: [{name: h, path: h.yaml}, {name: l, path: l.yaml}]\n-- data/h.yaml\nplain: \"%{lookup('b')}\"\nquoted: \"%{lookup(\\\"'x.y'\\\")}\"\nb: [1]\nx.y: [1]\n-- data/l.yaml\nb: [2]\nx.y: [2]\n";
     let after = format!("{before}lookup_options: {{b: {{merge: unique}}, x.y: {{merge: unique}}}}\n");
     let (profiles, _) = read_profiles(b"{\"name\": \"n\"}", "p.ndjson", "production");
-    let fleet = Fleet::new(profiles);
+    let fleet = Arc::new(Fleet::new(profiles));
     let store: Arc<Store> = Arc::default();
     let [before, after] = [before, &after].map(|fixture| {
         let tree = Arc::new(MemoryTree::from_fixture(fixture));
-        Revision::new(Environment::load(tree, EnvironmentOptions::default(), store.clone()).unwrap(), &fleet).unwrap()
+        Revision::new(Environment::load(tree, EnvironmentOptions::default(), store.clone()).unwrap(), fleet.clone())
+            .unwrap()
     });
     for key in ["plain", "quoted"] {
         let key = BTreeSet::from([Arc::from(key)]);
-        assert_ne!(resolve(&before, &fleet, &key, 1), resolve(&after, &fleet, &key, 1));
-        assert_eq!(fleet::reach(&before, &after, &fleet, &key), key);
+        assert_ne!(resolve(&before, &key, 1), resolve(&after, &key, 1));
+        assert_eq!(fleet::reach(&before, &after, &key), fleet.everywhere(&key));
     }
 }

@@ -120,10 +120,10 @@ impl Case<'_> {
 
     fn answers_of_fleet(&self, environment: Environment) -> Vec<Value> {
         let profiles = self.profiles();
-        let fleet = Fleet::new(profiles.clone());
-        let revision = Revision::new(environment, &fleet).unwrap();
-        let keys = self.list("keys").iter().filter_map(Value::as_str).map(Arc::from).collect();
-        let effective = resolve(&revision, &fleet, &keys, NonZeroUsize::MIN);
+        let fleet = Arc::new(Fleet::new(profiles.clone()));
+        let revision = Revision::new(environment, fleet.clone()).unwrap();
+        let keys: Vec<Arc<str>> = self.list("keys").iter().filter_map(Value::as_str).map(Arc::from).collect();
+        let effective = resolve(&revision, &fleet.everywhere(&keys), NonZeroUsize::MIN);
         let node = |profile: &NodeProfile| {
             let id = fleet.find(&profile.name).unwrap();
             let outcomes = effective.keys.iter().filter_map(|(key, answers)| {

@@ -331,26 +331,26 @@ fn converts(kind: &str) -> Result<(), String> {
     if found { Ok(()) } else { Err("no recorded conversion succeeds".to_owned()) }
 }
 
-fn load(fixture: &str) -> (Fleet, Revision) {
+fn load(fixture: &str) -> Revision {
     let fleet =
         Fleet::new(vec![NodeProfile { name: "n".into(), environment: "production".into(), ..NodeProfile::default() }]);
     let mut tree = MemoryTree::from_fixture(fixture);
     tree.insert("submodule", Entry::Submodule);
     let options = EnvironmentOptions { reader: Reader::Auto, ..EnvironmentOptions::default() };
     let environment = Environment::load(Arc::new(tree), options, Arc::default()).unwrap();
-    let revision = Revision::new(environment, &fleet).unwrap();
-    (fleet, revision)
+    Revision::new(environment, Arc::new(fleet)).unwrap()
 }
 
 /// What the key `a` is.
 fn outcome(fixture: &str) -> Option<Outcome> {
-    let (fleet, revision) = load(fixture);
-    let effective = resolve(&revision, &fleet, &["a".into()].into(), NonZeroUsize::MIN);
+    let revision = load(fixture);
+    let work = revision.fleet.everywhere([&"a".into()]);
+    let effective = resolve(&revision, &work, NonZeroUsize::MIN);
     effective.keys.get("a").and_then(|answers| answers.first()).map(|answer| (*answer.outcome).clone())
 }
 
 fn told(fixture: &str, code: &str, words: &str) -> Result<(), String> {
-    let (_, revision) = load(fixture);
+    let revision = load(fixture);
     let found = revision.findings.iter().map(|finding| &finding.diagnostic);
     let all: Vec<_> = revision.environment.diagnostics.iter().chain(found).collect();
     let is_told = all.iter().any(|diagnostic| diagnostic.code == code && diagnostic.text.contains(words));

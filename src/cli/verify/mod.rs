@@ -26,7 +26,7 @@ use crate::hiera::backend::Backends;
 use crate::hiera::explain::{Places, Recorder};
 use crate::hiera::lookup::{Lookup, NodeSources};
 use crate::hiera::merge::Strategy;
-use crate::node::NodeId;
+use crate::node::{NodeId, NodeProfile};
 use crate::pipeline::check::absent_hierarchy;
 use crate::settings::Settings;
 use compare::{Answer, Verdict};
@@ -69,13 +69,14 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let library = arguments.puppet_lib.as_deref();
     let mut puppet = Process::start(Reference::Puppet, &ruby, library, &stage)?;
     let wanted = std::mem::replace(&mut context.settings.puppet, version(&puppet.version));
-    let mut pipeline = context.pipeline(context.whole_fleet()?);
     let point = context.point(&arguments.at.revision)?;
+    let branch = context.repository.branch()?;
+    let mut pipeline = context.pipeline_for(branch.as_ref(), &[point], &|_| true)?;
     let mut revision = pipeline.revision(point)?;
     if let Some(warning) = absent_hierarchy(&revision.environment) {
         anstream::eprintln!("{warning}");
     }
-    let staged = stage.write(&*pipeline.tree(point)?, &context)?;
+    let staged = stage.write(&*context.revisions().tree(point)?, &context)?;
     if revision.environment.is_hiera3 {
         puppet = Process::start(Reference::Hiera3, &ruby, library, &stage)?;
         puppet.merge(strategies(&revision).into_iter());
@@ -94,6 +95,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let pairs = pairs(&pipeline.fleet, &revision, (!arguments.all).then_some((arguments.sample, seed)));
     let mut verification = Verification {
         fleet: &pipeline.fleet,
+        profiles: &pipeline.fleet.profiles(&pairs.keys().copied().collect()),
         revision: &revision,
         effective: &effective,
         declared: declared.as_ref(),
@@ -173,6 +175,8 @@ fn pairs(fleet: &Fleet, revision: &Revision, sample: Option<(usize, u64)>) -> BT
 
 struct Verification<'a> {
     fleet: &'a Fleet,
+    /// The profiles of the nodes to compare.
+    profiles: &'a BTreeMap<NodeId, NodeProfile>,
     revision: &'a Revision,
     effective: &'a Effective,
     /// The answers with what the settings declare, where they declare any.
@@ -186,11 +190,12 @@ impl Verification<'_> {
     fn compare(&mut self, pairs: &BTreeMap<NodeId, Vec<Arc<str>>>, findings: &mut Findings) -> Result<()> {
         findings.nodes = pairs.len();
         findings.keys = pairs.values().flatten().collect::<std::collections::BTreeSet<_>>().len();
-        let nodes: Vec<NodeId> = pairs.keys().copied().collect();
+        let nodes: Vec<NodeId> = pairs.keys().filter(|node| self.profiles.contains_key(node)).copied().collect();
         let mut different = Vec::new();
         for (number, batch) in self.batches(&nodes).into_iter().enumerate() {
             progress(number * BATCH, nodes.len());
-            let asked: Vec<Asked> = batch.iter().map(|node| Asked::new(self.fleet, *node, &pairs[node])).collect();
+            let asked: Vec<Asked> =
+                batch.iter().map(|node| Asked::new(*node, &self.profiles[node], &pairs[node])).collect();
             let told = self.puppet.ask(self.stage, self.staged, &asked)?;
             for asked in &asked {
                 for key in &asked.keys {
@@ -216,14 +221,14 @@ impl Verification<'_> {
     fn batches(&self, nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
         let mut environments: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
         for node in nodes {
-            environments.entry(&self.fleet.profile(*node).environment).or_default().push(*node);
+            environments.entry(&self.profiles[node].environment).or_default().push(*node);
         }
         environments.values().flat_map(|nodes| nodes.chunks(BATCH)).map(<[NodeId]>::to_vec).collect()
     }
 
     /// Asks again for this one key: a merge with a knock-out prefix changes Puppet's answers to what is asked later.
     fn look_closer(&mut self, node: NodeId, key: Arc<str>, ours: Answer, findings: &mut Findings) -> Result<()> {
-        let asked = [Asked::new(self.fleet, node, std::slice::from_ref(&key))];
+        let asked = [Asked::new(node, &self.profiles[&node], std::slice::from_ref(&key))];
         let theirs =
             self.puppet.ask(self.stage, self.staged, &asked)?.remove(&(node, key.clone())).unwrap_or(Answer::NotFound);
         if compare::verdict(&theirs, &ours) == Verdict::Same {
@@ -236,7 +241,7 @@ impl Verification<'_> {
             None
         };
         findings.answers += 1;
-        let node = self.fleet.profile(node).name.clone();
+        let node = self.fleet.name(node).clone();
         findings.disagreements.push(Disagreement { node, key, puppet: theirs, hierad: ours, explained });
         Ok(())
     }

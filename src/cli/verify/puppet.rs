@@ -10,7 +10,6 @@ use std::sync::Arc;
 use super::compare::Answer;
 use super::stage::{Stage, Staged};
 use crate::cli::Result;
-use crate::fleet::Fleet;
 use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeProfile};
 use crate::value::{Hash, Value, json};
@@ -77,8 +76,8 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub(super) fn new(fleet: &Fleet, node: NodeId, keys: &[Arc<str>]) -> Asked {
-        Asked { node, keys: keys.to_vec(), profile: fleet.profile(node).clone() }
+    pub(super) fn new(node: NodeId, profile: &NodeProfile, keys: &[Arc<str>]) -> Asked {
+        Asked { node, keys: keys.to_vec(), profile: profile.clone() }
     }
 }
 

@@ -78,19 +78,19 @@ fn effective(random: &mut Random, fleet: &Fleet, before: Option<&Effective>) -> 
     let mut effective = Effective::default();
     for key in ["a", "b", "c"] {
         let mut answers: Vec<Answer> = Vec::new();
-        for (node, profile) in fleet.iter() {
+        for (node, name) in fleet.iter() {
             let old = before.and_then(|before| before.keys.get(key)?.iter().find(|a| a.nodes.contains(node)));
             let outcome = match (random.below(10), old.map(|old| &*old.outcome)) {
                 (0, _) => continue,
                 (1, _) => Outcome::Failed(LookupError::puppet("a hush went wrong").sealed(Some(secrecy(random)))),
                 (2..6, Some(Outcome::Found(value))) => {
                     let changed = random.variant(value);
-                    Outcome::Found(with_secrets(random, &changed, &profile.name))
+                    Outcome::Found(with_secrets(random, &changed, name))
                 }
                 (6.., Some(outcome)) => outcome.clone(),
                 _ => {
                     let value = random.value(3);
-                    Outcome::Found(with_secrets(random, &value, &profile.name))
+                    Outcome::Found(with_secrets(random, &value, name))
                 }
             };
             add(&mut answers, node, outcome);

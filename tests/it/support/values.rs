@@ -34,15 +34,15 @@ fn expand(name: &str) -> Vec<String> {
 /// answers of their own, and `%{node}` in a text is the node's name.
 pub(crate) fn effective(rows: &Yaml, fleet: &Fleet) -> Effective {
     let mut answers: BTreeMap<Arc<str>, Vec<(Outcome, NodeSet)>> = BTreeMap::new();
-    for (id, profile) in fleet.iter() {
+    for (id, name) in fleet.iter() {
         let mut of_node: BTreeMap<&str, &Yaml> = BTreeMap::new();
         for (pattern, keys) in rows.as_mapping().into_iter().flatten() {
-            if matches(pattern.as_str().unwrap(), &profile.name) {
+            if matches(pattern.as_str().unwrap(), name) {
                 of_node.extend(keys.as_mapping().unwrap().iter().map(|(k, v)| (k.as_str().unwrap(), v)));
             }
         }
         for (key, yaml) in of_node {
-            let Some(outcome) = outcome(yaml, &profile.name) else { continue };
+            let Some(outcome) = outcome(yaml, name) else { continue };
             let answers = answers.entry(key.into()).or_default();
             match answers.iter_mut().find(|(other, _)| *other == outcome) {
                 Some((_, nodes)) => nodes.insert(id),

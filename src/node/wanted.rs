@@ -1,0 +1,49 @@
+//! Which parts of node profiles are wanted.
+
+use crate::value::{Selection, Value};
+
+/// Places in the variables of nodes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Of `$facts` and, for what is wanted of a variable of another name, of the fact of that name.
+    facts: Selection,
+}
+
+impl Wanted {
+    /// All that there is.
+    pub fn whole() -> Wanted {
+        Wanted { facts: Selection::Whole }
+    }
+
+    /// Wants what is at `segments` of the variable `name`, too.
+    pub fn add(&mut self, name: &str, segments: &[Value]) {
+        let steps: Vec<&str> = segments.iter().map_while(Value::as_str).collect();
+        let name = name.strip_prefix("::").unwrap_or(name);
+        if name == "facts" {
+            self.facts.add(&steps);
+        } else {
+            let path: Vec<&str> = [name].into_iter().chain(steps).collect();
+            self.facts.add(&path);
+        }
+    }
+
+    /// What of a document that is a profile in any form has to be read.
+    pub fn of_document(&self) -> Selection {
+        let mut facts = self.facts.clone();
+        // What a name is taken from, and `PuppetDB`'s rows of facts.
+        for path in [&["clientcert"][..], &["fqdn"], &["networking", "fqdn"], &["data"]] {
+            facts.add(path);
+        }
+        // Facts may be the document itself.
+        let mut document = facts.clone();
+        for name in ["name", "certname", "environment", "trusted", "server_facts", "variables", "parameters"] {
+            document.add(&[name]);
+        }
+        if let Selection::Entries(entries) = &mut document {
+            for name in ["facts", "values"] {
+                entries.insert(name.into(), facts.clone());
+            }
+        }
+        document
+    }
+}

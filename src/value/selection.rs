@@ -1,0 +1,53 @@
+//! Which entries of nested hashes are wanted.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+
+/// What of a value is wanted: all of it, or of a hash some entries. Of what is no hash all is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selection {
+    /// All of it.
+    Whole,
+    /// Of a hash these entries.
+    Entries(HashMap<Arc<str>, Selection, RandomState>),
+}
+
+impl Default for Selection {
+    fn default() -> Selection {
+        Selection::Entries(HashMap::default())
+    }
+}
+
+impl Selection {
+    /// Wants what lies at `path`, too: all of it.
+    pub fn add(&mut self, path: &[&str]) {
+        match (path.split_first(), &mut *self) {
+            (None, _) => *self = Selection::Whole,
+            (Some(_), Selection::Whole) => {}
+            (Some((first, rest)), Selection::Entries(entries)) => entries.entry((*first).into()).or_default().add(rest),
+        }
+    }
+
+    /// Wants what `other` wants, too.
+    pub fn extend(&mut self, other: &Selection) {
+        match (&mut *self, other) {
+            (Selection::Whole, _) => {}
+            (_, Selection::Whole) => *self = Selection::Whole,
+            (Selection::Entries(own), Selection::Entries(entries)) => {
+                for (name, inner) in entries {
+                    own.entry(name.clone()).or_default().extend(inner);
+                }
+            }
+        }
+    }
+
+    /// What is wanted of the entry `name`; nothing if it is not wanted.
+    pub fn entry(&self, name: &str) -> Option<&Selection> {
+        match self {
+            Selection::Whole => Some(self),
+            Selection::Entries(entries) => entries.get(name),
+        }
+    }
+}
