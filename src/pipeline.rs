@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::diagnostic::Diagnostic;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{self, Answer, Effective, Fleet, Mentioned, Revision};
+use crate::fleet::{self, Answer, Effective, Fleet, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
@@ -85,11 +85,7 @@ impl Pipeline {
 
     /// Reads the configuration at `point` and resolves the hierarchies of all nodes.
     pub fn revision(&self, point: Point) -> Result<Revision, PipelineError> {
-        let environment = self.revisions.environment(point)?;
-        let mut mentioned = Mentioned::default();
-        mentioned.add(&environment)?;
-        self.fleet.read_ahead(&mentioned);
-        Ok(Revision::new(environment, self.fleet.clone())?)
+        Ok(Revision::new(self.revisions.environment(point)?, self.fleet.clone(), self.threads)?)
     }
 
     /// The effective values of `keys` at a revision.
@@ -104,7 +100,8 @@ impl Pipeline {
         let all = revisions.before.keys.union(&revisions.after.keys);
         let keys: BTreeSet<Arc<str>> = all.filter(|key| chosen(key)).cloned().collect();
         let reached = fleet::reach(revisions.before, revisions.after, &keys);
-        let effective = revisions.map(|revision| fleet::resolve(revision, &reached, self.threads));
+        let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &reached, self.threads);
+        let effective = Diff::new(was, is);
         let findings = revisions.map(Pipeline::findings);
         let changes = diff::changes(effective.as_ref());
         let unseen = self.unseen(&effective, &changes);
@@ -144,13 +141,21 @@ impl Pipeline {
         })
     }
 
-    /// The revision at `point`, which may be known.
+    /// The revision at `point`: known, or made of the last one that is.
     fn known(&self, point: Point) -> Result<Arc<Revision>, PipelineError> {
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, revision)) = lock().iter().find(|(kept, _)| *kept == point && point != Point::WorkTree) {
+        if let Some((_, revision)) = lock().iter().find(|(kept, _)| *kept == point) {
             return Ok(revision.clone());
         }
-        let revision = Arc::new(self.revision(point)?);
+        // Nobody knows what differs on disk without reading it all.
+        let last = lock().back().map(|(_, last)| last.clone()).filter(|_| point != Point::WorkTree);
+        let revision = Arc::new(match last {
+            Some(last) => last.next(self.revisions.environment(point)?, self.threads)?,
+            None => self.revision(point)?,
+        });
+        if point == Point::WorkTree {
+            return Ok(revision);
+        }
         let mut kept = lock();
         kept.push_back((point, revision.clone()));
         if kept.len() > KEPT_REVISIONS {

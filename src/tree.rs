@@ -4,7 +4,9 @@
 //! links included, and never leaves the tree. Paths begin with the tree's root: those of a repository are relative, those of
 //! the disk, or of a repository that stands for a folder of it, are absolute.
 
+mod changes;
 mod placed;
+mod watched;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +14,9 @@ use std::sync::Arc;
 
 use sha1::{Digest, Sha1};
 
+pub use changes::changes;
 pub use placed::Placed;
+pub use watched::{Looked, Watched};
 
 /// Git's id of a file's content: equal content has an equal id, in whichever tree it lies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,6 +81,13 @@ pub trait FileTree: Send + Sync {
 
     /// The names in the folder at `path` with their entries, in the order of their bytes; empty if it is no folder.
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError>;
+
+    /// What stands for all that is in the folder at `path`: two folders with the same one are the same. Nothing where that is not
+    /// known.
+    fn folder_id(&self, path: &str) -> Option<[u8; 20]> {
+        _ = path;
+        None
+    }
 
     /// The content of a file.
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError>;

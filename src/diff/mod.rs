@@ -105,11 +105,17 @@ pub fn changes(effective: Diff<&Effective>) -> Changes {
     let keys: BTreeSet<&Arc<str>> = answers.before.keys().chain(answers.after.keys()).collect();
     let mut changes = Changes::default();
     for key in keys {
-        let answers = answers.map(|keys| by_text(keys.get(key).map_or(&[][..], Vec::as_slice)));
-        let pieces = pieces::pieces(answers.as_ref().map(|answers| &**answers));
+        let answers = answers.map(|keys| keys.get(key).map_or(&[][..], Vec::as_slice));
+        let merged = answers.map(by_text);
+        let pieces = pieces::pieces(merged.as_ref().map(|answers| &**answers));
         let same = |outcome: Diff<_>| text(outcome.before).is_some() && text(outcome.before) == text(outcome.after);
-        let pieces = pieces.into_iter().filter(|piece| !same(piece.outcome));
-        pieces.for_each(|piece| changes.add(key, piece.outcome, piece.nodes));
+        for piece in pieces.into_iter().filter(|piece| !same(piece.outcome)) {
+            let outcome = Diff::new(
+                exact(answers.before, piece.outcome.before, &piece.nodes),
+                exact(answers.after, piece.outcome.after, &piece.nodes),
+            );
+            changes.add(key, outcome, piece.nodes);
+        }
     }
     changes
 }
@@ -149,6 +155,12 @@ fn by_text(answers: &[Answer]) -> Cow<'_, [Answer]> {
         }
     }
     Cow::Owned(merged)
+}
+
+/// Of errors that read the same the one that the first of `nodes` gets: where it stands is shown.
+fn exact<'a>(answers: &'a [Answer], outcome: Option<&'a Arc<Outcome>>, nodes: &NodeSet) -> Option<&'a Arc<Outcome>> {
+    let Some(first) = nodes.smallest().filter(|_| is_error(outcome)) else { return outcome };
+    answers.iter().find(|answer| answer.nodes.contains(first)).map(|answer| &answer.outcome)
 }
 
 /// The text of an error.

@@ -52,10 +52,14 @@ pub(super) fn classes<T>(
 }
 
 /// [`classes`] of what reads nothing but variables.
-pub(super) fn classes_by_variables<T>(fleet: &Fleet, evaluate: impl Fn(NodeId, &Reads) -> T) -> Vec<(NodeSet, T)> {
+pub(super) fn classes_by_variables<T>(
+    fleet: &Fleet,
+    nodes: NodeSet,
+    evaluate: impl Fn(NodeId, &Reads) -> T,
+) -> Vec<(NodeSet, T)> {
     let split = |read: &Read, nodes: &NodeSet| match read {
         Read::Variable(path) => fleet.column(path).partition.split(nodes),
         Read::Key(..) | Read::Options(_) => vec![nodes.clone()],
     };
-    classes(fleet.all(), evaluate, split)
+    classes(nodes, evaluate, split)
 }

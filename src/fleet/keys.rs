@@ -1,29 +1,117 @@
 //! Which keys there are: the root keys of all data files; and which of them belong to modules that are not there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+
+use foldhash::fast::RandomState;
 
 use super::Finding;
 use crate::diagnostic::Diagnostic;
+use crate::hiera::backend::DataFile;
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
-use crate::tree::{BlobId, Entry, Target, TreeError, child, follow};
+use crate::tree::{BlobId, Entry, FileTree, Target, TreeError, child, follow};
 
-/// The root keys of all data files in the tree, reached by a hierarchy or not.
-pub(super) fn repository_keys(environment: &Environment) -> Result<BTreeSet<Arc<str>>, TreeError> {
-    let mut keys = BTreeSet::new();
-    for (path, id) in data_files(environment)? {
-        let file = environment.store.files.get(&*environment.tree, id, environment.format_of(&path))?;
-        keys.extend(file.keys().map(Arc::from));
+/// The data files of a repository, reached by a hierarchy or not, and how many of them have each root key.
+#[derive(Clone)]
+pub(super) struct RepositoryKeys {
+    files: Arc<BTreeMap<String, BlobId>>,
+    counts: Arc<HashMap<Arc<str>, u32, RandomState>>,
+    /// Whether some are there by symbolic links.
+    has_links: bool,
+}
+
+impl RepositoryKeys {
+    pub(super) fn new(environment: &Environment) -> Result<RepositoryKeys, TreeError> {
+        let (files, has_links) = walk(environment)?;
+        let mut counts: HashMap<Arc<str>, u32, RandomState> = HashMap::default();
+        for (path, id) in &files {
+            for key in data_file(environment, path, *id)?.keys() {
+                *counts.entry(key.into()).or_default() += 1;
+            }
+        }
+        Ok(RepositoryKeys { files: Arc::new(files.into_iter().collect()), counts: Arc::new(counts), has_links })
     }
-    Ok(keys)
+
+    /// The same where the repository is now what `environment` says, and differs at the paths `changed`; and the keys that this
+    /// may concern. `before` is what it was.
+    pub(super) fn updated(
+        &self,
+        before: &Environment,
+        environment: &Environment,
+        changed: &BTreeSet<String>,
+    ) -> Result<(RepositoryKeys, BTreeSet<Arc<str>>), TreeError> {
+        let is_link = |tree: &dyn FileTree, path: &str| Ok(matches!(tree.entry(path)?, Some(Entry::Link(_))));
+        for path in changed {
+            if self.has_links || is_link(&*before.tree, path)? || is_link(&*environment.tree, path)? {
+                let new = RepositoryKeys::new(environment)?;
+                let touched = self.iter().chain(new.iter()).cloned().collect();
+                return Ok((new, touched));
+            }
+        }
+        let (mut updated, mut touched) = (self.clone(), BTreeSet::new());
+        for path in changed {
+            let is = match environment.tree.entry(path)? {
+                Some(Entry::File(id)) if is_looked_for(environment, path) => Some(id),
+                _ => None,
+            };
+            if let Some(was) = self.files.get(path) {
+                updated.count(&*data_file(before, path, *was)?, &mut touched, |count| count.saturating_sub(1));
+                Arc::make_mut(&mut updated.files).remove(path);
+            }
+            if let Some(id) = is {
+                updated.count(&*data_file(environment, path, id)?, &mut touched, |count| count + 1);
+                Arc::make_mut(&mut updated.files).insert(path.clone(), id);
+            }
+        }
+        Ok((updated, touched))
+    }
+
+    fn count(&mut self, file: &DataFile, touched: &mut BTreeSet<Arc<str>>, change: impl Fn(u32) -> u32) {
+        let counts = Arc::make_mut(&mut self.counts);
+        for key in file.keys().map(Arc::<str>::from) {
+            touched.insert(key.clone());
+            let count = counts.entry(key).or_default();
+            *count = change(*count);
+        }
+    }
+
+    /// Whether a file has the root key.
+    pub(super) fn contains(&self, key: &str) -> bool {
+        self.counts.get(key).is_some_and(|count| *count > 0)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.counts.iter().filter(|(_, count)| **count > 0).map(|(key, _)| key)
+    }
+}
+
+/// The data file at `path`, parsed.
+pub(super) fn data_file(environment: &Environment, path: &str, id: BlobId) -> Result<Arc<DataFile>, TreeError> {
+    environment.store.files.get(&*environment.tree, id, environment.format_of(path))
+}
+
+/// Whether the walk over all data files comes to `path`, if it is a file.
+pub(super) fn is_looked_for(environment: &Environment, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+    let is_passed = |folder: &str| folder.rsplit('/').next() != Some("spec");
+    is_data_file(name)
+        && !path.split('/').any(|name| name.starts_with('.'))
+        && folders.clone().chain([path]).all(|path| !environment.options.own_files.contains(path))
+        && folders.clone().all(is_passed)
 }
 
 /// The data files of a repository that no hierarchy needs to reach: every YAML and JSON file that is not configuration, hidden
 /// or hierad's own. Their root keys are what "every key" means.
 pub fn data_files(environment: &Environment) -> Result<Vec<(String, BlobId)>, TreeError> {
+    Ok(walk(environment)?.0)
+}
+
+/// All data files, and whether some are there by symbolic links.
+fn walk(environment: &Environment) -> Result<(Vec<(String, BlobId)>, bool), TreeError> {
     let tree = &*environment.tree;
-    let mut found = Vec::new();
+    let (mut found, mut has_links) = (Vec::new(), false);
     let mut pending = vec![String::new()];
     while let Some(folder) = pending.pop() {
         for (name, entry) in tree.list(&folder)? {
@@ -38,6 +126,7 @@ pub fn data_files(environment: &Environment) -> Result<Vec<(String, BlobId)>, Tr
                 Entry::Folder if name != "spec" => pending.push(path),
                 Entry::File(id) if is_data_file(&name) => found.push((path, id)),
                 Entry::Link(_) if is_data_file(&name) => {
+                    has_links = true;
                     if let Target::File(_, id) = follow(tree, &path)? {
                         found.push((path, id));
                     }
@@ -47,7 +136,7 @@ pub fn data_files(environment: &Environment) -> Result<Vec<(String, BlobId)>, Tr
         }
     }
     found.sort();
-    Ok(found)
+    Ok((found, has_links))
 }
 
 /// Modules that are not there, of which there are keys: what the modules' own data says is not searched.

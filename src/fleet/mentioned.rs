@@ -1,16 +1,16 @@
 //! Which variables the data of a repository reads, as far as that can be seen in it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::keys::data_files;
+use super::keys::{data_file, data_files, is_looked_for};
 use super::reads::VariablePath;
 use crate::hiera::config::{Config, Locations};
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::Environment;
-use crate::tree::TreeError;
+use crate::tree::{BlobId, Target, TreeError, follow};
 
 /// Places in variables that are mentioned in hiera.yaml files and data.
 #[derive(Default)]
@@ -22,14 +22,34 @@ pub struct Mentioned {
 impl Mentioned {
     /// Adds what `environment` mentions.
     pub fn add(&mut self, environment: &Environment) -> Result<(), TreeError> {
-        environment.layers().filter_map(|layer| layer.config.as_ref().ok()).for_each(|config| self.add_config(config));
-        for (path, id) in data_files(environment)? {
-            let file = environment.store.files.get(&*environment.tree, id, environment.format_of(&path))?;
-            for name in file.mentions().iter().flat_map(|(_, mentions)| &mentions.variables) {
-                self.add_name(name);
+        self.add_configs(environment);
+        data_files(environment)?.iter().try_for_each(|(path, id)| self.add_file(environment, path, *id))
+    }
+
+    /// Adds what `environment` mentions, as far as it is not what another one that is known differs in: at the paths `changed`.
+    pub(super) fn add_changed(
+        &mut self,
+        environment: &Environment,
+        changed: &BTreeSet<String>,
+    ) -> Result<(), TreeError> {
+        self.add_configs(environment);
+        for path in changed.iter().filter(|path| is_looked_for(environment, path)) {
+            if let Target::File(_, id) = follow(&*environment.tree, path)? {
+                self.add_file(environment, path, id)?;
             }
         }
         Ok(())
+    }
+
+    fn add_file(&mut self, environment: &Environment, path: &str, id: BlobId) -> Result<(), TreeError> {
+        for (_, mentions) in data_file(environment, path, id)?.mentions() {
+            mentions.variables.iter().for_each(|name| self.add_name(name));
+        }
+        Ok(())
+    }
+
+    fn add_configs(&mut self, environment: &Environment) {
+        environment.layers().filter_map(|layer| layer.config.as_ref().ok()).for_each(|config| self.add_config(config));
     }
 
     fn add_config(&mut self, config: &Config) {

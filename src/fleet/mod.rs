@@ -5,11 +5,14 @@
 //! evaluated next. The same goes for what the evaluation stands on: the files that a level leads to, the merged options. Answers
 //! are kept as `key -> [(NodeSet, outcome)]`, never as a table of nodes and keys.
 
+mod build;
 mod classes;
 mod compare;
 mod keys;
+mod looks;
 mod mentioned;
 mod nodes;
+mod parallel;
 mod partition;
 mod placed;
 mod reach;
@@ -31,7 +34,7 @@ pub use mentioned::Mentioned;
 pub use nodes::Fleet;
 pub use reach::reach;
 pub use reads::FleetScope;
-pub use resolve::{Work, resolve};
+pub use resolve::{Work, resolve, resolve_all};
 pub use revision::Revision;
 
 /// One answer for a key and the nodes that get it.

@@ -13,6 +13,7 @@ use crate::node::{NodeId, NodeSet};
 const FEW: usize = 64;
 
 /// A division of all nodes into parts that have something in common.
+#[derive(Clone)]
 pub(super) struct Partition {
     /// The part of each node, by its number.
     of: Vec<u32>,

@@ -5,31 +5,43 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use indexmap::IndexSet;
 
 use super::Fleet;
 use super::classes::classes_by_variables;
+use super::looks::Looks;
 use super::partition::Partition;
 use super::reads::RecordingScope;
+use crate::diagnostic::Diagnostic;
 use crate::hiera::LookupError;
-use crate::hiera::backend::{Backend, DataFile};
+use crate::hiera::backend::{Backend, DataFile, Declared};
 use crate::hiera::config::Config;
 use crate::hiera::hierarchy::{Content, Level, Location, Part};
 use crate::hiera::layer::{Environment, Layer};
 use crate::hiera::lookup::resolve_part;
 use crate::node::NodeSet;
-use crate::tree::BlobId;
-use crate::value::Value;
+use crate::tree::{BlobId, Looked, Watched};
+use crate::value::{Value, ruby};
 
 /// A part of a hierarchy, as all nodes see it.
+#[derive(Clone)]
 pub(super) struct Placed {
     /// The nodes, divided by what they see.
     pub(super) partition: Partition,
     /// What the nodes of each class see.
     pub(super) classes: Vec<Part>,
+    /// What decides the answers of each class.
+    signatures: Vec<Arc<Signature>>,
     /// The classes that may answer, or fail, for any key.
     pub(super) for_any_key: Vec<usize>,
+    /// The classes that have a root key.
+    pub(super) index: HashMap<Arc<str>, Vec<usize>, RandomState>,
     /// What is odd, and for whom.
-    pub(super) findings: Vec<(NodeSet, crate::diagnostic::Diagnostic)>,
+    pub(super) findings: Vec<(NodeSet, Diagnostic)>,
+    /// Whether more classes may answer for any key than it shows by itself.
+    pub(super) is_marked: bool,
+    /// What was looked at in the files of the repository.
+    looked: Looks,
 }
 
 /// What decides the answers of a part.
@@ -44,56 +56,145 @@ enum LocationSignature {
     Unreadable(LookupError),
 }
 
+/// Which part of which layer's hierarchy.
+#[derive(Clone, Copy)]
+pub(super) struct PartOf<'a> {
+    pub(super) layer: &'a Layer,
+    pub(super) config: &'a Config,
+    pub(super) number: usize,
+}
+
+/// What the nodes of a set see.
+struct Seen {
+    nodes: NodeSet,
+    part: Part,
+    looked: Looked,
+}
+
 impl Placed {
-    /// Resolves the part `number` of the hierarchy of `layer` for all nodes.
-    pub(super) fn new(
+    /// Resolves a part of a hierarchy for all nodes.
+    pub(super) fn new(environment: &Environment, of: PartOf<'_>, fleet: &Fleet) -> Placed {
+        let seen = see(environment, of, fleet, fleet.all());
+        let mut looked = Looks::new(fleet.len());
+        for seen in &seen {
+            looked.add(&seen.nodes, &seen.looked);
+        }
+        Placed::gather(fleet, Vec::new(), Vec::new(), seen, looked)
+    }
+
+    /// The same part where the files of the repository differ at the paths `changed`; nothing if that makes no difference.
+    pub(super) fn updated(
+        &self,
         environment: &Environment,
-        layer: &Layer,
-        config: &Config,
-        number: usize,
+        of: PartOf<'_>,
         fleet: &Fleet,
+        changed: &BTreeSet<String>,
+    ) -> Option<Placed> {
+        let nodes = self.looked.nodes(changed);
+        if nodes.is_empty() {
+            return None;
+        }
+        if self.looked.is_crowded() {
+            return Some(Placed::new(environment, of, fleet));
+        }
+        let seen = see(environment, of, fleet, nodes.clone());
+        let mut looked = self.looked.clone();
+        for seen in &seen {
+            looked.add(&seen.nodes, &seen.looked);
+        }
+        let others = self.partition.sets().iter().zip(&self.classes).zip(&self.signatures);
+        let kept = others
+            .map(|((set, part), signature)| (set.without(&nodes), part.clone(), signature.clone()))
+            .filter(|(set, ..)| !set.is_empty());
+        let findings = self.findings.iter().map(|(set, diagnostic)| (set.without(&nodes), diagnostic.clone()));
+        let findings = findings.filter(|(set, _)| !set.is_empty());
+        Some(Placed::gather(fleet, kept.collect(), findings.collect(), seen, looked))
+    }
+
+    /// Puts together what is `kept` of other nodes and what is `seen`.
+    fn gather(
+        fleet: &Fleet,
+        kept: Vec<(NodeSet, Part, Arc<Signature>)>,
+        mut findings: Vec<(NodeSet, Diagnostic)>,
+        seen: Vec<Seen>,
+        looked: Looks,
     ) -> Placed {
-        let found = classes_by_variables(fleet, |node, reads| {
-            let scope = RecordingScope { scope: fleet.scope(node), reads };
-            resolve_part(environment, layer, config, number, &scope)
-        });
-        let mut findings = Vec::new();
-        let mut by_signature: HashMap<Signature, usize, RandomState> = HashMap::default();
-        let mut sets: Vec<NodeSet> = Vec::new();
-        let mut classes: Vec<Part> = Vec::new();
-        for (nodes, part) in found {
+        let mut sets = Vec::new();
+        let mut classes = Vec::new();
+        let mut by_signature: IndexSet<Arc<Signature>, RandomState> = IndexSet::default();
+        for (nodes, part, signature) in kept {
+            by_signature.insert(signature);
+            sets.push(nodes);
+            classes.push(part);
+        }
+        for Seen { nodes, part, .. } in seen {
             findings.extend(part.diagnostics.iter().map(|diagnostic| (nodes.clone(), diagnostic.clone())));
-            let at = *by_signature.entry(signature(&part)).or_insert(classes.len());
-            if let Some(set) = sets.get_mut(at) {
-                set.extend(&nodes);
-            } else {
+            let (at, is_new) = by_signature.insert_full(Arc::new(signature(&part)));
+            if is_new {
                 sets.push(nodes);
                 classes.push(part);
+            } else {
+                sets[at].extend(&nodes);
             }
         }
         let for_any_key = (0..).zip(&classes).filter(|(_, part)| is_for_any_key(part)).map(|(at, _)| at).collect();
-        Placed { partition: Partition::of_sets(fleet.len(), sets), classes, for_any_key, findings }
+        let partition = Partition::of_sets(fleet.len(), sets);
+        let (signatures, index) = (by_signature.into_iter().collect(), index(&classes));
+        Placed { partition, classes, signatures, for_any_key, index, findings, is_marked: false, looked }
     }
 
     /// For each class the one of `other` that sees the same.
     pub(super) fn matched(&self, other: &Placed) -> Vec<Option<usize>> {
-        let others: HashMap<Signature, usize, RandomState> = other.classes.iter().map(signature).zip(0..).collect();
-        self.classes.iter().map(|part| others.get(&signature(part)).copied()).collect()
+        let others: HashMap<&Signature, usize, RandomState> = other.signatures.iter().map(|s| &**s).zip(0..).collect();
+        self.signatures.iter().map(|signature| others.get(&**signature).copied()).collect()
     }
 
     /// Counts the classes that are led to one of `paths` among those that may answer for any key.
-    pub(super) fn add_for_any_key(&mut self, paths: &BTreeSet<Arc<str>>) {
+    pub(super) fn mark(&mut self, paths: &BTreeSet<Arc<str>>) {
         let is_led = |at: &usize| self.files(*at).any(|(path, _)| paths.contains(path));
-        let more: Vec<usize> = (0..self.classes.len()).filter(is_led).collect();
-        self.for_any_key.extend(more);
-        self.for_any_key.sort_unstable();
-        self.for_any_key.dedup();
+        let more: BTreeSet<usize> = (0..self.classes.len()).filter(is_led).chain(self.for_any_key.clone()).collect();
+        self.for_any_key = more.into_iter().collect();
+        self.is_marked = true;
+    }
+
+    /// Whether nothing is odd about it.
+    pub(super) fn is_sound(&self) -> bool {
+        self.findings.is_empty() && self.classes.iter().all(|part| part.levels.is_ok())
     }
 
     /// The data files that the class `class` is led to.
     pub(super) fn files(&self, class: usize) -> impl Iterator<Item = (&Arc<str>, &Arc<DataFile>)> {
         files(&self.classes[class])
     }
+}
+
+/// What `nodes` see of a part.
+fn see(environment: &Environment, of: PartOf<'_>, fleet: &Fleet, nodes: NodeSet) -> Vec<Seen> {
+    let tree = Watched::new(&*environment.tree);
+    let seen = classes_by_variables(fleet, nodes, |node, reads| {
+        let scope = RecordingScope { scope: fleet.scope(node), reads };
+        let part = resolve_part(environment, (of.layer, of.config, of.number), &scope, &tree);
+        (part, tree.take())
+    });
+    seen.into_iter().map(|(nodes, (part, looked))| Seen { nodes, part, looked }).collect()
+}
+
+/// The classes that have a root key.
+fn index(classes: &[Part]) -> HashMap<Arc<str>, Vec<usize>, RandomState> {
+    let mut index: HashMap<Arc<str>, Vec<usize>, RandomState> = HashMap::default();
+    for (class, part) in classes.iter().enumerate() {
+        let declared = part.levels.iter().flatten().filter_map(|level| match &level.backend {
+            Backend::Declared(Declared::Values(values)) => Some(values.keys().map(ruby::to_s)),
+            _ => None,
+        });
+        for key in files(part).flat_map(|(_, file)| file.keys()).chain(declared.flatten()) {
+            let classes = index.entry(key.into()).or_default();
+            if classes.last() != Some(&class) {
+                classes.push(class);
+            }
+        }
+    }
+    index
 }
 
 /// The data files of a part.

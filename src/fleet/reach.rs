@@ -56,6 +56,8 @@ impl Reach<'_> {
             if reached.remove(LOOKUP_OPTIONS).is_some() {
                 self.add_options(&references, &mut reached);
                 references.close(&mut reached);
+            } else {
+                self.after.adopt_options(self.before);
             }
         }
         reached.insert("".into(), self.fleet.all()); // eyaml fails on it wherever there is a file
@@ -117,7 +119,7 @@ impl Reach<'_> {
     /// Adds the keys whose options differ: of those that there are, and those that others refer to.
     fn add_options(&self, references: &References, reached: &mut Work) {
         let mut roots: RootsByModule = HashMap::default();
-        let keys = self.before.keys.iter().chain(&self.after.keys);
+        let keys = self.before.keys.iter().chain(self.after.keys.iter());
         for root in keys.clone().cloned().chain(keys.map(root)).chain(references.targets().cloned()) {
             roots.entry(module(&root).map(Arc::from)).or_default().insert(root);
         }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
+use super::parallel;
 use super::revision::Revision;
 use super::view::NodeView;
 use super::{Answer, Effective};
@@ -18,29 +18,25 @@ pub type Work = BTreeMap<Arc<str>, NodeSet>;
 
 /// The effective values of the keys of `work`, on the nodes that it names. The result does not depend on `threads`.
 pub fn resolve(revision: &Revision, work: &Work, threads: NonZeroUsize) -> Effective {
-    let keys: Vec<(&Arc<str>, &NodeSet)> = work.iter().collect();
+    let [effective] = resolve_all([revision], work, threads);
+    effective
+}
+
+/// The effective values of the keys of `work` in several revisions.
+pub fn resolve_all<const N: usize>(revisions: [&Revision; N], work: &Work, threads: NonZeroUsize) -> [Effective; N] {
     // A command that fails again and again is not asked any more: who asks first counts.
-    let threads = if revision.asks_commands() { NonZeroUsize::MIN } else { threads };
-    let next = AtomicUsize::new(0);
-    let found: Mutex<BTreeMap<Arc<str>, Vec<Answer>>> = Mutex::default();
-    let work = || {
-        while let Some((key, nodes)) = keys.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let answers = answers(revision, key, nodes);
-            if !answers.is_empty() {
-                found.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::clone(key), answers);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.get().min(keys.len()) {
-            // Where there is no other thread, this one does it all.
-            _ = std::thread::Builder::new().name("resolve".into()).spawn_scoped(scope, work);
-        }
-        work();
-    });
-    let mut keys = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    share(&mut keys);
-    Effective { keys }
+    let asks_commands = revisions.iter().any(|revision| revision.asks_commands());
+    let threads = if asks_commands { NonZeroUsize::MIN } else { threads };
+    let tasks: Vec<(&Revision, &Arc<str>, &NodeSet)> =
+        revisions.iter().flat_map(|revision| work.iter().map(|(key, nodes)| (*revision, key, nodes))).collect();
+    let mut found = parallel::map(&tasks, threads, |(revision, key, nodes)| answers(revision, key, nodes)).into_iter();
+    let mut known: HashSet<Arc<Outcome>, RandomState> = HashSet::default();
+    revisions.map(|_| {
+        let mut keys: BTreeMap<Arc<str>, Vec<Answer>> =
+            work.keys().cloned().zip(&mut found).filter(|(_, answers)| !answers.is_empty()).collect();
+        share(&mut keys, &mut known);
+        Effective { keys }
+    })
 }
 
 /// The distinct answers for a key.
@@ -59,8 +55,7 @@ fn answers(revision: &Revision, key: &str, nodes: &NodeSet) -> Vec<Answer> {
 }
 
 /// Keeps equal outcomes once.
-fn share(keys: &mut BTreeMap<Arc<str>, Vec<Answer>>) {
-    let mut known: HashSet<Arc<Outcome>, RandomState> = HashSet::default();
+fn share(keys: &mut BTreeMap<Arc<str>, Vec<Answer>>, known: &mut HashSet<Arc<Outcome>, RandomState>) {
     for answer in keys.values_mut().flatten() {
         match known.get(&answer.outcome) {
             Some(outcome) => answer.outcome = outcome.clone(),

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use foldhash::fast::RandomState;
 
 use super::classes::classes;
-use super::keys::{absent_modules, repository_keys};
+use super::keys::{RepositoryKeys, absent_modules};
 use super::partition::Partition;
 use super::placed::Placed;
 use super::reads::{Read, Reads};
@@ -16,15 +16,12 @@ use super::view::NodeView;
 use super::{Finding, Fleet};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::hiera::LookupError;
-use crate::hiera::backend::{Backend, Declared, Format};
+use crate::hiera::backend::{Backend, Declared};
 use crate::hiera::config::Config;
 use crate::hiera::hierarchy::{Content, Hierarchy, Location};
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::lookup::{FoundOptions, OptionsOf, Resolved};
-use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::node::{NodeId, NodeSet};
-use crate::tree::TreeError;
-use crate::value::ruby;
 
 /// One revision of a repository, ready to answer for a fleet.
 pub struct Revision {
@@ -35,15 +32,14 @@ pub struct Revision {
     /// What was found while the hierarchies were resolved.
     pub findings: Vec<Finding>,
     /// Every key that a data file of the repository gives a value to, in order.
-    pub keys: BTreeSet<Arc<str>>,
+    pub keys: Arc<BTreeSet<Arc<str>>>,
+    pub(super) repository_keys: RepositoryKeys,
     /// The parts of all hierarchies, those of a layer one after the other.
-    pub(super) placed: Vec<Placed>,
+    pub(super) placed: Vec<Arc<Placed>>,
     /// Those of each layer; nothing for a layer whose configuration fails.
-    layers: HashMap<LayerId, Range<usize>>,
-    /// Which class of which part has a file with the root key.
-    index: HashMap<Arc<str>, Vec<(usize, usize)>, RandomState>,
-    hierarchies: Memo<(LayerId, Vec<usize>), Resolved>,
-    options: Memo<OptionsOf, Arc<OptionsClasses>>,
+    pub(super) layers: BTreeMap<LayerId, Range<usize>>,
+    pub(super) hierarchies: Memo<(LayerId, Vec<usize>), Resolved>,
+    pub(super) options: Memo<OptionsOf, Arc<OptionsClasses>>,
 }
 
 /// The options in effect on all nodes.
@@ -62,93 +58,25 @@ impl OptionsClasses {
         self.partition.parts()
     }
 
+    /// Whether they are known everywhere, errors being none.
+    fn is_sound(&self) -> bool {
+        let is_ok = |found: &FoundOptions| found.options.is_ok() && found.on_the_way.iter().all(|(_, one)| one.is_ok());
+        self.found.iter().all(is_ok)
+    }
+
     pub(super) fn found(&self, part: usize) -> &FoundOptions {
         &self.found[part]
     }
 }
 
 impl Revision {
-    /// Resolves the hierarchies of all nodes and finds all keys.
-    pub fn new(environment: Environment, fleet: Arc<Fleet>) -> Result<Revision, TreeError> {
-        let mut placed = Vec::new();
-        let mut layers = HashMap::new();
-        for id in environment.layer_ids() {
-            let Some(layer) = environment.layer_of(&id) else { continue };
-            let Ok(config) = &layer.config else { continue };
-            let first = placed.len();
-            let parts = 0..crate::hiera::hierarchy::Part::count(config);
-            placed.extend(parts.map(|number| Placed::new(&environment, layer, config, number, &fleet)));
-            layers.insert(id, first..placed.len());
-        }
-        let keys = repository_keys(&environment)?;
-        let mut revision = Revision {
-            environment,
-            fleet,
-            findings: Vec::new(),
-            keys,
-            placed,
-            layers,
-            index: HashMap::default(),
-            hierarchies: Memo::default(),
-            options: Memo::default(),
-        };
-        revision.mark_read_twice();
-        revision.fill_index();
-        revision.findings = revision.find();
-        Ok(revision)
-    }
-
-    /// A file that two levels of a layer read with different functions is what its first reader makes of it, so who comes first
-    /// may decide about any key.
-    fn mark_read_twice(&mut self) {
-        for parts in self.layers.values() {
-            let parts = &mut self.placed[parts.clone()];
-            let mut readers: HashMap<Arc<str>, Format> = HashMap::new();
-            let mut read_twice: BTreeSet<Arc<str>> = BTreeSet::new();
-            for (path, file) in
-                parts.iter().flat_map(|placed| (0..placed.classes.len()).flat_map(|at| placed.files(at)))
-            {
-                if *readers.entry(path.clone()).or_insert(file.format()) != file.format() {
-                    read_twice.insert(path.clone());
-                }
-            }
-            if !read_twice.is_empty() {
-                for placed in parts {
-                    placed.add_for_any_key(&read_twice);
-                }
-            }
-        }
-    }
-
-    fn fill_index(&mut self) {
-        for (at, placed) in self.placed.iter().enumerate() {
-            for class in 0..placed.classes.len() {
-                for (_, file) in placed.files(class) {
-                    for key in file.keys() {
-                        let classes = self.index.entry(key.as_str().into()).or_default();
-                        if classes.last() != Some(&(at, class)) {
-                            classes.push((at, class));
-                        }
-                    }
-                }
-                for level in placed.classes[class].levels.iter().flatten() {
-                    if let Backend::Declared(Declared::Values(values)) = &level.backend {
-                        self.keys.extend(values.keys().map(|key| Arc::from(ruby::to_s(key))));
-                    }
-                }
-            }
-        }
-        self.keys.extend(self.index.keys().cloned());
-        self.keys.remove(LOOKUP_OPTIONS);
-    }
-
     /// What is odd about the hierarchies, and for whom.
-    fn find(&self) -> Vec<Finding> {
+    pub(super) fn find(&self) -> Vec<Finding> {
         let mut findings: HashMap<&Diagnostic, NodeSet> = HashMap::new();
         for parts in self.layers.values() {
             let parts = &self.placed[parts.clone()];
             // Where a layer fails, the failure says it all.
-            let fails = |placed: &Placed| {
+            let fails = |placed: &Arc<Placed>| {
                 let failing =
                     placed.classes.iter().zip(placed.partition.sets()).filter(|(part, _)| part.levels.is_err());
                 failing.map(|(_, nodes)| nodes.clone()).collect::<Vec<_>>()
@@ -174,7 +102,7 @@ impl Revision {
     }
 
     /// The parts of a layer's hierarchy.
-    pub(super) fn parts(&self, layer: &LayerId) -> &[Placed] {
+    pub(super) fn parts(&self, layer: &LayerId) -> &[Arc<Placed>] {
         self.layers.get(layer).map_or(&[], |parts| &self.placed[parts.clone()])
     }
 
@@ -201,6 +129,14 @@ impl Revision {
         })
     }
 
+    /// Takes the options over that another revision of the same fleet has found, as they are the same. What stands in errors of them
+    /// may not be.
+    pub(super) fn adopt_options(&self, before: &Revision) {
+        for (of, found) in before.options.known().into_iter().filter(|(_, found)| found.is_sound()) {
+            self.options.get(of, |_| found);
+        }
+    }
+
     /// Evaluates something for all of `nodes`: on one of each class.
     pub(super) fn classes<T>(&self, nodes: NodeSet, evaluate: impl Fn(NodeId, &Reads) -> T) -> Vec<(NodeSet, T)> {
         classes(nodes, evaluate, |read, nodes| self.split(read, nodes))
@@ -216,7 +152,6 @@ impl Revision {
 
     /// `nodes` by where they find `root`.
     fn split_by_key(&self, root: &Arc<str>, module: Option<&Arc<str>>, nodes: &NodeSet) -> Vec<NodeSet> {
-        let has_key = self.index.get(root).map_or(&[][..], Vec::as_slice);
         let layers = [Some(LayerId::Global), Some(LayerId::Environment), module.cloned().map(LayerId::Module)];
         let mut parts = vec![nodes.clone()];
         for at in layers.iter().flatten().filter_map(|layer| self.layers.get(layer)).flat_map(Clone::clone) {
@@ -224,12 +159,10 @@ impl Revision {
             if placed.classes.len() == 1 {
                 continue;
             }
-            let start = has_key.partition_point(|(part, _)| *part < at);
-            let has_key = has_key[start..].iter().take_while(|(part, _)| *part == at).map(|(_, class)| *class);
             let classes: BTreeSet<usize> = if root.is_empty() {
                 (0..placed.classes.len()).collect() // eyaml fails on it wherever there is a file
             } else {
-                has_key.chain(placed.for_any_key.iter().copied()).collect()
+                placed.index.get(root).into_iter().flatten().chain(&placed.for_any_key).copied().collect()
             };
             let classes: Vec<usize> = classes.into_iter().collect();
             parts = parts.iter().flat_map(|nodes| placed.partition.split_off(nodes, &classes)).collect();
@@ -272,7 +205,7 @@ impl Revision {
 }
 
 /// Answers that are worked out once, by whoever comes first.
-struct Memo<K, V>(RwLock<HashMap<K, V, RandomState>>);
+pub(super) struct Memo<K, V>(RwLock<HashMap<K, V, RandomState>>);
 
 impl<K, V> Default for Memo<K, V> {
     fn default() -> Memo<K, V> {
@@ -280,7 +213,12 @@ impl<K, V> Default for Memo<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V: Clone> Memo<K, V> {
+impl<K: Eq + Hash + Clone, V: Clone> Memo<K, V> {
+    fn known(&self) -> Vec<(K, V)> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+
     fn get(&self, key: K, find: impl FnOnce(&K) -> V) -> V {
         if let Some(value) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return value.clone();

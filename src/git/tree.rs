@@ -15,12 +15,14 @@ pub struct CommitTree {
     objects: Arc<Objects>,
     commit: CommitId,
     root: Folder,
+    root_id: [u8; 20],
 }
 
 impl CommitTree {
     pub(super) fn open(objects: &Arc<Objects>, commit: CommitId) -> Result<CommitTree, ObjectError> {
-        let root = objects.folder(objects.commit(commit)?.tree)?;
-        Ok(CommitTree { objects: Arc::clone(objects), commit, root })
+        let root_id = objects.commit(commit)?.tree;
+        let root = objects.folder(root_id)?;
+        Ok(CommitTree { objects: Arc::clone(objects), commit, root, root_id })
     }
 
     /// Whose files these are.
@@ -38,6 +40,16 @@ impl CommitTree {
             folder = self.objects.folder(*id).map_err(|error| failed(&path[..end - 1], &error))?;
         }
         Ok(Some(folder))
+    }
+
+    /// What `of` makes of the item at `path`, which is not the root; nothing if none is there.
+    fn item<T>(&self, path: &str, of: impl FnOnce(&Item) -> T) -> Result<Option<T>, TreeError> {
+        let (above, name) = match path.rsplit_once('/') {
+            Some(("", _)) => return Ok(None),
+            Some(parts) => parts,
+            None => ("", path),
+        };
+        Ok(self.folder(above)?.and_then(|folder| find(&folder, name).map(of)))
     }
 
     fn entry_of(&self, path: &str, item: &Item) -> Result<Entry, TreeError> {
@@ -58,13 +70,14 @@ impl FileTree for CommitTree {
         if path.is_empty() {
             return Ok(Some(Entry::Folder));
         }
-        let (above, name) = match path.rsplit_once('/') {
-            Some(("", _)) => return Ok(None),
-            Some(parts) => parts,
-            None => ("", path),
-        };
-        let Some(folder) = self.folder(above)? else { return Ok(None) };
-        find(&folder, name).map(|item| self.entry_of(path, item)).transpose()
+        self.item(path, |item| self.entry_of(path, item))?.transpose()
+    }
+
+    fn folder_id(&self, path: &str) -> Option<[u8; 20]> {
+        if path.is_empty() {
+            return Some(self.root_id);
+        }
+        self.item(path, |item| (item.kind == Kind::Folder).then_some(item.id)).ok()??
     }
 
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {

@@ -26,7 +26,7 @@ impl Pipeline {
     /// Everything wrong at `point`: configuration, data files, variables, functions, and keys that fail on some node.
     pub fn check(&self, point: Point) -> Result<Vec<Finding>, PipelineError> {
         let revision = self.revision(point)?;
-        let effective = self.effective(&revision, &revision.keys);
+        let effective = self.effective(&revision, revision.keys.iter());
         let causes = causes(&effective);
         let mut findings = Pipeline::findings(&revision);
         let faults = self.files(&revision, &causes)?;

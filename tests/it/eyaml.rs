@@ -31,8 +31,9 @@ fn effective(fixture: &str, profiles: &str, options: EnvironmentOptions) -> Effe
     assert_eq!(errors, []);
     let fleet = Arc::new(Fleet::new(profiles));
     let tree = Arc::new(MemoryTree::from_fixture(fixture));
-    let revision = Revision::new(Environment::load(tree, options, Arc::default()).unwrap(), fleet).unwrap();
-    resolve(&revision, &revision.fleet.everywhere(&revision.keys), NonZeroUsize::MIN)
+    let revision =
+        Revision::new(Environment::load(tree, options, Arc::default()).unwrap(), fleet, NonZeroUsize::MIN).unwrap();
+    resolve(&revision, &revision.fleet.everywhere(revision.keys.iter()), NonZeroUsize::MIN)
 }
 
 fn with_keys() -> EnvironmentOptions {

@@ -104,6 +104,10 @@ fn tree<'c>(mut tree: MemoryTree, files: impl Iterator<Item = (&'c String, &'c C
 }
 
 fn revision(repository: &Repository, fleet: &Arc<Fleet>, store: &Arc<Store>) -> Revision {
+    Revision::new(environment(repository, store), fleet.clone(), NonZeroUsize::MIN).unwrap()
+}
+
+fn environment(repository: &Repository, store: &Arc<Store>) -> Environment {
     let is_hiera3 = repository.seed.is_multiple_of(7);
     let disk = tree(MemoryTree::at("/"), repository.files.iter().filter(|(path, _)| path.starts_with('/')));
     let global = repository
@@ -121,8 +125,7 @@ fn revision(repository: &Repository, fleet: &Arc<Fleet>, store: &Arc<Store>) -> 
         disk,
         ..EnvironmentOptions::default()
     };
-    let environment = Environment::load(tree(MemoryTree::new(), repository.inside()), options, store.clone()).unwrap();
-    Revision::new(environment, fleet.clone()).unwrap()
+    Environment::load(tree(MemoryTree::new(), repository.inside()), options, store.clone()).unwrap()
 }
 
 fn resolve(revision: &Revision, keys: &BTreeSet<Arc<str>>, threads: usize) -> Effective {
@@ -192,6 +195,32 @@ fn a_change_is_the_same_if_only_what_it_reaches_is_resolved() {
     assert!(reached_answers * 2 < all_answers, "{reached_answers} of {all_answers} answers are worked out");
 }
 
+/// The answers, keys and findings of each revision, and what is reached, are the same whether it is made from nothing or of the
+/// revision before.
+#[test]
+fn a_revision_made_of_another_is_the_same() {
+    for seed in seeds() {
+        let fleet = fleet_of(seed);
+        let store = Arc::default();
+        let mut last: Option<Revision> = None;
+        for one in history(seed).iter().chain(&history(seed)[..1]) {
+            let whole = revision(one, &fleet, &store);
+            let made = match &last {
+                None => revision(one, &fleet, &store),
+                Some(last) => last.next(environment(one, &store), NonZeroUsize::MIN).unwrap(),
+            };
+            assert_eq!(made.keys, whole.keys, "seed {seed}");
+            assert_eq!(made.findings, whole.findings, "seed {seed}");
+            if let Some(last) = &last {
+                let keys: BTreeSet<Arc<str>> = last.keys.union(&whole.keys).cloned().collect();
+                assert_eq!(fleet::reach(last, &made, &keys), fleet::reach(last, &whole, &keys), "seed {seed}");
+            }
+            assert_eq!(resolve(&made, &made.keys, 1), resolve(&whole, &whole.keys, 1), "seed {seed}");
+            last = Some(made);
+        }
+    }
+}
+
 /// Repositories on which nodes are alike only at first sight, each with its nodes.
 const TRAPS: [(&str, &str); 3] = [
     // What reads a file first decides what it is for all that come after.
@@ -219,7 +248,7 @@ fn nodes_that_are_alike_at_first_sight_are_told_apart() {
         let fleet = Arc::new(Fleet::new(profiles.clone()));
         let tree = Arc::new(MemoryTree::from_fixture(fixture));
         let environment = Environment::load(tree, EnvironmentOptions::default(), Arc::default()).unwrap();
-        let revision = Revision::new(environment, fleet.clone()).unwrap();
+        let revision = Revision::new(environment, fleet.clone(), NonZeroUsize::MIN).unwrap();
         let effective = resolve(&revision, &revision.keys, 1);
         for profile in &profiles {
             let node = fleet.find(&profile.name).unwrap();
@@ -238,8 +267,12 @@ fn options_reach_those_that_refer_to_their_keys() {
     let store: Arc<Store> = Arc::default();
     let [before, after] = [before, &after].map(|fixture| {
         let tree = Arc::new(MemoryTree::from_fixture(fixture));
-        Revision::new(Environment::load(tree, EnvironmentOptions::default(), store.clone()).unwrap(), fleet.clone())
-            .unwrap()
+        Revision::new(
+            Environment::load(tree, EnvironmentOptions::default(), store.clone()).unwrap(),
+            fleet.clone(),
+            NonZeroUsize::MIN,
+        )
+        .unwrap()
     });
     for key in ["plain", "quoted"] {
         let key = BTreeSet::from([Arc::from(key)]);

@@ -121,7 +121,7 @@ impl Case<'_> {
     fn answers_of_fleet(&self, environment: Environment) -> Vec<Value> {
         let profiles = self.profiles();
         let fleet = Arc::new(Fleet::new(profiles.clone()));
-        let revision = Revision::new(environment, fleet.clone()).unwrap();
+        let revision = Revision::new(environment, fleet.clone(), NonZeroUsize::MIN).unwrap();
         let keys: Vec<Arc<str>> = self.list("keys").iter().filter_map(Value::as_str).map(Arc::from).collect();
         let effective = resolve(&revision, &fleet.everywhere(&keys), NonZeroUsize::MIN);
         let node = |profile: &NodeProfile| {

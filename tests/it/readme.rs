@@ -338,7 +338,7 @@ fn load(fixture: &str) -> Revision {
     tree.insert("submodule", Entry::Submodule);
     let options = EnvironmentOptions { reader: Reader::Auto, ..EnvironmentOptions::default() };
     let environment = Environment::load(Arc::new(tree), options, Arc::default()).unwrap();
-    Revision::new(environment, Arc::new(fleet)).unwrap()
+    Revision::new(environment, Arc::new(fleet), NonZeroUsize::MIN).unwrap()
 }
 
 /// What the key `a` is.

@@ -85,12 +85,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     let mut declared = None;
     if let Some(settings) = without_declarations(&context.settings, puppet.reference) {
-        declared = Some(pipeline.effective(&revision, &revision.keys));
+        declared = Some(pipeline.effective(&revision, revision.keys.iter()));
         context.settings = settings;
         pipeline = context.pipeline(pipeline.fleet);
         revision = pipeline.revision(point)?;
     }
-    let effective = pipeline.effective(&revision, &revision.keys);
+    let effective = pipeline.effective(&revision, revision.keys.iter());
     let seed = arguments.seed.unwrap_or_else(seed_of_clock);
     let pairs = pairs(&pipeline.fleet, &revision, (!arguments.all).then_some((arguments.sample, seed)));
     let mut verification = Verification {

@@ -140,16 +140,29 @@ pub enum Locations {
 }
 
 impl Locations {
+    /// Where they stand.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        self.declared().iter().map(|declared| &declared.place)
+    }
+
+    fn declared(&self) -> &[Declared] {
+        match self {
+            Locations::None => &[],
+            Locations::Paths(declared) | Locations::Globs(declared) | Locations::Uris(declared) => declared,
+            Locations::MappedPaths(mapped) => mapped,
+        }
+    }
+
     /// Which kind, and what is written.
     fn texts(&self) -> (&'static str, Vec<&str>) {
-        let (kind, declared): (_, &[Declared]) = match self {
-            Locations::None => ("none", &[]),
-            Locations::Paths(paths) => ("paths", paths),
-            Locations::Globs(globs) => ("globs", globs),
-            Locations::Uris(uris) => ("uris", uris),
-            Locations::MappedPaths(mapped) => ("mapped_paths", mapped),
+        let kind = match self {
+            Locations::None => "none",
+            Locations::Paths(_) => "paths",
+            Locations::Globs(_) => "globs",
+            Locations::Uris(_) => "uris",
+            Locations::MappedPaths(_) => "mapped_paths",
         };
-        (kind, declared.iter().map(|declared| &*declared.text).collect())
+        (kind, self.declared().iter().map(|declared| &*declared.text).collect())
     }
 }
 

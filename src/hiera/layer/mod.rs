@@ -165,12 +165,12 @@ impl Environment {
         load::load(tree, options, store)
     }
 
-    /// What the hierarchies of `layer` are resolved against.
-    pub fn source<'a>(&'a self, layer: &'a Layer) -> Source<'a> {
+    /// What the hierarchies of `layer` are resolved against, with `tree` for the files of the repository.
+    pub fn source<'a>(&'a self, layer: &'a Layer, tree: &'a dyn FileTree) -> Source<'a> {
         Source {
-            repository: &*self.tree,
+            repository: tree,
             environment: self.options.hiera_config.rsplit_once('/').map_or("", |(folder, _)| folder),
-            layer: &*layer.tree,
+            layer: if Arc::ptr_eq(&layer.tree, &self.tree) { tree } else { &*layer.tree },
             disk: &*self.options.disk,
             files: &self.store.files,
             datadirs: &self.options.datadirs,

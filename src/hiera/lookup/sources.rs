@@ -11,6 +11,7 @@ use crate::hiera::layer::{Environment, Layer, LayerId};
 use crate::hiera::options::LookupOptions;
 use crate::hiera::scope::Scope;
 use crate::hiera::version3;
+use crate::tree::FileTree;
 
 /// The hierarchy of a layer, or why there is none.
 pub type Resolved = Result<Arc<Hierarchy>, LookupError>;
@@ -103,7 +104,8 @@ impl Sources for NodeSources<'_> {
         }
         let hierarchy = self.environment.layer_of(layer).map(|layer| {
             let config = layer.config.as_ref().map_err(Clone::clone)?;
-            let part = |number| resolve_part(self.environment, layer, config, number, self.scope);
+            let tree = &*self.environment.tree;
+            let part = |number| resolve_part(self.environment, (layer, config, number), self.scope, tree);
             let parts: Vec<Part> = (0..Part::count(config)).map(part).collect();
             Hierarchy::assemble(config, &parts).map(Arc::new)
         });
@@ -112,15 +114,14 @@ impl Sources for NodeSources<'_> {
     }
 }
 
-/// The part `number` of the hierarchy of `layer` for the node with `scope`.
+/// A part of the hierarchy of a layer, by its number, for the node with `scope`; `tree` is for the files of the repository.
 pub fn resolve_part(
     environment: &Environment,
-    layer: &Layer,
-    config: &Config,
-    number: usize,
+    (layer, config, number): (&Layer, &Config, usize),
     scope: &dyn Scope,
+    tree: &dyn FileTree,
 ) -> Part {
-    let source = environment.source(layer);
+    let source = environment.source(layer, tree);
     match (&config.hiera3, config.version) {
         (Some(hiera3), _) => version3::resolve(config, hiera3, &layer.root, scope, source),
         (None, 3) => version3::resolve_global(config, &layer.root, scope, source),

@@ -1,0 +1,196 @@
+//! Makes a revision: from nothing, or from another one that differs a little.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Fleet;
+use super::keys::RepositoryKeys;
+use super::mentioned::Mentioned;
+use super::parallel;
+use super::placed::{PartOf, Placed};
+use super::revision::{Memo, Revision};
+use crate::hiera::backend::Format;
+use crate::hiera::config::{Config, LevelConfig};
+use crate::hiera::hierarchy::Part;
+use crate::hiera::layer::{Environment, Layer, LayerId};
+use crate::hiera::options::LOOKUP_OPTIONS;
+use crate::tree::{self, TreeError};
+
+/// Which parts are those of a layer.
+type Layers = BTreeMap<LayerId, Range<usize>>;
+
+impl Revision {
+    /// Resolves the hierarchies of all nodes and finds all keys.
+    pub fn new(environment: Environment, fleet: Arc<Fleet>, threads: NonZeroUsize) -> Result<Revision, TreeError> {
+        let mut mentioned = Mentioned::default();
+        mentioned.add(&environment)?;
+        fleet.read_ahead(&mentioned);
+        let (parts, layers) = parts(&environment);
+        let place = |(_, part): &(LayerId, PartOf<'_>)| Arc::new(Placed::new(&environment, *part, &fleet));
+        let placed = parallel::map(&parts, threads, place);
+        let repository_keys = RepositoryKeys::new(&environment)?;
+        let keys = all_keys(&repository_keys, &placed);
+        Ok(Revision::assemble(environment, fleet, (keys, repository_keys), (placed, layers)))
+    }
+
+    /// The revision that `environment` is, for the same fleet and read with the same options. What is as in this revision is not
+    /// worked out again; what comes out is the same as if it were.
+    pub fn next(&self, environment: Environment, threads: NonZeroUsize) -> Result<Revision, TreeError> {
+        if self.environment.is_hiera3 || environment.is_hiera3 {
+            return Revision::new(environment, self.fleet.clone(), threads);
+        }
+        let fleet = &self.fleet;
+        let changed = tree::changes(&*self.environment.tree, &*environment.tree)?;
+        let mut mentioned = Mentioned::default();
+        mentioned.add_changed(&environment, &changed)?;
+        fleet.read_ahead(&mentioned);
+        let (parts, layers) = parts(&environment);
+        let place = |(id, part): &(LayerId, PartOf<'_>)| match self.same_part(id, *part, &environment) {
+            None => Arc::new(Placed::new(&environment, *part, fleet)),
+            Some(before) => {
+                before.updated(&environment, *part, fleet, &changed).map_or_else(|| before.clone(), Arc::new)
+            }
+        };
+        let placed = parallel::map(&parts, threads, place);
+        let (repository_keys, touched) = self.repository_keys.updated(&self.environment, &environment, &changed)?;
+        let keys = self.keys_after(&repository_keys, touched, &placed);
+        Ok(Revision::assemble(environment, fleet.clone(), (keys, repository_keys), (placed, layers)))
+    }
+
+    fn assemble(
+        environment: Environment,
+        fleet: Arc<Fleet>,
+        (keys, repository_keys): (Arc<BTreeSet<Arc<str>>>, RepositoryKeys),
+        (mut placed, layers): (Vec<Arc<Placed>>, Layers),
+    ) -> Revision {
+        for (id, parts) in &layers {
+            if reads_in_many_ways(&environment, id) {
+                mark_read_twice(&mut placed[parts.clone()]);
+            }
+        }
+        let mut revision = Revision {
+            environment,
+            fleet,
+            findings: Vec::new(),
+            keys,
+            repository_keys,
+            placed,
+            layers,
+            hierarchies: Memo::default(),
+            options: Memo::default(),
+        };
+        revision.findings = revision.find();
+        revision
+    }
+
+    /// The part of this revision that `part` of `environment` is, but for the files in the repository.
+    fn same_part(&self, id: &LayerId, part: PartOf<'_>, environment: &Environment) -> Option<&Arc<Placed>> {
+        let layer = self.environment.layer_of(id)?;
+        let config = layer.config.as_ref().ok()?;
+        let is_own = |layer: &Layer, environment: &Environment| Arc::ptr_eq(&layer.tree, &environment.tree);
+        let same_files = Arc::ptr_eq(&layer.tree, &part.layer.tree)
+            || (is_own(layer, &self.environment) && is_own(part.layer, environment));
+        if !same_files || !is_same_place(layer, part.layer) || !is_same_kind(config, part.config) {
+            return None;
+        }
+        let is_same_text = config.source == part.config.source;
+        let number = if is_same_text {
+            part.number
+        } else {
+            let level = part.config.all_levels().nth(part.number)?;
+            config.all_levels().position(|other| is_same_level(other, level))?
+        };
+        let before = self.parts(id).get(number)?;
+        // What is odd is told with lines of hiera.yaml.
+        (!before.is_marked && (is_same_text || before.is_sound())).then_some(before)
+    }
+
+    /// All keys, those of this revision being known; `touched` are those of data files that differ.
+    fn keys_after(
+        &self,
+        repository_keys: &RepositoryKeys,
+        touched: BTreeSet<Arc<str>>,
+        placed: &[Arc<Placed>],
+    ) -> Arc<BTreeSet<Arc<str>>> {
+        let is_in = |all: &[Arc<Placed>], one: &Arc<Placed>| all.iter().any(|other| Arc::ptr_eq(other, one));
+        let old = self.placed.iter().filter(|one| !is_in(placed, one));
+        let new = placed.iter().filter(|one| !is_in(&self.placed, one));
+        let stays = |key: &&Arc<str>| !(self.repository_keys.contains(key) && repository_keys.contains(key));
+        let moved = old.chain(new).flat_map(|placed| placed.index.keys()).filter(stays).cloned();
+        let mut keys = self.keys.clone();
+        for key in touched.into_iter().chain(moved).filter(|key| **key != *LOOKUP_OPTIONS) {
+            let is_there = repository_keys.contains(&key) || placed.iter().any(|one| one.index.contains_key(&key));
+            if is_there != keys.contains(&key) {
+                let keys = Arc::make_mut(&mut keys);
+                if is_there {
+                    keys.insert(key)
+                } else {
+                    keys.remove(&key)
+                };
+            }
+        }
+        keys
+    }
+}
+
+/// All parts of the hierarchies of all layers, and which of them are a layer's.
+fn parts(environment: &Environment) -> (Vec<(LayerId, PartOf<'_>)>, Layers) {
+    let (mut parts, mut layers) = (Vec::new(), BTreeMap::new());
+    for id in environment.layer_ids() {
+        let Some(layer) = environment.layer_of(&id) else { continue };
+        let Ok(config) = &layer.config else { continue };
+        let first = parts.len();
+        parts.extend((0..Part::count(config)).map(|number| (id.clone(), PartOf { layer, config, number })));
+        layers.insert(id, first..parts.len());
+    }
+    (parts, layers)
+}
+
+fn all_keys(repository_keys: &RepositoryKeys, placed: &[Arc<Placed>]) -> Arc<BTreeSet<Arc<str>>> {
+    let of_hierarchies = placed.iter().flat_map(|placed| placed.index.keys());
+    let mut keys: BTreeSet<Arc<str>> = repository_keys.iter().chain(of_hierarchies).cloned().collect();
+    keys.remove(LOOKUP_OPTIONS);
+    Arc::new(keys)
+}
+
+fn is_same_place(a: &Layer, b: &Layer) -> bool {
+    a.owner == b.owner && a.module == b.module && a.root == b.root
+}
+
+/// Whether levels of both configurations are resolved alike: those of version 3 are not resolved one by one.
+fn is_same_kind(a: &Config, b: &Config) -> bool {
+    let is_plain = |config: &Config| config.version > 3 && config.hiera3.is_none();
+    is_plain(a) && is_plain(b) && a.version == b.version && a.path == b.path && a.implied == b.implied
+}
+
+/// Whether the level is the same, and stands on the same lines.
+fn is_same_level(a: &LevelConfig, b: &LevelConfig) -> bool {
+    a.means_the_same(b) && a.place == b.place && a.locations.places().eq(b.locations.places())
+}
+
+/// Whether levels of the layer read files with different functions.
+fn reads_in_many_ways(environment: &Environment, id: &LayerId) -> bool {
+    let config = environment.layer_of(id).and_then(|layer| layer.config.as_ref().ok());
+    let functions: BTreeSet<&Arc<str>> =
+        config.into_iter().flat_map(|config| config.all_levels()).map(|level| &level.function.name).collect();
+    functions.len() > 1 || config.is_none_or(|config| config.version == 3 || config.hiera3.is_some())
+}
+
+/// A file that two levels of a layer read with different functions is what its first reader makes of it, so who comes first may
+/// decide about any key.
+fn mark_read_twice(parts: &mut [Arc<Placed>]) {
+    let mut readers: HashMap<&str, Format> = HashMap::new();
+    let mut read_twice: BTreeSet<Arc<str>> = BTreeSet::new();
+    for (path, file) in parts.iter().flat_map(|placed| (0..placed.classes.len()).flat_map(|at| placed.files(at))) {
+        if *readers.entry(path).or_insert(file.format()) != file.format() {
+            read_twice.insert(path.clone());
+        }
+    }
+    if !read_twice.is_empty() {
+        for placed in parts {
+            Arc::make_mut(placed).mark(&read_twice);
+        }
+    }
+}
