@@ -10,8 +10,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use hierad::value::yaml;
-use libyaml_safer::{EventData, Parser};
-use measure::Times;
+use measure::{Times, libyaml};
 
 const RUNS: usize = 15;
 
@@ -35,12 +34,12 @@ fn compare(name: &str, files: &[Vec<u8>]) {
     let repeat = (BYTES / size.max(1)).max(1);
     let each = |work: &dyn Fn(&[u8])| (0..repeat).for_each(|_| files.iter().for_each(|file| work(file)));
     let ours = |file: &[u8]| _ = black_box(yaml::parse(file));
-    let theirs = |file: &[u8]| _ = black_box(events(file));
+    let theirs = |file: &[u8]| _ = black_box(libyaml::events(file));
     let (ours, theirs) = Times::of_both(RUNS, || each(&ours), || each(&theirs));
     #[expect(clippy::cast_precision_loss, reason = "sizes are small")]
     let megabytes = (size * repeat) as f64 / 1e6;
-    let speed = |times: &Times| megabytes / times.median().as_secs_f64();
-    let best = |times: &Times| megabytes / times.least().as_secs_f64();
+    let speed = |times: &Times| megabytes / (times.spread().median / 1e3);
+    let best = |times: &Times| megabytes / (times.spread().least / 1e3);
     println!(
         "{name:<28} {size:>10} {:>7.0} MB/s {:>7.0} MB/s  {:.2} (best runs: {:.0} and {:.0} MB/s)",
         speed(&ours),
@@ -49,21 +48,6 @@ fn compare(name: &str, files: &[Vec<u8>]) {
         best(&ours),
         best(&theirs),
     );
-}
-
-/// How many events libyaml finds; it stops at the first error.
-fn events(content: &[u8]) -> usize {
-    let mut content = content;
-    let mut parser = Parser::new();
-    parser.set_input_string(&mut content);
-    let mut count = 0;
-    while let Ok(event) = parser.parse() {
-        count += 1;
-        if matches!(event.data, EventData::StreamEnd) {
-            break;
-        }
-    }
-    count
 }
 
 fn small() -> String {

@@ -76,7 +76,8 @@ impl Fleet {
         Ok(())
     }
 
-    fn write_profiles(&self, path: &Path) -> Result<(), Box<dyn Error>> {
+    /// Writes the profiles alone.
+    pub(crate) fn write_profiles(&self, path: &Path) -> Result<(), Box<dyn Error>> {
         let mut file = BufWriter::new(fs::File::create(path)?);
         for number in 0..self.shape.nodes {
             writeln!(file, "{}", profiles::profile(&self.shape, number))?;

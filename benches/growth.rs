@@ -1,0 +1,127 @@
+//! How the cost of resolving a synthetic fleet grows, and how fast profiles are read, within this process.
+//!
+//! Three fleets in turn: 10,000 nodes with 5,000 keys; the same repository with ten times the nodes, at the same roles and sites; and
+//! twice the keys. Resolving is all that happens between the profiles and the effective values of one revision, with nothing
+//! remembered: its data is read and parsed, hierarchies are resolved for all nodes, and all keys.
+//!
+//! Some keys have a value of each node's own (`https://%{facts.networking.fqdn}`): these grow with the nodes, whatever anyone does.
+//! So of ten times the nodes there are two figures: all keys, and those that have at most a tenth as many answers as nodes.
+//!
+//! `HIERAD_BENCH_RUNS` is how often each fleet is resolved, `HIERAD_BENCH_NODES` how many nodes the first fleet has.
+#![allow(missing_docs, reason = "a program")]
+
+mod measure;
+mod synthetic;
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hierad::disclosure::Disclosure;
+use hierad::fleet::{Effective, Fleet};
+use hierad::git::Repository;
+use hierad::hiera::layer::EnvironmentOptions;
+use hierad::node::read_profiles;
+use hierad::pipeline::{Pipeline, Point};
+use measure::program::Subject;
+use measure::{Result, Spread, Wanted, print, runs};
+use synthetic::{Synthetic, shape};
+
+type Keys = BTreeSet<Arc<str>>;
+
+/// Profiles, the repository that they are resolved with, and the keys: those that nodes share, or all.
+struct Case<'a> {
+    profiles: &'a [u8],
+    subject: &'a Subject,
+    keys: Option<&'a Keys>,
+}
+
+/// The times of one run.
+struct Run {
+    reading: Duration,
+    resolving: Duration,
+    effective: Effective,
+}
+
+fn main() -> Result<()> {
+    let nodes = std::env::var("HIERAD_BENCH_NODES").ok().and_then(|nodes| nodes.parse().ok()).unwrap_or(10_000);
+    let (small, more_keys) = (Synthetic::new(shape(nodes, 5_000, 0))?, Synthetic::new(shape(nodes, 10_000, 0))?);
+    let few = Synthetic::profiles(shape(nodes, 5_000, 0))?;
+    let many = Synthetic::profiles(shape(nodes * 10, 5_000, 0))?;
+    let whole = |profiles, subject| Case { profiles, subject, keys: None };
+    let shared = shared_keys(&whole(&few, &small.subject).run()?.effective, nodes / 10);
+    let part = |profiles| Case { profiles, subject: &small.subject, keys: Some(&shared) };
+    let cases = [
+        part(&few),
+        part(&many),
+        whole(&few, &small.subject),
+        whole(&many, &small.subject),
+        whole(&few, &more_keys.subject),
+    ];
+    let mut resolving: [Vec<f64>; 5] = Default::default();
+    let mut speeds = Vec::new();
+    for _ in 0..runs(5) {
+        for (case, resolving) in cases.iter().zip(&mut resolving) {
+            let run = case.run()?;
+            resolving.push(run.resolving.as_secs_f64() * 1e3);
+            speeds.push(megabytes(case.profiles) / run.reading.as_secs_f64());
+        }
+    }
+    show(nodes, shared.len(), &resolving, speeds);
+    Ok(())
+}
+
+fn show(nodes: usize, shared: usize, resolving: &[Vec<f64>; 5], speeds: Vec<f64>) {
+    let many = nodes * 10;
+    let names = [
+        format!("{nodes} x {shared} shared keys"),
+        format!("{many} x {shared} shared keys"),
+        format!("{nodes} x 5000"),
+        format!("{many} x 5000"),
+        format!("{nodes} x 10000"),
+    ];
+    for (name, times) in names.iter().zip(resolving) {
+        print(&format!("resolve {name}"), &Spread::new(times.iter().copied(), "ms"), None);
+    }
+    let ratio = |one: usize, other: usize| {
+        Spread::new(resolving[one].iter().zip(&resolving[other]).map(|(one, other)| one / other), "times")
+    };
+    print("ten times the nodes, shared keys", &ratio(1, 0), Some(Wanted::AtMost(1.5)));
+    print("ten times the nodes, all keys", &ratio(3, 2), None);
+    print("twice the keys", &ratio(4, 2), Some(Wanted::AtMost(2.2)));
+    print("profiles", &Spread::new(speeds, "MB/s"), Some(Wanted::AtLeast(200.0)));
+}
+
+/// The keys that have at most `limit` answers.
+fn shared_keys(effective: &Effective, limit: usize) -> Keys {
+    effective.keys.iter().filter(|(_, answers)| answers.len() <= limit).map(|(key, _)| key.clone()).collect()
+}
+
+impl Case<'_> {
+    /// Reads the profiles and resolves the last commit for them.
+    fn run(&self) -> Result<Run> {
+        let start = Instant::now();
+        let (profiles, errors) = read_profiles(self.profiles, "profiles.ndjson", "production");
+        if let Some(error) = errors.into_iter().next() {
+            return Err(error.into());
+        }
+        let fleet = Fleet::new(profiles);
+        let reading = start.elapsed();
+        let repository = Arc::new(Repository::discover(&self.subject.repository)?);
+        let head = Point::Commit(repository.resolve("HEAD")?);
+        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let disclosure = Arc::new(Disclosure::shown());
+        let start = Instant::now();
+        let pipeline = Pipeline::new(repository, fleet, EnvironmentOptions::default(), threads, disclosure);
+        let revision = pipeline.revision(head)?;
+        let effective = pipeline.effective(&revision, self.keys.unwrap_or(&revision.keys));
+        Ok(Run { reading, resolving: start.elapsed(), effective })
+    }
+}
+
+fn megabytes(content: &[u8]) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred megabytes")]
+    let bytes = content.len() as f64;
+    bytes / 1e6
+}

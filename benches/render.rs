@@ -1,0 +1,57 @@
+//! `hierad render --output`: the snapshots of a synthetic fleet of 10,000 nodes with 5,000 keys, written to a new folder, from start to exit;
+//! in turn with `cp -r` of the same files.
+//!
+//! The files need about 6 GB in the temporary folder (`TMPDIR`). `HIERAD_BENCH_RUNS` is how often they are written, `HIERAD_BENCH_NODES` how
+//! many nodes there are.
+#![allow(missing_docs, reason = "a program")]
+
+mod measure;
+mod synthetic;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use measure::program::{Run, measured, run};
+use measure::{Result, Spread, print, runs};
+use synthetic::{Synthetic, shape};
+
+fn main() -> Result<()> {
+    let nodes = std::env::var("HIERAD_BENCH_NODES").ok().and_then(|nodes| nodes.parse().ok()).unwrap_or(10_000);
+    let made = Synthetic::new(shape(nodes, 5_000, 0))?;
+    let temporary = tempfile::tempdir()?;
+    let [snapshots, copy] = ["snapshots", "copy"].map(|name| temporary.path().join(name));
+    let (mut speeds, mut copies, mut ratios, mut peaks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..runs(3) {
+        let Run { time, peak } = measured(made.subject.hierad().args(["render", "HEAD", "--output"]).arg(&snapshots))?;
+        let start = Instant::now();
+        run(Command::new("cp").arg("-r").arg(&snapshots).arg(&copy))?;
+        let copying = start.elapsed();
+        let megabytes = megabytes(&snapshots)?;
+        speeds.push(megabytes / time.as_secs_f64());
+        copies.push(megabytes / copying.as_secs_f64());
+        ratios.push(time.as_secs_f64() / copying.as_secs_f64());
+        peaks.extend(peak);
+        fs::remove_dir_all(&snapshots)?;
+        fs::remove_dir_all(&copy)?;
+    }
+    let name = |what: &str| format!("{}  {what}", made.subject.name);
+    print(&name("render"), &Spread::new(speeds, "MB/s"), None);
+    print(&name("cp -r"), &Spread::new(copies, "MB/s"), None);
+    print(&name("render, times as long as cp -r"), &Spread::new(ratios, "times"), None);
+    if !peaks.is_empty() {
+        print(&name("render, peak memory"), &Spread::new(peaks, "MiB"), None);
+    }
+    Ok(())
+}
+
+/// The size of the files in a folder.
+fn megabytes(folder: &Path) -> Result<f64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        bytes += entry?.metadata()?.len();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a few gigabytes")]
+    Ok(bytes as f64 / 1e6)
+}

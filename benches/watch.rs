@@ -1,0 +1,165 @@
+//! `hierad watch` on a synthetic fleet of 10,000 nodes with 5,000 keys: from the moment at which a branch moves to the moment at which
+//! the whole report of it has been read from the daemon's standard output.
+//!
+//! The branch goes on by one commit at a time, of a random kind, once the report of the last one is there and the daemon rests. It is
+//! moved by a `git update-ref --stdin` that runs already: the clock starts when that is told to commit its transaction. Reports are
+//! lines of JSON.
+//!
+//! `HIERAD_BENCH_UPDATES` is how many commits there are: 150, of which a tenth are of the hierarchy.
+#![allow(missing_docs, reason = "a program")]
+
+mod measure;
+mod synthetic;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use measure::program::Subject;
+use measure::{Result, Spread, Wanted, print};
+use synthetic::{Synthetic, shape};
+
+const BRANCH: &str = "watched";
+
+/// How long a report may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long nothing happens between a report and the next commit.
+const REST: Duration = Duration::from_millis(50);
+
+fn main() -> Result<()> {
+    let updates = std::env::var("HIERAD_BENCH_UPDATES").ok().and_then(|updates| updates.parse().ok()).unwrap_or(150);
+    let made = Synthetic::new(shape(10_000, 5_000, updates))?;
+    let subject = &made.subject;
+    subject.git(&["branch", BRANCH, "hierarchy"])?;
+    let mut daemon = Daemon::start(subject)?;
+    let mut branch = Branch::open(subject)?;
+    let mut times: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (number, line) in subject.git(&["log", "--reverse", "--format=%H %s", "hierarchy..HEAD"])?.lines().enumerate() {
+        let (commit, summary) = line.split_once(' ').unwrap_or((line, ""));
+        branch.prepare(commit)?;
+        std::thread::sleep(REST);
+        let start = Instant::now();
+        branch.commit()?;
+        let time = daemon.report(commit)? - start;
+        // The first one is compared with a revision that the daemon has not seen.
+        if number > 0 {
+            times.entry(kind(summary)).or_default().push(time.as_secs_f64() * 1e3);
+        }
+    }
+    show(&times);
+    Ok(())
+}
+
+fn show(times: &BTreeMap<&str, Vec<f64>>) {
+    for (kind, times) in times {
+        let limit = if *kind == "hierarchy" { 100.0 } else { 10.0 };
+        let times = Spread::new(times.iter().copied(), "ms");
+        print(&format!("watch  {kind}"), &times, Some(Wanted::AtMost(limit)));
+    }
+    let all = times.values().flatten().copied();
+    print("watch  all", &Spread::new(all, "ms"), Some(Wanted::AtMost(10.0)));
+}
+
+/// The kind of a commit, by its message.
+fn kind(summary: &str) -> &'static str {
+    match summary.split(['/', ':']).next() {
+        Some("nodes") => "node",
+        Some("roles") => "role",
+        Some("common.yaml") => "common",
+        Some("lookup_options") => "options",
+        _ => "hierarchy",
+    }
+}
+
+/// A daemon, which ends when this does.
+struct Daemon {
+    child: Child,
+    reports: Receiver<(Instant, String)>,
+}
+
+impl Daemon {
+    fn start(subject: &Subject) -> Result<Daemon> {
+        let mut command = subject.hierad();
+        command.args(["watch", "--branch", BRANCH, "--format", "json"]);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let (Some(output), Some(log)) = (child.stdout.take(), child.stderr.take()) else {
+            return Err("no pipes".into());
+        };
+        let mut log = BufReader::new(log).lines();
+        // Once it says that it watches, nothing is missed.
+        let said = log.find(|line| line.as_ref().is_ok_and(|line| line.contains("watching")));
+        said.ok_or("hierad watch does not watch")??;
+        std::thread::spawn(move || log.map_while(std::io::Result::ok).for_each(|line| eprintln!("{line}")));
+        let (sender, reports) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(std::io::Result::ok) {
+                _ = sender.send((Instant::now(), line));
+            }
+        });
+        Ok(Daemon { child, reports })
+    }
+
+    /// When the report of `commit`, which is the next, was there.
+    fn report(&mut self, commit: &str) -> Result<Instant> {
+        let (time, line) = self.reports.recv_timeout(PATIENCE)?;
+        if line.contains(&format!("\"after\":{{\"commit\":\"{commit}\"")) {
+            return Ok(time);
+        }
+        Err(format!("not the report of {commit}: {}", line.chars().take(300).collect::<String>()).into())
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+/// The watched branch, in the hands of git.
+struct Branch {
+    git: Child,
+    input: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Branch {
+    fn open(subject: &Subject) -> Result<Branch> {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&subject.repository).args(["update-ref", "--stdin"]);
+        let mut git = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let (Some(input), Some(output)) = (git.stdin.take(), git.stdout.take()) else { return Err("no pipes".into()) };
+        Ok(Branch { git, input, answers: BufReader::new(output) })
+    }
+
+    /// Has git do all but the last step.
+    fn prepare(&mut self, commit: &str) -> Result<()> {
+        write!(self.input, "start\nupdate refs/heads/{BRANCH} {commit}\nprepare\n")?;
+        self.input.flush()?;
+        self.answer("start: ok")?;
+        self.answer("prepare: ok")
+    }
+
+    /// Moves the branch.
+    fn commit(&mut self) -> Result<()> {
+        self.input.write_all(b"commit\n")?;
+        self.input.flush()?;
+        self.answer("commit: ok")
+    }
+
+    fn answer(&mut self, wanted: &str) -> Result<()> {
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        if line.trim_end() == wanted { Ok(()) } else { Err(format!("git update-ref: {line}").into()) }
+    }
+}
+
+impl Drop for Branch {
+    fn drop(&mut self) {
+        _ = self.git.kill();
+        _ = self.git.wait();
+    }
+}
