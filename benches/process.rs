@@ -26,20 +26,19 @@ const FLOOR: &str = "floor";
 
 fn main() -> Result<()> {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let [FLOOR, repository, profiles @ ..] =
-        &arguments.iter().map(|a| a.to_str().unwrap_or("")).collect::<Vec<_>>()[..]
-    {
-        return read_floor(Path::new(repository), profiles.first().map(Path::new)).map(|_| ());
+    if arguments.first().is_some_and(|first| first == FLOOR) {
+        let paths: Vec<&Path> = arguments[1..].iter().map(Path::new).collect();
+        return read_floor(paths[0], paths.get(1).copied()).map(|_| ());
     }
     let temporary = tempfile::tempdir()?;
     let demo = temporary.path().join("demo");
     run(Command::new(HIERAD).arg("demo").arg("--keep").arg(&demo))?;
-    measure(&Subject { name: "demo".into(), repository: demo.join("data"), profiles: demo.join("profiles") })?;
+    measure(&Subject { name: "demo".into(), repository: demo.join("data"), profiles: demo.join("profiles") }, None)?;
     let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
     if let (Some(repository), Some(profiles)) = (named("HIERAD_BENCH_REPO"), named("HIERAD_BENCH_PROFILES")) {
         let name = "HIERAD_BENCH_REPO".into();
         let subject = Subject { name, repository: repository.canonicalize()?, profiles: profiles.canonicalize()? };
-        let diff = measure(&subject)?;
+        let diff = measure(&subject, Some(Wanted::AtMost(3.0)))?;
         if let Some(puppet) = Puppet::named() {
             let both = puppet.both(&subject, REVISIONS[0], REVISIONS[1])?;
             print(&format!("{}  Puppet, both revisions", subject.name), &both, None);
@@ -49,8 +48,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Measures `diff` and `render`; the times of `diff`.
-fn measure(subject: &Subject) -> Result<Times> {
+/// Measures `diff` and `render`; the times of `diff`. `wanted` is its ratio to the least.
+fn measure(subject: &Subject, wanted: Option<Wanted>) -> Result<Times> {
     let name = |what: &str| format!("{}  {what}", subject.name);
     let runs = runs(15);
     let mut command = subject.diff(REVISIONS[0], REVISIONS[1])?;
@@ -61,7 +60,7 @@ fn measure(subject: &Subject) -> Result<Times> {
     print(&name("diff HEAD~1 HEAD"), &diff.spread(), None);
     let floor::Work { files, bytes, .. } = read_floor(&subject.repository, None)?;
     print(&name(&format!("libyaml, {files} files, {} kB", bytes / 1000)), &data.spread(), None);
-    print(&name("diff, times as long"), &diff.over(&data), Some(Wanted::AtMost(3.0)));
+    print(&name("diff, times as long"), &diff.over(&data), wanted);
     let floor::Work { files, bytes, .. } = read_floor(&subject.repository, Some(&subject.profiles))?;
     print(&name(&format!("libyaml with profiles, {files} files, {} kB", bytes / 1000)), &all.spread(), None);
     print(&name("diff, times as long as with profiles"), &diff.over(&all), None);

@@ -37,19 +37,22 @@ fn main() -> Result<()> {
     let mut daemon = Daemon::start(subject)?;
     let mut branch = Branch::open(subject)?;
     let mut times: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut sizes = Vec::new();
     for (number, line) in subject.git(&["log", "--reverse", "--format=%H %s", "hierarchy..HEAD"])?.lines().enumerate() {
         let (commit, summary) = line.split_once(' ').unwrap_or((line, ""));
         branch.prepare(commit)?;
         std::thread::sleep(REST);
         let start = Instant::now();
         branch.commit()?;
-        let time = daemon.report(commit)? - start;
+        let (arrival, size) = daemon.report(commit)?;
         // The first one is compared with a revision that the daemon has not seen.
         if number > 0 {
-            times.entry(kind(summary)).or_default().push(time.as_secs_f64() * 1e3);
+            times.entry(kind(summary)).or_default().push((arrival - start).as_secs_f64() * 1e3);
+            sizes.push(size);
         }
     }
     show(&times);
+    print("watch  reports", &Spread::new(sizes, "kB"), None);
     Ok(())
 }
 
@@ -102,11 +105,12 @@ impl Daemon {
         Ok(Daemon { child, reports })
     }
 
-    /// When the report of `commit`, which is the next, was there.
-    fn report(&mut self, commit: &str) -> Result<Instant> {
+    /// When the report of `commit`, which is the next, was there, and its size in kilobytes.
+    fn report(&mut self, commit: &str) -> Result<(Instant, f64)> {
         let (time, line) = self.reports.recv_timeout(PATIENCE)?;
         if line.contains(&format!("\"after\":{{\"commit\":\"{commit}\"")) {
-            return Ok(time);
+            #[expect(clippy::cast_precision_loss, reason = "a few megabytes")]
+            return Ok((time, line.len() as f64 / 1e3));
         }
         Err(format!("not the report of {commit}: {}", line.chars().take(300).collect::<String>()).into())
     }
