@@ -15,6 +15,7 @@ mod synthetic;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,8 @@ use hierad::disclosure::Disclosure;
 use hierad::fleet::{Effective, Fleet};
 use hierad::git::Repository;
 use hierad::hiera::layer::EnvironmentOptions;
-use hierad::node::read_profiles;
-use hierad::pipeline::{Pipeline, Point};
+use hierad::pipeline::profiles::{EnvironmentOfNodes, ProfileFiles};
+use hierad::pipeline::{Pipeline, Point, Revisions};
 use measure::program::Subject;
 use measure::{Result, Spread, Wanted, print, runs};
 use synthetic::{Synthetic, shape};
@@ -32,9 +33,14 @@ type Keys = BTreeSet<Arc<str>>;
 
 /// Profiles, the repository that they are resolved with, and the keys: those that nodes share, or all.
 struct Case<'a> {
-    profiles: &'a [u8],
+    profiles: &'a Path,
     subject: &'a Subject,
     keys: Option<&'a Keys>,
+}
+
+/// All keys of a repository for these profiles.
+fn whole<'a>(profiles: &'a Path, subject: &'a Subject) -> Case<'a> {
+    Case { profiles, subject, keys: None }
 }
 
 /// The times of one run.
@@ -48,14 +54,15 @@ struct Run {
 fn main() -> Result<()> {
     let nodes = std::env::var("HIERAD_BENCH_NODES").ok().and_then(|nodes| nodes.parse().ok()).unwrap_or(10_000);
     let (small, more_keys) = (Synthetic::new(shape(nodes, 5_000, 0))?, Synthetic::new(shape(nodes, 10_000, 0))?);
-    let few = Synthetic::profiles(shape(nodes, 5_000, 0))?;
-    let many = Synthetic::profiles(shape(nodes * 10, 5_000, 0))?;
-    let whole = |profiles, subject| Case { profiles, subject, keys: None };
+    let folder = tempfile::tempdir()?;
+    let [few, many] = ["few.ndjson", "many.ndjson"].map(|name| folder.path().join(name));
+    Synthetic::profiles(shape(nodes, 5_000, 0), &few)?;
+    Synthetic::profiles(shape(nodes * 10, 5_000, 0), &many)?;
     let shared = shared_keys(&whole(&few, &small.subject).run()?.effective, nodes / 10);
-    let part = |profiles| Case { profiles, subject: &small.subject, keys: Some(&shared) };
+    let keys = Some(&shared);
     let cases = [
-        part(&few),
-        part(&many),
+        Case { keys, ..whole(&few, &small.subject) },
+        Case { keys, ..whole(&many, &small.subject) },
         whole(&few, &small.subject),
         whole(&many, &small.subject),
         whole(&few, &more_keys.subject),
@@ -66,7 +73,7 @@ fn main() -> Result<()> {
         for (case, resolving) in cases.iter().zip(&mut resolving) {
             let run = case.run()?;
             resolving.push([run.hierarchies, run.keys].map(|time| time.as_secs_f64() * 1e3));
-            speeds.push(megabytes(case.profiles) / run.reading.as_secs_f64());
+            speeds.push(megabytes(case.profiles)? / run.reading.as_secs_f64());
         }
     }
     show(nodes, shared.len(), &resolving, speeds);
@@ -106,19 +113,23 @@ fn shared_keys(effective: &Effective, limit: usize) -> Keys {
 impl Case<'_> {
     /// Reads the profiles and resolves the last commit for them.
     fn run(&self) -> Result<Run> {
+        let repository = Arc::new(Repository::discover(&self.subject.repository)?);
+        let head = Point::Commit(repository.resolve("HEAD")?);
+        let revisions = Revisions { repository, options: EnvironmentOptions::default(), store: Arc::default() };
+        // Which variables are read is known once the data is.
+        let mentioned = revisions.mentioned(&[head])?;
+        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let start = Instant::now();
-        let (profiles, errors) = read_profiles(self.profiles, "profiles.ndjson", "production");
+        let environment = EnvironmentOfNodes::Declared("production".into());
+        let source = ProfileFiles::find(&[self.profiles.to_owned()], environment, threads)?;
+        let (fleet, errors) = Fleet::load(Arc::new(source), &mentioned, &|_| true);
         if let Some(error) = errors.into_iter().next() {
             return Err(error.into());
         }
-        let fleet = Fleet::new(profiles);
         let reading = start.elapsed();
-        let repository = Arc::new(Repository::discover(&self.subject.repository)?);
-        let head = Point::Commit(repository.resolve("HEAD")?);
-        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let disclosure = Arc::new(Disclosure::shown());
         let start = Instant::now();
-        let pipeline = Pipeline::new(repository, fleet, EnvironmentOptions::default(), threads, disclosure);
+        let revisions = Revisions { store: Arc::default(), ..revisions };
+        let pipeline = Pipeline::new(revisions, Arc::new(fleet), threads, Arc::new(Disclosure::shown()));
         let revision = pipeline.revision(head)?;
         let middle = Instant::now();
         let effective = pipeline.effective(&revision, self.keys.unwrap_or(&revision.keys));
@@ -126,8 +137,8 @@ impl Case<'_> {
     }
 }
 
-fn megabytes(content: &[u8]) -> f64 {
+fn megabytes(path: &Path) -> Result<f64> {
     #[expect(clippy::cast_precision_loss, reason = "a few hundred megabytes")]
-    let bytes = content.len() as f64;
-    bytes / 1e6
+    let bytes = std::fs::metadata(path)?.len() as f64;
+    Ok(bytes / 1e6)
 }

@@ -5,8 +5,7 @@
 #[path = "../../examples/fleet/fleet/mod.rs"]
 mod fleet;
 
-use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use tempfile::TempDir;
 
@@ -36,11 +35,8 @@ impl Synthetic {
         Ok(Synthetic { _folder: folder, subject })
     }
 
-    /// The profiles of a fleet of this shape.
-    pub(crate) fn profiles(shape: Shape) -> Result<Vec<u8>> {
-        let folder = tempfile::tempdir()?;
-        let path: PathBuf = folder.path().join("profiles.ndjson");
-        fleet::Fleet::new(shape).write_profiles(&path)?;
-        Ok(fs::read(path)?)
+    /// Writes the profiles of a fleet of this shape to `path`.
+    pub(crate) fn profiles(shape: Shape, path: &Path) -> Result<()> {
+        fleet::Fleet::new(shape).write_profiles(path)
     }
 }

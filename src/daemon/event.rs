@@ -21,7 +21,7 @@ pub(super) enum Event {
 }
 
 /// How long the files must be quiet before a look, and how long to wait for that at most.
-const QUIET: Duration = Duration::from_millis(20);
+const QUIET: Duration = Duration::from_millis(2);
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The least time between two looks that only the clock asks for.
@@ -94,7 +94,7 @@ mod tests {
         let (sender, mut events) = mpsc::channel(4);
         let noise = tokio::spawn(async move {
             while sender.send(Event::Files).await.is_ok() {
-                sleep(Duration::from_millis(5)).await;
+                sleep(QUIET / 2).await;
             }
         });
         let start = Instant::now();

@@ -15,12 +15,13 @@ use super::reads::{Read, Reads};
 use super::view::NodeView;
 use super::{Finding, Fleet};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::hiera::LookupError;
 use crate::hiera::backend::{Backend, Declared};
 use crate::hiera::config::Config;
+use crate::hiera::explain::Recorder;
 use crate::hiera::hierarchy::{Content, Hierarchy, Location};
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::lookup::{FoundOptions, OptionsOf, Resolved};
+use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeSet};
 
 /// One revision of a repository, ready to answer for a fleet.
@@ -135,6 +136,12 @@ impl Revision {
         for (of, found) in before.options.known().into_iter().filter(|(_, found)| found.is_sound()) {
             self.options.get(of, |_| found);
         }
+    }
+
+    /// Looks `key` up on a node and tells `recorder` where its value comes from; what is known of hierarchies and options is not told
+    /// again.
+    pub fn explain(&self, key: &str, node: NodeId, recorder: &Recorder) -> Outcome {
+        NodeView { revision: self, node, reads: &Reads::default() }.explain(key, recorder)
     }
 
     /// Evaluates something for all of `nodes`: on one of each class.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::reads::{Read, Reads, RecordingScope};
 use super::revision::Revision;
 use crate::hiera::Outcome;
+use crate::hiera::explain::Recorder;
 use crate::hiera::layer::LayerId;
 use crate::hiera::lookup::{FoundOptions, Lookup, OptionsOf, Resolved, Sources};
 use crate::node::NodeId;
@@ -21,6 +22,12 @@ impl NodeView<'_> {
     pub(super) fn get(&self, key: &str) -> Outcome {
         let scope = RecordingScope { scope: self.revision.fleet.scope(self.node), reads: self.reads };
         Lookup::new(&self.revision.environment, self, &scope).get(key, None)
+    }
+
+    /// Looks `key` up and tells `recorder` what happens.
+    pub(super) fn explain(&self, key: &str, recorder: &Recorder) -> Outcome {
+        let scope = RecordingScope { scope: self.revision.fleet.scope(self.node), reads: self.reads };
+        Lookup::new(&self.revision.environment, self, &scope).explained_by(recorder).get(key, None)
     }
 
     /// Finds options.

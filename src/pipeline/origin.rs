@@ -6,7 +6,6 @@ use crate::diff::{Change, Changes, Diff, LeafChange, Part, Reencrypted};
 use crate::fleet::Revision;
 use crate::hiera::Outcome;
 use crate::hiera::explain::Recorder;
-use crate::hiera::lookup::{Lookup, NodeSources};
 use crate::hiera::provenance::{Contribution, contributions, origin};
 use crate::node::{NodeId, NodeSet};
 use crate::report::{Origin, Origins};
@@ -50,8 +49,7 @@ fn side(key: &str, outcome: Option<&Arc<Outcome>>, nodes: &NodeSet, revision: &R
 }
 
 fn trace(revision: &Revision, node: NodeId, key: &str) -> Vec<Contribution> {
-    let (scope, recorder) = (revision.fleet.scope(node), Recorder::default());
-    let sources = NodeSources::new(&revision.environment, &scope);
-    _ = Lookup::new(&revision.environment, &sources, &scope).explained_by(&recorder).get(key, None);
+    let recorder = Recorder::default();
+    revision.explain(key, node, &recorder);
     contributions(&recorder.finish(), key)
 }

@@ -23,16 +23,36 @@ pub(super) fn which(group: &Group, total: usize, columns: usize) -> Option<(&'st
     if nodes.len() == total && total != 1 {
         return None;
     }
-    let by_exception = !except.is_empty() && ranges(except, RUNS[0]).len() < ranges(nodes, RUNS[0]).len();
+    let by_exception = !except.is_empty() && is_shorter(ranges(except, RUNS[0]), ranges(nodes, RUNS[0]));
     let exception = || ("all but ", names(except, columns.saturating_sub(8)));
     Some(if by_exception { exception() } else { ("", names(nodes, columns)) })
 }
 
+/// Whether one list ends before the other.
+fn is_shorter(mut one: impl Iterator, mut other: impl Iterator) -> bool {
+    loop {
+        match (one.next(), other.next()) {
+            (None, other) => return other.is_some(),
+            (Some(_), None) => return false,
+            (Some(_), Some(_)) => {}
+        }
+    }
+}
+
 /// The names, as many as fit `columns`, and how many more there are.
 pub(super) fn names(nodes: &[Arc<str>], columns: usize) -> String {
-    let fits = |ranges: &Vec<Range>| ranges.first().is_none_or(|range| range.text.width() + MORE <= columns);
-    let ranges = RUNS.into_iter().map(|runs| ranges(nodes, runs)).find(fits).unwrap_or_else(|| ranges(nodes, 1));
-    let whole = ranges.iter().map(|range| range.text.width() + 2).sum::<usize>();
+    let fits = |runs: &usize| ranges(nodes, *runs).next().is_none_or(|range| range.text.width() + MORE <= columns);
+    let all = ranges(nodes, RUNS.into_iter().find(fits).unwrap_or(1));
+    // Thousands of names, of which a few fit: two more than that are enough.
+    let (mut ranges, mut whole) = (Vec::new(), 0_usize);
+    for range in all {
+        let is_enough = whole > columns.saturating_add(2) && ranges.len() > 1;
+        if is_enough {
+            break;
+        }
+        whole += range.text.width() + 2;
+        ranges.push(range);
+    }
     if whole <= columns.saturating_add(2) {
         return ranges.into_iter().map(|range| range.text).collect::<Vec<_>>().join(", ");
     }
@@ -77,33 +97,34 @@ struct Pattern<'a> {
 }
 
 /// The names in ranges, with at most `most` runs of numbers each.
-fn ranges(nodes: &[Arc<str>], most: usize) -> Vec<Range> {
-    let mut ranges = Vec::new();
-    let mut at = 0;
-    while let Some(name) = nodes.get(at) {
-        let Some((pattern, first)) = pattern(name) else {
-            ranges.push(Range { text: visible(name).into_owned(), count: 1 });
-            at += 1;
-            continue;
-        };
-        let mut runs = vec![(first, first)];
-        let mut count = 1;
-        while let Some((_, number)) =
-            nodes.get(at + count).and_then(|n| self::pattern(n)).filter(|(p, _)| *p == pattern)
-        {
-            let full = runs.len() == most;
-            match runs.last_mut() {
-                Some((_, last)) if *last + 1 == number => *last = number,
-                _ if full => break,
-                _ => runs.push((number, number)),
-            }
-            count += 1;
+fn ranges(nodes: &[Arc<str>], most: usize) -> impl Iterator<Item = Range> {
+    let mut rest = nodes;
+    std::iter::from_fn(move || {
+        let range = range(rest, most)?;
+        rest = &rest[range.count..];
+        Some(range)
+    })
+}
+
+/// The range that `nodes` begin with.
+fn range(nodes: &[Arc<str>], most: usize) -> Option<Range> {
+    let name = nodes.first()?;
+    let Some((pattern, first)) = pattern(name) else {
+        return Some(Range { text: visible(name).into_owned(), count: 1 });
+    };
+    let mut runs = vec![(first, first)];
+    let mut count = 1;
+    while let Some((_, number)) = nodes.get(count).and_then(|n| self::pattern(n)).filter(|(p, _)| *p == pattern) {
+        let full = runs.len() == most;
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ if full => break,
+            _ => runs.push((number, number)),
         }
-        let text = if count == 1 { visible(name).into_owned() } else { bracket(&pattern, &runs) };
-        ranges.push(Range { text, count });
-        at += count;
+        count += 1;
     }
-    ranges
+    let text = if count == 1 { visible(name).into_owned() } else { bracket(&pattern, &runs) };
+    Some(Range { text, count })
 }
 
 fn bracket(pattern: &Pattern<'_>, runs: &[(u64, u64)]) -> String {
