@@ -30,11 +30,8 @@ impl Found {
 
     /// Compares what all nodes see of a part of a hierarchy.
     pub(super) fn compare(&mut self, before: &Placed, after: &Placed) -> Option<()> {
-        let same: Vec<Option<usize>> = before.matched(after);
-        for ((b, a), nodes) in pairs(before.partition.parts(), after.partition.parts()) {
-            if same[b] != Some(a) {
-                self.compare_classes((before, b), (after, a), &nodes)?;
-            }
+        for ((b, a), nodes) in otherwise(before, after) {
+            self.compare_classes((before, b), (after, a), &nodes)?;
         }
         Some(())
     }
@@ -112,6 +109,27 @@ fn differing(old: &DataFile, new: &DataFile) -> Vec<Arc<str>> {
     let changed = before.iter().filter(|(key, value)| after.get_value(key) != Some(value)).map(|(key, _)| key);
     let new = after.keys().filter(|key| before.get_value(key).is_none());
     changed.chain(new).map(name).collect()
+}
+
+/// The nodes that see something else, by what they see.
+fn otherwise(before: &Placed, after: &Placed) -> BTreeMap<(usize, usize), NodeSet> {
+    if std::ptr::eq(before, after) {
+        return BTreeMap::new();
+    }
+    let (old, new) = (before.partition.sets(), after.partition.sets());
+    let mut nodes = NodeSet::new();
+    for (b, a) in before.matched(after).into_iter().enumerate() {
+        match a {
+            Some(a) if old[b] == new[a] => {}
+            Some(a) => nodes.extend(&old[b].without(&new[a])),
+            None => nodes.extend(&old[b]),
+        }
+    }
+    let mut pairs: BTreeMap<(usize, usize), NodeSet> = BTreeMap::new();
+    for node in nodes.iter() {
+        pairs.entry((before.partition.part(node), after.partition.part(node))).or_default().insert(node);
+    }
+    pairs
 }
 
 /// The nodes by the part of each of two divisions that they are in.

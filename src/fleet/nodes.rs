@@ -1,7 +1,7 @@
 //! The nodes of a fleet, and of their variables what anything looked at.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
 
@@ -30,6 +30,8 @@ pub(super) struct Column {
     pub(super) partition: Partition,
     /// What the nodes of each part have.
     readings: Vec<Reading>,
+    /// Whether any of it is interpolated itself.
+    interpolates: OnceLock<bool>,
 }
 
 impl Column {
@@ -122,7 +124,7 @@ impl Fleet {
             let next = |readings: &mut Option<std::vec::IntoIter<Reading>>| readings.as_mut().and_then(Iterator::next);
             let of_path = of_nodes.iter_mut().map(|readings| next(readings).unwrap_or_else(Reading::unknown));
             let (partition, readings) = Partition::by(of_path);
-            let column = Arc::new(Column { partition, readings });
+            let column = Arc::new(Column { partition, readings, interpolates: OnceLock::new() });
             self.columns.write().unwrap_or_else(PoisonError::into_inner).insert(path, column);
         }
     }
@@ -206,7 +208,8 @@ impl Fleet {
     /// Whether the variable `name`, dotted access included, has a value on some node that is interpolated itself.
     pub(super) fn interpolates(&self, name: &str) -> bool {
         let Some(path) = VariablePath::parse(name) else { return true };
-        self.column(&path).readings.iter().any(Reading::interpolates)
+        let column = self.column(&path);
+        *column.interpolates.get_or_init(|| column.readings.iter().any(Reading::interpolates))
     }
 }
 

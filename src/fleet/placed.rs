@@ -1,8 +1,8 @@
 //! Where the data of a revision lies for whom: for each part of each layer's hierarchy, the classes of nodes that it leads to
 //! the same files.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
@@ -12,6 +12,7 @@ use super::classes::classes_by_variables;
 use super::looks::Looks;
 use super::partition::Partition;
 use super::reads::RecordingScope;
+use super::references::PartReferences;
 use crate::diagnostic::Diagnostic;
 use crate::hiera::LookupError;
 use crate::hiera::backend::{Backend, DataFile, Declared};
@@ -42,6 +43,7 @@ pub(super) struct Placed {
     pub(super) is_marked: bool,
     /// What was looked at in the files of the repository.
     looked: Looks,
+    references: OnceLock<Arc<PartReferences>>,
 }
 
 /// What decides the answers of a part.
@@ -140,13 +142,33 @@ impl Placed {
         let for_any_key = (0..).zip(&classes).filter(|(_, part)| is_for_any_key(part)).map(|(at, _)| at).collect();
         let partition = Partition::of_sets(fleet.len(), sets);
         let (signatures, index) = (by_signature.into_iter().collect(), index(&classes));
-        Placed { partition, classes, signatures, for_any_key, index, findings, is_marked: false, looked }
+        Placed {
+            partition,
+            classes,
+            signatures,
+            for_any_key,
+            index,
+            findings,
+            is_marked: false,
+            looked,
+            references: OnceLock::new(),
+        }
     }
 
     /// For each class the one of `other` that sees the same.
     pub(super) fn matched(&self, other: &Placed) -> Vec<Option<usize>> {
-        let others: HashMap<&Signature, usize, RandomState> = other.signatures.iter().map(|s| &**s).zip(0..).collect();
-        self.signatures.iter().map(|signature| others.get(&**signature).copied()).collect()
+        // What one is made of the other shares its signatures: only those of others are compared by what they are.
+        let at: HashMap<*const Signature, usize, RandomState> =
+            other.signatures.iter().map(Arc::as_ptr).zip(0..).collect();
+        let mut matched: Vec<Option<usize>> =
+            self.signatures.iter().map(|s| at.get(&Arc::as_ptr(s)).copied()).collect();
+        let taken: HashSet<usize, RandomState> = matched.iter().flatten().copied().collect();
+        let rest = other.signatures.iter().zip(0..).filter(|(_, at)| !taken.contains(at));
+        let rest: HashMap<&Signature, usize, RandomState> = rest.map(|(signature, at)| (&**signature, at)).collect();
+        for (matched, signature) in matched.iter_mut().zip(&self.signatures).filter(|(matched, _)| matched.is_none()) {
+            *matched = rest.get(&**signature).copied();
+        }
+        matched
     }
 
     /// Counts the classes that are led to one of `paths` among those that may answer for any key.
@@ -155,6 +177,11 @@ impl Placed {
         let more: BTreeSet<usize> = (0..self.classes.len()).filter(is_led).chain(self.for_any_key.clone()).collect();
         self.for_any_key = more.into_iter().collect();
         self.is_marked = true;
+    }
+
+    /// Which keys refer to which.
+    pub(super) fn references(&self) -> &Arc<PartReferences> {
+        self.references.get_or_init(|| Arc::new(PartReferences::new(self)))
     }
 
     /// Whether nothing is odd about it.

@@ -123,25 +123,51 @@ impl Reach<'_> {
         for root in keys.clone().cloned().chain(keys.map(root)).chain(references.targets().cloned()) {
             roots.entry(module(&root).map(Arc::from)).or_default().insert(root);
         }
+        // A module without data has the options of none.
+        let has_data = |revision: &Revision, module: &Arc<str>| {
+            revision.environment.layer_of(&LayerId::Module(module.clone())).is_some()
+        };
+        let of = |revision: &Revision, module: &Option<Arc<str>>| {
+            OptionsOf::Layers(module.clone().filter(|module| has_data(revision, module)))
+        };
+        let mut modules: HashMap<(OptionsOf, OptionsOf), Vec<Option<Arc<str>>>> = HashMap::default();
         for module in roots.keys() {
-            self.add_options_of(&OptionsOf::Layers(module.clone()), &roots, reached);
-            if let Some(module) = module {
-                self.add_options_of(&OptionsOf::Default(module.clone()), &roots, reached);
+            modules.entry((of(self.before, module), of(self.after, module))).or_default().push(module.clone());
+            if let Some(name) = module.as_ref().filter(|name| has_data(self.before, name) || has_data(self.after, name))
+            {
+                let default = OptionsOf::Default(name.clone());
+                modules.entry((default.clone(), default)).or_default().push(module.clone());
             }
+        }
+        for ((before, after), modules) in modules {
+            self.add_options_of(&before, &after, &modules, &roots, reached);
         }
     }
 
-    fn add_options_of(&self, of: &OptionsOf, roots: &RootsByModule, reached: &mut Work) {
-        let (before, after) = (self.before.options(of), self.after.options(of));
+    /// Adds the keys of `modules` for which `before` and `after` give other options, and those of which something else comes up on
+    /// the way to these.
+    fn add_options_of(
+        &self,
+        before: &OptionsOf,
+        after: &OptionsOf,
+        modules: &[Option<Arc<str>>],
+        roots: &RootsByModule,
+        reached: &mut Work,
+    ) {
+        let (before, after) = (self.before.options(before), self.after.options(after));
         for ((b, a), nodes) in pairs(before.parts(), after.parts()) {
             let (before, after) = (before.found(b), after.found(a));
             let mut add = |module: &Option<Arc<str>>, before: Option<&Merged>, after: Option<&Merged>| {
                 let keys = roots.get(module).into_iter().flatten();
-                for key in keys.filter(|key| !same_options(before, after, key)) {
+                let named = differing(before, after);
+                let may_differ = |key: &&Arc<str>| named.as_ref().is_none_or(|named| named.contains(*key));
+                for key in keys.filter(may_differ).filter(|key| !same_options(before, after, key)) {
                     reached.entry(key.clone()).or_default().extend(&nodes);
                 }
             };
-            add(&of.module(), Some(&before.options), Some(&after.options));
+            for module in modules {
+                add(module, Some(&before.options), Some(&after.options));
+            }
             let modules: BTreeSet<_> = before.modules_on_the_way().chain(after.modules_on_the_way()).collect();
             for module in modules {
                 add(module, before.on_the_way(module), after.on_the_way(module));
@@ -163,6 +189,14 @@ fn module(key: &str) -> Option<&str> {
     match key.find("::") {
         Some(0) => Some(key),
         at => at.map(|at| &key[..at]),
+    }
+}
+
+/// The keys that may have other options; nothing if any may.
+fn differing(before: Option<&Merged>, after: Option<&Merged>) -> Option<BTreeSet<Arc<str>>> {
+    match (before, after) {
+        (Some(Ok(before)), Some(Ok(after))) => before.differing(after),
+        _ => None,
     }
 }
 

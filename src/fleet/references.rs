@@ -6,6 +6,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use super::Fleet;
+use super::placed::Placed;
 use super::resolve::Work;
 use super::revision::Revision;
 use crate::hiera::backend::{Backend, Declared, Mentions};
@@ -17,10 +18,48 @@ fn is_opaque(level: &Level) -> bool {
     matches!(level.backend, Backend::Declared(Declared::Values(_) | Declared::Command(_)))
 }
 
-/// Which keys refer to which.
-pub(super) struct References {
+/// Which keys refer to which in the data of a part of a hierarchy.
+#[derive(Default)]
+pub(super) struct PartReferences {
     /// The keys that refer to a key.
     referrers: HashMap<Arc<str>, BTreeSet<Arc<str>>, RandomState>,
+    /// The keys that read a variable, by its name.
+    readers: HashMap<Arc<str>, BTreeSet<Arc<str>>, RandomState>,
+    /// The keys that may refer to any.
+    to_anything: BTreeSet<Arc<str>>,
+    /// Whether nobody can see it.
+    is_opaque: bool,
+}
+
+impl PartReferences {
+    pub(super) fn new(placed: &Placed) -> PartReferences {
+        let levels = placed.classes.iter().flat_map(|part| part.levels.iter().flatten());
+        let is_opaque = levels.clone().any(|level| is_opaque(level));
+        let mut references = PartReferences { is_opaque, ..PartReferences::default() };
+        let mut seen: HashSet<usize, RandomState> = HashSet::default();
+        for (_, file) in (0..placed.classes.len()).flat_map(|class| placed.files(class)) {
+            if seen.insert(Arc::as_ptr(file).addr()) {
+                file.mentions().iter().for_each(|(key, mentions)| references.add(key, mentions));
+            }
+        }
+        references
+    }
+
+    fn add(&mut self, key: &Arc<str>, mentions: &Mentions) {
+        for (to, known) in [(&mentions.keys, &mut self.referrers), (&mentions.variables, &mut self.readers)] {
+            for to in to {
+                known.entry(to.clone()).or_default().insert(key.clone());
+            }
+        }
+        if mentions.anything {
+            self.to_anything.insert(key.clone());
+        }
+    }
+}
+
+/// Which keys refer to which in two revisions.
+pub(super) struct References {
+    parts: Vec<Arc<PartReferences>>,
     /// The keys that may refer to any.
     to_anything: BTreeSet<Arc<str>>,
 }
@@ -28,46 +67,24 @@ pub(super) struct References {
 impl References {
     /// All that the data of the revisions shows; nothing if it cannot show it.
     pub(super) fn new(revisions: [&Revision; 2], fleet: &Fleet) -> Option<References> {
-        let mut references = References { referrers: HashMap::default(), to_anything: BTreeSet::new() };
-        let mut seen: HashSet<usize, RandomState> = HashSet::default();
-        let mut variables: HashMap<Arc<str>, bool, RandomState> = HashMap::default();
-        for placed in revisions.iter().flat_map(|revision| &revision.placed) {
-            for class in 0..placed.classes.len() {
-                if placed.classes[class].levels.iter().flatten().any(|level| is_opaque(level)) {
-                    return None;
-                }
-                for (_, file) in placed.files(class) {
-                    if seen.insert(Arc::as_ptr(file).addr()) {
-                        for (key, mentions) in file.mentions() {
-                            references.add(key, mentions, fleet, &mut variables);
-                        }
-                    }
-                }
+        let mut parts: Vec<Arc<PartReferences>> = Vec::new();
+        for part in revisions.iter().flat_map(|revision| &revision.placed).map(|placed| placed.references()) {
+            if part.is_opaque {
+                return None;
+            }
+            if !parts.iter().any(|known| Arc::ptr_eq(known, part)) {
+                parts.push(part.clone());
             }
         }
-        Some(references)
-    }
-
-    fn add(
-        &mut self,
-        key: &Arc<str>,
-        mentions: &Mentions,
-        fleet: &Fleet,
-        variables: &mut HashMap<Arc<str>, bool, RandomState>,
-    ) {
-        for to in &mentions.keys {
-            self.referrers.entry(to.clone()).or_default().insert(key.clone());
-        }
-        let mut interpolates =
-            |name: &Arc<str>| *variables.entry(name.clone()).or_insert_with(|| fleet.interpolates(name));
-        if mentions.anything || mentions.variables.iter().any(&mut interpolates) {
-            self.to_anything.insert(key.clone());
-        }
+        let readers = parts.iter().flat_map(|part| &part.readers).filter(|(name, _)| fleet.interpolates(name));
+        let readers = readers.flat_map(|(_, keys)| keys);
+        let to_anything = parts.iter().flat_map(|part| &part.to_anything).chain(readers).cloned().collect();
+        Some(References { parts, to_anything })
     }
 
     /// The root keys that something refers to.
     pub(super) fn targets(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.referrers.keys()
+        self.parts.iter().flat_map(|part| part.referrers.keys())
     }
 
     /// Adds all keys that refer to one of `keys`, over others, too, on the nodes that it counts for.
@@ -82,7 +99,7 @@ impl References {
         let mut pending: Vec<Arc<str>> = keys.keys().cloned().collect();
         while let Some(key) = pending.pop() {
             let nodes = keys[&key].clone();
-            for referrer in self.referrers.get(&key).into_iter().flatten() {
+            for referrer in self.parts.iter().filter_map(|part| part.referrers.get(&key)).flatten() {
                 if add(keys, referrer, &nodes) {
                     pending.push(referrer.clone());
                 }

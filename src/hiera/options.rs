@@ -2,6 +2,7 @@
 //!
 //! Source: `compile_patterns`, `validate_lookup_options` and `extract_lookup_options_for_key` in `pops/lookup/lookup_adapter.rb`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::LookupError;
@@ -69,6 +70,16 @@ impl LookupOptions {
             }
         }
         Ok(None)
+    }
+
+    /// The root keys that may have other options in `other`; nothing if any key may.
+    pub fn differing(&self, other: &LookupOptions) -> Option<BTreeSet<Arc<str>>> {
+        if self.patterns != other.patterns {
+            return None;
+        }
+        let names = self.names.keys().chain(other.names.keys());
+        let differ = names.filter(|name| self.names.get_value(name) != other.names.get_value(name));
+        Some(differ.filter_map(Value::as_str).map(Arc::from).collect())
     }
 
     /// How `key` is merged where Hiera 3 answers: its data has no options, and a dotted key no merge.
