@@ -3,43 +3,15 @@
 //! The folder holds just what was written last: files of nodes that are gone, which the old manifest names, are removed. What
 //! no manifest names is left alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
-use super::{Format, SCHEMA, Snapshots};
-
-const MANIFEST: &str = "manifest.json";
-
-/// What `manifest.json` says of the snapshots beside it.
-#[derive(Debug, Clone, Serialize)]
-pub struct Manifest {
-    /// The form of the snapshots.
-    pub schema: &'static str,
-    /// The commit that they were made from; nothing for uncommitted files.
-    pub commit: Option<String>,
-    /// The number of nodes.
-    pub nodes: usize,
-    /// The number of keys.
-    pub keys: usize,
-    /// The version of hierad.
-    pub hierad: &'static str,
-    /// The Puppet whose behaviour counts.
-    pub puppet: u8,
-    /// The file of each node, by the node's name.
-    pub files: BTreeMap<String, String>,
-}
-
-/// What an old manifest is read for.
-#[derive(Deserialize)]
-struct Known {
-    schema: String,
-    files: BTreeMap<String, String>,
-}
+use super::manifest::{MANIFEST, Manifest, known_files};
+use super::replace::{remove, replace};
+use super::{Format, Snapshots};
 
 /// What was done in a folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,21 +20,6 @@ pub struct Written {
     pub changed: usize,
     /// The files of nodes that are gone.
     pub removed: usize,
-}
-
-impl Manifest {
-    /// A manifest by this version of hierad.
-    pub fn new(commit: Option<String>, nodes: usize, keys: usize, puppet: u8) -> Manifest {
-        Manifest {
-            schema: SCHEMA,
-            commit,
-            nodes,
-            keys,
-            hierad: env!("CARGO_PKG_VERSION"),
-            puppet,
-            files: BTreeMap::new(),
-        }
-    }
 }
 
 /// Writes the snapshots and the manifest to `folder`, which is made if need be. A file whose content is the same is left
@@ -92,23 +49,6 @@ pub fn write_folder(snapshots: &Snapshots<'_>, mut manifest: Manifest, folder: &
     Ok(written)
 }
 
-/// The files that the manifest at `path` names; only such names as this module makes.
-fn known_files(path: &Path) -> BTreeSet<String> {
-    let content = fs::read(path).unwrap_or_default();
-    let known: Option<Known> = serde_json::from_slice(&content).ok();
-    let names = known.filter(|known| known.schema == SCHEMA).into_iter().flat_map(|known| known.files.into_values());
-    names.filter(|name| !name.starts_with('.') && !name.contains(['/', '\\']) && name != MANIFEST).collect()
-}
-
-/// Removes a file. Whether it was there.
-fn remove(path: &Path) -> io::Result<bool> {
-    match fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
 /// A certname is not always fit for a file name: the bytes of what is not are written as `%2F`. No two nodes share a file, and
 /// none can climb out of the folder.
 fn file_name(node: &str) -> String {
@@ -124,31 +64,6 @@ fn file_name(node: &str) -> String {
         }
     }
     name
-}
-
-/// Puts `content` in the place of the file at once, so that no reader sees half of it. Whether it had to be written.
-fn replace(path: &Path, content: &[u8]) -> io::Result<bool> {
-    if fs::read(path).is_ok_and(|old| old == content) {
-        return Ok(false);
-    }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".hierad-").tempfile_in(folder)?;
-    file.write_all(content)?;
-    set_readable(file.as_file())?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(true)
-}
-
-/// A temporary file is readable by its owner only; a snapshot is as any new file.
-#[cfg(unix)]
-fn set_readable(file: &fs::File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn set_readable(_: &fs::File) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

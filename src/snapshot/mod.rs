@@ -3,6 +3,8 @@
 //! A value's text is made once and shared by all nodes that have it; a node's snapshot is the concatenation of such texts.
 
 mod folder;
+mod manifest;
+mod replace;
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -13,7 +15,8 @@ use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeSet};
 use crate::value::{Value, emit, json};
 
-pub use folder::{Manifest, Written, write_folder};
+pub use folder::{Written, write_folder};
+pub use manifest::Manifest;
 
 /// The name and version of the form of a snapshot file.
 pub const SCHEMA: &str = "hierad.snapshot/1";

@@ -1,0 +1,61 @@
+//! `manifest.json`: what the snapshots of a folder are of.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::SCHEMA;
+
+/// The name of its file.
+pub(super) const MANIFEST: &str = "manifest.json";
+
+/// What `manifest.json` says of the snapshots beside it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Manifest {
+    /// The form of the snapshots.
+    pub schema: &'static str,
+    /// The commit that they were made from; nothing for uncommitted files.
+    pub commit: Option<String>,
+    /// The number of nodes.
+    pub nodes: usize,
+    /// The number of keys.
+    pub keys: usize,
+    /// The version of hierad.
+    pub hierad: &'static str,
+    /// The Puppet whose behaviour counts.
+    pub puppet: u8,
+    /// The file of each node, by the node's name.
+    pub files: BTreeMap<String, String>,
+}
+
+/// What an old manifest is read for.
+#[derive(Deserialize)]
+struct Known {
+    schema: String,
+    files: BTreeMap<String, String>,
+}
+
+impl Manifest {
+    /// A manifest by this version of hierad.
+    pub fn new(commit: Option<String>, nodes: usize, keys: usize, puppet: u8) -> Manifest {
+        Manifest {
+            schema: SCHEMA,
+            commit,
+            nodes,
+            keys,
+            hierad: env!("CARGO_PKG_VERSION"),
+            puppet,
+            files: BTreeMap::new(),
+        }
+    }
+}
+
+/// The files that the manifest at `path` names; only such names as this module makes.
+pub(super) fn known_files(path: &Path) -> BTreeSet<String> {
+    let content = fs::read(path).unwrap_or_default();
+    let known: Option<Known> = serde_json::from_slice(&content).ok();
+    let names = known.filter(|known| known.schema == SCHEMA).into_iter().flat_map(|known| known.files.into_values());
+    names.filter(|name| !name.starts_with('.') && !name.contains(['/', '\\']) && name != MANIFEST).collect()
+}

@@ -1,0 +1,115 @@
+//! Files that are replaced at once, and only where their content changes.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// How much of an old file is read at a time.
+const CHUNK: usize = 1 << 14;
+
+/// Puts `content` in the place of the file at once, so that no reader sees half of it. Whether it had to be written.
+pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<bool> {
+    if holds(path, content).unwrap_or(false) {
+        return Ok(false);
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    // Made by hand, for errors that do not tell its name, which is another one each time.
+    let file = tempfile::Builder::new().prefix(".hierad-").make_in(folder, |path| File::create_new(path))?;
+    file.as_file().write_all(content)?;
+    set_readable(file.as_file())?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(true)
+}
+
+/// Whether the file at `path` is just `content`. Most that are not differ in size, and are not read.
+fn holds(path: &Path, content: &[u8]) -> io::Result<bool> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() || metadata.len() != content.len() as u64 {
+        return Ok(false);
+    }
+    let mut file = File::open(path)?;
+    let mut chunk = [0; CHUNK];
+    let mut rest = content;
+    loop {
+        let read = file.read(&mut chunk)?;
+        if read == 0 {
+            return Ok(rest.is_empty());
+        }
+        let Some(after) = rest.strip_prefix(&chunk[..read]) else { return Ok(false) };
+        rest = after;
+    }
+}
+
+/// Removes a file. Whether it was there.
+pub(super) fn remove(path: &Path) -> io::Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Everyone may read a snapshot, whatever the mask of the process.
+#[cfg(unix)]
+fn set_readable(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn set_readable(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+        fs::read_dir(folder).unwrap().map(name).collect()
+    }
+
+    #[test]
+    fn a_file_is_written_only_where_its_content_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let long = "x".repeat(3 * CHUNK + 1);
+        let last = long.clone() + "y";
+        for (content, written) in [
+            ("", true),
+            ("", false),
+            ("one", true),
+            ("two", true),
+            ("two", false),
+            (&long, true),
+            (&long, false),
+            (&last, true),
+            (&last.replace("xy", "yx"), true),
+        ] {
+            assert_eq!(replace(&path, content.as_bytes()).unwrap(), written);
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        }
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn everyone_may_read_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        replace(&folder.path().join("a"), b"").unwrap();
+        assert_eq!(fs::metadata(folder.path().join("a")).unwrap().permissions().mode() & 0o777, 0o644);
+    }
+
+    #[test]
+    fn a_failure_leaves_nothing_behind_and_tells_no_odd_names() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("a/b")).unwrap();
+        assert!(replace(&folder.path().join("a"), b"x").is_err());
+        assert_eq!(names(folder.path()), ["a"]);
+        let error = replace(&folder.path().join("none/a"), b"x").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(!error.to_string().contains(".hierad-"), "{error}");
+    }
+}
