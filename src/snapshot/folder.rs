@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::batches::Table;
 use super::manifest::{MANIFEST, Manifest, known_files};
 use super::replace::{remove, replace};
 use super::{Format, Snapshots};
@@ -32,12 +33,19 @@ pub fn write_folder(snapshots: &Snapshots<'_>, mut manifest: Manifest, folder: &
     };
     let old = known_files(&folder.join(MANIFEST));
     let mut written = Written::default();
-    for (node, text) in snapshots.iter() {
-        let name = format!("{}.{extension}", file_name(node));
-        let replaced = replace(&folder.join(&name), text.as_bytes());
-        let replaced = replaced.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
-        written.changed += usize::from(replaced);
-        manifest.files.insert(node.to_string(), name);
+    let (mut table, mut text) = (Table::default(), Vec::new());
+    let mut batches = snapshots.batches(snapshots.nodes.len());
+    while let Some(batch) = batches.next(&mut table) {
+        for (row, node) in batch.enumerate() {
+            text.clear();
+            snapshots.append(node, table.row(row), &mut text);
+            text.push(b'\n');
+            let name = format!("{}.{extension}", file_name(snapshots.name(node)));
+            let replaced = replace(&folder.join(&name), &text);
+            let replaced = replaced.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
+            written.changed += usize::from(replaced);
+            manifest.files.insert(snapshots.name(node).to_string(), name);
+        }
     }
     let text = serde_json::to_string_pretty(&manifest)? + "\n";
     // Files are removed before the manifest forgets them: what is interrupted in between is made up for the next time.

@@ -1,8 +1,13 @@
 //! Per-node snapshots of effective values: JSON, NDJSON and YAML, on a stream or in a folder.
 //!
-//! A value's text is made once and shared by all nodes that have it; a node's snapshot is the concatenation of such texts.
+//! A value's text is made once and shared by all nodes that have it (`fragments`); a node's snapshot is the concatenation of such
+//! texts. Which ones is looked up for a batch of nodes at a time (`batches`).
 
+mod batches;
+mod divisions;
 mod folder;
+mod fragments;
+mod layout;
 mod manifest;
 mod replace;
 
@@ -10,16 +15,22 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use crate::disclosure::Disclosure;
-use crate::fleet::{Effective, Fleet};
-use crate::hiera::{LookupError, Outcome};
+use crate::fleet::{Answer, Effective, Fleet};
 use crate::node::{NodeId, NodeSet};
-use crate::value::{Value, emit, json};
+
+use batches::{Batches, Row, Table};
+use divisions::{Divisions, Parts};
+use fragments::{Column, Fragments, Kind};
+use layout::Layout;
 
 pub use folder::{Written, write_folder};
 pub use manifest::Manifest;
 
 /// The name and version of the form of a snapshot file.
 pub const SCHEMA: &str = "hierad.snapshot/1";
+
+/// A stream is written to in pieces of at least this size.
+const PIECE: usize = 1 << 17;
 
 /// How snapshots are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,117 +43,104 @@ pub enum Format {
     Yaml,
 }
 
-/// A key with the text of its value or error, ready to be written.
-struct Fragment {
-    is_error: bool,
-    text: String,
-}
-
 /// The snapshots of a fleet.
 pub struct Snapshots<'a> {
     fleet: &'a Fleet,
     format: Format,
-    fragments: Vec<Fragment>,
-    /// For each node the numbers of its fragments, in the order of the keys.
-    nodes: Vec<(NodeId, Vec<usize>)>,
+    layout: Layout,
+    nodes: Vec<NodeId>,
+    divisions: Vec<Parts<'a>>,
+    fragments: Fragments,
+    /// The texts of the keys' values and of their errors, in the order of the keys.
+    values: Vec<Column>,
+    errors: Vec<Column>,
 }
 
 impl<'a> Snapshots<'a> {
     /// Prepares the snapshots of `nodes`, with what `disclosure` lets through of secrets.
     pub fn new(
-        effective: &Effective,
+        effective: &'a Effective,
         fleet: &'a Fleet,
         nodes: &NodeSet,
         format: Format,
         disclosure: &Disclosure,
     ) -> Snapshots<'a> {
-        let mut fragments = Vec::new();
-        let mut lists: Vec<Vec<usize>> = vec![Vec::new(); fleet.len()];
+        let layout = Layout::of(format);
+        let writer = fragments::Writer { format, layout: &layout, disclosure };
+        let (mut divisions, mut fragments) = (Divisions::default(), Fragments::default());
+        let (mut values, mut errors) = (Vec::new(), Vec::new());
+        let all = nodes.len() == fleet.len();
+        let counts = |answer: &&Answer| !if all { answer.nodes.is_empty() } else { answer.nodes.and(nodes).is_empty() };
         for (key, answers) in &effective.keys {
-            for answer in answers {
-                let Some(fragment) = fragment(key, &disclosure.outcome(&answer.outcome), format) else { continue };
-                for node in answer.nodes.iter() {
-                    lists[node.0 as usize].push(fragments.len());
-                }
-                fragments.push(fragment);
-            }
+            let answers: Vec<&Answer> = answers.iter().filter(counts).collect();
+            let division = divisions.number(answers.iter().map(|answer| &answer.nodes).collect());
+            values.extend(fragments.add(key, &answers, division, Kind::Value, &writer));
+            errors.extend(fragments.add(key, &answers, division, Kind::Error, &writer));
         }
-        let nodes = nodes.iter().map(|node| (node, std::mem::take(&mut lists[node.0 as usize]))).collect();
-        Snapshots { fleet, format, fragments, nodes }
+        let (nodes, divisions) = (nodes.iter().collect(), divisions.list);
+        Snapshots { fleet, format, layout, nodes, divisions, fragments, values, errors }
     }
 
     /// Writes all snapshots to a stream: NDJSON as lines, JSON as one array, YAML as documents.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let array = self.format == Format::Json;
-        if array {
-            out.write_all(b"[")?;
-        }
-        for (at, (node, fragments)) in self.nodes.iter().enumerate() {
-            if array {
-                out.write_all(if at == 0 { b"\n" } else { b",\n" })?;
-            }
-            let text = self.snapshot(*node, fragments);
-            out.write_all(if array { text.trim_end().as_bytes() } else { text.as_bytes() })?;
-        }
-        if array {
-            out.write_all(b"\n]\n")?;
-        }
-        Ok(())
-    }
-
-    /// The snapshots one by one, with the names of their nodes.
-    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, String)> {
-        self.nodes.iter().map(|(node, fragments)| (self.fleet.name(*node), self.snapshot(*node, fragments)))
-    }
-
-    fn snapshot(&self, node: NodeId, fragments: &[usize]) -> String {
-        let name = self.fleet.name(node);
-        let select = |errors: bool| {
-            let of_kind = fragments.iter().map(|at| &self.fragments[*at]).filter(move |f| f.is_error == errors);
-            of_kind.map(|fragment| fragment.text.as_str()).collect::<Vec<_>>()
+        let (open, between, end, close): (&[u8], &[u8], &[u8], &[u8]) = match self.format {
+            Format::Json => (b"[\n", b",\n", b"", b"\n]\n"),
+            Format::Ndjson | Format::Yaml => (b"", b"", b"\n", b""),
         };
-        let (values, errors) = (select(false), select(true));
-        match self.format {
-            Format::Ndjson => {
-                let (values, errors) = (values.join(","), errors.join(","));
-                format!("{{\"node\":{},\"values\":{{{values}}},\"errors\":{{{errors}}}}}\n", json::string(name))
-            }
-            Format::Json => format!(
-                "{{\n  \"schema\": \"{SCHEMA}\",\n  \"node\": {},\n  \"values\": {},\n  \"errors\": {}\n}}\n",
-                json::string(name),
-                json_object(&values),
-                json_object(&errors),
-            ),
-            Format::Yaml => {
-                let node = emit::key(name);
-                format!("---\nnode: {node}\nvalues:{}\nerrors:{}\n", yaml_map(&values), yaml_map(&errors))
+        let mut table = Table::default();
+        let mut piece = open.to_vec();
+        let mut batches = self.batches(self.nodes.len());
+        while let Some(batch) = batches.next(&mut table) {
+            for (row, node) in batch.enumerate() {
+                if node > 0 {
+                    piece.extend_from_slice(between);
+                }
+                self.append(node, table.row(row), &mut piece);
+                piece.extend_from_slice(end);
+                if piece.len() >= PIECE {
+                    out.write_all(&piece)?;
+                    piece.clear();
+                }
             }
         }
+        piece.extend_from_slice(close);
+        out.write_all(&piece)
     }
-}
 
-fn json_object(entries: &[&str]) -> String {
-    if entries.is_empty() { "{}".into() } else { format!("{{\n{}\n  }}", entries.join(",\n")) }
-}
+    /// The name of a node, by its place among those that have snapshots.
+    fn name(&self, node: usize) -> &'a Arc<str> {
+        self.fleet.name(self.nodes[node])
+    }
 
-fn yaml_map(entries: &[&str]) -> String {
-    if entries.is_empty() { " {}".into() } else { format!("\n{}", entries.join("\n")) }
-}
+    /// The nodes, at most so many at a time.
+    fn batches(&self, most: usize) -> Batches<'_> {
+        Batches::new(&self.nodes, &self.divisions, most)
+    }
 
-fn fragment(key: &Arc<str>, outcome: &Outcome, format: Format) -> Option<Fragment> {
-    let (is_error, value) = match outcome {
-        Outcome::Found(value) => (false, value.clone()),
-        Outcome::Failed(error) => (true, error_text(error)),
-        Outcome::NotFound => return None,
-    };
-    let text = match format {
-        Format::Ndjson => format!("{}:{}", json::string(key), json::compact(&value)),
-        Format::Json => format!("    {}: {}", json::string(key), json::indented(&value, 2)),
-        Format::Yaml => emit::entry(key, &value, 1),
-    };
-    Some(Fragment { is_error, text })
-}
+    /// Appends the snapshot of a node, without the last line end.
+    fn append(&self, node: usize, parts: Row<'_>, text: &mut Vec<u8>) {
+        text.extend_from_slice(self.layout.head.as_bytes());
+        text.extend_from_slice(layout::name(self.format, self.name(node)).as_bytes());
+        text.extend_from_slice(self.layout.values.as_bytes());
+        self.append_entries(&self.values, parts, text);
+        text.extend_from_slice(self.layout.errors.as_bytes());
+        self.append_entries(&self.errors, parts, text);
+        text.extend_from_slice(self.layout.tail.as_bytes());
+    }
 
-fn error_text(error: &LookupError) -> Value {
-    error.text.visible().into()
+    fn append_entries(&self, columns: &[Column], parts: Row<'_>, text: &mut Vec<u8>) {
+        let start = text.len();
+        for column in columns {
+            if let Some(part) = parts.part(column.division) {
+                text.extend_from_slice(self.fragments.get(column, part));
+            }
+        }
+        if text.len() == start {
+            text.extend_from_slice(self.layout.empty.as_bytes());
+        } else {
+            let open = self.layout.open.as_bytes();
+            text[start..start + open.len()].copy_from_slice(open);
+            text.extend_from_slice(self.layout.close.as_bytes());
+        }
+    }
 }

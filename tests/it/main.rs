@@ -17,6 +17,7 @@ mod lookup_vectors;
 mod readme;
 mod report;
 mod secrets;
+mod snapshot;
 mod specs;
 mod support;
 mod vectors_convert;

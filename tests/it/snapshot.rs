@@ -1,0 +1,138 @@
+//! Snapshots of random answers: each node has just its own, whatever the form and the choice of nodes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use hierad::disclosure::Disclosure;
+use hierad::fleet::{Answer, Effective, Fleet};
+use hierad::hiera::{LookupError, Outcome};
+use hierad::node::{NodeId, NodeSet, read_profiles};
+use hierad::snapshot::{Format, Manifest, Snapshots, Written, write_folder};
+use hierad::value::json;
+
+/// More than a batch has.
+const NODES: u32 = 700;
+
+fn fleet() -> Fleet {
+    let profiles: Vec<String> = (0..NODES).map(|node| format!("{{\"name\": \"n{node:04}\"}}")).collect();
+    Fleet::new(read_profiles(profiles.join("\n").as_bytes(), "p.ndjson", "production").0)
+}
+
+fn outcome(random: &mut fastrand::Rng, number: usize) -> Arc<Outcome> {
+    let text = format!("answer {number}\n{}", "\"long\" ".repeat(random.usize(0..9)));
+    Arc::new(match random.u8(0..3) {
+        0 => Outcome::Failed(LookupError::puppet(text)),
+        1 => Outcome::Found([text.as_str().into(), 7.into()].into_iter().collect()),
+        _ => Outcome::Found(text.as_str().into()),
+    })
+}
+
+/// Some keys divide the nodes by chance, others by hundreds, by node, or not at all; many leave nodes out.
+fn effective(random: &mut fastrand::Rng, keys: usize) -> Effective {
+    let answers = |random: &mut fastrand::Rng, key: usize| {
+        let parts = random.usize(1..6);
+        let mut of: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
+        for node in 0..NODES {
+            let part = match key % 4 {
+                0 => random.usize(0..parts),
+                1 => node as usize / 100,
+                2 => node as usize,
+                _ => 0,
+            };
+            if key % 8 < 4 || random.u8(0..4) > 0 {
+                of.entry(part).or_default().push(NodeId(node));
+            }
+        }
+        let answer = |(part, nodes): (usize, Vec<NodeId>)| Answer {
+            nodes: nodes.into_iter().collect(),
+            outcome: outcome(random, part),
+        };
+        let mut answers: Vec<Answer> = of.into_iter().map(answer).collect();
+        answers.sort_by_key(|answer| answer.nodes.smallest());
+        answers
+    };
+    Effective { keys: (0..keys).map(|key| (format!("key{key:03}").into(), answers(random, key))).collect() }
+}
+
+/// The line of one node, made in the plainest way.
+fn line(effective: &Effective, fleet: &Fleet, node: NodeId) -> String {
+    let (mut values, mut errors) = (Vec::new(), Vec::new());
+    for (key, answers) in &effective.keys {
+        match answers.iter().find(|answer| answer.nodes.contains(node)).map(|answer| &*answer.outcome) {
+            Some(Outcome::Found(value)) => values.push(format!("{}:{}", json::string(key), json::compact(value))),
+            Some(Outcome::Failed(error)) => {
+                errors.push(format!("{}:{}", json::string(key), json::string(error.text.as_str())));
+            }
+            Some(Outcome::NotFound) | None => {}
+        }
+    }
+    let one = NodeSet::from_iter([node]);
+    let name = json::string(fleet.names(&one).next().unwrap());
+    format!("{{\"node\":{name},\"values\":{{{}}},\"errors\":{{{}}}}}\n", values.join(","), errors.join(","))
+}
+
+fn written(snapshots: &Snapshots<'_>) -> String {
+    let mut out = Vec::new();
+    snapshots.write(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn files(folder: &Path) -> BTreeMap<String, String> {
+    let read =
+        |entry: fs::DirEntry| (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap());
+    fs::read_dir(folder).unwrap().map(|entry| read(entry.unwrap())).collect()
+}
+
+fn some_nodes(random: &mut fastrand::Rng, fleet: &Fleet) -> Vec<NodeSet> {
+    let every = |step| (0..NODES).step_by(step).map(NodeId).collect();
+    let chance = (0..NODES).filter(|_| random.u8(0..9) == 0).map(NodeId).collect();
+    vec![fleet.all(), every(2), chance, [NodeId(NODES - 1)].into_iter().collect(), NodeSet::new()]
+}
+
+#[test]
+fn a_snapshot_has_the_answers_of_its_node() {
+    let (random, fleet) = (&mut fastrand::Rng::with_seed(1), fleet());
+    for keys in [0, 1, 40] {
+        let effective = effective(random, keys);
+        for nodes in some_nodes(random, &fleet) {
+            let snapshots = |format| written(&Snapshots::new(&effective, &fleet, &nodes, format, &Disclosure::shown()));
+            let lines = snapshots(Format::Ndjson);
+            let expected: String = nodes.iter().map(|node| line(&effective, &fleet, node)).collect();
+            assert!(lines == expected, "{keys} keys, {nodes:?}");
+            let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+            let mut array = parsed(&snapshots(Format::Json));
+            for snapshot in array.as_array_mut().unwrap() {
+                assert_eq!(snapshot.as_object_mut().unwrap().shift_remove("schema").unwrap(), "hierad.snapshot/1");
+            }
+            assert_eq!(array, lines.lines().map(parsed).collect::<serde_json::Value>());
+        }
+    }
+}
+
+#[test]
+fn a_folder_has_what_the_stream_has() {
+    let (random, fleet) = (&mut fastrand::Rng::with_seed(2), fleet());
+    let effective = effective(random, 12);
+    for (format, extension) in [(Format::Json, "json"), (Format::Yaml, "yaml")] {
+        let snapshots = Snapshots::new(&effective, &fleet, &fleet.all(), format, &Disclosure::shown());
+        let base = tempfile::tempdir().unwrap();
+        let write = |folder: &str| {
+            let manifest = Manifest::new(None, fleet.len(), effective.keys.len(), 8);
+            write_folder(&snapshots, manifest, &base.path().join(folder)).unwrap()
+        };
+        assert_eq!(write("1"), Written { changed: fleet.len(), removed: 0 });
+        assert_eq!(write("1"), Written { changed: 0, removed: 0 });
+        let mut files = files(&base.path().join("1"));
+        assert_eq!(files.len(), fleet.len() + 1);
+        files.remove("manifest.json");
+        assert_eq!(files.keys().next().unwrap(), &format!("n0000.{extension}"));
+        let texts: Vec<&str> = files.values().map(String::as_str).collect();
+        let stream = match format {
+            Format::Json => format!("[\n{}\n]\n", texts.concat().replace("\n}\n{\n", "\n},\n{\n").trim_end()),
+            Format::Yaml | Format::Ndjson => texts.concat(),
+        };
+        assert!(stream == written(&snapshots));
+    }
+}
