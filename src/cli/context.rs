@@ -29,7 +29,7 @@ pub(super) struct Context {
     pub(super) settings: Settings,
     /// What may be seen of secrets.
     pub(super) disclosure: Arc<Disclosure>,
-    threads: NonZeroUsize,
+    pub(super) threads: NonZeroUsize,
     /// The hiera.yaml of the global layer.
     pub(super) global: Option<GlobalConfig>,
     disk: Arc<dyn FileTree>,

@@ -77,7 +77,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     };
     let manifest = Manifest::new(commit, nodes.len(), keys.len(), context.settings.puppet.number());
     let folder = &arguments.output;
-    let written = write_folder(&snapshots, manifest, folder)
+    let written = write_folder(&snapshots, manifest, folder, context.threads)
         .map_err(|e| format!("cannot write snapshots to {}: {e}", folder.display()))?;
     let Written { changed, removed } = written;
     let count = if nodes.len() == 1 { "1 snapshot".to_owned() } else { format!("{} snapshots", nodes.len()) };

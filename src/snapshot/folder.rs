@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
-use super::batches::Table;
 use super::manifest::{MANIFEST, Manifest, known_files};
 use super::replace::{remove, replace};
-use super::{Format, Snapshots};
+use super::{Format, Snapshots, workers};
 
 /// What was done in a folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,37 +24,44 @@ pub struct Written {
 }
 
 /// Writes the snapshots and the manifest to `folder`, which is made if need be. A file whose content is the same is left
-/// alone.
-pub fn write_folder(snapshots: &Snapshots<'_>, mut manifest: Manifest, folder: &Path) -> io::Result<Written> {
+/// alone. The number of `threads` makes no difference.
+pub fn write_folder(
+    snapshots: &Snapshots<'_>,
+    mut manifest: Manifest,
+    folder: &Path,
+    threads: NonZeroUsize,
+) -> io::Result<Written> {
     fs::create_dir_all(folder)?;
+    let old = known_files(&folder.join(MANIFEST));
+    let names: Vec<String> = (0..snapshots.nodes.len()).map(|node| file_of(snapshots, node)).collect();
+    let changed = workers::each(snapshots, threads, |node, text| {
+        let name = &names[node];
+        replace(&folder.join(name), text).map_err(|error| named(name, &error))
+    })?;
+    // Files are removed before the manifest forgets them: what is interrupted in between is made up for the next time.
+    let kept: BTreeSet<&String> = names.iter().collect();
+    let mut removed = 0;
+    for name in old.iter().filter(|name| !kept.contains(name)) {
+        removed += usize::from(remove(&folder.join(name)).map_err(|error| named(name, &error))?);
+    }
+    let nodes = (0..names.len()).map(|node| snapshots.name(node).to_string());
+    manifest.files = nodes.zip(names).collect();
+    let text = serde_json::to_string_pretty(&manifest)? + "\n";
+    replace(&folder.join(MANIFEST), text.as_bytes()).map_err(|error| named(MANIFEST, &error))?;
+    Ok(Written { changed, removed })
+}
+
+fn named(file: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{file}: {error}"))
+}
+
+/// The name of a node's file.
+fn file_of(snapshots: &Snapshots<'_>, node: usize) -> String {
     let extension = match snapshots.format {
         Format::Yaml => "yaml",
         Format::Json | Format::Ndjson => "json",
     };
-    let old = known_files(&folder.join(MANIFEST));
-    let mut written = Written::default();
-    let (mut table, mut text) = (Table::default(), Vec::new());
-    let mut batches = snapshots.batches(snapshots.nodes.len());
-    while let Some(batch) = batches.next(&mut table) {
-        for (row, node) in batch.enumerate() {
-            text.clear();
-            snapshots.append(node, table.row(row), &mut text);
-            text.push(b'\n');
-            let name = format!("{}.{extension}", file_name(snapshots.name(node)));
-            let replaced = replace(&folder.join(&name), &text);
-            let replaced = replaced.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
-            written.changed += usize::from(replaced);
-            manifest.files.insert(snapshots.name(node).to_string(), name);
-        }
-    }
-    let text = serde_json::to_string_pretty(&manifest)? + "\n";
-    // Files are removed before the manifest forgets them: what is interrupted in between is made up for the next time.
-    let kept: BTreeSet<&String> = manifest.files.values().collect();
-    for name in old.iter().filter(|name| !kept.contains(name)) {
-        written.removed += usize::from(remove(&folder.join(name))?);
-    }
-    replace(&folder.join(MANIFEST), text.as_bytes())?;
-    Ok(written)
+    format!("{}.{extension}", file_name(snapshots.name(node)))
 }
 
 /// A certname is not always fit for a file name: the bytes of what is not are written as `%2F`. No two nodes share a file, and

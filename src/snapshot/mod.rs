@@ -10,6 +10,7 @@ mod fragments;
 mod layout;
 mod manifest;
 mod replace;
+mod workers;
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -1,7 +1,8 @@
-//! Snapshots of random answers: each node has just its own, whatever the form and the choice of nodes.
+//! Snapshots of random answers: each node has just its own, whatever the form, the choice of nodes and the number of threads.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -118,12 +119,17 @@ fn a_folder_has_what_the_stream_has() {
     for (format, extension) in [(Format::Json, "json"), (Format::Yaml, "yaml")] {
         let snapshots = Snapshots::new(&effective, &fleet, &fleet.all(), format, &Disclosure::shown());
         let base = tempfile::tempdir().unwrap();
-        let write = |folder: &str| {
+        let write = |folder: &str, threads: usize| {
             let manifest = Manifest::new(None, fleet.len(), effective.keys.len(), 8);
-            write_folder(&snapshots, manifest, &base.path().join(folder)).unwrap()
+            write_folder(&snapshots, manifest, &base.path().join(folder), NonZeroUsize::new(threads).unwrap()).unwrap()
         };
-        assert_eq!(write("1"), Written { changed: fleet.len(), removed: 0 });
-        assert_eq!(write("1"), Written { changed: 0, removed: 0 });
+        for threads in [1, 2, 5, 64] {
+            let name = threads.to_string();
+            assert_eq!(write(&name, threads), Written { changed: fleet.len(), removed: 0 });
+            assert_eq!(write(&name, threads), Written { changed: 0, removed: 0 });
+            let names = |folder: &str| files(&base.path().join(folder));
+            assert!(names(&name) == names("1"), "{threads} threads");
+        }
         let mut files = files(&base.path().join("1"));
         assert_eq!(files.len(), fleet.len() + 1);
         files.remove("manifest.json");
@@ -134,5 +140,24 @@ fn a_folder_has_what_the_stream_has() {
             Format::Yaml | Format::Ndjson => texts.concat(),
         };
         assert!(stream == written(&snapshots));
+    }
+}
+
+#[test]
+fn of_several_errors_the_first_nodes_is_told() {
+    let fleet = fleet();
+    let effective = effective(&mut fastrand::Rng::with_seed(3), 3);
+    let snapshots = Snapshots::new(&effective, &fleet, &fleet.all(), Format::Json, &Disclosure::shown());
+    for threads in [1, 2, 5, 16] {
+        let folder = tempfile::tempdir().unwrap();
+        for node in [5, 6, 90, 350, 699] {
+            fs::create_dir_all(folder.path().join(format!("n{node:04}.json/x"))).unwrap();
+        }
+        let manifest = Manifest::new(None, 0, 0, 8);
+        let error = write_folder(&snapshots, manifest, folder.path(), NonZeroUsize::new(threads).unwrap()).unwrap_err();
+        assert!(error.to_string().starts_with("n0005.json: "), "{threads} threads: {error}");
+        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let odd = |name: &&std::ffi::OsString| *name == "manifest.json" || name.to_string_lossy().starts_with('.');
+        assert_eq!(names.iter().find(odd), None);
     }
 }

@@ -90,6 +90,28 @@ fn a_folder_is_written_as_far_as_it_changes() {
 }
 
 #[test]
+fn the_number_of_threads_changes_nothing() {
+    let site = Sandbox::of(SITE);
+    for node in 0..50 {
+        site.write(
+            &format!("profiles/n{node}.json"),
+            format!(r#"{{"name": "n{node}", "variables": {{"role": "web"}}}}"#),
+        );
+    }
+    let folder = |threads: usize| {
+        let out = site.beside(&format!("out{threads}"));
+        let render = format!("render --threads {threads} --output {}", out.display());
+        site.hierad(&render).is(0).says(&["52 snapshots", "52 written"]);
+        let first = listing(&out);
+        site.hierad(&render).is(0).says(&["0 written, 0 removed"]);
+        assert!(listing(&out) == first, "{threads} threads");
+        first.into_iter().map(|(name, (content, _))| (name, content)).collect::<BTreeMap<_, _>>()
+    };
+    let one = folder(1);
+    assert!(folder(3) == one && folder(64) == one);
+}
+
+#[test]
 fn files_of_nodes_that_are_gone_are_removed_and_no_others() {
     let site = Sandbox::of(SITE);
     let out = site.beside("out");

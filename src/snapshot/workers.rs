@@ -1,0 +1,82 @@
+//! Snapshots made on several threads.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::Snapshots;
+use super::batches::{Batches, Table};
+
+/// Batches for each thread, at least: one that is slow leaves the rest to others.
+const BATCHES: usize = 8;
+
+/// Gives each snapshot to `work`, with the place of its node; the number of those for which it says yes. After an error no later
+/// node counts, so the error is that of the first node that has one, whatever the number of threads.
+pub(super) fn each(
+    snapshots: &Snapshots<'_>,
+    threads: NonZeroUsize,
+    work: impl Fn(usize, &[u8]) -> io::Result<bool> + Sync,
+) -> io::Result<usize> {
+    let nodes = snapshots.nodes.len();
+    let threads = threads.get().min(nodes);
+    let batches = Mutex::new(snapshots.batches(nodes.div_ceil(BATCHES * threads.max(1))));
+    let run = Run { snapshots, work, batches, end: AtomicUsize::new(nodes), fault: Mutex::default() };
+    let count = AtomicUsize::new(0);
+    let work = || _ = count.fetch_add(run.work(), Ordering::Relaxed);
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // Where there is no other thread, this one does it all.
+            _ = thread::Builder::new().name("snapshot".into()).spawn_scoped(scope, work);
+        }
+        work();
+    });
+    match run.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, error)) => Err(error),
+        None => Ok(count.into_inner()),
+    }
+}
+
+/// What the threads share.
+struct Run<'r, 'a, W> {
+    snapshots: &'r Snapshots<'a>,
+    work: W,
+    batches: Mutex<Batches<'r>>,
+    /// The first node that does not count any more.
+    end: AtomicUsize,
+    /// The error of the first node that has one.
+    fault: Mutex<Option<(usize, io::Error)>>,
+}
+
+impl<W: Fn(usize, &[u8]) -> io::Result<bool>> Run<'_, '_, W> {
+    /// Works as long as there are batches.
+    fn work(&self) -> usize {
+        let (mut table, mut text, mut count) = (Table::default(), Vec::new(), 0);
+        // A function of its own, so that the lock is not held for longer.
+        let next = |table: &mut Table| self.batches.lock().unwrap_or_else(PoisonError::into_inner).next(table);
+        while let Some(batch) = next(&mut table) {
+            for (row, node) in batch.enumerate() {
+                if node >= self.end.load(Ordering::Relaxed) {
+                    return count;
+                }
+                text.clear();
+                self.snapshots.append(node, table.row(row), &mut text);
+                text.push(b'\n');
+                match (self.work)(node, &text) {
+                    Ok(counts) => count += usize::from(counts),
+                    Err(error) => self.fail(node, error),
+                }
+            }
+        }
+        count
+    }
+
+    fn fail(&self, node: usize, error: io::Error) {
+        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        if fault.as_ref().is_none_or(|(first, _)| node < *first) {
+            *fault = Some((node, error));
+        }
+        self.end.fetch_min(node, Ordering::Relaxed);
+    }
+}
