@@ -121,7 +121,7 @@ impl Case<'_> {
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let start = Instant::now();
         let environment = EnvironmentOfNodes::Declared("production".into());
-        let source = ProfileFiles::find(&[self.profiles.to_owned()], environment, threads)?;
+        let source = ProfileFiles::find(&[self.profiles.to_owned()], environment, threads, None)?;
         let (fleet, errors) = Fleet::load(Arc::new(source), &mentioned, &|_| true);
         if let Some(error) = errors.into_iter().next() {
             return Err(error.into());

@@ -2,6 +2,7 @@
 //!
 //! The face that commands and the daemon call. A [`Pipeline`] keeps what was parsed, and the last revisions that it resolved.
 
+pub mod cache;
 pub mod check;
 pub mod command;
 mod origin;

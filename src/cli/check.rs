@@ -42,6 +42,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         Format::Json => write_json(&findings, &pipeline.fleet, &mut out)?,
     }
     out.flush()?;
+    context.save();
     let faults = findings.iter().any(|finding| finding.diagnostic.severity > Severity::Note);
     Ok(if faults { Status::Found } else { Status::Done })
 }

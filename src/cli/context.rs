@@ -12,9 +12,11 @@ use crate::disclosure::Disclosure;
 use crate::disk::Disk;
 use crate::fleet::Fleet;
 use crate::git::{BranchName, Environment, OpenError, Repository};
+use crate::hiera::backend::{DataFiles, Shelf};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{EnvironmentOptions, GlobalConfig, Store};
 use crate::node::ProfileError;
+use crate::pipeline::cache::Cache;
 use crate::pipeline::outside::Machine;
 use crate::pipeline::profiles::{self, EnvironmentOfNodes, ProfileFiles};
 use crate::pipeline::{Pipeline, Point, Revisions};
@@ -22,6 +24,9 @@ use crate::settings::{DatadirSetting, EnvironmentName, GlobalSetting, Settings, 
 use crate::tree::FileTree;
 
 const SETTINGS_FILE: &str = "hierad.yaml";
+
+/// How many MiB of parsed data are kept where nobody says.
+const CACHE_SIZE: u64 = 256;
 
 /// The repository and the effective settings.
 pub(super) struct Context {
@@ -34,6 +39,7 @@ pub(super) struct Context {
     pub(super) global: Option<GlobalConfig>,
     disk: Arc<dyn FileTree>,
     store: Arc<Store>,
+    cache: Option<Arc<Cache>>,
 }
 
 impl Context {
@@ -76,17 +82,13 @@ impl Context {
         let one = NonZeroUsize::MIN;
         let threads = global.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(one);
         let disclosure = Arc::new(secrets::disclosure(global, settings.fingerprint_key.as_deref())?);
+        let cache = cache(global, &repository);
+        let limit = cache_size(global);
+        let shelf = cache.clone().map(|cache| cache as Arc<dyn Shelf>);
+        let store = Arc::new(Store { files: DataFiles::new(shelf, limit), ..Store::default() });
         let disk: Arc<dyn FileTree> = Arc::new(Disk::new());
         let global = global_config(&settings.global_hiera_config, &repository, &disk)?;
-        Ok(Context {
-            repository: Arc::new(repository),
-            settings,
-            disclosure,
-            threads,
-            global,
-            disk,
-            store: Arc::default(),
-        })
+        Ok(Context { repository: Arc::new(repository), settings, disclosure, threads, global, disk, store, cache })
     }
 
     /// The profiles of the nodes that are `chosen`, with what is mentioned at `points`; `branch` is the environment where the
@@ -103,7 +105,7 @@ impl Context {
                 EnvironmentOfNodes::Fixed(environment_of(branch.unwrap_or("production")).into())
             }
         };
-        let source = ProfileFiles::find(&self.settings.profiles, environment, self.threads)?;
+        let source = ProfileFiles::find(&self.settings.profiles, environment, self.threads, self.cache.clone())?;
         Ok(Fleet::load(Arc::new(source), &self.revisions().mentioned(points)?, chosen))
     }
 
@@ -130,6 +132,13 @@ impl Context {
             return Err("no node matches --node".into());
         }
         Ok(fleet)
+    }
+
+    /// Keeps what was parsed for the next run.
+    pub(super) fn save(&self) {
+        if let Some(cache) = &self.cache {
+            cache.save(&self.store.files);
+        }
     }
 
     /// The files in the repository that are hierad's own and no data: settings and profiles.
@@ -204,6 +213,19 @@ impl Context {
         }
         Ok(Point::Commit(self.repository.resolve(revision)?))
     }
+}
+
+/// How many bytes of parsed data are kept.
+fn cache_size(global: &Global) -> usize {
+    let mebibytes = usize::try_from(global.cache_size.unwrap_or(CACHE_SIZE)).unwrap_or(usize::MAX);
+    mebibytes.saturating_mul(1 << 20)
+}
+
+/// The cache on disk, in the git directory that all work trees share.
+fn cache(global: &Global, repository: &Repository) -> Option<Arc<Cache>> {
+    let limit = cache_size(global);
+    let folder = repository.common_dir().join("hierad");
+    (!global.no_cache && limit > 0).then(|| Arc::new(Cache::open(&folder, limit)))
 }
 
 /// Without `--repo` the folder is the current one, and its name helps more than a dot.

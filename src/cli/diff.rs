@@ -64,6 +64,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let style = Style { full: arguments.full, budget: arguments.budget, pretty: false };
     write(&report, arguments.format, global, style, &mut out)?;
     out.flush()?;
+    context.save();
     if let Some(warning) = blind(&unseen) {
         anstream::eprintln!("hierad: {warning}");
     }

@@ -92,6 +92,12 @@ struct Global {
     /// Threads to resolve with [default: one for each core]
     #[arg(long, global = true, value_name = "N")]
     threads: Option<std::num::NonZeroUsize>,
+    /// Read everything anew, and keep nothing of it for the next run
+    #[arg(long, global = true)]
+    no_cache: bool,
+    /// MiB of parsed data to keep, in memory and in the git directory for the next run [default: 256]
+    #[arg(long, global = true, value_name = "MIB")]
+    cache_size: Option<u64>,
     /// The private key for all encrypted data, in place of those that hiera.yaml names
     #[arg(long, global = true, value_name = "FILE")]
     pkcs7_private_key: Option<PathBuf>,

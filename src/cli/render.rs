@@ -64,6 +64,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     let keys: BTreeSet<_> = revision.keys.iter().filter(|key| any(&arguments.key, key)).cloned().collect();
     let effective = pipeline.effective(&revision, &keys);
+    context.save();
     let snapshots = Snapshots::new(&effective, &pipeline.fleet, &nodes, arguments.format.into(), &context.disclosure);
     if arguments.output.as_os_str() == "-" {
         let mut out = output::stdout();

@@ -12,7 +12,7 @@ mod keys;
 mod looks;
 mod mentioned;
 mod nodes;
-mod parallel;
+pub(crate) mod parallel;
 mod partition;
 mod placed;
 mod reach;

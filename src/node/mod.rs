@@ -1,10 +1,12 @@
 //! Nodes: what a lookup needs to know of a machine, and the files it comes in.
 
+mod packed;
 mod profile;
 mod set;
 mod source;
 mod wanted;
 
+pub use packed::{pack, unpack};
 pub(crate) use profile::trusted_names;
 pub use profile::{NodeProfile, ProfileError, ProfileReader, is_lines, read_facts, read_profiles};
 pub use set::{NodeId, NodeSet};

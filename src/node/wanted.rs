@@ -1,6 +1,8 @@
 //! Which parts of node profiles are wanted.
 
-use crate::value::{Selection, Value};
+use std::sync::Arc;
+
+use crate::value::{Hash, Selection, Value};
 
 /// Places in the variables of nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,6 +27,29 @@ impl Wanted {
             let path: Vec<&str> = [name].into_iter().chain(steps).collect();
             self.facts.add(&path);
         }
+    }
+
+    /// What is wanted of variables, or of facts, by their names.
+    pub(super) fn of_variables(&self, variables: Arc<Hash>) -> Value {
+        self.facts.of(&Value::Hash(variables))
+    }
+
+    /// What is wanted of `$trusted`.
+    pub(super) fn of_trusted(&self, trusted: &Arc<Hash>) -> Value {
+        match self.facts.entry("trusted") {
+            Some(wanted) => wanted.of(&Value::Hash(trusted.clone())),
+            None => Value::hash(Hash::new()),
+        }
+    }
+
+    /// Whether all that there is is wanted.
+    pub fn is_whole(&self) -> bool {
+        self.facts == Selection::Whole
+    }
+
+    /// All that is wanted, as text: equal for what is equal.
+    pub fn text(&self) -> String {
+        self.facts.text()
     }
 
     /// What of a document that is a profile in any form has to be read.

@@ -9,6 +9,7 @@ mod hash;
 mod hidden;
 pub mod hocon;
 pub mod json;
+mod packed;
 pub mod path;
 pub mod rich;
 pub mod ruby;
@@ -25,6 +26,7 @@ use num_bigint::BigInt;
 
 pub use hash::Hash;
 pub use hidden::{Hidden, HiddenKind};
+pub use packed::Packed;
 pub use path::{Segment, ValuePath};
 pub use rich::Rich;
 pub use selection::Selection;

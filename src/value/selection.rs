@@ -1,9 +1,11 @@
 //! Which entries of nested hashes are wanted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+
+use super::Value;
 
 /// What of a value is wanted: all of it, or of a hash some entries. Of what is no hash all is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +43,20 @@ impl Selection {
                 }
             }
         }
+    }
+
+    /// What is wanted of `value`.
+    pub fn of(&self, value: &Value) -> Value {
+        let (Selection::Entries(_), Value::Hash(hash)) = (self, value) else { return value.clone() };
+        let wanted = |(key, value): (&Value, &Value)| Some((key.clone(), self.entry(key.as_str()?)?.of(value)));
+        Value::hash(hash.iter().filter_map(wanted).collect())
+    }
+
+    /// All that is wanted, as text: equal for what is equal.
+    pub fn text(&self) -> String {
+        let Selection::Entries(entries) = self else { return "*".to_owned() };
+        let entries: BTreeMap<&Arc<str>, String> = entries.iter().map(|(name, inner)| (name, inner.text())).collect();
+        format!("{entries:?}")
     }
 
     /// What is wanted of the entry `name`; nothing if it is not wanted.

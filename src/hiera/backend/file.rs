@@ -2,12 +2,10 @@
 //!
 //! Source: `functions/yaml_data.rb`, `functions/json_data.rb`, `functions/hocon_data.rb`; `hiera/filecache.rb` of Hiera 3.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use super::mentions::Mentions;
 use crate::hiera::{LookupError, Puppet, types};
-use crate::tree::{BlobId, FileTree, TreeError};
 use crate::value::yaml::{Fault, FaultKind, Marks};
 use crate::value::{Hash, Value, hocon, json, ruby, yaml};
 
@@ -83,6 +81,19 @@ impl DataFile {
             _ => (parsed.value, parsed.marks),
         };
         DataFile { format, value, marks, fault: parsed.fault, mentions: OnceLock::new() }
+    }
+
+    /// A file that was parsed before, without fault.
+    pub(super) fn parsed(format: Format, value: Value, marks: Marks) -> DataFile {
+        DataFile { format, value, marks, fault: None, mentions: OnceLock::new() }
+    }
+
+    pub(super) fn value(&self) -> &Value {
+        &self.value
+    }
+
+    pub(super) fn lines(&self) -> &Marks {
+        &self.marks
     }
 
     /// The names that the file gives a value to, as text; also those of a file that Puppet refuses, where they can be read.
@@ -180,23 +191,5 @@ impl DataFile {
                 Err(LookupError::puppet(format!("Data retrieved from {path} is {class} not Hash")))
             }
         }
-    }
-}
-
-/// Parsed data files by content: each content is parsed once, whichever path, revision or node asks for it.
-#[derive(Debug, Default)]
-pub struct DataFiles {
-    parsed: Mutex<HashMap<(BlobId, Format), Arc<DataFile>>>,
-}
-
-impl DataFiles {
-    /// The file `id` of `tree`, parsed.
-    pub fn get(&self, tree: &dyn FileTree, id: BlobId, format: Format) -> Result<Arc<DataFile>, TreeError> {
-        let lock = || self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = lock().get(&(id, format)) {
-            return Ok(file.clone());
-        }
-        let file = Arc::new(DataFile::parse(&tree.read(id)?, format));
-        Ok(lock().entry((id, format)).or_insert(file).clone())
     }
 }

@@ -6,10 +6,13 @@
 mod declared;
 pub mod eyaml;
 mod file;
+mod files;
 mod mentions;
+mod packed;
 
 pub use declared::{Answer, Asks, Backends, Command, Declared};
-pub use file::{DataFile, DataFiles, Format};
+pub use file::{DataFile, Format};
+pub use files::{DataFiles, FileId, Shelf};
 pub use mentions::Mentions;
 
 use super::LookupError;

@@ -1,16 +1,19 @@
 //! Node profiles in files.
 
 mod find;
+mod kept;
 mod lines;
 
 use std::collections::HashSet;
-use std::fs::File;
+use std::fmt::Write as _;
+use std::fs::{File, Metadata};
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::cache::Cache;
 use crate::node::{Batch, NodeProfile, ProfileError, ProfileReader, ProfileSource, Wanted, is_lines};
 use crate::value::Selection;
 use lines::Lines;
@@ -36,39 +39,56 @@ pub struct ProfileFiles {
     files: Vec<ProfileFile>,
     environment: EnvironmentOfNodes,
     threads: NonZeroUsize,
+    cache: Option<Arc<Cache>>,
 }
 
 struct ProfileFile {
     path: PathBuf,
+    /// The path that it has whoever asks.
+    real: PathBuf,
     shown: Arc<str>,
     /// What it was when it was first read.
     stamp: OnceLock<Option<Stamp>>,
 }
 
+/// A file that was changed just now may change again and look the same: clocks of file systems are coarse.
+const SETTLED: Duration = Duration::from_secs(2);
+
 /// What tells a file from what it was before.
 type Stamp = (u64, Option<SystemTime>);
 
+fn stamp(metadata: &Metadata) -> Stamp {
+    (metadata.len(), metadata.modified().ok())
+}
+
 impl ProfileFiles {
-    /// The profiles at `paths`: files, folders and globs. Two paths may mean the same file, which is read once.
+    /// The profiles at `paths`: files, folders and globs. Two paths may mean the same file, which is read once. What is read is kept in
+    /// `cache`.
     pub fn find(
         paths: &[PathBuf],
         environment: EnvironmentOfNodes,
         threads: NonZeroUsize,
+        cache: Option<Arc<Cache>>,
     ) -> Result<ProfileFiles, FindError> {
         let mut seen = HashSet::new();
         let mut found = Vec::new();
         for path in paths {
-            let new = files(path)?.into_iter().filter(|file| seen.insert(file.canonicalize().unwrap_or(file.clone())));
-            found.extend(new.map(ProfileFile::new));
+            for file in files(path)? {
+                let file = ProfileFile::new(file);
+                if seen.insert(file.real.clone()) {
+                    found.push(file);
+                }
+            }
         }
-        Ok(ProfileFiles { files: found, environment, threads })
+        Ok(ProfileFiles { files: found, environment, threads, cache })
     }
 }
 
 impl ProfileFile {
     fn new(path: PathBuf) -> ProfileFile {
         let shown = path.display().to_string().into();
-        ProfileFile { path, shown, stamp: OnceLock::new() }
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        ProfileFile { path, real, shown, stamp: OnceLock::new() }
     }
 
     fn error(&self, text: impl Into<String>) -> ProfileError {
@@ -79,11 +99,16 @@ impl ProfileFile {
     fn open(&self) -> Result<File, ProfileError> {
         let failed = |error: io::Error| self.error(format!("cannot read the file: {error}"));
         let file = File::open(&self.path).map_err(failed)?;
-        let stamp = file.metadata().ok().map(|metadata| (metadata.len(), metadata.modified().ok()));
+        let stamp = file.metadata().ok().as_ref().map(stamp);
         if *self.stamp.get_or_init(|| stamp) != stamp {
             return Err(self.error("the file has changed since it was read first"));
         }
         Ok(file)
+    }
+
+    /// What the file is now.
+    fn stamp(&self) -> Option<Stamp> {
+        *self.stamp.get_or_init(|| self.path.metadata().ok().as_ref().map(stamp))
     }
 }
 
@@ -160,6 +185,37 @@ impl ProfileFiles {
 
 impl ProfileSource for ProfileFiles {
     fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
+        match self.cache.as_ref().filter(|_| !wanted.is_whole()).and_then(|cache| Some((cache, self.name(wanted)?))) {
+            Some((cache, name)) => kept::read(cache, &name, self.threads, each).unwrap_or_else(|| {
+                let keeper = kept::Keeper::default();
+                let errors = self.read_files(wanted, &|batch| {
+                    keeper.add(&batch, wanted);
+                    each(batch);
+                });
+                if errors.is_empty() {
+                    keeper.keep(cache, &name);
+                }
+                errors
+            }),
+            None => self.read_files(wanted, each),
+        }
+    }
+}
+
+impl ProfileFiles {
+    /// A name for what is `wanted` of these files as they are now; nothing if one of them may still change without a trace.
+    fn name(&self, wanted: &Wanted) -> Option<String> {
+        let mut name = format!("{:?} {}", self.environment, wanted.text());
+        let settled = SystemTime::now().checked_sub(SETTLED)?;
+        for file in &self.files {
+            let (size, modified) = file.stamp()?;
+            let modified = modified.filter(|modified| *modified < settled)?.duration_since(UNIX_EPOCH).ok()?;
+            _ = write!(name, "\n{} {size} {}", file.real.display(), modified.as_nanos());
+        }
+        Some(name)
+    }
+
+    fn read_files(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
         let selection = wanted.of_document();
         let pieces = Mutex::new(Pieces { files: &self.files, next: 0, lines: None, number: 0 });
         let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();

@@ -1,0 +1,146 @@
+//! Parsed data files by content.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use foldhash::fast::RandomState;
+
+use super::{DataFile, Format};
+use crate::tree::{BlobId, FileTree, TreeError};
+
+/// A content, and as what it is read.
+pub type FileId = (BlobId, Format);
+
+/// Where files are that were parsed before.
+pub trait Shelf: Send + Sync {
+    /// The file, if it is there, and about how large it is.
+    fn find(&self, id: FileId) -> Option<(DataFile, usize)>;
+}
+
+/// About how much more memory a parsed file takes than its content.
+const GROWTH: usize = 6;
+
+/// Parsed data files by content: each content is parsed once, whichever path, revision or node asks for it. Beyond a limit of
+/// memory, those that nobody uses and that were asked for longest ago are dropped.
+pub struct DataFiles {
+    parsed: Mutex<Parsed>,
+    shelf: Option<Arc<dyn Shelf>>,
+    limit: usize,
+}
+
+#[derive(Default)]
+struct Parsed {
+    files: HashMap<FileId, Kept, RandomState>,
+    /// About how much memory they take, in bytes.
+    size: usize,
+    clock: u64,
+}
+
+struct Kept {
+    file: Arc<DataFile>,
+    size: usize,
+    used: u64,
+    /// Whether it was parsed here, and not found on the shelf.
+    is_new: bool,
+}
+
+impl Default for DataFiles {
+    fn default() -> DataFiles {
+        DataFiles::new(None, usize::MAX)
+    }
+}
+
+impl fmt::Debug for DataFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DataFiles").finish_non_exhaustive()
+    }
+}
+
+impl DataFiles {
+    /// A store that asks `shelf` before it parses, and keeps about `limit` bytes.
+    pub fn new(shelf: Option<Arc<dyn Shelf>>, limit: usize) -> DataFiles {
+        DataFiles { parsed: Mutex::default(), shelf, limit }
+    }
+
+    /// The file `id` of `tree`, parsed.
+    pub fn get(&self, tree: &dyn FileTree, id: BlobId, format: Format) -> Result<Arc<DataFile>, TreeError> {
+        let lock = || self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = lock().find((id, format)) {
+            return Ok(file);
+        }
+        let shelved = self.shelf.as_ref().and_then(|shelf| shelf.find((id, format)));
+        let is_new = shelved.is_none();
+        let (file, size) = if let Some(shelved) = shelved {
+            shelved
+        } else {
+            let content = tree.read(id)?;
+            (DataFile::parse(&content, format), content.len())
+        };
+        Ok(lock().add((id, format), Arc::new(file), (size * GROWTH, is_new), self.limit))
+    }
+
+    /// The files that were parsed here, and not found on the shelf.
+    pub fn parsed(&self) -> Vec<(FileId, Arc<DataFile>)> {
+        let parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = parsed.files.iter().filter(|(_, kept)| kept.is_new);
+        new.map(|(id, kept)| (*id, kept.file.clone())).collect()
+    }
+}
+
+impl Parsed {
+    fn find(&mut self, id: FileId) -> Option<Arc<DataFile>> {
+        self.clock += 1;
+        let kept = self.files.get_mut(&id)?;
+        kept.used = self.clock;
+        Some(kept.file.clone())
+    }
+
+    /// Adds a file; who came first counts.
+    fn add(&mut self, id: FileId, file: Arc<DataFile>, (size, is_new): (usize, bool), limit: usize) -> Arc<DataFile> {
+        if let Some(first) = self.find(id) {
+            return first;
+        }
+        self.files.insert(id, Kept { file: file.clone(), size, used: self.clock, is_new });
+        self.size = self.size.saturating_add(size);
+        if self.size > limit {
+            self.drop_unused(limit / 4 * 3);
+        }
+        file
+    }
+
+    fn drop_unused(&mut self, limit: usize) {
+        let unused = self.files.iter().filter(|(_, kept)| Arc::strong_count(&kept.file) == 1);
+        let mut unused: Vec<(u64, FileId)> = unused.map(|(id, kept)| (kept.used, *id)).collect();
+        unused.sort_unstable();
+        for (_, id) in unused {
+            if self.size <= limit {
+                break;
+            }
+            self.size -= self.files.remove(&id).map_or(0, |kept| kept.size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::MemoryTree;
+
+    #[test]
+    fn what_is_not_used_is_dropped_beyond_the_limit() {
+        let mut tree = MemoryTree::new();
+        let contents: Vec<String> = (0..20).map(|number| format!("a: {number:04}\n")).collect();
+        for content in &contents {
+            tree.add(content, content.as_bytes());
+        }
+        let size = contents[0].len() * GROWTH;
+        let files = DataFiles::new(None, size * 8);
+        let get = |number: usize| files.get(&tree, BlobId::of(contents[number].as_bytes()), Format::Yaml).unwrap();
+        let held = get(0);
+        (1..20).for_each(|number| _ = get(number));
+        let kept = files.parsed();
+        assert!(kept.len() <= 8, "{}", kept.len());
+        assert!(Arc::ptr_eq(&held, &get(0)));
+    }
+}

@@ -1,0 +1,66 @@
+//! Parsed data files in a compact form for caches.
+
+use serde::{Deserialize, Serialize};
+
+use super::{DataFile, Format};
+use crate::value::Packed;
+use crate::value::yaml::Marks;
+
+#[derive(Serialize, Deserialize)]
+struct PackedFile<'a> {
+    #[serde(borrow)]
+    value: Packed<'a>,
+    lines: Lines,
+}
+
+/// The lines of a value, in its shape.
+#[derive(Serialize, Deserialize)]
+struct Lines(u32, Vec<Lines>);
+
+/// The most parts of a value that is packed.
+const MAX_PARTS: usize = 1_000_000;
+
+impl DataFile {
+    /// The file in packed form; nothing for one that a reader refuses, or that is too large by aliases.
+    pub fn pack(&self) -> Option<Vec<u8>> {
+        let mut parts = MAX_PARTS;
+        let value = Packed::of(self.value(), &mut parts).filter(|_| self.fault().is_none())?;
+        let lines = Lines::of(self.lines(), &mut parts)?;
+        postcard::to_allocvec(&PackedFile { value, lines }).ok()
+    }
+
+    /// The file that was packed; nothing if these bytes are none.
+    pub fn unpack(bytes: &[u8], format: Format) -> Option<DataFile> {
+        let packed: PackedFile<'_> = postcard::from_bytes(bytes).ok()?;
+        Some(DataFile::parsed(format, packed.value.value()?, packed.lines.marks()))
+    }
+}
+
+impl Lines {
+    fn of(marks: &Marks, parts: &mut usize) -> Option<Lines> {
+        *parts = parts.checked_sub(1)?;
+        let children = marks.children.iter().map(|marks| Lines::of(marks, parts)).collect::<Option<_>>()?;
+        Some(Lines(marks.line, children))
+    }
+
+    fn marks(self) -> Marks {
+        Marks { line: self.0, children: self.1.into_iter().map(Lines::marks).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packed_file_is_the_file() {
+        let content = b"a: {b: [1, {c: x}]}\n\nd: '%{a}'\n";
+        for format in [Format::Yaml, Format::Hiera3Yaml] {
+            let file = DataFile::parse(content, format);
+            let again = DataFile::unpack(&file.pack().unwrap(), format).unwrap();
+            assert_eq!(format!("{again:?}"), format!("{file:?}"));
+        }
+        assert!(DataFile::parse(b"a: [", Format::Yaml).pack().is_none());
+        assert!(DataFile::unpack(b"nonsense", Format::Yaml).is_none());
+    }
+}

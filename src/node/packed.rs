@@ -1,0 +1,110 @@
+//! Node profiles in a compact form for caches.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{NodeProfile, Wanted};
+use crate::value::{Hash, Packed, Value};
+
+#[derive(Serialize, Deserialize)]
+struct PackedProfile<'a> {
+    name: Cow<'a, str>,
+    environment: Cow<'a, str>,
+    #[serde(borrow)]
+    facts: Packed<'a>,
+    trusted: Packed<'a>,
+    variables: Packed<'a>,
+    server_facts: Option<Packed<'a>>,
+}
+
+/// The most parts of a profile that is packed.
+const MAX_PARTS: usize = 100_000;
+
+/// What is `wanted` of profiles, in packed form; nothing if one of them cannot be packed.
+pub fn pack(profiles: &[NodeProfile], wanted: &Wanted) -> Option<Vec<u8>> {
+    let values: Vec<[Value; 4]> = profiles.iter().map(|profile| values(profile, wanted)).collect();
+    let packed = |(profile, values): (&'_ NodeProfile, &'_ [Value; 4])| {
+        let mut parts = MAX_PARTS;
+        let [facts, trusted, variables, server_facts] = values.each_ref().map(|value| Packed::of(value, &mut parts));
+        postcard::to_allocvec(&PackedProfile {
+            name: Cow::Borrowed(&profile.name),
+            environment: Cow::Borrowed(&profile.environment),
+            facts: facts?,
+            trusted: trusted?,
+            variables: variables?,
+            server_facts: if profile.server_facts.is_some() { Some(server_facts?) } else { None },
+        })
+        .ok()
+    };
+    let packed: Vec<Vec<u8>> = profiles.iter().zip(&values).map(packed).collect::<Option<_>>()?;
+    Some(packed.concat())
+}
+
+fn values(profile: &NodeProfile, wanted: &Wanted) -> [Value; 4] {
+    let server_facts = profile.server_facts.clone().unwrap_or_default();
+    [
+        wanted.of_variables(profile.facts.clone()),
+        wanted.of_trusted(&profile.trusted),
+        wanted.of_variables(Arc::new(profile.variables.clone())),
+        Value::hash(server_facts),
+    ]
+}
+
+/// The profiles that were packed; nothing if these bytes are none.
+pub fn unpack(mut bytes: &[u8]) -> Option<Vec<NodeProfile>> {
+    let mut profiles = Vec::new();
+    while !bytes.is_empty() {
+        let (packed, rest): (PackedProfile<'_>, _) = postcard::take_from_bytes(bytes).ok()?;
+        profiles.push(packed.profile()?);
+        bytes = rest;
+    }
+    Some(profiles)
+}
+
+impl PackedProfile<'_> {
+    fn profile(self) -> Option<NodeProfile> {
+        let hash = |packed: Packed<'_>| match packed.value() {
+            Some(Value::Hash(hash)) => Some(hash),
+            _ => None,
+        };
+        let owned = |packed: Packed<'_>| Some(Arc::unwrap_or_clone(hash(packed)?));
+        let server_facts: Option<Option<Hash>> = self.server_facts.map(owned);
+        Some(NodeProfile {
+            name: self.name.as_ref().into(),
+            environment: self.environment.as_ref().into(),
+            facts: hash(self.facts)?,
+            trusted: hash(self.trusted)?,
+            variables: owned(self.variables)?,
+            server_facts: match server_facts {
+                None => None,
+                Some(hash) => Some(hash?),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::read_profiles;
+
+    #[test]
+    fn packed_profiles_have_what_is_wanted() {
+        let text = "{\"name\": \"a\", \"facts\": {\"os\": {\"family\": \"Debian\", \"name\": 1.5}, \"x\": 1}, \"variables\": {\"role\": \"web\"}}\n{\"name\": \"b\", \"server_facts\": {\"serverversion\": \"8\"}}\n";
+        let (profiles, _) = read_profiles(text.as_bytes(), "p.ndjson", "production");
+        let whole = unpack(&pack(&profiles, &Wanted::whole()).unwrap()).unwrap();
+        assert_eq!(whole, profiles);
+        let mut wanted = Wanted::default();
+        wanted.add("facts", &["os".into(), "family".into()]);
+        let part = unpack(&pack(&profiles, &wanted).unwrap()).unwrap();
+        let facts: Vec<String> = part.iter().map(|profile| format!("{:?}", profile.facts)).collect();
+        let (expected, _) =
+            read_profiles(b"{\"name\": \"a\", \"facts\": {\"os\": {\"family\": \"Debian\"}}}", "p.json", "");
+        assert_eq!(facts[0], format!("{:?}", expected[0].facts));
+        assert!(part[0].variables.is_empty() && part[0].trusted.is_empty());
+        assert_eq!(part[1].server_facts, profiles[1].server_facts);
+        assert!(unpack(b"nonsense").is_none());
+    }
+}

@@ -1,0 +1,197 @@
+//! What was parsed before, on disk: data files by content, node profiles by what their files were.
+//!
+//! One file, which belongs to the program that wrote it: another one, or a file that is not whole, is thrown away. Nothing depends on
+//! it but time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use serde::{Deserialize, Serialize};
+use sha1::{Digest, Sha1};
+
+use crate::hiera::backend::{DataFile, DataFiles, FileId, Format, Shelf};
+
+/// What an entry is: a content in a format, or profiles; and its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+enum Key {
+    File([u8; 20], u8),
+    Profiles([u8; 20]),
+}
+
+/// The contents of the file behind its header.
+#[derive(Default, Serialize, Deserialize)]
+struct Entries<'a>(#[serde(borrow)] BTreeMap<Key, &'a [u8]>);
+
+/// A cache on disk.
+pub struct Cache {
+    path: PathBuf,
+    /// The most bytes that are kept.
+    limit: usize,
+    content: Vec<u8>,
+    /// Where the entries are in the content.
+    places: BTreeMap<Key, Range<usize>>,
+    /// Entries that are new, and those that were of use.
+    new: Mutex<BTreeMap<Key, Vec<u8>>>,
+    used: Mutex<BTreeSet<Key>>,
+}
+
+impl Cache {
+    /// Opens the cache in `folder`; there need not be one.
+    pub fn open(folder: &Path, limit: usize) -> Cache {
+        let path = folder.join("cache");
+        let content = fs::read(&path).unwrap_or_default();
+        let places = places(&content).unwrap_or_else(|| {
+            tracing::debug!(path = %path.display(), "no cache that is of use");
+            BTreeMap::new()
+        });
+        Cache { path, limit, content, places, new: Mutex::default(), used: Mutex::default() }
+    }
+
+    fn get(&self, key: Key) -> Option<&[u8]> {
+        let bytes = self.content.get(self.places.get(&key)?.clone())?;
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+        Some(bytes)
+    }
+
+    /// The profiles that were kept under this name.
+    pub fn profiles(&self, name: &str) -> Option<&[u8]> {
+        self.get(Key::Profiles(Sha1::digest(name).into()))
+    }
+
+    /// Keeps profiles under a name that says all that they depend on.
+    pub fn keep_profiles(&self, name: &str, bytes: Vec<u8>) {
+        let key = Key::Profiles(Sha1::digest(name).into());
+        self.new.lock().unwrap_or_else(PoisonError::into_inner).insert(key, bytes);
+    }
+
+    /// Writes what is new, with what was of use and as much of the rest as there is room for. That it cannot be written is no
+    /// failure.
+    pub fn save(&self, files: &DataFiles) {
+        let mut new = self.new.lock().unwrap_or_else(PoisonError::into_inner);
+        new.extend(files.parsed().iter().filter_map(|(id, file)| Some((key(*id), file.pack()?))));
+        if new.is_empty() {
+            return;
+        }
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.places.iter().filter(|(key, _)| !new.contains_key(key));
+        let (first, last): (Vec<_>, Vec<_>) = old.partition(|(key, _)| used.contains(key));
+        let old = first.into_iter().chain(last).map(|(key, place)| (*key, &self.content[place.clone()]));
+        let (mut entries, mut size) = (Entries::default(), 0);
+        for (key, bytes) in new.iter().map(|(key, bytes)| (*key, bytes.as_slice())).chain(old) {
+            if size + bytes.len() <= self.limit {
+                size += bytes.len();
+                entries.0.insert(key, bytes);
+            }
+        }
+        match write(&self.path, &entries) {
+            Ok(()) => new.clear(),
+            Err(error) => tracing::debug!(path = %self.path.display(), %error, "the cache cannot be written"),
+        }
+    }
+}
+
+impl Shelf for Cache {
+    fn find(&self, id: FileId) -> Option<(DataFile, usize)> {
+        let bytes = self.get(key(id))?;
+        Some((DataFile::unpack(bytes, id.1)?, bytes.len()))
+    }
+}
+
+fn key((id, format): FileId) -> Key {
+    let format = match format {
+        Format::Yaml => 0,
+        Format::Json => 1,
+        Format::Hiera3Yaml => 2,
+        Format::Hiera3Json => 3,
+        Format::Hocon => 4,
+    };
+    Key::File(id.0, format)
+}
+
+/// What a cache begins with that this program wrote; nothing if it does not know itself.
+fn header() -> Option<String> {
+    let program = fs::metadata(std::env::current_exe().ok()?).ok()?;
+    let modified = program.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
+    Some(format!("hierad cache 1 {} {} {modified}\n", env!("CARGO_PKG_VERSION"), program.len()))
+}
+
+/// Where the entries are in the content of a cache; nothing if it is another program's, or not whole.
+fn places(content: &[u8]) -> Option<BTreeMap<Key, Range<usize>>> {
+    let (sum, body) = content.strip_prefix(header()?.as_bytes())?.split_first_chunk()?;
+    if u32::from_be_bytes(*sum) != crc32fast::hash(body) {
+        return None;
+    }
+    let entries: Entries<'_> = postcard::from_bytes(body).ok()?;
+    let place = |bytes: &[u8]| {
+        let start = bytes.as_ptr().addr() - content.as_ptr().addr();
+        start..start + bytes.len()
+    };
+    Some(entries.0.into_iter().map(|(key, bytes)| (key, place(bytes))).collect())
+}
+
+/// Puts a cache in the place of what is there, at once; only its owner may read it.
+fn write(path: &Path, entries: &Entries<'_>) -> io::Result<()> {
+    let header = header().ok_or(io::ErrorKind::Unsupported)?;
+    let body = postcard::to_allocvec(entries).map_err(io::Error::other)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".cache-").tempfile_in(folder)?;
+    for part in [header.as_bytes(), &crc32fast::hash(&body).to_be_bytes(), &body] {
+        file.write_all(part)?;
+    }
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::BlobId;
+
+    const ID: FileId = (BlobId([7; 20]), Format::Yaml);
+
+    fn filled(folder: &Path, limit: usize) -> Cache {
+        let cache = Cache::open(folder, limit);
+        cache.keep_profiles("some", b"profiles".to_vec());
+        cache.keep_profiles("large", vec![0; 1000]);
+        cache.save(&DataFiles::default());
+        Cache::open(folder, limit)
+    }
+
+    #[test]
+    fn what_is_kept_is_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = filled(folder.path(), 10_000);
+        assert_eq!(cache.profiles("some"), Some(&b"profiles"[..]));
+        assert_eq!(cache.profiles("large").map(<[u8]>::len), Some(1000));
+        assert_eq!(cache.profiles("none"), None);
+        assert!(cache.find(ID).is_none());
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = filled(folder.path(), 100);
+        assert!(cache.profiles("some").is_some() && cache.profiles("large").is_none());
+    }
+
+    #[test]
+    fn a_broken_cache_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = filled(folder.path(), 10_000).path;
+        let whole = fs::read(&path).unwrap();
+        for at in (0..whole.len()).step_by(7) {
+            let mut broken = whole.clone();
+            broken[at] ^= 1;
+            fs::write(&path, &broken).unwrap();
+            assert_eq!(Cache::open(folder.path(), 100).profiles("some"), None, "{at}");
+            fs::write(&path, &whole[..at]).unwrap();
+            assert_eq!(Cache::open(folder.path(), 100).profiles("some"), None, "{at}");
+        }
+    }
+}
