@@ -96,6 +96,11 @@ impl Pipeline {
 
     /// What changes from `before` to `after`, for the keys that `chosen` lets through.
     pub fn diff(&self, before: Point, after: Point, chosen: &dyn Fn(&str) -> bool) -> Result<Compared, PipelineError> {
+        // Both sides are opened with the same keys.
+        self.kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|(_, kept)| kept.environment.keys.are_current());
         let kept = Diff { before: self.known(before)?, after: self.known(after)? };
         let revisions = kept.as_ref().map(|kept| &**kept);
         let all = revisions.before.keys.union(&revisions.after.keys);

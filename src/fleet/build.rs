@@ -104,7 +104,8 @@ impl Revision {
         };
         let before = self.parts(id).get(number)?;
         // What is odd is told with lines of hiera.yaml.
-        (!before.is_marked && (is_same_text || before.is_sound())).then_some(before)
+        let is_kept = !before.is_marked && !before.is_unknown() && (is_same_text || before.is_sound());
+        is_kept.then_some(before)
     }
 
     /// All keys, those of this revision being known; `touched` are those of data files that differ.
@@ -118,10 +119,10 @@ impl Revision {
         let old = self.placed.iter().filter(|one| !is_in(placed, one));
         let new = placed.iter().filter(|one| !is_in(&self.placed, one));
         let stays = |key: &&Arc<str>| !(self.repository_keys.contains(key) && repository_keys.contains(key));
-        let moved = old.chain(new).flat_map(|placed| placed.index.keys()).filter(stays).cloned();
+        let moved = old.chain(new).flat_map(|placed| placed.keys()).filter(stays).cloned();
         let mut keys = self.keys.clone();
         for key in touched.into_iter().chain(moved).filter(|key| **key != *LOOKUP_OPTIONS) {
-            let is_there = repository_keys.contains(&key) || placed.iter().any(|one| one.index.contains_key(&key));
+            let is_there = repository_keys.contains(&key) || placed.iter().any(|one| one.has(&key));
             if is_there != keys.contains(&key) {
                 let keys = Arc::make_mut(&mut keys);
                 if is_there {
@@ -149,7 +150,7 @@ fn parts(environment: &Environment) -> (Vec<(LayerId, PartOf<'_>)>, Layers) {
 }
 
 fn all_keys(repository_keys: &RepositoryKeys, placed: &[Arc<Placed>]) -> Arc<BTreeSet<Arc<str>>> {
-    let of_hierarchies = placed.iter().flat_map(|placed| placed.index.keys());
+    let of_hierarchies = placed.iter().flat_map(|placed| placed.keys());
     let mut keys: BTreeSet<Arc<str>> = repository_keys.iter().chain(of_hierarchies).cloned().collect();
     keys.remove(LOOKUP_OPTIONS);
     Arc::new(keys)

@@ -9,6 +9,7 @@ mod build;
 mod classes;
 mod compare;
 mod keys;
+mod lanes;
 mod looks;
 mod mentioned;
 mod nodes;

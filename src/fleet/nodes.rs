@@ -18,11 +18,14 @@ use crate::node::{Batch, NodeId, NodeProfile, NodeSet, ProfileError, ProfileSour
 /// profiles again.
 pub struct Fleet {
     names: Vec<Arc<str>>,
+    /// The file of each node's profile.
+    paths: Vec<Arc<str>>,
     by_name: HashMap<Arc<str>, NodeId, RandomState>,
     source: Arc<dyn ProfileSource>,
     columns: RwLock<HashMap<VariablePath, Arc<Column>, RandomState>>,
     /// Held by who reads the profiles.
     reading: Mutex<()>,
+    all: NodeSet,
 }
 
 /// How the nodes divide by what they have at one place, and what that is.
@@ -79,9 +82,11 @@ impl Fleet {
             }
         }
         let names: Vec<Arc<str>> = last.keys().cloned().collect();
+        let files = last.values().map(|row| row.path.clone()).collect();
         let by_name = (0..).map(NodeId).zip(&names).map(|(id, name)| (name.clone(), id)).collect();
         let columns = RwLock::default();
-        let fleet = Fleet { names, by_name, source, columns, reading: Mutex::default() };
+        let all = NodeSet::first(u32::try_from(names.len()).unwrap_or(u32::MAX));
+        let fleet = Fleet { names, paths: files, by_name, source, columns, reading: Mutex::default(), all };
         fleet.add(paths, last.into_values().map(|row| Some(row.readings)).collect());
         (fleet, errors)
     }
@@ -110,7 +115,7 @@ impl Fleet {
         let mut of_nodes: Vec<Option<Vec<Reading>>> = Vec::new();
         of_nodes.resize_with(self.len(), || None);
         for row in rows {
-            if let Some(node) = self.find(&row.name) {
+            if let Some(node) = self.find(&row.name).filter(|node| self.is_of(*node, &row.path)) {
                 of_nodes[node.0 as usize] = Some(row.readings);
             }
         }
@@ -144,6 +149,11 @@ impl Fleet {
         }
     }
 
+    /// Whether the profile of a node that counts is in the file at `path`: where that cannot be read any more, no other counts.
+    fn is_of(&self, node: NodeId, path: &str) -> bool {
+        *self.paths[node.0 as usize] == *path
+    }
+
     /// The number of nodes.
     pub fn len(&self) -> usize {
         self.names.len()
@@ -161,7 +171,7 @@ impl Fleet {
 
     /// All nodes.
     pub fn all(&self) -> NodeSet {
-        NodeSet::first(u32::try_from(self.len()).unwrap_or(u32::MAX))
+        self.all.clone()
     }
 
     /// The names of all nodes with their numbers.
@@ -194,7 +204,10 @@ impl Fleet {
         let found: Mutex<BTreeMap<NodeId, (usize, NodeProfile)>> = Mutex::default();
         self.source.read(&Wanted::whole(), &|batch| {
             for profile in batch.profiles {
-                let Some(node) = self.find(&profile.name).filter(|node| nodes.contains(*node)) else { continue };
+                let Some(node) = self.find(&profile.name) else { continue };
+                if !nodes.contains(node) || !self.is_of(node, &batch.path) {
+                    continue;
+                }
                 let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                 if found.get(&node).is_none_or(|(number, _)| *number <= batch.number) {
                     found.insert(node, (batch.number, profile));

@@ -13,7 +13,7 @@ use crate::node::{NodeId, NodeSet};
 const FEW: usize = 64;
 
 /// A division of all nodes into parts that have something in common.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Partition {
     /// The part of each node, by its number.
     of: Vec<u32>,
@@ -38,6 +38,18 @@ impl Partition {
             }
         }
         Partition { of, count: sets.len(), sets: sets.into() }
+    }
+
+    /// The division into fewer parts, of which `of_part` says which of this are one.
+    pub(super) fn joined(&self, of_part: &[usize], count: usize) -> Partition {
+        let of = self.of.iter().map(|part| of_part.get(*part as usize).copied().unwrap_or_default());
+        let of = of.map(|part| u32::try_from(part).unwrap_or(u32::MAX)).collect();
+        Partition { of, count, sets: OnceLock::new() }
+    }
+
+    /// How many parts there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
     /// The number of a node's part.

@@ -9,20 +9,21 @@ use indexmap::IndexSet;
 
 use super::Fleet;
 use super::classes::classes_by_variables;
+use super::lanes::Lane;
 use super::looks::Looks;
 use super::partition::Partition;
 use super::reads::RecordingScope;
 use super::references::PartReferences;
 use crate::diagnostic::Diagnostic;
-use crate::hiera::LookupError;
-use crate::hiera::backend::{Backend, DataFile, Declared};
+use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::config::Config;
 use crate::hiera::hierarchy::{Content, Level, Location, Part};
 use crate::hiera::layer::{Environment, Layer};
 use crate::hiera::lookup::resolve_part;
+use crate::hiera::{ErrorKind, LookupError};
 use crate::node::NodeSet;
 use crate::tree::{BlobId, Looked, Watched};
-use crate::value::{Value, ruby};
+use crate::value::Value;
 
 /// A part of a hierarchy, as all nodes see it.
 #[derive(Clone)]
@@ -35,8 +36,8 @@ pub(super) struct Placed {
     signatures: Vec<Arc<Signature>>,
     /// The classes that may answer, or fail, for any key.
     pub(super) for_any_key: Vec<usize>,
-    /// The classes that have a root key.
-    pub(super) index: HashMap<Arc<str>, Vec<usize>, RandomState>,
+    /// Where root keys are seen.
+    pub(super) lanes: Vec<Lane>,
     /// What is odd, and for whom.
     pub(super) findings: Vec<(NodeSet, Diagnostic)>,
     /// Whether more classes may answer for any key than it shows by itself.
@@ -139,15 +140,17 @@ impl Placed {
                 sets[at].extend(&nodes);
             }
         }
-        let for_any_key = (0..).zip(&classes).filter(|(_, part)| is_for_any_key(part)).map(|(at, _)| at).collect();
+        let for_any_key: Vec<usize> =
+            (0..).zip(&classes).filter(|(_, part)| is_for_any_key(part)).map(|(at, _)| at).collect();
         let partition = Partition::of_sets(fleet.len(), sets);
-        let (signatures, index) = (by_signature.into_iter().collect(), index(&classes));
+        let signatures = by_signature.into_iter().collect();
+        let lanes = Lane::of(&partition, &classes, &for_any_key);
         Placed {
             partition,
             classes,
             signatures,
             for_any_key,
-            index,
+            lanes,
             findings,
             is_marked: false,
             looked,
@@ -176,12 +179,29 @@ impl Placed {
         let is_led = |at: &usize| self.files(*at).any(|(path, _)| paths.contains(path));
         let more: BTreeSet<usize> = (0..self.classes.len()).filter(is_led).chain(self.for_any_key.clone()).collect();
         self.for_any_key = more.into_iter().collect();
+        self.lanes = vec![Lane::whole(&self.partition, &self.classes, &self.for_any_key)];
         self.is_marked = true;
     }
 
     /// Which keys refer to which.
     pub(super) fn references(&self) -> &Arc<PartReferences> {
         self.references.get_or_init(|| Arc::new(PartReferences::new(self)))
+    }
+
+    /// The root keys that somebody sees here, some of them again.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.lanes.iter().flat_map(Lane::keys)
+    }
+
+    /// Whether somebody sees the root key here.
+    pub(super) fn has(&self, root: &str) -> bool {
+        self.lanes.iter().any(|lane| lane.has(root))
+    }
+
+    /// Whether a part of it could not be read: it may be next time.
+    pub(super) fn is_unknown(&self) -> bool {
+        let is_unknown = |part: &Part| part.levels.as_ref().is_err_and(|error| error.kind == ErrorKind::Unknown);
+        self.classes.iter().any(is_unknown)
     }
 
     /// Whether nothing is odd about it.
@@ -204,24 +224,6 @@ fn see(environment: &Environment, of: PartOf<'_>, fleet: &Fleet, nodes: NodeSet)
         (part, tree.take())
     });
     seen.into_iter().map(|(nodes, (part, looked))| Seen { nodes, part, looked }).collect()
-}
-
-/// The classes that have a root key.
-fn index(classes: &[Part]) -> HashMap<Arc<str>, Vec<usize>, RandomState> {
-    let mut index: HashMap<Arc<str>, Vec<usize>, RandomState> = HashMap::default();
-    for (class, part) in classes.iter().enumerate() {
-        let declared = part.levels.iter().flatten().filter_map(|level| match &level.backend {
-            Backend::Declared(Declared::Values(values)) => Some(values.keys().map(ruby::to_s)),
-            _ => None,
-        });
-        for key in files(part).flat_map(|(_, file)| file.keys()).chain(declared.flatten()) {
-            let classes = index.entry(key.into()).or_default();
-            if classes.last() != Some(&class) {
-                classes.push(class);
-            }
-        }
-    }
-    index
 }
 
 /// The data files of a part.

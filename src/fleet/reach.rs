@@ -45,9 +45,11 @@ impl Reach<'_> {
             return None;
         }
         // References of a global layer of version 3 lead to the global layer only where the environment has none.
-        let version = |revision: &Revision| Some(revision.config(&LayerId::Environment)?.ok()?.version);
-        if version(self.before) != version(self.after) {
-            return None;
+        let version = |revision: &Revision, layer: &LayerId| Some(revision.config(layer)?.ok()?.version);
+        for layer in [LayerId::Environment, LayerId::Global] {
+            if version(self.before, &layer) != version(self.after, &layer) {
+                return None;
+            }
         }
         let mut reached = self.in_data()?;
         if !reached.is_empty() {
@@ -85,17 +87,15 @@ impl Reach<'_> {
         if fault(before) != fault(after) {
             return None;
         }
-        let levels = |config: Option<&Config>| -> Vec<(u8, bool, LevelConfig)> {
+        let levels = |config: Option<&Config>| -> Vec<PlacedLevel> {
             let Some(config) = config else { return Vec::new() };
             let own = config.levels.len();
             let levels = config.all_levels().cloned().enumerate();
-            levels.map(|(at, level)| (config.version, at < own, level)).collect()
+            levels.map(|(at, level)| ((config.path.clone(), config.version, at < own), level)).collect()
         };
         let (before_levels, after_levels) = (levels(before), levels(after));
         let (before, after) = (self.before.parts(id), self.after.parts(id));
-        let alike = |a: &(u8, bool, LevelConfig), b: &(u8, bool, LevelConfig)| {
-            a.0 == b.0 && a.1 == b.1 && a.2.means_the_same(&b.2)
-        };
+        let alike = |a: &PlacedLevel, b: &PlacedLevel| a.0 == b.0 && a.1.means_the_same(&b.1);
         // Version 3 is one part, however many levels it has.
         if before.len() != before_levels.len() || after.len() != after_levels.len() {
             let as_many = before_levels.len() == after_levels.len() && before.len() == after.len();
@@ -157,6 +157,14 @@ impl Reach<'_> {
         let (before, after) = (self.before.options(before), self.after.options(after));
         for ((b, a), nodes) in pairs(before.parts(), after.parts()) {
             let (before, after) = (before.found(b), after.found(a));
+            // Who comes to these with options of other modules finds them anew, and others perhaps.
+            let is_alone =
+                |module: &Option<Arc<str>>| before.is_alone(module.as_ref()) && after.is_alone(module.as_ref());
+            for key in
+                modules.iter().filter(|module| !is_alone(module)).filter_map(|module| roots.get(module)).flatten()
+            {
+                reached.entry(key.clone()).or_default().extend(&nodes);
+            }
             let mut add = |module: &Option<Arc<str>>, before: Option<&Merged>, after: Option<&Merged>| {
                 let keys = roots.get(module).into_iter().flatten();
                 let named = differing(before, after);
@@ -175,6 +183,9 @@ impl Reach<'_> {
         }
     }
 }
+
+/// A level, with the file and the version of its configuration, and whether it is not one of a default hierarchy.
+type PlacedLevel = ((Arc<str>, u8, bool), LevelConfig);
 
 /// Root keys by the module that they belong to, or none.
 type RootsByModule = HashMap<Option<Arc<str>>, BTreeSet<Arc<str>>, RandomState>;

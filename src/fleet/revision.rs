@@ -166,13 +166,10 @@ impl Revision {
             if placed.classes.len() == 1 {
                 continue;
             }
-            let classes: BTreeSet<usize> = if root.is_empty() {
-                (0..placed.classes.len()).collect() // eyaml fails on it wherever there is a file
-            } else {
-                placed.index.get(root).into_iter().flatten().chain(&placed.for_any_key).copied().collect()
-            };
-            let classes: Vec<usize> = classes.into_iter().collect();
-            parts = parts.iter().flat_map(|nodes| placed.partition.split_off(nodes, &classes)).collect();
+            for lane in &placed.lanes {
+                let with_key = lane.parts_with(root);
+                parts = parts.iter().flat_map(|nodes| lane.partition.split_off(nodes, &with_key)).collect();
+            }
         }
         parts
     }

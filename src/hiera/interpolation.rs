@@ -184,6 +184,14 @@ impl<'a> Template<'a> {
         })
     }
 
+    /// The text between the interpolations.
+    pub fn literals(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Literal(text) => Some(*text),
+            Part::Expression(..) => None,
+        })
+    }
+
     fn evaluate(&self, context: &Context<'_>) -> Result<Value, LookupError> {
         let budget = context.stack.budget();
         let mut out: Vec<u8> = Vec::with_capacity(self.text.len());

@@ -1,6 +1,7 @@
 //! Sets of nodes, compressed.
 
 use std::fmt;
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
@@ -8,9 +9,9 @@ use roaring::RoaringBitmap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
-/// A set of nodes of one fleet.
+/// A set of nodes of one fleet; cheap to clone.
 #[derive(Clone, Default, PartialEq)]
-pub struct NodeSet(RoaringBitmap);
+pub struct NodeSet(Arc<RoaringBitmap>);
 
 impl NodeSet {
     /// No node.
@@ -20,12 +21,14 @@ impl NodeSet {
 
     /// The nodes 0 to `count` - 1.
     pub fn first(count: u32) -> NodeSet {
-        NodeSet((0..count).collect())
+        let mut nodes = RoaringBitmap::new();
+        nodes.insert_range(0..count);
+        NodeSet(Arc::new(nodes))
     }
 
     /// Adds a node.
     pub fn insert(&mut self, node: NodeId) {
-        self.0.insert(node.0);
+        Arc::make_mut(&mut self.0).insert(node.0);
     }
 
     /// Whether the node is in the set.
@@ -56,29 +59,31 @@ impl NodeSet {
     /// Adds all nodes of another set.
     pub fn extend(&mut self, other: &NodeSet) {
         // A union makes a new set, which costs more than to add a few nodes.
-        if other.0.len() <= 8 {
-            self.0.extend(&other.0);
+        if self.is_empty() {
+            *self = other.clone();
+        } else if other.0.len() <= 8 {
+            Arc::make_mut(&mut self.0).extend(&*other.0);
         } else {
-            self.0 |= &other.0;
+            *Arc::make_mut(&mut self.0) |= &*other.0;
         }
     }
 
     /// The nodes in both sets.
     #[must_use]
     pub fn and(&self, other: &NodeSet) -> NodeSet {
-        NodeSet(&self.0 & &other.0)
+        NodeSet(Arc::new(&*self.0 & &*other.0))
     }
 
     /// The nodes of this set that are not in the other.
     #[must_use]
     pub fn without(&self, other: &NodeSet) -> NodeSet {
-        NodeSet(&self.0 - &other.0)
+        NodeSet(Arc::new(&*self.0 - &*other.0))
     }
 }
 
 impl FromIterator<NodeId> for NodeSet {
     fn from_iter<I: IntoIterator<Item = NodeId>>(nodes: I) -> NodeSet {
-        NodeSet(nodes.into_iter().map(|node| node.0).collect())
+        NodeSet(Arc::new(nodes.into_iter().map(|node| node.0).collect()))
     }
 }
 

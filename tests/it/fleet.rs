@@ -280,3 +280,64 @@ fn options_reach_those_that_refer_to_their_keys() {
         assert_eq!(fleet::reach(&before, &after, &key), fleet.everywhere(&key));
     }
 }
+
+/// Changes whose reach is easily missed: a repository, and what of its text is replaced by what.
+const FAR_CHANGES: [(&str, &str, &str); 6] = [
+    // A reference that is put together of text: what a lookup gave is interpolated again.
+    (
+        "-- hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: common.yaml}]\n-- data/common.yaml\nk1: \"%{lookup('k2')}\"\nk2: \"%%{}{lookup('x')}\"\nx: before\n",
+        "before",
+        "after",
+    ),
+    (
+        "-- hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: common.yaml}]\n-- data/common.yaml\nk0: \"%{lookup('k1')}\"\nk1: \"%{lookup('k2')}}\"\nk2: \"%{lookup('x')\"\nx: before\n",
+        "before",
+        "after",
+    ),
+    (
+        "-- hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: common.yaml}]\n-- data/common.yaml\nk0: \"%{lookup('k1')}\"\nk1: \"%{facts.p}{lookup('x')}\"\nx: before\n",
+        "before",
+        "after",
+    ),
+    // Options of a module that another one comes to with options of its own.
+    (
+        "-- hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: common.yaml}]\n-- modules/a/hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: common.yaml}]\n-- modules/a/data/common.yaml\na::k: \"%{lookup('b::x')}\"\na::y: first\n-- modules/b/hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: common.yaml}, {name: l, path: low.yaml}]\n-- modules/b/data/common.yaml\nlookup_options: {b::x: {merge: \"%{lookup('a::y')}\"}}\nb::x: [1]\n-- modules/b/data/low.yaml\nb::x: [2]\n",
+        "a::y: first",
+        "a::y: unique",
+    ),
+    // An error that names the file of a module that moves.
+    (
+        "-- environment.conf\nmodulepath = modules:site\n-- hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: common.yaml}]\n-- modules/m/hiera.yaml\nversion: 5\nhierarchy: [{name: f, data_hash: nofunc}]\n-- modules/m/data/x.yaml\nm::k: 1\n",
+        "modules/m",
+        "site/m",
+    ),
+    // Two paths of one level: what one node has of its own is not what the other has in common.
+    (
+        "-- hiera.yaml\nversion: 5\nhierarchy: [{name: all, paths: ['%{trusted.certname}.yaml', common.yaml]}]\n-- data/n.yaml\nown: 1\n-- data/common.yaml\nx: before\n",
+        "before",
+        "after",
+    ),
+];
+
+#[test]
+fn changes_that_reach_far_are_seen() {
+    let (profiles, _) =
+        read_profiles(b"{\"name\": \"n\", \"facts\": {\"p\": \"%\"}}\n{\"name\": \"m\"}\n", "p.ndjson", "production");
+    let fleet = Arc::new(Fleet::new(profiles));
+    for (before, from, to) in FAR_CHANGES {
+        let store: Arc<Store> = Arc::default();
+        let [before, after] = [before, &before.replace(from, to)].map(|fixture| {
+            let tree = Arc::new(MemoryTree::from_fixture(fixture));
+            let environment = Environment::load(tree, EnvironmentOptions::default(), store.clone()).unwrap();
+            Revision::new(environment, fleet.clone(), NonZeroUsize::MIN).unwrap()
+        });
+        let keys: BTreeSet<Arc<str>> = before.keys.union(&after.keys).cloned().collect();
+        let changes = |work: &Work| {
+            let [before, after] = fleet::resolve_all([&before, &after], work, NonZeroUsize::MIN);
+            diff::changes(Diff::new(&before, &after))
+        };
+        let whole = changes(&fleet.everywhere(&keys));
+        assert_ne!(whole, diff::Changes::default(), "{from}: the change is one");
+        assert_eq!(changes(&fleet::reach(&before, &after, &keys)), whole, "{from}");
+    }
+}

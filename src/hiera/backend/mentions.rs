@@ -18,6 +18,11 @@ pub struct Mentions {
     pub anything: bool,
 }
 
+/// Whether a text may be the begin of an interpolation that something else completes: what a lookup gave is interpolated again.
+fn begins_more(text: &str) -> bool {
+    text.ends_with('%') || text.rfind("%{").is_some_and(|start| !text[start..].contains('}'))
+}
+
 impl Mentions {
     /// What each value of `hash` refers to; values that refer to nothing are left out.
     pub(super) fn of_all(hash: &Hash) -> Vec<(Arc<str>, Mentions)> {
@@ -49,13 +54,15 @@ impl Mentions {
                 self.add(value);
             }),
             Value::Bytes(bytes) => self.anything |= bytes.contains(&b'%'),
+            Value::Symbol(name) => self.anything |= name.contains('%'),
             _ => {}
         }
     }
 
     fn add_text(&mut self, text: &str) {
-        self.anything |= text.contains("ENC[");
+        self.anything |= text.contains("ENC[") || begins_more(text);
         let Some(template) = Template::parse(text) else { return };
+        self.anything |= template.literals().any(begins_more);
         self.anything |= text.contains("literal");
         for key in template.keys() {
             match LookupKey::parse(key) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use crate::value::{Hash, Selection, Value};
 
@@ -87,7 +87,7 @@ impl<'de> Visitor<'de> for Wanted<'_> {
                 let value = entries.next_value_seed(self.inside(selection)?)?;
                 hash.insert(&*key, value);
             } else {
-                entries.next_value::<IgnoredAny>()?;
+                entries.next_value_seed(Passed(self.depth + 1))?;
                 if !is_left_out {
                     hash.insert(&*key, Value::Undef);
                     is_left_out = true;
@@ -95,6 +95,71 @@ impl<'de> Visitor<'de> for Wanted<'_> {
             }
         }
         Ok(Value::hash(hash))
+    }
+}
+
+/// A value that is passed over, so deep inside. What the exact reader may refuse is left to it.
+#[derive(Clone, Copy)]
+struct Passed(usize);
+
+impl<'de> DeserializeSeed<'de> for Passed {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Passed {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value that is accepted by all")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    /// An integer with very many digits looks like this, too.
+    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
+        if value.abs() < 1e18 { Ok(()) } else { Err(E::custom("large")) }
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let inner = self.inside()?;
+        while items.next_element_seed(inner)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let inner = self.inside()?;
+        while entries.next_key_seed(inner)?.is_some() {
+            entries.next_value_seed(inner)?;
+        }
+        Ok(())
+    }
+}
+
+impl Passed {
+    fn inside<E: Error>(self) -> Result<Passed, E> {
+        if self.0 >= MAX_NESTING { Err(E::custom("too deep")) } else { Ok(Passed(self.0 + 1)) }
     }
 }
 
@@ -133,6 +198,17 @@ mod tests {
         ];
         for document in left_to_it {
             assert_eq!(select(document.as_bytes(), &Selection::Whole), None, "{document}");
+        }
+    }
+
+    #[test]
+    fn what_is_passed_over_is_checked() {
+        let deep = format!("{{\"a\": {}1{}}}", "[".repeat(100), "]".repeat(100));
+        let many_digits = format!("{{\"a\": {}}}", "1".repeat(30_000));
+        for document in
+            [deep.as_str(), &many_digits, r#"{"a": "\ud800"}"#, r#"{"a": [{"\ud800": 1}]}"#, "{\"a\": \"\u{1}\"}"]
+        {
+            assert_eq!(select(document.as_bytes(), &Selection::default()), None, "{document:.40}");
         }
     }
 

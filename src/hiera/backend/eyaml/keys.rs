@@ -75,12 +75,27 @@ impl Keys {
         if let Some(found) = lock(&self.found).get(&names) {
             return found.clone();
         }
+        let found = self.find(&names);
+        lock(&self.found).insert(names, found.clone());
+        found
+    }
+
+    fn find(&self, names: &KeyNames) -> Found {
         let (private, public) = (self.read(&names.private), self.read(&names.public));
         // hiera-eyaml opens nothing without the certificate; settings may name a private key alone.
         let is_missing = private.is_none() || (public.is_none() && names.public != KeyName::default());
-        let found = if is_missing { Ok(None) } else { self.pairs.get([private, public]) };
-        lock(&self.found).insert(names, found.clone());
-        found
+        if is_missing { Ok(None) } else { self.pairs.get([private, public]) }
+    }
+
+    /// Whether the keys that were used are still those that are there.
+    pub fn are_current(&self) -> bool {
+        let used = lock(&self.found).clone();
+        used.iter().all(|(names, found)| match (found, &self.find(names)) {
+            (Ok(Some(old)), Ok(Some(new))) => Arc::ptr_eq(old, new),
+            (Ok(None), Ok(None)) => true,
+            (Err(old), Err(new)) => old == new,
+            _ => false,
+        })
     }
 
     /// What is in a key's variable or file; nothing if neither can be read here.
