@@ -26,7 +26,7 @@ use crate::tree::TreeError;
 
 pub use revisions::Revisions;
 
-/// The most resolved revisions that are kept: the last commit of a few branches.
+/// The most resolved revisions that are kept: those that were of use last.
 const KEPT_REVISIONS: usize = 4;
 
 /// A pass that could not be made.
@@ -150,9 +150,15 @@ impl Pipeline {
     /// The revision at `point`: known, or made of the last one that is.
     fn known(&self, point: Point) -> Result<Arc<Revision>, PipelineError> {
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, revision)) = lock().iter().find(|(kept, _)| *kept == point) {
-            return Ok(revision.clone());
+        let mut kept = lock();
+        let at = kept.iter().position(|(kept, _)| *kept == point);
+        if let Some(known) = at.and_then(|at| kept.remove(at)) {
+            // What was of use last is dropped last, and the next one is made of it.
+            let revision = known.1.clone();
+            kept.push_back(known);
+            return Ok(revision);
         }
+        drop(kept);
         // Nobody knows what differs on disk without reading it all.
         let last = lock().back().map(|(_, last)| last.clone()).filter(|_| point != Point::WorkTree);
         let revision = Arc::new(match last {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -120,23 +120,55 @@ fn shutdown() -> std::io::Result<impl Future<Output = ()>> {
 pub(super) struct Pipelines {
     context: Context,
     by_branch: HashMap<Option<BranchName>, Arc<Pipeline>>,
+    /// Before then nobody looks whether profiles have changed.
+    next_check: Instant,
 }
+
+/// So many times longer than a look at the profile files takes none is taken: there may be a hundred thousand.
+const CHECK_PAUSE: u32 = 50;
 
 impl Pipelines {
     /// Reads the profiles, so that trouble with them shows at once.
     pub(super) fn new(context: Context) -> Result<Pipelines> {
-        let mut pipelines = Pipelines { context, by_branch: HashMap::new() };
+        let mut pipelines = Pipelines { context, by_branch: HashMap::new(), next_check: Instant::now() };
         pipelines.get(None)?;
         Ok(pipelines)
     }
 
+    /// Whether the profiles are those that the pipeline knows, as far as it is time to look.
+    fn is_current(&mut self, pipeline: &Pipeline) -> bool {
+        let start = Instant::now();
+        if start < self.next_check {
+            return true;
+        }
+        let is_current = pipeline.fleet.is_current();
+        self.next_check = Instant::now() + start.elapsed() * CHECK_PAUSE;
+        is_current
+    }
+
     pub(super) fn get(&mut self, branch: Option<&BranchName>) -> Result<Arc<Pipeline>> {
         let branch = branch.filter(|_| self.context.settings.environment == EnvironmentName::Branch);
-        if let Some(pipeline) = self.by_branch.get(&branch.cloned()) {
+        let known = self.by_branch.get(&branch.cloned()).cloned();
+        if let Some(pipeline) = &known
+            && self.is_current(pipeline)
+        {
             return Ok(pipeline.clone());
         }
         let tip = self.context.repository.resolve(branch.map_or("HEAD", BranchName::as_str)).ok().map(Point::Commit);
-        let pipeline = Arc::new(self.context.pipeline_for(branch, tip.as_slice(), &|_| true)?);
+        let pipeline = match (self.context.pipeline_for(branch, tip.as_slice(), &|_| true), known) {
+            (Ok(pipeline), known) => {
+                if known.is_some() {
+                    tracing::info!("the node profiles have changed and were read again");
+                }
+                Arc::new(pipeline)
+            }
+            // Somebody may be writing them right now.
+            (Err(error), Some(known)) => {
+                tracing::warn!(%error, "the node profiles have changed and cannot be read: the former ones count");
+                return Ok(known);
+            }
+            (Err(error), None) => return Err(error),
+        };
         self.by_branch.insert(branch.cloned(), pipeline.clone());
         Ok(pipeline)
     }

@@ -71,18 +71,20 @@ impl RepositoryKeys {
         let counts = Arc::make_mut(&mut self.counts);
         for key in file.keys().map(Arc::<str>::from) {
             touched.insert(key.clone());
-            let count = counts.entry(key).or_default();
-            *count = change(*count);
+            match change(counts.get(&key).copied().unwrap_or_default()) {
+                0 => _ = counts.remove(&key),
+                count => _ = counts.insert(key, count),
+            }
         }
     }
 
     /// Whether a file has the root key.
     pub(super) fn contains(&self, key: &str) -> bool {
-        self.counts.get(key).is_some_and(|count| *count > 0)
+        self.counts.contains_key(key)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.counts.iter().filter(|(_, count)| **count > 0).map(|(key, _)| key)
+        self.counts.keys()
     }
 }
 

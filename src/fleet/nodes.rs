@@ -149,6 +149,11 @@ impl Fleet {
         }
     }
 
+    /// Whether the profiles are still what they were when the fleet was loaded.
+    pub fn is_current(&self) -> bool {
+        self.source.is_current()
+    }
+
     /// Whether the profile of a node that counts is in the file at `path`: where that cannot be read any more, no other counts.
     fn is_of(&self, node: NodeId, path: &str) -> bool {
         *self.paths[node.0 as usize] == *path

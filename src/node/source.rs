@@ -19,6 +19,11 @@ pub trait ProfileSource: Send + Sync {
     /// Reads all profiles, at least what is `wanted` of them, and hands them out batch by batch, in any order and perhaps several at
     /// a time. What cannot be read comes back, in order.
     fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError>;
+
+    /// Whether the profiles are still what they were when they were first read.
+    fn is_current(&self) -> bool {
+        true
+    }
 }
 
 /// Profiles in memory.

@@ -36,6 +36,8 @@ pub enum EnvironmentOfNodes {
 
 /// Node profiles in files: as they are when they are first read.
 pub struct ProfileFiles {
+    /// Where the files were looked for.
+    paths: Vec<PathBuf>,
     files: Vec<ProfileFile>,
     environment: EnvironmentOfNodes,
     threads: NonZeroUsize,
@@ -70,18 +72,19 @@ impl ProfileFiles {
         threads: NonZeroUsize,
         cache: Option<Arc<Cache>>,
     ) -> Result<ProfileFiles, FindError> {
-        let mut seen = HashSet::new();
-        let mut found = Vec::new();
-        for path in paths {
-            for file in files(path)? {
-                let file = ProfileFile::new(file);
-                if seen.insert(file.real.clone()) {
-                    found.push(file);
-                }
-            }
-        }
-        Ok(ProfileFiles { files: found, environment, threads, cache })
+        Ok(ProfileFiles { paths: paths.to_vec(), files: found(paths)?, environment, threads, cache })
     }
+}
+
+/// The profile files at `paths`, each once.
+fn found(paths: &[PathBuf]) -> Result<Vec<ProfileFile>, FindError> {
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    for path in paths {
+        let new = files(path)?.into_iter().map(ProfileFile::new);
+        found.extend(new.filter(|file| seen.insert(file.real.clone())));
+    }
+    Ok(found)
 }
 
 impl ProfileFile {
@@ -106,7 +109,7 @@ impl ProfileFile {
         Ok(file)
     }
 
-    /// What the file is now.
+    /// What the file was when it was first looked at.
     fn stamp(&self) -> Option<Stamp> {
         *self.stamp.get_or_init(|| self.path.metadata().ok().as_ref().map(stamp))
     }
@@ -200,9 +203,19 @@ impl ProfileSource for ProfileFiles {
             None => self.read_files(wanted, each),
         }
     }
+
+    fn is_current(&self) -> bool {
+        self.are_current()
+    }
 }
 
 impl ProfileFiles {
+    /// Whether there are the same files, none of which has changed.
+    fn are_current(&self) -> bool {
+        let is_same = |(old, new): (&ProfileFile, &ProfileFile)| old.real == new.real && old.stamp() == new.stamp();
+        found(&self.paths).is_ok_and(|new| new.len() == self.files.len() && self.files.iter().zip(&new).all(is_same))
+    }
+
     /// A name for what is `wanted` of these files as they are now; nothing if one of them may still change without a trace.
     fn name(&self, wanted: &Wanted) -> Option<String> {
         let mut name = format!("{:?} {}", self.environment, wanted.text());

@@ -131,3 +131,21 @@ fn what_cannot_be_watched_is_told_at_once() {
     site.hierad("watch --profiles nowhere").fails(&["no node profiles at nowhere"]);
     site.hierad("watch --branch [").fails(&["["]);
 }
+
+#[test]
+fn profiles_that_change_are_read_again() {
+    let site = Sandbox::of(SITE);
+    let watch = Watch::start(&site, "");
+    let port = |number: u32| {
+        site.files(&format!("-- data/roles/web.yaml\nport: {number}\n"));
+        site.commit("port");
+        watch.report()["changes"][0]["nodes"].clone()
+    };
+    assert_eq!(port(1), serde_json::json!(["web01"]));
+    site.files("-- profiles/web02.yaml\n{name: web02, variables: {role: web}}\n");
+    site.files("-- profiles/db01.yaml\n{name: db01, facts: {os: {family: RedHat}}, variables: {role: web}}\n");
+    assert_eq!(port(2), serde_json::json!(["db01", "web01", "web02"]));
+    // What cannot be found any more is as it was.
+    std::fs::rename(site.root().join("profiles"), site.beside("profiles")).unwrap();
+    assert_eq!(port(3), serde_json::json!(["db01", "web01", "web02"]));
+}
