@@ -118,7 +118,7 @@ pub(crate) fn embedded(random: &mut Random, place: Place) -> String {
     if let Place::Config = place {
         return variable(random);
     }
-    match random.weighted(&[48, 30, 5, 4, 6, 4, 1, 1, 1]) {
+    match random.weighted(&[48, 30, 5, 4, 6, 4, 1, 1, 1, 2]) {
         0 => variable(random),
         1 => call(random, place, "lookup"),
         2 => call(random, place, "hiera"),
@@ -133,8 +133,14 @@ pub(crate) fn embedded(random: &mut Random, place: Place) -> String {
             let unknown = random.pick(&["LOOKUP", "Lookup", "lookups", "eval", "_", "hiera_hash", "Alias"]);
             call(random, place, unknown)
         }
-        _ => spaced(random, MALFORMED.as_slice()),
+        8 => spaced(random, MALFORMED.as_slice()),
+        _ => put_together(&call(random, place, "lookup")),
     }
+}
+
+/// A text that gives the expression, which is interpolated where another lookup gets it.
+fn put_together(expression: &str) -> String {
+    expression.replacen('%', "%%{}", 1)
 }
 
 /// A variable, nearly always one that exists.
