@@ -14,7 +14,6 @@ mod measure;
 mod synthetic;
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,6 +24,7 @@ use hierad::git::Repository;
 use hierad::hiera::layer::EnvironmentOptions;
 use hierad::pipeline::profiles::{EnvironmentOfNodes, ProfileFiles};
 use hierad::pipeline::{Pipeline, Point, Revisions};
+use hierad::workers::Workers;
 use measure::program::Subject;
 use measure::{Result, Spread, Wanted, print, runs};
 use synthetic::{Synthetic, shape};
@@ -117,11 +117,11 @@ impl Case<'_> {
         let head = Point::Commit(repository.resolve("HEAD")?);
         let revisions = Revisions { repository, options: EnvironmentOptions::default(), store: Arc::default() };
         // Which variables are read is known once the data is.
-        let mentioned = revisions.mentioned(&[head])?;
-        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let mentioned = revisions.mentioned(&[head], &Workers::default())?;
+        let workers = Workers::default();
         let start = Instant::now();
         let environment = EnvironmentOfNodes::Declared("production".into());
-        let source = ProfileFiles::find(&[self.profiles.to_owned()], environment, threads, None)?;
+        let source = ProfileFiles::find(&[self.profiles.to_owned()], environment, workers.clone(), None)?;
         let (fleet, errors) = Fleet::load(Arc::new(source), &mentioned, &|_| true);
         if let Some(error) = errors.into_iter().next() {
             return Err(error.into());
@@ -129,7 +129,7 @@ impl Case<'_> {
         let reading = start.elapsed();
         let start = Instant::now();
         let revisions = Revisions { store: Arc::default(), ..revisions };
-        let pipeline = Pipeline::new(revisions, Arc::new(fleet), threads, Arc::new(Disclosure::shown()));
+        let pipeline = Pipeline::new(revisions, Arc::new(fleet), workers, Arc::new(Disclosure::shown()));
         let revision = pipeline.revision(head)?;
         let middle = Instant::now();
         let effective = pipeline.effective(&revision, self.keys.unwrap_or(&revision.keys));

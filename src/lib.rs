@@ -4,6 +4,8 @@ pub mod value;
 
 pub mod diagnostic;
 
+pub mod workers;
+
 pub mod tree;
 
 pub mod disk;

@@ -11,7 +11,6 @@ pub mod profiles;
 mod revisions;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
-use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::diagnostic::Diagnostic;
@@ -23,6 +22,7 @@ use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
 use crate::report::{Commit, Input, Report};
 use crate::tree::TreeError;
+use crate::workers::Workers;
 
 pub use revisions::Revisions;
 
@@ -69,29 +69,24 @@ pub struct Pipeline {
     pub fleet: Arc<Fleet>,
     /// What may be seen of secrets.
     pub disclosure: Arc<Disclosure>,
-    threads: NonZeroUsize,
+    workers: Workers,
     kept: Mutex<VecDeque<(Point, Arc<Revision>)>>,
 }
 
 impl Pipeline {
     /// A pipeline over `revisions` for `fleet`, whose reports show of secrets what `disclosure` lets through.
-    pub fn new(
-        revisions: Revisions,
-        fleet: Arc<Fleet>,
-        threads: NonZeroUsize,
-        disclosure: Arc<Disclosure>,
-    ) -> Pipeline {
-        Pipeline { revisions, fleet, disclosure, threads, kept: Mutex::default() }
+    pub fn new(revisions: Revisions, fleet: Arc<Fleet>, workers: Workers, disclosure: Arc<Disclosure>) -> Pipeline {
+        Pipeline { revisions, fleet, disclosure, workers, kept: Mutex::default() }
     }
 
     /// Reads the configuration at `point` and resolves the hierarchies of all nodes.
     pub fn revision(&self, point: Point) -> Result<Revision, PipelineError> {
-        Ok(Revision::new(self.revisions.environment(point)?, self.fleet.clone(), self.threads)?)
+        Ok(Revision::new(self.revisions.environment(point)?, self.fleet.clone(), &self.workers)?)
     }
 
     /// The effective values of `keys` at a revision.
     pub fn effective<'k>(&self, revision: &Revision, keys: impl IntoIterator<Item = &'k Arc<str>>) -> Effective {
-        fleet::resolve(revision, &self.fleet.everywhere(keys), self.threads)
+        fleet::resolve(revision, &self.fleet.everywhere(keys), &self.workers)
     }
 
     /// What changes from `before` to `after`, for the keys that `chosen` lets through.
@@ -106,7 +101,7 @@ impl Pipeline {
         let all = revisions.before.keys.union(&revisions.after.keys);
         let keys: BTreeSet<Arc<str>> = all.filter(|key| chosen(key)).cloned().collect();
         let reached = fleet::reach(revisions.before, revisions.after, &keys);
-        let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &reached, self.threads);
+        let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &reached, &self.workers);
         let effective = Diff::new(was, is);
         let findings = revisions.map(Pipeline::findings);
         let changes = diff::changes(effective.as_ref());
@@ -162,7 +157,7 @@ impl Pipeline {
         // Nobody knows what differs on disk without reading it all.
         let last = lock().back().map(|(_, last)| last.clone()).filter(|_| point != Point::WorkTree);
         let revision = Arc::new(match last {
-            Some(last) => last.next(self.revisions.environment(point)?, self.threads)?,
+            Some(last) => last.next(self.revisions.environment(point)?, &self.workers)?,
             None => self.revision(point)?,
         });
         if point == Point::WorkTree {

@@ -1,7 +1,6 @@
 //! What subcommands share: the repository, the settings with flags laid over them, the fleet, the pipeline.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +21,7 @@ use crate::pipeline::profiles::{self, EnvironmentOfNodes, ProfileFiles};
 use crate::pipeline::{Pipeline, Point, Revisions};
 use crate::settings::{DatadirSetting, EnvironmentName, GlobalSetting, Settings, key_file, key_pair};
 use crate::tree::FileTree;
+use crate::workers::Workers;
 
 const SETTINGS_FILE: &str = "hierad.yaml";
 
@@ -34,7 +34,7 @@ pub(super) struct Context {
     pub(super) settings: Settings,
     /// What may be seen of secrets.
     pub(super) disclosure: Arc<Disclosure>,
-    pub(super) threads: NonZeroUsize,
+    pub(super) workers: Workers,
     /// The hiera.yaml of the global layer.
     pub(super) global: Option<GlobalConfig>,
     disk: Arc<dyn FileTree>,
@@ -79,8 +79,7 @@ impl Context {
         if let Some(hiera) = global.hiera {
             settings.reader = hiera.into();
         }
-        let one = NonZeroUsize::MIN;
-        let threads = global.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(one);
+        let workers = global.threads.map_or_else(Workers::default, |threads| Workers::of(threads.get()));
         let disclosure = Arc::new(secrets::disclosure(global, settings.fingerprint_key.as_deref())?);
         let cache = cache(global, &repository);
         let limit = cache_size(global);
@@ -88,7 +87,7 @@ impl Context {
         let store = Arc::new(Store { files: DataFiles::new(shelf, limit), ..Store::default() });
         let disk: Arc<dyn FileTree> = Arc::new(Disk::new());
         let global = global_config(&settings.global_hiera_config, &repository, &disk)?;
-        Ok(Context { repository: Arc::new(repository), settings, disclosure, threads, global, disk, store, cache })
+        Ok(Context { repository: Arc::new(repository), settings, disclosure, workers, global, disk, store, cache })
     }
 
     /// The profiles of the nodes that are `chosen`, with what is mentioned at `points`; `branch` is the environment where the
@@ -105,8 +104,9 @@ impl Context {
                 EnvironmentOfNodes::Fixed(environment_of(branch.unwrap_or("production")).into())
             }
         };
-        let source = ProfileFiles::find(&self.settings.profiles, environment, self.threads, self.cache.clone())?;
-        Ok(Fleet::load(Arc::new(source), &self.revisions().mentioned(points)?, chosen))
+        let source =
+            ProfileFiles::find(&self.settings.profiles, environment, self.workers.clone(), self.cache.clone())?;
+        Ok(Fleet::load(Arc::new(source), &self.revisions().mentioned(points, &self.workers)?, chosen))
     }
 
     /// The fleet of the profiles that are `chosen`, with what is mentioned at `points`. A profile that cannot be read is told and
@@ -165,7 +165,7 @@ impl Context {
 
     /// A pipeline for `fleet`.
     pub(super) fn pipeline(&self, fleet: Arc<Fleet>) -> Pipeline {
-        Pipeline::new(self.revisions(), fleet, self.threads, self.disclosure.clone())
+        Pipeline::new(self.revisions(), fleet, self.workers.clone(), self.disclosure.clone())
     }
 
     /// A pipeline for the nodes that are `chosen`, as `branch` is deployed, ready for `points`.

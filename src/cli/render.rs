@@ -65,7 +65,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let keys: BTreeSet<_> = revision.keys.iter().filter(|key| any(&arguments.key, key)).cloned().collect();
     let effective = pipeline.effective(&revision, &keys);
     context.save();
-    let snapshots = Snapshots::new(&effective, &pipeline.fleet, &nodes, arguments.format.into(), &context.disclosure);
+    let (fleet, format, workers) = (&pipeline.fleet, arguments.format.into(), &context.workers);
+    let snapshots = Snapshots::new(&effective, fleet, &nodes, format, &context.disclosure, workers);
     if arguments.output.as_os_str() == "-" {
         let mut out = output::stdout();
         snapshots.write(&mut out)?;
@@ -78,7 +79,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     };
     let manifest = Manifest::new(commit, nodes.len(), keys.len(), context.settings.puppet.number());
     let folder = &arguments.output;
-    let written = write_folder(&snapshots, manifest, folder, context.threads)
+    let written = write_folder(&snapshots, manifest, folder, workers)
         .map_err(|e| format!("cannot write snapshots to {}: {e}", folder.display()))?;
     let Written { changed, removed } = written;
     let count = if nodes.len() == 1 { "1 snapshot".to_owned() } else { format!("{} snapshots", nodes.len()) };

@@ -1,7 +1,6 @@
 //! Makes a revision: from nothing, or from another one that differs a little.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,19 +16,23 @@ use crate::hiera::hierarchy::Part;
 use crate::hiera::layer::{Environment, Layer, LayerId};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::tree::{self, TreeError};
+use crate::workers::Workers;
+
+/// What is told of the parts of hierarchies.
+const RESOLVING: &str = "resolving hierarchies";
 
 /// Which parts are those of a layer.
 type Layers = BTreeMap<LayerId, Range<usize>>;
 
 impl Revision {
     /// Resolves the hierarchies of all nodes and finds all keys.
-    pub fn new(environment: Environment, fleet: Arc<Fleet>, threads: NonZeroUsize) -> Result<Revision, TreeError> {
+    pub fn new(environment: Environment, fleet: Arc<Fleet>, workers: &Workers) -> Result<Revision, TreeError> {
         let mut mentioned = Mentioned::default();
-        mentioned.add(&environment)?;
+        mentioned.add(&environment, workers)?;
         fleet.read_ahead(&mentioned);
         let (parts, layers) = parts(&environment);
         let place = |(_, part): &(LayerId, PartOf<'_>)| Arc::new(Placed::new(&environment, *part, &fleet));
-        let placed = parallel::map(&parts, threads, place);
+        let placed = parallel::map(&parts, workers, RESOLVING, place);
         let repository_keys = RepositoryKeys::new(&environment)?;
         let keys = all_keys(&repository_keys, &placed);
         Ok(Revision::assemble(environment, fleet, (keys, repository_keys), (placed, layers)))
@@ -37,9 +40,9 @@ impl Revision {
 
     /// The revision that `environment` is, for the same fleet and read with the same options. What is as in this revision is not
     /// worked out again; what comes out is the same as if it were.
-    pub fn next(&self, environment: Environment, threads: NonZeroUsize) -> Result<Revision, TreeError> {
+    pub fn next(&self, environment: Environment, workers: &Workers) -> Result<Revision, TreeError> {
         if self.environment.is_hiera3 || environment.is_hiera3 {
-            return Revision::new(environment, self.fleet.clone(), threads);
+            return Revision::new(environment, self.fleet.clone(), workers);
         }
         let fleet = &self.fleet;
         let changed = tree::changes(&*self.environment.tree, &*environment.tree)?;
@@ -53,7 +56,7 @@ impl Revision {
                 before.updated(&environment, *part, fleet, &changed).map_or_else(|| before.clone(), Arc::new)
             }
         };
-        let placed = parallel::map(&parts, threads, place);
+        let placed = parallel::map(&parts, workers, RESOLVING, place);
         let (repository_keys, touched) = self.repository_keys.updated(&self.environment, &environment, &changed)?;
         let keys = self.keys_after(&repository_keys, touched, &placed);
         Ok(Revision::assemble(environment, fleet.clone(), (keys, repository_keys), (placed, layers)))

@@ -11,6 +11,7 @@ use crate::hiera::config::{Config, Locations};
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::Environment;
 use crate::tree::{BlobId, Target, TreeError, follow};
+use crate::workers::Workers;
 
 /// Places in variables that are mentioned in hiera.yaml files and data.
 #[derive(Default)]
@@ -21,9 +22,15 @@ pub struct Mentioned {
 
 impl Mentioned {
     /// Adds what `environment` mentions.
-    pub fn add(&mut self, environment: &Environment) -> Result<(), TreeError> {
+    pub fn add(&mut self, environment: &Environment, workers: &Workers) -> Result<(), TreeError> {
         self.add_configs(environment);
-        data_files(environment)?.iter().try_for_each(|(path, id)| self.add_file(environment, path, *id))
+        let files = data_files(environment)?;
+        let stage = workers.begin("reading data files", Some(files.len()));
+        files.iter().try_for_each(|(path, id)| {
+            self.add_file(environment, path, *id)?;
+            stage.advance(1);
+            Ok(())
+        })
     }
 
     /// Adds what `environment` mentions, as far as it is not what another one that is known differs in: at the paths `changed`.

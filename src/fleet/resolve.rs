@@ -1,7 +1,6 @@
 //! The resolution of many keys on a whole fleet.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -12,29 +11,37 @@ use super::view::NodeView;
 use super::{Answer, Effective};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
+use crate::workers::Workers;
 
 /// Keys, and for each the nodes on which it is to be looked up.
 pub type Work = BTreeMap<Arc<str>, NodeSet>;
 
-/// The effective values of the keys of `work`, on the nodes that it names. The result does not depend on `threads`.
-pub fn resolve(revision: &Revision, work: &Work, threads: NonZeroUsize) -> Effective {
-    let [effective] = resolve_all([revision], work, threads);
+/// The effective values of the keys of `work`, on the nodes that it names. The result does not depend on `workers`.
+pub fn resolve(revision: &Revision, work: &Work, workers: &Workers) -> Effective {
+    let [effective] = resolve_all([revision], work, workers);
     effective
 }
 
 /// The effective values of the keys of `work` in several revisions.
-pub fn resolve_all<const N: usize>(revisions: [&Revision; N], work: &Work, threads: NonZeroUsize) -> [Effective; N] {
+pub fn resolve_all<const N: usize>(revisions: [&Revision; N], work: &Work, workers: &Workers) -> [Effective; N] {
     // A command that fails again and again is not asked any more: who asks first counts.
     let asks_commands = revisions.iter().any(|revision| revision.asks_commands());
-    let threads = if asks_commands { NonZeroUsize::MIN } else { threads };
+    let workers = &workers.at_most(if asks_commands { 1 } else { usize::MAX });
     let tasks: Vec<(&Revision, &Arc<str>, &NodeSet)> =
         revisions.iter().flat_map(|revision| work.iter().map(|(key, nodes)| (*revision, key, nodes))).collect();
-    let mut found = parallel::map(&tasks, threads, |(revision, key, nodes)| answers(revision, key, nodes)).into_iter();
+    let found =
+        parallel::map(&tasks, workers, "resolving keys", |(revision, key, nodes)| answers(revision, key, nodes));
+    let mut found = found.into_iter();
+    let stage = workers.begin("gathering answers", Some(tasks.len()));
     let mut known: HashSet<Arc<Outcome>, RandomState> = HashSet::default();
     revisions.map(|_| {
         let mut keys: BTreeMap<Arc<str>, Vec<Answer>> =
             work.keys().cloned().zip(&mut found).filter(|(_, answers)| !answers.is_empty()).collect();
-        share(&mut keys, &mut known);
+        stage.advance(work.len() - keys.len());
+        for answers in keys.values_mut() {
+            share(answers, &mut known);
+            stage.advance(1);
+        }
         Effective { keys }
     })
 }
@@ -55,8 +62,8 @@ fn answers(revision: &Revision, key: &str, nodes: &NodeSet) -> Vec<Answer> {
 }
 
 /// Keeps equal outcomes once.
-fn share(keys: &mut BTreeMap<Arc<str>, Vec<Answer>>, known: &mut HashSet<Arc<Outcome>, RandomState>) {
-    for answer in keys.values_mut().flatten() {
+fn share(answers: &mut [Answer], known: &mut HashSet<Arc<Outcome>, RandomState>) {
+    for answer in answers {
         match known.get(&answer.outcome) {
             Some(outcome) => answer.outcome = outcome.clone(),
             None => _ = known.insert(answer.outcome.clone()),

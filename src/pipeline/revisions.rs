@@ -7,6 +7,7 @@ use crate::fleet::Mentioned;
 use crate::git::{Repository, WorkTree};
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
 use crate::tree::{FileTree, MemoryTree};
+use crate::workers::Workers;
 
 /// A repository and the way it is read; what was parsed of it is kept.
 #[derive(Clone)]
@@ -38,10 +39,10 @@ impl Revisions {
     }
 
     /// The variables that are mentioned at `points`.
-    pub fn mentioned(&self, points: &[Point]) -> Result<Mentioned, PipelineError> {
+    pub fn mentioned(&self, points: &[Point], workers: &Workers) -> Result<Mentioned, PipelineError> {
         let mut mentioned = Mentioned::default();
         for point in points {
-            mentioned.add(&self.environment(*point)?)?;
+            mentioned.add(&self.environment(*point)?, workers)?;
         }
         Ok(mentioned)
     }

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::num::NonZeroUsize;
 use std::path::Path;
 
 use super::manifest::{MANIFEST, Manifest, known_files};
 use super::replace::{remove, replace};
-use super::{Format, Snapshots, workers};
+use super::{Format, Snapshots, threads};
+use crate::workers::Workers;
 
 /// What was done in a folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,17 +24,17 @@ pub struct Written {
 }
 
 /// Writes the snapshots and the manifest to `folder`, which is made if need be. A file whose content is the same is left
-/// alone. The number of `threads` makes no difference.
+/// alone. What is written does not depend on `workers`.
 pub fn write_folder(
     snapshots: &Snapshots<'_>,
     mut manifest: Manifest,
     folder: &Path,
-    threads: NonZeroUsize,
+    workers: &Workers,
 ) -> io::Result<Written> {
     fs::create_dir_all(folder)?;
     let old = known_files(&folder.join(MANIFEST));
     let names: Vec<String> = (0..snapshots.nodes.len()).map(|node| file_of(snapshots, node)).collect();
-    let changed = workers::each(snapshots, threads, |node, text| {
+    let changed = threads::each(snapshots, workers, |node, text| {
         let name = &names[node];
         replace(&folder.join(name), text).map_err(|error| named(name, &error))
     })?;

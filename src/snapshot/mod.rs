@@ -10,7 +10,7 @@ mod fragments;
 mod layout;
 mod manifest;
 mod replace;
-mod workers;
+mod threads;
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use std::sync::Arc;
 use crate::disclosure::Disclosure;
 use crate::fleet::{Answer, Effective, Fleet};
 use crate::node::{NodeId, NodeSet};
+use crate::workers::Workers;
 
 use batches::{Batches, Row, Table};
 use divisions::{Divisions, Parts};
@@ -65,18 +66,21 @@ impl<'a> Snapshots<'a> {
         nodes: &NodeSet,
         format: Format,
         disclosure: &Disclosure,
+        workers: &Workers,
     ) -> Snapshots<'a> {
         let layout = Layout::of(format);
         let writer = fragments::Writer { format, layout: &layout, disclosure };
         let (mut divisions, mut fragments) = (Divisions::default(), Fragments::default());
         let (mut values, mut errors) = (Vec::new(), Vec::new());
         let all = nodes.len() == fleet.len();
+        let stage = workers.begin("preparing snapshots", Some(effective.keys.len()));
         let counts = |answer: &&Answer| !if all { answer.nodes.is_empty() } else { answer.nodes.and(nodes).is_empty() };
         for (key, answers) in &effective.keys {
             let answers: Vec<&Answer> = answers.iter().filter(counts).collect();
             let division = divisions.number(answers.iter().map(|answer| &answer.nodes).collect());
             values.extend(fragments.add(key, &answers, division, Kind::Value, &writer));
             errors.extend(fragments.add(key, &answers, division, Kind::Error, &writer));
+            stage.advance(1);
         }
         let (nodes, divisions) = (nodes.iter().collect(), divisions.list);
         Snapshots { fleet, format, layout, nodes, divisions, fragments, values, errors }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,6 +15,7 @@ use hierad::node::read_profiles;
 use hierad::pipeline::outside::Machine;
 use hierad::tree::MemoryTree;
 use hierad::value::{Value, json};
+use hierad::workers::Workers;
 
 /// A case of the recorded vectors.
 fn recorded(topic: &str, name: &str) -> Value {
@@ -32,8 +32,8 @@ fn effective(fixture: &str, profiles: &str, options: EnvironmentOptions) -> Effe
     let fleet = Arc::new(Fleet::new(profiles));
     let tree = Arc::new(MemoryTree::from_fixture(fixture));
     let revision =
-        Revision::new(Environment::load(tree, options, Arc::default()).unwrap(), fleet, NonZeroUsize::MIN).unwrap();
-    resolve(&revision, &revision.fleet.everywhere(revision.keys.iter()), NonZeroUsize::MIN)
+        Revision::new(Environment::load(tree, options, Arc::default()).unwrap(), fleet, &Workers::of(1)).unwrap();
+    resolve(&revision, &revision.fleet.everywhere(revision.keys.iter()), &Workers::of(1))
 }
 
 fn with_keys() -> EnvironmentOptions {

@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use hierad::diff::{self, Diff};
@@ -16,6 +15,7 @@ use hierad::node::{
     Batch, NodeId, NodeProfile, NodeSet, ProfileError, ProfileReader, ProfileSource, Wanted, read_profiles,
 };
 use hierad::tree::{Entry, FileTree, MemoryTree};
+use hierad::workers::Workers;
 
 use super::generator::{self, Content, Repository};
 
@@ -104,7 +104,7 @@ fn tree<'c>(mut tree: MemoryTree, files: impl Iterator<Item = (&'c String, &'c C
 }
 
 fn revision(repository: &Repository, fleet: &Arc<Fleet>, store: &Arc<Store>) -> Revision {
-    Revision::new(environment(repository, store), fleet.clone(), NonZeroUsize::MIN).unwrap()
+    Revision::new(environment(repository, store), fleet.clone(), &Workers::of(1)).unwrap()
 }
 
 fn environment(repository: &Repository, store: &Arc<Store>) -> Environment {
@@ -129,7 +129,7 @@ fn environment(repository: &Repository, store: &Arc<Store>) -> Environment {
 }
 
 fn resolve(revision: &Revision, keys: &BTreeSet<Arc<str>>, threads: usize) -> Effective {
-    fleet::resolve(revision, &revision.fleet.everywhere(keys), NonZeroUsize::new(threads).unwrap())
+    fleet::resolve(revision, &revision.fleet.everywhere(keys), &Workers::of(threads))
 }
 
 /// The answers of a node by itself, each key looked up with nothing known.
@@ -180,7 +180,7 @@ fn a_change_is_the_same_if_only_what_it_reaches_is_resolved() {
             let keys: BTreeSet<Arc<str>> = revisions.before.keys.union(&revisions.after.keys).cloned().collect();
             let reached = fleet::reach(revisions.before, revisions.after, &keys);
             let changes = |work: &Work| {
-                let effective = revisions.map(|revision| fleet::resolve(revision, work, NonZeroUsize::MIN));
+                let effective = revisions.map(|revision| fleet::resolve(revision, work, &Workers::of(1)));
                 format!("{:#?}", diff::changes(effective.as_ref()))
             };
             assert_eq!(changes(&reached), changes(&fleet.everywhere(&keys)), "seed {seed}");
@@ -207,7 +207,7 @@ fn a_revision_made_of_another_is_the_same() {
             let whole = revision(one, &fleet, &store);
             let made = match &last {
                 None => revision(one, &fleet, &store),
-                Some(last) => last.next(environment(one, &store), NonZeroUsize::MIN).unwrap(),
+                Some(last) => last.next(environment(one, &store), &Workers::of(1)).unwrap(),
             };
             assert_eq!(made.keys, whole.keys, "seed {seed}");
             assert_eq!(made.findings, whole.findings, "seed {seed}");
@@ -248,7 +248,7 @@ fn nodes_that_are_alike_at_first_sight_are_told_apart() {
         let fleet = Arc::new(Fleet::new(profiles.clone()));
         let tree = Arc::new(MemoryTree::from_fixture(fixture));
         let environment = Environment::load(tree, EnvironmentOptions::default(), Arc::default()).unwrap();
-        let revision = Revision::new(environment, fleet.clone(), NonZeroUsize::MIN).unwrap();
+        let revision = Revision::new(environment, fleet.clone(), &Workers::of(1)).unwrap();
         let effective = resolve(&revision, &revision.keys, 1);
         for profile in &profiles {
             let node = fleet.find(&profile.name).unwrap();
@@ -270,7 +270,7 @@ fn options_reach_those_that_refer_to_their_keys() {
         Revision::new(
             Environment::load(tree, EnvironmentOptions::default(), store.clone()).unwrap(),
             fleet.clone(),
-            NonZeroUsize::MIN,
+            &Workers::of(1),
         )
         .unwrap()
     });
@@ -329,11 +329,11 @@ fn changes_that_reach_far_are_seen() {
         let [before, after] = [before, &before.replace(from, to)].map(|fixture| {
             let tree = Arc::new(MemoryTree::from_fixture(fixture));
             let environment = Environment::load(tree, EnvironmentOptions::default(), store.clone()).unwrap();
-            Revision::new(environment, fleet.clone(), NonZeroUsize::MIN).unwrap()
+            Revision::new(environment, fleet.clone(), &Workers::of(1)).unwrap()
         });
         let keys: BTreeSet<Arc<str>> = before.keys.union(&after.keys).cloned().collect();
         let changes = |work: &Work| {
-            let [before, after] = fleet::resolve_all([&before, &after], work, NonZeroUsize::MIN);
+            let [before, after] = fleet::resolve_all([&before, &after], work, &Workers::of(1));
             diff::changes(Diff::new(&before, &after))
         };
         let whole = changes(&fleet.everywhere(&keys));

@@ -1,7 +1,6 @@
 //! Lookups against what the real Puppet 7 and 8 answered: `tests/vectors/lookup`, recorded by `tests/puppet/record_lookup.rb`.
 
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +18,7 @@ use hierad::hiera::{Outcome, Puppet};
 use hierad::node::{NodeProfile, read_profiles};
 use hierad::tree::{FileTree, MemoryTree, Placed, Target, follow};
 use hierad::value::{Hash, Value, json, yaml};
+use hierad::workers::Workers;
 
 /// Where hierad departs from Puppet on purpose. Puppet's deep merge empties a text in its cache of parsed files, so what it
 /// answers depends on what was looked up before, on which node; hierad answers as Puppet does when it is asked for nothing else.
@@ -121,9 +121,9 @@ impl Case<'_> {
     fn answers_of_fleet(&self, environment: Environment) -> Vec<Value> {
         let profiles = self.profiles();
         let fleet = Arc::new(Fleet::new(profiles.clone()));
-        let revision = Revision::new(environment, fleet.clone(), NonZeroUsize::MIN).unwrap();
+        let revision = Revision::new(environment, fleet.clone(), &Workers::of(1)).unwrap();
         let keys: Vec<Arc<str>> = self.list("keys").iter().filter_map(Value::as_str).map(Arc::from).collect();
-        let effective = resolve(&revision, &fleet.everywhere(&keys), NonZeroUsize::MIN);
+        let effective = resolve(&revision, &fleet.everywhere(&keys), &Workers::of(1));
         let node = |profile: &NodeProfile| {
             let id = fleet.find(&profile.name).unwrap();
             let outcomes = effective.keys.iter().filter_map(|(key, answers)| {

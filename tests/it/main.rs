@@ -14,6 +14,7 @@ mod git;
 mod hiera3_vectors;
 mod hostile;
 mod lookup_vectors;
+mod progress;
 mod readme;
 mod report;
 mod secrets;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use hierad::hiera::{ErrorKind, Outcome, Reader};
 use hierad::node::NodeProfile;
 use hierad::tree::{Entry, MemoryTree};
 use hierad::value::{Value, json};
+use hierad::workers::Workers;
 
 /// What shows that an entry is true.
 enum Check {
@@ -338,14 +338,14 @@ fn load(fixture: &str) -> Revision {
     tree.insert("submodule", Entry::Submodule);
     let options = EnvironmentOptions { reader: Reader::Auto, ..EnvironmentOptions::default() };
     let environment = Environment::load(Arc::new(tree), options, Arc::default()).unwrap();
-    Revision::new(environment, Arc::new(fleet), NonZeroUsize::MIN).unwrap()
+    Revision::new(environment, Arc::new(fleet), &Workers::of(1)).unwrap()
 }
 
 /// What the key `a` is.
 fn outcome(fixture: &str) -> Option<Outcome> {
     let revision = load(fixture);
     let work = revision.fleet.everywhere([&"a".into()]);
-    let effective = resolve(&revision, &work, NonZeroUsize::MIN);
+    let effective = resolve(&revision, &work, &Workers::of(1));
     effective.keys.get("a").and_then(|answers| answers.first()).map(|answer| (*answer.outcome).clone())
 }
 

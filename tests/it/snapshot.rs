@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeSet, read_profiles};
 use hierad::snapshot::{Format, Manifest, Snapshots, Written, write_folder};
 use hierad::value::json;
+use hierad::workers::Workers;
 
 /// More than a batch has.
 const NODES: u32 = 700;
@@ -98,7 +98,9 @@ fn a_snapshot_has_the_answers_of_its_node() {
     for keys in [0, 1, 40] {
         let effective = effective(random, keys);
         for nodes in some_nodes(random, &fleet) {
-            let snapshots = |format| written(&Snapshots::new(&effective, &fleet, &nodes, format, &Disclosure::shown()));
+            let snapshots = |format| {
+                written(&Snapshots::new(&effective, &fleet, &nodes, format, &Disclosure::shown(), &Workers::of(1)))
+            };
             let lines = snapshots(Format::Ndjson);
             let expected: String = nodes.iter().map(|node| line(&effective, &fleet, node)).collect();
             assert!(lines == expected, "{keys} keys, {nodes:?}");
@@ -117,11 +119,11 @@ fn a_folder_has_what_the_stream_has() {
     let (random, fleet) = (&mut fastrand::Rng::with_seed(2), fleet());
     let effective = effective(random, 12);
     for (format, extension) in [(Format::Json, "json"), (Format::Yaml, "yaml")] {
-        let snapshots = Snapshots::new(&effective, &fleet, &fleet.all(), format, &Disclosure::shown());
+        let snapshots = Snapshots::new(&effective, &fleet, &fleet.all(), format, &Disclosure::shown(), &Workers::of(1));
         let base = tempfile::tempdir().unwrap();
         let write = |folder: &str, threads: usize| {
             let manifest = Manifest::new(None, fleet.len(), effective.keys.len(), 8);
-            write_folder(&snapshots, manifest, &base.path().join(folder), NonZeroUsize::new(threads).unwrap()).unwrap()
+            write_folder(&snapshots, manifest, &base.path().join(folder), &Workers::of(threads)).unwrap()
         };
         for threads in [1, 2, 5, 64] {
             let name = threads.to_string();
@@ -147,14 +149,15 @@ fn a_folder_has_what_the_stream_has() {
 fn of_several_errors_the_first_nodes_is_told() {
     let fleet = fleet();
     let effective = effective(&mut fastrand::Rng::with_seed(3), 3);
-    let snapshots = Snapshots::new(&effective, &fleet, &fleet.all(), Format::Json, &Disclosure::shown());
+    let snapshots =
+        Snapshots::new(&effective, &fleet, &fleet.all(), Format::Json, &Disclosure::shown(), &Workers::of(1));
     for threads in [1, 2, 5, 16] {
         let folder = tempfile::tempdir().unwrap();
         for node in [5, 6, 90, 350, 699] {
             fs::create_dir_all(folder.path().join(format!("n{node:04}.json/x"))).unwrap();
         }
         let manifest = Manifest::new(None, 0, 0, 8);
-        let error = write_folder(&snapshots, manifest, folder.path(), NonZeroUsize::new(threads).unwrap()).unwrap_err();
+        let error = write_folder(&snapshots, manifest, folder.path(), &Workers::of(threads)).unwrap_err();
         assert!(error.to_string().starts_with("n0005.json: "), "{threads} threads: {error}");
         let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         let odd = |name: &&std::ffi::OsString| *name == "manifest.json" || name.to_string_lossy().starts_with('.');

@@ -1,6 +1,5 @@
 //! Profiles that were read before.
 
-use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::fleet::parallel;
 use crate::node::{Batch, NodeProfile, ProfileError, Wanted, pack, unpack};
 use crate::pipeline::cache::Cache;
+use crate::workers::Workers;
 
 /// A batch: its number, its file, and its profiles.
 #[derive(Serialize, Deserialize)]
@@ -17,11 +17,11 @@ struct Kept<'a>(usize, &'a str, &'a [u8]);
 pub(super) fn read(
     cache: &Cache,
     name: &str,
-    threads: NonZeroUsize,
+    workers: &Workers,
     each: &(dyn Fn(Batch) + Sync),
 ) -> Option<Vec<ProfileError>> {
     let kept: Vec<Kept<'_>> = postcard::from_bytes(cache.profiles(name)?).ok()?;
-    let unpacked = parallel::map(&kept, threads, |Kept(.., bytes)| unpack(bytes));
+    let unpacked = parallel::map(&kept, workers, "reading node profiles", |Kept(.., bytes)| unpack(bytes));
     let unpacked: Vec<Vec<NodeProfile>> = unpacked.into_iter().collect::<Option<_>>()?;
     for (Kept(number, path, _), profiles) in kept.into_iter().zip(unpacked) {
         each(Batch { number, path: path.into(), profiles });

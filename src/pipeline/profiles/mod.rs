@@ -8,7 +8,6 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs::{File, Metadata};
 use std::io;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,6 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::cache::Cache;
 use crate::node::{Batch, NodeProfile, ProfileError, ProfileReader, ProfileSource, Wanted, is_lines};
 use crate::value::Selection;
+use crate::workers::Workers;
 use lines::Lines;
 
 pub use find::files;
@@ -40,7 +40,7 @@ pub struct ProfileFiles {
     paths: Vec<PathBuf>,
     files: Vec<ProfileFile>,
     environment: EnvironmentOfNodes,
-    threads: NonZeroUsize,
+    workers: Workers,
     cache: Option<Arc<Cache>>,
 }
 
@@ -69,10 +69,10 @@ impl ProfileFiles {
     pub fn find(
         paths: &[PathBuf],
         environment: EnvironmentOfNodes,
-        threads: NonZeroUsize,
+        workers: Workers,
         cache: Option<Arc<Cache>>,
     ) -> Result<ProfileFiles, FindError> {
-        Ok(ProfileFiles { paths: paths.to_vec(), files: found(paths)?, environment, threads, cache })
+        Ok(ProfileFiles { paths: paths.to_vec(), files: found(paths)?, environment, workers, cache })
     }
 }
 
@@ -189,7 +189,7 @@ impl ProfileFiles {
 impl ProfileSource for ProfileFiles {
     fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
         match self.cache.as_ref().filter(|_| !wanted.is_whole()).and_then(|cache| Some((cache, self.name(wanted)?))) {
-            Some((cache, name)) => kept::read(cache, &name, self.threads, each).unwrap_or_else(|| {
+            Some((cache, name)) => kept::read(cache, &name, &self.workers, each).unwrap_or_else(|| {
                 let keeper = kept::Keeper::default();
                 let errors = self.read_files(wanted, &|batch| {
                     keeper.add(&batch, wanted);
@@ -233,7 +233,8 @@ impl ProfileFiles {
         let pieces = Mutex::new(Pieces { files: &self.files, next: 0, lines: None, number: 0 });
         let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
         let errors: Mutex<Vec<(usize, ProfileError)>> = Mutex::default();
-        let work = || {
+        let stage = self.workers.begin("reading node profiles", None);
+        self.workers.run("profiles", || {
             while let Some((mut piece, file)) = next() {
                 if let Some(mut file) = file {
                     let shown = &self.files[piece.file];
@@ -243,15 +244,9 @@ impl ProfileFiles {
                 let (profiles, faults) = self.piece(&piece, &selection);
                 let faults = faults.into_iter().map(|fault| (piece.number, fault));
                 errors.lock().unwrap_or_else(PoisonError::into_inner).extend(faults);
+                stage.advance(profiles.len());
                 each(Batch { number: piece.number, path: self.files[piece.file].shown.clone(), profiles });
             }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..self.threads.get() {
-                // Where there is no other thread, this one does it all.
-                _ = std::thread::Builder::new().name("profiles".into()).spawn_scoped(scope, work);
-            }
-            work();
         });
         let mut errors = errors.into_inner().unwrap_or_else(PoisonError::into_inner);
         errors.sort_by_key(|(number, _)| *number);

@@ -11,6 +11,7 @@ use hierad::node::{NodeId, NodeSet};
 use hierad::report::{Input, Origins, Report, json, markdown, text};
 use hierad::snapshot::{Format, Snapshots};
 use hierad::value::{Rich, Secrecy, Value};
+use hierad::workers::Workers;
 
 use super::search::found;
 use crate::support::random::Random;
@@ -61,7 +62,8 @@ fn forms(both: Diff<&Effective>, fleet: &Fleet, nodes: &NodeSet, disclosure: &Di
         write(&mut out).unwrap();
         String::from_utf8(out).unwrap()
     };
-    let snapshots = |format| write(&|out| Snapshots::new(both.after, fleet, nodes, format, disclosure).write(out));
+    let snapshots =
+        |format| write(&|out| Snapshots::new(both.after, fleet, nodes, format, disclosure, &Workers::of(1)).write(out));
     [
         write(&|out| text::write(&report, text::Options::default(), out)),
         write(&|out| text::write(&report, text::Options { full: true, ..text::Options::default() }, out)),

@@ -1,13 +1,12 @@
 //! Snapshots made on several threads.
 
 use std::io;
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Snapshots;
 use super::batches::{Batches, Table};
+use crate::workers::{Stage, Workers};
 
 /// Batches for each thread, at least: one that is slow leaves the rest to others.
 const BATCHES: usize = 8;
@@ -16,22 +15,16 @@ const BATCHES: usize = 8;
 /// node counts, so the error is that of the first node that has one, whatever the number of threads.
 pub(super) fn each(
     snapshots: &Snapshots<'_>,
-    threads: NonZeroUsize,
+    workers: &Workers,
     work: impl Fn(usize, &[u8]) -> io::Result<bool> + Sync,
 ) -> io::Result<usize> {
     let nodes = snapshots.nodes.len();
-    let threads = threads.get().min(nodes);
-    let batches = Mutex::new(snapshots.batches(nodes.div_ceil(BATCHES * threads.max(1))));
-    let run = Run { snapshots, work, batches, end: AtomicUsize::new(nodes), fault: Mutex::default() };
+    let workers = workers.at_most(nodes);
+    let batches = Mutex::new(snapshots.batches(nodes.div_ceil(BATCHES * workers.threads.get())));
+    let stage = workers.begin("writing snapshots", Some(nodes));
+    let run = Run { snapshots, work, batches, stage, end: AtomicUsize::new(nodes), fault: Mutex::default() };
     let count = AtomicUsize::new(0);
-    let work = || _ = count.fetch_add(run.work(), Ordering::Relaxed);
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            // Where there is no other thread, this one does it all.
-            _ = thread::Builder::new().name("snapshot".into()).spawn_scoped(scope, work);
-        }
-        work();
-    });
+    workers.run("snapshot", || _ = count.fetch_add(run.work(), Ordering::Relaxed));
     match run.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, error)) => Err(error),
         None => Ok(count.into_inner()),
@@ -43,6 +36,7 @@ struct Run<'r, 'a, W> {
     snapshots: &'r Snapshots<'a>,
     work: W,
     batches: Mutex<Batches<'r>>,
+    stage: Arc<Stage>,
     /// The first node that does not count any more.
     end: AtomicUsize,
     /// The error of the first node that has one.
@@ -67,6 +61,7 @@ impl<W: Fn(usize, &[u8]) -> io::Result<bool>> Run<'_, '_, W> {
                     Ok(counts) => count += usize::from(counts),
                     Err(error) => self.fail(node, error),
                 }
+                self.stage.advance(1);
             }
         }
         count

@@ -1,0 +1,91 @@
+//! How work is done: on how many threads, and who is told how far it is.
+//!
+//! What is told is numbers; whether anybody sees them, and where, is for the edges of the program to say.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// The threads that work may use, and who is told how far it is. What comes out depends on neither.
+#[derive(Clone)]
+pub struct Workers {
+    /// How many threads there are, the one that asks included.
+    pub threads: NonZeroUsize,
+    /// Who is told.
+    pub progress: Arc<dyn Progress>,
+}
+
+/// Who is told what is being done.
+pub trait Progress: Send + Sync {
+    /// A stage begins, perhaps inside of another one. It has ended when nobody else holds it.
+    fn begin(&self, stage: &Arc<Stage>);
+}
+
+/// Something that is being done, step by step.
+#[derive(Debug)]
+pub struct Stage {
+    /// What it is, for a person: "resolving keys".
+    pub what: &'static str,
+    /// How many steps it has, if that is known.
+    pub total: Option<usize>,
+    done: AtomicUsize,
+}
+
+impl Stage {
+    /// Counts steps that are done.
+    pub fn advance(&self, steps: usize) {
+        self.done.fetch_add(steps, Ordering::Relaxed);
+    }
+
+    /// How many steps are done.
+    pub fn done(&self) -> usize {
+        self.done.load(Ordering::Relaxed)
+    }
+}
+
+/// Nobody is told.
+struct Nobody;
+
+impl Progress for Nobody {
+    fn begin(&self, _: &Arc<Stage>) {}
+}
+
+/// As many threads as there are cores; nobody is told.
+impl Default for Workers {
+    fn default() -> Workers {
+        Workers::of(thread::available_parallelism().map_or(1, NonZeroUsize::get))
+    }
+}
+
+impl Workers {
+    /// So many threads, at least one; nobody is told.
+    pub fn of(threads: usize) -> Workers {
+        Workers { threads: NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN), progress: Arc::new(Nobody) }
+    }
+
+    /// The same, but no more than so many threads.
+    #[must_use]
+    pub fn at_most(&self, threads: usize) -> Workers {
+        let progress = self.progress.clone();
+        Workers { progress, ..Workers::of(threads.min(self.threads.get())) }
+    }
+
+    /// Tells that a stage begins. It lasts as long as what comes back is held.
+    pub fn begin(&self, what: &'static str, total: Option<usize>) -> Arc<Stage> {
+        let stage = Arc::new(Stage { what, total, done: AtomicUsize::new(0) });
+        self.progress.begin(&stage);
+        stage
+    }
+
+    /// Does `work` on each thread, all called `name`, until it has returned on all.
+    pub fn run(&self, name: &str, work: impl Fn() + Sync) {
+        thread::scope(|scope| {
+            for _ in 1..self.threads.get() {
+                // Where there is no other thread, this one does it all.
+                _ = thread::Builder::new().name(name.into()).spawn_scoped(scope, &work);
+            }
+            work();
+        });
+    }
+}

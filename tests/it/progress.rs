@@ -1,0 +1,90 @@
+//! What is told of how far the work is: every stage, up to its end.
+
+use std::sync::{Arc, Mutex};
+
+use hierad::disclosure::Disclosure;
+use hierad::fleet::Fleet;
+use hierad::hiera::layer::EnvironmentOptions;
+use hierad::pipeline::profiles::{EnvironmentOfNodes, ProfileFiles};
+use hierad::pipeline::{Pipeline, Point, Revisions};
+use hierad::snapshot::{Format, Manifest, Snapshots, write_folder};
+use hierad::workers::{Progress, Stage, Workers};
+
+use crate::support::Sandbox;
+use crate::support::terminal::SITE;
+
+/// All stages that began.
+#[derive(Default)]
+struct Stages(Mutex<Vec<Arc<Stage>>>);
+
+impl Progress for Stages {
+    fn begin(&self, stage: &Arc<Stage>) {
+        self.0.lock().unwrap().push(stage.clone());
+    }
+}
+
+impl Stages {
+    /// What was done since this was asked last, and how many steps that were. Stages must have ended, and at their totals.
+    #[track_caller]
+    fn told(&self) -> Vec<(&'static str, usize)> {
+        let ended = |stage: Arc<Stage>| {
+            assert_eq!(Arc::strong_count(&stage), 1, "{stage:?}");
+            assert_eq!(stage.total.unwrap_or(stage.done()), stage.done(), "{stage:?}");
+            (stage.what, stage.done())
+        };
+        std::mem::take(&mut *self.0.lock().unwrap()).into_iter().map(ended).collect()
+    }
+}
+
+/// Two commits, and 101 nodes, most of them in one file.
+fn site() -> Sandbox {
+    let site = Sandbox::of(SITE);
+    let node = |number: usize| format!("{{\"name\": \"n{number:03}\", \"variables\": {{\"role\": \"web\"}}}}\n");
+    site.write("profiles/all.ndjson", (0..99).map(node).collect::<String>());
+    site.write("data/common.yaml", "motd: bye\nntp: [a, b]\n");
+    site.commit("second");
+    site
+}
+
+#[test]
+fn every_stage_is_told_up_to_its_end() {
+    let site = site();
+    for threads in [1, 2, 5, 64] {
+        let stages = Arc::new(Stages::default());
+        let workers = Workers { progress: stages.clone(), ..Workers::of(threads) };
+        let own_files = ["hierad.yaml", "profiles"].map(str::to_owned).into();
+        let options = EnvironmentOptions { own_files, ..EnvironmentOptions::default() };
+        let revisions = Revisions { repository: Arc::new(site.open()), options, store: Arc::default() };
+        let [before, after] = ["HEAD~1", "HEAD"].map(|revision| Point::Commit(site.id(revision)));
+        let mentioned = revisions.mentioned(&[before, after], &workers).unwrap();
+        let data = "reading data files";
+        assert_eq!(stages.told(), [(data, 3), (data, 3)]);
+
+        let environment = EnvironmentOfNodes::Declared("production".into());
+        let files = ProfileFiles::find(&[site.root().join("profiles")], environment, workers.clone(), None).unwrap();
+        let (fleet, errors) = Fleet::load(Arc::new(files), &mentioned, &|_| true);
+        assert!(errors.is_empty(), "{errors:?}");
+        assert_eq!(stages.told(), [("reading node profiles", 101)]);
+
+        let disclosure = Arc::new(Disclosure::shown());
+        let pipeline = Pipeline::new(revisions, Arc::new(fleet), workers.clone(), disclosure.clone());
+        let report = pipeline.diff(before, after, &|_| true).unwrap().report;
+        assert_eq!(report.changes.len(), 1);
+        let hierarchies = ("resolving hierarchies", 3);
+        // The key that changes, in both commits.
+        assert_eq!(
+            stages.told(),
+            [(data, 3), hierarchies, hierarchies, ("resolving keys", 2), ("gathering answers", 2)]
+        );
+
+        let revision = pipeline.revision(after).unwrap();
+        let effective = pipeline.effective(&revision, revision.keys.iter());
+        assert_eq!(stages.told(), [(data, 3), hierarchies, ("resolving keys", 3), ("gathering answers", 3)]);
+
+        let snapshots =
+            Snapshots::new(&effective, &pipeline.fleet, &pipeline.fleet.all(), Format::Json, &disclosure, &workers);
+        let folder = site.beside(&format!("out{threads}"));
+        write_folder(&snapshots, Manifest::new(None, 101, 3, 8), &folder, &workers).unwrap();
+        assert_eq!(stages.told(), [("preparing snapshots", 3), ("writing snapshots", 101)]);
+    }
+}
