@@ -24,6 +24,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
+    let progress = context.show_progress();
     let point = context.point(&arguments.at.revision)?;
     let branch = context.repository.branch()?;
     let (fleet, errors) = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str), &[point], &|_| true)?;
@@ -36,6 +37,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         .collect();
     let pipeline = context.pipeline(Arc::new(fleet));
     findings.extend(pipeline.check(point)?);
+    drop(progress);
     let mut out = output::stdout();
     match arguments.at.format {
         Format::Text => write_text(&findings, &pipeline.fleet, &mut out)?,

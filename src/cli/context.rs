@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::global::{absolute, global_config};
+use super::progress::{Progress, Shown};
 use super::{Failure, Global, Result, sample, secrets};
 use crate::disclosure::Disclosure;
 use crate::disk::Disk;
 use crate::fleet::Fleet;
 use crate::git::{BranchName, Environment, OpenError, Repository};
-use crate::hiera::backend::{DataFiles, Shelf};
+use crate::hiera::backend::{DataFiles, Declared, Shelf};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{EnvironmentOptions, GlobalConfig, Store};
 use crate::node::ProfileError;
@@ -34,7 +35,9 @@ pub(super) struct Context {
     pub(super) settings: Settings,
     /// What may be seen of secrets.
     pub(super) disclosure: Arc<Disclosure>,
+    /// Who does the work, and tells `progress` how far it is.
     pub(super) workers: Workers,
+    pub(super) progress: Progress,
     /// The hiera.yaml of the global layer.
     pub(super) global: Option<GlobalConfig>,
     disk: Arc<dyn FileTree>,
@@ -79,7 +82,9 @@ impl Context {
         if let Some(hiera) = global.hiera {
             settings.reader = hiera.into();
         }
+        let progress = global.progress.clone();
         let workers = global.threads.map_or_else(Workers::default, |threads| Workers::of(threads.get()));
+        let workers = Workers { progress: progress.listener(), ..workers };
         let disclosure = Arc::new(secrets::disclosure(global, settings.fingerprint_key.as_deref())?);
         let cache = cache(global, &repository);
         let limit = cache_size(global);
@@ -87,7 +92,24 @@ impl Context {
         let store = Arc::new(Store { files: DataFiles::new(shelf, limit), ..Store::default() });
         let disk: Arc<dyn FileTree> = Arc::new(Disk::new());
         let global = global_config(&settings.global_hiera_config, &repository, &disk)?;
-        Ok(Context { repository: Arc::new(repository), settings, disclosure, workers, global, disk, store, cache })
+        Ok(Context {
+            repository: Arc::new(repository),
+            settings,
+            disclosure,
+            workers,
+            progress,
+            global,
+            disk,
+            store,
+            cache,
+        })
+    }
+
+    /// Shows how far the work is as long as what comes back is held: until there is something to print. Not where commands are
+    /// asked, which may use the terminal themselves.
+    pub(super) fn show_progress(&self) -> Option<Shown> {
+        let is_command = |declared: &Declared| matches!(declared, Declared::Command(_));
+        if self.settings.backends.values().any(is_command) { None } else { self.progress.show() }
     }
 
     /// The profiles of the nodes that are `chosen`, with what is mentioned at `points`; `branch` is the environment where the
@@ -121,7 +143,7 @@ impl Context {
             chosen(name)
         })?;
         for error in &errors {
-            anstream::eprintln!("hierad: {error}");
+            self.progress.print(&format_args!("hierad: {error}"));
         }
         if is_empty.into_inner() {
             let paths: Vec<String> = self.settings.profiles.iter().map(|path| path.display().to_string()).collect();

@@ -106,7 +106,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         return Err("--compile is not supported: hierad never compiles a catalog; declare what manifests set under 'variables' of the node profile".into());
     }
     let context = Context::open(global)?;
+    let progress = context.show_progress();
     let profile = profile(&context, arguments)?;
+    drop(progress);
     let point = context.point(&arguments.rev)?;
     let environment = context.revisions().environment(point)?;
     if arguments.resolution.is_some() && !environment.is_hiera3 {
@@ -370,7 +372,7 @@ fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
     let branch = context.repository.branch()?;
     let (fleet, errors) = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str), &[], &|_| true)?;
     for error in &errors {
-        anstream::eprintln!("hierad: {error}");
+        context.progress.print(&format_args!("hierad: {error}"));
     }
     let facts = |name: &str| arguments.facts.as_deref().map(|path| facts(path, name)).transpose();
     let known = |node: NodeId| fleet.profiles(&NodeSet::from_iter([node])).into_values().next();

@@ -13,6 +13,7 @@ mod log;
 mod lookup;
 mod output;
 mod pattern;
+mod progress;
 mod render;
 mod sample;
 mod secrets;
@@ -25,6 +26,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::hiera::{Puppet, Reader};
+use progress::Progress;
 
 /// What a subcommand came to.
 type Result<T = Status> = std::result::Result<T, Failure>;
@@ -57,7 +59,7 @@ struct Cli {
     command: Command,
 }
 
-/// The flags of every subcommand.
+/// The flags of every subcommand, and the line on the terminal that they share.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options of every command")]
 #[expect(clippy::struct_field_names, reason = "the name of the flag")]
@@ -117,6 +119,8 @@ struct Global {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
+    #[arg(skip)]
+    progress: Progress,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -195,7 +199,7 @@ pub fn main() -> ExitCode {
         }
     };
     fault::keep_secrets(cli.global.show_secrets);
-    log::start(cli.global.verbose);
+    log::start(cli.global.verbose, cli.global.progress.clone());
     match run(&cli) {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::NotFound) => ExitCode::from(1),

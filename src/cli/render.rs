@@ -54,13 +54,14 @@ impl From<Format> for snapshot::Format {
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
+    let progress = context.show_progress();
     let point = context.point(&arguments.revision)?;
     let branch = context.repository.branch()?;
     let pipeline = context.pipeline_for(branch.as_ref(), &[point], &|name: &str| any(&arguments.node, name))?;
     let nodes = pipeline.fleet.all();
     let revision = pipeline.revision(point)?;
     if revision.keys.is_empty() {
-        anstream::eprintln!("hierad: warning: no data file gives a value to any key; see `hierad check`");
+        context.progress.print(&"hierad: warning: no data file gives a value to any key; see `hierad check`");
     }
     let keys: BTreeSet<_> = revision.keys.iter().filter(|key| any(&arguments.key, key)).cloned().collect();
     let effective = pipeline.effective(&revision, &keys);
@@ -68,6 +69,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let (fleet, format, workers) = (&pipeline.fleet, arguments.format.into(), &context.workers);
     let snapshots = Snapshots::new(&effective, fleet, &nodes, format, &context.disclosure, workers);
     if arguments.output.as_os_str() == "-" {
+        drop(progress);
         let mut out = output::stdout();
         snapshots.write(&mut out)?;
         out.flush()?;
@@ -81,6 +83,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let folder = &arguments.output;
     let written = write_folder(&snapshots, manifest, folder, workers)
         .map_err(|e| format!("cannot write snapshots to {}: {e}", folder.display()))?;
+    drop(progress);
     let Written { changed, removed } = written;
     let count = if nodes.len() == 1 { "1 snapshot".to_owned() } else { format!("{} snapshots", nodes.len()) };
     anstream::eprintln!("{count} in {}: {changed} written, {removed} removed", folder.display());

@@ -11,7 +11,7 @@ mod ruby;
 mod stage;
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -29,6 +29,7 @@ use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeProfile};
 use crate::pipeline::check::absent_hierarchy;
 use crate::settings::Settings;
+use crate::workers::Workers;
 use compare::{Answer, Verdict};
 use puppet::{Asked, Process, Reference};
 use report::{Disagreement, Explained, Findings};
@@ -64,6 +65,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let mut context = Context::open(global)?;
+    let progress = context.show_progress();
     let stage = Stage::new()?;
     let ruby = ruby::find(arguments.puppet_ruby.as_deref())?;
     let library = arguments.puppet_lib.as_deref();
@@ -74,14 +76,14 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let mut pipeline = context.pipeline_for(branch.as_ref(), &[point], &|_| true)?;
     let mut revision = pipeline.revision(point)?;
     if let Some(warning) = absent_hierarchy(&revision.environment) {
-        anstream::eprintln!("{warning}");
+        context.progress.print(&warning);
     }
     let staged = stage.write(&*context.revisions().tree(point)?, &context)?;
     if revision.environment.is_hiera3 {
         puppet = Process::start(Reference::Hiera3, &ruby, library, &stage)?;
         puppet.merge(strategies(&revision).into_iter());
-    } else {
-        warn_of_version(&puppet.version, wanted);
+    } else if let Some(warning) = warning_of_version(&puppet.version, wanted) {
+        context.progress.print(&warning);
     }
     let mut declared = None;
     if let Some(settings) = without_declarations(&context.settings, puppet.reference) {
@@ -102,11 +104,13 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         stage: &stage,
         staged: &staged,
         puppet: &mut puppet,
+        workers: &context.workers,
     };
     let mut findings = Findings { seed: (!arguments.all).then_some(seed), ..Findings::default() };
     verification.compare(&pairs, &mut findings)?;
     findings.reference = verification.puppet.reference;
     findings.version.clone_from(&verification.puppet.version);
+    drop(progress);
     let mut out = output::stdout();
     match arguments.at.format {
         Format::Text => report::write_text(&findings, &mut out)?,
@@ -139,12 +143,11 @@ fn version(found: &str) -> Puppet {
     if major >= 8 { Puppet::V8 } else { Puppet::V7 }
 }
 
-/// Tells if the settings speak of another Puppet.
-fn warn_of_version(found: &str, settings: Puppet) {
-    if version(found) != settings {
-        let other = if settings == Puppet::V8 { 8 } else { 7 };
-        anstream::eprintln!("hierad: the settings say Puppet {other}, the machine has {found}: comparing with {found}");
-    }
+/// What to tell if the settings speak of another Puppet.
+fn warning_of_version(found: &str, settings: Puppet) -> Option<String> {
+    let other = if settings == Puppet::V8 { 8 } else { 7 };
+    let text = || format!("hierad: the settings say Puppet {other}, the machine has {found}: comparing with {found}");
+    (version(found) != settings).then(text)
 }
 
 fn seed_of_clock() -> u64 {
@@ -184,6 +187,7 @@ struct Verification<'a> {
     stage: &'a Stage,
     staged: &'a Staged,
     puppet: &'a mut Process,
+    workers: &'a Workers,
 }
 
 impl Verification<'_> {
@@ -192,8 +196,8 @@ impl Verification<'_> {
         findings.keys = pairs.values().flatten().collect::<std::collections::BTreeSet<_>>().len();
         let nodes: Vec<NodeId> = pairs.keys().filter(|node| self.profiles.contains_key(node)).copied().collect();
         let mut different = Vec::new();
-        for (number, batch) in self.batches(&nodes).into_iter().enumerate() {
-            progress(number * BATCH, nodes.len());
+        let progress = self.workers.begin("comparing nodes", Some(nodes.len()));
+        for batch in self.batches(&nodes) {
             let asked: Vec<Asked> =
                 batch.iter().map(|node| Asked::new(*node, &self.profiles[node], &pairs[node])).collect();
             let told = self.puppet.ask(self.stage, self.staged, &asked)?;
@@ -212,8 +216,8 @@ impl Verification<'_> {
                     }
                 }
             }
+            progress.advance(batch.len());
         }
-        progress_done();
         different.into_iter().try_for_each(|(node, key, ours)| self.look_closer(node, key, ours, findings))
     }
 
@@ -258,18 +262,5 @@ impl Verification<'_> {
         }
         let puppet = self.puppet.explain(self.stage, self.staged, asked)?;
         Ok(Explained { puppet, hierad: explained.text(Places::Shown) })
-    }
-}
-
-/// Tells on a terminal how far it is.
-fn progress(done: usize, all: usize) {
-    if std::io::stderr().is_terminal() {
-        anstream::eprint!("\rhierad: answers for {done} of {all} nodes");
-    }
-}
-
-fn progress_done() {
-    if std::io::stderr().is_terminal() {
-        anstream::eprint!("\r{:60}\r", "");
     }
 }

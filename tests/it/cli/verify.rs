@@ -1,6 +1,7 @@
 //! `hierad verify` with a stand-in for Puppet, which tells the truth or lies.
 
 use crate::support::Sandbox;
+use crate::support::terminal::hierad;
 
 const SITE: &str = "
 -- hiera.yaml
@@ -185,4 +186,18 @@ fn what_only_the_settings_say_is_not_compared() {
     site.write("hierad.yaml", "lookup_options: {a: {convert_to: String}, b: {merge: first}}\n");
     let compared = "2 answers compared\n1 fail on both sides, 0 are unknown to hierad\n1 are not compared";
     assert!(verify().ok().contains(compared), "{:#?}", verify());
+}
+
+#[test]
+fn slow_work_is_not_told_where_there_is_no_terminal() {
+    let site = site();
+    let ruby = puppet(&site, r#"{"a":1,"b":["x",2.5]}"#);
+    let slow = std::fs::read_to_string(&ruby).unwrap().replace("\n  *)\n", "\n  *)\n    sleep 1.5\n");
+    std::fs::write(&ruby, slow).unwrap();
+    let mut verify = hierad(site.root());
+    verify.env("TERM", "xterm").args(["verify", "--profiles", "nodes", "--all", "--puppet-ruby", &ruby]);
+    let start = std::time::Instant::now();
+    let verified = site.masked(&mut verify);
+    assert!(start.elapsed().as_secs_f64() > 1.5 && verified.ok().contains("no disagreement"), "{verified:#?}");
+    assert_eq!(verified.err, "");
 }
