@@ -1,27 +1,20 @@
 //! Every key on every node of one revision.
 //!
 //! A key is evaluated on one node, and what the evaluation read is recorded: variables, where data sources have the key and those
-//! that it refers to, options. All nodes on which these are equal are one class with one answer (`classes`); of the others one is
-//! evaluated next. The same goes for what the evaluation stands on: the files that a level leads to, the merged options. Answers
-//! are kept as `key -> [(NodeSet, outcome)]`, never as a table of nodes and keys.
+//! that it refers to, options. All nodes on which these are equal are one class with one answer; of the others one is evaluated
+//! next. The same goes for what the evaluation stands on: the files that a level leads to, the merged options. Answers are kept as
+//! `key -> [(NodeSet, outcome)]`, never as a table of nodes and keys.
+//!
+//! `nodes` is the fleet, and what of its variables anybody looked at; `revision` what the repository says to all of its nodes, made from
+//! nothing or of the revision before; `answers` works out keys, class by class; `change` tells what of them another revision can
+//! reach.
 
-mod build;
-mod classes;
-mod compare;
-mod keys;
-mod lanes;
-mod looks;
-mod mentioned;
+mod answers;
+mod change;
 mod nodes;
 pub(crate) mod parallel;
 mod partition;
-mod placed;
-mod reach;
-mod reads;
-mod references;
-mod resolve;
 mod revision;
-mod view;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,13 +23,13 @@ use crate::diagnostic::Diagnostic;
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 
-pub use keys::data_files;
-pub use mentioned::Mentioned;
+pub use answers::reads::FleetScope;
+pub use answers::{Work, resolve, resolve_all};
+pub use change::reach;
 pub use nodes::Fleet;
-pub use reach::reach;
-pub use reads::FleetScope;
-pub use resolve::{Work, resolve, resolve_all};
+pub use nodes::mentioned::Mentioned;
 pub use revision::Revision;
+pub use revision::keys::data_files;
 
 /// One answer for a key and the nodes that get it.
 #[derive(Debug, Clone, PartialEq)]

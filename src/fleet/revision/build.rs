@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Fleet;
-use super::keys::RepositoryKeys;
-use super::mentioned::Mentioned;
-use super::parallel;
-use super::placed::{PartOf, Placed};
-use super::revision::{Memo, Revision};
+use crate::fleet::Fleet;
+use crate::fleet::nodes::mentioned::Mentioned;
+use crate::fleet::parallel;
+use crate::fleet::revision::keys::RepositoryKeys;
+use crate::fleet::revision::placed::{PartOf, Placed};
+use crate::fleet::revision::{Memo, Revision};
 use crate::hiera::backend::Format;
 use crate::hiera::config::{Config, LevelConfig};
 use crate::hiera::hierarchy::Part;

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::Fleet;
-use super::reads::{Read, ReadSet, Reads};
+use crate::fleet::Fleet;
+use crate::fleet::answers::reads::{Read, ReadSet, Reads};
 use crate::node::{NodeId, NodeSet};
 
 /// What is equal on all nodes of a set.
@@ -21,7 +21,7 @@ impl Alike {
 
 /// Evaluates something for all of `nodes`: on one node of each class. What an evaluation read decides who is in its class;
 /// `split` divides nodes by what one such thing is on them.
-pub(super) fn classes<T>(
+pub(in crate::fleet) fn classes<T>(
     nodes: NodeSet,
     evaluate: impl Fn(NodeId, &Reads) -> T,
     split: impl Fn(&Read, &NodeSet) -> Vec<NodeSet>,
@@ -52,7 +52,7 @@ pub(super) fn classes<T>(
 }
 
 /// [`classes`] of what reads nothing but variables.
-pub(super) fn classes_by_variables<T>(
+pub(in crate::fleet) fn classes_by_variables<T>(
     fleet: &Fleet,
     nodes: NodeSet,
     evaluate: impl Fn(NodeId, &Reads) -> T,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::keys::{data_file, data_files, is_looked_for};
-use super::reads::VariablePath;
+use crate::fleet::answers::reads::VariablePath;
+use crate::fleet::revision::keys::{data_file, data_files, is_looked_for};
 use crate::hiera::config::{Config, Locations};
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::Environment;
@@ -34,7 +34,7 @@ impl Mentioned {
     }
 
     /// Adds what `environment` mentions, as far as it is not what another one that is known differs in: at the paths `changed`.
-    pub(super) fn add_changed(
+    pub(in crate::fleet) fn add_changed(
         &mut self,
         environment: &Environment,
         changed: &BTreeSet<String>,
@@ -76,7 +76,7 @@ impl Mentioned {
         }
     }
 
-    pub(super) fn paths(&self) -> impl Iterator<Item = &VariablePath> {
+    pub(in crate::fleet) fn paths(&self) -> impl Iterator<Item = &VariablePath> {
         self.paths.iter()
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::Finding;
 use crate::diagnostic::Diagnostic;
+use crate::fleet::Finding;
 use crate::hiera::backend::DataFile;
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
@@ -14,7 +14,7 @@ use crate::tree::{BlobId, Entry, FileTree, Target, TreeError, child, follow};
 
 /// The data files of a repository, reached by a hierarchy or not, and how many of them have each root key.
 #[derive(Clone)]
-pub(super) struct RepositoryKeys {
+pub(in crate::fleet) struct RepositoryKeys {
     files: Arc<BTreeMap<String, BlobId>>,
     counts: Arc<HashMap<Arc<str>, u32, RandomState>>,
     /// Whether some are there by symbolic links.
@@ -22,7 +22,7 @@ pub(super) struct RepositoryKeys {
 }
 
 impl RepositoryKeys {
-    pub(super) fn new(environment: &Environment) -> Result<RepositoryKeys, TreeError> {
+    pub(in crate::fleet) fn new(environment: &Environment) -> Result<RepositoryKeys, TreeError> {
         let (files, has_links) = walk(environment)?;
         let mut counts: HashMap<Arc<str>, u32, RandomState> = HashMap::default();
         for (path, id) in &files {
@@ -35,7 +35,7 @@ impl RepositoryKeys {
 
     /// The same where the repository is now what `environment` says, and differs at the paths `changed`; and the keys that this
     /// may concern. `before` is what it was.
-    pub(super) fn updated(
+    pub(in crate::fleet) fn updated(
         &self,
         before: &Environment,
         environment: &Environment,
@@ -79,22 +79,26 @@ impl RepositoryKeys {
     }
 
     /// Whether a file has the root key.
-    pub(super) fn contains(&self, key: &str) -> bool {
+    pub(in crate::fleet) fn contains(&self, key: &str) -> bool {
         self.counts.contains_key(key)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(in crate::fleet) fn iter(&self) -> impl Iterator<Item = &Arc<str>> {
         self.counts.keys()
     }
 }
 
 /// The data file at `path`, parsed.
-pub(super) fn data_file(environment: &Environment, path: &str, id: BlobId) -> Result<Arc<DataFile>, TreeError> {
+pub(in crate::fleet) fn data_file(
+    environment: &Environment,
+    path: &str,
+    id: BlobId,
+) -> Result<Arc<DataFile>, TreeError> {
     environment.store.files.get(&*environment.tree, id, environment.format_of(path))
 }
 
 /// Whether the walk over all data files comes to `path`, if it is a file.
-pub(super) fn is_looked_for(environment: &Environment, path: &str) -> bool {
+pub(in crate::fleet) fn is_looked_for(environment: &Environment, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
     let is_passed = |folder: &str| folder.rsplit('/').next() != Some("spec");
@@ -142,7 +146,7 @@ fn walk(environment: &Environment) -> Result<(Vec<(String, BlobId)>, bool), Tree
 }
 
 /// Modules that are not there, of which there are keys: what the modules' own data says is not searched.
-pub(super) fn absent_modules(environment: &Environment, keys: &BTreeSet<Arc<str>>) -> Vec<Finding> {
+pub(in crate::fleet) fn absent_modules(environment: &Environment, keys: &BTreeSet<Arc<str>>) -> Vec<Finding> {
     let is_asked_for = |name: &str| {
         let prefix = format!("{name}::");
         keys.range(Arc::from(prefix.as_str())..).next().is_some_and(|key| key.starts_with(&prefix))

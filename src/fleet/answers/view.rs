@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::reads::{Read, Reads, RecordingScope};
-use super::revision::Revision;
+use crate::fleet::answers::reads::{Read, Reads, RecordingScope};
+use crate::fleet::revision::Revision;
 use crate::hiera::Outcome;
 use crate::hiera::explain::Recorder;
 use crate::hiera::layer::LayerId;
@@ -11,27 +11,27 @@ use crate::hiera::lookup::{FoundOptions, Lookup, OptionsOf, Resolved, Sources};
 use crate::node::NodeId;
 
 /// The sources of one node; what is asked for is noted.
-pub(super) struct NodeView<'a> {
-    pub(super) revision: &'a Revision,
-    pub(super) node: NodeId,
-    pub(super) reads: &'a Reads,
+pub(in crate::fleet) struct NodeView<'a> {
+    pub(in crate::fleet) revision: &'a Revision,
+    pub(in crate::fleet) node: NodeId,
+    pub(in crate::fleet) reads: &'a Reads,
 }
 
 impl NodeView<'_> {
     /// Looks `key` up.
-    pub(super) fn get(&self, key: &str) -> Outcome {
+    pub(in crate::fleet) fn get(&self, key: &str) -> Outcome {
         let scope = RecordingScope { scope: self.revision.fleet.scope(self.node), reads: self.reads };
         Lookup::new(&self.revision.environment, self, &scope).get(key, None)
     }
 
     /// Looks `key` up and tells `recorder` what happens.
-    pub(super) fn explain(&self, key: &str, recorder: &Recorder) -> Outcome {
+    pub(in crate::fleet) fn explain(&self, key: &str, recorder: &Recorder) -> Outcome {
         let scope = RecordingScope { scope: self.revision.fleet.scope(self.node), reads: self.reads };
         Lookup::new(&self.revision.environment, self, &scope).explained_by(recorder).get(key, None)
     }
 
     /// Finds options.
-    pub(super) fn find_options(&self, of: &OptionsOf) -> FoundOptions {
+    pub(in crate::fleet) fn find_options(&self, of: &OptionsOf) -> FoundOptions {
         let scope = RecordingScope { scope: self.revision.fleet.scope(self.node), reads: self.reads };
         Lookup::new(&self.revision.environment, self, &scope).find_options(of)
     }

@@ -7,14 +7,14 @@ use std::sync::{Arc, OnceLock};
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
-use super::Fleet;
-use super::classes::classes_by_variables;
-use super::lanes::Lane;
-use super::looks::Looks;
-use super::partition::Partition;
-use super::reads::RecordingScope;
-use super::references::PartReferences;
 use crate::diagnostic::Diagnostic;
+use crate::fleet::Fleet;
+use crate::fleet::answers::classes::classes_by_variables;
+use crate::fleet::answers::reads::RecordingScope;
+use crate::fleet::change::references::PartReferences;
+use crate::fleet::partition::Partition;
+use crate::fleet::revision::lanes::Lane;
+use crate::fleet::revision::looks::Looks;
 use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::config::Config;
 use crate::hiera::hierarchy::{Content, Level, Location, Part};
@@ -27,21 +27,21 @@ use crate::value::Value;
 
 /// A part of a hierarchy, as all nodes see it.
 #[derive(Clone)]
-pub(super) struct Placed {
+pub(in crate::fleet) struct Placed {
     /// The nodes, divided by what they see.
-    pub(super) partition: Partition,
+    pub(in crate::fleet) partition: Partition,
     /// What the nodes of each class see.
-    pub(super) classes: Vec<Part>,
+    pub(in crate::fleet) classes: Vec<Part>,
     /// What decides the answers of each class.
     signatures: Vec<Arc<Signature>>,
     /// The classes that may answer, or fail, for any key.
-    pub(super) for_any_key: Vec<usize>,
+    pub(in crate::fleet) for_any_key: Vec<usize>,
     /// Where root keys are seen.
-    pub(super) lanes: Vec<Lane>,
+    pub(in crate::fleet) lanes: Vec<Lane>,
     /// What is odd, and for whom.
-    pub(super) findings: Vec<(NodeSet, Diagnostic)>,
+    pub(in crate::fleet) findings: Vec<(NodeSet, Diagnostic)>,
     /// Whether more classes may answer for any key than it shows by itself.
-    pub(super) is_marked: bool,
+    pub(in crate::fleet) is_marked: bool,
     /// What was looked at in the files of the repository.
     looked: Looks,
     references: OnceLock<Arc<PartReferences>>,
@@ -61,10 +61,10 @@ enum LocationSignature {
 
 /// Which part of which layer's hierarchy.
 #[derive(Clone, Copy)]
-pub(super) struct PartOf<'a> {
-    pub(super) layer: &'a Layer,
-    pub(super) config: &'a Config,
-    pub(super) number: usize,
+pub(in crate::fleet) struct PartOf<'a> {
+    pub(in crate::fleet) layer: &'a Layer,
+    pub(in crate::fleet) config: &'a Config,
+    pub(in crate::fleet) number: usize,
 }
 
 /// What the nodes of a set see.
@@ -76,7 +76,7 @@ struct Seen {
 
 impl Placed {
     /// Resolves a part of a hierarchy for all nodes.
-    pub(super) fn new(environment: &Environment, of: PartOf<'_>, fleet: &Fleet) -> Placed {
+    pub(in crate::fleet) fn new(environment: &Environment, of: PartOf<'_>, fleet: &Fleet) -> Placed {
         let seen = see(environment, of, fleet, fleet.all());
         let mut looked = Looks::new(fleet.len());
         for seen in &seen {
@@ -86,7 +86,7 @@ impl Placed {
     }
 
     /// The same part where the files of the repository differ at the paths `changed`; nothing if that makes no difference.
-    pub(super) fn updated(
+    pub(in crate::fleet) fn updated(
         &self,
         environment: &Environment,
         of: PartOf<'_>,
@@ -159,7 +159,7 @@ impl Placed {
     }
 
     /// For each class the one of `other` that sees the same.
-    pub(super) fn matched(&self, other: &Placed) -> Vec<Option<usize>> {
+    pub(in crate::fleet) fn matched(&self, other: &Placed) -> Vec<Option<usize>> {
         // What one is made of the other shares its signatures: only those of others are compared by what they are.
         let at: HashMap<*const Signature, usize, RandomState> =
             other.signatures.iter().map(Arc::as_ptr).zip(0..).collect();
@@ -175,7 +175,7 @@ impl Placed {
     }
 
     /// Counts the classes that are led to one of `paths` among those that may answer for any key.
-    pub(super) fn mark(&mut self, paths: &BTreeSet<Arc<str>>) {
+    pub(in crate::fleet) fn mark(&mut self, paths: &BTreeSet<Arc<str>>) {
         let is_led = |at: &usize| self.files(*at).any(|(path, _)| paths.contains(path));
         let more: BTreeSet<usize> = (0..self.classes.len()).filter(is_led).chain(self.for_any_key.clone()).collect();
         self.for_any_key = more.into_iter().collect();
@@ -184,33 +184,33 @@ impl Placed {
     }
 
     /// Which keys refer to which.
-    pub(super) fn references(&self) -> &Arc<PartReferences> {
+    pub(in crate::fleet) fn references(&self) -> &Arc<PartReferences> {
         self.references.get_or_init(|| Arc::new(PartReferences::new(self)))
     }
 
     /// The root keys that somebody sees here, some of them again.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(in crate::fleet) fn keys(&self) -> impl Iterator<Item = &Arc<str>> {
         self.lanes.iter().flat_map(Lane::keys)
     }
 
     /// Whether somebody sees the root key here.
-    pub(super) fn has(&self, root: &str) -> bool {
+    pub(in crate::fleet) fn has(&self, root: &str) -> bool {
         self.lanes.iter().any(|lane| lane.has(root))
     }
 
     /// Whether a part of it could not be read: it may be next time.
-    pub(super) fn is_unknown(&self) -> bool {
+    pub(in crate::fleet) fn is_unknown(&self) -> bool {
         let is_unknown = |part: &Part| part.levels.as_ref().is_err_and(|error| error.kind == ErrorKind::Unknown);
         self.classes.iter().any(is_unknown)
     }
 
     /// Whether nothing is odd about it.
-    pub(super) fn is_sound(&self) -> bool {
+    pub(in crate::fleet) fn is_sound(&self) -> bool {
         self.findings.is_empty() && self.classes.iter().all(|part| part.levels.is_ok())
     }
 
     /// The data files that the class `class` is led to.
-    pub(super) fn files(&self, class: usize) -> impl Iterator<Item = (&Arc<str>, &Arc<DataFile>)> {
+    pub(in crate::fleet) fn files(&self, class: usize) -> impl Iterator<Item = (&Arc<str>, &Arc<DataFile>)> {
         files(&self.classes[class])
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::Fleet;
-use super::placed::Placed;
-use super::resolve::Work;
-use super::revision::Revision;
+use crate::fleet::Fleet;
+use crate::fleet::answers::Work;
+use crate::fleet::revision::Revision;
+use crate::fleet::revision::placed::Placed;
 use crate::hiera::backend::{Backend, Declared, Mentions};
 use crate::hiera::hierarchy::Level;
 use crate::node::NodeSet;
@@ -20,7 +20,7 @@ fn is_opaque(level: &Level) -> bool {
 
 /// Which keys refer to which in the data of a part of a hierarchy.
 #[derive(Default)]
-pub(super) struct PartReferences {
+pub(in crate::fleet) struct PartReferences {
     /// The keys that refer to a key.
     referrers: HashMap<Arc<str>, BTreeSet<Arc<str>>, RandomState>,
     /// The keys that read a variable, by its name.
@@ -32,7 +32,7 @@ pub(super) struct PartReferences {
 }
 
 impl PartReferences {
-    pub(super) fn new(placed: &Placed) -> PartReferences {
+    pub(in crate::fleet) fn new(placed: &Placed) -> PartReferences {
         let levels = placed.classes.iter().flat_map(|part| part.levels.iter().flatten());
         let is_opaque = levels.clone().any(|level| is_opaque(level));
         let mut references = PartReferences { is_opaque, ..PartReferences::default() };
@@ -58,7 +58,7 @@ impl PartReferences {
 }
 
 /// Which keys refer to which in two revisions.
-pub(super) struct References {
+pub(in crate::fleet) struct References {
     parts: Vec<Arc<PartReferences>>,
     /// The keys that may refer to any.
     to_anything: BTreeSet<Arc<str>>,
@@ -66,7 +66,7 @@ pub(super) struct References {
 
 impl References {
     /// All that the data of the revisions shows; nothing if it cannot show it.
-    pub(super) fn new(revisions: [&Revision; 2], fleet: &Fleet) -> Option<References> {
+    pub(in crate::fleet) fn new(revisions: [&Revision; 2], fleet: &Fleet) -> Option<References> {
         let mut parts: Vec<Arc<PartReferences>> = Vec::new();
         for part in revisions.iter().flat_map(|revision| &revision.placed).map(|placed| placed.references()) {
             if part.is_opaque {
@@ -83,12 +83,12 @@ impl References {
     }
 
     /// The root keys that something refers to.
-    pub(super) fn targets(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(in crate::fleet) fn targets(&self) -> impl Iterator<Item = &Arc<str>> {
         self.parts.iter().flat_map(|part| part.referrers.keys())
     }
 
     /// Adds all keys that refer to one of `keys`, over others, too, on the nodes that it counts for.
-    pub(super) fn close(&self, keys: &mut Work) {
+    pub(in crate::fleet) fn close(&self, keys: &mut Work) {
         let Some(nodes) = keys.values().cloned().reduce(|mut all, nodes| {
             all.extend(&nodes);
             all

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::placed::Placed;
-use super::resolve::Work;
+use crate::fleet::answers::Work;
+use crate::fleet::revision::placed::Placed;
 use crate::hiera::backend::DataFile;
 use crate::node::{NodeId, NodeSet};
 use crate::value::{Value, ruby};
@@ -16,20 +16,20 @@ type Sourced<'a> = (&'a Arc<str>, &'a Arc<DataFile>);
 
 /// Root keys of which two revisions say different things, with the nodes to which they do.
 #[derive(Default)]
-pub(super) struct Found {
-    pub(super) keys: HashMap<Arc<str>, NodeSet, RandomState>,
+pub(in crate::fleet) struct Found {
+    pub(in crate::fleet) keys: HashMap<Arc<str>, NodeSet, RandomState>,
     /// The keys that differ between two contents of a file.
     compared: HashMap<(usize, usize), Arc<[Arc<str>]>, RandomState>,
 }
 
 impl Found {
     /// The keys in order.
-    pub(super) fn into_work(self) -> Work {
+    pub(in crate::fleet) fn into_work(self) -> Work {
         self.keys.into_iter().collect()
     }
 
     /// Compares what all nodes see of a part of a hierarchy.
-    pub(super) fn compare(&mut self, before: &Placed, after: &Placed) -> Option<()> {
+    pub(in crate::fleet) fn compare(&mut self, before: &Placed, after: &Placed) -> Option<()> {
         for ((b, a), nodes) in otherwise(before, after) {
             self.compare_classes((before, b), (after, a), &nodes)?;
         }
@@ -89,7 +89,7 @@ impl Found {
     }
 
     /// Adds all keys of a part that only one revision has.
-    pub(super) fn add_placed(&mut self, placed: &Placed) -> Option<()> {
+    pub(in crate::fleet) fn add_placed(&mut self, placed: &Placed) -> Option<()> {
         if !placed.for_any_key.is_empty() {
             return None;
         }
@@ -133,7 +133,7 @@ fn otherwise(before: &Placed, after: &Placed) -> BTreeMap<(usize, usize), NodeSe
 }
 
 /// The nodes by the part of each of two divisions that they are in.
-pub(super) fn pairs(
+pub(in crate::fleet) fn pairs(
     before: impl Iterator<Item = usize>,
     after: impl Iterator<Item = usize>,
 ) -> BTreeMap<(usize, usize), NodeSet> {

@@ -13,7 +13,7 @@ type Groups = HashMap<String, Vec<u32>, RandomState>;
 
 /// For which nodes which paths were looked at: more nodes than in truth, perhaps. Nodes are in one group that were looked at together.
 #[derive(Clone)]
-pub(super) struct Looks {
+pub(in crate::fleet) struct Looks {
     group: Arc<Vec<u32>>,
     members: Arc<Vec<NodeSet>>,
     entries: Arc<Groups>,
@@ -22,13 +22,13 @@ pub(super) struct Looks {
 
 impl Looks {
     /// None yet, for so many nodes.
-    pub(super) fn new(nodes: usize) -> Looks {
+    pub(in crate::fleet) fn new(nodes: usize) -> Looks {
         let group = Arc::new(vec![u32::MAX; nodes]);
         Looks { group, members: Arc::default(), entries: Arc::default(), folders: Arc::default() }
     }
 
     /// Adds what was `looked` at for `nodes`.
-    pub(super) fn add(&mut self, nodes: &NodeSet, looked: &Looked) {
+    pub(in crate::fleet) fn add(&mut self, nodes: &NodeSet, looked: &Looked) {
         let Some(group) = self.group_of(nodes) else { return };
         for (known, new) in [(&mut self.entries, &looked.entries), (&mut self.folders, &looked.folders)] {
             for path in new {
@@ -57,12 +57,12 @@ impl Looks {
     }
 
     /// Whether more is kept here than what counts.
-    pub(super) fn is_crowded(&self) -> bool {
+    pub(in crate::fleet) fn is_crowded(&self) -> bool {
         self.members.len() > 2 * self.group.len() + 1000
     }
 
     /// The nodes for which one of the paths `changed` may have been looked at.
-    pub(super) fn nodes(&self, changed: &BTreeSet<String>) -> NodeSet {
+    pub(in crate::fleet) fn nodes(&self, changed: &BTreeSet<String>) -> NodeSet {
         let mut nodes = NodeSet::new();
         for path in changed {
             let groups = self.entries.get(path).into_iter().chain(self.folders.get(folder_of(path)));

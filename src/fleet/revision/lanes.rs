@@ -6,16 +6,16 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
-use super::partition::Partition;
+use crate::fleet::partition::Partition;
 use crate::hiera::backend::{Backend, DataFile, Declared};
 use crate::hiera::hierarchy::{Content, Level, Location, Part};
 use crate::value::{Value, ruby};
 
 /// One location of a part of a hierarchy, or all of them together, as all nodes see it.
 #[derive(Clone)]
-pub(super) struct Lane {
+pub(in crate::fleet) struct Lane {
     /// The nodes, divided by what they see.
-    pub(super) partition: Partition,
+    pub(in crate::fleet) partition: Partition,
     /// Which of the nodes see a root key.
     index: HashMap<Arc<str>, Vec<usize>, RandomState>,
     /// Those of which any key may depend on it.
@@ -27,7 +27,7 @@ type At<'a> = (&'a Value, Option<(&'a Arc<str>, *const DataFile)>);
 
 impl Lane {
     /// The lanes of a part: one for each location, if all classes have the same ones and nothing but files at them.
-    pub(super) fn of(partition: &Partition, classes: &[Part], for_any_key: &[usize]) -> Vec<Lane> {
+    pub(in crate::fleet) fn of(partition: &Partition, classes: &[Part], for_any_key: &[usize]) -> Vec<Lane> {
         let rows: Option<Vec<Vec<(&Level, &Location)>>> = classes.iter().map(locations).collect();
         match rows.filter(|rows| rows.len() > 1 && rows.iter().all(|row| row.len() > 1 && row.len() == rows[0].len())) {
             Some(rows) => (0..rows[0].len()).map(|at| Lane::at(partition, rows.iter().map(|row| row[at]))).collect(),
@@ -36,7 +36,7 @@ impl Lane {
     }
 
     /// All locations together.
-    pub(super) fn whole(partition: &Partition, classes: &[Part], for_any_key: &[usize]) -> Lane {
+    pub(in crate::fleet) fn whole(partition: &Partition, classes: &[Part], for_any_key: &[usize]) -> Lane {
         let mut lane =
             Lane { partition: partition.clone(), index: HashMap::default(), for_any_key: for_any_key.to_vec() };
         for (class, part) in classes.iter().enumerate() {
@@ -88,16 +88,16 @@ impl Lane {
     }
 
     /// The root keys that somebody sees here.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(in crate::fleet) fn keys(&self) -> impl Iterator<Item = &Arc<str>> {
         self.index.keys()
     }
 
-    pub(super) fn has(&self, root: &str) -> bool {
+    pub(in crate::fleet) fn has(&self, root: &str) -> bool {
         self.index.contains_key(root)
     }
 
     /// The parts of which the answers to `root` may depend on this.
-    pub(super) fn parts_with(&self, root: &str) -> Vec<usize> {
+    pub(in crate::fleet) fn parts_with(&self, root: &str) -> Vec<usize> {
         if root.is_empty() {
             return (0..self.partition.count()).collect(); // eyaml fails on it wherever there is a file
         }

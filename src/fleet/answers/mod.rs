@@ -1,14 +1,18 @@
 //! The resolution of many keys on a whole fleet.
 
+pub(in crate::fleet) mod classes;
+pub(in crate::fleet) mod reads;
+pub(in crate::fleet) mod view;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::parallel;
-use super::revision::Revision;
-use super::view::NodeView;
-use super::{Answer, Effective};
+use crate::fleet::answers::view::NodeView;
+use crate::fleet::parallel;
+use crate::fleet::revision::Revision;
+use crate::fleet::{Answer, Effective};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::workers::Workers;

@@ -3,16 +3,19 @@
 //! A key's answer is made of what its data sources say of it, of its options, and of the keys that it refers to. Where all of these
 //! are the same in both revisions, so is the answer, and nothing has to be evaluated.
 
+mod compare;
+pub(in crate::fleet) mod references;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::Fleet;
-use super::compare::{Found, pairs};
-use super::references::References;
-use super::resolve::Work;
-use super::revision::Revision;
+use crate::fleet::Fleet;
+use crate::fleet::answers::Work;
+use crate::fleet::change::compare::{Found, pairs};
+use crate::fleet::change::references::References;
+use crate::fleet::revision::Revision;
 use crate::hiera::LookupKey;
 use crate::hiera::config::{Config, LevelConfig};
 use crate::hiera::layer::{Environment, LayerId};

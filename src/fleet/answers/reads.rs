@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexSet;
 
-use super::Fleet;
+use crate::fleet::Fleet;
 use crate::hiera::backend::Mentions;
 use crate::hiera::key::split;
 use crate::hiera::lookup::OptionsOf;
@@ -15,16 +15,16 @@ use crate::value::{Hash, Value};
 
 /// A place in a variable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct VariablePath {
+pub(in crate::fleet) struct VariablePath {
     /// The variable.
-    pub(super) root: Arc<str>,
+    pub(in crate::fleet) root: Arc<str>,
     /// The steps into it.
-    pub(super) segments: Vec<Value>,
+    pub(in crate::fleet) segments: Vec<Value>,
 }
 
 impl VariablePath {
     /// The place that `name` means as it stands in data, dotted access included; nothing if Puppet refuses it.
-    pub(super) fn parse(name: &str) -> Option<VariablePath> {
+    pub(in crate::fleet) fn parse(name: &str) -> Option<VariablePath> {
         let mut segments = split(name)?;
         match segments.remove(0) {
             Value::String(root) => Some(VariablePath { root: root.to_arc(), segments }),
@@ -35,7 +35,7 @@ impl VariablePath {
 
 /// One thing that differs among nodes and that an evaluation asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Read {
+pub(in crate::fleet) enum Read {
     /// A variable, or a part of it.
     Variable(VariablePath),
     /// What the data sources say of a root key of a module, or of none.
@@ -46,17 +46,17 @@ pub(super) enum Read {
 
 /// What was read so far, each thing once.
 #[derive(Default)]
-pub(super) struct Reads(RefCell<ReadSet>);
+pub(in crate::fleet) struct Reads(RefCell<ReadSet>);
 
 /// Reads, in the order in which they came.
-pub(super) type ReadSet = IndexSet<Read, foldhash::fast::RandomState>;
+pub(in crate::fleet) type ReadSet = IndexSet<Read, foldhash::fast::RandomState>;
 
 impl Reads {
-    pub(super) fn note(&self, read: Read) {
+    pub(in crate::fleet) fn note(&self, read: Read) {
         self.0.borrow_mut().insert(read);
     }
 
-    pub(super) fn into_set(self) -> ReadSet {
+    pub(in crate::fleet) fn into_set(self) -> ReadSet {
         self.0.into_inner()
     }
 }
@@ -64,8 +64,8 @@ impl Reads {
 /// The variables of a node of a fleet.
 #[derive(Clone, Copy)]
 pub struct FleetScope<'a> {
-    pub(super) fleet: &'a Fleet,
-    pub(super) node: NodeId,
+    pub(in crate::fleet) fleet: &'a Fleet,
+    pub(in crate::fleet) node: NodeId,
 }
 
 impl Scope for FleetScope<'_> {
@@ -81,9 +81,9 @@ impl Scope for FleetScope<'_> {
 }
 
 /// The variables of a node; what is looked at is noted.
-pub(super) struct RecordingScope<'a> {
-    pub(super) scope: FleetScope<'a>,
-    pub(super) reads: &'a Reads,
+pub(in crate::fleet) struct RecordingScope<'a> {
+    pub(in crate::fleet) scope: FleetScope<'a>,
+    pub(in crate::fleet) reads: &'a Reads,
 }
 
 impl Scope for RecordingScope<'_> {
@@ -99,7 +99,7 @@ impl Scope for RecordingScope<'_> {
 
 /// All that an evaluation can learn of a variable that it looks at one place of.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Reading {
+pub(in crate::fleet) struct Reading {
     /// How many segments lead through hashes to what is there.
     depth: usize,
     /// What is there; nothing if the last hash has no such entry.
@@ -108,19 +108,19 @@ pub(super) struct Reading {
 
 impl Reading {
     /// Whether what is there has interpolations of its own.
-    pub(super) fn interpolates(&self) -> bool {
+    pub(in crate::fleet) fn interpolates(&self) -> bool {
         let Some(Variable::Value(value) | Variable::Partial(value)) = &self.there else { return false };
         let mentions = Mentions::of(value);
         mentions.anything || !mentions.keys.is_empty() || !mentions.variables.is_empty()
     }
 
     /// That nobody knows what is there.
-    pub(super) fn unknown() -> Reading {
+    pub(in crate::fleet) fn unknown() -> Reading {
         Reading { depth: 0, there: Some(Variable::Unknown) }
     }
 
     /// A variable that has this at `path`.
-    pub(super) fn variable(&self, path: &VariablePath) -> Variable {
+    pub(in crate::fleet) fn variable(&self, path: &VariablePath) -> Variable {
         let inner = match &self.there {
             Some(Variable::Value(value)) => value.clone(),
             Some(other) => return other.clone(),
@@ -131,7 +131,7 @@ impl Reading {
     }
 
     /// What `scope` has at `path`.
-    pub(super) fn of(scope: &dyn Scope, path: &VariablePath) -> Reading {
+    pub(in crate::fleet) fn of(scope: &dyn Scope, path: &VariablePath) -> Reading {
         let Variable::Value(mut value) = scope.variable(&path.root) else {
             return Reading { depth: 0, there: Some(scope.variable(&path.root)) };
         };

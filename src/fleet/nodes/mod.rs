@@ -1,14 +1,16 @@
 //! The nodes of a fleet, and of their variables what anything looked at.
 
+pub(in crate::fleet) mod mentioned;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
 
-use super::mentioned::Mentioned;
-use super::partition::Partition;
-use super::reads::{FleetScope, Reading, VariablePath};
-use super::resolve::Work;
+use crate::fleet::answers::Work;
+use crate::fleet::answers::reads::{FleetScope, Reading, VariablePath};
+use crate::fleet::nodes::mentioned::Mentioned;
+use crate::fleet::partition::Partition;
 use crate::hiera::scope::NodeScope;
 use crate::node::{Batch, NodeId, NodeProfile, NodeSet, ProfileError, ProfileSource, Wanted};
 
@@ -29,8 +31,8 @@ pub struct Fleet {
 }
 
 /// How the nodes divide by what they have at one place, and what that is.
-pub(super) struct Column {
-    pub(super) partition: Partition,
+pub(in crate::fleet) struct Column {
+    pub(in crate::fleet) partition: Partition,
     /// What the nodes of each part have.
     readings: Vec<Reading>,
     /// Whether any of it is interpolated itself.
@@ -39,7 +41,7 @@ pub(super) struct Column {
 
 impl Column {
     /// What a node has.
-    pub(super) fn of(&self, node: NodeId) -> &Reading {
+    pub(in crate::fleet) fn of(&self, node: NodeId) -> &Reading {
         &self.readings[self.partition.part(node)]
     }
 }
@@ -135,7 +137,7 @@ impl Fleet {
     }
 
     /// What the nodes have at `path` of a variable.
-    pub(super) fn column(&self, path: &VariablePath) -> Arc<Column> {
+    pub(in crate::fleet) fn column(&self, path: &VariablePath) -> Arc<Column> {
         let known = || self.columns.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
         if let Some(column) = known() {
             return column;
@@ -224,7 +226,7 @@ impl Fleet {
     }
 
     /// Whether the variable `name`, dotted access included, has a value on some node that is interpolated itself.
-    pub(super) fn interpolates(&self, name: &str) -> bool {
+    pub(in crate::fleet) fn interpolates(&self, name: &str) -> bool {
         let Some(path) = VariablePath::parse(name) else { return true };
         let column = self.column(&path);
         *column.interpolates.get_or_init(|| column.readings.iter().any(Reading::interpolates))

@@ -1,5 +1,11 @@
 //! One revision of a repository, ready to answer for a fleet.
 
+mod build;
+pub(in crate::fleet) mod keys;
+mod lanes;
+mod looks;
+pub(in crate::fleet) mod placed;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 use std::ops::Range;
@@ -7,14 +13,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
 
-use super::classes::classes;
-use super::keys::{RepositoryKeys, absent_modules};
-use super::partition::Partition;
-use super::placed::Placed;
-use super::reads::{Read, Reads};
-use super::view::NodeView;
-use super::{Finding, Fleet};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::fleet::answers::classes::classes;
+use crate::fleet::answers::reads::{Read, Reads};
+use crate::fleet::answers::view::NodeView;
+use crate::fleet::partition::Partition;
+use crate::fleet::revision::keys::{RepositoryKeys, absent_modules};
+use crate::fleet::revision::placed::Placed;
+use crate::fleet::{Finding, Fleet};
 use crate::hiera::backend::{Backend, Declared};
 use crate::hiera::config::Config;
 use crate::hiera::explain::Recorder;
@@ -34,28 +40,28 @@ pub struct Revision {
     pub findings: Vec<Finding>,
     /// Every key that a data file of the repository gives a value to, in order.
     pub keys: Arc<BTreeSet<Arc<str>>>,
-    pub(super) repository_keys: RepositoryKeys,
+    pub(in crate::fleet) repository_keys: RepositoryKeys,
     /// The parts of all hierarchies, those of a layer one after the other.
-    pub(super) placed: Vec<Arc<Placed>>,
+    pub(in crate::fleet) placed: Vec<Arc<Placed>>,
     /// Those of each layer; nothing for a layer whose configuration fails.
-    pub(super) layers: BTreeMap<LayerId, Range<usize>>,
-    pub(super) hierarchies: Memo<(LayerId, Vec<usize>), Resolved>,
-    pub(super) options: Memo<OptionsOf, Arc<OptionsClasses>>,
+    pub(in crate::fleet) layers: BTreeMap<LayerId, Range<usize>>,
+    pub(in crate::fleet) hierarchies: Memo<(LayerId, Vec<usize>), Resolved>,
+    pub(in crate::fleet) options: Memo<OptionsOf, Arc<OptionsClasses>>,
 }
 
 /// The options in effect on all nodes.
-pub(super) struct OptionsClasses {
+pub(in crate::fleet) struct OptionsClasses {
     partition: Partition,
     found: Vec<FoundOptions>,
 }
 
 impl OptionsClasses {
-    pub(super) fn of(&self, node: NodeId) -> FoundOptions {
+    pub(in crate::fleet) fn of(&self, node: NodeId) -> FoundOptions {
         self.found(self.partition.part(node)).clone()
     }
 
     /// Which options the nodes have.
-    pub(super) fn parts(&self) -> impl Iterator<Item = usize> {
+    pub(in crate::fleet) fn parts(&self) -> impl Iterator<Item = usize> {
         self.partition.parts()
     }
 
@@ -65,14 +71,14 @@ impl OptionsClasses {
         self.found.iter().all(is_ok)
     }
 
-    pub(super) fn found(&self, part: usize) -> &FoundOptions {
+    pub(in crate::fleet) fn found(&self, part: usize) -> &FoundOptions {
         &self.found[part]
     }
 }
 
 impl Revision {
     /// What is odd about the hierarchies, and for whom.
-    pub(super) fn find(&self) -> Vec<Finding> {
+    pub(in crate::fleet) fn find(&self) -> Vec<Finding> {
         let mut findings: HashMap<&Diagnostic, NodeSet> = HashMap::new();
         for parts in self.layers.values() {
             let parts = &self.placed[parts.clone()];
@@ -98,17 +104,17 @@ impl Revision {
     }
 
     /// The configuration of a layer, where there is one.
-    pub(super) fn config(&self, layer: &LayerId) -> Option<Result<&Config, &LookupError>> {
+    pub(in crate::fleet) fn config(&self, layer: &LayerId) -> Option<Result<&Config, &LookupError>> {
         Some(self.environment.layer_of(layer)?.config.as_deref())
     }
 
     /// The parts of a layer's hierarchy.
-    pub(super) fn parts(&self, layer: &LayerId) -> &[Arc<Placed>] {
+    pub(in crate::fleet) fn parts(&self, layer: &LayerId) -> &[Arc<Placed>] {
         self.layers.get(layer).map_or(&[], |parts| &self.placed[parts.clone()])
     }
 
     /// The hierarchy of a layer for a node.
-    pub(super) fn hierarchy(&self, layer: &LayerId, node: NodeId) -> Option<Resolved> {
+    pub(in crate::fleet) fn hierarchy(&self, layer: &LayerId, node: NodeId) -> Option<Resolved> {
         let config = match &self.environment.layer_of(layer)?.config {
             Ok(config) => config,
             Err(error) => return Some(Err(error.clone())),
@@ -122,7 +128,7 @@ impl Revision {
     }
 
     /// The options in effect on all nodes.
-    pub(super) fn options(&self, of: &OptionsOf) -> Arc<OptionsClasses> {
+    pub(in crate::fleet) fn options(&self, of: &OptionsOf) -> Arc<OptionsClasses> {
         self.options.get(of.clone(), |of| {
             let find = |node, reads: &Reads| NodeView { revision: self, node, reads }.find_options(of);
             let (sets, found) = self.classes(self.fleet.all(), find).into_iter().unzip();
@@ -132,7 +138,7 @@ impl Revision {
 
     /// Takes the options over that another revision of the same fleet has found, as they are the same. What stands in errors of them
     /// may not be.
-    pub(super) fn adopt_options(&self, before: &Revision) {
+    pub(in crate::fleet) fn adopt_options(&self, before: &Revision) {
         for (of, found) in before.options.known().into_iter().filter(|(_, found)| found.is_sound()) {
             self.options.get(of, |_| found);
         }
@@ -145,7 +151,11 @@ impl Revision {
     }
 
     /// Evaluates something for all of `nodes`: on one of each class.
-    pub(super) fn classes<T>(&self, nodes: NodeSet, evaluate: impl Fn(NodeId, &Reads) -> T) -> Vec<(NodeSet, T)> {
+    pub(in crate::fleet) fn classes<T>(
+        &self,
+        nodes: NodeSet,
+        evaluate: impl Fn(NodeId, &Reads) -> T,
+    ) -> Vec<(NodeSet, T)> {
         classes(nodes, evaluate, |read, nodes| self.split(read, nodes))
     }
 
@@ -175,7 +185,7 @@ impl Revision {
     }
 
     /// Whether a level asks a command.
-    pub(super) fn asks_commands(&self) -> bool {
+    pub(in crate::fleet) fn asks_commands(&self) -> bool {
         let parts = self.placed.iter().flat_map(|placed| &placed.classes);
         let mut levels = parts.flat_map(|part| part.levels.iter().flatten());
         levels.any(|level| matches!(level.backend, Backend::Declared(Declared::Command(_))))
@@ -209,7 +219,7 @@ impl Revision {
 }
 
 /// Answers that are worked out once, by whoever comes first.
-pub(super) struct Memo<K, V>(RwLock<HashMap<K, V, RandomState>>);
+pub(in crate::fleet) struct Memo<K, V>(RwLock<HashMap<K, V, RandomState>>);
 
 impl<K, V> Default for Memo<K, V> {
     fn default() -> Memo<K, V> {
