@@ -23,11 +23,11 @@ use crate::diagnostic::Diagnostic;
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 
-pub use answers::reads::FleetScope;
 pub use answers::{Work, resolve, resolve_all};
 pub use change::reach;
 pub use nodes::Fleet;
 pub use nodes::mentioned::Mentioned;
+pub use nodes::variables::FleetScope;
 pub use revision::Revision;
 pub use revision::keys::data_files;
 

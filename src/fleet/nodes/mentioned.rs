@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::fleet::answers::reads::VariablePath;
+use crate::fleet::nodes::variables::VariablePath;
 use crate::fleet::revision::keys::{data_file, data_files, is_looked_for};
 use crate::hiera::config::{Config, Locations};
 use crate::hiera::interpolation::Template;

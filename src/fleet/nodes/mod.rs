@@ -1,6 +1,7 @@
 //! The nodes of a fleet, and of their variables what anything looked at.
 
 pub(in crate::fleet) mod mentioned;
+pub(in crate::fleet) mod variables;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -8,8 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use foldhash::fast::RandomState;
 
 use crate::fleet::answers::Work;
-use crate::fleet::answers::reads::{FleetScope, Reading, VariablePath};
 use crate::fleet::nodes::mentioned::Mentioned;
+use crate::fleet::nodes::variables::{FleetScope, Reading, VariablePath};
 use crate::fleet::partition::Partition;
 use crate::hiera::scope::NodeScope;
 use crate::node::{Batch, NodeId, NodeProfile, NodeSet, ProfileError, ProfileSource, Wanted};
