@@ -282,7 +282,7 @@ fn options_reach_those_that_refer_to_their_keys() {
 }
 
 /// Changes whose reach is easily missed: a repository, and what of its text is replaced by what.
-const FAR_CHANGES: [(&str, &str, &str); 6] = [
+const FAR_CHANGES: [(&str, &str, &str); 8] = [
     // A reference that is put together of text: what a lookup gave is interpolated again.
     (
         "-- hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: common.yaml}]\n-- data/common.yaml\nk1: \"%{lookup('k2')}\"\nk2: \"%%{}{lookup('x')}\"\nx: before\n",
@@ -310,6 +310,17 @@ const FAR_CHANGES: [(&str, &str, &str); 6] = [
         "-- environment.conf\nmodulepath = modules:site\n-- hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: common.yaml}]\n-- modules/m/hiera.yaml\nversion: 5\nhierarchy: [{name: f, data_hash: nofunc}]\n-- modules/m/data/x.yaml\nm::k: 1\n",
         "modules/m",
         "site/m",
+    ),
+    // One file less, or one level: what is found at one place alone is not merged.
+    (
+        "-- hiera.yaml\nversion: 5\nhierarchy: [{name: g, glob: '*.yaml'}, {name: l, path: low/l.yaml}]\n-- data/a.yaml\nx: [[1, 1]]\n-- data/b.yaml\ny: 1\n-- data/low/l.yaml\nlookup_options: {x: {merge: unique}}\n",
+        "data/b.yaml",
+        "data/b.txt",
+    ),
+    (
+        "-- hiera.yaml\nversion: 5\nhierarchy: [{name: h, path: h.yaml}, {name: l, path: l.yaml}]\n-- data/h.yaml\nlookup_options: {x: {merge: unique}}\nx: [[1, 1]]\n-- data/l.yaml\ny: 1\n",
+        ", {name: l, path: l.yaml}",
+        "",
     ),
     // Two paths of one level: what one node has of its own is not what the other has in common.
     (

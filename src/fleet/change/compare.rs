@@ -57,6 +57,11 @@ impl Found {
             old.iter().zip(&new).for_each(|((_, old), (_, new))| self.compare_files(old, new, nodes));
             return Some(());
         }
+        // What is found at one place alone is not merged, not even with itself.
+        if old.len() != new.len() && old.len().min(new.len()) <= 1 {
+            old.iter().chain(&new).for_each(|(_, file)| self.add_file(file, nodes));
+            return Some(());
+        }
         // What both begin and end with stays where it is.
         let equal = |old: Sourced<'_>, new: Sourced<'_>| is_same && old.0 == new.0 && Arc::ptr_eq(old.1, new.1);
         let head = old.iter().zip(&new).take_while(|(old, new)| equal(**old, **new)).count();

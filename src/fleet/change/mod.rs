@@ -108,6 +108,15 @@ impl Reach<'_> {
                 before.iter().chain(after).try_for_each(|placed| found.add_placed(placed))
             };
         }
+        // What is found at one level alone is not merged, not even with itself.
+        let counts = |levels: &[PlacedLevel]| {
+            let own = levels.iter().filter(|level| level.0.2).count();
+            [own, levels.len() - own]
+        };
+        let (old, new) = (counts(&before_levels), counts(&after_levels));
+        if old.iter().zip(&new).any(|(old, new)| old != new && *old.min(new) <= 1) {
+            return before.iter().chain(after).try_for_each(|placed| found.add_placed(placed));
+        }
         for pair in align(&before_levels, &after_levels, alike) {
             match pair {
                 (Some(before_at), Some(after_at)) => found.compare(&before[before_at], &after[after_at])?,
