@@ -52,13 +52,14 @@ impl CommitTree {
         Ok(self.folder(above)?.and_then(|folder| find(&folder, name).map(of)))
     }
 
-    fn entry_of(&self, path: &str, item: &Item) -> Result<Entry, TreeError> {
+    /// The entry that `item` is; `path` tells where, if it cannot be read.
+    fn entry_of(&self, item: &Item, path: impl FnOnce() -> String) -> Result<Entry, TreeError> {
         Ok(match item.kind {
             Kind::File => Entry::File(BlobId(item.id)),
             Kind::Folder => Entry::Folder,
             Kind::Submodule => Entry::Submodule,
             Kind::Link => {
-                let target = self.objects.blob(item.id).map_err(|error| failed(path, &error))?;
+                let target = self.objects.blob(item.id).map_err(|error| failed(&path(), &error))?;
                 Entry::Link(String::from_utf8_lossy(&target).into_owned())
             }
         })
@@ -70,7 +71,7 @@ impl FileTree for CommitTree {
         if path.is_empty() {
             return Ok(Some(Entry::Folder));
         }
-        self.item(path, |item| self.entry_of(path, item))?.transpose()
+        self.item(path, |item| self.entry_of(item, || path.to_owned()))?.transpose()
     }
 
     fn folder_id(&self, path: &str) -> Option<[u8; 20]> {
@@ -82,7 +83,8 @@ impl FileTree for CommitTree {
 
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
         let Some(folder) = self.folder(path)? else { return Ok(Vec::new()) };
-        folder.iter().map(|item| Ok((item.name.clone(), self.entry_of(&child(path, &item.name), item)?))).collect()
+        let entry = |item: &Item| self.entry_of(item, || child(path, &item.name));
+        folder.iter().map(|item| Ok((item.name.clone(), entry(item)?))).collect()
     }
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {

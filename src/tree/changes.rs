@@ -1,6 +1,7 @@
 //! What differs between two trees.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use super::{Entry, FileTree, TreeError, child};
 
@@ -14,20 +15,41 @@ pub fn changes(before: &dyn FileTree, after: &dyn FileTree) -> Result<BTreeSet<S
         if ids.0.is_some() && ids.0 == ids.1 {
             continue;
         }
-        let old: BTreeMap<String, Entry> = before.list(&folder)?.into_iter().collect();
-        let new: BTreeMap<String, Entry> = after.list(&folder)?.into_iter().collect();
-        for name in old.keys().chain(new.keys().filter(|name| !old.contains_key(*name))) {
-            let (was, is) = (old.get(name), new.get(name));
-            let path = child(&folder, name);
-            if was == Some(&Entry::Folder) || is == Some(&Entry::Folder) {
-                pending.push(path.clone());
-            }
-            if was != is {
-                found.insert(path);
+        for (name, was, is) in pairs(before.list(&folder)?, after.list(&folder)?) {
+            let is_folder = [&was, &is].contains(&&Some(Entry::Folder));
+            if is_folder || was != is {
+                let path = child(&folder, &name);
+                if was != is {
+                    found.insert(path.clone());
+                }
+                if is_folder {
+                    pending.push(path);
+                }
             }
         }
     }
     Ok(found)
+}
+
+/// The entries of two lists in the order of names, those with equal names together.
+fn pairs(
+    old: Vec<(String, Entry)>,
+    new: Vec<(String, Entry)>,
+) -> impl Iterator<Item = (String, Option<Entry>, Option<Entry>)> {
+    let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
+    std::iter::from_fn(move || {
+        let order = match (old.peek(), new.peek()) {
+            (Some((old, _)), Some((new, _))) => old.cmp(new),
+            (Some(_), None) => Ordering::Less,
+            (None, _) => Ordering::Greater,
+        };
+        let was = if order.is_le() { old.next() } else { None };
+        match (was, if order.is_ge() { new.next() } else { None }) {
+            (Some((name, was)), is) => Some((name, Some(was), is.map(|(_, is)| is))),
+            (None, Some((name, is))) => Some((name, None, Some(is))),
+            (None, None) => None,
+        }
+    })
 }
 
 #[cfg(test)]
