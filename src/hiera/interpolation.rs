@@ -357,6 +357,9 @@ fn collection(
 
 /// The text that `text` is with all its interpolations resolved, for places that need a text, such as paths.
 pub fn interpolate_text(text: &str, context: &Context<'_>) -> Result<String, LookupError> {
+    if !text.contains("%{") {
+        return context.stack.budget().read(text).map(|()| text.to_owned());
+    }
     interpolate(&text.into(), context).map(|value| ruby::to_s(&value))
 }
 
@@ -374,22 +377,15 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
     };
     let segments: Vec<Value> = segments.collect();
     let recorder = context.recorder();
-    let found = explain::step(
-        recorder,
-        || Branch::Scope("Global Scope".to_owned()),
-        || {
-            let found = context.scope.variable_at(&root, &segments);
-            if let Variable::Value(value) | Variable::Partial(value) = &found {
-                explain::event(recorder, || Event::Found(root.to_arc(), value.clone(), None));
-            }
-            found
-        },
-    );
+    let (found, segments) = match recorder {
+        None => context.scope.within(&root, &segments),
+        Some(_) => (explained(&root, &segments, context), &*segments),
+    };
     match found {
         Variable::Value(Value::Undef) => Ok(Value::Undef),
-        Variable::Value(value) => dig(name, &segments, value, recorder).map(Option::unwrap_or_default),
+        Variable::Value(value) => dig(name, segments, value, recorder).map(Option::unwrap_or_default),
         Variable::Partial(known) => {
-            match (dig(name, &segments, known, recorder)?, segments.first().and_then(Value::as_str)) {
+            match (dig(name, segments, known, recorder)?, segments.first().and_then(Value::as_str)) {
                 (_, None) => Err(server_only(name)),
                 (None, Some(fact)) if SERVER_FACTS.contains(&fact) => Err(server_only(name)),
                 (found, _) => Ok(found.unwrap_or_default()),
@@ -399,6 +395,19 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
         Variable::Undefined(_) if context.undefined == Undefined::Empty => Ok(Value::Undef),
         Variable::Undefined(reason) => Err(LookupError::puppet(format!("Undefined variable '{}'; {reason}", &*root))),
     }
+}
+
+/// The variable `root`; that it is looked for is told.
+fn explained(root: &Text, segments: &[Value], context: &Context<'_>) -> Variable {
+    let recorder = context.recorder();
+    let look = || {
+        let found = context.scope.variable_at(root, segments);
+        if let Variable::Value(value) | Variable::Partial(value) = &found {
+            explain::event(recorder, || Event::Found(root.to_arc(), value.clone(), None));
+        }
+        found
+    };
+    explain::step(recorder, || Branch::Scope("Global Scope".to_owned()), look)
 }
 
 pub(super) fn server_only(name: &str) -> LookupError {

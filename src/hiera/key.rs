@@ -41,7 +41,7 @@ impl LookupKey {
 }
 
 /// Whether a key has no more than one segment, as it is written.
-fn is_plain(key: &str) -> bool {
+pub fn is_plain(key: &str) -> bool {
     !key.contains(['\'', '"', '.'])
 }
 
@@ -68,6 +68,11 @@ pub fn split(key: &str) -> Option<Vec<Value>> {
         LazyLock::new(|| Regex::new(r#"(?-u:\s)*"[^"]+"(?-u:\s)*|(?-u:\s)*'[^']+'(?-u:\s)*|[^'".]+"#).ok());
     if is_plain(key) {
         return Some(vec![key.into()]);
+    }
+    // Neither quotes nor spaces nor numbers: what stands between dots is a segment.
+    let is_word = |segment: &str| segment.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_:.".contains(&b)) && key.split('.').all(is_word) {
+        return Some(key.split('.').map(Value::from).collect());
     }
     // Ruby's split with a capture: what lies between two pieces, and the pieces, alternate; empty texts at the end are dropped.
     let mut parts: Vec<&str> = Vec::new();

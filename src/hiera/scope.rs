@@ -29,6 +29,12 @@ pub trait Scope {
         _ = segments;
         self.variable(name)
     }
+
+    /// What there is behind the first of `segments` of the variable `name`, and the other segments; undef behind all of them if a hash
+    /// has no such entry.
+    fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
+        (self.variable(name), segments)
+    }
 }
 
 /// Facts of the server (`node/server_facts.rb`), which a profile may declare.
@@ -131,5 +137,9 @@ impl Scope for LocalScope<'_> {
 
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
         if name == self.name { self.variable(name) } else { self.outer.variable_at(name, segments) }
+    }
+
+    fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
+        if name == self.name { (self.variable(name), segments) } else { self.outer.within(name, segments) }
     }
 }

@@ -30,7 +30,8 @@ pub(in crate::fleet) fn classes<T>(
     let mut pending: Vec<(NodeSet, Option<Rc<Alike>>)> = vec![(nodes, None)];
     while let Some((nodes, alike)) = pending.pop() {
         let Some(node) = nodes.smallest() else { continue };
-        let reads = Reads::default();
+        // There is nothing to tell one node from.
+        let reads = Reads::new(nodes.len() > 1);
         let answer = evaluate(node, &reads);
         let reads = reads.into_set();
         let mut parts = vec![nodes];
@@ -58,7 +59,7 @@ pub(in crate::fleet) fn classes_by_variables<T>(
     evaluate: impl Fn(NodeId, &Reads) -> T,
 ) -> Vec<(NodeSet, T)> {
     let split = |read: &Read, nodes: &NodeSet| match read {
-        Read::Variable(path) => fleet.column(path).partition.split(nodes),
+        Read::Variable(path) => fleet.column(path.by_ref()).partition.split(nodes),
         Read::Key(..) | Read::Options(_) => vec![nodes.clone()],
     };
     classes(nodes, evaluate, split)

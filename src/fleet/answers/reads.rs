@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexSet;
 
-use crate::fleet::nodes::variables::{FleetScope, VariablePath};
+use crate::fleet::nodes::variables::{FleetScope, PathRef, VariablePath};
 use crate::hiera::lookup::OptionsOf;
 use crate::hiera::scope::{Scope, Variable};
 use crate::value::Value;
@@ -22,19 +22,29 @@ pub(in crate::fleet) enum Read {
 }
 
 /// What was read so far, each thing once.
-#[derive(Default)]
-pub(in crate::fleet) struct Reads(RefCell<ReadSet>);
+pub(in crate::fleet) struct Reads {
+    set: RefCell<ReadSet>,
+    /// Whether somebody wants to know.
+    is_wanted: bool,
+}
 
 /// Reads, in the order in which they came.
 pub(in crate::fleet) type ReadSet = IndexSet<Read, foldhash::fast::RandomState>;
 
 impl Reads {
-    pub(in crate::fleet) fn note(&self, read: Read) {
-        self.0.borrow_mut().insert(read);
+    /// None yet; none ever if nobody wants to know.
+    pub(in crate::fleet) fn new(is_wanted: bool) -> Reads {
+        Reads { set: RefCell::default(), is_wanted }
+    }
+
+    pub(in crate::fleet) fn note(&self, read: impl FnOnce() -> Read) {
+        if self.is_wanted {
+            self.set.borrow_mut().insert(read());
+        }
     }
 
     pub(in crate::fleet) fn into_set(self) -> ReadSet {
-        self.0.into_inner()
+        self.set.into_inner()
     }
 }
 
@@ -50,7 +60,12 @@ impl Scope for RecordingScope<'_> {
     }
 
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
-        self.reads.note(Read::Variable(VariablePath { root: name.into(), segments: segments.to_vec() }));
+        self.reads.note(|| Read::Variable(PathRef { root: name, segments }.to_path()));
         self.scope.variable_at(name, segments)
+    }
+
+    fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
+        self.reads.note(|| Read::Variable(PathRef { root: name, segments }.to_path()));
+        self.scope.within(name, segments)
     }
 }

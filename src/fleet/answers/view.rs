@@ -43,11 +43,11 @@ impl Sources for NodeView<'_> {
     }
 
     fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
-        self.reads.note(Read::Options(of.clone()));
+        self.reads.note(|| Read::Options(of.clone()));
         Some(self.revision.options(of).of(self.node))
     }
 
     fn searched(&self, root: &str, module: Option<&Arc<str>>) {
-        self.reads.note(Read::Key(root.into(), module.cloned()));
+        self.reads.note(|| Read::Key(root.into(), module.cloned()));
     }
 }

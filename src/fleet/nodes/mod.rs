@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
+use indexmap::IndexMap;
 
 use crate::fleet::answers::Work;
 use crate::fleet::nodes::mentioned::Mentioned;
-use crate::fleet::nodes::variables::{FleetScope, Reading, VariablePath};
+use crate::fleet::nodes::variables::{FleetScope, PathRef, Reading, VariablePath};
 use crate::fleet::partition::Partition;
 use crate::hiera::scope::NodeScope;
 use crate::node::{Batch, NodeId, NodeProfile, NodeSet, ProfileError, ProfileSource, Wanted};
@@ -25,7 +26,7 @@ pub struct Fleet {
     paths: Vec<Arc<str>>,
     by_name: HashMap<Arc<str>, NodeId, RandomState>,
     source: Arc<dyn ProfileSource>,
-    columns: RwLock<HashMap<VariablePath, Arc<Column>, RandomState>>,
+    columns: RwLock<IndexMap<VariablePath, Arc<Column>, RandomState>>,
     /// Held by who reads the profiles.
     reading: Mutex<()>,
     all: NodeSet,
@@ -98,7 +99,7 @@ impl Fleet {
     pub fn read_ahead(&self, mentioned: &Mentioned) {
         let missing = || -> Vec<VariablePath> {
             let known = self.columns.read().unwrap_or_else(PoisonError::into_inner);
-            mentioned.paths().filter(|path| !known.contains_key(path)).cloned().collect()
+            mentioned.paths().filter(|path| !known.contains_key(*path)).cloned().collect()
         };
         if missing().is_empty() {
             return;
@@ -138,8 +139,8 @@ impl Fleet {
     }
 
     /// What the nodes have at `path` of a variable.
-    pub(in crate::fleet) fn column(&self, path: &VariablePath) -> Arc<Column> {
-        let known = || self.columns.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+    pub(in crate::fleet) fn column(&self, path: PathRef<'_>) -> Arc<Column> {
+        let known = || self.columns.read().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
         if let Some(column) = known() {
             return column;
         }
@@ -148,7 +149,7 @@ impl Fleet {
             if let Some(column) = known() {
                 return column;
             }
-            self.read(vec![path.clone()]);
+            self.read(vec![path.to_path()]);
         }
     }
 
@@ -229,7 +230,7 @@ impl Fleet {
     /// Whether the variable `name`, dotted access included, has a value on some node that is interpolated itself.
     pub(in crate::fleet) fn interpolates(&self, name: &str) -> bool {
         let Some(path) = VariablePath::parse(name) else { return true };
-        let column = self.column(&path);
+        let column = self.column(path.by_ref());
         *column.interpolates.get_or_init(|| column.readings.iter().any(Reading::interpolates))
     }
 }

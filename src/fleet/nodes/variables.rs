@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use indexmap::Equivalent;
+
 use crate::fleet::Fleet;
 use crate::hiera::backend::Mentions;
 use crate::hiera::key::split;
@@ -10,7 +12,7 @@ use crate::node::NodeId;
 use crate::value::{Hash, Value};
 
 /// A place in a variable.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)] // as a `PathRef` does
 pub(in crate::fleet) struct VariablePath {
     /// The variable.
     pub(in crate::fleet) root: Arc<str>,
@@ -26,6 +28,29 @@ impl VariablePath {
             Value::String(root) => Some(VariablePath { root: root.to_arc(), segments }),
             _ => None,
         }
+    }
+
+    pub(in crate::fleet) fn by_ref(&self) -> PathRef<'_> {
+        PathRef { root: &self.root, segments: &self.segments }
+    }
+}
+
+/// A [`VariablePath`] that is only looked for.
+#[derive(Clone, Copy, Hash)]
+pub(in crate::fleet) struct PathRef<'a> {
+    pub(in crate::fleet) root: &'a str,
+    pub(in crate::fleet) segments: &'a [Value],
+}
+
+impl PathRef<'_> {
+    pub(in crate::fleet) fn to_path(self) -> VariablePath {
+        VariablePath { root: self.root.into(), segments: self.segments.to_vec() }
+    }
+}
+
+impl Equivalent<VariablePath> for PathRef<'_> {
+    fn equivalent(&self, path: &VariablePath) -> bool {
+        *self.root == *path.root && self.segments == path.segments
     }
 }
 
@@ -43,8 +68,12 @@ impl Scope for FleetScope<'_> {
 
     /// The variable with what is at `segments`, and nothing else.
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
-        let path = VariablePath { root: name.into(), segments: segments.to_vec() };
-        self.fleet.column(&path).of(self.node).variable(&path)
+        let path = PathRef { root: name, segments };
+        self.fleet.column(path).of(self.node).variable(segments)
+    }
+
+    fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
+        self.fleet.column(PathRef { root: name, segments }).of(self.node).within(segments)
     }
 }
 
@@ -70,15 +99,23 @@ impl Reading {
         Reading { depth: 0, there: Some(Variable::Unknown) }
     }
 
-    /// A variable that has this at `path`.
-    pub(in crate::fleet) fn variable(&self, path: &VariablePath) -> Variable {
+    /// A variable that has this at `segments`.
+    fn variable(&self, segments: &[Value]) -> Variable {
         let inner = match &self.there {
             Some(Variable::Value(value)) => value.clone(),
             Some(other) => return other.clone(),
             None => Value::hash(Hash::new()),
         };
         let around = |value: Value, segment: &Value| Value::hash(Hash::from_iter([(segment.clone(), value)]));
-        Variable::Value(path.segments[..self.depth].iter().rev().fold(inner, around))
+        Variable::Value(segments[..self.depth].iter().rev().fold(inner, around))
+    }
+
+    /// What is there, and the segments that lead on from there.
+    fn within<'s>(&self, segments: &'s [Value]) -> (Variable, &'s [Value]) {
+        match &self.there {
+            Some(there) => (there.clone(), &segments[self.depth..]),
+            None => (Variable::Value(Value::Undef), &[]),
+        }
     }
 
     /// What `scope` has at `path`.

@@ -2,7 +2,7 @@
 
 mod build;
 pub(in crate::fleet) mod keys;
-mod lanes;
+pub(in crate::fleet) mod lanes;
 mod looks;
 pub(in crate::fleet) mod placed;
 
@@ -147,7 +147,7 @@ impl Revision {
     /// Looks `key` up on a node and tells `recorder` where its value comes from; what is known of hierarchies and options is not told
     /// again.
     pub fn explain(&self, key: &str, node: NodeId, recorder: &Recorder) -> Outcome {
-        NodeView { revision: self, node, reads: &Reads::default() }.explain(key, recorder)
+        NodeView { revision: self, node, reads: &Reads::new(false) }.explain(key, recorder)
     }
 
     /// Evaluates something for all of `nodes`: on one of each class.
@@ -161,7 +161,7 @@ impl Revision {
 
     fn split(&self, read: &Read, nodes: &NodeSet) -> Vec<NodeSet> {
         match read {
-            Read::Variable(path) => self.fleet.column(path).partition.split(nodes),
+            Read::Variable(path) => self.fleet.column(path.by_ref()).partition.split(nodes),
             Read::Options(of) => self.options(of).partition.split(nodes),
             Read::Key(root, module) => self.split_by_key(root, module.as_ref(), nodes),
         }

@@ -34,6 +34,10 @@ impl Scope for HieraScope<'_> {
             other => other,
         }
     }
+
+    fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
+        (self.variable_at(name, segments), segments)
+    }
 }
 
 /// Resolves `config`, which lies in the folder `root`, for the node with `scope`.
