@@ -56,6 +56,12 @@ impl NodeSet {
         self.0.iter().map(NodeId)
     }
 
+    /// Sets of `size` nodes at the most that are this one together, in the order of their numbers.
+    pub fn pieces(&self, size: usize) -> impl Iterator<Item = NodeSet> + '_ {
+        let mut nodes = self.iter().peekable();
+        std::iter::from_fn(move || nodes.peek().is_some().then(|| nodes.by_ref().take(size).collect()))
+    }
+
     /// Adds all nodes of another set.
     pub fn extend(&mut self, other: &NodeSet) {
         // A union makes a new set, which costs more than to add a few nodes.
@@ -77,6 +83,9 @@ impl NodeSet {
     /// The nodes of this set that are not in the other.
     #[must_use]
     pub fn without(&self, other: &NodeSet) -> NodeSet {
+        if self.0.is_disjoint(&other.0) {
+            return self.clone();
+        }
         NodeSet(Arc::new(&*self.0 - &*other.0))
     }
 }

@@ -83,7 +83,7 @@ impl Found {
     }
 
     fn add_file(&mut self, file: &DataFile, nodes: &NodeSet) {
-        file.keys().for_each(|key| self.add(&key.into(), nodes));
+        file.keys().iter().for_each(|key| self.add(key, nodes));
     }
 
     fn add(&mut self, key: &Arc<str>, nodes: &NodeSet) {
@@ -108,7 +108,7 @@ impl Found {
 /// The root keys to which two contents of a file give different values.
 fn differing(old: &DataFile, new: &DataFile) -> Vec<Arc<str>> {
     let (Some(before), Some(after)) = (old.content(), new.content()) else {
-        return old.keys().chain(new.keys()).map(Arc::from).collect();
+        return old.keys().iter().chain(new.keys()).cloned().collect();
     };
     let name = |key: &Value| Arc::from(ruby::to_s(key));
     let changed = before.iter().filter(|(key, value)| after.get_value(key) != Some(value)).map(|(key, _)| key);

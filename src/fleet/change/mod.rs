@@ -18,6 +18,7 @@ use crate::fleet::change::references::References;
 use crate::fleet::revision::Revision;
 use crate::hiera::LookupKey;
 use crate::hiera::config::{Config, LevelConfig};
+use crate::hiera::key::is_plain;
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::lookup::{Merged, OptionsOf};
 use crate::hiera::options::LOOKUP_OPTIONS;
@@ -130,11 +131,7 @@ impl Reach<'_> {
 
     /// Adds the keys whose options differ: of those that there are, and those that others refer to.
     fn add_options(&self, references: &References, reached: &mut Work) {
-        let mut roots: RootsByModule = HashMap::default();
-        let keys = self.before.keys.iter().chain(self.after.keys.iter());
-        for root in keys.clone().cloned().chain(keys.map(root)).chain(references.targets().cloned()) {
-            roots.entry(module(&root).map(Arc::from)).or_default().insert(root);
-        }
+        let roots = self.roots(references);
         // A module without data has the options of none.
         let has_data = |revision: &Revision, module: &Arc<str>| {
             revision.environment.layer_of(&LayerId::Module(module.clone())).is_some()
@@ -169,30 +166,39 @@ impl Reach<'_> {
         let (before, after) = (self.before.options(before), self.after.options(after));
         for ((b, a), nodes) in pairs(before.parts(), after.parts()) {
             let (before, after) = (before.found(b), after.found(a));
+            let mut add = |modules: &[Option<Arc<str>>], before: Option<&Merged>, after: Option<&Merged>| {
+                for key in differing(before, after, modules, roots) {
+                    reached.entry(key).or_default().extend(&nodes);
+                }
+            };
             // Who comes to these with options of other modules finds them anew, and others perhaps.
             let is_alone =
                 |module: &Option<Arc<str>>| before.is_alone(module.as_ref()) && after.is_alone(module.as_ref());
-            for key in
-                modules.iter().filter(|module| !is_alone(module)).filter_map(|module| roots.get(module)).flatten()
-            {
-                reached.entry(key.clone()).or_default().extend(&nodes);
-            }
-            let mut add = |module: &Option<Arc<str>>, before: Option<&Merged>, after: Option<&Merged>| {
-                let keys = roots.get(module).into_iter().flatten();
-                let named = differing(before, after);
-                let may_differ = |key: &&Arc<str>| named.as_ref().is_none_or(|named| named.contains(*key));
-                for key in keys.filter(may_differ).filter(|key| !same_options(before, after, key)) {
-                    reached.entry(key.clone()).or_default().extend(&nodes);
-                }
-            };
-            for module in modules {
-                add(module, Some(&before.options), Some(&after.options));
-            }
-            let modules: BTreeSet<_> = before.modules_on_the_way().chain(after.modules_on_the_way()).collect();
-            for module in modules {
-                add(module, before.on_the_way(module), after.on_the_way(module));
+            let (alone, not_alone): (Vec<_>, Vec<_>) = modules.iter().cloned().partition(is_alone);
+            add(&not_alone, None, Some(&after.options));
+            add(&alone, Some(&before.options), Some(&after.options));
+            let on_the_way: BTreeSet<_> = before.modules_on_the_way().chain(after.modules_on_the_way()).collect();
+            for module in on_the_way {
+                add(std::slice::from_ref(module), before.on_the_way(module), after.on_the_way(module));
             }
         }
+    }
+
+    /// The root keys that there are, and that others refer to; some of them again.
+    fn roots(&self, references: &References) -> RootsByModule {
+        let mut roots: RootsByModule = HashMap::default();
+        let mut add = |root: Arc<str>| roots.entry(module(&root).map(Arc::from)).or_default().push(root);
+        let is_same = Arc::ptr_eq(&self.before.keys, &self.after.keys);
+        let keys = self.before.keys.iter().chain(self.after.keys.iter().filter(|_| !is_same));
+        for key in keys {
+            let root = root(key);
+            if root != *key {
+                add(root);
+            }
+            add(key.clone());
+        }
+        references.targets().cloned().for_each(add);
+        roots
     }
 }
 
@@ -200,10 +206,13 @@ impl Reach<'_> {
 type PlacedLevel = ((Arc<str>, u8, bool), LevelConfig);
 
 /// Root keys by the module that they belong to, or none.
-type RootsByModule = HashMap<Option<Arc<str>>, BTreeSet<Arc<str>>, RandomState>;
+type RootsByModule = HashMap<Option<Arc<str>>, Vec<Arc<str>>, RandomState>;
 
 /// The name that is searched for a key.
 fn root(key: &Arc<str>) -> Arc<str> {
+    if is_plain(key) {
+        return key.clone();
+    }
     LookupKey::parse(key).map_or_else(|_| key.clone(), |key| key.root)
 }
 
@@ -215,12 +224,23 @@ fn module(key: &str) -> Option<&str> {
     }
 }
 
-/// The keys that may have other options; nothing if any may.
-fn differing(before: Option<&Merged>, after: Option<&Merged>) -> Option<BTreeSet<Arc<str>>> {
-    match (before, after) {
+/// The keys of `modules` that have other options.
+fn differing(
+    before: Option<&Merged>,
+    after: Option<&Merged>,
+    modules: &[Option<Arc<str>>],
+    roots: &RootsByModule,
+) -> Vec<Arc<str>> {
+    let named = match (before, after) {
         (Some(Ok(before)), Some(Ok(after))) => before.differing(after),
         _ => None,
-    }
+    };
+    let is_of = |key: &Arc<str>| modules.iter().any(|of| of.as_deref() == module(key));
+    let keys: Vec<Arc<str>> = match named {
+        Some(named) => named.into_iter().filter(is_of).collect(),
+        None => modules.iter().filter_map(|module| roots.get(module)).flatten().cloned().collect(),
+    };
+    keys.into_iter().filter(|key| !same_options(before, after, key)).collect()
 }
 
 fn same_options(before: Option<&Merged>, after: Option<&Merged>, key: &str) -> bool {

@@ -8,14 +8,15 @@ use foldhash::fast::RandomState;
 use crate::fleet::Fleet;
 use crate::fleet::answers::Work;
 use crate::fleet::revision::Revision;
+use crate::fleet::revision::lanes::{Keyed, moved};
 use crate::fleet::revision::placed::Placed;
 use crate::hiera::backend::{Backend, Declared, Mentions};
-use crate::hiera::hierarchy::Level;
 use crate::node::NodeSet;
 
-/// Whether nobody can see what the answers of a level refer to.
-fn is_opaque(level: &Level) -> bool {
-    matches!(level.backend, Backend::Declared(Declared::Values(_) | Declared::Command(_)))
+/// Whether nobody can see what the answers of some level refer to.
+fn is_opaque(placed: &Placed) -> bool {
+    let mut levels = placed.classes.iter().flat_map(|part| part.levels.iter().flatten());
+    levels.any(|level| matches!(level.backend, Backend::Declared(Declared::Values(_) | Declared::Command(_))))
 }
 
 /// Which keys refer to which in the data of a part of a hierarchy.
@@ -33,9 +34,7 @@ pub(in crate::fleet) struct PartReferences {
 
 impl PartReferences {
     pub(in crate::fleet) fn new(placed: &Placed) -> PartReferences {
-        let levels = placed.classes.iter().flat_map(|part| part.levels.iter().flatten());
-        let is_opaque = levels.clone().any(|level| is_opaque(level));
-        let mut references = PartReferences { is_opaque, ..PartReferences::default() };
+        let mut references = PartReferences { is_opaque: is_opaque(placed), ..PartReferences::default() };
         let mut seen: HashSet<usize, RandomState> = HashSet::default();
         for (_, file) in (0..placed.classes.len()).flat_map(|class| placed.files(class)) {
             if seen.insert(Arc::as_ptr(file).addr()) {
@@ -43,6 +42,16 @@ impl PartReferences {
             }
         }
         references
+    }
+
+    /// Whether they are those of `after`, too, these being the ones of `before`.
+    pub(in crate::fleet) fn are_those_of(&self, before: &Placed, after: &Placed) -> bool {
+        let mentions = |keyed: Vec<&Keyed>| -> BTreeSet<(Arc<str>, Mentions)> {
+            let files = keyed.into_iter().filter_map(Keyed::file);
+            files.flat_map(|file| file.mentions().iter().cloned()).collect()
+        };
+        let (gone, come) = moved(before.keyed(), after.keyed());
+        self.is_opaque == is_opaque(after) && mentions(gone) == mentions(come)
     }
 
     fn add(&mut self, key: &Arc<str>, mentions: &Mentions) {

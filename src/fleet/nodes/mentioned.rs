@@ -6,7 +6,9 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crate::fleet::nodes::variables::VariablePath;
+use crate::fleet::parallel;
 use crate::fleet::revision::keys::{data_file, data_files, is_looked_for};
+use crate::hiera::backend::DataFile;
 use crate::hiera::config::{Config, Locations};
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::Environment;
@@ -25,12 +27,15 @@ impl Mentioned {
     pub fn add(&mut self, environment: &Environment, workers: &Workers) -> Result<(), TreeError> {
         self.add_configs(environment);
         let files = data_files(environment)?;
-        let stage = workers.begin("reading data files", Some(files.len()));
-        files.iter().try_for_each(|(path, id)| {
-            self.add_file(environment, path, *id)?;
-            stage.advance(1);
-            Ok(())
-        })
+        let read = |(path, id): &(String, BlobId)| {
+            let file = data_file(environment, path, *id)?;
+            file.mentions();
+            Ok(file)
+        };
+        for file in parallel::map(&files, workers, "reading data files", read) {
+            self.add_file(&*file?);
+        }
+        Ok(())
     }
 
     /// Adds what `environment` mentions, as far as it is not what another one that is known differs in: at the paths `changed`.
@@ -42,17 +47,15 @@ impl Mentioned {
         self.add_configs(environment);
         for path in changed.iter().filter(|path| is_looked_for(environment, path)) {
             if let Target::File(_, id) = follow(&*environment.tree, path)? {
-                self.add_file(environment, path, id)?;
+                self.add_file(&*data_file(environment, path, id)?);
             }
         }
         Ok(())
     }
 
-    fn add_file(&mut self, environment: &Environment, path: &str, id: BlobId) -> Result<(), TreeError> {
-        for (_, mentions) in data_file(environment, path, id)?.mentions() {
-            mentions.variables.iter().for_each(|name| self.add_name(name));
-        }
-        Ok(())
+    fn add_file(&mut self, file: &DataFile) {
+        let variables = file.mentions().iter().flat_map(|(_, mentions)| &mentions.variables);
+        variables.for_each(|name| self.add_name(name));
     }
 
     fn add_configs(&mut self, environment: &Environment) {

@@ -8,18 +8,23 @@ use crate::fleet::Fleet;
 use crate::fleet::nodes::mentioned::Mentioned;
 use crate::fleet::parallel;
 use crate::fleet::revision::keys::RepositoryKeys;
-use crate::fleet::revision::placed::{PartOf, Placed};
+use crate::fleet::revision::lanes::{Keyed, moved};
+use crate::fleet::revision::placed::{PartOf, Placed, Seen, see};
 use crate::fleet::revision::{Memo, Revision};
 use crate::hiera::backend::Format;
 use crate::hiera::config::{Config, LevelConfig};
 use crate::hiera::hierarchy::Part;
 use crate::hiera::layer::{Environment, Layer, LayerId};
 use crate::hiera::options::LOOKUP_OPTIONS;
+use crate::node::NodeSet;
 use crate::tree::{self, TreeError};
 use crate::workers::Workers;
 
 /// What is told of the parts of hierarchies.
 const RESOLVING: &str = "resolving hierarchies";
+
+/// How many nodes one thread looks at a time.
+const TOGETHER: usize = 4096;
 
 /// Which parts are those of a layer.
 type Layers = BTreeMap<LayerId, Range<usize>>;
@@ -31,8 +36,8 @@ impl Revision {
         mentioned.add(&environment, workers)?;
         fleet.read_ahead(&mentioned);
         let (parts, layers) = parts(&environment);
-        let place = |(_, part): &(LayerId, PartOf<'_>)| Arc::new(Placed::new(&environment, *part, &fleet));
-        let placed = parallel::map(&parts, workers, RESOLVING, place);
+        let looks = parts.iter().map(|(_, part)| Look { part: *part, nodes: fleet.all(), before: None }).collect();
+        let placed = place(looks, &environment, &fleet, workers);
         let repository_keys = RepositoryKeys::new(&environment)?;
         let keys = all_keys(&repository_keys, &placed);
         Ok(Revision::assemble(environment, fleet, (keys, repository_keys), (placed, layers)))
@@ -50,13 +55,14 @@ impl Revision {
         mentioned.add_changed(&environment, &changed)?;
         fleet.read_ahead(&mentioned);
         let (parts, layers) = parts(&environment);
-        let place = |(id, part): &(LayerId, PartOf<'_>)| match self.same_part(id, *part, &environment) {
-            None => Arc::new(Placed::new(&environment, *part, fleet)),
-            Some(before) => {
-                before.updated(&environment, *part, fleet, &changed).map_or_else(|| before.clone(), Arc::new)
-            }
-        };
-        let placed = parallel::map(&parts, workers, RESOLVING, place);
+        let mut looks = Vec::new();
+        for (id, part) in &parts {
+            let before = self.same_part(id, *part, &environment).map(|before| (before, before.concerned(&changed)));
+            let before = before.filter(|(before, nodes)| nodes.is_empty() || !before.is_crowded());
+            let (before, nodes) = before.map_or((None, fleet.all()), |(before, nodes)| (Some(before.clone()), nodes));
+            looks.push(Look { part: *part, nodes, before });
+        }
+        let placed = place(looks, &environment, fleet, workers);
         let (repository_keys, touched) = self.repository_keys.updated(&self.environment, &environment, &changed)?;
         let keys = self.keys_after(&repository_keys, touched, &placed);
         Ok(Revision::assemble(environment, fleet.clone(), (keys, repository_keys), (placed, layers)))
@@ -119,10 +125,12 @@ impl Revision {
         placed: &[Arc<Placed>],
     ) -> Arc<BTreeSet<Arc<str>>> {
         let is_in = |all: &[Arc<Placed>], one: &Arc<Placed>| all.iter().any(|other| Arc::ptr_eq(other, one));
-        let old = self.placed.iter().filter(|one| !is_in(placed, one));
-        let new = placed.iter().filter(|one| !is_in(&self.placed, one));
-        let stays = |key: &&Arc<str>| !(self.repository_keys.contains(key) && repository_keys.contains(key));
-        let moved = old.chain(new).flat_map(|placed| placed.keys()).filter(stays).cloned();
+        let old = self.placed.iter().filter(|one| !is_in(placed, one)).flat_map(|placed| placed.keyed());
+        let new = placed.iter().filter(|one| !is_in(&self.placed, one)).flat_map(|placed| placed.keyed());
+        let (gone, come) = moved(old, new);
+        let moved = gone.into_iter().chain(come).flat_map(Keyed::keys);
+        let stays = |key: &Arc<str>| self.repository_keys.contains(key) && repository_keys.contains(key);
+        let moved = moved.filter(|key| !stays(key));
         let mut keys = self.keys.clone();
         for key in touched.into_iter().chain(moved).filter(|key| **key != *LOOKUP_OPTIONS) {
             let is_there = repository_keys.contains(&key) || placed.iter().any(|one| one.has(&key));
@@ -139,6 +147,31 @@ impl Revision {
     }
 }
 
+/// The nodes that look at a part, and what all others see of it.
+struct Look<'a> {
+    part: PartOf<'a>,
+    nodes: NodeSet,
+    before: Option<Arc<Placed>>,
+}
+
+/// What all nodes see of the parts of hierarchies, in their order.
+fn place(looks: Vec<Look<'_>>, environment: &Environment, fleet: &Fleet, workers: &Workers) -> Vec<Arc<Placed>> {
+    let tasks: Vec<(PartOf<'_>, NodeSet)> =
+        looks.iter().flat_map(|look| look.nodes.pieces(TOGETHER).map(|nodes| (look.part, nodes))).collect();
+    let see = |(part, nodes): &(PartOf<'_>, NodeSet)| see(environment, *part, fleet, nodes.clone());
+    let mut seen = parallel::map(&tasks, workers, RESOLVING, see).into_iter();
+    let mut placed = Vec::new();
+    for Look { nodes, before, .. } in looks {
+        let seen: Vec<Seen> = seen.by_ref().take(nodes.len().div_ceil(TOGETHER)).flatten().collect();
+        placed.push(match before {
+            Some(before) if nodes.is_empty() => before,
+            Some(before) => Arc::new(before.updated(fleet, &nodes, seen)),
+            None => Arc::new(Placed::new(fleet, seen)),
+        });
+    }
+    placed
+}
+
 /// All parts of the hierarchies of all layers, and which of them are a layer's.
 fn parts(environment: &Environment) -> (Vec<(LayerId, PartOf<'_>)>, Layers) {
     let (mut parts, mut layers) = (Vec::new(), BTreeMap::new());
@@ -153,8 +186,9 @@ fn parts(environment: &Environment) -> (Vec<(LayerId, PartOf<'_>)>, Layers) {
 }
 
 fn all_keys(repository_keys: &RepositoryKeys, placed: &[Arc<Placed>]) -> Arc<BTreeSet<Arc<str>>> {
-    let of_hierarchies = placed.iter().flat_map(|placed| placed.keys());
-    let mut keys: BTreeSet<Arc<str>> = repository_keys.iter().chain(of_hierarchies).cloned().collect();
+    let of_hierarchies = placed.iter().flat_map(|placed| placed.keyed()).flat_map(Keyed::keys);
+    let others = of_hierarchies.filter(|key| !repository_keys.contains(key));
+    let mut keys: BTreeSet<Arc<str>> = repository_keys.iter().cloned().chain(others).collect();
     keys.remove(LOOKUP_OPTIONS);
     Arc::new(keys)
 }
@@ -194,7 +228,7 @@ fn mark_read_twice(parts: &mut [Arc<Placed>]) {
     }
     if !read_twice.is_empty() {
         for placed in parts {
-            Arc::make_mut(placed).mark(&read_twice);
+            *placed = Arc::new(placed.marked(&read_twice));
         }
     }
 }

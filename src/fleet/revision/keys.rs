@@ -27,7 +27,7 @@ impl RepositoryKeys {
         let mut counts: HashMap<Arc<str>, u32, RandomState> = HashMap::default();
         for (path, id) in &files {
             for key in data_file(environment, path, *id)?.keys() {
-                *counts.entry(key.into()).or_default() += 1;
+                *counts.entry(key.clone()).or_default() += 1;
             }
         }
         Ok(RepositoryKeys { files: Arc::new(files.into_iter().collect()), counts: Arc::new(counts), has_links })
@@ -55,13 +55,20 @@ impl RepositoryKeys {
                 Some(Entry::File(id)) if is_looked_for(environment, path) => Some(id),
                 _ => None,
             };
-            if let Some(was) = self.files.get(path) {
-                updated.count(&*data_file(before, path, *was)?, &mut touched, |count| count.saturating_sub(1));
+            let was = self.files.get(path).copied();
+            if let (Some(was), Some(is)) = (was, is)
+                && data_file(before, path, was)?.keys() == data_file(environment, path, is)?.keys()
+            {
+                Arc::make_mut(&mut updated.files).insert(path.clone(), is);
+                continue;
+            }
+            if let Some(was) = was {
+                updated.count(&*data_file(before, path, was)?, &mut touched, |count| count.saturating_sub(1));
                 Arc::make_mut(&mut updated.files).remove(path);
             }
-            if let Some(id) = is {
-                updated.count(&*data_file(environment, path, id)?, &mut touched, |count| count + 1);
-                Arc::make_mut(&mut updated.files).insert(path.clone(), id);
+            if let Some(is) = is {
+                updated.count(&*data_file(environment, path, is)?, &mut touched, |count| count + 1);
+                Arc::make_mut(&mut updated.files).insert(path.clone(), is);
             }
         }
         Ok((updated, touched))
@@ -69,11 +76,11 @@ impl RepositoryKeys {
 
     fn count(&mut self, file: &DataFile, touched: &mut BTreeSet<Arc<str>>, change: impl Fn(u32) -> u32) {
         let counts = Arc::make_mut(&mut self.counts);
-        for key in file.keys().map(Arc::<str>::from) {
+        for key in file.keys() {
             touched.insert(key.clone());
-            match change(counts.get(&key).copied().unwrap_or_default()) {
-                0 => _ = counts.remove(&key),
-                count => _ = counts.insert(key, count),
+            match change(counts.get(key).copied().unwrap_or_default()) {
+                0 => _ = counts.remove(key),
+                count => _ = counts.insert(key.clone(), count),
             }
         }
     }

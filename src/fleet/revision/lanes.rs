@@ -1,7 +1,8 @@
 //! Who finds a root key where: location by location, so that nodes are told apart only by the files that have the key.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
@@ -9,23 +10,88 @@ use indexmap::IndexSet;
 use crate::fleet::partition::Partition;
 use crate::hiera::backend::{Backend, DataFile, Declared};
 use crate::hiera::hierarchy::{Content, Level, Location, Part};
-use crate::value::{Value, ruby};
+use crate::value::{Hash, Value, ruby};
+
+/// So many keys are looked for in one part after the other; for more an index is made.
+const FEW: usize = 32;
 
 /// One location of a part of a hierarchy, or all of them together, as all nodes see it.
-#[derive(Clone)]
 pub(in crate::fleet) struct Lane {
     /// The nodes, divided by what they see.
     pub(in crate::fleet) partition: Partition,
-    /// Which of the nodes see a root key.
-    index: HashMap<Arc<str>, Vec<usize>, RandomState>,
-    /// Those of which any key may depend on it.
+    /// What has root keys in each part.
+    seen: Vec<Vec<Keyed>>,
+    /// Those parts of which any key may depend on it.
     for_any_key: Vec<usize>,
+    /// The parts in which each root key is.
+    index: OnceLock<HashMap<Arc<str>, Vec<usize>, RandomState>>,
+    asked: AtomicUsize,
+}
+
+/// Something that has root keys.
+#[derive(Clone)]
+pub(in crate::fleet) enum Keyed {
+    /// A data file.
+    File(Arc<DataFile>),
+    /// The values that the settings declare.
+    Values(Arc<Hash>),
+}
+
+impl Keyed {
+    /// The root keys.
+    pub(in crate::fleet) fn keys(&self) -> Vec<Arc<str>> {
+        match self {
+            Keyed::File(file) => file.keys().to_vec(),
+            Keyed::Values(values) => values.keys().map(|key| ruby::to_s(key).into()).collect(),
+        }
+    }
+
+    fn has(&self, root: &str) -> bool {
+        match self {
+            Keyed::File(file) => file.has(root),
+            Keyed::Values(values) => values.keys().any(|key| ruby::to_s(key) == root),
+        }
+    }
+
+    /// The data file that it is.
+    pub(in crate::fleet) fn file(&self) -> Option<&Arc<DataFile>> {
+        match self {
+            Keyed::File(file) => Some(file),
+            Keyed::Values(_) => None,
+        }
+    }
+
+    /// What tells it from another one.
+    pub(in crate::fleet) fn address(&self) -> usize {
+        match self {
+            Keyed::File(file) => Arc::as_ptr(file).addr(),
+            Keyed::Values(values) => Arc::as_ptr(values).addr(),
+        }
+    }
+}
+
+/// What of `before` is not in `after`, and the other way round.
+pub(in crate::fleet) fn moved<'k>(
+    before: impl Iterator<Item = &'k Keyed>,
+    after: impl Iterator<Item = &'k Keyed>,
+) -> (Vec<&'k Keyed>, Vec<&'k Keyed>) {
+    type ByAddress<'k> = HashMap<usize, &'k Keyed, RandomState>;
+    let before: ByAddress<'k> = before.map(|keyed| (keyed.address(), keyed)).collect();
+    let after: ByAddress<'k> = after.map(|keyed| (keyed.address(), keyed)).collect();
+    let without = |one: &ByAddress<'k>, other: &ByAddress<'k>| {
+        one.iter().filter(|(address, _)| !other.contains_key(address)).map(|(_, keyed)| *keyed).collect()
+    };
+    (without(&before, &after), without(&after, &before))
 }
 
 /// What there is at a location: the options of its level, and the file with its path.
 type At<'a> = (&'a Value, Option<(&'a Arc<str>, *const DataFile)>);
 
 impl Lane {
+    fn new(partition: Partition, seen: Vec<Vec<Keyed>>, for_any_key: Vec<usize>) -> Lane {
+        Lane { partition, seen, for_any_key, index: OnceLock::new(), asked: AtomicUsize::new(0) }
+    }
+
     /// The lanes of a part: one for each location, if all classes have the same ones and nothing but files at them.
     pub(in crate::fleet) fn of(partition: &Partition, classes: &[Part], for_any_key: &[usize]) -> Vec<Lane> {
         let rows: Option<Vec<Vec<(&Level, &Location)>>> = classes.iter().map(locations).collect();
@@ -37,63 +103,41 @@ impl Lane {
 
     /// All locations together.
     pub(in crate::fleet) fn whole(partition: &Partition, classes: &[Part], for_any_key: &[usize]) -> Lane {
-        let mut lane =
-            Lane { partition: partition.clone(), index: HashMap::default(), for_any_key: for_any_key.to_vec() };
-        for (class, part) in classes.iter().enumerate() {
-            for level in part.levels.iter().flatten() {
-                if let Backend::Declared(Declared::Values(values)) = &level.backend {
-                    lane.add(class, values.keys().map(ruby::to_s));
-                }
-                for location in &level.locations {
-                    if let Location::Path { content: Content::File(_, file), .. } = location {
-                        lane.add(class, file.keys());
-                    }
-                }
+        let of_level = |level: &Level| -> Vec<Keyed> {
+            match &level.backend {
+                Backend::Declared(Declared::Values(values)) => vec![Keyed::Values(values.clone())],
+                _ => level.locations.iter().filter_map(file).map(|(_, file)| Keyed::File(file.clone())).collect(),
             }
-        }
-        lane
+        };
+        let of_class = |part: &Part| part.levels.iter().flatten().flat_map(|level| of_level(level)).collect();
+        Lane::new(partition.clone(), classes.iter().map(of_class).collect(), for_any_key.to_vec())
     }
 
     /// The location that each class has here.
     fn at<'a>(partition: &Partition, of_classes: impl Iterator<Item = (&'a Level, &'a Location)>) -> Lane {
         let mut parts: IndexSet<At<'a>, RandomState> = IndexSet::default();
-        let mut lane = Lane { partition: Partition::default(), index: HashMap::default(), for_any_key: Vec::new() };
-        let mut of_class = Vec::new();
+        let (mut of_class, mut seen, mut for_any_key) = (Vec::new(), Vec::new(), Vec::new());
         for (level, location) in of_classes {
-            let Location::Path { path, content, .. } = location else { continue };
-            let file = match content {
-                Content::File(_, file) => Some(file),
-                _ => None,
-            };
-            let (part, is_new) = parts.insert_full((&level.options, file.map(|file| (path, Arc::as_ptr(file)))));
+            let file = file(location);
+            let (part, is_new) =
+                parts.insert_full((&level.options, file.map(|(path, file)| (path, Arc::as_ptr(file)))));
             of_class.push(part);
-            if is_new && let Some(file) = file {
-                lane.add(part, file.keys());
-                if file.concerns_all_keys() {
-                    lane.for_any_key.push(part);
-                }
+            if is_new {
+                for_any_key.extend(file.filter(|(_, file)| file.concerns_all_keys()).map(|_| part));
+                seen.push(file.into_iter().map(|(_, file)| Keyed::File(file.clone())).collect());
             }
         }
-        lane.partition = partition.joined(&of_class, parts.len());
-        lane
+        Lane::new(partition.joined(&of_class, parts.len()), seen, for_any_key)
     }
 
-    fn add(&mut self, part: usize, keys: impl Iterator<Item = String>) {
-        for key in keys {
-            let parts = self.index.entry(key.into()).or_default();
-            if parts.last() != Some(&part) {
-                parts.push(part);
-            }
-        }
+    /// What has root keys here, some of it again.
+    pub(in crate::fleet) fn keyed(&self) -> impl Iterator<Item = &Keyed> {
+        self.seen.iter().flatten()
     }
 
-    /// The root keys that somebody sees here.
-    pub(in crate::fleet) fn keys(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.index.keys()
-    }
-
+    /// Whether somebody sees the root key here.
     pub(in crate::fleet) fn has(&self, root: &str) -> bool {
-        self.index.contains_key(root)
+        self.keyed().any(|keyed| keyed.has(root))
     }
 
     /// The parts of which the answers to `root` may depend on this.
@@ -101,8 +145,37 @@ impl Lane {
         if root.is_empty() {
             return (0..self.partition.count()).collect(); // eyaml fails on it wherever there is a file
         }
-        let with_key = self.index.get(root).into_iter().flatten();
-        with_key.chain(&self.for_any_key).copied().collect::<BTreeSet<usize>>().into_iter().collect()
+        let parts = if self.index.get().is_none() && self.asked.fetch_add(1, Ordering::Relaxed) < FEW {
+            let with_key = |(_, seen): &(usize, &Vec<Keyed>)| seen.iter().any(|keyed| keyed.has(root));
+            (0..).zip(&self.seen).filter(with_key).map(|(part, _)| part).collect()
+        } else {
+            self.index.get_or_init(|| self.index()).get(root).cloned().unwrap_or_default()
+        };
+        if self.for_any_key.is_empty() {
+            return parts;
+        }
+        parts.iter().chain(&self.for_any_key).copied().collect::<BTreeSet<usize>>().into_iter().collect()
+    }
+
+    fn index(&self) -> HashMap<Arc<str>, Vec<usize>, RandomState> {
+        let mut index: HashMap<Arc<str>, Vec<usize>, RandomState> = HashMap::default();
+        for (part, seen) in self.seen.iter().enumerate() {
+            for key in seen.iter().flat_map(Keyed::keys) {
+                let parts = index.entry(key).or_default();
+                if parts.last() != Some(&part) {
+                    parts.push(part);
+                }
+            }
+        }
+        index
+    }
+}
+
+/// The data file at a location, with its path.
+fn file(location: &Location) -> Option<(&Arc<str>, &Arc<DataFile>)> {
+    match location {
+        Location::Path { path, content: Content::File(_, file), .. } => Some((path, file)),
+        _ => None,
     }
 }
 

@@ -2,9 +2,10 @@
 //! the same files.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use foldhash::fast::RandomState;
+use foldhash::fast::{FixedState, RandomState};
 use indexmap::IndexSet;
 
 use crate::diagnostic::Diagnostic;
@@ -13,7 +14,7 @@ use crate::fleet::answers::classes::classes_by_variables;
 use crate::fleet::answers::reads::RecordingScope;
 use crate::fleet::change::references::PartReferences;
 use crate::fleet::partition::Partition;
-use crate::fleet::revision::lanes::Lane;
+use crate::fleet::revision::lanes::{Keyed, Lane};
 use crate::fleet::revision::looks::Looks;
 use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::config::Config;
@@ -26,7 +27,6 @@ use crate::tree::{BlobId, Looked, Watched};
 use crate::value::Value;
 
 /// A part of a hierarchy, as all nodes see it.
-#[derive(Clone)]
 pub(in crate::fleet) struct Placed {
     /// The nodes, divided by what they see.
     pub(in crate::fleet) partition: Partition,
@@ -47,8 +47,25 @@ pub(in crate::fleet) struct Placed {
     references: OnceLock<Arc<PartReferences>>,
 }
 
-/// What decides the answers of a part.
-type Signature = Result<Vec<(Value, Vec<LocationSignature>)>, LookupError>;
+/// What decides the answers of a part; compared by its hash first.
+struct Signature {
+    levels: Result<Vec<(Value, Vec<LocationSignature>)>, LookupError>,
+    hash: u64,
+}
+
+impl PartialEq for Signature {
+    fn eq(&self, other: &Signature) -> bool {
+        self.hash == other.hash && self.levels == other.levels
+    }
+}
+
+impl Eq for Signature {}
+
+impl Hash for Signature {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
 
 #[derive(PartialEq, Eq, Hash)]
 enum LocationSignature {
@@ -68,16 +85,15 @@ pub(in crate::fleet) struct PartOf<'a> {
 }
 
 /// What the nodes of a set see.
-struct Seen {
+pub(in crate::fleet) struct Seen {
     nodes: NodeSet,
     part: Part,
     looked: Looked,
 }
 
 impl Placed {
-    /// Resolves a part of a hierarchy for all nodes.
-    pub(in crate::fleet) fn new(environment: &Environment, of: PartOf<'_>, fleet: &Fleet) -> Placed {
-        let seen = see(environment, of, fleet, fleet.all());
+    /// A part of a hierarchy of which this is what all nodes see.
+    pub(in crate::fleet) fn new(fleet: &Fleet, seen: Vec<Seen>) -> Placed {
         let mut looked = Looks::new(fleet.len());
         for seen in &seen {
             looked.add(&seen.nodes, &seen.looked);
@@ -85,33 +101,33 @@ impl Placed {
         Placed::gather(fleet, Vec::new(), Vec::new(), seen, looked)
     }
 
-    /// The same part where the files of the repository differ at the paths `changed`; nothing if that makes no difference.
-    pub(in crate::fleet) fn updated(
-        &self,
-        environment: &Environment,
-        of: PartOf<'_>,
-        fleet: &Fleet,
-        changed: &BTreeSet<String>,
-    ) -> Option<Placed> {
-        let nodes = self.looked.nodes(changed);
-        if nodes.is_empty() {
-            return None;
-        }
-        if self.looked.is_crowded() {
-            return Some(Placed::new(environment, of, fleet));
-        }
-        let seen = see(environment, of, fleet, nodes.clone());
+    /// The nodes that may see something else where the files of the repository differ at the paths `changed`.
+    pub(in crate::fleet) fn concerned(&self, changed: &BTreeSet<String>) -> NodeSet {
+        self.looked.nodes(changed)
+    }
+
+    /// Whether so much of other revisions is kept that it is better made anew.
+    pub(in crate::fleet) fn is_crowded(&self) -> bool {
+        self.looked.is_crowded()
+    }
+
+    /// The same part where `nodes` see this, and all others what they saw.
+    pub(in crate::fleet) fn updated(&self, fleet: &Fleet, nodes: &NodeSet, seen: Vec<Seen>) -> Placed {
         let mut looked = self.looked.clone();
         for seen in &seen {
             looked.add(&seen.nodes, &seen.looked);
         }
         let others = self.partition.sets().iter().zip(&self.classes).zip(&self.signatures);
         let kept = others
-            .map(|((set, part), signature)| (set.without(&nodes), part.clone(), signature.clone()))
+            .map(|((set, part), signature)| (set.without(nodes), part.clone(), signature.clone()))
             .filter(|(set, ..)| !set.is_empty());
-        let findings = self.findings.iter().map(|(set, diagnostic)| (set.without(&nodes), diagnostic.clone()));
+        let findings = self.findings.iter().map(|(set, diagnostic)| (set.without(nodes), diagnostic.clone()));
         let findings = findings.filter(|(set, _)| !set.is_empty());
-        Some(Placed::gather(fleet, kept.collect(), findings.collect(), seen, looked))
+        let updated = Placed::gather(fleet, kept.collect(), findings.collect(), seen, looked);
+        if let Some(references) = self.references.get().filter(|known| known.are_those_of(self, &updated)) {
+            _ = updated.references.set(references.clone());
+        }
+        updated
     }
 
     /// Puts together what is `kept` of other nodes and what is `seen`.
@@ -174,13 +190,22 @@ impl Placed {
         matched
     }
 
-    /// Counts the classes that are led to one of `paths` among those that may answer for any key.
-    pub(in crate::fleet) fn mark(&mut self, paths: &BTreeSet<Arc<str>>) {
+    /// The same with the classes that are led to one of `paths` among those that may answer for any key.
+    pub(in crate::fleet) fn marked(&self, paths: &BTreeSet<Arc<str>>) -> Placed {
         let is_led = |at: &usize| self.files(*at).any(|(path, _)| paths.contains(path));
         let more: BTreeSet<usize> = (0..self.classes.len()).filter(is_led).chain(self.for_any_key.clone()).collect();
-        self.for_any_key = more.into_iter().collect();
-        self.lanes = vec![Lane::whole(&self.partition, &self.classes, &self.for_any_key)];
-        self.is_marked = true;
+        let for_any_key: Vec<usize> = more.into_iter().collect();
+        Placed {
+            partition: self.partition.clone(),
+            classes: self.classes.clone(),
+            signatures: self.signatures.clone(),
+            lanes: vec![Lane::whole(&self.partition, &self.classes, &for_any_key)],
+            for_any_key,
+            findings: self.findings.clone(),
+            is_marked: true,
+            looked: self.looked.clone(),
+            references: OnceLock::new(),
+        }
     }
 
     /// Which keys refer to which.
@@ -188,9 +213,9 @@ impl Placed {
         self.references.get_or_init(|| Arc::new(PartReferences::new(self)))
     }
 
-    /// The root keys that somebody sees here, some of them again.
-    pub(in crate::fleet) fn keys(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.lanes.iter().flat_map(Lane::keys)
+    /// What has root keys here, some of it again.
+    pub(in crate::fleet) fn keyed(&self) -> impl Iterator<Item = &Keyed> {
+        self.lanes.iter().flat_map(Lane::keyed)
     }
 
     /// Whether somebody sees the root key here.
@@ -216,7 +241,7 @@ impl Placed {
 }
 
 /// What `nodes` see of a part.
-fn see(environment: &Environment, of: PartOf<'_>, fleet: &Fleet, nodes: NodeSet) -> Vec<Seen> {
+pub(in crate::fleet) fn see(environment: &Environment, of: PartOf<'_>, fleet: &Fleet, nodes: NodeSet) -> Vec<Seen> {
     let tree = Watched::new(&*environment.tree);
     let seen = classes_by_variables(fleet, nodes, |node, reads| {
         let scope = RecordingScope { scope: fleet.scope(node), reads };
@@ -263,5 +288,7 @@ fn signature(part: &Part) -> Signature {
         },
     };
     let level = |level: &Arc<Level>| (level.options.clone(), level.locations.iter().map(location).collect());
-    part.levels.as_ref().map(|levels| levels.iter().map(level).collect()).map_err(Clone::clone)
+    let levels = part.levels.as_ref().map(|levels| levels.iter().map(level).collect()).map_err(Clone::clone);
+    let hash = FixedState::default().hash_one(&levels);
+    Signature { levels, hash }
 }

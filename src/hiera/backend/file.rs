@@ -63,6 +63,7 @@ pub struct DataFile {
     value: Value,
     marks: Marks,
     fault: Option<Fault>,
+    keys: OnceLock<Vec<Arc<str>>>,
     mentions: OnceLock<Vec<(Arc<str>, Mentions)>>,
 }
 
@@ -80,12 +81,12 @@ impl DataFile {
             Format::Yaml => yaml::symkeys_to_string(parsed.value, parsed.marks),
             _ => (parsed.value, parsed.marks),
         };
-        DataFile { format, value, marks, fault: parsed.fault, mentions: OnceLock::new() }
+        DataFile { format, value, marks, fault: parsed.fault, keys: OnceLock::new(), mentions: OnceLock::new() }
     }
 
     /// A file that was parsed before, without fault.
     pub(super) fn parsed(format: Format, value: Value, marks: Marks) -> DataFile {
-        DataFile { format, value, marks, fault: None, mentions: OnceLock::new() }
+        DataFile { format, value, marks, fault: None, keys: OnceLock::new(), mentions: OnceLock::new() }
     }
 
     pub(super) fn value(&self) -> &Value {
@@ -97,8 +98,20 @@ impl DataFile {
     }
 
     /// The names that the file gives a value to, as text; also those of a file that Puppet refuses, where they can be read.
-    pub fn keys(&self) -> impl Iterator<Item = String> + '_ {
-        self.value.as_hash().into_iter().flat_map(Hash::keys).map(ruby::to_s)
+    pub fn keys(&self) -> &[Arc<str>] {
+        let name = |key: &Value| match key {
+            Value::String(text) => text.to_arc(),
+            other => ruby::to_s(other).into(),
+        };
+        self.keys.get_or_init(|| self.value.as_hash().into_iter().flat_map(Hash::keys).map(name).collect())
+    }
+
+    /// Whether one of [`keys`](DataFile::keys) is `key`.
+    pub fn has(&self, key: &str) -> bool {
+        let is_odd = |key: &Value| !matches!(key, Value::String(_));
+        self.content().is_some_and(|hash| {
+            hash.get(key).is_some() || hash.keys().any(|other| is_odd(other) && ruby::to_s(other) == key)
+        })
     }
 
     /// What the values of the root keys refer to; those that refer to nothing are left out.

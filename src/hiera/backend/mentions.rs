@@ -8,7 +8,7 @@ use crate::hiera::key::{LookupKey, split};
 use crate::value::{Hash, Value, ruby};
 
 /// What the value of one key of a file refers to.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mentions {
     /// The root keys that it looks up.
     pub keys: BTreeSet<Arc<str>>,
@@ -60,7 +60,11 @@ impl Mentions {
     }
 
     fn add_text(&mut self, text: &str) {
-        self.anything |= text.contains("ENC[") || begins_more(text);
+        self.anything |= text.contains("ENC[");
+        if !text.contains('%') {
+            return;
+        }
+        self.anything |= begins_more(text);
         let Some(template) = Template::parse(text) else { return };
         self.anything |= template.literals().any(begins_more);
         self.anything |= text.contains("literal");
