@@ -313,12 +313,12 @@ const FAR_CHANGES: [(&str, &str, &str); 8] = [
     ),
     // One file less, or one level: what is found at one place alone is not merged.
     (
-        "-- hiera.yaml\nversion: 5\nhierarchy: [{name: g, glob: '*.yaml'}, {name: l, path: low/l.yaml}]\n-- data/a.yaml\nx: [[1, 1]]\n-- data/b.yaml\ny: 1\n-- data/low/l.yaml\nlookup_options: {x: {merge: unique}}\n",
+        "-- hiera.yaml\nversion: 5\nhierarchy: [{name: g, glob: '*.yaml'}, {name: l, path: low/l.yaml}]\n-- data/a.yaml\nx: [1, 1]\n-- data/b.yaml\ny: 1\n-- data/low/l.yaml\nlookup_options: {x: {merge: unique}}\n",
         "data/b.yaml",
         "data/b.txt",
     ),
     (
-        "-- hiera.yaml\nversion: 5\nhierarchy: [{name: h, path: h.yaml}, {name: l, path: l.yaml}]\n-- data/h.yaml\nlookup_options: {x: {merge: unique}}\nx: [[1, 1]]\n-- data/l.yaml\ny: 1\n",
+        "-- hiera.yaml\nversion: 5\nhierarchy: [{name: h, paths: [h.yaml, none.yaml]}, {name: l, path: l.yaml}]\n-- data/h.yaml\nlookup_options: {x: {merge: unique}}\nx: [1, 1]\n-- data/l.yaml\ny: 1\n",
         ", {name: l, path: l.yaml}",
         "",
     ),
