@@ -8,6 +8,7 @@ mod cli;
 mod explain_vectors;
 mod eyaml;
 mod fleet;
+mod fleet_changes;
 #[path = "../generator/mod.rs"]
 mod generator;
 mod git;

@@ -1,0 +1,98 @@
+//! What is read again is not what it was: profiles that go away, storage that fails for a while.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hierad::fleet::{self, Effective, Fleet, Mentioned, Revision};
+use hierad::hiera::Outcome;
+use hierad::hiera::layer::{Environment, EnvironmentOptions, Store};
+use hierad::node::{Batch, ProfileError, ProfileSource, Wanted, read_profiles};
+use hierad::tree::{BlobId, Entry, FileTree, MemoryTree, TreeError};
+use hierad::workers::Workers;
+
+const DATA: &str =
+    "-- hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: common.yaml}]\n-- data/common.yaml\nx: \"%{role}\"\n";
+
+fn revision(tree: Arc<dyn FileTree>, fleet: &Arc<Fleet>) -> Revision {
+    let environment = Environment::load(tree, EnvironmentOptions::default(), Arc::new(Store::default())).unwrap();
+    Revision::new(environment, fleet.clone(), &Workers::of(1)).unwrap()
+}
+
+fn resolved(revision: &Revision) -> Effective {
+    fleet::resolve(revision, &revision.fleet.everywhere(revision.keys.iter()), &Workers::of(1))
+}
+
+/// The answer for `x` on the only node.
+fn answer(revision: &Revision) -> Outcome {
+    (*resolved(revision).keys["x"][0].outcome).clone()
+}
+
+/// Two files with a profile of the same node each; the second can be taken away.
+#[derive(Default)]
+struct TwoFiles {
+    second_is_gone: AtomicBool,
+}
+
+impl ProfileSource for TwoFiles {
+    fn read(&self, _: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
+        for (number, (path, role)) in [("a.ndjson", "first"), ("b.ndjson", "second")].into_iter().enumerate() {
+            if number == 1 && self.second_is_gone.load(Ordering::Relaxed) {
+                return vec![ProfileError { path: path.into(), line: 1, text: "it is gone".into() }];
+            }
+            let text = format!("{{\"name\": \"n\", \"variables\": {{\"role\": \"{role}\"}}}}\n");
+            let (profiles, errors) = read_profiles(text.as_bytes(), path, "production");
+            assert_eq!(errors, []);
+            each(Batch { number, path: path.into(), profiles });
+        }
+        Vec::new()
+    }
+}
+
+#[test]
+fn the_profile_that_counts_is_not_replaced_by_one_of_another_file() {
+    let answer_after = |is_gone: bool| {
+        let source = Arc::new(TwoFiles::default());
+        let (fleet, errors) = Fleet::load(source.clone(), &Mentioned::default(), &|_| true);
+        assert_eq!(errors.len(), 1, "the node is declared twice");
+        source.second_is_gone.store(is_gone, Ordering::Relaxed);
+        answer(&revision(Arc::new(MemoryTree::from_fixture(DATA)), &Arc::new(fleet)))
+    };
+    assert_eq!(answer_after(false), Outcome::Found("second".into()));
+    assert!(matches!(answer_after(true), Outcome::Failed(error) if error.to_string().contains("role")));
+}
+
+/// A tree of which no content can be read for a while.
+struct Failing {
+    tree: MemoryTree,
+    fails: AtomicBool,
+}
+
+impl FileTree for Failing {
+    fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
+        if self.fails.load(Ordering::Relaxed) && path.starts_with("data/") {
+            return Err(TreeError { path: path.into(), reason: "the disk is gone".into() });
+        }
+        self.tree.entry(path)
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
+        self.tree.list(path)
+    }
+
+    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+        self.tree.read(id)
+    }
+}
+
+#[test]
+fn what_could_not_be_read_is_read_again_for_the_next_revision() {
+    let (profiles, _) = read_profiles(b"{\"name\": \"n\", \"variables\": {\"role\": \"web\"}}\n", "p.ndjson", "production");
+    let fleet = Arc::new(Fleet::new(profiles));
+    let tree = Arc::new(Failing { tree: MemoryTree::from_fixture(DATA), fails: AtomicBool::new(true) });
+    let before = revision(tree.clone(), &fleet);
+    assert!(matches!(answer(&before), Outcome::Failed(error) if error.to_string().contains("the disk is gone")));
+    tree.fails.store(false, Ordering::Relaxed);
+    let environment = Environment::load(tree, EnvironmentOptions::default(), Arc::new(Store::default())).unwrap();
+    let after = before.next(environment, &Workers::of(1)).unwrap();
+    assert_eq!(answer(&after), Outcome::Found("web".into()));
+}
