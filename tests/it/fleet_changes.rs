@@ -86,7 +86,8 @@ impl FileTree for Failing {
 
 #[test]
 fn what_could_not_be_read_is_read_again_for_the_next_revision() {
-    let (profiles, _) = read_profiles(b"{\"name\": \"n\", \"variables\": {\"role\": \"web\"}}\n", "p.ndjson", "production");
+    let (profiles, _) =
+        read_profiles(b"{\"name\": \"n\", \"variables\": {\"role\": \"web\"}}\n", "p.ndjson", "production");
     let fleet = Arc::new(Fleet::new(profiles));
     let tree = Arc::new(Failing { tree: MemoryTree::from_fixture(DATA), fails: AtomicBool::new(true) });
     let before = revision(tree.clone(), &fleet);
