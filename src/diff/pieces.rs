@@ -1,5 +1,6 @@
 //! Cuts the nodes of a key into pieces that have the same answer before and the same answer after.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::Diff;
@@ -18,15 +19,15 @@ pub(super) fn pieces(answers: Diff<&[Answer]>) -> Vec<Piece<'_>> {
     if is_same_list(answers) {
         return Vec::new();
     }
-    let after = Side::new(answers.after);
+    let mut after = Side::new(answers.after);
     let mut pieces = Vec::new();
     for answer in answers.before {
-        split(Some(answer), answer.nodes.clone(), &after, &mut pieces);
+        split(answer, &mut after, &mut pieces);
     }
-    let before = union(answers.before);
-    for answer in answers.after {
-        let nodes = answer.nodes.without(&before);
-        if !nodes.is_empty() {
+    let before = OnceCell::new();
+    for (answer, met) in answers.after.iter().zip(after.met) {
+        if met < answer.nodes.len() {
+            let nodes = answer.nodes.without(before.get_or_init(|| union(answers.before)));
             pieces.push(Piece { outcome: Diff::new(None, Some(&answer.outcome)), nodes });
         }
     }
@@ -34,16 +35,20 @@ pub(super) fn pieces(answers: Diff<&[Answer]>) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Cuts `rest`, the nodes of one answer before, by their answers after.
-fn split<'a>(before: Option<&'a Answer>, mut rest: NodeSet, after: &Side<'a>, pieces: &mut Vec<Piece<'a>>) {
+/// Cuts the nodes of one answer before by their answers after.
+fn split<'a>(before: &'a Answer, after: &mut Side<'a>, pieces: &mut Vec<Piece<'a>>) {
+    let mut rest = after.changed(before);
     while let Some(node) = rest.smallest() {
-        let answer = after.of(node);
-        let nodes = match answer {
-            Some(answer) => rest.and(&answer.nodes),
-            None => rest.without(&after.nodes),
+        let at = after.of(node);
+        let nodes = match at {
+            Some(at) => rest.and(&after.answers[at].nodes),
+            None => rest.without(after.nodes()),
         };
-        rest = rest.without(&nodes);
-        let outcome = Diff::new(before, answer).map(|answer| answer.map(|a| &a.outcome));
+        rest = if nodes.len() == rest.len() { NodeSet::new() } else { rest.without(&nodes) };
+        if let Some(at) = at {
+            after.met[at] += nodes.len();
+        }
+        let outcome = Diff::new(Some(&before.outcome), at.map(|at| &after.answers[at].outcome));
         if !is_same(outcome) {
             pieces.push(Piece { outcome, nodes });
         }
@@ -79,7 +84,9 @@ struct Side<'a> {
     answers: &'a [Answer],
     /// The position of each node's answer; empty where there are few.
     table: Vec<usize>,
-    nodes: NodeSet,
+    /// How many nodes of each answer had an answer before, as far as they were met.
+    met: Vec<usize>,
+    nodes: OnceCell<NodeSet>,
 }
 
 impl<'a> Side<'a> {
@@ -96,13 +103,29 @@ impl<'a> Side<'a> {
                 }
             }
         }
-        Side { answers, table, nodes: union(answers) }
+        Side { answers, table, met: vec![0; answers.len()], nodes: OnceCell::new() }
     }
 
-    fn of(&self, node: NodeId) -> Option<&'a Answer> {
+    /// The nodes that have an answer.
+    fn nodes(&self) -> &NodeSet {
+        self.nodes.get_or_init(|| union(self.answers))
+    }
+
+    /// The position of a node's answer.
+    fn of(&self, node: NodeId) -> Option<usize> {
         if self.table.is_empty() {
-            return self.answers.iter().find(|answer| answer.nodes.contains(node));
+            return self.answers.iter().position(|answer| answer.nodes.contains(node));
         }
-        self.answers.get(*self.table.get(node.0 as usize)?)
+        self.table.get(node.0 as usize).copied().filter(|at| *at < self.answers.len())
+    }
+
+    /// The nodes of an answer before without those that keep it, as far as that shows at once: most of them, mostly.
+    fn changed(&mut self, before: &Answer) -> NodeSet {
+        let is_kept = |answer: &Answer| Arc::ptr_eq(&answer.outcome, &before.outcome);
+        let few = if self.table.is_empty() { self.answers } else { &[] };
+        let Some(at) = few.iter().position(is_kept) else { return before.nodes.clone() };
+        let changed = before.nodes.without(&few[at].nodes);
+        self.met[at] += before.nodes.len() - changed.len();
+        changed
     }
 }

@@ -10,7 +10,7 @@ use roaring::RoaringBitmap;
 pub struct NodeId(pub u32);
 
 /// A set of nodes of one fleet; cheap to clone.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, Default)]
 pub struct NodeSet(Arc<RoaringBitmap>);
 
 impl NodeSet {
@@ -52,7 +52,7 @@ impl NodeSet {
     }
 
     /// The nodes in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = NodeId> + Clone + '_ {
         self.0.iter().map(NodeId)
     }
 
@@ -87,6 +87,12 @@ impl NodeSet {
             return self.clone();
         }
         NodeSet(Arc::new(&*self.0 - &*other.0))
+    }
+}
+
+impl PartialEq for NodeSet {
+    fn eq(&self, other: &NodeSet) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
     }
 }
 
