@@ -58,6 +58,8 @@ pub enum Point {
 pub struct Compared {
     /// What it does.
     pub report: Report,
+    /// The answers that were compared. To drop them takes time, which whoever waits for the report need not wait for.
+    pub effective: Diff<Effective>,
     /// The keys that the change reaches and that fail before and after it, with an error of each.
     pub unseen: BTreeMap<Arc<str>, LookupError>,
 }
@@ -109,14 +111,14 @@ impl Pipeline {
         let report = Report::new(Input {
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             branch: None,
-            fleet: &self.fleet,
+            fleet: self.fleet.clone(),
             keys: keys.len(),
             origins: origin::origins(&changes, &revisions),
             changes,
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,
         });
-        Ok(Compared { report, unseen })
+        Ok(Compared { report, effective, unseen })
     }
 
     /// The keys that fail on some node on both sides and do not change, with the first error of each as it may be seen.

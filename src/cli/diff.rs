@@ -60,7 +60,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let (before, after) = revisions(&context, arguments)?;
     let branch = context.repository.branch()?;
     let pipeline = context.pipeline_for(branch.as_ref(), &[before, after], &|name: &str| any(&arguments.node, name))?;
-    let Compared { report, unseen } = pipeline.diff(before, after, &|key| any(&arguments.key, key))?;
+    let Compared { report, unseen, effective: _effective } =
+        pipeline.diff(before, after, &|key| any(&arguments.key, key))?;
     drop(progress);
     let mut out = output::stdout();
     let style = Style { full: arguments.full, budget: arguments.budget, pretty: false };

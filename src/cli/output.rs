@@ -30,8 +30,11 @@ pub(super) fn width() -> usize {
 
 /// Standard output, buffered; to be flushed by the one who writes.
 pub(super) fn stdout() -> impl Write {
-    BufWriter::new(Named(std::io::stdout()))
+    BufWriter::with_capacity(PIECE, Named(std::io::stdout()))
 }
+
+/// What is written at a time: as much as a pipe holds.
+const PIECE: usize = 1 << 16;
 
 /// Standard output, whose errors say that it is it.
 struct Named(std::io::Stdout);

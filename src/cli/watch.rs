@@ -12,7 +12,7 @@ use super::diff::{Format, Style, write};
 use super::{Failure, Global, Result, Status, output};
 use crate::daemon::{self, CommitEvent, CommitKind, HandlerError, Start, WatchOptions};
 use crate::git::{BranchName, BranchPatterns, Repository};
-use crate::pipeline::{Pipeline, Point};
+use crate::pipeline::{Compared, Pipeline, Point};
 use crate::settings::EnvironmentName;
 
 /// Arguments of `watch`.
@@ -185,8 +185,9 @@ impl Reporter {
     fn handle(&mut self, event: &CommitEvent) -> std::result::Result<(), HandlerError> {
         let pipeline = self.pipelines.get(Some(&event.branch)).map_err(HandlerError::Runtime)?;
         let before = event.before.map_or(Point::Nothing, Point::Commit);
-        let report = pipeline.diff(before, Point::Commit(event.after), &|_| true).map(|compared| compared.report);
-        let mut report = report.map_err(|error| HandlerError::Runtime(error.into()))?;
+        let compared = pipeline.diff(before, Point::Commit(event.after), &|_| true);
+        let Compared { mut report, effective: _effective, .. } =
+            compared.map_err(|error| HandlerError::Runtime(error.into()))?;
         report.branch = Some(match (event.kind, self.format) {
             // Programs compare the name.
             (CommitKind::Rewritten, Format::Text | Format::Markdown) => format!("{} (rewritten)", event.branch),

@@ -20,12 +20,15 @@ type Side = Option<(Vec<Contribution>, Value)>;
 /// The origins of `changes`, which still have their secrets.
 pub(super) fn origins(changes: &Changes, revisions: &Diff<&Revision>) -> Origins {
     let of_change = |change: &Change| {
-        let Change { key, outcome, nodes, .. } = change;
+        let Change { key, outcome, nodes, leaves, .. } = change;
+        if leaves.is_empty() {
+            return Vec::new();
+        }
         let before = side(key, outcome.before.as_ref(), nodes, revisions.before);
         let after = side(key, outcome.after.as_ref(), nodes, revisions.after);
         let of = |part: &Option<Part>, side: &Side| part.as_ref().and_then(|part| find(side, &part.path));
         let of_leaf = |leaf: &LeafChange| Diff::new(of(&leaf.part.before, &before), of(&leaf.part.after, &after));
-        change.leaves.iter().map(of_leaf).collect()
+        leaves.iter().map(of_leaf).collect()
     };
     let of_secret = |secret: &Reencrypted| {
         let side = side(&secret.key, Some(&secret.outcome), &secret.nodes, revisions.after);

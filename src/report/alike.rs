@@ -4,8 +4,11 @@
 //! same. So changes are one item if their differences are equal, or equal but for the node's name; and where a key still
 //! changes in more ways than anyone reads, those of the same shape are one item with an example.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+use foldhash::fast::RandomState;
 
 use super::{Alike, Item};
 use crate::diff::{Change, ChangeKind, Diff, LeafChange, LeafKind, Part};
@@ -19,9 +22,9 @@ const VARIANTS: usize = 4;
 
 /// What changes of a key must have in common to read the same.
 #[derive(PartialEq, Eq, Hash)]
-enum Reading {
+enum Reading<'c> {
     /// Values: the differences.
-    Leaves(ChangeKind, Vec<LeafChange>),
+    Leaves(ChangeKind, Cow<'c, [LeafChange]>),
     /// Errors: what they say.
     Errors(ChangeKind, Diff<Option<LookupError>>),
     /// What happens at which places, whatever the values.
@@ -51,9 +54,13 @@ pub(super) fn items(changes: &[Change], fleet: &Fleet) -> Vec<(Item, NodeSet)> {
 }
 
 /// Joins the items with the same reading.
-fn join(items: Vec<(Item, NodeSet)>, alike: Alike, reading: impl Fn(&Item) -> Option<Reading>) -> Vec<(Item, NodeSet)> {
+fn join<'c>(
+    items: Vec<(Item, NodeSet)>,
+    alike: Alike,
+    reading: impl Fn(&Item) -> Option<Reading<'c>>,
+) -> Vec<(Item, NodeSet)> {
     let mut joined: Vec<(Item, NodeSet)> = Vec::new();
-    let mut by_reading: HashMap<Reading, usize> = HashMap::new();
+    let mut by_reading: HashMap<Reading<'c>, usize, RandomState> = HashMap::default();
     for (item, nodes) in items {
         let Some(reading) = reading(&item) else {
             joined.push((item, nodes));
@@ -73,11 +80,11 @@ fn join(items: Vec<(Item, NodeSet)>, alike: Alike, reading: impl Fn(&Item) -> Op
     joined
 }
 
-fn equal(change: &Change) -> Reading {
+fn equal(change: &Change) -> Reading<'_> {
     if change.leaves.is_empty() {
         return Reading::Errors(change.kind, errors(change));
     }
-    Reading::Leaves(change.kind, change.leaves.clone())
+    Reading::Leaves(change.kind, Cow::Borrowed(&change.leaves))
 }
 
 fn errors(change: &Change) -> Diff<Option<LookupError>> {
@@ -87,17 +94,18 @@ fn errors(change: &Change) -> Diff<Option<LookupError>> {
     })
 }
 
-fn shape(change: &Change) -> Reading {
+fn shape(change: &Change) -> Reading<'_> {
     let place = |leaf: &LeafChange| (leaf.kind, leaf.path().cloned().unwrap_or_default());
     Reading::Shape(change.kind, change.leaves.iter().map(place).collect())
 }
 
 /// The reading of a change on a single node, with the node's name taken out.
-fn but_for_name(change: &Change, fleet: &Fleet) -> Option<Reading> {
+fn but_for_name(change: &Change, fleet: &Fleet) -> Option<Reading<'static>> {
     let node = change.nodes.smallest().filter(|_| change.nodes.len() == 1)?;
     let name = Name::new(fleet.name(node));
     Some(match equal(change) {
         Reading::Leaves(kind, leaves) => {
+            let leaves = leaves.into_owned();
             let part = |part: Part| Part { path: name.out_of_path(&part.path), value: name.out_of(&part.value) };
             let leaf = |leaf: LeafChange| LeafChange { kind: leaf.kind, part: leaf.part.map(|p| p.map(part)) };
             Reading::Leaves(kind, leaves.into_iter().map(leaf).collect())
@@ -109,7 +117,7 @@ fn but_for_name(change: &Change, fleet: &Fleet) -> Option<Reading> {
             };
             Reading::Errors(kind, errors.map(|e| e.map(error)))
         }
-        shape @ Reading::Shape(..) => shape,
+        Reading::Shape(kind, places) => Reading::Shape(kind, places),
     })
 }
 

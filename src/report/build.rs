@@ -1,11 +1,11 @@
-//! Makes a [`Report`] of changes and findings: node names, counts, groups, order.
+//! Makes a [`Report`] of changes and findings: counts, groups, order.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::alike::items;
 use super::secret::disclosed;
-use super::{Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report};
+use super::{Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Names, Origin, Reencrypted, Report};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::diff::{Change, ChangeKind, Changes, Diff};
 use crate::disclosure::Disclosure;
@@ -20,7 +20,7 @@ pub struct Input<'a> {
     /// The branch that moved.
     pub branch: Option<String>,
     /// The nodes.
-    pub fleet: &'a Fleet,
+    pub fleet: Arc<Fleet>,
     /// The number of keys that were compared.
     pub keys: usize,
     /// The changes, as [`crate::diff::changes`] gives them.
@@ -45,7 +45,6 @@ pub struct Origins {
 impl Report {
     /// The report of `input`.
     pub fn new(input: Input<'_>) -> Report {
-        let mut names = Names { fleet: input.fleet, known: HashMap::new() };
         let Changes { changes, reencrypted } = input.changes;
         // What is alike among secrets must not be told either, so they are hidden before anything is compared.
         let changes: Vec<Change> = changes.into_iter().map(|change| disclosed(change, input.disclosure)).collect();
@@ -55,23 +54,24 @@ impl Report {
         }
         let keys: BTreeSet<&Arc<str>> = changes.iter().map(|change| &change.key).collect();
         let keys = Count { total: input.keys, changed: keys.len() };
-        let groups = groups(&changes, &mut names);
+        let groups = groups(&changes, &input.fleet);
         let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(Vec::new));
         let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {
             commit: input.commit,
             branch: input.branch,
             nodes: Count { total: input.fleet.len(), changed: nodes.len() },
+            names: Names(input.fleet),
             keys,
             groups,
-            changes: changes.into_iter().zip(origins).map(|(c, origins)| key_change(c, origins, &mut names)).collect(),
+            changes: changes.into_iter().zip(origins).map(|(c, origins)| key_change(c, origins)).collect(),
             reencrypted: reencrypted
                 .into_iter()
                 .zip(origin)
                 .map(|(secret, origin)| Reencrypted {
                     key: secret.key,
                     path: input.disclosure.path(&secret.path).into_owned(),
-                    nodes: names.of(&secret.nodes),
+                    nodes: secret.nodes,
                     origin,
                 })
                 .collect(),
@@ -92,10 +92,10 @@ impl ChangeKind {
     }
 }
 
-fn key_change(change: Change, origins: Vec<Diff<Option<Origin>>>, names: &mut Names<'_>) -> KeyChange {
+fn key_change(change: Change, origins: Vec<Diff<Option<Origin>>>) -> KeyChange {
     let origins = origins.into_iter().chain(std::iter::repeat_with(Diff::default));
     KeyChange {
-        nodes: names.of(&change.nodes),
+        nodes: change.nodes,
         key: change.key,
         kind: change.kind,
         outcome: change.outcome,
@@ -103,34 +103,16 @@ fn key_change(change: Change, origins: Vec<Diff<Option<Origin>>>, names: &mut Na
     }
 }
 
-/// Node names by set, made once for each.
-struct Names<'a> {
-    fleet: &'a Fleet,
-    /// By what is cheap to ask of a set: its size and its first node.
-    known: HashMap<(usize, u32), Vec<(NodeSet, NodeNames)>>,
-}
-
-impl Names<'_> {
-    fn of(&mut self, nodes: &NodeSet) -> NodeNames {
-        let known = self.known.entry(summary(nodes)).or_default();
-        if let Some((_, names)) = known.iter().find(|(set, _)| set == nodes) {
-            return names.clone();
-        }
-        let names: NodeNames = self.fleet.names(nodes).cloned().collect();
-        known.push((nodes.clone(), names.clone()));
-        names
-    }
-}
-
+/// What is cheap to ask of a set and tells most apart: its size and its first node.
 fn summary(nodes: &NodeSet) -> (usize, u32) {
     (nodes.len(), nodes.smallest().map_or(0, |node| node.0))
 }
 
 /// Joins the changes of each key that read the same, and those that concern the same nodes.
-fn groups(changes: &[Change], names: &mut Names<'_>) -> Vec<Group> {
+fn groups(changes: &[Change], fleet: &Fleet) -> Vec<Group> {
     let mut sets: Vec<(bool, NodeSet, Vec<Item>)> = Vec::new();
     let mut by_summary: HashMap<(bool, usize, u32), Vec<usize>> = HashMap::new();
-    for (item, nodes) in items(changes, names.fleet) {
+    for (item, nodes) in items(changes, fleet) {
         let fails = changes[item.first].kind.is_error();
         let (len, smallest) = summary(&nodes);
         let candidates = by_summary.entry((fails, len, smallest)).or_default();
@@ -144,11 +126,10 @@ fn groups(changes: &[Change], names: &mut Names<'_>) -> Vec<Group> {
     sets.sort_by_key(|(fails, nodes, items)| {
         (!fails, std::cmp::Reverse(nodes.len()), nodes.smallest(), items[0].first)
     });
-    let all = names.fleet.all();
     let group = |(_, nodes, items): (bool, NodeSet, Vec<Item>)| {
-        let others = all.without(&nodes);
-        let except = if others.len() <= nodes.len() / 4 { others } else { NodeSet::new() };
-        Group { nodes: names.of(&nodes), except: names.of(&except), items }
+        let are_most = fleet.len() - nodes.len() <= nodes.len() / 4;
+        let except = if are_most { fleet.all().without(&nodes) } else { NodeSet::new() };
+        Group { nodes, except, items }
     };
     sets.into_iter().map(group).collect()
 }

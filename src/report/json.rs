@@ -2,17 +2,18 @@
 //!
 //! Scripts rely on its names: fields may be added, none renamed. Values are written as they are, integers of any size included.
 
+use std::cell::RefCell;
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde_json::ser::Formatter;
 
 use super::{Commit, FindingChange, KeyChange, Leaf, Origin, Reencrypted, Report, value};
 use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, LeafKind, Part};
 use crate::hiera::{ErrorKind, Outcome};
-use crate::value::Value;
+use crate::node::NodeSet;
+use crate::value::{Value, json};
 
 /// The version of the form.
 pub const SCHEMA: &str = "hierad.diff/1";
@@ -26,13 +27,23 @@ pub struct Options {
 
 /// Writes the document and a newline.
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
-    let document = Document::new(report);
+    let names = Names::new(report);
+    let document = Document::new(report, &names);
     if options.pretty {
-        serde_json::to_writer(Pretty::new(out), &document)?;
+        document.serialize(&mut serde_json::Serializer::with_formatter(Pretty::new(out), Written))?;
     } else {
-        serde_json::to_writer(&mut *out, &document)?;
+        document.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Written))?;
     }
     out.write_all(b"\n")
+}
+
+/// Bytes are JSON that has been written already.
+struct Written;
+
+impl Formatter for Written {
+    fn write_byte_array<W: ?Sized + Write>(&mut self, out: &mut W, json: &[u8]) -> io::Result<()> {
+        out.write_all(json)
+    }
 }
 
 #[derive(Serialize)]
@@ -44,9 +55,9 @@ struct Document<'a> {
     after: Option<WireCommit<'a>>,
     nodes: WireCount,
     keys: WireCount,
-    changes: Each<'a, KeyChange, WireChange<'a>>,
-    reencrypted: Each<'a, Reencrypted, WireReencrypted<'a>>,
-    diagnostics: Each<'a, FindingChange, WireFinding<'a>>,
+    changes: Named<'a, KeyChange, WireChange<'a>>,
+    reencrypted: Named<'a, Reencrypted, WireReencrypted<'a>>,
+    diagnostics: Vec<WireFinding<'a>>,
 }
 
 #[derive(Serialize)]
@@ -70,7 +81,7 @@ struct WireChange<'a> {
     kind: &'static str,
     before: Option<WireOutcome<'a>>,
     after: Option<WireOutcome<'a>>,
-    nodes: Names<'a>,
+    nodes: Nodes<'a>,
     leaves: Leaves<'a>,
 }
 
@@ -112,7 +123,7 @@ struct WireReencrypted<'a> {
     /// Where it is not the whole value.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    nodes: Names<'a>,
+    nodes: Nodes<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<WireOrigin<'a>>,
 }
@@ -129,7 +140,7 @@ struct WireFinding<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn new(report: &'a Report) -> Document<'a> {
+    fn new(report: &'a Report, names: &'a Names<'a>) -> Document<'a> {
         let count = |count: super::Count| WireCount { total: count.total, changed: count.changed };
         Document {
             schema: SCHEMA,
@@ -138,9 +149,9 @@ impl<'a> Document<'a> {
             after: report.commit.after.as_ref().map(WireCommit::new),
             nodes: count(report.nodes),
             keys: count(report.keys),
-            changes: Each(&report.changes, WireChange::new),
-            reencrypted: Each(&report.reencrypted, WireReencrypted::new),
-            diagnostics: Each(&report.findings, WireFinding::new),
+            changes: Named(&report.changes, names, WireChange::new),
+            reencrypted: Named(&report.reencrypted, names, WireReencrypted::new),
+            diagnostics: report.findings.iter().map(WireFinding::new).collect(),
         }
     }
 }
@@ -153,13 +164,13 @@ impl<'a> WireCommit<'a> {
 }
 
 impl<'a> WireChange<'a> {
-    fn new(change: &'a KeyChange) -> WireChange<'a> {
+    fn new(change: &'a KeyChange, names: &'a Names<'a>) -> WireChange<'a> {
         WireChange {
             key: &change.key,
             kind: kind(change.kind),
             before: change.outcome.before.as_deref().and_then(WireOutcome::new),
             after: change.outcome.after.as_deref().and_then(WireOutcome::new),
-            nodes: Names(&change.nodes),
+            nodes: Nodes(&change.nodes, names),
             leaves: Leaves(change),
         }
     }
@@ -196,11 +207,11 @@ impl<'a> WireLeaf<'a> {
 }
 
 impl<'a> WireReencrypted<'a> {
-    fn new(secret: &'a Reencrypted) -> WireReencrypted<'a> {
+    fn new(secret: &'a Reencrypted, names: &'a Names<'a>) -> WireReencrypted<'a> {
         WireReencrypted {
             key: &secret.key,
             path: (!secret.path.0.is_empty()).then(|| secret.name()),
-            nodes: Names(&secret.nodes),
+            nodes: Nodes(&secret.nodes, names),
             origin: secret.origin.as_ref().map(WireOrigin::new),
         }
     }
@@ -254,12 +265,12 @@ fn leaf_kind(kind: LeafKind) -> &'static str {
     }
 }
 
-/// A list whose wire forms are made one at a time.
-struct Each<'a, T, W>(&'a [T], fn(&'a T) -> W);
+/// A list of what concerns nodes, whose wire forms are made one at a time.
+struct Named<'a, T, W>(&'a [T], &'a Names<'a>, fn(&'a T, &'a Names<'a>) -> W);
 
-impl<T, W: Serialize> Serialize for Each<'_, T, W> {
+impl<T, W: Serialize> Serialize for Named<'_, T, W> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(self.1))
+        serializer.collect_seq(self.0.iter().map(|item| self.2(item, self.1)))
     }
 }
 
@@ -271,11 +282,56 @@ impl Serialize for Leaves<'_> {
     }
 }
 
-struct Names<'a>(&'a [Arc<str>]);
+/// The list of the names of nodes.
+struct Nodes<'a>(&'a NodeSet, &'a Names<'a>);
 
-impl Serialize for Names<'_> {
+impl Serialize for Nodes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|name| &**name))
+        serializer.serialize_bytes(self.1.quoted.borrow_mut().list(self.0, &self.1.report.names))
+    }
+}
+
+/// The names of nodes as JSON has them. Thousands of changes may each name thousands of nodes, so each name is put in quotes once.
+struct Names<'a> {
+    report: &'a Report,
+    quoted: RefCell<Quoted>,
+}
+
+/// Names in quotes, each with a comma behind it.
+#[derive(Default)]
+struct Quoted {
+    text: Vec<u8>,
+    /// Where the name of each node begins and ends; nowhere as long as nobody has asked for it.
+    places: Vec<(usize, usize)>,
+    /// The last list.
+    list: Vec<u8>,
+}
+
+impl<'a> Names<'a> {
+    fn new(report: &'a Report) -> Names<'a> {
+        let quoted = Quoted { places: vec![(0, 0); report.nodes.total], ..Quoted::default() };
+        Names { report, quoted: RefCell::new(quoted) }
+    }
+}
+
+impl Quoted {
+    fn list(&mut self, nodes: &NodeSet, names: &super::Names) -> &[u8] {
+        let Quoted { text, places, list } = self;
+        list.clear();
+        list.push(b'[');
+        for node in nodes.iter() {
+            let (start, end) = &mut places[node.0 as usize];
+            if start == end {
+                *start = text.len();
+                text.extend(json::string(names.0.name(node)).into_bytes());
+                text.push(b',');
+                *end = text.len();
+            }
+            list.extend_from_slice(&text[*start..*end]);
+        }
+        list.pop_if(|last| *last == b',');
+        list.push(b']');
+        list
     }
 }
 
@@ -286,7 +342,7 @@ impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut text = String::new();
         value::json(self.0, &mut text);
-        RawValue::from_string(text).map_err(serde::ser::Error::custom)?.serialize(serializer)
+        serializer.serialize_bytes(text.as_bytes())
     }
 }
 

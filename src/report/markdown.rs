@@ -143,7 +143,7 @@ fn share_of(report: &Report, group: &Group) -> String {
 
 /// `db[01-03]`
 fn names(report: &Report, group: &Group, columns: usize) -> Option<String> {
-    nodes::which(group, report.nodes.total, columns).map(|(but, names)| format!("{but}{}", code(&names)))
+    nodes::which(report, group, columns).map(|(but, names)| format!("{but}{}", code(&names)))
 }
 
 /// What happens to each key, folded; what does not fit is counted.

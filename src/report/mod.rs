@@ -16,18 +16,23 @@ mod value;
 mod verdict;
 mod visible;
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::diff::{ChangeKind, Diff, LeafChange};
+use crate::fleet::Fleet;
 use crate::hiera::Outcome;
+use crate::node::NodeSet;
 use crate::value::ValuePath;
 
 pub use build::{Input, Origins};
 
 /// What a revision changes on a fleet.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Report {
+    /// What the nodes are called.
+    pub names: Names,
     /// The revisions; nothing before the first commit of a branch.
     pub commit: Diff<Option<Commit>>,
     /// The branch that moved, where there is one.
@@ -68,8 +73,22 @@ pub struct Count {
     pub changed: usize,
 }
 
-/// The names of nodes, in order; shared by all that concerns the same nodes.
-pub type NodeNames = Arc<[Arc<str>]>;
+/// What the nodes of a fleet are called.
+#[derive(Clone)]
+pub struct Names(pub Arc<Fleet>);
+
+impl Names {
+    /// The names of some nodes, in order.
+    pub fn of<'n>(&'n self, nodes: &'n NodeSet) -> impl Iterator<Item = &'n str> + Clone {
+        nodes.iter().map(|node| &**self.0.name(node))
+    }
+}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.of(&self.0.all())).finish()
+    }
+}
 
 /// What happens to a key on some nodes.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +100,7 @@ pub struct KeyChange {
     /// The answers; nothing where the key is not found.
     pub outcome: Diff<Option<Arc<Outcome>>>,
     /// The nodes.
-    pub nodes: NodeNames,
+    pub nodes: NodeSet,
     /// Where the values differ; empty where one side is an error.
     pub leaves: Vec<Leaf>,
 }
@@ -112,7 +131,7 @@ pub struct Reencrypted {
     /// The place of the secret in its value.
     pub path: ValuePath,
     /// The nodes that see it.
-    pub nodes: NodeNames,
+    pub nodes: NodeSet,
     /// Where it stands now, as far as that is known.
     pub origin: Option<Origin>,
 }
@@ -121,9 +140,9 @@ pub struct Reencrypted {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
     /// The nodes.
-    pub nodes: NodeNames,
+    pub nodes: NodeSet,
     /// The nodes that it does not concern, where they are so few that it is easier to tell those.
-    pub except: NodeNames,
+    pub except: NodeSet,
     /// What happens there, by key.
     pub items: Vec<Item>,
 }

@@ -1,31 +1,34 @@
 //! Names of many nodes in little space: `web[01-09].example.com, db01.example.com and 9 more`.
 
-use std::sync::Arc;
+use std::iter::Peekable;
 
 use unicode_width::UnicodeWidthStr;
 
 use super::verdict::{number, share};
 use super::visible::{shorten, visible};
-use super::{Count, Group};
+use super::{Count, Group, Report};
+use crate::node::NodeSet;
 
 /// Which nodes, of how many, in about `columns`.
-pub(super) fn heading(group: &Group, total: usize, columns: usize) -> String {
-    let share = share(Count { total, changed: group.nodes.len() });
-    match which(group, total, columns.saturating_sub(share.width() + 2)) {
+pub(super) fn heading(report: &Report, group: &Group, columns: usize) -> String {
+    let share = share(Count { total: report.nodes.total, changed: group.nodes.len() });
+    match which(report, group, columns.saturating_sub(share.width() + 2)) {
         Some((but, names)) => format!("{share}: {but}{names}"),
         None => share,
     }
 }
 
 /// Which nodes, in about `columns`, behind the words that they need; nothing where all is said with their number.
-pub(super) fn which(group: &Group, total: usize, columns: usize) -> Option<(&'static str, String)> {
+pub(super) fn which(report: &Report, group: &Group, columns: usize) -> Option<(&'static str, String)> {
     let Group { nodes, except, .. } = group;
+    let total = report.nodes.total;
     if nodes.len() == total && total != 1 {
         return None;
     }
-    let by_exception = !except.is_empty() && is_shorter(ranges(except, RUNS[0]), ranges(nodes, RUNS[0]));
-    let exception = || ("all but ", names(except, columns.saturating_sub(8)));
-    Some(if by_exception { exception() } else { ("", names(nodes, columns)) })
+    let ranges = |nodes| ranges(report.names.of(nodes), RUNS[0]);
+    let by_exception = !except.is_empty() && is_shorter(ranges(except), ranges(nodes));
+    let exception = || ("all but ", names(report, except, columns.saturating_sub(8)));
+    Some(if by_exception { exception() } else { ("", names(report, nodes, columns)) })
 }
 
 /// Whether one list ends before the other.
@@ -40,9 +43,15 @@ fn is_shorter(mut one: impl Iterator, mut other: impl Iterator) -> bool {
 }
 
 /// The names, as many as fit `columns`, and how many more there are.
-pub(super) fn names(nodes: &[Arc<str>], columns: usize) -> String {
-    let fits = |runs: &usize| ranges(nodes, *runs).next().is_none_or(|range| range.text.width() + MORE <= columns);
-    let all = ranges(nodes, RUNS.into_iter().find(fits).unwrap_or(1));
+pub(super) fn names(report: &Report, nodes: &NodeSet, columns: usize) -> String {
+    fitting(&report.names.of(nodes), nodes.len(), columns)
+}
+
+/// Of `count` names as many as fit `columns`, and how many more there are.
+fn fitting<'n>(names: &(impl Iterator<Item = &'n str> + Clone), count: usize, columns: usize) -> String {
+    let ranges = |runs| ranges(names.clone(), runs);
+    let fits = |runs: &usize| ranges(*runs).next().is_none_or(|range| range.text.width() + MORE <= columns);
+    let all = ranges(RUNS.into_iter().find(fits).unwrap_or(1));
     // Thousands of names, of which a few fit: two more than that are enough.
     let (mut ranges, mut whole) = (Vec::new(), 0_usize);
     for range in all {
@@ -57,7 +66,7 @@ pub(super) fn names(nodes: &[Arc<str>], columns: usize) -> String {
         return ranges.into_iter().map(|range| range.text).collect::<Vec<_>>().join(", ");
     }
     let mut text = String::new();
-    let mut left = nodes.len();
+    let mut left = count;
     for (i, range) in ranges.iter().enumerate() {
         let rest = left - range.count;
         let more = if rest == 0 { String::new() } else { format!(" and {} more", number(rest)) };
@@ -97,30 +106,27 @@ struct Pattern<'a> {
 }
 
 /// The names in ranges, with at most `most` runs of numbers each.
-fn ranges(nodes: &[Arc<str>], most: usize) -> impl Iterator<Item = Range> {
-    let mut rest = nodes;
-    std::iter::from_fn(move || {
-        let range = range(rest, most)?;
-        rest = &rest[range.count..];
-        Some(range)
-    })
+fn ranges<'n>(names: impl Iterator<Item = &'n str>, most: usize) -> impl Iterator<Item = Range> {
+    let mut rest = names.peekable();
+    std::iter::from_fn(move || range(&mut rest, most))
 }
 
-/// The range that `nodes` begin with.
-fn range(nodes: &[Arc<str>], most: usize) -> Option<Range> {
-    let name = nodes.first()?;
+/// The range that `names` begin with.
+fn range<'n>(names: &mut Peekable<impl Iterator<Item = &'n str>>, most: usize) -> Option<Range> {
+    let name = names.next()?;
     let Some((pattern, first)) = pattern(name) else {
         return Some(Range { text: visible(name).into_owned(), count: 1 });
     };
     let mut runs = vec![(first, first)];
     let mut count = 1;
-    while let Some((_, number)) = nodes.get(count).and_then(|n| self::pattern(n)).filter(|(p, _)| *p == pattern) {
+    while let Some((_, number)) = names.peek().and_then(|n| self::pattern(n)).filter(|(p, _)| *p == pattern) {
         let full = runs.len() == most;
         match runs.last_mut() {
             Some((_, last)) if *last + 1 == number => *last = number,
             _ if full => break,
             _ => runs.push((number, number)),
         }
+        names.next();
         count += 1;
     }
     let text = if count == 1 { visible(name).into_owned() } else { bracket(&pattern, &runs) };
@@ -152,8 +158,7 @@ mod tests {
     use super::*;
 
     fn check(nodes: &[&str], columns: usize, expected: &str) {
-        let nodes: Vec<Arc<str>> = nodes.iter().map(|name| Arc::from(*name)).collect();
-        assert_eq!(names(&nodes, columns), expected);
+        assert_eq!(fitting(&nodes.iter().copied(), nodes.len(), columns), expected);
     }
 
     #[test]

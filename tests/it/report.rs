@@ -7,6 +7,7 @@ mod properties;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use hierad::diagnostic::{Diagnostic, Place, Severity};
 use hierad::diff::{Diff, changes};
@@ -76,7 +77,7 @@ fn report(yaml: &Yaml) -> Report {
     let mut report = Report::new(Input {
         commit: Diff::new("before", "after").map(|side| commit(&yaml["commits"][side])),
         branch: yaml["branch"].as_str().map(Into::into),
-        fleet: &fleet,
+        fleet: Arc::new(fleet),
         keys: yaml["keys"].as_u64().map_or_else(|| keys(&before, &after), |n| usize::try_from(n).unwrap()),
         changes: changes(Diff::new(&before, &after)),
         origins: Origins::default(),

@@ -38,7 +38,7 @@ impl<'r> ChangeStyle<'r> {
         }
         for at in &item.others {
             let change = &self.report.changes[*at];
-            let nodes = nodes::names(&change.nodes, usize::MAX);
+            let nodes = nodes::names(self.report, &change.nodes, usize::MAX);
             lines.push(Line::new(self.below()).add(QUIET, format!("on {nodes}:")));
             lines.extend(self.change_lines(change, item));
         }

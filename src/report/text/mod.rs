@@ -106,7 +106,7 @@ fn author_name(author: &str) -> &str {
 
 fn write_group(report: &Report, group: &Group, style: &change::ChangeStyle<'_>, page: &mut Page<'_>) -> io::Result<()> {
     page.blank()?;
-    page.line(Line::new(0).add(HEADING, nodes::heading(group, report.nodes.total, page.room())))?;
+    page.line(Line::new(0).add(HEADING, nodes::heading(report, group, page.room())))?;
     let lines = group.items.iter().flat_map(|item| style.lines(item)).collect();
     page.lines(lines)
 }

@@ -141,7 +141,7 @@ fn report(random: &mut Random) -> Report {
     Report::new(Input {
         commit: Diff::new(Some(commit("\u{1b}[1m")), Some(commit("@a`|"))),
         branch: Some("<b>".repeat(9)),
-        fleet: &fleet,
+        fleet: Arc::new(fleet),
         keys: before.keys.keys().chain(after.keys.keys()).collect::<BTreeSet<_>>().len(),
         changes: changes(Diff::new(&before, &after)),
         origins: Origins::default(),

@@ -20,7 +20,7 @@ use crate::support::values;
 #[test]
 fn no_report_and_no_snapshot_shows_a_secret() {
     let mut random = Random::new(11);
-    let fleet = values::fleet(&["web[01-04].hush.example.com".to_owned()]);
+    let fleet = Arc::new(values::fleet(&["web[01-04].hush.example.com".to_owned()]));
     let nodes = fleet.all();
     // The names of the nodes hold the mark, and secrets hold those names: only what stands beside them counts.
     let public = |text: String| text.replace(".hush.example.com", "");
@@ -45,12 +45,12 @@ fn no_report_and_no_snapshot_shows_a_secret() {
 const FORMS: usize = 8;
 
 /// All that is written of the values and of what changes, and what a developer sees of it.
-fn forms(both: Diff<&Effective>, fleet: &Fleet, nodes: &NodeSet, disclosure: &Disclosure) -> [String; FORMS] {
+fn forms(both: Diff<&Effective>, fleet: &Arc<Fleet>, nodes: &NodeSet, disclosure: &Disclosure) -> [String; FORMS] {
     let nothing = Diff::new(&[][..], &[][..]);
     let report = Report::new(Input {
         commit: Diff::default(),
         branch: None,
-        fleet,
+        fleet: fleet.clone(),
         keys: both.after.keys.len(),
         changes: changes(both),
         origins: Origins::default(),
