@@ -106,14 +106,14 @@ impl Pipeline {
         let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &reached, &self.workers);
         let effective = Diff::new(was, is);
         let findings = revisions.map(Pipeline::findings);
-        let changes = diff::changes(effective.as_ref());
+        let changes = diff::changes(effective.as_ref(), &self.workers);
         let unseen = self.unseen(&effective, &changes);
         let report = Report::new(Input {
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             branch: None,
             fleet: self.fleet.clone(),
             keys: keys.len(),
-            origins: origin::origins(&changes, &revisions),
+            origins: origin::origins(&changes, &revisions, &self.workers),
             changes,
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,

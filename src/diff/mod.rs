@@ -13,10 +13,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::fleet::{Answer, Effective};
+use crate::fleet::{Answer, Effective, parallel};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::value::{Text, Value};
+use crate::workers::Workers;
 
 pub use align::identifying_entry;
 pub use leaf::{LeafChange, LeafKind, Part, leaves};
@@ -99,23 +100,32 @@ pub struct Changes {
     pub reencrypted: Vec<Reencrypted>,
 }
 
-/// All that differs.
-pub fn changes(effective: Diff<&Effective>) -> Changes {
+/// All that differs. The result does not depend on `workers`.
+pub fn changes(effective: Diff<&Effective>, workers: &Workers) -> Changes {
     let answers = effective.map(|effective| &effective.keys);
     let keys: BTreeSet<&Arc<str>> = answers.before.keys().chain(answers.after.keys()).collect();
+    let keys: Vec<&Arc<str>> = keys.into_iter().collect();
+    let of_key = |key: &&Arc<str>| changes_of(key, answers.map(|keys| keys.get(*key).map_or(&[][..], Vec::as_slice)));
+    let mut all = Changes::default();
+    for Changes { changes, reencrypted } in parallel::map(&keys, workers, "comparing answers", of_key) {
+        all.changes.extend(changes);
+        all.reencrypted.extend(reencrypted);
+    }
+    all
+}
+
+/// What differs in the answers for a key.
+fn changes_of(key: &Arc<str>, answers: Diff<&[Answer]>) -> Changes {
     let mut changes = Changes::default();
-    for key in keys {
-        let answers = answers.map(|keys| keys.get(key).map_or(&[][..], Vec::as_slice));
-        let merged = answers.map(by_text);
-        let pieces = pieces::pieces(merged.as_ref().map(|answers| &**answers));
-        let same = |outcome: Diff<_>| text(outcome.before).is_some() && text(outcome.before) == text(outcome.after);
-        for piece in pieces.into_iter().filter(|piece| !same(piece.outcome)) {
-            let outcome = Diff::new(
-                exact(answers.before, piece.outcome.before, &piece.nodes),
-                exact(answers.after, piece.outcome.after, &piece.nodes),
-            );
-            changes.add(key, outcome, piece.nodes);
-        }
+    let merged = answers.map(by_text);
+    let pieces = pieces::pieces(merged.as_ref().map(|answers| &**answers));
+    let same = |outcome: Diff<_>| text(outcome.before).is_some() && text(outcome.before) == text(outcome.after);
+    for piece in pieces.into_iter().filter(|piece| !same(piece.outcome)) {
+        let outcome = Diff::new(
+            exact(answers.before, piece.outcome.before, &piece.nodes),
+            exact(answers.after, piece.outcome.after, &piece.nodes),
+        );
+        changes.add(key, outcome, piece.nodes);
     }
     changes
 }
@@ -220,9 +230,9 @@ mod tests {
     /// `key kind [nodes]` of every change, both ways.
     fn check(before: &Effective, after: &Effective, expected: &[&str]) {
         let shown = |change: &Change| format!("{} {:?} {:?}", change.key, change.kind, change.nodes);
-        let forth = changes(Diff::new(before, after)).changes;
+        let forth = changes(Diff::new(before, after), &Workers::of(1)).changes;
         assert_eq!(forth.iter().map(shown).collect::<Vec<_>>(), expected);
-        let back = changes(Diff::new(after, before)).changes;
+        let back = changes(Diff::new(after, before), &Workers::of(3)).changes;
         assert_eq!(forth.len(), back.len());
         for change in &forth {
             let other = back.iter().find(|c| c.key == change.key && c.nodes == change.nodes).unwrap();
@@ -308,8 +318,8 @@ mod tests {
             effective.keys.insert("a".into(), answers.collect());
             effective
         };
-        assert_eq!(changes(Diff::new(&rows(0), &rows(1))).changes.len(), 20_000);
+        assert_eq!(changes(Diff::new(&rows(0), &rows(1)), &Workers::of(1)).changes.len(), 20_000);
         let one = effective(&[("a", &[19_999], found("x"))]);
-        assert_eq!(changes(Diff::new(&rows(0), &one)).changes.len(), 20_000);
+        assert_eq!(changes(Diff::new(&rows(0), &one), &Workers::of(1)).changes.len(), 20_000);
     }
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::diff::{Change, Changes, Diff, LeafChange, Part, Reencrypted};
-use crate::fleet::Revision;
+use crate::fleet::{Revision, parallel};
 use crate::hiera::Outcome;
 use crate::hiera::explain::Recorder;
 use crate::hiera::provenance::{Contribution, contributions, origin};
 use crate::node::{NodeId, NodeSet};
 use crate::report::{Origin, Origins};
 use crate::value::{Value, ValuePath};
+use crate::workers::Workers;
 
 /// The most changes of a report that are traced: nobody reads the lines of more.
 const TRACED_CHANGES: usize = 500;
@@ -18,7 +19,7 @@ const TRACED_CHANGES: usize = 500;
 type Side = Option<(Vec<Contribution>, Value)>;
 
 /// The origins of `changes`, which still have their secrets.
-pub(super) fn origins(changes: &Changes, revisions: &Diff<&Revision>) -> Origins {
+pub(super) fn origins(changes: &Changes, revisions: &Diff<&Revision>, workers: &Workers) -> Origins {
     let of_change = |change: &Change| {
         let Change { key, outcome, nodes, leaves, .. } = change;
         if leaves.is_empty() {
@@ -34,8 +35,9 @@ pub(super) fn origins(changes: &Changes, revisions: &Diff<&Revision>) -> Origins
         let side = side(&secret.key, Some(&secret.outcome), &secret.nodes, revisions.after);
         find(&side, &secret.path)
     };
+    let traced = &changes.changes[..changes.changes.len().min(TRACED_CHANGES)];
     Origins {
-        changes: changes.changes.iter().take(TRACED_CHANGES).map(of_change).collect(),
+        changes: parallel::map(traced, workers, "tracing changes", of_change),
         reencrypted: changes.reencrypted.iter().take(TRACED_CHANGES).map(of_secret).collect(),
     }
 }

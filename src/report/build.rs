@@ -51,6 +51,10 @@ impl Report {
         let mut nodes = NodeSet::new();
         for change in &changes {
             nodes.extend(&change.nodes);
+            // Where many change, they soon are all.
+            if nodes.len() == input.fleet.len() {
+                break;
+            }
         }
         let keys: BTreeSet<&Arc<str>> = changes.iter().map(|change| &change.key).collect();
         let keys = Count { total: input.keys, changed: keys.len() };

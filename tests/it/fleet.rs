@@ -181,7 +181,7 @@ fn a_change_is_the_same_if_only_what_it_reaches_is_resolved() {
             let reached = fleet::reach(revisions.before, revisions.after, &keys);
             let changes = |work: &Work| {
                 let effective = revisions.map(|revision| fleet::resolve(revision, work, &Workers::of(1)));
-                format!("{:#?}", diff::changes(effective.as_ref()))
+                format!("{:#?}", diff::changes(effective.as_ref(), &Workers::of(2)))
             };
             assert_eq!(changes(&reached), changes(&fleet.everywhere(&keys)), "seed {seed}");
             let some: BTreeSet<Arc<str>> = keys.iter().step_by(3).cloned().collect();
@@ -345,7 +345,7 @@ fn changes_that_reach_far_are_seen() {
         let keys: BTreeSet<Arc<str>> = before.keys.union(&after.keys).cloned().collect();
         let changes = |work: &Work| {
             let [before, after] = fleet::resolve_all([&before, &after], work, &Workers::of(1));
-            diff::changes(Diff::new(&before, &after))
+            diff::changes(Diff::new(&before, &after), &Workers::of(2))
         };
         let whole = changes(&fleet.everywhere(&keys));
         assert_ne!(whole, diff::Changes::default(), "{from}: the change is one");

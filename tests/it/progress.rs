@@ -73,7 +73,18 @@ fn every_stage_is_told_up_to_its_end() {
         let hierarchies = ("resolving hierarchies", 3);
         // The level whose file changes, and the key that does, in both commits.
         let again = ("resolving hierarchies", 1);
-        assert_eq!(stages.told(), [(data, 3), hierarchies, again, ("resolving keys", 2), ("gathering answers", 2)]);
+        assert_eq!(
+            stages.told(),
+            [
+                (data, 3),
+                hierarchies,
+                again,
+                ("resolving keys", 2),
+                ("gathering answers", 2),
+                ("comparing answers", 1),
+                ("tracing changes", 1)
+            ]
+        );
 
         let revision = pipeline.revision(after).unwrap();
         let effective = pipeline.effective(&revision, revision.keys.iter());

@@ -13,6 +13,7 @@ use hierad::diagnostic::{Diagnostic, Place, Severity};
 use hierad::diff::{Diff, changes};
 use hierad::fleet::{Effective, Finding, Fleet};
 use hierad::report::{Commit, Input, Origin, Origins, Report, json, markdown, text};
+use hierad::workers::Workers;
 use serde_yaml::Value as Yaml;
 
 use crate::support::golden::{Golden, cases, folder};
@@ -79,7 +80,7 @@ fn report(yaml: &Yaml) -> Report {
         branch: yaml["branch"].as_str().map(Into::into),
         fleet: Arc::new(fleet),
         keys: yaml["keys"].as_u64().map_or_else(|| keys(&before, &after), |n| usize::try_from(n).unwrap()),
-        changes: changes(Diff::new(&before, &after)),
+        changes: changes(Diff::new(&before, &after), &Workers::of(1)),
         origins: Origins::default(),
         disclosure: &values::disclosure(),
         findings: findings.as_ref().map(Vec::as_slice),

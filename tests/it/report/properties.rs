@@ -9,6 +9,7 @@ use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeSet};
 use hierad::report::{Commit, Input, Origins, Report};
 use hierad::value::{Hash, Segment, Value, ValuePath, ruby};
+use hierad::workers::Workers;
 use unicode_width::UnicodeWidthStr;
 
 use crate::support::random::Random;
@@ -143,7 +144,7 @@ fn report(random: &mut Random) -> Report {
         branch: Some("<b>".repeat(9)),
         fleet: Arc::new(fleet),
         keys: before.keys.keys().chain(after.keys.keys()).collect::<BTreeSet<_>>().len(),
-        changes: changes(Diff::new(&before, &after)),
+        changes: changes(Diff::new(&before, &after), &Workers::of(1)),
         origins: Origins::default(),
         disclosure: &values::disclosure(),
         findings: Diff::new(&[], &[]),

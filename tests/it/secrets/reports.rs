@@ -52,7 +52,7 @@ fn forms(both: Diff<&Effective>, fleet: &Arc<Fleet>, nodes: &NodeSet, disclosure
         branch: None,
         fleet: fleet.clone(),
         keys: both.after.keys.len(),
-        changes: changes(both),
+        changes: changes(both, &Workers::of(1)),
         origins: Origins::default(),
         disclosure,
         findings: nothing,
