@@ -67,7 +67,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let effective = pipeline.effective(&revision, &keys);
     context.save();
     let (fleet, format, workers) = (&pipeline.fleet, arguments.format.into(), &context.workers);
-    let snapshots = Snapshots::new(&effective, fleet, &nodes, format, &context.disclosure, workers);
+    let snapshots = Snapshots::new(effective, fleet, &nodes, format, &context.disclosure, workers);
     if arguments.output.as_os_str() == "-" {
         drop(progress);
         let mut out = output::stdout();

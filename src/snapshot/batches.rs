@@ -26,7 +26,7 @@ pub(super) struct Batches<'a> {
 
 impl<'a> Batches<'a> {
     /// Batches of at most `most` of the `nodes`, which are in order.
-    pub(super) fn new(nodes: &'a [NodeId], divisions: &'a [Parts<'a>], most: usize) -> Batches<'a> {
+    pub(super) fn new(nodes: &'a [NodeId], divisions: &'a [Parts], most: usize) -> Batches<'a> {
         let divisions: Vec<_> =
             divisions.iter().map(|parts| Division { parts, first: 0, entered: Vec::new() }).collect();
         let len = (CELLS / divisions.len().max(1)).min(MANY).min(most).max(1);
@@ -60,7 +60,7 @@ fn row_of(node: NodeId, batch: &[NodeId]) -> Option<usize> {
 /// A division, of which nodes are passed one after the other.
 struct Division<'a> {
     /// The parts none of whose nodes has been passed, and the number of the first one of them.
-    parts: &'a [&'a NodeSet],
+    parts: &'a [NodeSet],
     first: u32,
     /// The parts some of whose nodes have been passed.
     entered: Vec<Entered<'a>>,
@@ -150,8 +150,7 @@ mod tests {
     /// The parts of each node in each division, batch by batch.
     fn parts(nodes: &NodeSet, divisions: &[Vec<NodeSet>], most: usize) -> Vec<Vec<Vec<Option<usize>>>> {
         let nodes: Vec<NodeId> = nodes.iter().collect();
-        let divisions: Vec<Parts<'_>> = divisions.iter().map(|parts| parts.iter().collect()).collect();
-        let mut batches = Batches::new(&nodes, &divisions, most);
+        let mut batches = Batches::new(&nodes, divisions, most);
         let (mut table, mut found) = (Table::default(), Vec::new());
         while let Some(batch) = batches.next(&mut table) {
             let row = |row| (0..divisions.len()).map(|division| table.row(row).part(division)).collect();

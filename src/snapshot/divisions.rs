@@ -8,19 +8,19 @@ use foldhash::fast::RandomState;
 use crate::node::NodeSet;
 
 /// A division: the nodes of each part, in the order of their first nodes. Some nodes may be in none.
-pub(super) type Parts<'a> = Vec<&'a NodeSet>;
+pub(super) type Parts = Vec<NodeSet>;
 
 /// The distinct divisions.
 #[derive(Default)]
-pub(super) struct Divisions<'a> {
-    pub(super) list: Vec<Parts<'a>>,
+pub(super) struct Divisions {
+    pub(super) list: Vec<Parts>,
     /// Their numbers by a hash of the first node and the size of each part.
     known: HashMap<u64, Vec<usize>, RandomState>,
 }
 
-impl<'a> Divisions<'a> {
+impl Divisions {
     /// The number of a division.
-    pub(super) fn number(&mut self, parts: Parts<'a>) -> usize {
+    pub(super) fn number(&mut self, parts: Parts) -> usize {
         let looks: Vec<_> = parts.iter().map(|nodes| (nodes.smallest(), nodes.len())).collect();
         let alike = self.known.entry(self.known.hasher().hash_one(looks)).or_default();
         if let Some(known) = alike.iter().find(|number| self.list[**number] == parts) {
@@ -42,7 +42,7 @@ mod tests {
         let set = |nodes: &[u32]| nodes.iter().map(|node| NodeId(*node)).collect::<NodeSet>();
         let sets = [set(&[0, 2, 4]), set(&[0, 3, 4]), set(&[1]), set(&[1]), set(&[0, 2, 4])];
         let mut divisions = Divisions::default();
-        let mut number = |parts: &[usize]| divisions.number(parts.iter().map(|at| &sets[*at]).collect());
+        let mut number = |parts: &[usize]| divisions.number(parts.iter().map(|at| sets[*at].clone()).collect());
         assert_eq!(number(&[0, 2]), 0);
         assert_eq!(number(&[1, 2]), 1, "the first nodes and the sizes are the same");
         assert_eq!(number(&[4, 3]), 0);

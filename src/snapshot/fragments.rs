@@ -8,23 +8,15 @@ use crate::disclosure::Disclosure;
 use crate::fleet::Answer;
 use crate::hiera::Outcome;
 
-/// The texts of answers one after the other, each with the separator that stands before it.
-#[derive(Default)]
+/// The texts of a key's answers of one kind, one after the other, each with the separator that stands before it. Those of other
+/// answers are empty.
 pub(super) struct Fragments {
     text: String,
     /// Where each ends, which is where the next one starts.
     ends: Vec<usize>,
 }
 
-/// Where the texts of a key are: as many as its answers, in their order.
-pub(super) struct Column {
-    /// How the key's answers divide the nodes.
-    pub(super) division: usize,
-    /// The number of the text of the first answer.
-    first: usize,
-}
-
-/// Which answers a column has texts for; those of others are empty.
+/// Which answers have texts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Value,
@@ -41,6 +33,14 @@ impl Kind {
     }
 }
 
+impl Fragments {
+    /// The text for a part of the nodes.
+    pub(super) fn get(&self, part: usize) -> &[u8] {
+        let start = part.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text.as_bytes()[start..self.ends[part]]
+    }
+}
+
 /// How texts are made.
 pub(super) struct Writer<'a> {
     pub(super) format: Format,
@@ -48,40 +48,25 @@ pub(super) struct Writer<'a> {
     pub(super) disclosure: &'a Disclosure,
 }
 
-impl Fragments {
-    /// Makes the texts of those answers for `key` that are of a kind; nothing where there are none.
-    pub(super) fn add(
-        &mut self,
-        key: &str,
-        answers: &[&Answer],
-        division: usize,
-        kind: Kind,
-        writer: &Writer<'_>,
-    ) -> Option<Column> {
+impl Writer<'_> {
+    /// The texts of those answers for `key` that are of a kind; nothing where there are none.
+    pub(super) fn fragments(&self, key: &str, answers: &[Answer], kind: Kind) -> Option<Fragments> {
         let is_kind = |answer: &Answer| Kind::of(&answer.outcome) == Some(kind);
-        if !answers.iter().any(|answer| is_kind(answer)) {
+        if !answers.iter().any(is_kind) {
             return None;
         }
-        let first = self.ends.len();
+        let (mut text, mut ends) = (String::new(), Vec::with_capacity(answers.len()));
         for answer in answers {
             if is_kind(answer) {
-                self.text += writer.layout.separator;
-                self.text += &writer.text(key, &answer.outcome);
+                text += self.layout.separator;
+                text += &self.text(key, &answer.outcome);
             }
-            self.ends.push(self.text.len());
+            ends.push(text.len());
         }
-        Some(Column { division, first })
+        text.shrink_to_fit();
+        Some(Fragments { text, ends })
     }
 
-    /// The text of a column for a part of the nodes.
-    pub(super) fn get(&self, column: &Column, part: usize) -> &[u8] {
-        let at = column.first + part;
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.text.as_bytes()[start..self.ends[at]]
-    }
-}
-
-impl Writer<'_> {
     fn text(&self, key: &str, outcome: &Arc<Outcome>) -> String {
         match &*self.disclosure.outcome(outcome) {
             Outcome::Found(value) => entry(self.format, key, value),

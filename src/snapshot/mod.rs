@@ -13,16 +13,17 @@ mod replace;
 mod threads;
 
 use std::io::{self, Write};
-use std::sync::Arc;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::disclosure::Disclosure;
-use crate::fleet::{Answer, Effective, Fleet};
+use crate::fleet::{Answer, Effective, Fleet, parallel};
 use crate::node::{NodeId, NodeSet};
 use crate::workers::Workers;
 
 use batches::{Batches, Row, Table};
 use divisions::{Divisions, Parts};
-use fragments::{Column, Fragments, Kind};
+use fragments::{Fragments, Kind};
 use layout::Layout;
 
 pub use folder::{Written, write_folder};
@@ -51,17 +52,24 @@ pub struct Snapshots<'a> {
     format: Format,
     layout: Layout,
     nodes: Vec<NodeId>,
-    divisions: Vec<Parts<'a>>,
-    fragments: Fragments,
+    divisions: Vec<Parts>,
     /// The texts of the keys' values and of their errors, in the order of the keys.
     values: Vec<Column>,
     errors: Vec<Column>,
 }
 
+/// What a key adds to the snapshots.
+struct Column {
+    /// How the key's answers divide the nodes.
+    division: usize,
+    /// The text of each part of them.
+    fragments: Fragments,
+}
+
 impl<'a> Snapshots<'a> {
-    /// Prepares the snapshots of `nodes`, with what `disclosure` lets through of secrets.
+    /// Prepares the snapshots of `nodes`, with what `disclosure` lets through of secrets. Answers go as soon as their texts are made.
     pub fn new(
-        effective: &'a Effective,
+        effective: Effective,
         fleet: &'a Fleet,
         nodes: &NodeSet,
         format: Format,
@@ -70,20 +78,25 @@ impl<'a> Snapshots<'a> {
     ) -> Snapshots<'a> {
         let layout = Layout::of(format);
         let writer = fragments::Writer { format, layout: &layout, disclosure };
-        let (mut divisions, mut fragments) = (Divisions::default(), Fragments::default());
-        let (mut values, mut errors) = (Vec::new(), Vec::new());
+        let divisions = Mutex::new(Divisions::default());
         let all = nodes.len() == fleet.len();
-        let stage = workers.begin("preparing snapshots", Some(effective.keys.len()));
-        let counts = |answer: &&Answer| !if all { answer.nodes.is_empty() } else { answer.nodes.and(nodes).is_empty() };
-        for (key, answers) in &effective.keys {
-            let answers: Vec<&Answer> = answers.iter().filter(counts).collect();
-            let division = divisions.number(answers.iter().map(|answer| &answer.nodes).collect());
-            values.extend(fragments.add(key, &answers, division, Kind::Value, &writer));
-            errors.extend(fragments.add(key, &answers, division, Kind::Error, &writer));
-            stage.advance(1);
+        let counts = |answer: &Answer| !if all { answer.nodes.is_empty() } else { answer.nodes.and(nodes).is_empty() };
+        let keys: Vec<_> = effective.keys.into_iter().map(|(key, answers)| (key, Mutex::new(answers))).collect();
+        let columns = parallel::map(&keys, workers, "preparing snapshots", |(key, answers)| {
+            let mut answers = mem::take(&mut *lock(answers));
+            answers.retain(counts);
+            let [value, error] = [Kind::Value, Kind::Error].map(|kind| writer.fragments(key, &answers, kind));
+            let parts = answers.into_iter().map(|answer| answer.nodes).collect();
+            let division = lock(&divisions).number(parts);
+            [value, error].map(|fragments| fragments.map(|fragments| Column { division, fragments }))
+        });
+        let (mut values, mut errors) = (Vec::new(), Vec::new());
+        for [value, error] in columns {
+            values.extend(value);
+            errors.extend(error);
         }
-        let (nodes, divisions) = (nodes.iter().collect(), divisions.list);
-        Snapshots { fleet, format, layout, nodes, divisions, fragments, values, errors }
+        let divisions = divisions.into_inner().unwrap_or_else(PoisonError::into_inner).list;
+        Snapshots { fleet, format, layout, nodes: nodes.iter().collect(), divisions, values, errors }
     }
 
     /// Writes all snapshots to a stream: NDJSON as lines, JSON as one array, YAML as documents.
@@ -137,7 +150,7 @@ impl<'a> Snapshots<'a> {
         let start = text.len();
         for column in columns {
             if let Some(part) = parts.part(column.division) {
-                text.extend_from_slice(self.fragments.get(column, part));
+                text.extend_from_slice(column.fragments.get(part));
             }
         }
         if text.len() == start {
@@ -148,4 +161,8 @@ impl<'a> Snapshots<'a> {
             text.extend_from_slice(self.layout.close.as_bytes());
         }
     }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -91,7 +91,7 @@ fn every_stage_is_told_up_to_its_end() {
         assert_eq!(stages.told(), [(data, 3), hierarchies, ("resolving keys", 3), ("gathering answers", 3)]);
 
         let snapshots =
-            Snapshots::new(&effective, &pipeline.fleet, &pipeline.fleet.all(), Format::Json, &disclosure, &workers);
+            Snapshots::new(effective, &pipeline.fleet, &pipeline.fleet.all(), Format::Json, &disclosure, &workers);
         let folder = site.beside(&format!("out{threads}"));
         write_folder(&snapshots, Manifest::new(None, 101, 3, 8), &folder, &workers).unwrap();
         assert_eq!(stages.told(), [("preparing snapshots", 3), ("writing snapshots", 101)]);

@@ -119,7 +119,8 @@ fn a_folder_has_what_the_stream_has() {
     let (random, fleet) = (&mut fastrand::Rng::with_seed(2), fleet());
     let effective = effective(random, 12);
     for (format, extension) in [(Format::Json, "json"), (Format::Yaml, "yaml")] {
-        let snapshots = Snapshots::new(&effective, &fleet, &fleet.all(), format, &Disclosure::shown(), &Workers::of(1));
+        let snapshots =
+            Snapshots::new(effective.clone(), &fleet, &fleet.all(), format, &Disclosure::shown(), &Workers::of(1));
         let base = tempfile::tempdir().unwrap();
         let write = |folder: &str, threads: usize| {
             let manifest = Manifest::new(None, fleet.len(), effective.keys.len(), 8);
@@ -150,7 +151,7 @@ fn of_several_errors_the_first_nodes_is_told() {
     let fleet = fleet();
     let effective = effective(&mut fastrand::Rng::with_seed(3), 3);
     let snapshots =
-        Snapshots::new(&effective, &fleet, &fleet.all(), Format::Json, &Disclosure::shown(), &Workers::of(1));
+        Snapshots::new(effective.clone(), &fleet, &fleet.all(), Format::Json, &Disclosure::shown(), &Workers::of(1));
     for threads in [1, 2, 5, 16] {
         let folder = tempfile::tempdir().unwrap();
         for node in [5, 6, 90, 350, 699] {

@@ -62,8 +62,9 @@ fn forms(both: Diff<&Effective>, fleet: &Arc<Fleet>, nodes: &NodeSet, disclosure
         write(&mut out).unwrap();
         String::from_utf8(out).unwrap()
     };
-    let snapshots =
-        |format| write(&|out| Snapshots::new(both.after, fleet, nodes, format, disclosure, &Workers::of(1)).write(out));
+    let snapshots = |format| {
+        write(&|out| Snapshots::new(both.after.clone(), fleet, nodes, format, disclosure, &Workers::of(1)).write(out))
+    };
     [
         write(&|out| text::write(&report, text::Options::default(), out)),
         write(&|out| text::write(&report, text::Options { full: true, ..text::Options::default() }, out)),
