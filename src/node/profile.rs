@@ -85,17 +85,21 @@ impl<'a> ProfileReader<'a> {
 
     /// Reads a whole file of another form.
     pub fn file(&self, content: &[u8]) -> (Vec<NodeProfile>, Vec<ProfileError>) {
-        if extension(self.reader.path) != Some("json") {
-            return parted([self.reader.yaml(content)]);
-        }
-        match json::select(content, self.selection) {
+        let is_json = extension(self.reader.path) == Some("json");
+        let selected = if is_json {
+            json::select(content, self.selection)
+        } else {
+            yaml::select(document(content), self.selection)
+        };
+        match selected {
             Some(profile @ Value::Hash(_)) => parted([self.reader.profile(&profile, 1)]),
-            _ => match json::parse(content) {
+            _ if is_json => match json::parse(content) {
                 Parsed { value: Value::Array(rows), fault: None, .. } => {
                     parted(rows.iter().map(|row| self.reader.profile(row, 1)))
                 }
                 parsed => parted([self.reader.document(parsed, 0)]),
             },
+            _ => parted([self.reader.yaml(content)]),
         }
     }
 }
@@ -125,6 +129,13 @@ pub fn read_facts(content: &[u8], path: &str, name: &str, environment: &str) -> 
     }
 }
 
+/// The document in a YAML file. Puppet's fact cache begins with the name of a Ruby class, which means nothing here.
+fn document(content: &[u8]) -> &[u8] {
+    const CLASS: &[u8] = b"--- !ruby/object:Puppet::Node";
+    let body = content.iter().position(|b| *b == b'\n').filter(|_| content.starts_with(CLASS));
+    body.map_or(content, |end| &content[end..])
+}
+
 struct Reader<'a> {
     path: &'a str,
     environment: &'a str,
@@ -137,14 +148,8 @@ impl Reader<'_> {
         ProfileError { path: self.path.to_owned(), line, text: text.into() }
     }
 
-    /// A YAML document. Puppet's fact cache begins with the name of a Ruby class, which means nothing here.
     fn yaml(&self, content: &[u8]) -> Result<NodeProfile, ProfileError> {
-        const CLASS: &[u8] = b"--- !ruby/object:Puppet::Node";
-        let body = content.iter().position(|b| *b == b'\n').filter(|_| content.starts_with(CLASS));
-        match body {
-            Some(end) => self.document(yaml::parse(&content[end..]), 0),
-            None => self.document(yaml::parse(content), 0),
-        }
+        self.document(yaml::parse(document(content)), 0)
     }
 
     /// One document; its lines count from `before`.

@@ -29,6 +29,7 @@ pub use hidden::{Hidden, HiddenKind};
 pub use packed::Packed;
 pub use path::{Segment, ValuePath};
 pub use rich::Rich;
+use selection::Picked;
 pub use selection::Selection;
 pub use text::{Secrecy, Text};
 pub use types::Type;

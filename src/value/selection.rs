@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::Value;
+use super::{Hash, Value};
 
 /// What of a value is wanted: all of it, or of a hash some entries. Of what is no hash all is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,5 +65,31 @@ impl Selection {
             Selection::Whole => Some(self),
             Selection::Entries(entries) => entries.get(name),
         }
+    }
+}
+
+/// A hash of which some entries are read. The first one that is left out stays as undef, so that it shows that there was one.
+#[derive(Default)]
+pub(super) struct Picked {
+    hash: Hash,
+    is_left_out: bool,
+}
+
+impl Picked {
+    /// Sets an entry.
+    pub(super) fn add(&mut self, key: impl Into<Value>, value: Value) {
+        self.hash.insert(key, value);
+    }
+
+    /// Leaves the entry `key` out.
+    pub(super) fn leave_out(&mut self, key: &str) {
+        if !std::mem::replace(&mut self.is_left_out, true) {
+            self.hash.insert(key, Value::Undef);
+        }
+    }
+
+    /// What was read.
+    pub(super) fn hash(self) -> Hash {
+        self.hash
     }
 }

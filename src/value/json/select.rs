@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use crate::value::{Hash, Selection, Value};
+use crate::value::{Picked, Selection, Value};
 
 /// How deep what is wanted may be nested; what is deeper is left to the exact reader, which has a limit of its own.
 const MAX_NESTING: usize = 90;
@@ -80,21 +80,17 @@ impl<'de> Visitor<'de> for Wanted<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut hash = Hash::new();
-        let mut is_left_out = false;
+        let mut picked = Picked::default();
         while let Some(Key(key)) = entries.next_key()? {
             if let Some(selection) = self.selection.entry(&key) {
                 let value = entries.next_value_seed(self.inside(selection)?)?;
-                hash.insert(&*key, value);
+                picked.add(&*key, value);
             } else {
                 entries.next_value_seed(Passed(self.depth + 1))?;
-                if !is_left_out {
-                    hash.insert(&*key, Value::Undef);
-                    is_left_out = true;
-                }
+                picked.leave_out(&key);
             }
         }
-        Ok(Value::hash(hash))
+        Ok(Value::hash(picked.hash()))
     }
 }
 

@@ -13,6 +13,7 @@ mod grammar;
 mod number;
 mod omap;
 mod scalar;
+mod select;
 mod symkeys;
 mod tag;
 
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 use super::{Hash, Segment, Value};
 
+pub use select::select;
 pub use symkeys::symkeys_to_string;
 
 /// How deep values may be nested, aliases followed. Ruby's stack ends at 500 to 1000.
@@ -109,7 +111,7 @@ impl Parsed {
 
 /// Whether a scalar that nothing marks as text is one.
 pub fn is_text(text: &str) -> bool {
-    matches!(scalar::resolve(text), Ok(Value::String(_)))
+    scalar::is_text(text)
 }
 
 /// Reads the first document of `content`.

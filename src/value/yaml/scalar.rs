@@ -20,16 +20,31 @@ pub(super) enum Refusal {
 
 /// The value of a scalar that nothing marks as text.
 pub(super) fn resolve(text: &str) -> Result<Value, Refusal> {
+    Ok(other_than_text(text)?.unwrap_or_else(|| Value::from(text)))
+}
+
+/// Whether a scalar that nothing marks as text is one.
+pub(super) fn is_text(text: &str) -> bool {
+    matches!(other_than_text(text), Ok(None | Some(Value::String(_))))
+}
+
+/// Whether a scalar that nothing marks as text has a value.
+pub(super) fn has_value(text: &str) -> bool {
+    other_than_text(text).is_ok()
+}
+
+/// The value of a scalar; nothing if that is its text as it stands.
+fn other_than_text(text: &str) -> Result<Option<Value>, Refusal> {
     let bytes = text.as_bytes();
-    let Some(&first) = bytes.first() else { return Ok(Value::Undef) };
+    let Some(&first) = bytes.first() else { return Ok(Some(Value::Undef)) };
     let second = bytes.get(1).copied();
     if starts_as_word(first, second) || bytes.contains(&b'\n') {
-        return Ok(word(text).unwrap_or_else(|| Value::from(text)));
+        return Ok(word(text));
     }
     match first {
         b'0'..=b'9' | b'.' | b'-' | b'+' => number_or_time(text),
-        b':' if text.len() > 1 => Ok(symbol(text)),
-        _ => Ok(Value::from(text)),
+        b':' if text.len() > 1 => Ok(Some(symbol(text))),
+        _ => Ok(None),
     }
 }
 
@@ -101,7 +116,7 @@ fn symbol(text: &str) -> Value {
     Value::Symbol(quoted.map_or(name, |q| q.strip_prefix(':').unwrap_or(q)).into())
 }
 
-fn number_or_time(text: &str) -> Result<Value, Refusal> {
+fn number_or_time(text: &str) -> Result<Option<Value>, Refusal> {
     let bytes = text.as_bytes();
     if is_time(bytes) {
         return Err(Refusal::Class("Time".into()));
@@ -109,7 +124,7 @@ fn number_or_time(text: &str) -> Result<Value, Refusal> {
     if is_date(bytes) {
         return Err(Refusal::Class("Date".into()));
     }
-    number::read(text).unwrap_or_else(|| Ok(Value::from(text)))
+    number::read(text).transpose()
 }
 
 /// The bytes behind `min` to `max` digits, and how many digits there were.
