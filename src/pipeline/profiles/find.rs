@@ -8,22 +8,44 @@ use crate::hiera::glob::{glob, is_pattern};
 
 type Result<T> = std::result::Result<T, FindError>;
 
+/// A profile file.
+pub(super) struct Found {
+    /// Where it was found.
+    pub(super) path: PathBuf,
+    /// The path that it has whoever asks.
+    pub(super) real: PathBuf,
+}
+
+impl Found {
+    fn at(path: PathBuf) -> Found {
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        Found { path, real }
+    }
+}
+
 /// The profile files that a path means: itself, the files below a folder, or what a glob matches.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    Ok(find(path)?.into_iter().map(|file| file.path).collect())
+}
+
+/// The same with their real paths.
+pub(super) fn find(path: &Path) -> Result<Vec<Found>> {
     if path.is_dir() {
         let mut found = Vec::new();
-        collect(path, &mut found).map_err(|e| FindError(format!("cannot read {}: {e}", path.display())))?;
-        found.sort();
+        let real = path.canonicalize();
+        let collected = real.and_then(|real| collect(path, &real, &mut found));
+        collected.map_err(|e| FindError(format!("cannot read {}: {e}", path.display())))?;
+        found.sort_by(|a, b| a.path.cmp(&b.path));
         return Ok(found);
     }
     if path.exists() {
-        return Ok(vec![path.to_owned()]);
+        return Ok(vec![Found::at(path.to_owned())]);
     }
     if !is_pattern(&path.to_string_lossy()) {
         let text = format!("no node profiles at {}: there is no such file or folder", path.display());
         return Err(FindError(text));
     }
-    matching(path)
+    Ok(matching(path)?.into_iter().map(Found::at).collect())
 }
 
 /// The files that a glob matches.
@@ -37,18 +59,24 @@ fn matching(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(found.into_iter().map(|file| folder.join(file)).filter(|file| file.is_file()).collect())
 }
 
-/// Collects the profile files below `folder`; what is hidden is left out, and links to folders are not followed.
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+/// Collects the profile files below `folder`, whose real path is `real`; what is hidden is left out, and links to folders are not
+/// followed.
+fn collect(folder: &Path, real: &Path, found: &mut Vec<Found>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        let path = entry.path();
-        if entry.file_name().to_string_lossy().starts_with('.') {
+        let name = entry.file_name();
+        if name.to_string_lossy().starts_with('.') {
             continue;
         }
-        if entry.file_type()?.is_dir() {
-            collect(&path, found)?;
-        } else if path.is_file() && is_profile_file(&path) {
-            found.push(path);
+        let (path, kind) = (folder.join(&name), entry.file_type()?);
+        if kind.is_dir() {
+            collect(&path, &real.join(&name), found)?;
+        } else if is_profile_file(&path) {
+            if kind.is_file() {
+                found.push(Found { path, real: real.join(&name) });
+            } else if path.is_file() {
+                found.push(Found::at(path));
+            }
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ mod lines;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs::{File, Metadata};
-use std::io;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,6 +16,7 @@ use super::cache::Cache;
 use crate::node::{Batch, NodeProfile, ProfileError, ProfileReader, ProfileSource, Wanted, is_lines};
 use crate::value::Selection;
 use crate::workers::Workers;
+use find::Found;
 use lines::Lines;
 
 pub use find::files;
@@ -81,16 +82,15 @@ fn found(paths: &[PathBuf]) -> Result<Vec<ProfileFile>, FindError> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for path in paths {
-        let new = files(path)?.into_iter().map(ProfileFile::new);
+        let new = find::find(path)?.into_iter().map(ProfileFile::new);
         found.extend(new.filter(|file| seen.insert(file.real.clone())));
     }
     Ok(found)
 }
 
 impl ProfileFile {
-    fn new(path: PathBuf) -> ProfileFile {
+    fn new(Found { path, real }: Found) -> ProfileFile {
         let shown = path.display().to_string().into();
-        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         ProfileFile { path, real, shown, stamp: OnceLock::new() }
     }
 
@@ -236,10 +236,10 @@ impl ProfileFiles {
         let stage = self.workers.begin("reading node profiles", None);
         self.workers.run("profiles", || {
             while let Some((mut piece, file)) = next() {
-                if let Some(mut file) = file {
+                if let Some(file) = file {
                     let shown = &self.files[piece.file];
-                    let read = |e: io::Error| shown.error(format!("cannot read the file: {e}"));
-                    piece.content = read_whole(&mut file).map_err(read);
+                    let failed = |e: io::Error| shown.error(format!("cannot read the file: {e}"));
+                    piece.content = read_whole(file, shown.stamp()).map_err(failed);
                 }
                 let (profiles, faults) = self.piece(&piece, &selection);
                 let faults = faults.into_iter().map(|fault| (piece.number, fault));
@@ -254,8 +254,12 @@ impl ProfileFiles {
     }
 }
 
-fn read_whole(file: &mut File) -> io::Result<Vec<u8>> {
+/// The content of a file, whose size is known already.
+fn read_whole(file: File, stamp: Option<Stamp>) -> io::Result<Vec<u8>> {
+    let size = stamp.and_then(|(size, _)| usize::try_from(size).ok()).unwrap_or_default();
     let mut content = Vec::new();
-    io::Read::read_to_end(file, &mut content)?;
+    // A byte more, so that the end shows without growing.
+    content.try_reserve_exact(size.saturating_add(1))?;
+    file.take(u64::MAX).read_to_end(&mut content)?;
     Ok(content)
 }
