@@ -4,8 +4,8 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, Scope};
 
 /// The threads that work may use, and who is told how far it is. What comes out depends on neither.
 #[derive(Clone)]
@@ -78,14 +78,34 @@ impl Workers {
         stage
     }
 
-    /// Does `work` on each thread, all called `name`, until it has returned on all.
+    /// Does `work` on each thread, all called `name`, until it has returned on all. Where it returns there is nothing left to do.
     pub fn run(&self, name: &str, work: impl Fn() + Sync) {
-        thread::scope(|scope| {
-            for _ in 1..self.threads.get() {
-                // Where there is no other thread, this one does it all.
-                _ = thread::Builder::new().name(name.into()).spawn_scoped(scope, &work);
-            }
+        let is_done = AtomicBool::new(false);
+        let work = || {
             work();
-        });
+            is_done.store(true, Ordering::Relaxed);
+        };
+        thread::scope(|scope| Helpers { scope, name, work: &work, is_done: &is_done }.call(self.threads.get() - 1));
+    }
+}
+
+/// Threads that come to help, one after the other: of work that is done soon just few get to see anything.
+#[derive(Clone, Copy)]
+struct Helpers<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    name: &'scope str,
+    work: &'scope (dyn Fn() + Sync),
+    is_done: &'scope AtomicBool,
+}
+
+impl Helpers<'_, '_> {
+    /// Works on this thread and, unless all is done before, on so many others.
+    fn call(self, others: usize) {
+        if others > 0 && !self.is_done.load(Ordering::Relaxed) {
+            let builder = thread::Builder::new().name(self.name.into());
+            // Where there is no other thread, this one does it all.
+            _ = builder.spawn_scoped(self.scope, move || self.call(others - 1));
+        }
+        (self.work)();
     }
 }
