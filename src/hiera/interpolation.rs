@@ -4,10 +4,8 @@
 //! asks a [`Resolver`] for, so that this module knows neither layers nor data files.
 //! Source: `pops/lookup/interpolation.rb`.
 
+use std::iter;
 use std::rc::Rc;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::budget::{Budget, PLACE_STEPS, with_stack};
 use super::explain::{self, Branch, Event, Recorder};
@@ -262,21 +260,25 @@ impl<'a> Template<'a> {
 
 impl<'a> Expression<'a> {
     fn parse(inside: &'a str) -> Expression<'a> {
-        // Ruby's ^ and $ match at every line.
-        static METHOD: LazyLock<Option<Regex>> =
-            LazyLock::new(|| Regex::new(r#"(?m)^((?-u:\w)+)\((?:"([^"]+)"|'([^']+)')\)$"#).ok());
         let text = ruby::strip(inside);
         if matches!(text, "" | "::" | "\"\"" | "''" | "\"::\"" | "'::'") {
             return Expression::Empty;
         }
-        match METHOD.as_ref().and_then(|method| method.captures(text)) {
-            Some(call) => {
-                let group = |i: usize| call.get(i).map(|m| m.as_str());
-                Expression::Method(group(1).unwrap_or_default(), group(2).or(group(3)).unwrap_or_default())
-            }
-            None => Expression::Variable(text),
-        }
+        // Ruby's ^ and $ match at every line.
+        let lines = iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+        let call = lines.map(|start| &text[start..]).find_map(call);
+        call.map_or(Expression::Variable(text), |(method, key)| Expression::Method(method, key))
     }
+}
+
+/// The method and the key where `text` begins with `/^(\w+)\((?:"([^"]+)"|'([^']+)')\)$/`.
+fn call(text: &str) -> Option<(&str, &str)> {
+    let (method, rest) = text.split_once('(')?;
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let (key, rest) = rest[1..].split_once(quote)?;
+    let rest = rest.strip_prefix(')')?;
+    let is_word = !method.is_empty() && method.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    (is_word && !key.is_empty() && (rest.is_empty() || rest.starts_with('\n'))).then_some((method, key))
 }
 
 impl Context<'_> {
@@ -427,5 +429,28 @@ mod tests {
         assert_eq!(template.variables().collect::<Vec<_>>(), ["::x"]);
         assert_eq!(template.parts.last(), Some(&Part::Literal("b%{open")));
         assert_eq!(Template::parse("100%"), None);
+    }
+
+    #[test]
+    fn a_call_is_what_the_expression_says() {
+        let expression = regex::Regex::new(r#"(?m)^((?-u:\w)+)\((?:"([^"]+)"|'([^']+)')\)$"#).unwrap();
+        let dice = &mut fastrand::Rng::with_seed(1);
+        let mut part = || *dice.choice(&["a", "_1", "é", "(", "('", "\"", "')", "\")", "\n", "a('b')", " "]).unwrap();
+        let mut calls = 0;
+        for _ in 0..50_000 {
+            let text: String = (0..5).map(|_| part()).collect();
+            let text = ruby::strip(&text);
+            let call = expression.captures(text).map(|call| {
+                let group = |i| call.get(i).map(|group| group.as_str());
+                (group(1).unwrap(), group(2).or(group(3)).unwrap())
+            });
+            calls += usize::from(call.is_some());
+            let found = match Expression::parse(text) {
+                Expression::Method(method, key) => Some((method, key)),
+                _ => None,
+            };
+            assert_eq!(found, call, "{text:?}");
+        }
+        assert!(calls > 1_000);
     }
 }

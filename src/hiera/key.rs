@@ -2,9 +2,9 @@
 //!
 //! Source: `pops/lookup/sub_lookup.rb` and `lookup_key.rb`.
 
-use std::sync::{Arc, LazyLock};
-
-use regex::Regex;
+use std::iter;
+use std::ops::Range;
+use std::sync::Arc;
 
 use super::LookupError;
 use super::explain::{self, Branch, Event, Recorder};
@@ -64,8 +64,6 @@ fn parts(text: &str) -> Result<(Arc<str>, Vec<Value>), LookupError> {
 /// Splits a dotted key into its segments, the first one the root: text, or an integer where the segment is one.
 /// Nothing if Puppet calls it a syntax error.
 pub fn split(key: &str) -> Option<Vec<Value>> {
-    static PIECE: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r#"(?-u:\s)*"[^"]+"(?-u:\s)*|(?-u:\s)*'[^']+'(?-u:\s)*|[^'".]+"#).ok());
     if is_plain(key) {
         return Some(vec![key.into()]);
     }
@@ -77,9 +75,9 @@ pub fn split(key: &str) -> Option<Vec<Value>> {
     // Ruby's split with a capture: what lies between two pieces, and the pieces, alternate; empty texts at the end are dropped.
     let mut parts: Vec<&str> = Vec::new();
     let mut end = 0;
-    for piece in PIECE.as_ref()?.find_iter(key) {
-        parts.extend([&key[end..piece.start()], piece.as_str()]);
-        end = piece.end();
+    for piece in pieces(key) {
+        parts.extend([&key[end..piece.start], &key[piece.clone()]]);
+        end = piece.end;
     }
     parts.push(&key[end..]);
     while parts.last().is_some_and(|part| part.is_empty()) {
@@ -93,8 +91,47 @@ pub fn split(key: &str) -> Option<Vec<Value>> {
     Some(segments.into_iter().map(segment).collect())
 }
 
+/// Where a text is `/\s*"[^"]+"\s*|\s*'[^']+'\s*|[^'".]+/`. By hand: every run splits keys, and
+/// to compile the expression would take longer than that.
+fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    iter::from_fn(move || {
+        while at < text.len() {
+            let start = at;
+            let length = piece(&text[at..]);
+            at += length.max(1); // a dot or a quote is passed over
+            if length > 0 {
+                return Some(start..at);
+            }
+        }
+        None
+    })
+}
+
+/// How long the piece is that `text` begins with, 0 if it begins with none.
+fn piece(text: &str) -> usize {
+    let is_space = |c| matches!(c, '\t'..='\r' | ' ');
+    let quoted = text.trim_start_matches(is_space);
+    if let Some(quote @ ('"' | '\'')) = quoted.chars().next()
+        && let Some((inner, behind)) = quoted[1..].split_once(quote)
+        && !inner.is_empty()
+    {
+        return text.len() - behind.trim_start_matches(is_space).len();
+    }
+    text.find(['\'', '"', '.']).unwrap_or(text.len())
+}
+
+/// Whether a line of the text is `/^:?[+-]?[0-9]+$/`.
+fn has_number(text: &str) -> bool {
+    let is_number = |line: &str| {
+        let line = line.strip_prefix(':').unwrap_or(line);
+        let digits = line.strip_prefix(['+', '-']).unwrap_or(line);
+        !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+    };
+    text.split('\n').any(is_number)
+}
+
 fn segment(text: &str) -> Value {
-    static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^:?[+-]?[0-9]+$").ok());
     let text = ruby::strip(text);
     if text.starts_with(['"', '\'']) {
         let mut inner = text.chars();
@@ -102,7 +139,7 @@ fn segment(text: &str) -> Value {
         inner.next_back();
         return inner.as_str().into();
     }
-    if NUMBER.as_ref().is_some_and(|number| number.is_match(text)) { ruby::to_i(text) } else { text.into() }
+    if has_number(text) { ruby::to_i(text) } else { text.into() }
 }
 
 /// Walks `segments` into `value`; `key` is for error texts. Nothing if there is no such place.
@@ -173,5 +210,21 @@ mod tests {
         assert_eq!(LookupKey::parse("ntp::servers.0").unwrap().module.as_deref(), Some("ntp"));
         assert_eq!(LookupKey::parse("::servers").unwrap().module.as_deref(), Some("::servers"));
         assert_eq!(LookupKey::parse("servers").unwrap().module, None);
+    }
+
+    #[test]
+    fn texts_are_matched_as_the_expressions_say() {
+        let matches = |expression: &str| regex::Regex::new(expression).unwrap();
+        let expression = matches(r#"(?-u:\s)*"[^"]+"(?-u:\s)*|(?-u:\s)*'[^']+'(?-u:\s)*|[^'".]+"#);
+        let number = matches(r"(?m)^:?[+-]?[0-9]+$");
+        let dice = &mut fastrand::Rng::with_seed(1);
+        let mut letter = || *dice.choice(&['a', '1', '.', '\'', '"', ' ', '\n', '\x0b', ':', '+', '-', 'é']).unwrap();
+        for _ in 0..50_000 {
+            let text: String = (0..8).map(|_| letter()).collect();
+            let expected: Vec<_> = expression.find_iter(&text).map(|piece| piece.range()).collect();
+            assert_eq!(pieces(&text).collect::<Vec<_>>(), expected, "{text:?}");
+            let short: String = text.chars().take(4).collect();
+            assert_eq!(has_number(&short), number.is_match(&short), "{short:?}");
+        }
     }
 }
