@@ -67,11 +67,6 @@ pub fn split(key: &str) -> Option<Vec<Value>> {
     if is_plain(key) {
         return Some(vec![key.into()]);
     }
-    // Neither quotes nor spaces nor numbers: what stands between dots is a segment.
-    let is_word = |segment: &str| segment.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_:.".contains(&b)) && key.split('.').all(is_word) {
-        return Some(key.split('.').map(Value::from).collect());
-    }
     // Ruby's split with a capture: what lies between two pieces, and the pieces, alternate; empty texts at the end are dropped.
     let mut parts: Vec<&str> = Vec::new();
     let mut end = 0;

@@ -99,7 +99,14 @@ fn a_snapshot_has_the_answers_of_its_node() {
         let effective = effective(random, keys);
         for nodes in some_nodes(random, &fleet) {
             let snapshots = |format| {
-                written(&Snapshots::new(&effective, &fleet, &nodes, format, &Disclosure::shown(), &Workers::of(1)))
+                written(&Snapshots::new(
+                    effective.clone(),
+                    &fleet,
+                    &nodes,
+                    format,
+                    &Disclosure::shown(),
+                    &Workers::of(1),
+                ))
             };
             let lines = snapshots(Format::Ndjson);
             let expected: String = nodes.iter().map(|node| line(&effective, &fleet, node)).collect();
