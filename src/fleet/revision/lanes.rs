@@ -94,9 +94,11 @@ impl Lane {
 
     /// The lanes of a part: one for each location, if all classes have the same ones and nothing but files at them.
     pub(in crate::fleet) fn of(partition: &Partition, classes: &[Part], for_any_key: &[usize]) -> Vec<Lane> {
-        let rows: Option<Vec<Vec<(&Level, &Location)>>> = classes.iter().map(locations).collect();
-        match rows.filter(|rows| rows.len() > 1 && rows.iter().all(|row| row.len() > 1 && row.len() == rows[0].len())) {
-            Some(rows) => (0..rows[0].len()).map(|at| Lane::at(partition, rows.iter().map(|row| row[at]))).collect(),
+        let count = classes.first().and_then(locations).map_or(0, |row| row.len());
+        let row = |part| locations(part).filter(|row| row.len() == count);
+        let are_many = classes.len() > 1 && count > 1;
+        match are_many.then(|| classes.iter().map(row).collect::<Option<Vec<_>>>()).flatten() {
+            Some(rows) => (0..count).map(|at| Lane::at(partition, rows.iter().map(|row| row[at]))).collect(),
             None => vec![Lane::whole(partition, classes, for_any_key)],
         }
     }

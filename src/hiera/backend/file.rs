@@ -64,6 +64,7 @@ pub struct DataFile {
     marks: Marks,
     fault: Option<Fault>,
     keys: OnceLock<Vec<Arc<str>>>,
+    has_odd_keys: OnceLock<bool>,
     mentions: OnceLock<Vec<(Arc<str>, Mentions)>>,
 }
 
@@ -81,12 +82,28 @@ impl DataFile {
             Format::Yaml => yaml::symkeys_to_string(parsed.value, parsed.marks),
             _ => (parsed.value, parsed.marks),
         };
-        DataFile { format, value, marks, fault: parsed.fault, keys: OnceLock::new(), mentions: OnceLock::new() }
+        DataFile {
+            format,
+            value,
+            marks,
+            fault: parsed.fault,
+            keys: OnceLock::new(),
+            has_odd_keys: OnceLock::new(),
+            mentions: OnceLock::new(),
+        }
     }
 
     /// A file that was parsed before, without fault.
     pub(super) fn parsed(format: Format, value: Value, marks: Marks) -> DataFile {
-        DataFile { format, value, marks, fault: None, keys: OnceLock::new(), mentions: OnceLock::new() }
+        DataFile {
+            format,
+            value,
+            marks,
+            fault: None,
+            keys: OnceLock::new(),
+            has_odd_keys: OnceLock::new(),
+            mentions: OnceLock::new(),
+        }
     }
 
     pub(super) fn value(&self) -> &Value {
@@ -108,10 +125,16 @@ impl DataFile {
 
     /// Whether one of [`keys`](DataFile::keys) is `key`.
     pub fn has(&self, key: &str) -> bool {
+        if self.has_odd_keys() {
+            return self.keys().iter().any(|other| **other == *key);
+        }
+        self.content().is_some_and(|hash| hash.get(key).is_some())
+    }
+
+    /// Whether there are root keys that are no texts.
+    fn has_odd_keys(&self) -> bool {
         let is_odd = |key: &Value| !matches!(key, Value::String(_));
-        self.content().is_some_and(|hash| {
-            hash.get(key).is_some() || hash.keys().any(|other| is_odd(other) && ruby::to_s(other) == key)
-        })
+        *self.has_odd_keys.get_or_init(|| self.content().is_some_and(|hash| hash.keys().any(is_odd)))
     }
 
     /// What the values of the root keys refer to; those that refer to nothing are left out.
@@ -141,8 +164,7 @@ impl DataFile {
 
     /// Whether who sees the file may fail on a key that it does not have: it cannot be read, or has keys that are no texts.
     pub fn concerns_all_keys(&self) -> bool {
-        let is_text = |key: &Value| matches!(key, Value::String(_));
-        self.fault.is_some() || self.is_no_hash() || !self.content().is_none_or(|hash| hash.keys().all(is_text))
+        self.fault.is_some() || self.is_no_hash() || self.has_odd_keys()
     }
 
     /// Why the reader refuses the file.
