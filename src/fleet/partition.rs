@@ -29,6 +29,12 @@ impl Partition {
         (Partition { of, count: parts.len(), sets: OnceLock::new() }, parts.into_iter().collect())
     }
 
+    /// The division of the nodes 0, 1, ... into `count` parts, of which each node is in the one of this number.
+    pub(super) fn numbered(of: Vec<usize>, count: usize) -> Partition {
+        let of = of.into_iter().map(|part| u32::try_from(part).unwrap_or(u32::MAX)).collect();
+        Partition { of, count, sets: OnceLock::new() }
+    }
+
     /// The division of `nodes` nodes into these disjoint sets, which are all nodes together.
     pub(super) fn of_sets(nodes: usize, sets: Vec<NodeSet>) -> Partition {
         let mut of = vec![0; nodes];

@@ -1,6 +1,7 @@
 //! The nodes of a fleet, and of their variables what anything looked at.
 
 pub(in crate::fleet) mod mentioned;
+mod table;
 pub(in crate::fleet) mod variables;
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,10 +12,10 @@ use indexmap::IndexMap;
 
 use crate::fleet::answers::Work;
 use crate::fleet::nodes::mentioned::Mentioned;
+use crate::fleet::nodes::table::{Row, Table};
 use crate::fleet::nodes::variables::{FleetScope, PathRef, Reading, VariablePath};
 use crate::fleet::partition::Partition;
-use crate::hiera::scope::NodeScope;
-use crate::node::{Batch, NodeId, NodeProfile, NodeSet, ProfileError, ProfileSource, Wanted};
+use crate::node::{NodeId, NodeProfile, NodeSet, ProfileError, ProfileSource, Wanted};
 
 /// The nodes whose effective values count, in the order of their names.
 ///
@@ -48,13 +49,6 @@ impl Column {
     }
 }
 
-/// What a node has at some places.
-struct Row {
-    name: Arc<str>,
-    path: Arc<str>,
-    readings: Vec<Reading>,
-}
-
 impl Default for Fleet {
     fn default() -> Fleet {
         Fleet::new([])
@@ -76,22 +70,24 @@ impl Fleet {
         chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> (Fleet, Vec<ProfileError>) {
         let paths: Vec<VariablePath> = mentioned.paths().cloned().collect();
-        let (rows, mut errors) = rows(&*source, &paths, chosen);
-        let mut last: BTreeMap<Arc<str>, Row> = BTreeMap::new();
-        for row in rows {
-            let path = row.path.clone();
-            if let Some(earlier) = last.insert(row.name.clone(), row) {
-                let text = format!("node {} is declared again in {path}, and that counts", earlier.name);
-                errors.push(ProfileError { path: earlier.path.to_string(), line: 1, text });
+        let (table, mut errors) = Table::read(&*source, &paths, chosen);
+        let mut last: HashMap<&Arc<str>, (Row, &Arc<str>), RandomState> = HashMap::default();
+        for (row, name, path) in table.rows() {
+            if let Some((_, earlier)) = last.insert(name, (row, path)) {
+                let text = format!("node {name} is declared again in {path}, and that counts");
+                errors.push(ProfileError { path: earlier.to_string(), line: 1, text });
             }
         }
-        let names: Vec<Arc<str>> = last.keys().cloned().collect();
-        let files = last.values().map(|row| row.path.clone()).collect();
+        let mut nodes: Vec<_> = last.into_iter().collect();
+        nodes.sort_unstable_by_key(|(name, _)| *name);
+        let names: Vec<Arc<str>> = nodes.iter().map(|(name, _)| (*name).clone()).collect();
+        let files = nodes.iter().map(|(_, (_, path))| (*path).clone()).collect();
+        let rows: Vec<Option<Row>> = nodes.iter().map(|(_, (row, _))| Some(*row)).collect();
         let by_name = (0..).map(NodeId).zip(&names).map(|(id, name)| (name.clone(), id)).collect();
         let columns = RwLock::default();
         let all = NodeSet::first(u32::try_from(names.len()).unwrap_or(u32::MAX));
         let fleet = Fleet { names, paths: files, by_name, source, columns, reading: Mutex::default(), all };
-        fleet.add(paths, last.into_values().map(|row| Some(row.readings)).collect());
+        fleet.add(paths, &table, &rows);
         (fleet, errors)
     }
 
@@ -112,28 +108,23 @@ impl Fleet {
     }
 
     fn read(&self, paths: Vec<VariablePath>) {
-        let (rows, errors) = rows(&*self.source, &paths, &|name| self.by_name.contains_key(name));
+        let (table, errors) = Table::read(&*self.source, &paths, &|name| self.by_name.contains_key(name));
         if let Some(error) = errors.first() {
             tracing::warn!(%error, count = errors.len(), "profiles could not be read again");
         }
-        let mut of_nodes: Vec<Option<Vec<Reading>>> = Vec::new();
-        of_nodes.resize_with(self.len(), || None);
-        for row in rows {
-            if let Some(node) = self.find(&row.name).filter(|node| self.is_of(*node, &row.path)) {
-                of_nodes[node.0 as usize] = Some(row.readings);
+        let mut rows: Vec<Option<Row>> = vec![None; self.len()];
+        for (row, name, path) in table.rows() {
+            if let Some(node) = self.find(name).filter(|node| self.is_of(*node, path)) {
+                rows[node.0 as usize] = Some(row);
             }
         }
-        self.add(paths, of_nodes);
+        self.add(paths, &table, &rows);
     }
 
-    /// Adds columns for `paths`, of the readings that each node has at them; nothing for a node that could not be read.
-    fn add(&self, paths: Vec<VariablePath>, of_nodes: Vec<Option<Vec<Reading>>>) {
-        let mut of_nodes: Vec<_> = of_nodes.into_iter().map(|readings| readings.map(Vec::into_iter)).collect();
-        for path in paths {
-            let next = |readings: &mut Option<std::vec::IntoIter<Reading>>| readings.as_mut().and_then(Iterator::next);
-            let of_path = of_nodes.iter_mut().map(|readings| next(readings).unwrap_or_else(Reading::unknown));
-            let (partition, readings) = Partition::by(of_path);
-            let column = Arc::new(Column { partition, readings, interpolates: OnceLock::new() });
+    /// Adds the columns of `table`, which are those of `paths`, for nodes whose profiles are in these rows.
+    fn add(&self, paths: Vec<VariablePath>, table: &Table, rows: &[Option<Row>]) {
+        for (at, path) in paths.into_iter().enumerate() {
+            let column = Arc::new(table.column(at, rows));
             self.columns.write().unwrap_or_else(PoisonError::into_inner).insert(path, column);
         }
     }
@@ -233,27 +224,4 @@ impl Fleet {
         let column = self.column(path.by_ref());
         *column.interpolates.get_or_init(|| column.readings.iter().any(Reading::interpolates))
     }
-}
-
-/// What the nodes called what is `chosen` have at `paths`, in the order of the profiles.
-fn rows(
-    source: &dyn ProfileSource,
-    paths: &[VariablePath],
-    chosen: &(dyn Fn(&str) -> bool + Sync),
-) -> (Vec<Row>, Vec<ProfileError>) {
-    let mut wanted = Wanted::default();
-    for path in paths {
-        wanted.add(&path.root, &path.segments);
-    }
-    let batches: Mutex<BTreeMap<usize, Vec<Row>>> = Mutex::default();
-    let errors = source.read(&wanted, &|Batch { number, path, profiles }| {
-        let row = |profile: &NodeProfile| {
-            let readings = paths.iter().map(|path| Reading::of(&NodeScope::new(profile), path)).collect();
-            Row { name: profile.name.clone(), path: path.clone(), readings }
-        };
-        let rows = profiles.iter().filter(|profile| chosen(&profile.name)).map(row).collect();
-        batches.lock().unwrap_or_else(PoisonError::into_inner).insert(number, rows);
-    });
-    let batches = batches.into_inner().unwrap_or_else(PoisonError::into_inner);
-    (batches.into_values().flatten().collect(), errors)
 }

@@ -78,7 +78,7 @@ impl Scope for FleetScope<'_> {
 }
 
 /// All that an evaluation can learn of a variable that it looks at one place of.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::fleet) struct Reading {
     /// How many segments lead through hashes to what is there.
     depth: usize,

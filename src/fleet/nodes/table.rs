@@ -1,0 +1,89 @@
+//! What profiles have at some places in their variables, as it is read: piece by piece, by many threads.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use foldhash::fast::RandomState;
+use indexmap::IndexSet;
+
+use crate::fleet::nodes::Column;
+use crate::fleet::nodes::variables::{Reading, VariablePath};
+use crate::fleet::partition::Partition;
+use crate::hiera::scope::NodeScope;
+use crate::node::{Batch, NodeId, NodeProfile, ProfileError, ProfileSource, Wanted};
+
+/// What some profiles have at some places.
+pub(super) struct Table {
+    pieces: Vec<Piece>,
+}
+
+/// What the profiles of a batch have.
+struct Piece {
+    path: Arc<str>,
+    names: Vec<Arc<str>>,
+    /// For each place how the profiles divide by what they have there, and what that is.
+    columns: Vec<(Partition, Vec<Reading>)>,
+}
+
+/// Where in a table a profile is: its piece, and its number there.
+pub(super) type Row = (usize, NodeId);
+
+impl Table {
+    /// Reads what the profiles with names that are `chosen` have at `paths`; and what cannot be read.
+    pub(super) fn read(
+        source: &dyn ProfileSource,
+        paths: &[VariablePath],
+        chosen: &(dyn Fn(&str) -> bool + Sync),
+    ) -> (Table, Vec<ProfileError>) {
+        let mut wanted = Wanted::default();
+        for path in paths {
+            wanted.add(&path.root, &path.segments);
+        }
+        let pieces: Mutex<BTreeMap<usize, Piece>> = Mutex::default();
+        let errors = source.read(&wanted, &|Batch { number, path, profiles }| {
+            let profiles: Vec<NodeProfile> = profiles.into_iter().filter(|profile| chosen(&profile.name)).collect();
+            let piece = Piece::new(path, &profiles, paths);
+            pieces.lock().unwrap_or_else(PoisonError::into_inner).insert(number, piece);
+        });
+        let pieces = pieces.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (Table { pieces: pieces.into_values().collect() }, errors)
+    }
+
+    /// Where the profiles are, in their order, with their names and the files that they are in.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (Row, &Arc<str>, &Arc<str>)> {
+        self.pieces.iter().enumerate().flat_map(|(at, piece)| {
+            let names = (0..).map(NodeId).zip(&piece.names);
+            names.map(move |(number, name)| ((at, number), name, &piece.path))
+        })
+    }
+
+    /// The column of the place `at` for nodes whose profiles are in these rows; of those without a row nothing is known.
+    pub(super) fn column(&self, at: usize, of_nodes: &[Option<Row>]) -> Column {
+        let mut parts: IndexSet<Reading, RandomState> = IndexSet::default();
+        // Which part of the whole each part of a piece is.
+        let mut known: Vec<Vec<Option<usize>>> =
+            self.pieces.iter().map(|piece| vec![None; piece.columns[at].1.len()]).collect();
+        let part = |row: &Option<Row>| match row {
+            None => parts.insert_full(Reading::unknown()).0,
+            Some((piece, number)) => {
+                let (partition, readings) = &self.pieces[*piece].columns[at];
+                let local = partition.part(*number);
+                *known[*piece][local].get_or_insert_with(|| parts.insert_full(readings[local].clone()).0)
+            }
+        };
+        let of = of_nodes.iter().map(part).collect();
+        let partition = Partition::numbered(of, parts.len());
+        Column { partition, readings: parts.into_iter().collect(), interpolates: OnceLock::new() }
+    }
+}
+
+impl Piece {
+    fn new(path: Arc<str>, profiles: &[NodeProfile], paths: &[VariablePath]) -> Piece {
+        let column = |path| Partition::by(profiles.iter().map(|profile| Reading::of(&NodeScope::new(profile), path)));
+        Piece {
+            path,
+            names: profiles.iter().map(|profile| profile.name.clone()).collect(),
+            columns: paths.iter().map(column).collect(),
+        }
+    }
+}
