@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value as Json;
 
@@ -166,4 +166,46 @@ fn a_watch_shows_nothing_either() {
     assert!(report.contains("<secret ") && said.lines().count() > 1, "{report}\n{said}");
     assert_eq!(found((report + &said).as_bytes()), None);
     assert!(Path::new(&site.beside("data/hierad/fingerprint.key")).is_file());
+}
+
+/// Ends when this does.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_key_that_comes_under_a_watch_counts_from_the_next_commit_on() {
+    let site = site();
+    let keys = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/eyaml/keys");
+    let (there, later) = (keys.join("default.key.pem"), site.beside("late.key.pem"));
+    let (from, to) = (there.display().to_string(), later.display().to_string());
+    site.write("hiera.yaml", hiera_yaml().replace(&from, &to));
+    site.commit("the key comes later");
+    let mut child = command(&site, "watch --format json --poll 0.05")
+        .env("XDG_DATA_HOME", site.beside("data"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("watching"), "{said}");
+    let mut reports = BufReader::new(child.stdout.take().unwrap()).lines();
+    let _running = Running(child);
+    let mut report = |text: &str, variant: usize| {
+        write(&site, variant, text);
+        site.commit(text);
+        let report: Json = serde_json::from_str(&reports.next().unwrap().unwrap()).unwrap();
+        let changes = report["changes"].as_array().unwrap();
+        let change = changes.iter().find(|change| change["key"] == "web::key").unwrap();
+        ["before", "after"].map(|side| change[side]["value"]["__ptype"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(report("hush23/path?to=hush&x=%41", 0), ["Encrypted", "Encrypted"]);
+    std::fs::copy(there, later).unwrap();
+    assert_eq!(report("hush19", 0), ["Secret", "Secret"]);
 }
