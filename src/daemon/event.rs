@@ -21,7 +21,7 @@ pub(super) enum Event {
 }
 
 /// How long the files must be quiet before a look, and how long to wait for that at most.
-const QUIET: Duration = Duration::from_millis(2);
+const QUIET: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The least time between two looks that only the clock asks for.
@@ -69,8 +69,12 @@ pub(super) async fn next(
 
 /// Waits until no more events come for a moment, or patience ends; swallows them, since one look answers all.
 pub(super) async fn settle(events: &mut mpsc::Receiver<Event>) {
-    let end = Instant::now() + PATIENCE;
-    while let Ok(Some(_)) = timeout(QUIET.min(end - Instant::now()), events.recv()).await {
+    settle_within(events, QUIET, PATIENCE).await;
+}
+
+async fn settle_within(events: &mut mpsc::Receiver<Event>, quiet: Duration, patience: Duration) {
+    let end = Instant::now() + patience;
+    while let Ok(Some(_)) = timeout(quiet.min(end - Instant::now()), events.recv()).await {
         if Instant::now() >= end {
             return;
         }
@@ -92,13 +96,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn many_events_are_one() {
         let (sender, mut events) = mpsc::channel(4);
+        // A timer of less than some milliseconds is not exact.
+        let quiet = Duration::from_millis(20);
         let noise = tokio::spawn(async move {
             while sender.send(Event::Files).await.is_ok() {
-                sleep(QUIET / 2).await;
+                sleep(quiet / 2).await;
             }
         });
         let start = Instant::now();
-        settle(&mut events).await;
+        settle_within(&mut events, quiet, PATIENCE).await;
         assert!(start.elapsed() >= PATIENCE && start.elapsed() < PATIENCE * 2);
         drop(events);
         noise.await.unwrap();
