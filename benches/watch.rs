@@ -80,7 +80,7 @@ fn kind(summary: &str) -> &'static str {
 /// A daemon, which ends when this does.
 struct Daemon {
     child: Child,
-    reports: Receiver<(Instant, String)>,
+    reports: Receiver<(Instant, Vec<u8>)>,
 }
 
 impl Daemon {
@@ -98,8 +98,13 @@ impl Daemon {
         std::thread::spawn(move || log.map_while(std::io::Result::ok).for_each(|line| eprintln!("{line}")));
         let (sender, reports) = channel();
         std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(std::io::Result::ok) {
-                _ = sender.send((Instant::now(), line));
+            let mut output = BufReader::with_capacity(1 << 20, output);
+            loop {
+                let mut line = Vec::new();
+                match output.read_until(b'\n', &mut line) {
+                    Ok(1..) => _ = sender.send((Instant::now(), line)),
+                    Ok(0) | Err(_) => break,
+                }
             }
         });
         Ok(Daemon { child, reports })
@@ -108,6 +113,7 @@ impl Daemon {
     /// When the report of `commit`, which is the next, was there, and its size in kilobytes.
     fn report(&mut self, commit: &str) -> Result<(Instant, f64)> {
         let (time, line) = self.reports.recv_timeout(PATIENCE)?;
+        let line = String::from_utf8(line)?;
         if line.contains(&format!("\"after\":{{\"commit\":\"{commit}\"")) {
             #[expect(clippy::cast_precision_loss, reason = "a few megabytes")]
             return Ok((time, line.len() as f64 / 1e3));
