@@ -273,12 +273,14 @@ impl<'a> Expression<'a> {
 
 /// The method and the key where `text` begins with `/^(\w+)\((?:"([^"]+)"|'([^']+)')\)$/`.
 fn call(text: &str) -> Option<(&str, &str)> {
-    let (method, rest) = text.split_once('(')?;
+    // What is searched for far behind comes last: there may be as many lines as the text is long.
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|end| *end > 0)?;
+    let (method, rest) = text.split_at(end);
+    let rest = rest.strip_prefix('(')?;
     let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let (key, rest) = rest[1..].split_once(quote)?;
     let rest = rest.strip_prefix(')')?;
-    let is_word = !method.is_empty() && method.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    (is_word && !key.is_empty() && (rest.is_empty() || rest.starts_with('\n'))).then_some((method, key))
+    (!key.is_empty() && (rest.is_empty() || rest.starts_with('\n'))).then_some((method, key))
 }
 
 impl Context<'_> {

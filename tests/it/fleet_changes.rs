@@ -1,10 +1,12 @@
 //! What is read again is not what it was: profiles that go away, storage that fails for a while.
 
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hierad::fleet::{self, Effective, Fleet, Mentioned, Revision};
 use hierad::hiera::Outcome;
+use hierad::hiera::backend::DataFiles;
 use hierad::hiera::layer::{Environment, EnvironmentOptions, Store};
 use hierad::node::{Batch, ProfileError, ProfileSource, Wanted, read_profiles};
 use hierad::tree::{BlobId, Entry, FileTree, MemoryTree, TreeError};
@@ -96,4 +98,16 @@ fn what_could_not_be_read_is_read_again_for_the_next_revision() {
     let environment = Environment::load(tree, EnvironmentOptions::default(), Arc::new(Store::default())).unwrap();
     let after = before.next(environment, &Workers::of(1)).unwrap();
     assert_eq!(answer(&after), Outcome::Found("web".into()));
+}
+
+#[test]
+fn what_no_hierarchy_reaches_is_not_held_in_memory() {
+    let mut files = DATA.to_owned();
+    (0..50).for_each(|number| _ = writeln!(files, "-- data/other/f{number}.yaml\na{number}: 1"));
+    let store = Arc::new(Store { files: DataFiles::new(None, 1000), ..Store::default() });
+    let tree = Arc::new(MemoryTree::from_fixture(&files));
+    let environment = Environment::load(tree, EnvironmentOptions::default(), store.clone()).unwrap();
+    Mentioned::default().add(&environment, &Workers::of(2)).unwrap();
+    let held = store.files.parsed().len();
+    assert!(held < 30, "{held} files");
 }

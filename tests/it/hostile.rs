@@ -117,3 +117,11 @@ fn unlike_hashes_are_told_apart_at_once() {
     let data = format!("lookup_options: {{a: {{merge: unique}}}}\na: [{}]\n", items(0).join(", "));
     assert!(of_data(&data, "a").ends_with("\"id\":19999}]"));
 }
+
+#[test]
+fn an_interpolation_of_many_lines_is_taken_apart_once() {
+    for line in ["x\\n", "x(\\n", "x('\\n"] {
+        let data = format!("k: \"%{{{}literal('found')}}\"\n", line.repeat(300_000));
+        assert_eq!(of_data(&data, "k"), "\"found\"", "{line}");
+    }
+}

@@ -27,13 +27,12 @@ impl Mentioned {
     pub fn add(&mut self, environment: &Environment, workers: &Workers) -> Result<(), TreeError> {
         self.add_configs(environment);
         let files = data_files(environment)?;
-        let read = |(path, id): &(String, BlobId)| {
-            let file = data_file(environment, path, *id)?;
-            file.mentions();
-            Ok(file)
+        // No more than the names is held of files that nobody else holds.
+        let names = |(path, id): &(String, BlobId)| -> Result<BTreeSet<Arc<str>>, TreeError> {
+            Ok(variables(&*data_file(environment, path, *id)?).cloned().collect())
         };
-        for file in parallel::map(&files, workers, "reading data files", read) {
-            self.add_file(&*file?);
+        for names in parallel::map(&files, workers, "reading data files", names) {
+            names?.iter().for_each(|name| self.add_name(name));
         }
         Ok(())
     }
@@ -47,15 +46,10 @@ impl Mentioned {
         self.add_configs(environment);
         for path in changed.iter().filter(|path| is_looked_for(environment, path)) {
             if let Target::File(_, id) = follow(&*environment.tree, path)? {
-                self.add_file(&*data_file(environment, path, id)?);
+                variables(&*data_file(environment, path, id)?).for_each(|name| self.add_name(name));
             }
         }
         Ok(())
-    }
-
-    fn add_file(&mut self, file: &DataFile) {
-        let variables = file.mentions().iter().flat_map(|(_, mentions)| &mentions.variables);
-        variables.for_each(|name| self.add_name(name));
     }
 
     fn add_configs(&mut self, environment: &Environment) {
@@ -82,4 +76,9 @@ impl Mentioned {
     pub(in crate::fleet) fn paths(&self) -> impl Iterator<Item = &VariablePath> {
         self.paths.iter()
     }
+}
+
+/// The names of the variables that a file mentions, some of them again.
+fn variables(file: &DataFile) -> impl Iterator<Item = &Arc<str>> {
+    file.mentions().iter().flat_map(|(_, mentions)| &mentions.variables)
 }
