@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use super::node::{Node, fill as fill_in, texts};
 use super::{Config, Function, FunctionKind, LevelConfig, Locations, Owner, doubled_name};
 use crate::hiera::{LookupError, convert};
+use crate::value::types::{Element, Range, Texts};
 use crate::value::{Hash, Type, Value};
 
 /// The type of a hierarchy.
@@ -41,15 +42,17 @@ const RESERVED_OPTIONS: [&str; 2] = ["path", "uri"];
 /// The type that Puppet declares.
 pub(super) fn shape() -> Result<&'static Type, LookupError> {
     static PARSED: LazyLock<Result<Type, LookupError>> = LazyLock::new(|| {
-        convert::parse(&format!(
-            "Struct[{{
-                version => Integer[5, 5],
-                Optional[defaults] => {DEFAULTS},
-                Optional[hierarchy] => {HIERARCHY},
-                Optional[plan_hierarchy] => {HIERARCHY},
-                Optional[default_hierarchy] => {HIERARCHY}
-            }}]"
-        ))
+        let hierarchy = convert::parse(HIERARCHY)?;
+        let name = |name: &str| Type::String(Texts::Value(name.into()));
+        let optional = |key: &str, value| Element { key: Type::Optional(Some(Arc::new(name(key)))), value };
+        let elements = [
+            Element { key: name("version"), value: Type::Integer(Range::exactly(5)) },
+            optional("defaults", convert::parse(DEFAULTS)?),
+            optional("hierarchy", hierarchy.clone()),
+            optional("plan_hierarchy", hierarchy.clone()),
+            optional("default_hierarchy", hierarchy),
+        ];
+        Ok(Type::Struct(elements.into()))
     });
     PARSED.as_ref().map_err(Clone::clone)
 }
@@ -190,5 +193,24 @@ fn locations(key: &str, node: &Node<'_>) -> Locations {
         "glob" | "globs" => Locations::Globs(declared),
         "uri" | "uris" => Locations::Uris(declared),
         _ => declared.try_into().map_or(Locations::None, Locations::MappedPaths),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_type_is_as_puppet_writes_it() {
+        let written = format!(
+            "Struct[{{
+                version => Integer[5, 5],
+                Optional[defaults] => {DEFAULTS},
+                Optional[hierarchy] => {HIERARCHY},
+                Optional[plan_hierarchy] => {HIERARCHY},
+                Optional[default_hierarchy] => {HIERARCHY}
+            }}]"
+        );
+        assert_eq!(format!("{:?}", shape().unwrap()), format!("{:?}", convert::parse(&written).unwrap()));
     }
 }
