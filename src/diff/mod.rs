@@ -100,12 +100,16 @@ pub struct Changes {
     pub reencrypted: Vec<Reencrypted>,
 }
 
+/// How many keys are worth a thread; one of them may have an answer of each node.
+const FOR_A_THREAD: usize = 4;
+
 /// All that differs. The result does not depend on `workers`.
 pub fn changes(effective: Diff<&Effective>, workers: &Workers) -> Changes {
     let answers = effective.map(|effective| &effective.keys);
     let keys: BTreeSet<&Arc<str>> = answers.before.keys().chain(answers.after.keys()).collect();
     let keys: Vec<&Arc<str>> = keys.into_iter().collect();
     let of_key = |key: &&Arc<str>| changes_of(key, answers.map(|keys| keys.get(*key).map_or(&[][..], Vec::as_slice)));
+    let workers = &workers.at_most(keys.len().div_ceil(FOR_A_THREAD));
     let mut all = Changes::default();
     for Changes { changes, reencrypted } in parallel::map(&keys, workers, "comparing answers", of_key) {
         all.changes.extend(changes);
