@@ -161,7 +161,7 @@ impl Reader<'_> {
     }
 
     fn profile(&self, value: &Value, line: u32) -> Result<NodeProfile, ProfileError> {
-        let Some(hash) = value.as_hash() else {
+        let Value::Hash(hash) = value else {
             let text = match self.default_name {
                 None => "a node profile must be a hash with 'name' and 'facts'",
                 Some(_) => "facts must be a hash of names and values",
@@ -169,28 +169,27 @@ impl Reader<'_> {
             return Err(self.error(line, text));
         };
         let section = |name: &str| match hash.get(name) {
-            None | Some(Value::Undef) => Ok(Hash::new()),
-            Some(Value::Hash(section)) => Ok((**section).clone()),
+            None | Some(Value::Undef) => Ok(None),
+            Some(Value::Hash(section)) => Ok(Some(section)),
             Some(_) => Err(self.error(line, format!("'{name}' of a node profile must be a hash"))),
         };
+        let owned = |section: Option<&Arc<Hash>>| section.map(|section| Hash::clone(section)).unwrap_or_default();
         // `puppet facts` and the fact caches keep facts under `values`; plain facts are the hash itself.
         let facts = match (hash.get("facts"), hash.get("values")) {
-            (Some(_), _) => inventory_facts(section("facts")?),
-            (None, Some(Value::Hash(values))) => (**values).clone(),
-            (None, _) if is_profile(hash) => Hash::new(),
+            (Some(_), _) => inventory_facts(section("facts")?.cloned().unwrap_or_default()),
+            (None, Some(Value::Hash(values))) => values.clone(),
+            (None, _) if is_profile(hash) => Arc::default(),
             _ => hash.clone(),
         };
         let Some(name) = name(hash, &facts).or_else(|| self.default_name.map(str::to_owned)) else {
             return Err(self.error(line, "a node profile needs a 'name'"));
         };
-        let mut variables = section("variables")?;
-        for (key, value) in section("parameters")? {
-            variables.insert(key, value);
-        }
-        let trusted = Arc::new(trusted(&name, &section("trusted")?));
-        let server_facts = hash.get("server_facts").map(|_| section("server_facts")).transpose()?;
+        let mut variables = owned(section("variables")?);
+        variables.extend(owned(section("parameters")?));
+        let trusted = trusted(&name, section("trusted")?).into();
+        let server_facts = hash.get("server_facts").map(|_| section("server_facts")).transpose()?.map(owned);
         let environment = hash.get("environment").and_then(Value::as_str).unwrap_or(self.environment).into();
-        Ok(NodeProfile { name: name.into(), environment, facts: facts.into(), trusted, variables, server_facts })
+        Ok(NodeProfile { name: name.into(), environment, facts, trusted, variables, server_facts })
     }
 }
 
@@ -201,11 +200,11 @@ fn is_profile(hash: &Hash) -> bool {
 }
 
 /// `PuppetDB`'s factsets wrap facts as `{"data": [{"name", "value"}]}`.
-fn inventory_facts(facts: Hash) -> Hash {
+fn inventory_facts(facts: Arc<Hash>) -> Arc<Hash> {
     let Some(rows) = facts.get("data").and_then(Value::as_array) else { return facts };
     let row = |row: &Value| Some((row.get("name")?.clone(), row.get("value")?.clone()));
     match rows.iter().map(row).collect::<Option<Vec<_>>>() {
-        Some(rows) => rows.into_iter().collect(),
+        Some(rows) => Arc::new(rows.into_iter().collect()),
         None => facts,
     }
 }
@@ -232,8 +231,8 @@ pub(crate) fn trusted_names(certname: &str) -> [(&'static str, Value); 3] {
 
 /// `$trusted`: what a certificate tells, derived from the certname where the profile does not say it
 /// (`context/trusted_information.rb`).
-fn trusted(certname: &str, declared: &Hash) -> Hash {
-    let certname = declared.get("certname").and_then(Value::as_str).unwrap_or(certname);
+fn trusted(certname: &str, declared: Option<&Arc<Hash>>) -> Hash {
+    let certname = declared.and_then(|declared| declared.get("certname")?.as_str()).unwrap_or(certname);
     let [certname, hostname, domain] = trusted_names(certname);
     let mut trusted = Hash::from_iter([
         ("authenticated", Value::from("remote")),
@@ -243,7 +242,7 @@ fn trusted(certname: &str, declared: &Hash) -> Hash {
         domain,
         ("external", Value::hash(Hash::new())),
     ]);
-    for (key, value) in declared.iter() {
+    for (key, value) in declared.iter().flat_map(|declared| declared.iter()) {
         trusted.insert(key.clone(), value.clone());
     }
     trusted
