@@ -71,7 +71,8 @@ impl Fleet {
     ) -> (Fleet, Vec<ProfileError>) {
         let paths: Vec<VariablePath> = mentioned.paths().cloned().collect();
         let (table, mut errors) = Table::read(&*source, &paths, chosen);
-        let mut last: HashMap<&Arc<str>, (Row, &Arc<str>), RandomState> = HashMap::default();
+        // In the order of the files, which most often is that of the names.
+        let mut last: IndexMap<&Arc<str>, (Row, &Arc<str>), RandomState> = IndexMap::default();
         for (row, name, path) in table.rows() {
             if let Some((_, earlier)) = last.insert(name, (row, path)) {
                 let text = format!("node {name} is declared again in {path}, and that counts");
