@@ -29,6 +29,10 @@ use measure::program::Subject;
 use measure::{Result, Spread, Wanted, print, runs};
 use synthetic::{Synthetic, shape};
 
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Keys = BTreeSet<Arc<str>>;
 
 /// Profiles, the repository that they are resolved with, and the keys: those that nodes share, or all.
