@@ -83,8 +83,14 @@ impl Partition {
             return vec![nodes.clone()];
         }
         if self.count <= FEW {
-            let parts = self.sets().iter().map(|set| nodes.and(set));
-            return parts.filter(|part| !part.is_empty()).collect();
+            let mut rest = Some(nodes.clone());
+            let part_of_first = || {
+                let nodes = rest.take()?;
+                let (inside, outside) = nodes.divided(&self.sets()[self.part(nodes.smallest()?)]);
+                rest = outside;
+                inside
+            };
+            return std::iter::from_fn(part_of_first).collect();
         }
         group(nodes, |node| self.part(node))
     }
@@ -97,18 +103,15 @@ impl Partition {
         if parts.len() > FEW {
             return group(nodes, |node| parts.binary_search(&self.part(node)).ok());
         }
-        let mut rest = nodes.clone();
+        let mut rest = Some(nodes.clone());
         let mut split = Vec::new();
         for part in parts {
-            let of_part = rest.and(&self.sets()[*part]);
-            if !of_part.is_empty() {
-                rest = rest.without(&of_part);
-                split.push(of_part);
-            }
+            let Some(nodes) = rest else { break };
+            let (inside, outside) = nodes.divided(&self.sets()[*part]);
+            split.extend(inside);
+            rest = outside;
         }
-        if !rest.is_empty() {
-            split.push(rest);
-        }
+        split.extend(rest);
         split
     }
 }

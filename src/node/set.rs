@@ -23,6 +23,8 @@ impl NodeSet {
     pub fn first(count: u32) -> NodeSet {
         let mut nodes = RoaringBitmap::new();
         nodes.insert_range(0..count);
+        // A run comes apart node by node when sets are taken from it.
+        nodes.remove_run_compression();
         NodeSet(Arc::new(nodes))
     }
 
@@ -80,6 +82,21 @@ impl NodeSet {
         NodeSet(Arc::new(&*self.0 & &*other.0))
     }
 
+    /// The nodes inside of another set and those outside of it; nothing where there are none.
+    #[must_use]
+    pub fn divided(&self, by: &NodeSet) -> (Option<NodeSet>, Option<NodeSet>) {
+        // Most sets are not divided: to see that costs less than to make new ones.
+        if self.is_empty() {
+            (None, None)
+        } else if self.0.is_disjoint(&by.0) {
+            (None, Some(self.clone()))
+        } else if self.0.is_subset(&by.0) {
+            (Some(self.clone()), None)
+        } else {
+            (Some(self.and(by)), Some(self.without(by)))
+        }
+    }
+
     /// The nodes of this set that are not in the other.
     #[must_use]
     pub fn without(&self, other: &NodeSet) -> NodeSet {
@@ -105,5 +122,23 @@ impl FromIterator<NodeId> for NodeSet {
 impl fmt::Debug for NodeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(nodes: &[u32], by: &[u32], inside: Option<&[u32]>, outside: Option<&[u32]>) {
+        let set = |nodes: &[u32]| nodes.iter().copied().map(NodeId).collect::<NodeSet>();
+        assert_eq!(set(nodes).divided(&set(by)), (inside.map(set), outside.map(set)), "{nodes:?} by {by:?}");
+    }
+
+    #[test]
+    fn a_set_is_divided_by_another() {
+        check(&[1, 2, 3], &[2, 7], Some(&[2]), Some(&[1, 3]));
+        check(&[1, 2], &[1, 2, 3], Some(&[1, 2]), None);
+        check(&[1, 2], &[3], None, Some(&[1, 2]));
+        check(&[], &[3], None, None);
     }
 }

@@ -48,7 +48,7 @@ pub(in crate::fleet) fn classes<T>(
             }
         }
     }
-    answers.sort_by_key(|(nodes, _)| nodes.smallest());
+    answers.sort_by_cached_key(|(nodes, _)| nodes.smallest());
     answers
 }
 

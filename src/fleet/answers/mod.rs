@@ -61,7 +61,7 @@ fn answers(revision: &Revision, key: &str, nodes: &NodeSet) -> Vec<Answer> {
     }
     let answer = |(outcome, nodes)| Answer { nodes, outcome: Arc::new(outcome) };
     let mut answers: Vec<Answer> = distinct.into_iter().map(answer).collect();
-    answers.sort_by_key(|answer| answer.nodes.smallest());
+    answers.sort_by_cached_key(|answer| answer.nodes.smallest());
     answers
 }
 
