@@ -20,6 +20,23 @@ pub struct Looked {
     pub folders: BTreeSet<String>,
 }
 
+impl Looked {
+    /// Takes out what is in all of them.
+    pub fn common<'l>(all: impl Iterator<Item = &'l mut Looked>) -> Looked {
+        let mut all: Vec<&mut Looked> = all.collect();
+        let is_in_all =
+            |path: &String, of: fn(&Looked) -> &BTreeSet<String>| all.iter().all(|one| of(one).contains(path));
+        let mut common = all.first().map(|first| (**first).clone()).unwrap_or_default();
+        common.entries.retain(|path| is_in_all(path, |looked| &looked.entries));
+        common.folders.retain(|path| is_in_all(path, |looked| &looked.folders));
+        for one in &mut all {
+            one.entries.retain(|path| !common.entries.contains(path));
+            one.folders.retain(|path| !common.folders.contains(path));
+        }
+        common
+    }
+}
+
 impl<'a> Watched<'a> {
     /// Watches `tree`.
     pub fn new(tree: &'a dyn FileTree) -> Watched<'a> {
@@ -49,5 +66,25 @@ impl FileTree for Watched<'_> {
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
         self.tree.read(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::{MemoryTree, follow};
+
+    #[test]
+    fn what_all_looked_at_is_taken_out() {
+        let tree = MemoryTree::from_fixture("-- data/nodes/a.yaml\na: 1\n");
+        let watched = Watched::new(&tree);
+        let mut looked = ["data/nodes/a.yaml", "data/nodes/b.yaml"].map(|path| {
+            follow(&watched, path).unwrap();
+            watched.take()
+        });
+        let common = Looked::common(looked.iter_mut());
+        let names = |looked: &Looked| looked.entries.iter().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&common), ["data", "data/nodes"]);
+        assert_eq!(looked.each_ref().map(names), [["data/nodes/a.yaml"], ["data/nodes/b.yaml"]]);
     }
 }

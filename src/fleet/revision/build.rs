@@ -162,7 +162,7 @@ fn place(looks: Vec<Look<'_>>, environment: &Environment, fleet: &Fleet, workers
     let mut seen = parallel::map(&tasks, workers, RESOLVING, see).into_iter();
     let mut placed = Vec::new();
     for Look { nodes, before, .. } in looks {
-        let seen: Vec<Seen> = seen.by_ref().take(nodes.len().div_ceil(TOGETHER)).flatten().collect();
+        let seen: Vec<Seen> = seen.by_ref().take(nodes.len().div_ceil(TOGETHER)).collect();
         placed.push(match before {
             Some(before) if nodes.is_empty() => before,
             Some(before) => Arc::new(before.updated(fleet, &nodes, seen)),

@@ -28,12 +28,12 @@ impl Looks {
     }
 
     /// Adds what was `looked` at for `nodes`.
-    pub(in crate::fleet) fn add(&mut self, nodes: &NodeSet, looked: &Looked) {
+    pub(in crate::fleet) fn add(&mut self, nodes: &NodeSet, looked: Looked) {
         let Some(group) = self.group_of(nodes) else { return };
-        for (known, new) in [(&mut self.entries, &looked.entries), (&mut self.folders, &looked.folders)] {
+        for (known, new) in [(&mut self.entries, looked.entries), (&mut self.folders, looked.folders)] {
             for path in new {
-                if known.get(path).is_none_or(|groups| groups.binary_search(&group).is_err()) {
-                    let groups = Arc::make_mut(known).entry(path.clone()).or_default();
+                if known.get(&path).is_none_or(|groups| groups.binary_search(&group).is_err()) {
+                    let groups = Arc::make_mut(known).entry(path).or_default();
                     groups.insert(groups.partition_point(|other| *other < group), group);
                 }
             }

@@ -6,7 +6,8 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::{FixedState, RandomState};
-use indexmap::IndexSet;
+use indexmap::IndexMap;
+use indexmap::map::Entry;
 
 use crate::diagnostic::Diagnostic;
 use crate::fleet::Fleet;
@@ -84,21 +85,30 @@ pub(in crate::fleet) struct PartOf<'a> {
     pub(in crate::fleet) number: usize,
 }
 
-/// What the nodes of a set see.
+/// What some nodes see of a part.
+#[derive(Default)]
 pub(in crate::fleet) struct Seen {
-    nodes: NodeSet,
-    part: Part,
-    looked: Looked,
+    /// The nodes that see the same.
+    classes: IndexMap<Arc<Signature>, (NodeSet, Part), RandomState>,
+    findings: Vec<(NodeSet, Diagnostic)>,
+    /// What was looked at for whom.
+    looked: Vec<(NodeSet, Looked)>,
+}
+
+impl Seen {
+    /// Adds what others see, or more of them.
+    fn add(&mut self, nodes: NodeSet, part: Part, signature: Arc<Signature>) {
+        match self.classes.entry(signature) {
+            Entry::Occupied(mut known) => known.get_mut().0.extend(&nodes),
+            Entry::Vacant(new) => _ = new.insert((nodes, part)),
+        }
+    }
 }
 
 impl Placed {
     /// A part of a hierarchy of which this is what all nodes see.
-    pub(in crate::fleet) fn new(fleet: &Fleet, seen: Vec<Seen>) -> Placed {
-        let mut looked = Looks::new(fleet.len());
-        for seen in &seen {
-            looked.add(&seen.nodes, &seen.looked);
-        }
-        Placed::gather(fleet, Vec::new(), Vec::new(), seen, looked)
+    pub(in crate::fleet) fn new(fleet: &Fleet, seen: impl IntoIterator<Item = Seen>) -> Placed {
+        Placed::gather(fleet, Seen::default(), seen, Looks::new(fleet.len()))
     }
 
     /// The nodes that may see something else where the files of the repository differ at the paths `changed`.
@@ -112,18 +122,22 @@ impl Placed {
     }
 
     /// The same part where `nodes` see this, and all others what they saw.
-    pub(in crate::fleet) fn updated(&self, fleet: &Fleet, nodes: &NodeSet, seen: Vec<Seen>) -> Placed {
-        let mut looked = self.looked.clone();
-        for seen in &seen {
-            looked.add(&seen.nodes, &seen.looked);
+    pub(in crate::fleet) fn updated(
+        &self,
+        fleet: &Fleet,
+        nodes: &NodeSet,
+        seen: impl IntoIterator<Item = Seen>,
+    ) -> Placed {
+        let mut kept = Seen::default();
+        for ((set, part), signature) in self.partition.sets().iter().zip(&self.classes).zip(&self.signatures) {
+            let others = set.without(nodes);
+            if !others.is_empty() {
+                kept.add(others, part.clone(), signature.clone());
+            }
         }
-        let others = self.partition.sets().iter().zip(&self.classes).zip(&self.signatures);
-        let kept = others
-            .map(|((set, part), signature)| (set.without(nodes), part.clone(), signature.clone()))
-            .filter(|(set, ..)| !set.is_empty());
         let findings = self.findings.iter().map(|(set, diagnostic)| (set.without(nodes), diagnostic.clone()));
-        let findings = findings.filter(|(set, _)| !set.is_empty());
-        let updated = Placed::gather(fleet, kept.collect(), findings.collect(), seen, looked);
+        kept.findings = findings.filter(|(set, _)| !set.is_empty()).collect();
+        let updated = Placed::gather(fleet, kept, seen, self.looked.clone());
         if let Some(references) = self.references.get().filter(|known| known.are_those_of(self, &updated)) {
             _ = updated.references.set(references.clone());
         }
@@ -131,35 +145,22 @@ impl Placed {
     }
 
     /// Puts together what is `kept` of other nodes and what is `seen`.
-    fn gather(
-        fleet: &Fleet,
-        kept: Vec<(NodeSet, Part, Arc<Signature>)>,
-        mut findings: Vec<(NodeSet, Diagnostic)>,
-        seen: Vec<Seen>,
-        looked: Looks,
-    ) -> Placed {
-        let mut sets = Vec::new();
-        let mut classes = Vec::new();
-        let mut by_signature: IndexSet<Arc<Signature>, RandomState> = IndexSet::default();
-        for (nodes, part, signature) in kept {
-            by_signature.insert(signature);
-            sets.push(nodes);
-            classes.push(part);
-        }
-        for Seen { nodes, part, .. } in seen {
-            findings.extend(part.diagnostics.iter().map(|diagnostic| (nodes.clone(), diagnostic.clone())));
-            let (at, is_new) = by_signature.insert_full(Arc::new(signature(&part)));
-            if is_new {
-                sets.push(nodes);
-                classes.push(part);
-            } else {
-                sets[at].extend(&nodes);
+    fn gather(fleet: &Fleet, kept: Seen, seen: impl IntoIterator<Item = Seen>, mut looked: Looks) -> Placed {
+        let mut all = kept;
+        for seen in seen {
+            for (nodes, of_nodes) in seen.looked {
+                looked.add(&nodes, of_nodes);
+            }
+            all.findings.extend(seen.findings);
+            for (signature, (nodes, part)) in seen.classes {
+                all.add(nodes, part, signature);
             }
         }
+        let (signatures, classes): (Vec<_>, Vec<_>) = all.classes.into_iter().unzip();
+        let (sets, classes): (Vec<NodeSet>, Vec<Part>) = classes.into_iter().unzip();
         let for_any_key: Vec<usize> =
             (0..).zip(&classes).filter(|(_, part)| is_for_any_key(part)).map(|(at, _)| at).collect();
         let partition = Partition::of_sets(fleet.len(), sets);
-        let signatures = by_signature.into_iter().collect();
         let lanes = Lane::of(&partition, &classes, &for_any_key);
         Placed {
             partition,
@@ -167,7 +168,7 @@ impl Placed {
             signatures,
             for_any_key,
             lanes,
-            findings,
+            findings: all.findings,
             is_marked: false,
             looked,
             references: OnceLock::new(),
@@ -241,14 +242,24 @@ impl Placed {
 }
 
 /// What `nodes` see of a part.
-pub(in crate::fleet) fn see(environment: &Environment, of: PartOf<'_>, fleet: &Fleet, nodes: NodeSet) -> Vec<Seen> {
+pub(in crate::fleet) fn see(environment: &Environment, of: PartOf<'_>, fleet: &Fleet, nodes: NodeSet) -> Seen {
     let tree = Watched::new(&*environment.tree);
-    let seen = classes_by_variables(fleet, nodes, |node, reads| {
+    let classes = classes_by_variables(fleet, nodes.clone(), |node, reads| {
         let scope = RecordingScope { scope: fleet.scope(node), reads };
         let part = resolve_part(environment, (of.layer, of.config, of.number), &scope, &tree);
         (part, tree.take())
     });
-    seen.into_iter().map(|(nodes, (part, looked))| Seen { nodes, part, looked }).collect()
+    let mut seen = Seen::default();
+    for (nodes, (part, looked)) in classes {
+        seen.findings.extend(part.diagnostics.iter().map(|diagnostic| (nodes.clone(), diagnostic.clone())));
+        seen.looked.push((nodes.clone(), looked));
+        let signature = Arc::new(signature(&part));
+        seen.add(nodes, part, signature);
+    }
+    // The folders on the way are the same for all of them.
+    let common = Looked::common(seen.looked.iter_mut().map(|(_, looked)| looked));
+    seen.looked.insert(0, (nodes, common));
+    seen
 }
 
 /// The data files of a part.
