@@ -8,6 +8,7 @@ mod changes;
 mod placed;
 mod watched;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -120,7 +121,7 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
             if root.is_empty() { "an absolute" } else { "another" }
         )));
     };
-    let mut pending: Vec<String> = names(inner).rev().collect();
+    let mut pending: Vec<Cow<'_, str>> = names(inner).rev().map(Cow::Borrowed).collect();
     let mut at = root.to_owned();
     let mut here = Entry::Folder;
     let mut links = 0;
@@ -135,29 +136,30 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
             }
             continue;
         }
-        let next = child(&at, &name);
-        match tree.entry(&next)? {
+        let folder = at.len();
+        enter(&mut at, &name);
+        match tree.entry(&at)? {
             None => return Ok(Target::Absent),
-            Some(Entry::Submodule) => return Ok(Target::Outside(format!("{next} is a submodule"))),
+            Some(Entry::Submodule) => return Ok(Target::Outside(format!("{at} is a submodule"))),
             Some(Entry::Link(target)) => {
                 links += 1;
                 if links > LINK_LIMIT {
                     return Ok(Target::Outside(format!("{path} leads into a loop of symbolic links")));
                 }
                 let inner = match below(root, &target) {
-                    _ if !target.starts_with('/') => target.as_str(),
+                    _ if !target.starts_with('/') => {
+                        at.truncate(folder);
+                        target.as_str()
+                    }
                     Some(inner) => {
                         root.clone_into(&mut at);
                         inner
                     }
-                    None => return Ok(Target::Outside(format!("{next} is a symbolic link to {target}"))),
+                    None => return Ok(Target::Outside(format!("{at} is a symbolic link to {target}"))),
                 };
-                pending.extend(names(inner).rev());
+                pending.extend(names(inner).rev().map(|name| Cow::Owned(name.to_owned())));
             }
-            Some(entry) => {
-                at = next;
-                here = entry;
-            }
+            Some(entry) => here = entry,
         }
     }
     Ok(match here {
@@ -194,7 +196,18 @@ pub fn is_link(tree: &dyn FileTree, path: &str) -> Result<bool, TreeError> {
 
 /// The path of `name` inside the folder `folder`.
 pub fn child(folder: &str, name: &str) -> String {
-    if folder.is_empty() || folder.ends_with('/') { format!("{folder}{name}") } else { format!("{folder}/{name}") }
+    let mut path = String::with_capacity(folder.len() + 1 + name.len());
+    path.push_str(folder);
+    enter(&mut path, name);
+    path
+}
+
+/// Makes the path of a folder that of `name` inside of it.
+fn enter(folder: &mut String, name: &str) {
+    if !folder.is_empty() && !folder.ends_with('/') {
+        folder.push('/');
+    }
+    folder.push_str(name);
 }
 
 /// The folder that the file at `path` lies in.
@@ -206,8 +219,8 @@ pub fn folder_of(path: &str) -> &str {
     }
 }
 
-fn names(path: &str) -> impl DoubleEndedIterator<Item = String> + '_ {
-    path.split('/').filter(|name| !name.is_empty() && *name != ".").map(str::to_owned)
+fn names(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    path.split('/').filter(|name| !name.is_empty() && *name != ".")
 }
 
 /// A tree in memory, for tests and for content that is not in git.
@@ -327,6 +340,7 @@ mod tests {
         check("data/none/../common.yaml", "absent");
         check("data/common.yaml/x", "absent");
         check("data/here", "folder shared");
+        check("data/here/none.yaml", "absent");
         check("data/abs/x.yaml", "outside: data/abs is a symbolic link to /etc/puppet");
         check("data/up", "outside: data/up leads above the root of the repository");
         check("loop/a", "outside: loop/a leads into a loop of symbolic links");
