@@ -63,6 +63,7 @@ impl Reach<'_> {
                 self.add_options(&references, &mut reached);
                 references.close(&mut reached);
             } else {
+                // Just so that they need not be found again.
                 self.after.adopt_options(self.before);
             }
         }
