@@ -82,15 +82,7 @@ impl DataFile {
             Format::Yaml => yaml::symkeys_to_string(parsed.value, parsed.marks),
             _ => (parsed.value, parsed.marks),
         };
-        DataFile {
-            format,
-            value,
-            marks,
-            fault: parsed.fault,
-            keys: OnceLock::new(),
-            has_odd_keys: OnceLock::new(),
-            mentions: OnceLock::new(),
-        }
+        DataFile { fault: parsed.fault, ..DataFile::parsed(format, value, marks) }
     }
 
     /// A file that was parsed before, without fault.

@@ -260,6 +260,7 @@ fn read_whole(file: File, stamp: Option<Stamp>) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     // A byte more, so that the end shows without growing.
     content.try_reserve_exact(size.saturating_add(1))?;
+    // A file that is read by itself is asked for its size again.
     file.take(u64::MAX).read_to_end(&mut content)?;
     Ok(content)
 }
