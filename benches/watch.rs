@@ -24,7 +24,7 @@ use synthetic::{Synthetic, shape};
 const BRANCH: &str = "watched";
 
 /// How long a report may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How long nothing happens between a report and the next commit.
 const REST: Duration = Duration::from_millis(50);

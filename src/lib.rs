@@ -28,6 +28,8 @@ pub mod snapshot;
 
 pub mod pipeline;
 
+pub mod delivery;
+
 pub mod settings;
 
 pub mod daemon;

@@ -110,7 +110,7 @@ impl Pipeline {
         let unseen = self.unseen(&effective, &changes);
         let report = Report::new(Input {
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
-            branch: None,
+            arrival: None,
             fleet: self.fleet.clone(),
             keys: keys.len(),
             origins: origin::origins(&changes, &revisions, &self.workers),

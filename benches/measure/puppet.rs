@@ -11,7 +11,7 @@ use super::program::{Result, Subject, run};
 use super::{Spread, Times};
 
 /// The most time that Puppet is given for more runs than one.
-const ENOUGH: Duration = Duration::from_secs(60);
+const ENOUGH: Duration = Duration::from_mins(1);
 const RUNS: usize = 3;
 
 /// The script.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::Fault;
 
 /// The longest that one run may take.
-const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_mins(5);
 
 /// The most memory that a Ruby may take, in kilobytes.
 const MEMORY: u32 = 1_500_000;

@@ -17,7 +17,7 @@ const RESOLVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve
 const RESOLVE_HIERA3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve_hiera3.rb");
 
 /// The longest that Puppet may think about one repository, on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// One version of Puppet, in a process that answers for one repository after the other.
 pub(crate) struct Puppet {

@@ -12,17 +12,16 @@ use similar::TextDiff;
 
 use super::context::Context;
 use super::diff::{Format, Style as ReportStyle, write};
-use super::watch::{Pipelines, known};
+use super::watch::Pipelines;
 use super::{Failure, Global, Result, Status, output};
-use crate::daemon::{self, CommitEvent, HandlerError, WatchOptions};
+use crate::daemon::{self, CommitEvent, HandlerError, Known, WatchOptions};
 use crate::git::Scratch;
-use crate::pipeline::Point;
 
 /// The repository as it is first, its profiles, and the commits.
 static DEMO: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/examples/demo");
 
 /// How long a report may take, on the slowest of machines.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 const COMMAND: Style = Style::new().bold();
 const LESSON: Style = AnsiColor::Yellow.on_default().italic();
@@ -89,7 +88,7 @@ impl Demo {
         let context = Context::open(&global)?;
         let watched = (*context.repository).clone();
         // The first of the commits may come before the daemon is up.
-        let start = known(&watched)?;
+        let known = Known::now(&watched)?;
         let mut pipelines = Pipelines::new(context)?;
         let handle = move |event: CommitEvent| {
             let text = report(&mut pipelines, &event, &global).map_err(HandlerError::Critical)?;
@@ -97,9 +96,11 @@ impl Demo {
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let daemon = std::thread::Builder::new().name("daemon".into()).spawn(move || {
-            let options = WatchOptions { poll: Duration::from_millis(200), start, ..WatchOptions::default() };
+            let options = WatchOptions { poll: Duration::from_millis(200), ..WatchOptions::default() };
             let shutdown = async move { _ = stopped.await };
-            runtime.block_on(daemon::watch(watched, options, handle, shutdown)).map_err(Failure::from)
+            runtime
+                .block_on(daemon::watch(watched, known, options, daemon::each(handle), shutdown))
+                .map_err(Failure::from)
         })?;
         Ok(Demo { repository, scratch, color, reports, stop, daemon })
     }
@@ -168,9 +169,8 @@ fn say(text: &str) -> Result<()> {
 }
 
 fn report(pipelines: &mut Pipelines, event: &CommitEvent, global: &Global) -> Result<Vec<u8>> {
-    let before = event.before.map_or(Point::Nothing, Point::Commit);
-    let mut report = pipelines.get(Some(&event.branch))?.diff(before, Point::Commit(event.after), &|_| true)?.report;
-    report.branch = Some(event.branch.to_string());
+    let mut report = pipelines.compared(event)?.report;
+    report.arrival = Some(event.arrival(None));
     let mut text = Vec::new();
     write(&report, Format::Text, global, ReportStyle::default(), &mut text)?;
     Ok(text)

@@ -14,6 +14,7 @@ mod lookup;
 mod output;
 mod pattern;
 mod progress;
+mod queue;
 mod render;
 mod sample;
 mod secrets;
@@ -184,6 +185,8 @@ enum Command {
     Verify(verify::Arguments),
     /// Report each new commit on the watched branches
     Watch(watch::Arguments),
+    /// Show what the daemon has not done, and have it tried again
+    Queue(queue::Arguments),
     /// Show it all on a repository made for the purpose
     Demo(demo::Arguments),
 }
@@ -221,6 +224,7 @@ fn run(cli: &Cli) -> Result {
         Command::Check(arguments) => check::run(&cli.global, arguments),
         Command::Verify(arguments) => verify::run(&cli.global, arguments),
         Command::Watch(arguments) => watch::run(&cli.global, arguments),
+        Command::Queue(arguments) => queue::run(&cli.global, arguments),
         Command::Demo(arguments) => demo::run(&cli.global, arguments),
     }
 }

@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn nothing_is_shown_of_work_that_is_done_soon() {
-        let (progress, screen, workers, shown) = shown(Duration::from_secs(3600));
+        let (progress, screen, workers, shown) = shown(Duration::from_hours(1));
         let _stage = workers.begin("resolving keys", Some(1));
         progress.line.suspend(|| ());
         std::thread::sleep(Duration::from_millis(20));

@@ -2,18 +2,26 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 
 use super::context::Context;
 use super::diff::{Format, Style, write};
-use super::{Failure, Global, Result, Status, output};
-use crate::daemon::{self, CommitEvent, CommitKind, HandlerError, Start, WatchOptions};
+use super::{Global, Result, Status, output};
+use crate::daemon::queue::{Job, Queue};
+use crate::daemon::service::{Resolved, Service, Watched};
+use crate::daemon::{self, CommitEvent, HandlerError, Known, WatchOptions};
+use crate::delivery::{Filter, Sink, Stream, Target};
 use crate::git::{BranchName, BranchPatterns, Repository};
 use crate::pipeline::{Compared, Pipeline, Point};
+use crate::report::{self, JobName};
 use crate::settings::EnvironmentName;
+
+/// The folder of the daemon's state in the git directory, if the settings name no other.
+const STATE: &str = "hierad/daemon";
 
 /// Arguments of `watch`.
 #[derive(Debug, Args)]
@@ -24,9 +32,13 @@ pub(super) struct Arguments {
     /// Report the commits since this one first
     #[arg(long, value_name = "REV")]
     since: Option<String>,
-    /// How to write: JSON is a line a report
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    /// How to write: JSON is a line a report [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// Keep a durable queue in this folder: what is not reported when the daemon ends is reported when it is back. Reports go to
+    /// the sinks of the settings or, without any, to standard output as lines of JSON
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
     /// How often to look for new commits, file notification aside
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
     poll: Duration,
@@ -47,43 +59,92 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
     let patterns = if arguments.branch.is_empty() { &context.settings.branches } else { &arguments.branch };
     let branches = if patterns.is_empty() { BranchPatterns::all() } else { BranchPatterns::new(patterns)? };
-    let start = match &arguments.since {
-        Some(revision) => Start::Since(context.repository.resolve(revision)?),
-        None => known(&context.repository)?,
+    let repository = context.repository.clone();
+    let known = match &arguments.since {
+        Some(revision) => Known::since(&repository, &branches, repository.resolve(revision)?)?,
+        None => Known::now(&repository)?,
     };
-    let options = WatchOptions { branches, poll: arguments.poll, notify: !arguments.no_notify, start };
-    let watched = context.repository.clone();
-    let mut reporter =
-        Reporter { pipelines: Pipelines::new(context)?, global: global.clone(), format: arguments.format };
-    let repository = (*watched).clone();
+    let options = WatchOptions { branches, poll: arguments.poll, notify: !arguments.no_notify };
+    let state = state(&context, arguments)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let shutdown = shutdown()?;
-        // Who has read this can rely on it: what is committed from now on is reported, and a signal ends the watch.
-        announce(&watched, &options.branches)?;
-        daemon::watch(repository, options, move |event| reporter.handle(&event), shutdown).await?;
-        Ok::<(), Failure>(())
-    })?;
-    Ok(Status::Done)
+    let done = match state {
+        Some(state) => runtime.block_on(serve(context, known, options, &state)),
+        None => runtime.block_on(print(
+            context,
+            known,
+            options,
+            Printing { global: global.clone(), format: arguments.format.unwrap_or(Format::Text) },
+        )),
+    };
+    // A sink may hang in a write that nobody can take back.
+    runtime.shutdown_background();
+    done.map(|()| Status::Done)
 }
 
-/// The branches as they are now, so that no commit is missed which is made while the watch starts. The list is read until it
-/// comes out equal twice: git may be packing references.
-pub(super) fn known(repository: &Repository) -> Result<Start> {
-    let all = BranchPatterns::all();
-    let mut last = repository.branches(&all)?;
-    for _ in 0..10 {
-        let again = repository.branches(&all)?;
-        if again == last {
-            break;
-        }
-        last = again;
+/// The folder of the durable queue, if there is to be one: sinks need it.
+fn state(context: &Context, arguments: &Arguments) -> Result<Option<PathBuf>> {
+    let settings = &context.settings;
+    let is_wanted = arguments.state.is_some() || settings.state.is_some() || !settings.sinks.is_empty();
+    let state = is_wanted.then(|| state_folder(context, arguments.state.as_deref()));
+    if state.is_some() && arguments.format.is_some_and(|format| format != Format::Json) {
+        return Err(
+            "with a durable queue reports are lines of JSON: --format does not go with --state, 'state' or 'sinks'"
+                .into(),
+        );
     }
-    Ok(Start::From(last))
+    Ok(state)
 }
 
-/// Tells on standard error that the watch goes on, and over what.
-fn announce(repository: &Repository, patterns: &BranchPatterns) -> Result<()> {
+/// The folder of the daemon's state: that of the flag, of the settings, or the one in the git directory.
+pub(super) fn state_folder(context: &Context, flag: Option<&Path>) -> PathBuf {
+    let named = flag.or(context.settings.state.as_deref()).map(Path::to_owned);
+    named.unwrap_or_else(|| context.repository.common_dir().join(STATE))
+}
+
+/// Prints reports until the process is told to end. Nothing is kept.
+async fn print(context: Context, known: Known, options: WatchOptions, printing: Printing) -> Result<()> {
+    let watched = context.repository.clone();
+    let mut reporter = Reporter { pipelines: Pipelines::new(context)?, printing };
+    let shutdown = shutdown()?;
+    // Who has read this can rely on it: what is committed from now on is reported, and a signal ends the watch.
+    anstream::eprintln!("{}", banner(&watched, &options.branches)?);
+    let handler = daemon::each(move |event| reporter.handle(&event));
+    Ok(daemon::watch((*watched).clone(), known, options, handler, shutdown).await?)
+}
+
+/// Puts commits into a durable queue, and delivers their reports to sinks, until the process is told to end.
+async fn serve(context: Context, known: Known, options: WatchOptions, state: &Path) -> Result<()> {
+    let (queue, _lock) = Queue::create(state).await?;
+    let output: Stream = Arc::new(Mutex::new(Box::new(std::io::stdout())));
+    let settings = &context.settings;
+    let mut sinks = settings.sinks.iter().map(|sink| sink.open(&output)).collect::<std::result::Result<Vec<_>, _>>()?;
+    if sinks.is_empty() {
+        let (filter, target) = (Filter::default(), Target::Stream(output));
+        sinks.push(Sink { name: "stdout".to_owned(), filter, retry_for: Duration::MAX, target });
+    }
+    let (repository, keep) = (context.repository.clone(), settings.keep_reports);
+    let (name, branches) = (repository.common_dir().display().to_string(), options.branches.clone());
+    let mut pipelines = Pipelines::new(context)?;
+    let resolve = Box::new(move |job: &Job| resolved(&mut pipelines, job));
+    let shutdown = shutdown()?;
+    let watched = Watched { name, repository: (*repository).clone(), known, options, resolve };
+    let banner = banner(&repository, &branches)?;
+    let ready = move || anstream::eprintln!("{banner}");
+    Ok(Service { queue, repositories: vec![watched], sinks, keep }.run(ready, shutdown).await?)
+}
+
+fn resolved(pipelines: &mut Pipelines, job: &Job) -> Result<Resolved> {
+    let Job { number, id, repository, event, .. } = job.clone();
+    let compared = pipelines.compared(&event)?;
+    let mut report = compared.report;
+    report.arrival = Some(event.arrival(Some(JobName { id, number, repository })));
+    let mut json = Vec::new();
+    report::json::write(&report, report::json::Options::default(), &mut json)?;
+    Ok(Resolved { report, json })
+}
+
+/// What tells that the watch goes on, and over what.
+fn banner(repository: &Repository, patterns: &BranchPatterns) -> Result<String> {
     let branches: Vec<String> = repository.branches(patterns)?.keys().map(ToString::to_string).collect();
     let folder = repository.work_dir().unwrap_or(repository.git_dir()).display();
     let branches = match branches.as_slice() {
@@ -91,8 +152,7 @@ fn announce(repository: &Repository, patterns: &BranchPatterns) -> Result<()> {
         names if names.len() <= 5 => names.join(", "),
         names => format!("{} branches", names.len()),
     };
-    anstream::eprintln!("hierad: watching {branches} in {folder}; Ctrl-C ends it");
-    Ok(())
+    Ok(format!("hierad: watching {branches} in {folder}; Ctrl-C ends it"))
 }
 
 /// Resolves when the process is told to end.
@@ -146,7 +206,13 @@ impl Pipelines {
         is_current
     }
 
-    pub(super) fn get(&mut self, branch: Option<&BranchName>) -> Result<Arc<Pipeline>> {
+    /// What a commit changes.
+    pub(super) fn compared(&mut self, event: &CommitEvent) -> Result<Compared> {
+        let before = event.before.map_or(Point::Nothing, Point::Commit);
+        Ok(self.get(Some(&event.branch))?.diff(before, Point::Commit(event.after), &|_| true)?)
+    }
+
+    fn get(&mut self, branch: Option<&BranchName>) -> Result<Arc<Pipeline>> {
         let branch = branch.filter(|_| self.context.settings.environment == EnvironmentName::Branch);
         let known = self.by_branch.get(&branch.cloned()).cloned();
         if let Some(pipeline) = &known
@@ -174,28 +240,27 @@ impl Pipelines {
     }
 }
 
-/// Prints a report for each commit.
-struct Reporter {
-    pipelines: Pipelines,
+/// How reports are printed.
+struct Printing {
     global: Global,
     format: Format,
 }
 
+/// Prints a report for each commit.
+struct Reporter {
+    pipelines: Pipelines,
+    printing: Printing,
+}
+
 impl Reporter {
     fn handle(&mut self, event: &CommitEvent) -> std::result::Result<(), HandlerError> {
-        let pipeline = self.pipelines.get(Some(&event.branch)).map_err(HandlerError::Runtime)?;
-        let before = event.before.map_or(Point::Nothing, Point::Commit);
-        let compared = pipeline.diff(before, Point::Commit(event.after), &|_| true);
-        let Compared { mut report, effective: _effective, .. } =
-            compared.map_err(|error| HandlerError::Runtime(error.into()))?;
-        report.branch = Some(match (event.kind, self.format) {
-            // Programs compare the name.
-            (CommitKind::Rewritten, Format::Text | Format::Markdown) => format!("{} (rewritten)", event.branch),
-            _ => event.branch.to_string(),
-        });
+        let compared = self.pipelines.compared(event).map_err(HandlerError::Runtime)?;
+        let Compared { mut report, effective: _effective, .. } = compared;
+        report.arrival = Some(event.arrival(None));
+        let Printing { global, format } = &self.printing;
         let mut out = output::stdout();
-        write(&report, self.format, &self.global, Style::default(), &mut out)
-            .and_then(|()| if self.format == Format::Json { Ok(()) } else { writeln!(out) })
+        write(&report, *format, global, Style::default(), &mut out)
+            .and_then(|()| if *format == Format::Json { Ok(()) } else { writeln!(out) })
             .and_then(|()| out.flush())
             .map_err(|error| HandlerError::Critical(error.into()))
     }

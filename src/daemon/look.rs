@@ -3,19 +3,9 @@
 //! A branch counts as known up to the last of its commits that was handed out, so that a look that fails, or is cut short,
 //! loses nothing: the next one finds the same again.
 
-use std::collections::VecDeque;
+use crate::git::{BranchName, BranchPatterns, CommitId, HistoryError, RefChange, RefsError, Repository, changes};
 
-use crate::git::{
-    BranchName, BranchPatterns, Branches, CommitId, HistoryError, RefChange, RefsError, Repository, changes,
-};
-
-use super::{CommitEvent, Start, plan};
-
-/// How many former tips are remembered, so that their commits are not reported again when a branch is renamed.
-const FORMER_TIPS: usize = 1000;
-
-/// How often a list of branches is read until it comes out equal twice.
-const LIST_ATTEMPTS: usize = 5;
+use super::{CommitEvent, Known, plan};
 
 /// What a look has found.
 #[derive(Default)]
@@ -45,34 +35,24 @@ pub(super) enum LookError {
 pub(super) struct Watched {
     repository: Repository,
     patterns: BranchPatterns,
-    /// All local branches, those that are not watched as well: their commits are not new to a branch made from them.
-    known: Branches,
-    /// Tips that branches had before they were deleted or rewritten.
-    former: VecDeque<CommitId>,
+    /// With the branches that are not watched: their commits are not new to a branch made from them.
+    known: Known,
 }
 
 impl Watched {
-    /// Takes note of what is there.
-    pub(super) fn begin(repository: Repository, patterns: BranchPatterns, start: Start) -> Result<Watched, RefsError> {
-        let known = match start {
-            Start::Now => list(&repository)?,
-            Start::From(known) => known,
-            Start::Since(commit) => {
-                let mut known = list(&repository)?;
-                for tip in known.iter_mut().filter(|(branch, _)| patterns.matches(branch)).map(|(_, tip)| tip) {
-                    if repository.is_ancestor(commit, *tip).unwrap_or(false) {
-                        *tip = commit;
-                    }
-                }
-                known
-            }
-        };
-        Ok(Watched { repository, patterns, known, former: VecDeque::new() })
+    /// The branches of a repository of which this is known.
+    pub(super) fn new(repository: Repository, patterns: BranchPatterns, known: Known) -> Watched {
+        Watched { repository, patterns, known }
     }
 
     /// How many branches are watched.
     pub(super) fn count(&self) -> usize {
-        self.known.keys().filter(|branch| self.patterns.matches(branch)).count()
+        self.known.branches.keys().filter(|branch| self.patterns.matches(branch)).count()
+    }
+
+    /// What is known.
+    pub(super) fn known(&self) -> &Known {
+        &self.known
     }
 
     /// Compares the branches with what is known of them.
@@ -85,14 +65,15 @@ impl Watched {
                 return looked;
             }
         };
-        let (watched, others): (Vec<_>, Vec<_>) =
-            changes(&self.known, &listed).into_iter().partition(|change| self.patterns.matches(&change.branch));
+        let (watched, others): (Vec<_>, Vec<_>) = changes(&self.known.branches, &listed)
+            .into_iter()
+            .partition(|change| self.patterns.matches(&change.branch));
         for change in others {
             self.set(&change.branch, change.new);
         }
         // branches that have moved first: a new branch then brings only what none of them has
         let (moved, created): (Vec<_>, Vec<_>) = watched.into_iter().partition(|change| change.old.is_some());
-        let mut tips: Vec<CommitId> = self.known.values().chain(&self.former).copied().collect();
+        let mut tips: Vec<CommitId> = self.known.branches.values().chain(&self.known.former).copied().collect();
         for change in moved.into_iter().chain(created) {
             let branch = change.branch.clone();
             match self.examine(change, &mut tips) {
@@ -141,37 +122,17 @@ impl Watched {
     /// Takes note that a commit is handed out.
     pub(super) fn done(&mut self, commit: &CommitEvent) {
         if commit.kind == super::CommitKind::Rewritten {
-            self.forget(commit.before);
+            self.known.forget(commit.before);
         }
-        self.known.insert(commit.branch.clone(), commit.after);
+        self.known.branches.insert(commit.branch.clone(), commit.after);
     }
 
     fn set(&mut self, branch: &BranchName, tip: Option<CommitId>) {
         if let Some(tip) = tip {
-            self.known.insert(branch.clone(), tip);
+            self.known.branches.insert(branch.clone(), tip);
             return;
         }
-        let former = self.known.remove(branch);
-        self.forget(former);
+        let former = self.known.branches.remove(branch);
+        self.known.forget(former);
     }
-
-    fn forget(&mut self, tip: Option<CommitId>) {
-        self.former.extend(tip);
-        while self.former.len() > FORMER_TIPS {
-            self.former.pop_front();
-        }
-    }
-}
-
-/// The list of branches, read until it comes out equal twice: one that is read while git packs references can be wrong.
-fn list(repository: &Repository) -> Result<Branches, RefsError> {
-    let mut last = repository.branches(&BranchPatterns::all())?;
-    for _ in 1..LIST_ATTEMPTS {
-        let again = repository.branches(&BranchPatterns::all())?;
-        if again == last {
-            break;
-        }
-        last = again;
-    }
-    Ok(last)
 }

@@ -1,5 +1,6 @@
-//! The loop of `hierad watch`: notices each new commit on the watched branches and hands it to a handler, one after the
-//! other, each once. What the handler does with a commit (reports, queues, sinks) is not known here.
+//! The daemon, `hierad watch`: notices each new commit on the watched branches and hands it to a handler, one after the other,
+//! each once. The handler either does all there is to do itself ([`each`]), or puts the commits into a durable queue, and
+//! the [`service`] resolves them and delivers their reports.
 //!
 //! Sources of events (`event.rs`, `files.rs`) only say "look": file notification, a clock, a failed look that is due again.
 //! A look (`look.rs`) compares the tips of the branches with those that are done and plans what to hand out (`plan.rs`). So
@@ -13,9 +14,13 @@
 
 mod event;
 mod files;
+mod handler;
+mod known;
 mod look;
 mod plan;
+pub mod queue;
 mod sample;
+pub mod service;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,10 +28,14 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch as flag};
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 
-use crate::git::{BranchName, BranchPatterns, Branches, CommitId, RefsError, Repository};
+use crate::git::{BranchName, BranchPatterns, CommitId, Repository};
+use crate::report::{Arrival, JobName};
 use event::Event;
 use look::{Looked, Watched};
 use sample::Sampler;
+
+pub use handler::{Handler, HandlerError, each};
+pub use known::Known;
 
 /// What to watch, and how.
 #[derive(Debug, Clone)]
@@ -37,26 +46,13 @@ pub struct WatchOptions {
     pub poll: Duration,
     /// Whether to ask the system for notification of changed files.
     pub notify: bool,
-    /// Which commits are known already.
-    pub start: Start,
 }
 
 impl Default for WatchOptions {
     fn default() -> WatchOptions {
         let poll = Duration::from_secs(2);
-        WatchOptions { branches: BranchPatterns::all(), poll, notify: true, start: Start::Now }
+        WatchOptions { branches: BranchPatterns::all(), poll, notify: true }
     }
-}
-
-/// Which commits count as known when the watch begins.
-#[derive(Debug, Clone)]
-pub enum Start {
-    /// All that are there.
-    Now,
-    /// This commit and those behind it, on the branches that have it; all that are there on the others.
-    Since(CommitId),
-    /// Those behind these tips, such as a former watch left them; other branches are new.
-    From(Branches),
 }
 
 /// A commit to handle.
@@ -70,6 +66,13 @@ pub struct CommitEvent {
     pub after: CommitId,
     /// How it has come to the branch.
     pub kind: CommitKind,
+}
+
+impl CommitEvent {
+    /// What a report says of it, `job` being its name in a queue.
+    pub fn arrival(&self, job: Option<JobName>) -> Arrival {
+        Arrival { branch: self.branch.to_string(), kind: self.kind.as_str(), job }
+    }
 }
 
 /// How a commit has come to a branch.
@@ -86,30 +89,16 @@ pub enum CommitKind {
     Rewritten,
 }
 
-/// The handler could not handle a commit.
-#[derive(Debug, thiserror::Error)]
-pub enum HandlerError {
-    /// The watch has to end.
-    #[error(transparent)]
-    Critical(Box<dyn std::error::Error + Send + Sync>),
-    /// The commit is given up, the watch goes on.
-    #[error(transparent)]
-    Runtime(Box<dyn std::error::Error + Send + Sync>),
-}
-
 /// The watch has ended, and not because it was told to.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The branches could not be read even once.
-    #[error("cannot begin to watch: {0}")]
-    Start(#[source] RefsError),
     /// The repository is not there any more.
     #[error("the repository {} is gone", .0.display())]
     Gone(PathBuf),
     /// The handler cannot go on.
     #[error("cannot handle commit {commit} of branch {branch}: {source}")]
     Handler {
-        /// The commit.
+        /// The commit, the first of several.
         commit: CommitId,
         /// Its branch.
         branch: BranchName,
@@ -121,25 +110,43 @@ pub enum WatchError {
     Task(#[from] JoinError),
 }
 
+impl CommitKind {
+    /// All kinds.
+    const ALL: [CommitKind; 4] = [CommitKind::New, CommitKind::Created, CommitKind::Joined, CommitKind::Rewritten];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CommitKind::New => "new",
+            CommitKind::Created => "created",
+            CommitKind::Joined => "joined",
+            CommitKind::Rewritten => "rewritten",
+        }
+    }
+
+    /// The kind that the word stands for.
+    pub fn of(word: &str) -> Option<CommitKind> {
+        CommitKind::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
 /// How many looks in a row must find the repository gone before that is believed.
 const GONE_AFTER: u32 = 5;
 
 /// How many events may wait; more say nothing new.
 const WAITING_EVENTS: usize = 16;
 
-/// Watches `repository` until `shutdown` resolves, and hands each new commit to `handle`, which may block. A commit that is
-/// being handled then is still finished; commits not begun are left for a later watch ([`Start::From`]).
-pub async fn watch<H>(
+/// Watches `repository` until `shutdown` resolves, and hands each commit that is not `known` to `handler`. A commit that is being handled then
+/// is still finished; commits not begun are left for a later watch.
+pub async fn watch(
     repository: Repository,
+    known: Known,
     options: WatchOptions,
-    handle: H,
+    handler: impl Handler,
     shutdown: impl Future<Output = ()>,
-) -> Result<(), WatchError>
-where
-    H: FnMut(CommitEvent) -> Result<(), HandlerError> + Send + 'static,
-{
+) -> Result<(), WatchError> {
     let (stop, stopped) = flag::channel(false);
-    let running = run(repository, options, handle, stopped);
+    let running = run(repository, known, options, handler, stopped);
     tokio::pin!(running);
     tokio::select! {
         result = &mut running => return result,
@@ -149,19 +156,16 @@ where
     running.await
 }
 
-async fn run<H>(
+async fn run(
     repository: Repository,
+    known: Known,
     options: WatchOptions,
-    handle: H,
+    handler: impl Handler,
     stopped: flag::Receiver<bool>,
-) -> Result<(), WatchError>
-where
-    H: FnMut(CommitEvent) -> Result<(), HandlerError> + Send + 'static,
-{
+) -> Result<(), WatchError> {
     let (sender, events) = mpsc::channel(WAITING_EVENTS);
     let place = repository.common_dir().to_owned();
-    let begin = move || Watched::begin(repository, options.branches, options.start);
-    let watched = spawn_blocking(begin).await?.map_err(WatchError::Start)?;
+    let watched = Watched::new(repository, options.branches, known);
     tracing::info!(repository = %place.display(), branches = watched.count(), "watching");
     let mut workers = JoinSet::new();
     let _ = sender.try_send(Event::Start);
@@ -171,7 +175,7 @@ where
     }
     drop(sender);
     let watch = Loop { events, stopped, place, poll: options.poll, sampler: Sampler::default(), failures: 0 };
-    watch.run(watched, handle).await
+    watch.run(watched, handler).await
 }
 
 /// The state of the loop besides the branches themselves.
@@ -181,15 +185,12 @@ struct Loop {
     place: PathBuf,
     poll: Duration,
     sampler: Sampler,
-    /// How many looks in a row have failed.
+    /// How many looks in a row have failed, or their commits were refused.
     failures: u32,
 }
 
 impl Loop {
-    async fn run<H>(mut self, mut watched: Watched, mut handle: H) -> Result<(), WatchError>
-    where
-        H: FnMut(CommitEvent) -> Result<(), HandlerError> + Send + 'static,
-    {
+    async fn run(mut self, mut watched: Watched, mut handler: impl Handler) -> Result<(), WatchError> {
         loop {
             let retry = event::retry_delay(self.failures, self.poll);
             let event = event::next(&mut self.events, &mut self.stopped, retry).await;
@@ -206,57 +207,81 @@ impl Loop {
                 (watched, looked)
             })
             .await?;
-            self.log(&looked)?;
-            for commit in looked.commits {
-                if *self.stopped.borrow() {
-                    return Ok(());
-                }
-                watched.done(&commit);
-                handle = hand_out(commit, handle).await?;
+            let is_seen = self.log(&looked);
+            let is_taken = self.hand_out(&looked.commits, &mut watched, &mut handler).await?;
+            if is_seen && is_taken {
+                self.failures = 0;
+                continue;
+            }
+            self.failures = self.failures.saturating_add(1);
+            if self.failures >= GONE_AFTER && !self.place.exists() {
+                return Err(WatchError::Gone(self.place));
             }
         }
     }
 
-    /// Logs what went wrong in a look; fails if the repository is gone for good.
-    fn log(&mut self, looked: &Looked) -> Result<(), WatchError> {
+    /// Hands out the commits of a look. Whether all were taken: the others are found again by the next one.
+    async fn hand_out<H: Handler>(
+        &mut self,
+        commits: &[CommitEvent],
+        watched: &mut Watched,
+        handler: &mut H,
+    ) -> Result<bool, WatchError> {
+        for commits in commits.chunks(H::TOGETHER) {
+            if *self.stopped.borrow() {
+                return Ok(true);
+            }
+            let result = handler.handle(commits).await;
+            if !self.is_taken(result, &commits[0])? {
+                return Ok(false);
+            }
+            for commit in commits {
+                watched.done(commit);
+            }
+        }
+        let result = handler.known(watched.known()).await;
+        if let Err(error) = &result
+            && let Some(times) = self.sampler.failed("branches")
+        {
+            tracing::warn!(times, %error, "cannot note the branches; trying again");
+        }
+        Ok(result.is_ok())
+    }
+
+    /// Whether commits, `event` first, need not be handed out again.
+    fn is_taken(&mut self, result: Result<(), HandlerError>, event: &CommitEvent) -> Result<bool, WatchError> {
+        let (commit, branch) = (event.after, &event.branch);
+        match result {
+            Ok(()) => return Ok(true),
+            Err(HandlerError::Critical(source)) => {
+                return Err(WatchError::Handler { commit, branch: branch.clone(), source });
+            }
+            Err(HandlerError::Task(error)) => return Err(error.into()),
+            Err(HandlerError::Runtime(error)) => {
+                tracing::error!(%commit, %branch, %error, "cannot handle the commit; going on with the next");
+                return Ok(true);
+            }
+            Err(HandlerError::Refused(error)) => {
+                if let Some(times) = self.sampler.failed("commits") {
+                    tracing::warn!(%commit, %branch, times, %error, "cannot take commits; trying again");
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Logs what went wrong in a look; whether nothing did.
+    fn log(&mut self, looked: &Looked) -> bool {
         for failure in &looked.failures {
             if let Some(times) = self.sampler.failed(&failure.about) {
                 let error = &failure.error;
                 tracing::warn!(about = %failure.about, times, %error, "cannot look for commits; trying again");
             }
         }
-        if looked.failures.is_empty() {
-            if let Some(times) = self.sampler.works() {
-                tracing::info!(times, "looking for commits works again");
-            }
-            self.failures = 0;
-            return Ok(());
+        let is_seen = looked.failures.is_empty();
+        if is_seen && let Some(times) = self.sampler.works() {
+            tracing::info!(times, "looking for commits works again");
         }
-        self.failures = self.failures.saturating_add(1);
-        if self.failures >= GONE_AFTER && !self.place.exists() {
-            return Err(WatchError::Gone(self.place.clone()));
-        }
-        Ok(())
-    }
-}
-
-/// Hands one commit to the handler on a thread that may block, and takes the handler back.
-async fn hand_out<H>(event: CommitEvent, mut handle: H) -> Result<H, WatchError>
-where
-    H: FnMut(CommitEvent) -> Result<(), HandlerError> + Send + 'static,
-{
-    let (commit, branch) = (event.after, event.branch.clone());
-    let (handle, result) = spawn_blocking(move || {
-        let result = handle(event);
-        (handle, result)
-    })
-    .await?;
-    match result {
-        Ok(()) => Ok(handle),
-        Err(HandlerError::Critical(source)) => Err(WatchError::Handler { commit, branch, source }),
-        Err(HandlerError::Runtime(error)) => {
-            tracing::error!(%commit, %branch, %error, "cannot handle the commit; going on with the next");
-            Ok(handle)
-        }
+        is_seen
     }
 }

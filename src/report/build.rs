@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::alike::items;
 use super::secret::disclosed;
-use super::{Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Names, Origin, Reencrypted, Report};
+use super::{Arrival, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Names, Origin, Reencrypted, Report};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::diff::{Change, ChangeKind, Changes, Diff};
 use crate::disclosure::Disclosure;
@@ -17,8 +17,8 @@ use crate::node::NodeSet;
 pub struct Input<'a> {
     /// The revisions.
     pub commit: Diff<Option<Commit>>,
-    /// The branch that moved.
-    pub branch: Option<String>,
+    /// How the commit has come to a branch, where that is known.
+    pub arrival: Option<Arrival>,
     /// The nodes.
     pub fleet: Arc<Fleet>,
     /// The number of keys that were compared.
@@ -63,7 +63,7 @@ impl Report {
         let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {
             commit: input.commit,
-            branch: input.branch,
+            arrival: input.arrival,
             nodes: Count { total: input.fleet.len(), changed: nodes.len() },
             names: Names(input.fleet),
             keys,

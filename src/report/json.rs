@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use serde::{Serialize, Serializer};
 use serde_json::ser::Formatter;
 
-use super::{Commit, FindingChange, KeyChange, Leaf, Origin, Reencrypted, Report, value};
+use super::{Arrival, Commit, FindingChange, KeyChange, Leaf, Origin, Reencrypted, Report, value};
 use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, LeafKind, Part};
 use crate::hiera::{ErrorKind, Outcome};
@@ -51,6 +51,8 @@ struct Document<'a> {
     schema: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<WireEvent<'a>>,
     before: Option<WireCommit<'a>>,
     after: Option<WireCommit<'a>>,
     nodes: WireCount,
@@ -58,6 +60,25 @@ struct Document<'a> {
     changes: Named<'a, KeyChange, WireChange<'a>>,
     reencrypted: Named<'a, Reencrypted, WireReencrypted<'a>>,
     diagnostics: Vec<WireFinding<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireEvent<'a> {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repository: Option<&'a str>,
+}
+
+impl<'a> WireEvent<'a> {
+    fn new(arrival: &'a Arrival) -> WireEvent<'a> {
+        let job = arrival.job.as_ref();
+        let (id, repository) = (job.map(|job| &*job.id), job.map(|job| &*job.repository));
+        WireEvent { kind: arrival.kind, id, number: job.map(|job| job.number), repository }
+    }
 }
 
 #[derive(Serialize)]
@@ -144,7 +165,8 @@ impl<'a> Document<'a> {
         let count = |count: super::Count| WireCount { total: count.total, changed: count.changed };
         Document {
             schema: SCHEMA,
-            branch: report.branch.as_deref(),
+            branch: report.arrival.as_ref().map(|arrival| &*arrival.branch),
+            event: report.arrival.as_ref().map(WireEvent::new),
             before: report.commit.before.as_ref().map(WireCommit::new),
             after: report.commit.after.as_ref().map(WireCommit::new),
             nodes: count(report.nodes),

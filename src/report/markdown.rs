@@ -99,8 +99,8 @@ fn footer(report: &Report) -> String {
     let mut text = String::from("\n<sub>");
     if let Some(after) = &report.commit.after {
         _ = write!(text, "base {base} · head {}", id(after));
-        if let Some(branch) = &report.branch {
-            _ = write!(text, " on {}", code(&shorten(&visible(branch), NAME)));
+        if let Some(arrival) = &report.arrival {
+            _ = write!(text, " on {}", code(&shorten(&visible(&arrival.words()), NAME)));
         }
         text.push_str(" · ");
     }

@@ -16,6 +16,7 @@ mod value;
 mod verdict;
 mod visible;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ use crate::node::NodeSet;
 use crate::value::ValuePath;
 
 pub use build::{Input, Origins};
+pub use visible::visible;
 
 /// What a revision changes on a fleet.
 #[derive(Debug, Clone)]
@@ -35,8 +37,8 @@ pub struct Report {
     pub names: Names,
     /// The revisions; nothing before the first commit of a branch.
     pub commit: Diff<Option<Commit>>,
-    /// The branch that moved, where there is one.
-    pub branch: Option<String>,
+    /// How the commit has come to a branch, where that is known.
+    pub arrival: Option<Arrival>,
     /// The nodes that were compared.
     pub nodes: Count,
     /// The keys that were compared.
@@ -62,6 +64,35 @@ pub struct Commit {
     pub author: String,
     /// When, as RFC 3339 has it.
     pub time: Option<String>,
+}
+
+/// How a commit has come to a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival {
+    /// The branch.
+    pub branch: String,
+    /// `new`, `created`, `joined` or `rewritten`.
+    pub kind: &'static str,
+    /// What the report is called to its receivers, if they may get it more than once.
+    pub job: Option<JobName>,
+}
+
+impl Arrival {
+    /// The branch, as a person should see it.
+    fn words(&self) -> Cow<'_, str> {
+        if self.kind == "rewritten" { format!("{} (rewritten)", self.branch).into() } else { (&*self.branch).into() }
+    }
+}
+
+/// What a report is called to its receivers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobName {
+    /// The same whenever this report is delivered, and no other report's.
+    pub id: String,
+    /// Later reports have larger numbers.
+    pub number: i64,
+    /// The repository.
+    pub repository: String,
 }
 
 /// How many there are, and how many of them change.

@@ -19,7 +19,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Text from elsewhere (a name, a message, a line of a longer text) that is safe to show: what a terminal would obey is escaped.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_dangerous) {
         return Cow::Borrowed(text);
     }

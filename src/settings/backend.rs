@@ -52,9 +52,7 @@ fn command(checker: &Checker<'_>, name: &str, raw: raw::Backend) -> Result<Decla
     if let Some(bad) = scope.iter().find(|name| crate::hiera::key::split(name).is_none()) {
         return Err(invalid("scope", format!("has '{bad}', which is no name of a variable")));
     }
-    // A program with a folder in its name lies beside the settings, others where the system finds them.
-    let beside = std::path::absolute(checker.folder.join(&program)).ok().filter(|_| program.contains('/'));
-    let program = beside.map_or(program, |path| path.display().to_string());
+    let program = checker.program(&program);
     let limit = Duration::from_secs_f64(timeout);
     let asks = BackendCommand::new(program, words.collect(), checker.folder.to_owned(), limit);
     Ok(Declared::Command(Command { scope: scope.into(), asks: Arc::new(asks) }))

@@ -4,9 +4,11 @@
 
 mod backend;
 mod raw;
+mod sink;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::hiera::backend::Backends;
 use crate::hiera::backend::eyaml::{KeyName, KeyNames};
@@ -14,6 +16,11 @@ use crate::hiera::options::LookupOptions;
 use crate::hiera::regex::Regexes;
 use crate::hiera::{Puppet, Reader};
 use crate::value::{Hash, Value, ruby, yaml};
+
+pub use sink::{SinkError, SinkSetting};
+
+/// How long the daemon keeps reports, if the settings say nothing.
+const KEEP_REPORTS: Duration = Duration::from_hours(30 * 24);
 
 /// The checked settings.
 #[derive(Debug, Clone)]
@@ -46,6 +53,12 @@ pub struct Settings {
     pub branches: Vec<String>,
     /// The key pair for all encrypted data, in place of those that hiera.yaml names.
     pub eyaml_keys: Option<KeyNames>,
+    /// Where the daemon keeps its queue; nothing for a daemon that keeps none.
+    pub state: Option<PathBuf>,
+    /// How long the daemon keeps reports that all sinks have.
+    pub keep_reports: Duration,
+    /// Where the daemon's reports go.
+    pub sinks: Vec<SinkSetting>,
 }
 
 /// Which environment nodes are in.
@@ -135,6 +148,9 @@ impl Default for Settings {
             fingerprint_key: None,
             branches: Vec::new(),
             eyaml_keys: None,
+            state: None,
+            keep_reports: KEEP_REPORTS,
+            sinks: Vec::new(),
         }
     }
 }
@@ -238,6 +254,13 @@ impl Checker<'_> {
             fingerprint_key: raw.fingerprint_key.map(|path| self.folder.join(path)),
             branches: raw.branches.into_vec(),
             eyaml_keys: self.eyaml(&raw.eyaml)?,
+            state: raw.state.map(|folder| self.folder.join(folder)),
+            keep_reports: raw.keep_reports.map_or(Ok(KEEP_REPORTS), |days| self.days(days))?,
+            sinks: raw
+                .sinks
+                .into_iter()
+                .map(|(name, sink)| sink::check(self, &name, sink))
+                .collect::<Result<_, _>>()?,
         })
     }
 
@@ -248,6 +271,17 @@ impl Checker<'_> {
             Some((Some(5), None)) => Ok(Reader::Puppet),
             Some(_) => Err(self.invalid(&["hiera"], "'hiera' must be 3, 5 or auto")),
         }
+    }
+
+    /// A program with a folder in its name lies beside the settings, others where the system finds them.
+    fn program(&self, program: &str) -> String {
+        let beside = std::path::absolute(self.folder.join(program)).ok().filter(|_| program.contains('/'));
+        beside.map_or_else(|| program.to_owned(), |path| path.display().to_string())
+    }
+
+    fn days(&self, days: f64) -> Result<Duration, SettingsError> {
+        let wrong = |_| self.invalid(&["keep_reports"], format!("'keep_reports' must be a number of days, not {days}"));
+        Duration::try_from_secs_f64(days * 86_400.0).map_err(wrong)
     }
 
     fn hiera_config(&self, path: Option<String>) -> Result<Option<String>, SettingsError> {

@@ -26,6 +26,35 @@ pub(super) struct Settings {
     pub(super) fingerprint_key: Option<String>,
     pub(super) branches: OneOrMany,
     pub(super) eyaml: Eyaml,
+    pub(super) state: Option<String>,
+    /// Days.
+    pub(super) keep_reports: Option<f64>,
+    pub(super) sinks: BTreeMap<String, Sink>,
+}
+
+/// A place where reports go.
+#[derive(Debug, Default, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    default,
+    expecting = "a hash such as {folder: DIR}, {command: [PROGRAM]} or {webhook: URL}"
+)]
+pub(super) struct Sink {
+    pub(super) stdout: Option<bool>,
+    pub(super) folder: Option<String>,
+    pub(super) command: Option<Vec<String>>,
+    pub(super) webhook: Option<String>,
+    /// The file with the key that bodies for the webhook are signed with.
+    pub(super) secret_file: Option<String>,
+    pub(super) headers: BTreeMap<String, String>,
+    /// Seconds for the command, or for an answer of the server.
+    pub(super) timeout: Option<f64>,
+    /// Hours.
+    pub(super) retry_for: Option<f64>,
+    pub(super) branches: OneOrMany,
+    pub(super) nodes: OneOrMany,
+    pub(super) keys: OneOrMany,
+    pub(super) minimum: usize,
 }
 
 /// The keys of encrypted data.
@@ -133,6 +162,13 @@ impl Default for OneOrMany {
 }
 
 impl OneOrMany {
+    pub(super) fn as_slice(&self) -> &[String] {
+        match self {
+            OneOrMany::One(text) => std::slice::from_ref(text),
+            OneOrMany::Many(texts) => texts,
+        }
+    }
+
     pub(super) fn into_vec(self) -> Vec<String> {
         match self {
             OneOrMany::One(text) => vec![text],

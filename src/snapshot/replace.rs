@@ -8,7 +8,7 @@ use std::path::Path;
 const CHUNK: usize = 1 << 14;
 
 /// Puts `content` in the place of the file at once, so that no reader sees half of it. Whether it had to be written.
-pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<bool> {
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<bool> {
     if holds(path, content).unwrap_or(false) {
         return Ok(false);
     }

@@ -37,7 +37,7 @@ fn answer(config: &str, data: &str, profile: &str, key: &'static str) -> String 
     let start = Instant::now();
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(work).unwrap();
     let answer = thread.join().expect("no panic");
-    assert!(start.elapsed() < Duration::from_secs(60), "{key} took {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_mins(1), "{key} took {:?}", start.elapsed());
     answer
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hierad::diagnostic::{Diagnostic, Place, Severity};
 use hierad::diff::{Diff, changes};
 use hierad::fleet::{Effective, Finding, Fleet};
-use hierad::report::{Commit, Input, Origin, Origins, Report, json, markdown, text};
+use hierad::report::{Arrival, Commit, Input, Origin, Origins, Report, json, markdown, text};
 use hierad::workers::Workers;
 use serde_yaml::Value as Yaml;
 
@@ -77,7 +77,7 @@ fn report(yaml: &Yaml) -> Report {
     let findings = Diff::new("before", "after").map(|side| findings(&yaml["findings"][side], &fleet));
     let mut report = Report::new(Input {
         commit: Diff::new("before", "after").map(|side| commit(&yaml["commits"][side])),
-        branch: yaml["branch"].as_str().map(Into::into),
+        arrival: yaml["branch"].as_str().map(|branch| Arrival { branch: branch.into(), kind: "new", job: None }),
         fleet: Arc::new(fleet),
         keys: yaml["keys"].as_u64().map_or_else(|| keys(&before, &after), |n| usize::try_from(n).unwrap()),
         changes: changes(Diff::new(&before, &after), &Workers::of(1)),

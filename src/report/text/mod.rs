@@ -78,7 +78,8 @@ fn head(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
     }
     if let Some(after) = &report.commit.after {
         let before = report.commit.before.as_ref();
-        let branch = report.branch.as_deref().map(|branch| format!(" on {}", visible(branch))).unwrap_or_default();
+        let branch =
+            report.arrival.as_ref().map(|arrival| format!(" on {}", visible(&arrival.words()))).unwrap_or_default();
         page.line(commit("before", before, "", page.width()))?;
         page.line(commit("after", Some(after), &branch, page.width()))?;
     }

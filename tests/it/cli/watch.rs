@@ -11,7 +11,7 @@ use crate::support::Sandbox;
 use crate::support::terminal::{SITE, changes, hierad};
 
 /// How long a report may take; only a fault makes a test wait so long.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A watch at work.
 struct Watch {

@@ -7,7 +7,7 @@ use hierad::diff::{Diff, LeafChange, LeafKind, changes, leaves};
 use hierad::fleet::{Answer, Effective, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeSet};
-use hierad::report::{Commit, Input, Origins, Report};
+use hierad::report::{Arrival, Commit, Input, Origins, Report};
 use hierad::value::{Hash, Segment, Value, ValuePath, ruby};
 use hierad::workers::Workers;
 use unicode_width::UnicodeWidthStr;
@@ -141,7 +141,7 @@ fn report(random: &mut Random) -> Report {
     let commit = |text: &str| Commit { id: text.repeat(9), summary: text.repeat(20), ..Commit::default() };
     Report::new(Input {
         commit: Diff::new(Some(commit("\u{1b}[1m")), Some(commit("@a`|"))),
-        branch: Some("<b>".repeat(9)),
+        arrival: Some(Arrival { branch: "<b>".repeat(9), kind: "new", job: None }),
         fleet: Arc::new(fleet),
         keys: before.keys.keys().chain(after.keys.keys()).collect::<BTreeSet<_>>().len(),
         changes: changes(Diff::new(&before, &after), &Workers::of(1)),

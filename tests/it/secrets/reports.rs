@@ -49,7 +49,7 @@ fn forms(both: Diff<&Effective>, fleet: &Arc<Fleet>, nodes: &NodeSet, disclosure
     let nothing = Diff::new(&[][..], &[][..]);
     let report = Report::new(Input {
         commit: Diff::default(),
-        branch: None,
+        arrival: None,
         fleet: fleet.clone(),
         keys: both.after.keys.len(),
         changes: changes(both, &Workers::of(1)),

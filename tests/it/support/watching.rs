@@ -4,12 +4,12 @@ use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use hierad::daemon::{CommitEvent, CommitKind, HandlerError, Start, WatchError, WatchOptions, watch};
+use hierad::daemon::{CommitEvent, CommitKind, HandlerError, Known, WatchError, WatchOptions, each, watch};
 use hierad::git::{BranchPatterns, Repository};
 use tokio::sync::oneshot;
 
 /// How long a test waits for what must come; only a fault makes it wait so long.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What was handed out so far.
 #[derive(Default)]
@@ -36,9 +36,9 @@ pub(crate) fn notified() -> WatchOptions {
     WatchOptions::default()
 }
 
-/// Options that only poll, some branches, from some point.
-pub(crate) fn polling_from(patterns: &[&str], start: Start) -> WatchOptions {
-    WatchOptions { branches: BranchPatterns::new(patterns).unwrap(), start, ..polling() }
+/// Options that only poll some branches.
+pub(crate) fn polling_on(patterns: &[&str]) -> WatchOptions {
+    WatchOptions { branches: BranchPatterns::new(patterns).unwrap(), ..polling() }
 }
 
 impl Watching {
@@ -47,9 +47,25 @@ impl Watching {
         Watching::with(repository, options, |_| Ok(()))
     }
 
+    /// Starts a watch that collects what is not known.
+    pub(crate) fn from(repository: Repository, known: Known, options: WatchOptions) -> Watching {
+        Watching::run(repository, known, options, |_| Ok(()))
+    }
+
     /// Starts a watch that collects and then calls `handle`.
     pub(crate) fn with(
         repository: Repository,
+        options: WatchOptions,
+        handle: impl FnMut(&CommitEvent) -> Result<(), HandlerError> + Send + 'static,
+    ) -> Watching {
+        // the branches are read by the test, so that it need not know when the watch reads them
+        let known = Known::now(&repository).unwrap();
+        Watching::run(repository, known, options, handle)
+    }
+
+    fn run(
+        repository: Repository,
+        known: Known,
         options: WatchOptions,
         mut handle: impl FnMut(&CommitEvent) -> Result<(), HandlerError> + Send + 'static,
     ) -> Watching {
@@ -60,16 +76,11 @@ impl Watching {
             into.changed.notify_all();
             handle(&event)
         };
-        // the branches are read by the test, so that it need not know when the watch reads them
-        let mut options = options;
-        if matches!(options.start, Start::Now) {
-            options.start = Start::From(repository.branches(&BranchPatterns::all()).unwrap());
-        }
         let (shutdown, stopped) = oneshot::channel();
         let (tell, shutting_down) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(watch(repository, options, collect, async {
+            runtime.block_on(watch(repository, known, options, each(collect), async {
                 let _ = stopped.await;
                 let _ = tell.send(());
             }))

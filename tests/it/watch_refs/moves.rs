@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hierad::daemon::{Start, WatchOptions};
+use hierad::daemon::{Known, WatchOptions};
 use hierad::git::{BranchName, BranchPatterns, Repository};
 
-use crate::support::watching::{Watching, notified, polling, polling_from, told};
+use crate::support::watching::{Watching, notified, polling, polling_on, told};
 use crate::support::{Sandbox, git_in};
 
 /// Runs each script with a watch beside it, and waits for what it must bring before the next one.
@@ -141,7 +141,7 @@ fn commits_on_no_branch_are_not_reported_until_they_are_on_one() {
 #[test]
 fn only_branches_that_match_are_watched() {
     check(
-        &polling_from(&["release/*", "last"], Start::Now),
+        &polling_on(&["release/*", "last"]),
         &[
             ("c two; git branch release/1", &[]),
             ("c three; git switch -q release/1; c fix", &["release/1 * two..fix"]),
@@ -214,7 +214,7 @@ fn a_linked_work_tree_and_notification_alone() {
     sandbox.git(["worktree", "add", "--quiet", "-b", "topic/deep", linked.to_str().unwrap()]);
     let repository = Repository::discover(&linked).unwrap();
     // a poll so rare that only notification can bring the commits
-    let options = WatchOptions { poll: Duration::from_secs(3600), ..notified() };
+    let options = WatchOptions { poll: Duration::from_hours(1), ..notified() };
     let watching = Watching::start(repository.clone(), options);
     git_in(&linked, ["commit", "--quiet", "--allow-empty", "--message", "linked"]);
     watching.wait_for(1);
@@ -231,18 +231,18 @@ fn a_watch_goes_on_where_a_former_one_ended() {
     let second = sandbox.commit("second");
     sandbox.sh("git switch -q -c topic; git commit -q --allow-empty -m t1; git branch old HEAD~2");
     let repository = sandbox.open();
-    let check = |start: Start, expected: &[&str]| {
-        let watching = Watching::start(repository.clone(), polling_from(&[], start));
+    let check = |known: Known, expected: &[&str]| {
+        let watching = Watching::from(repository.clone(), known, polling());
         watching.wait_for(expected.len());
         let found: Vec<_> = watching.stop().iter().map(|event| told(&repository, event)).collect();
         assert_eq!(found, expected);
     };
-    check(Start::Since(first), &["main new first..second", "topic new first..second", "topic new second..t1"]);
-    check(Start::Since(second), &["topic new second..t1"]);
+    let since = |commit| Known::since(&repository, &BranchPatterns::all(), commit).unwrap();
+    check(since(first), &["main new first..second", "topic new first..second", "topic new second..t1"]);
+    check(since(second), &["topic new second..t1"]);
     let tips = |tips: &[(&str, hierad::git::CommitId)]| {
-        Start::From(tips.iter().map(|(branch, tip)| (BranchName::new(*branch), *tip)).collect::<BTreeMap<_, _>>())
+        Known::from(tips.iter().map(|(branch, tip)| (BranchName::new(*branch), *tip)).collect::<BTreeMap<_, _>>())
     };
     check(tips(&[("main", first)]), &["main new first..second", "topic created second..t1"]);
-    let all = repository.branches(&BranchPatterns::all()).unwrap();
-    check(Start::From(all), &[]);
+    check(Known::now(&repository).unwrap(), &[]);
 }

@@ -2,11 +2,11 @@
 
 use std::sync::mpsc;
 
-use hierad::daemon::{HandlerError, Start, WatchError};
+use hierad::daemon::{HandlerError, Known, WatchError};
 use hierad::git::{BranchName, Branches, ObjectError};
 
 use crate::support::Sandbox;
-use crate::support::watching::{Watching, notified, polling, polling_from, told};
+use crate::support::watching::{Watching, notified, polling, told};
 
 #[test]
 fn a_broken_reference_holds_up_only_its_own_branch() {
@@ -69,8 +69,8 @@ fn a_former_tip_that_was_collected() {
     sandbox.sh("git commit -q --amend --allow-empty -m amended
         git reflog expire --expire=now --all; git gc -q --prune=now");
     let repository = sandbox.open();
-    let known = Start::From(Branches::from([(BranchName::new("main"), former)]));
-    let watching = Watching::start(repository.clone(), polling_from(&[], known));
+    let known = Known::from(Branches::from([(BranchName::new("main"), former)]));
+    let watching = Watching::from(repository.clone(), known, polling());
     let event = watching.wait_for(1).remove(0);
     assert_eq!(told(&repository, &event), "main rewritten gone..amended");
     assert!(matches!(repository.tree(event.before.unwrap()), Err(ObjectError::Missing { .. })));

@@ -1,0 +1,167 @@
+//! `hierad queue`: what the daemon has not done, and what to do about it.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde::Serialize;
+
+use super::context::Context;
+use super::watch::state_folder;
+use super::{Global, Result, Status, output};
+use crate::daemon::queue::{JobNumber, Queue, Row, Stage};
+use crate::report::visible;
+
+/// Arguments of `queue`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The folder of the daemon's state [default: that of the settings, or the one in the git directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    state: Option<PathBuf>,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show what is waiting, and what was set aside because it failed too long [default]
+    List(List),
+    /// Have what failed tried again at once
+    Retry(Which),
+    /// Give up what was set aside
+    Drop(Which),
+    /// Have the database check itself
+    Check,
+}
+
+#[derive(Debug, Default, Args)]
+struct List {
+    /// How to write: JSON is a line for each row
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    /// The most rows to show, the oldest first
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    #[default]
+    Text,
+    Json,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true)]
+struct Which {
+    /// Only what belongs to this number, as `list` shows it
+    number: Option<JobNumber>,
+    /// Only what has to go to this sink
+    #[arg(long, value_name = "NAME")]
+    sink: Option<String>,
+    /// All
+    #[arg(long, conflicts_with_all = ["number", "sink"])]
+    all: bool,
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let folder = state_folder(&Context::open(global)?, arguments.state.as_deref());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let queue = Queue::open(&folder).await?;
+        let mut out = output::stdout();
+        match &arguments.action {
+            None => list(&queue, &List { limit: 100, ..List::default() }, &mut out).await?,
+            Some(Action::List(arguments)) => list(&queue, arguments, &mut out).await?,
+            Some(Action::Retry(which)) => {
+                let count = queue.retry(which.number, which.sink.as_deref()).await?;
+                writeln!(out, "{count} to be tried again")?;
+            }
+            Some(Action::Drop(which)) => {
+                let count = queue.drop(which.number, which.sink.as_deref()).await?;
+                writeln!(out, "{count} given up")?;
+            }
+            Some(Action::Check) => {
+                queue.check().await?;
+                writeln!(out, "the queue in {} is whole", folder.display())?;
+            }
+        }
+        out.flush()?;
+        queue.close().await;
+        Ok(Status::Done)
+    })
+}
+
+async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()> {
+    let rows = queue.rows(arguments.limit).await?;
+    if arguments.format == Format::Json {
+        for row in &rows {
+            serde_json::to_writer(&mut *out, &Wire::new(row))?;
+            writeln!(out)?;
+        }
+        return Ok(());
+    }
+    for row in &rows {
+        writeln!(out, "{}", line(row))?;
+    }
+    let mut words = Vec::new();
+    for stage in [Stage::Waiting, Stage::Failed, Stage::Undelivered, Stage::Dead] {
+        let counts = queue.counts().await?;
+        let count: u64 = counts.iter().filter(|count| count.stage == stage).map(|count| count.number).sum();
+        words.extend((count > 0).then(|| format!("{count} {}", stage.as_str())));
+    }
+    writeln!(out, "{}", if words.is_empty() { "nothing is waiting".to_owned() } else { words.join(", ") })?;
+    Ok(())
+}
+
+/// `12  dead  main 1a2b3c4d to bot, tried 9 times: the server answers 500`
+fn line(row: &Row) -> String {
+    let event = &row.job.event;
+    let sink = row.sink.as_ref().map(|sink| format!(" to {sink}")).unwrap_or_default();
+    let tried = match row.attempts {
+        0 => String::new(),
+        1 => ", tried once".to_owned(),
+        attempts => format!(", tried {attempts} times"),
+    };
+    let again = row.due.and_then(|due| due.duration_since(SystemTime::now()).ok());
+    let again = again.map(|time| format!(", again in {} s", time.as_secs() + 1)).unwrap_or_default();
+    let error = row.error.as_ref().map(|error| format!(": {}", visible(error))).unwrap_or_default();
+    let (number, stage, branch, commit) = (row.job.number, row.stage.as_str(), &event.branch, event.after.short());
+    format!("{number:>6}  {stage:<11}  {branch} {commit}{sink}{tried}{again}{error}")
+}
+
+/// A row for programs.
+#[derive(Serialize)]
+struct Wire<'a> {
+    number: JobNumber,
+    id: &'a str,
+    state: &'static str,
+    repository: &'a str,
+    branch: &'a str,
+    before: Option<String>,
+    after: String,
+    kind: &'static str,
+    sink: Option<&'a str>,
+    attempts: i64,
+    error: Option<&'a str>,
+}
+
+impl<'a> Wire<'a> {
+    fn new(row: &'a Row) -> Wire<'a> {
+        let event = &row.job.event;
+        Wire {
+            number: row.job.number,
+            id: &row.job.id,
+            state: row.stage.as_str(),
+            repository: &row.job.repository,
+            branch: event.branch.as_str(),
+            before: event.before.map(|before| before.to_string()),
+            after: event.after.to_string(),
+            kind: event.kind.as_str(),
+            sink: row.sink.as_deref(),
+            attempts: row.attempts,
+            error: row.error.as_deref(),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Reports on their way to sinks.
+
+use std::time::Duration;
+
+use sqlx::Row;
+
+use super::jobs::{JOB, job};
+use super::{Job, JobNumber, Queue, QueueError, millis, now};
+
+/// What a sink has to do next.
+#[derive(Debug)]
+pub enum Waiting {
+    /// To take this report.
+    Report {
+        /// The job that the report is of.
+        job: Box<Job>,
+        /// The report.
+        report: Vec<u8>,
+        /// How often it was tried.
+        attempts: u32,
+        /// For how long it has been tried.
+        age: Duration,
+    },
+    /// To try again after this time.
+    Later(Duration),
+    /// Nothing.
+    Nothing,
+}
+
+impl Queue {
+    /// What `sink` has to do next: the oldest report of those that are due.
+    pub async fn next_delivery(&self, sink: &str) -> Result<Waiting, QueueError> {
+        let query = format!(
+            "SELECT {JOB}, delivery.due, delivery.attempts, delivery.since FROM delivery JOIN job ON job.number = delivery.job \
+             WHERE delivery.sink = ? AND delivery.state = 'waiting' \
+             ORDER BY max(delivery.due, ?), delivery.job LIMIT 1"
+        );
+        let now = now();
+        let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(sink).bind(now);
+        let Some(row) = query.fetch_optional(&self.pool).await? else { return Ok(Waiting::Nothing) };
+        let (due, attempts, since): (i64, u32, i64) = (row.try_get(8)?, row.try_get(9)?, row.try_get(10)?);
+        if due > now {
+            return Ok(Waiting::Later(duration(due - now)));
+        }
+        let job = Box::new(job(&row)?);
+        let body = sqlx::query_scalar("SELECT body FROM report WHERE job = ?").bind(job.number);
+        let report = body.fetch_one(&self.pool).await?;
+        Ok(Waiting::Report { job, report, attempts, age: duration(now - since) })
+    }
+
+    /// Notes that a sink has a report.
+    pub async fn delivered(&self, job: JobNumber, sink: &str) -> Result<(), QueueError> {
+        let update = "UPDATE delivery SET state = 'delivered', attempts = attempts + 1, delivered = ?, error = NULL \
+            WHERE job = ? AND sink = ?";
+        sqlx::query(update).bind(now()).bind(job).bind(sink).execute(&self.pool).await?;
+        Ok(())
+    }
+
+    /// Notes that a sink could not take a report, and when it is tried again: never if nothing is said.
+    pub async fn not_delivered(
+        &self,
+        job: JobNumber,
+        sink: &str,
+        error: &str,
+        again: Option<Duration>,
+    ) -> Result<(), QueueError> {
+        let state = if again.is_some() { "waiting" } else { "dead" };
+        let due = now().saturating_add(again.map_or(0, millis));
+        let update =
+            "UPDATE delivery SET state = ?, attempts = attempts + 1, due = ?, error = ? WHERE job = ? AND sink = ?";
+        let query = sqlx::query(update).bind(state).bind(due).bind(error).bind(job).bind(sink);
+        query.execute(&self.pool).await?;
+        Ok(())
+    }
+}
+
+fn duration(millis: i64) -> Duration {
+    Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+}

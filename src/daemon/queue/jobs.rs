@@ -1,0 +1,116 @@
+//! Commits that have come to branches, from their coming to their reports.
+
+use std::time::Duration;
+
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, SqliteConnection};
+
+use super::branches::{damaged, set_tip};
+use super::{Queue, QueueError, millis, now};
+use crate::daemon::{CommitEvent, CommitKind};
+use crate::git::{BranchName, CommitId};
+
+/// A job's number: later ones are larger.
+pub type JobNumber = i64;
+
+/// A commit to resolve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// Its number.
+    pub number: JobNumber,
+    /// What it is called to receivers: the same whenever its report is delivered, and no other job's.
+    pub id: String,
+    /// The repository.
+    pub repository: String,
+    /// The commit, and how it has come.
+    pub event: CommitEvent,
+    /// How often it was tried.
+    pub attempts: i64,
+}
+
+/// The columns of [`Job`], in its order.
+pub(super) const JOB: &str =
+    "job.number, job.id, job.repository, job.branch, job.before, job.after, job.kind, job.attempts";
+
+impl Queue {
+    /// Puts commits that have come to branches of the repository behind the others, and notes that they are known.
+    pub async fn add(&self, repository: &str, events: &[CommitEvent]) -> Result<(), QueueError> {
+        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+        for event in events {
+            insert(&mut transaction, repository, event).await?;
+            set_tip(&mut transaction, repository, &event.branch, event.after).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    /// The oldest job of the repository that is not resolved.
+    pub async fn next_job(&self, repository: &str) -> Result<Option<Job>, QueueError> {
+        let query = format!("SELECT {JOB} FROM job WHERE state = 'waiting' AND repository = ? ORDER BY number LIMIT 1");
+        let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(repository);
+        query.fetch_optional(&self.pool).await?.as_ref().map(job).transpose()
+    }
+
+    /// Keeps the report of a job, and that it has to go to `sinks`.
+    pub async fn resolved(&self, job: JobNumber, report: &[u8], sinks: &[&str]) -> Result<(), QueueError> {
+        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+        let insert = "INSERT OR REPLACE INTO report (job, body) VALUES (?, ?)";
+        sqlx::query(insert).bind(job).bind(report).execute(&mut *transaction).await?;
+        for sink in sinks {
+            let insert = "INSERT OR IGNORE INTO delivery (job, sink, since) VALUES (?, ?, ?)";
+            sqlx::query(insert).bind(job).bind(*sink).bind(now()).execute(&mut *transaction).await?;
+        }
+        let update = "UPDATE job SET state = 'resolved', resolved = ?, error = NULL WHERE number = ?";
+        sqlx::query(update).bind(now()).bind(job).execute(&mut *transaction).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// Notes that a job could not be resolved, for now or, if it `is_final`, until somebody has it tried again.
+    pub async fn not_resolved(&self, job: JobNumber, error: &str, is_final: bool) -> Result<(), QueueError> {
+        let state = if is_final { "failed" } else { "waiting" };
+        let update = "UPDATE job SET state = ?, attempts = attempts + 1, error = ? WHERE number = ?";
+        sqlx::query(update).bind(state).bind(error).bind(job).execute(&self.pool).await?;
+        Ok(())
+    }
+
+    /// The report of the last job that has resolved the commit, if it is still kept.
+    pub async fn report(&self, commit: CommitId) -> Result<Option<Vec<u8>>, QueueError> {
+        let query = "SELECT body FROM report JOIN job ON job.number = report.job WHERE job.after = ? ORDER BY job.number DESC LIMIT 1";
+        Ok(sqlx::query_scalar(query).bind(commit.to_string()).fetch_optional(&self.pool).await?)
+    }
+
+    /// Forgets reports that are as old as that and wanted by no sink any more. How many.
+    pub async fn forget(&self, age: Duration) -> Result<u64, QueueError> {
+        let delete = "DELETE FROM report WHERE job IN (SELECT number FROM job WHERE state = 'resolved' AND resolved < ? \
+            AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.job = job.number AND delivery.state != 'delivered'))";
+        Ok(sqlx::query(delete).bind(now().saturating_sub(millis(age))).execute(&self.pool).await?.rows_affected())
+    }
+}
+
+async fn insert(connection: &mut SqliteConnection, repository: &str, event: &CommitEvent) -> Result<(), QueueError> {
+    let insert = "INSERT INTO job (id, repository, branch, before, after, kind, created) VALUES (?, ?, ?, ?, ?, ?, ?)";
+    let query = sqlx::query(insert).bind(fresh_id()?).bind(repository).bind(event.branch.as_str());
+    let query = query.bind(event.before.map(|before| before.to_string())).bind(event.after.to_string());
+    query.bind(event.kind.as_str()).bind(now()).execute(connection).await?;
+    Ok(())
+}
+
+/// 32 random digits.
+fn fresh_id() -> Result<String, QueueError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| sqlx::Error::Io(std::io::Error::other(error.to_string())))?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
+
+/// The job in a row that begins with the columns [`JOB`].
+pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
+    let commit = |text: String| CommitId::from_hex(&text).ok_or_else(|| damaged(&text));
+    let kind: String = row.try_get(6)?;
+    let event = CommitEvent {
+        branch: BranchName::new(row.try_get::<String, _>(3)?),
+        before: row.try_get::<Option<String>, _>(4)?.map(commit).transpose()?,
+        after: commit(row.try_get(5)?)?,
+        kind: CommitKind::of(&kind).ok_or_else(|| QueueError::Damaged(format!("'{kind}' is no kind of commit")))?,
+    };
+    let (number, id, repository) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+    Ok(Job { number, id, repository, event, attempts: row.try_get(7)? })
+}

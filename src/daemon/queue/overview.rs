@@ -1,0 +1,129 @@
+//! What an operator sees of the queue, and does with it.
+
+use std::time::{Duration, SystemTime};
+
+use sqlx::Row as _;
+
+use super::jobs::{JOB, job};
+use super::{Job, JobNumber, Queue, QueueError, now};
+
+/// How far something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// A commit that is to be resolved, for the first time or again.
+    Waiting,
+    /// A commit that could not be resolved.
+    Failed,
+    /// A report that is to be delivered, for the first time or again.
+    Undelivered,
+    /// A report that a sink did not take in the time it had.
+    Dead,
+}
+
+impl Stage {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Stage::Waiting => "waiting",
+            Stage::Failed => "failed",
+            Stage::Undelivered => "undelivered",
+            Stage::Dead => "dead",
+        }
+    }
+}
+
+/// How many there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Count {
+    /// How far they are.
+    pub stage: Stage,
+    /// Where to: nothing for commits that are not resolved.
+    pub sink: Option<String>,
+    /// How many.
+    pub number: u64,
+}
+
+/// Something that is not done.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The commit.
+    pub job: Job,
+    /// How far it is.
+    pub stage: Stage,
+    /// Where to: nothing for commits that are not resolved.
+    pub sink: Option<String>,
+    /// How often it was tried.
+    pub attempts: i64,
+    /// When it is tried next; nothing where that is at once or never.
+    pub due: Option<SystemTime>,
+    /// Why it was not done when it was tried last.
+    pub error: Option<String>,
+}
+
+impl Queue {
+    /// How much is not done.
+    pub async fn counts(&self) -> Result<Vec<Count>, QueueError> {
+        let query = "SELECT state, NULL, count(*) FROM job WHERE state != 'resolved' GROUP BY state \
+            UNION ALL SELECT iif(state = 'dead', 'dead', 'undelivered'), sink, count(*) FROM delivery \
+            WHERE state != 'delivered' GROUP BY state, sink";
+        let rows = sqlx::query(query).fetch_all(&self.pool).await?;
+        let count = |row: &sqlx::sqlite::SqliteRow| {
+            let number: i64 = row.try_get(2)?;
+            let stage = stage(&row.try_get::<String, _>(0)?);
+            Ok(Count { stage, sink: row.try_get(1)?, number: number.unsigned_abs() })
+        };
+        rows.iter().map(count).collect()
+    }
+
+    /// What is not done, the oldest first, at most `limit` of it.
+    pub async fn rows(&self, limit: u32) -> Result<Vec<Row>, QueueError> {
+        let query = format!(
+            "SELECT {JOB}, state, NULL AS sink, attempts AS tried, 0 AS due, error FROM job WHERE state != 'resolved' \
+             UNION ALL SELECT {JOB}, iif(delivery.state = 'dead', 'dead', 'undelivered'), sink, delivery.attempts, due, delivery.error \
+             FROM delivery JOIN job ON job.number = delivery.job WHERE delivery.state != 'delivered' ORDER BY 1, sink LIMIT ?"
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(query)).bind(limit).fetch_all(&self.pool).await?;
+        let now = now();
+        let row = |row: &sqlx::sqlite::SqliteRow| {
+            let due: i64 = row.try_get(11)?;
+            let stage = stage(&row.try_get::<String, _>(8)?);
+            let time = SystemTime::UNIX_EPOCH + Duration::from_millis(due.unsigned_abs());
+            let due = Some(time).filter(|_| due > now && stage == Stage::Undelivered);
+            let (sink, attempts, error) = (row.try_get(9)?, row.try_get(10)?, row.try_get(12)?);
+            Ok(Row { job: job(row)?, stage, sink, attempts, due, error })
+        };
+        rows.iter().map(row).collect()
+    }
+
+    /// Has what failed tried again, at once: that of one job, or of one sink, or all. How much that is.
+    pub async fn retry(&self, job: Option<JobNumber>, sink: Option<&str>) -> Result<u64, QueueError> {
+        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+        let jobs = "UPDATE job SET state = 'waiting', attempts = 0 WHERE state = 'failed' AND (?1 IS NULL OR number = ?1) AND ?2 IS NULL";
+        let jobs = sqlx::query(jobs).bind(job).bind(sink).execute(&mut *transaction).await?.rows_affected();
+        let again = "UPDATE delivery SET state = 'waiting', attempts = 0, due = 0, since = ?3 \
+            WHERE state != 'delivered' AND error IS NOT NULL AND (?1 IS NULL OR job = ?1) AND (?2 IS NULL OR sink = ?2)";
+        let again =
+            sqlx::query(again).bind(job).bind(sink).bind(now()).execute(&mut *transaction).await?.rows_affected();
+        transaction.commit().await?;
+        Ok(jobs + again)
+    }
+
+    /// Gives up what is not done: that of one job, or of one sink, or all. How much that is.
+    pub async fn drop(&self, job: Option<JobNumber>, sink: Option<&str>) -> Result<u64, QueueError> {
+        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+        let jobs = "DELETE FROM job WHERE state = 'failed' AND (?1 IS NULL OR number = ?1) AND ?2 IS NULL";
+        let jobs = sqlx::query(jobs).bind(job).bind(sink).execute(&mut *transaction).await?.rows_affected();
+        let reports =
+            "DELETE FROM delivery WHERE state = 'dead' AND (?1 IS NULL OR job = ?1) AND (?2 IS NULL OR sink = ?2)";
+        let reports = sqlx::query(reports).bind(job).bind(sink).execute(&mut *transaction).await?.rows_affected();
+        transaction.commit().await?;
+        Ok(jobs + reports)
+    }
+}
+
+fn stage(word: &str) -> Stage {
+    [Stage::Waiting, Stage::Failed, Stage::Undelivered]
+        .into_iter()
+        .find(|stage| stage.as_str() == word)
+        .unwrap_or(Stage::Dead)
+}

@@ -1,0 +1,103 @@
+//! Gives a sink the reports that wait for it.
+
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use super::{GRACE, LONGEST_PAUSE, ServiceError, Stopped, backoff, ended, insist, pause, woken};
+use crate::daemon::queue::{Job, Queue, Waiting};
+use crate::delivery::{DeliveryError, Parcel, Sink};
+
+/// The longest time until a report is tried again.
+const LONGEST_DELAY: Duration = Duration::from_hours(1);
+
+/// A sink, and whether something waits for it.
+pub(super) struct Outlet {
+    pub(super) sink: Sink,
+    pub(super) wake: Notify,
+    queue: Queue,
+}
+
+impl Outlet {
+    pub(super) fn new(sink: Sink, queue: Queue) -> Outlet {
+        Outlet { sink, wake: Notify::new(), queue }
+    }
+
+    /// Delivers until the service is to end.
+    pub(super) async fn run(&self, mut stopped: Stopped) -> Result<(), ServiceError> {
+        let mut failures = 0;
+        while !*stopped.borrow() {
+            match insist(&mut stopped, || self.queue.next_delivery(&self.sink.name)).await {
+                None => break,
+                Some(Waiting::Nothing) => woken(&self.wake, None, &mut stopped).await,
+                Some(Waiting::Later(time)) => woken(&self.wake, Some(time), &mut stopped).await,
+                Some(Waiting::Report { job, report, attempts, age }) => {
+                    let parcel = parcel(&job, report);
+                    let Some(result) = self.within_grace(&parcel, &mut stopped).await else { break };
+                    failures = if result.is_ok() { 0 } else { failures + 1 };
+                    self.note(&job, result, (attempts + 1, age), &mut stopped).await?;
+                    // A sink that takes nothing is spared the rest for a while.
+                    if failures > 0 {
+                        pause(backoff(failures, LONGEST_PAUSE), &mut stopped).await;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Delivers a report; nothing if the service is to end and it takes too long.
+    async fn within_grace(&self, parcel: &Parcel, stopped: &mut Stopped) -> Option<Result<(), DeliveryError>> {
+        let over = async {
+            ended(stopped).await;
+            sleep(GRACE).await;
+        };
+        tokio::select! {
+            result = self.sink.deliver(parcel) => Some(result),
+            () = over => None,
+        }
+    }
+
+    /// Notes what came of a delivery.
+    async fn note(
+        &self,
+        job: &Job,
+        result: Result<(), DeliveryError>,
+        (attempts, age): (u32, Duration),
+        stopped: &mut Stopped,
+    ) -> Result<(), ServiceError> {
+        let (sink, commit) = (&self.sink.name, job.event.after);
+        match result {
+            Ok(()) => {
+                tracing::debug!(job = job.number, %commit, sink, attempts, "delivered");
+                insist(stopped, || self.queue.delivered(job.number, sink)).await;
+            }
+            Err(DeliveryError::Closed(source)) => return Err(ServiceError::Closed { sink: sink.clone(), source }),
+            Err(DeliveryError::Refused(error)) => {
+                let delay = backoff(attempts, LONGEST_DELAY);
+                let again = Some(delay).filter(|_| age < self.sink.retry_for);
+                if again.is_some() {
+                    tracing::warn!(job = job.number, %commit, sink, attempts, ?delay, error, "not delivered; trying again");
+                } else {
+                    tracing::error!(job = job.number, %commit, sink, attempts, error, "not delivered; it is set aside");
+                }
+                insist(stopped, || self.queue.not_delivered(job.number, sink, &error, again)).await;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn parcel(job: &Job, report: Vec<u8>) -> Parcel {
+    Parcel {
+        id: job.id.clone(),
+        number: job.number,
+        repository: job.repository.clone(),
+        branch: job.event.branch.to_string(),
+        before: job.event.before.map(|before| before.to_string()),
+        after: job.event.after.to_string(),
+        kind: job.event.kind.as_str(),
+        report: report.into(),
+    }
+}

@@ -1,0 +1,229 @@
+//! The daemon with a durable queue: commits that a watch finds become jobs, jobs become reports, reports go to sinks. Each of these
+//! steps has a task of its own that takes from the queue and puts into it, so that it can begin again at any time; a sink that is
+//! slow or dead holds up no other.
+
+mod deliver;
+mod resolve;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use tokio::sync::{Notify, watch as flag};
+use tokio::task::{JoinError, JoinSet};
+
+use super::queue::{Queue, QueueError};
+use super::{CommitEvent, Handler, HandlerError, Known, WatchError, WatchOptions, run};
+use crate::delivery::Sink;
+use crate::git::Repository;
+
+use deliver::Outlet;
+use resolve::Resolver;
+
+pub use resolve::{Resolve, Resolved};
+
+/// The longest pause before a step is tried again.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// How long steps may go on when the service is to end; what is not done then stays in the queue.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A repository, and how its commits are resolved.
+pub struct Watched {
+    /// What it is called in the queue.
+    pub name: String,
+    /// The repository.
+    pub repository: Repository,
+    /// What is known of it, if the queue does not know more.
+    pub known: Known,
+    /// How to watch it.
+    pub options: WatchOptions,
+    /// Who makes reports of its commits.
+    pub resolve: Resolve,
+}
+
+/// A daemon.
+pub struct Service {
+    /// The queue.
+    pub queue: Queue,
+    /// The repositories.
+    pub repositories: Vec<Watched>,
+    /// Where reports go.
+    pub sinks: Vec<Sink>,
+    /// How long reports are kept that all sinks have.
+    pub keep: Duration,
+}
+
+/// The service has ended, and not because it was told to.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// A watch cannot go on.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// The queue cannot be read even once.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    /// Nobody reads the reports any more.
+    #[error("the sink '{sink}' cannot go on: {source}")]
+    Closed {
+        /// The sink.
+        sink: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A task has panicked, which is a fault in hierad.
+    #[error("a task of the daemon has failed: {0}")]
+    Task(#[from] JoinError),
+}
+
+impl Service {
+    /// Works until `shutdown` resolves; what is begun then is finished or stays in the queue. When `ready` is called, no later
+    /// commit can be missed.
+    pub async fn run(self, ready: impl FnOnce(), shutdown: impl Future<Output = ()>) -> Result<(), ServiceError> {
+        let (stop, stopped) = flag::channel(false);
+        let queue = self.queue.clone();
+        let mut tasks = self.start(&stopped).await?;
+        ready();
+        tokio::pin!(shutdown);
+        let mut result = Ok(());
+        loop {
+            tokio::select! {
+                () = &mut shutdown, if !*stop.borrow() => { stop.send_replace(true); }
+                ended = tasks.join_next() => match ended {
+                    None => break,
+                    Some(ended) => {
+                        // When one cannot go on, the others end as well.
+                        result = result.and(ended.unwrap_or_else(|error| Err(error.into())));
+                        stop.send_replace(true);
+                    }
+                }
+            }
+        }
+        queue.close().await;
+        result
+    }
+
+    async fn start(self, stopped: &Stopped) -> Result<JoinSet<Result<(), ServiceError>>, ServiceError> {
+        let Service { queue, repositories, sinks, keep } = self;
+        let outlet = |sink| Arc::new(Outlet::new(sink, queue.clone()));
+        let sinks: Arc<[Arc<Outlet>]> = sinks.into_iter().map(outlet).collect();
+        let mut tasks = JoinSet::new();
+        for sink in sinks.iter() {
+            let (sink, stopped) = (sink.clone(), stopped.clone());
+            tasks.spawn(async move { sink.run(stopped).await });
+        }
+        for Watched { name, repository, known, options, resolve } in repositories {
+            let noted = queue.known(&name).await?;
+            if noted.is_none() {
+                queue.remember(&name, &known).await?;
+            }
+            let known = noted.unwrap_or(known);
+            let wake = Arc::new(Notify::new());
+            let (queue, sinks) = (queue.clone(), sinks.clone());
+            let adder = Adder { queue: queue.clone(), repository: name.clone(), wake: wake.clone(), known: None };
+            tasks.spawn(Resolver { repository: name, queue, sinks, wake }.run(resolve, stopped.clone()));
+            let watch = run(repository, known, options, adder, stopped.clone());
+            tasks.spawn(async move { Ok(watch.await?) });
+        }
+        tasks.spawn(forget(queue, keep, stopped.clone()));
+        Ok(tasks)
+    }
+}
+
+/// Whether the service is to end.
+type Stopped = flag::Receiver<bool>;
+
+/// Puts the commits that a watch finds into the queue.
+struct Adder {
+    queue: Queue,
+    repository: String,
+    wake: Arc<Notify>,
+    /// What the queue knows of the branches.
+    known: Option<Known>,
+}
+
+impl Handler for Adder {
+    /// One transaction for all of them: that is what takes time.
+    const TOGETHER: usize = 500;
+
+    async fn handle(&mut self, commits: &[CommitEvent]) -> Result<(), HandlerError> {
+        let added = self.queue.add(&self.repository, commits).await;
+        added.map_err(|error| HandlerError::Refused(error.into()))?;
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    async fn known(&mut self, known: &Known) -> Result<(), HandlerError> {
+        if self.known.as_ref() != Some(known) {
+            let noted = self.queue.remember(&self.repository, known).await;
+            noted.map_err(|error| HandlerError::Refused(error.into()))?;
+            self.known = Some(known.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Forgets old reports, once an hour.
+async fn forget(queue: Queue, keep: Duration, mut stopped: Stopped) -> Result<(), ServiceError> {
+    const PERIOD: Duration = Duration::from_hours(1);
+    loop {
+        match queue.forget(keep).await {
+            Ok(0) => {}
+            Ok(reports) => tracing::info!(reports, "old reports are forgotten"),
+            Err(error) => tracing::warn!(%error, "cannot forget old reports"),
+        }
+        if pause(PERIOD, &mut stopped).await {
+            return Ok(());
+        }
+    }
+}
+
+/// How long to wait after so many failures in a row.
+fn backoff(failures: u32, longest: Duration) -> Duration {
+    let delays = ExponentialBuilder::new().with_min_delay(Duration::from_millis(500)).with_max_delay(longest);
+    let mut delays = delays.with_jitter().without_max_times().build();
+    delays.nth(failures.saturating_sub(1).min(32) as usize).unwrap_or(longest)
+}
+
+/// Takes a step in the queue, again and again until it succeeds: the disk may be full. Nothing if the service is to end before.
+async fn insist<T, F>(stopped: &mut Stopped, step: impl Fn() -> F) -> Option<T>
+where
+    F: Future<Output = Result<T, QueueError>>,
+{
+    let mut failures = 0;
+    loop {
+        match step().await {
+            Ok(done) => return Some(done),
+            Err(error) => {
+                failures += 1;
+                tracing::warn!(%error, failures, "the queue cannot be used; trying again");
+                if pause(backoff(failures, LONGEST_PAUSE), stopped).await {
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+/// Waits; whether the service is to end.
+async fn pause(time: Duration, stopped: &mut Stopped) -> bool {
+    tokio::select! {
+        biased;
+        () = ended(stopped) => true,
+        () = tokio::time::sleep(time) => false,
+    }
+}
+
+/// Waits until there is something to do, at most so long if that is said, or the service is to end.
+async fn woken(wake: &Notify, most: Option<Duration>, stopped: &mut Stopped) {
+    tokio::select! {
+        () = wake.notified() => {}
+        // Another process may have changed the queue.
+        _ = pause(most.unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE), stopped) => {}
+    }
+}
+
+/// Resolves when the service is to end.
+async fn ended(stopped: &mut Stopped) {
+    _ = stopped.wait_for(|stopped| *stopped).await;
+}

@@ -1,0 +1,94 @@
+//! Makes reports of the commits in the queue, the oldest first.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use tokio::task::spawn_blocking;
+
+use super::deliver::Outlet;
+use super::{LONGEST_PAUSE, ServiceError, Stopped, backoff, insist, pause, woken};
+use crate::daemon::queue::{Job, Queue};
+use crate::report::Report;
+
+/// Makes the report of a job. May block, and fail: then it is asked again.
+pub type Resolve = Box<dyn FnMut(&Job) -> Result<Resolved, Failure> + Send>;
+
+/// Why a commit could not be resolved.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// What came of a job.
+pub struct Resolved {
+    /// The report.
+    pub report: Report,
+    /// The same as one line of JSON, with its end.
+    pub json: Vec<u8>,
+}
+
+/// How often a commit is tried before it is set aside.
+const MAX_ATTEMPTS: i64 = 8;
+
+/// Resolves the jobs of one repository.
+pub(super) struct Resolver {
+    pub(super) repository: String,
+    pub(super) queue: Queue,
+    pub(super) sinks: Arc<[Arc<Outlet>]>,
+    /// Whether there are new ones.
+    pub(super) wake: Arc<Notify>,
+}
+
+impl Resolver {
+    /// Resolves jobs until the service is to end.
+    pub(super) async fn run(self, mut resolve: Resolve, mut stopped: Stopped) -> Result<(), ServiceError> {
+        while !*stopped.borrow() {
+            match insist(&mut stopped, || self.queue.next_job(&self.repository)).await {
+                None => break,
+                Some(None) => woken(&self.wake, None, &mut stopped).await,
+                Some(Some(job)) => resolve = self.job(job, resolve, &mut stopped).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn job(&self, job: Job, mut resolve: Resolve, stopped: &mut Stopped) -> Result<Resolve, ServiceError> {
+        let (given, sinks) = (job.clone(), self.sinks.clone());
+        let (resolve, result) = spawn_blocking(move || {
+            let result = resolve(&given).map(|Resolved { report, json }| {
+                let wanting = sinks.iter().filter(|outlet| outlet.sink.filter.wants(&given.event.branch, &report));
+                (json, wanting.cloned().collect())
+            });
+            (resolve, result)
+        })
+        .await?;
+        match result {
+            Ok((report, sinks)) => self.done(&job, &report, sinks, stopped).await,
+            Err(error) => self.failed(&job, &error, stopped).await,
+        }
+        Ok(resolve)
+    }
+
+    async fn done(&self, job: &Job, report: &[u8], sinks: Vec<Arc<Outlet>>, stopped: &mut Stopped) {
+        let names: Vec<&str> = sinks.iter().map(|outlet| &*outlet.sink.name).collect();
+        if insist(stopped, || self.queue.resolved(job.number, report, &names)).await.is_some() {
+            let (commit, branch) = (job.event.after, &job.event.branch);
+            tracing::info!(job = job.number, %commit, %branch, bytes = report.len(), sinks = names.len(), "resolved");
+            for outlet in sinks {
+                outlet.wake.notify_one();
+            }
+        }
+    }
+
+    async fn failed(&self, job: &Job, error: &Failure, stopped: &mut Stopped) {
+        let (commit, branch, attempts) = (job.event.after, &job.event.branch, job.attempts + 1);
+        let is_final = attempts >= MAX_ATTEMPTS;
+        if is_final {
+            tracing::error!(job = job.number, %commit, %branch, attempts, %error, "cannot resolve the commit; it is set aside");
+        } else {
+            tracing::warn!(job = job.number, %commit, %branch, attempts, %error, "cannot resolve the commit; trying again");
+        }
+        let text = error.to_string();
+        insist(stopped, || self.queue.not_resolved(job.number, &text, is_final)).await;
+        if !is_final {
+            pause(backoff(u32::try_from(attempts).unwrap_or(0), LONGEST_PAUSE), stopped).await;
+        }
+    }
+}
