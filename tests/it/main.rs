@@ -5,6 +5,7 @@ mod application_vectors;
 mod architecture;
 mod backend_command;
 mod cli;
+mod daemon;
 mod explain_vectors;
 mod eyaml;
 mod fleet;

@@ -11,12 +11,12 @@ use crate::git::{BranchName, CommitId};
 impl Queue {
     /// What a former watch knew of the repository; nothing if there was none.
     pub async fn known(&self, repository: &str) -> Result<Option<Known>, QueueError> {
-        let former = sqlx::query_scalar("SELECT former FROM repository WHERE name = ?").bind(repository);
-        let Some(former) = former.fetch_optional(&self.pool).await? else { return Ok(None) };
-        let former: String = former;
+        let former = sqlx::query("SELECT former FROM repository WHERE name = ?").bind(repository);
+        let Some(row) = self.first(former).await? else { return Ok(None) };
+        let former: String = row.try_get(0)?;
         let rows = sqlx::query("SELECT name, tip FROM branch WHERE repository = ?").bind(repository);
         let mut known = Known { former: commits(&former), ..Known::default() };
-        for row in rows.fetch_all(&self.pool).await? {
+        for row in self.all(rows).await? {
             let (name, tip): (String, String) = (row.try_get(0)?, row.try_get(1)?);
             let tip = CommitId::from_hex(&tip).ok_or_else(|| damaged(&tip))?;
             known.branches.insert(BranchName::new(name), tip);
@@ -26,13 +26,16 @@ impl Queue {
 
     /// Keeps what a watch knows of the repository.
     pub async fn remember(&self, repository: &str, known: &Known) -> Result<(), QueueError> {
-        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
-        remember_former(&mut transaction, repository, &known.former).await?;
-        sqlx::query("DELETE FROM branch WHERE repository = ?").bind(repository).execute(&mut *transaction).await?;
+        let mut step = self.database.connection().await?;
+        step.begin().await?;
+        remember_former(&mut step, repository, &known.former).await?;
+        sqlx::query("DELETE FROM branch WHERE repository = ?").bind(repository).execute(&mut *step).await?;
         for (branch, tip) in &known.branches {
-            set_tip(&mut transaction, repository, branch, *tip).await?;
+            set_tip(&mut step, repository, branch, *tip).await?;
         }
-        Ok(transaction.commit().await?)
+        step.commit().await?;
+        step.release();
+        Ok(())
     }
 }
 

@@ -37,14 +37,14 @@ impl Queue {
         );
         let now = now();
         let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(sink).bind(now);
-        let Some(row) = query.fetch_optional(&self.pool).await? else { return Ok(Waiting::Nothing) };
+        let Some(row) = self.first(query).await? else { return Ok(Waiting::Nothing) };
         let (due, attempts, since): (i64, u32, i64) = (row.try_get(8)?, row.try_get(9)?, row.try_get(10)?);
         if due > now {
             return Ok(Waiting::Later(duration(due - now)));
         }
         let job = Box::new(job(&row)?);
-        let body = sqlx::query_scalar("SELECT body FROM report WHERE job = ?").bind(job.number);
-        let report = body.fetch_one(&self.pool).await?;
+        let body = sqlx::query("SELECT body FROM report WHERE job = ?").bind(job.number);
+        let report = self.first(body).await?.ok_or(sqlx::Error::RowNotFound)?.try_get(0)?;
         Ok(Waiting::Report { job, report, attempts, age: duration(now - since) })
     }
 
@@ -52,7 +52,7 @@ impl Queue {
     pub async fn delivered(&self, job: JobNumber, sink: &str) -> Result<(), QueueError> {
         let update = "UPDATE delivery SET state = 'delivered', attempts = attempts + 1, delivered = ?, error = NULL \
             WHERE job = ? AND sink = ?";
-        sqlx::query(update).bind(now()).bind(job).bind(sink).execute(&self.pool).await?;
+        self.execute(sqlx::query(update).bind(now()).bind(job).bind(sink)).await?;
         Ok(())
     }
 
@@ -69,7 +69,7 @@ impl Queue {
         let update =
             "UPDATE delivery SET state = ?, attempts = attempts + 1, due = ?, error = ? WHERE job = ? AND sink = ?";
         let query = sqlx::query(update).bind(state).bind(due).bind(error).bind(job).bind(sink);
-        query.execute(&self.pool).await?;
+        self.execute(query).await?;
         Ok(())
     }
 }

@@ -35,54 +35,61 @@ pub(super) const JOB: &str =
 impl Queue {
     /// Puts commits that have come to branches of the repository behind the others, and notes that they are known.
     pub async fn add(&self, repository: &str, events: &[CommitEvent]) -> Result<(), QueueError> {
-        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+        let mut step = self.database.connection().await?;
+        step.begin().await?;
         for event in events {
-            insert(&mut transaction, repository, event).await?;
-            set_tip(&mut transaction, repository, &event.branch, event.after).await?;
+            insert(&mut step, repository, event).await?;
+            set_tip(&mut step, repository, &event.branch, event.after).await?;
         }
-        Ok(transaction.commit().await?)
+        step.commit().await?;
+        step.release();
+        Ok(())
     }
 
     /// The oldest job of the repository that is not resolved.
     pub async fn next_job(&self, repository: &str) -> Result<Option<Job>, QueueError> {
         let query = format!("SELECT {JOB} FROM job WHERE state = 'waiting' AND repository = ? ORDER BY number LIMIT 1");
         let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(repository);
-        query.fetch_optional(&self.pool).await?.as_ref().map(job).transpose()
+        self.first(query).await?.as_ref().map(job).transpose()
     }
 
     /// Keeps the report of a job, and that it has to go to `sinks`.
     pub async fn resolved(&self, job: JobNumber, report: &[u8], sinks: &[&str]) -> Result<(), QueueError> {
-        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+        let mut step = self.database.connection().await?;
+        step.begin().await?;
         let insert = "INSERT OR REPLACE INTO report (job, body) VALUES (?, ?)";
-        sqlx::query(insert).bind(job).bind(report).execute(&mut *transaction).await?;
+        sqlx::query(insert).bind(job).bind(report).execute(&mut *step).await?;
         for sink in sinks {
             let insert = "INSERT OR IGNORE INTO delivery (job, sink, since) VALUES (?, ?, ?)";
-            sqlx::query(insert).bind(job).bind(*sink).bind(now()).execute(&mut *transaction).await?;
+            sqlx::query(insert).bind(job).bind(*sink).bind(now()).execute(&mut *step).await?;
         }
         let update = "UPDATE job SET state = 'resolved', resolved = ?, error = NULL WHERE number = ?";
-        sqlx::query(update).bind(now()).bind(job).execute(&mut *transaction).await?;
-        Ok(transaction.commit().await?)
+        sqlx::query(update).bind(now()).bind(job).execute(&mut *step).await?;
+        step.commit().await?;
+        step.release();
+        Ok(())
     }
 
     /// Notes that a job could not be resolved, for now or, if it `is_final`, until somebody has it tried again.
     pub async fn not_resolved(&self, job: JobNumber, error: &str, is_final: bool) -> Result<(), QueueError> {
         let state = if is_final { "failed" } else { "waiting" };
         let update = "UPDATE job SET state = ?, attempts = attempts + 1, error = ? WHERE number = ?";
-        sqlx::query(update).bind(state).bind(error).bind(job).execute(&self.pool).await?;
+        self.execute(sqlx::query(update).bind(state).bind(error).bind(job)).await?;
         Ok(())
     }
 
     /// The report of the last job that has resolved the commit, if it is still kept.
     pub async fn report(&self, commit: CommitId) -> Result<Option<Vec<u8>>, QueueError> {
         let query = "SELECT body FROM report JOIN job ON job.number = report.job WHERE job.after = ? ORDER BY job.number DESC LIMIT 1";
-        Ok(sqlx::query_scalar(query).bind(commit.to_string()).fetch_optional(&self.pool).await?)
+        let row = self.first(sqlx::query(query).bind(commit.to_string())).await?;
+        Ok(row.map(|row| row.try_get(0)).transpose()?)
     }
 
     /// Forgets reports that are as old as that and wanted by no sink any more. How many.
     pub async fn forget(&self, age: Duration) -> Result<u64, QueueError> {
         let delete = "DELETE FROM report WHERE job IN (SELECT number FROM job WHERE state = 'resolved' AND resolved < ? \
             AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.job = job.number AND delivery.state != 'delivered'))";
-        Ok(sqlx::query(delete).bind(now().saturating_sub(millis(age))).execute(&self.pool).await?.rows_affected())
+        self.execute(sqlx::query(delete).bind(now().saturating_sub(millis(age)))).await
     }
 }
 

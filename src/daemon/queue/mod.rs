@@ -3,16 +3,20 @@
 //! with the step that it was at.
 
 mod branches;
+mod database;
 mod deliveries;
 mod jobs;
 mod overview;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
-use sqlx::SqlitePool;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::Sqlite;
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+
+use database::Database;
 
 pub use deliveries::Waiting;
 pub use jobs::{Job, JobNumber};
@@ -29,8 +33,8 @@ const SCHEMA: &str = include_str!("schema.sql");
 /// The version of the schema, which `SQLite` keeps in `user_version`.
 const VERSION: i64 = 1;
 
-/// How long one process waits for another one that writes.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the lock may be held by who is about to end: a child of a daemon that was killed holds it until it runs its program.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The queue cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -65,10 +69,13 @@ pub enum QueueError {
     Database(#[from] sqlx::Error),
 }
 
+/// A question to the database.
+type Query<'q> = sqlx::query::Query<'q, Sqlite, SqliteArguments>;
+
 /// The queue. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Queue {
-    pool: SqlitePool,
+    database: Arc<Database>,
 }
 
 /// The right to work on a queue; others may look at it meanwhile.
@@ -83,10 +90,16 @@ impl Queue {
         let failed = |source| QueueError::Folder { folder: folder.into(), source };
         make_private(folder).map_err(failed)?;
         let file = File::create(folder.join(LOCK)).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => return Err(QueueError::Busy(folder.into())),
-            Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
+        let end = Instant::now() + LOCK_PATIENCE;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
+                Err(fs::TryLockError::WouldBlock) if Instant::now() > end => {
+                    return Err(QueueError::Busy(folder.into()));
+                }
+                Err(fs::TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PATIENCE / 100).await,
+            }
         }
         Ok((Queue::connect(folder).await?, QueueLock { _file: file }))
     }
@@ -100,36 +113,29 @@ impl Queue {
     }
 
     async fn connect(folder: &Path) -> Result<Queue, QueueError> {
-        let options = SqliteConnectOptions::new()
-            .filename(folder.join(FILE))
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .foreign_keys(true)
-            .busy_timeout(PATIENCE);
-        // One connection: transactions of this process wait for each other in order.
-        let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
-        let queue = Queue { pool };
-        let version: i64 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&queue.pool).await?;
+        let queue = Queue { database: Arc::new(Database::new(&folder.join(FILE))) };
+        let mut connection = queue.database.connection().await?;
+        let version: i64 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut *connection).await?;
         match version {
             VERSION => {}
-            0 => queue.make().await?,
+            0 => {
+                connection.begin().await?;
+                sqlx::raw_sql(SCHEMA).execute(&mut *connection).await?;
+                sqlx::raw_sql("PRAGMA user_version = 1").execute(&mut *connection).await?;
+                connection.commit().await?;
+            }
             version => return Err(QueueError::Newer { folder: folder.into(), version }),
         }
+        connection.release();
         Ok(queue)
-    }
-
-    async fn make(&self) -> Result<(), QueueError> {
-        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
-        sqlx::raw_sql(SCHEMA).execute(&mut *transaction).await?;
-        sqlx::raw_sql("PRAGMA user_version = 1").execute(&mut *transaction).await?;
-        Ok(transaction.commit().await?)
     }
 
     /// Has the database check itself.
     pub async fn check(&self) -> Result<(), QueueError> {
-        let found: Vec<String> = sqlx::query_scalar("PRAGMA integrity_check").fetch_all(&self.pool).await?;
-        let broken = sqlx::query("PRAGMA foreign_key_check").fetch_optional(&self.pool).await?;
+        let mut connection = self.database.connection().await?;
+        let found: Vec<String> = sqlx::query_scalar("PRAGMA integrity_check").fetch_all(&mut *connection).await?;
+        let broken = sqlx::query("PRAGMA foreign_key_check").fetch_optional(&mut *connection).await?;
+        connection.release();
         match (found.as_slice(), broken) {
             ([ok], None) if ok == "ok" => Ok(()),
             (_, None) => Err(QueueError::Damaged(found.join("; "))),
@@ -137,9 +143,33 @@ impl Queue {
         }
     }
 
+    /// The first row of an answer.
+    async fn first(&self, query: Query<'_>) -> Result<Option<SqliteRow>, QueueError> {
+        let mut connection = self.database.connection().await?;
+        let row = query.fetch_optional(&mut *connection).await?;
+        connection.release();
+        Ok(row)
+    }
+
+    /// All rows of an answer.
+    async fn all(&self, query: Query<'_>) -> Result<Vec<SqliteRow>, QueueError> {
+        let mut connection = self.database.connection().await?;
+        let rows = query.fetch_all(&mut *connection).await?;
+        connection.release();
+        Ok(rows)
+    }
+
+    /// Does one thing, alone; how many rows it concerns.
+    async fn execute(&self, query: Query<'_>) -> Result<u64, QueueError> {
+        let mut connection = self.database.connection().await?;
+        let done = query.execute(&mut *connection).await?;
+        connection.release();
+        Ok(done.rows_affected())
+    }
+
     /// Writes what is in memory to the file, and closes it.
     pub async fn close(&self) {
-        self.pool.close().await;
+        self.database.close().await;
     }
 }
 

@@ -66,7 +66,7 @@ impl Queue {
         let query = "SELECT state, NULL, count(*) FROM job WHERE state != 'resolved' GROUP BY state \
             UNION ALL SELECT iif(state = 'dead', 'dead', 'undelivered'), sink, count(*) FROM delivery \
             WHERE state != 'delivered' GROUP BY state, sink";
-        let rows = sqlx::query(query).fetch_all(&self.pool).await?;
+        let rows = self.all(sqlx::query(query)).await?;
         let count = |row: &sqlx::sqlite::SqliteRow| {
             let number: i64 = row.try_get(2)?;
             let stage = stage(&row.try_get::<String, _>(0)?);
@@ -82,7 +82,7 @@ impl Queue {
              UNION ALL SELECT {JOB}, iif(delivery.state = 'dead', 'dead', 'undelivered'), sink, delivery.attempts, due, delivery.error \
              FROM delivery JOIN job ON job.number = delivery.job WHERE delivery.state != 'delivered' ORDER BY 1, sink LIMIT ?"
         );
-        let rows = sqlx::query(sqlx::AssertSqlSafe(query)).bind(limit).fetch_all(&self.pool).await?;
+        let rows = self.all(sqlx::query(sqlx::AssertSqlSafe(query)).bind(limit)).await?;
         let now = now();
         let row = |row: &sqlx::sqlite::SqliteRow| {
             let due: i64 = row.try_get(11)?;
@@ -97,26 +97,29 @@ impl Queue {
 
     /// Has what failed tried again, at once: that of one job, or of one sink, or all. How much that is.
     pub async fn retry(&self, job: Option<JobNumber>, sink: Option<&str>) -> Result<u64, QueueError> {
-        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+        let mut step = self.database.connection().await?;
+        step.begin().await?;
         let jobs = "UPDATE job SET state = 'waiting', attempts = 0 WHERE state = 'failed' AND (?1 IS NULL OR number = ?1) AND ?2 IS NULL";
-        let jobs = sqlx::query(jobs).bind(job).bind(sink).execute(&mut *transaction).await?.rows_affected();
+        let jobs = sqlx::query(jobs).bind(job).bind(sink).execute(&mut *step).await?.rows_affected();
         let again = "UPDATE delivery SET state = 'waiting', attempts = 0, due = 0, since = ?3 \
             WHERE state != 'delivered' AND error IS NOT NULL AND (?1 IS NULL OR job = ?1) AND (?2 IS NULL OR sink = ?2)";
-        let again =
-            sqlx::query(again).bind(job).bind(sink).bind(now()).execute(&mut *transaction).await?.rows_affected();
-        transaction.commit().await?;
+        let again = sqlx::query(again).bind(job).bind(sink).bind(now()).execute(&mut *step).await?.rows_affected();
+        step.commit().await?;
+        step.release();
         Ok(jobs + again)
     }
 
     /// Gives up what is not done: that of one job, or of one sink, or all. How much that is.
     pub async fn drop(&self, job: Option<JobNumber>, sink: Option<&str>) -> Result<u64, QueueError> {
-        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+        let mut step = self.database.connection().await?;
+        step.begin().await?;
         let jobs = "DELETE FROM job WHERE state = 'failed' AND (?1 IS NULL OR number = ?1) AND ?2 IS NULL";
-        let jobs = sqlx::query(jobs).bind(job).bind(sink).execute(&mut *transaction).await?.rows_affected();
+        let jobs = sqlx::query(jobs).bind(job).bind(sink).execute(&mut *step).await?.rows_affected();
         let reports =
             "DELETE FROM delivery WHERE state = 'dead' AND (?1 IS NULL OR job = ?1) AND (?2 IS NULL OR sink = ?2)";
-        let reports = sqlx::query(reports).bind(job).bind(sink).execute(&mut *transaction).await?.rows_affected();
-        transaction.commit().await?;
+        let reports = sqlx::query(reports).bind(job).bind(sink).execute(&mut *step).await?.rows_affected();
+        step.commit().await?;
+        step.release();
         Ok(jobs + reports)
     }
 }

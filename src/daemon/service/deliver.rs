@@ -5,12 +5,15 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use super::{GRACE, LONGEST_PAUSE, ServiceError, Stopped, backoff, ended, insist, pause, woken};
+use super::{GRACE, ServiceError, Stopped, backoff, ended, insist, pause, woken};
 use crate::daemon::queue::{Job, Queue, Waiting};
 use crate::delivery::{DeliveryError, Parcel, Sink};
 
 /// The longest time until a report is tried again.
 const LONGEST_DELAY: Duration = Duration::from_hours(1);
+
+/// The longest time for which a sink that takes nothing is left alone.
+const LONGEST_REST: Duration = Duration::from_secs(10);
 
 /// A sink, and whether something waits for it.
 pub(super) struct Outlet {
@@ -39,7 +42,7 @@ impl Outlet {
                     self.note(&job, result, (attempts + 1, age), &mut stopped).await?;
                     // A sink that takes nothing is spared the rest for a while.
                     if failures > 0 {
-                        pause(backoff(failures, LONGEST_PAUSE), &mut stopped).await;
+                        pause(backoff(failures, LONGEST_REST), &mut stopped).await;
                     }
                 }
             }

@@ -1,0 +1,7 @@
+//! The daemon with a durable queue: what it promises when it is killed, when disks are full and receivers are down.
+
+mod kills;
+mod receiver;
+mod script;
+mod service;
+mod troubles;

@@ -1,0 +1,140 @@
+//! A daemon at work on a repository, its sinks, and what they got.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+
+use super::receiver::Receiver;
+use crate::support::Sandbox;
+use crate::support::terminal::hierad;
+
+/// How long something may take; only a fault makes a test wait so long.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// A hierarchy of two levels, and three nodes.
+const SITE: &str = "
+-- hiera.yaml
+version: 5
+hierarchy:
+- {name: Node, path: 'nodes/%{trusted.certname}.yaml'}
+- {name: Common, path: common.yaml}
+-- data/common.yaml
+number: 0
+-- data/nodes/b.yaml
+who: b
+";
+
+const PROFILES: &str = "{\"name\": \"a\"}\n{\"name\": \"b\"}\n{\"name\": \"c\"}\n";
+
+/// A repository with a folder, a command and a webhook as sinks.
+pub(super) struct Service {
+    pub(super) site: Sandbox,
+    pub(super) receiver: Receiver,
+}
+
+/// What a sink got: by the id of a report, the branch and the commit.
+pub(super) type Got = BTreeMap<String, BTreeSet<(String, String)>>;
+
+impl Service {
+    pub(super) fn new() -> Service {
+        let (site, receiver) = (Sandbox::of(SITE), Receiver::start());
+        fs::write(site.beside("profiles.ndjson"), PROFILES).unwrap();
+        let settings = format!(
+            "profiles: {profiles}\nstate: {state}\nsinks:\n  files: {{folder: {files}}}\n  \
+             web: {{webhook: 'http://{web}/hook', timeout: 2}}\n  \
+             told: {{command: [sh, -c, 'echo $HIERAD_ID $HIERAD_BRANCH $HIERAD_AFTER >> {told}']}}\n",
+            profiles = site.beside("profiles.ndjson").display(),
+            state = site.beside("state").display(),
+            files = site.beside("files").display(),
+            told = site.beside("told").display(),
+            web = receiver.address(),
+        );
+        fs::write(site.root().join(".git/hierad.yaml"), settings).unwrap();
+        Service { site, receiver }
+    }
+
+    /// Starts the daemon; where it ends wrongly, what it said is in the log.
+    pub(super) fn start(&self) -> Child {
+        let log = fs::File::options().create(true).append(true).open(self.site.beside("log")).unwrap();
+        let mut command = hierad(self.site.root());
+        command.args(["-v", "--color", "never", "watch", "--poll", "0.05"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
+    }
+
+    pub(super) fn log(&self) -> String {
+        fs::read_to_string(self.site.beside("log")).unwrap_or_default()
+    }
+
+    /// Waits until `is_so`.
+    #[track_caller]
+    pub(super) fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+        let end = Instant::now() + PATIENCE;
+        while !is_so() {
+            let log = || self.log().lines().rev().take(20).collect::<Vec<_>>().join("\n");
+            assert!(Instant::now() < end, "waited in vain for {what}; the log, backwards:\n{}", log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Whether nothing is waiting.
+    pub(super) fn is_idle(&self) -> bool {
+        self.site.hierad("queue").out == "nothing is waiting\n"
+    }
+
+    /// Ends the daemon as an operator does.
+    pub(super) fn end(&self, mut daemon: Child) {
+        let killed = Command::new("kill").args(["-TERM", &daemon.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        let status = daemon.wait().unwrap();
+        assert!(status.success(), "{status}: {}", self.log());
+    }
+
+    /// The files in the folder, whole reports all of them.
+    pub(super) fn files(&self) -> Got {
+        let mut got = Got::new();
+        for path in self.paths() {
+            let report: Json = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+            let text = |value: &Json| value.as_str().unwrap().to_owned();
+            let arrival = (text(&report["branch"]), text(&report["after"]["commit"]));
+            got.entry(text(&report["event"]["id"])).or_default().insert(arrival);
+        }
+        got
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(self.site.beside("files")) else { return Vec::new() };
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
+    }
+
+    /// What the command was told.
+    pub(super) fn told(&self) -> Got {
+        let mut got = Got::new();
+        for line in fs::read_to_string(self.site.beside("told")).unwrap_or_default().lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [id, branch, commit] = words.as_slice() else { panic!("{line}") };
+            got.entry((*id).to_owned()).or_default().insert(((*branch).to_owned(), (*commit).to_owned()));
+        }
+        got
+    }
+
+    /// Checks that each sink got the report of each of these commits, under one id, and nothing else.
+    #[track_caller]
+    pub(super) fn check(&self, made: &BTreeSet<(String, String)>) {
+        let files = self.files();
+        for (sink, got) in [("files", &files), ("told", &self.told()), ("web", &self.receiver.got())] {
+            let all: Vec<&(String, String)> = got.values().flatten().collect();
+            let distinct: BTreeSet<(String, String)> = all.iter().map(|arrival| (*arrival).clone()).collect();
+            assert_eq!(all.len(), distinct.len(), "{sink}: a commit came under two ids");
+            let lost: Vec<_> = made.difference(&distinct).collect();
+            let odd: Vec<_> = distinct.difference(made).collect();
+            assert!(lost.is_empty() && odd.is_empty(), "{sink}: lost {lost:?}, odd {odd:?}");
+            assert_eq!(got, &files, "{sink} and files differ");
+        }
+        self.site.hierad("queue check").ok();
+    }
+}

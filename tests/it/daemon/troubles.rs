@@ -1,0 +1,113 @@
+//! Full disks, receivers that are down, and a repository that is tidied up under the daemon.
+
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+
+use super::receiver::Mood;
+use super::script::Script;
+use super::service::Service;
+
+#[test]
+fn a_receiver_that_is_down_gets_all_when_it_is_back_and_holds_up_no_other() {
+    let service = Service::new();
+    let daemon = service.start();
+    service.wait("the daemon", || service.log().contains("hierad: watching"));
+    let mut script = Script::new(service.site.root(), 3);
+    for mood in [Mood::Broken, Mood::Rude, Mood::Silent] {
+        service.receiver.set(mood);
+        let words = match mood {
+            Mood::Broken => "500 Internal Server Error",
+            Mood::Rude => "error sending request",
+            _ => "operation timed out",
+        };
+        script.calm_steps(4);
+        service.wait("the other sinks", || service.told().len() == script.made.len());
+        service.wait("an error of the webhook", || service.log().contains(words));
+        assert!(service.site.hierad("queue").ok().contains(words));
+    }
+    service.receiver.set(Mood::Good);
+    service.site.hierad("queue retry --sink web").ok();
+    service.wait("all reports", || service.is_idle());
+    service.end(daemon);
+    service.check(&script.made);
+}
+
+#[test]
+fn a_repository_that_is_tidied_up_loses_no_commit() {
+    let service = Service::new();
+    let daemon = service.start();
+    service.wait("the daemon", || service.log().contains("hierad: watching"));
+    let mut script = Script::new(service.site.root(), 4);
+    for number in 0..40 {
+        script.step(&mut |branch, commit| {
+            let arrival = (branch.to_owned(), commit.to_owned());
+            service.wait("a report", || service.files().values().any(|arrivals| arrivals.contains(&arrival)));
+        });
+        if number % 4 == 0 {
+            service.site.sh("git reflog expire --expire=now --all; git gc --quiet --prune=now");
+        }
+    }
+    service.wait("all reports", || service.is_idle() && service.files().len() >= script.made.len());
+    service.end(daemon);
+    service.check(&script.made);
+}
+
+#[test]
+fn a_full_disk_delays_and_loses_nothing() {
+    let service = Service::new();
+    let Some(mut small) = SmallDisk::mount(&service) else {
+        eprintln!("skipped: this system lets nobody mount a small disk");
+        return;
+    };
+    service.wait("the daemon", || service.log().contains("hierad: watching"));
+    let mut script = Script::new(service.site.root(), 5);
+    for round in 0..3 {
+        small.run("head -c 16000000 /dev/zero > $STATE/ballast 2>/dev/null; echo full >> $LOG");
+        service.wait("a full disk", || service.log().matches("\nfull").count() > round);
+        script.calm_steps(10);
+        service.wait("an error", || service.log().matches("disk is full").count() > round);
+        small.run("rm $STATE/ballast; echo free >> $LOG");
+        service.wait("all reports", || service.told().len() >= script.made.len());
+    }
+    service.wait("all reports of the webhook", || service.receiver.got().len() >= script.made.len());
+    small.end();
+    assert!(service.log().contains("told to end"), "{}", service.log());
+}
+
+/// A daemon whose state is on a disk of its own, which is small.
+struct SmallDisk {
+    shell: Child,
+}
+
+impl SmallDisk {
+    /// Mounts the disk and starts the daemon; nothing if this system does not let us.
+    fn mount(service: &Service) -> Option<SmallDisk> {
+        let mut can = Command::new("unshare");
+        can.args(["-rm", "mount", "-t", "tmpfs", "-o", "size=12m", "none", "/mnt"]).stderr(Stdio::null());
+        if !can.status().is_ok_and(|status| status.success()) {
+            return None;
+        }
+        std::fs::create_dir(service.site.beside("state")).unwrap();
+        let script = "mount -t tmpfs -o size=12m none $STATE; \"$HIERAD\" -v --color never watch --poll 0.05 >/dev/null 2>> $LOG & \
+            while read line; do eval \"$line\"; done; kill $!; wait $!";
+        let mut command = crate::support::terminal::hierad(service.site.root());
+        let hierad = command.get_program().to_owned();
+        let environment: Vec<_> =
+            command.get_envs().map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned))).collect();
+        command = Command::new("unshare");
+        command.args(["-rm", "sh", "-c", script]).env_clear().current_dir(service.site.root()).env("HIERAD", hierad);
+        command.envs(environment.into_iter().filter_map(|(name, value)| Some((name, value?))));
+        command.env("STATE", service.site.beside("state")).env("LOG", service.site.beside("log"));
+        Some(SmallDisk { shell: command.stdin(Stdio::piped()).spawn().unwrap() })
+    }
+
+    /// Runs a line in the shell that sees the disk.
+    fn run(&mut self, line: &str) {
+        writeln!(self.shell.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    fn end(mut self) {
+        drop(self.shell.stdin.take());
+        assert!(self.shell.wait().unwrap().success());
+    }
+}
