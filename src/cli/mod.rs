@@ -18,6 +18,7 @@ mod queue;
 mod render;
 mod sample;
 mod secrets;
+mod service;
 mod verify;
 mod watch;
 

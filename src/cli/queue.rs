@@ -7,8 +7,7 @@ use std::time::SystemTime;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
-use super::context::Context;
-use super::watch::state_folder;
+use super::service::state_folder;
 use super::{Global, Result, Status, output};
 use crate::daemon::queue::{JobNumber, Queue, Row, Stage};
 use crate::report::visible;
@@ -66,7 +65,7 @@ struct Which {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
-    let folder = state_folder(&Context::open(global)?, arguments.state.as_deref());
+    let folder = state_folder(global, arguments.state.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let queue = Queue::open(&folder).await?;

@@ -2,49 +2,43 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 
 use super::context::Context;
 use super::diff::{Format, Style, write};
+use super::service::Plan;
 use super::{Global, Result, Status, output};
-use crate::daemon::queue::{Job, Queue};
-use crate::daemon::service::{Resolved, Service, Watched};
-use crate::daemon::{self, CommitEvent, HandlerError, Known, WatchOptions};
-use crate::delivery::{Filter, Sink, Stream, Target};
+use crate::daemon::{self, CommitEvent, HandlerError};
 use crate::git::{BranchName, BranchPatterns, Repository};
 use crate::pipeline::{Compared, Pipeline, Point};
-use crate::report::{self, JobName};
 use crate::settings::EnvironmentName;
-
-/// The folder of the daemon's state in the git directory, if the settings name no other.
-const STATE: &str = "hierad/daemon";
 
 /// Arguments of `watch`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Only these branches: a name or a glob; may be repeated [default: all local branches]
     #[arg(long, value_name = "PATTERN")]
-    branch: Vec<String>,
+    pub(super) branch: Vec<String>,
     /// Report the commits since this one first
     #[arg(long, value_name = "REV")]
-    since: Option<String>,
+    pub(super) since: Option<String>,
     /// How to write: JSON is a line a report [default: text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
     /// Keep a durable queue in this folder: what is not reported when the daemon ends is reported when it is back. Reports go to
     /// the sinks of the settings or, without any, to standard output as lines of JSON
     #[arg(long, value_name = "DIR")]
-    state: Option<PathBuf>,
+    pub(super) state: Option<PathBuf>,
     /// How often to look for new commits, file notification aside
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
-    poll: Duration,
+    pub(super) poll: Duration,
     /// Do not ask the system for file notification
     #[arg(long)]
-    no_notify: bool,
+    pub(super) no_notify: bool,
 }
 
 fn seconds(text: &str) -> std::result::Result<Duration, String> {
@@ -56,95 +50,56 @@ fn seconds(text: &str) -> std::result::Result<Duration, String> {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
-    let context = Context::open(global)?;
-    let patterns = if arguments.branch.is_empty() { &context.settings.branches } else { &arguments.branch };
-    let branches = if patterns.is_empty() { BranchPatterns::all() } else { BranchPatterns::new(patterns)? };
-    let repository = context.repository.clone();
-    let known = match &arguments.since {
-        Some(revision) => Known::since(&repository, &branches, repository.resolve(revision)?)?,
-        None => Known::now(&repository)?,
-    };
-    let options = WatchOptions { branches, poll: arguments.poll, notify: !arguments.no_notify };
-    let state = state(&context, arguments)?;
+    let work = Work::new(global, arguments)?;
+    if matches!(work, Work::Serve(_)) && arguments.format.is_some_and(|format| format != Format::Json) {
+        return Err("with a durable queue reports are lines of JSON: --format does not go with it".into());
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let done = match state {
-        Some(state) => runtime.block_on(serve(context, known, options, &state)),
-        None => runtime.block_on(print(
-            context,
-            known,
-            options,
-            Printing { global: global.clone(), format: arguments.format.unwrap_or(Format::Text) },
-        )),
+    let done = match work {
+        Work::Serve(plan) => runtime.block_on(plan.run(arguments)),
+        Work::Print(context) => runtime.block_on(print(*context, global, arguments)),
     };
     // A sink may hang in a write that nobody can take back.
     runtime.shutdown_background();
     done.map(|()| Status::Done)
 }
 
-/// The folder of the durable queue, if there is to be one: sinks need it.
-fn state(context: &Context, arguments: &Arguments) -> Result<Option<PathBuf>> {
-    let settings = &context.settings;
-    let is_wanted = arguments.state.is_some() || settings.state.is_some() || !settings.sinks.is_empty();
-    let state = is_wanted.then(|| state_folder(context, arguments.state.as_deref()));
-    if state.is_some() && arguments.format.is_some_and(|format| format != Format::Json) {
-        return Err(
-            "with a durable queue reports are lines of JSON: --format does not go with --state, 'state' or 'sinks'"
-                .into(),
-        );
-    }
-    Ok(state)
+/// What is to be done with commits.
+enum Work {
+    /// To keep them in a durable queue until their reports are delivered.
+    Serve(Box<Plan>),
+    /// To print their reports.
+    Print(Box<Context>),
 }
 
-/// The folder of the daemon's state: that of the flag, of the settings, or the one in the git directory.
-pub(super) fn state_folder(context: &Context, flag: Option<&Path>) -> PathBuf {
-    let named = flag.or(context.settings.state.as_deref()).map(Path::to_owned);
-    named.unwrap_or_else(|| context.repository.common_dir().join(STATE))
+impl Work {
+    fn new(global: &Global, arguments: &Arguments) -> Result<Work> {
+        if let Some(plan) = Plan::of_settings(global, arguments)? {
+            return Ok(Work::Serve(Box::new(plan)));
+        }
+        let context = Context::open(global)?;
+        let plan = Plan::of_repository(&context, global, arguments)?;
+        Ok(plan.map_or_else(|| Work::Print(Box::new(context)), |plan| Work::Serve(Box::new(plan))))
+    }
 }
 
 /// Prints reports until the process is told to end. Nothing is kept.
-async fn print(context: Context, known: Known, options: WatchOptions, printing: Printing) -> Result<()> {
-    let watched = context.repository.clone();
-    let mut reporter = Reporter { pipelines: Pipelines::new(context)?, printing };
+async fn print(context: Context, global: &Global, arguments: &Arguments) -> Result<()> {
+    let patterns = if arguments.branch.is_empty() { &context.settings.branches } else { &arguments.branch };
+    let branches = BranchPatterns::new(patterns)?;
+    let repository = (*context.repository).clone();
+    let (known, options) = (arguments.known(&repository, &branches)?, arguments.options(branches));
+    let format = arguments.format.unwrap_or(Format::Text);
+    let mut reporter = Reporter { pipelines: Pipelines::new(context)?, global: global.clone(), format };
     let shutdown = shutdown()?;
     // Who has read this can rely on it: what is committed from now on is reported, and a signal ends the watch.
-    anstream::eprintln!("{}", banner(&watched, &options.branches)?);
+    anstream::eprintln!("{}", banner(&repository, &options.branches)?);
     let handler = daemon::each(move |event| reporter.handle(&event));
-    Ok(daemon::watch((*watched).clone(), known, options, handler, shutdown).await?)
-}
-
-/// Puts commits into a durable queue, and delivers their reports to sinks, until the process is told to end.
-async fn serve(context: Context, known: Known, options: WatchOptions, state: &Path) -> Result<()> {
-    let (queue, _lock) = Queue::create(state).await?;
-    let output: Stream = Arc::new(Mutex::new(Box::new(std::io::stdout())));
-    let settings = &context.settings;
-    let mut sinks = settings.sinks.iter().map(|sink| sink.open(&output)).collect::<std::result::Result<Vec<_>, _>>()?;
-    if sinks.is_empty() {
-        let (filter, target) = (Filter::default(), Target::Stream(output));
-        sinks.push(Sink { name: "stdout".to_owned(), filter, retry_for: Duration::MAX, target });
-    }
-    let (repository, keep) = (context.repository.clone(), settings.keep_reports);
-    let (name, branches) = (repository.common_dir().display().to_string(), options.branches.clone());
-    let mut pipelines = Pipelines::new(context)?;
-    let resolve = Box::new(move |job: &Job| resolved(&mut pipelines, job));
-    let shutdown = shutdown()?;
-    let watched = Watched { name, repository: (*repository).clone(), known, options, resolve };
-    let banner = banner(&repository, &branches)?;
-    let ready = move || anstream::eprintln!("{banner}");
-    Ok(Service { queue, repositories: vec![watched], sinks, keep }.run(ready, shutdown).await?)
-}
-
-fn resolved(pipelines: &mut Pipelines, job: &Job) -> Result<Resolved> {
-    let Job { number, id, repository, event, .. } = job.clone();
-    let compared = pipelines.compared(&event)?;
-    let mut report = compared.report;
-    report.arrival = Some(event.arrival(Some(JobName { id, number, repository })));
-    let mut json = Vec::new();
-    report::json::write(&report, report::json::Options::default(), &mut json)?;
-    Ok(Resolved { report, json })
+    Ok(daemon::watch(repository, known, options, handler, shutdown).await?)
 }
 
 /// What tells that the watch goes on, and over what.
-fn banner(repository: &Repository, patterns: &BranchPatterns) -> Result<String> {
+pub(super) fn banner(repository: &Repository, patterns: &BranchPatterns) -> Result<String> {
     let branches: Vec<String> = repository.branches(patterns)?.keys().map(ToString::to_string).collect();
     let folder = repository.work_dir().unwrap_or(repository.git_dir()).display();
     let branches = match branches.as_slice() {
@@ -156,7 +111,7 @@ fn banner(repository: &Repository, patterns: &BranchPatterns) -> Result<String> 
 }
 
 /// Resolves when the process is told to end.
-fn shutdown() -> std::io::Result<impl Future<Output = ()>> {
+pub(super) fn shutdown() -> std::io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -240,16 +195,11 @@ impl Pipelines {
     }
 }
 
-/// How reports are printed.
-struct Printing {
-    global: Global,
-    format: Format,
-}
-
 /// Prints a report for each commit.
 struct Reporter {
     pipelines: Pipelines,
-    printing: Printing,
+    global: Global,
+    format: Format,
 }
 
 impl Reporter {
@@ -257,10 +207,9 @@ impl Reporter {
         let compared = self.pipelines.compared(event).map_err(HandlerError::Runtime)?;
         let Compared { mut report, effective: _effective, .. } = compared;
         report.arrival = Some(event.arrival(None));
-        let Printing { global, format } = &self.printing;
         let mut out = output::stdout();
-        write(&report, *format, global, Style::default(), &mut out)
-            .and_then(|()| if *format == Format::Json { Ok(()) } else { writeln!(out) })
+        write(&report, self.format, &self.global, Style::default(), &mut out)
+            .and_then(|()| if self.format == Format::Json { Ok(()) } else { writeln!(out) })
             .and_then(|()| out.flush())
             .map_err(|error| HandlerError::Critical(error.into()))
     }

@@ -17,6 +17,7 @@ mod files;
 mod handler;
 mod known;
 mod look;
+mod mirror;
 mod plan;
 pub mod queue;
 mod sample;
@@ -36,6 +37,7 @@ use sample::Sampler;
 
 pub use handler::{Handler, HandlerError, each};
 pub use known::Known;
+pub use mirror::Following;
 
 /// What to watch, and how.
 #[derive(Debug, Clone)]

@@ -54,6 +54,13 @@ pub enum CommandError {
     },
 }
 
+/// Takes away what would point a command to another repository.
+pub(super) fn clean(command: &mut Command) {
+    for variable in REPOSITORY_VARIABLES {
+        command.env_remove(variable);
+    }
+}
+
 /// How the command is told which repository it is about.
 #[derive(Debug, Clone)]
 pub(super) struct GitCommand {
@@ -92,9 +99,7 @@ impl GitCommand {
 
     fn run(&self, arguments: &[&str]) -> io::Result<Output> {
         let mut command = Command::new("git");
-        for variable in REPOSITORY_VARIABLES {
-            command.env_remove(variable);
-        }
+        clean(&mut command);
         if let Some(folders) = self.borrowed_variable() {
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", folders);
         }

@@ -1,5 +1,5 @@
 //! Git: repositories, revisions, history, the files of commits, and the tips of branches. The only module that knows
-//! libgit2 and the `git` command; it writes nothing and never goes to the network.
+//! libgit2 and the `git` command. What is a user's it only reads; it writes what is its own (`scratch`, `mirror`).
 //!
 //! Objects are read through libgit2's object database from any number of threads ([`CommitTree`]). References come from
 //! libgit2 as well or, where it does not know the format (reftables), from the `git` command.
@@ -8,6 +8,7 @@ mod branches;
 mod command;
 mod history;
 mod id;
+mod mirror;
 mod objects;
 mod open;
 mod parse;
@@ -23,6 +24,7 @@ pub use branches::{BranchPatterns, Branches, PatternError, RefChange, changes};
 pub use command::CommandError;
 pub use history::{Chain, ChainEnd, HistoryError, Parents};
 pub use id::{BranchName, CommitId};
+pub use mirror::{Mirror, MirrorError};
 pub use objects::ObjectError;
 pub use open::{Environment, OpenError};
 pub use parse::{CommitInfo, CommitTime};

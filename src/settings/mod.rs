@@ -4,6 +4,7 @@
 
 mod backend;
 mod raw;
+mod repository;
 mod sink;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use crate::hiera::regex::Regexes;
 use crate::hiera::{Puppet, Reader};
 use crate::value::{Hash, Value, ruby, yaml};
 
+pub use repository::{RepositoryPlace, RepositorySetting};
 pub use sink::{SinkError, SinkSetting};
 
 /// How long the daemon keeps reports, if the settings say nothing.
@@ -59,6 +61,8 @@ pub struct Settings {
     pub keep_reports: Duration,
     /// Where the daemon's reports go.
     pub sinks: Vec<SinkSetting>,
+    /// The repositories that the daemon watches in place of the one that it is started for.
+    pub repositories: Vec<RepositorySetting>,
 }
 
 /// Which environment nodes are in.
@@ -151,6 +155,7 @@ impl Default for Settings {
             state: None,
             keep_reports: KEEP_REPORTS,
             sinks: Vec::new(),
+            repositories: Vec::new(),
         }
     }
 }
@@ -231,7 +236,9 @@ impl Checker<'_> {
         let datadirs = raw.datadirs.iter().map(|(from, to)| Ok((from.clone(), self.datadir(from, to)?)));
         let datadirs = datadirs.collect::<Result<Vec<_>, SettingsError>>()?;
         let defaults = Settings::default();
+        let repositories = raw.repositories.into_iter().map(|(name, raw)| repository::check(self, name, raw));
         Ok(Settings {
+            repositories: repositories.collect::<Result<_, _>>()?,
             profiles: raw.profiles.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
             hiera_config: self.hiera_config(raw.hiera_config)?.unwrap_or(defaults.hiera_config),
             environment: match raw.environment.as_deref() {

@@ -30,6 +30,20 @@ pub(super) struct Settings {
     /// Days.
     pub(super) keep_reports: Option<f64>,
     pub(super) sinks: BTreeMap<String, Sink>,
+    pub(super) repositories: BTreeMap<String, Watched>,
+}
+
+/// A repository that the daemon watches.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a hash such as {path: DIR} or {url: URL}")]
+pub(super) struct Watched {
+    pub(super) path: Option<String>,
+    pub(super) url: Option<String>,
+    /// Seconds from one fetch to the next.
+    pub(super) fetch: Option<f64>,
+    pub(super) branches: OneOrMany,
+    /// The repository's own settings.
+    pub(super) config: Option<String>,
 }
 
 /// A place where reports go.

@@ -1,6 +1,7 @@
 //! The daemon with a durable queue: what it promises when it is killed, when disks are full and receivers are down.
 
 mod kills;
+mod mirrors;
 mod receiver;
 mod script;
 mod service;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use super::{GRACE, ServiceError, Stopped, backoff, ended, insist, pause, woken};
+use super::{GRACE, LONGEST_PAUSE, ServiceError, Stopped, backoff, ended, insist, pause, woken};
 use crate::daemon::queue::{Job, Queue, Waiting};
 use crate::delivery::{DeliveryError, Parcel, Sink};
 
@@ -33,8 +33,8 @@ impl Outlet {
         while !*stopped.borrow() {
             match insist(&mut stopped, || self.queue.next_delivery(&self.sink.name)).await {
                 None => break,
-                Some(Waiting::Nothing) => woken(&self.wake, None, &mut stopped).await,
-                Some(Waiting::Later(time)) => woken(&self.wake, Some(time), &mut stopped).await,
+                Some(Waiting::Nothing) => woken(&self.wake, LONGEST_PAUSE, &mut stopped).await,
+                Some(Waiting::Later(time)) => woken(&self.wake, time.min(LONGEST_PAUSE), &mut stopped).await,
                 Some(Waiting::Report { job, report, attempts, age }) => {
                     let parcel = parcel(&job, report);
                     let Some(result) = self.within_grace(&parcel, &mut stopped).await else { break };

@@ -13,7 +13,7 @@ use tokio::sync::{Notify, watch as flag};
 use tokio::task::{JoinError, JoinSet};
 
 use super::queue::{Queue, QueueError};
-use super::{CommitEvent, Handler, HandlerError, Known, WatchError, WatchOptions, run};
+use super::{CommitEvent, Following, Handler, HandlerError, Known, WatchError, WatchOptions, run};
 use crate::delivery::Sink;
 use crate::git::Repository;
 
@@ -22,7 +22,7 @@ use resolve::Resolver;
 
 pub use resolve::{Resolve, Resolved};
 
-/// The longest pause before a step is tried again.
+/// The longest pause before a step is tried again, and after which the queue is looked at: another process may have changed it.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// How long steps may go on when the service is to end; what is not done then stays in the queue.
@@ -40,6 +40,8 @@ pub struct Watched {
     pub options: WatchOptions,
     /// Who makes reports of its commits.
     pub resolve: Resolve,
+    /// How it follows another repository, if it is a mirror.
+    pub following: Option<Following>,
 }
 
 /// A daemon.
@@ -112,7 +114,7 @@ impl Service {
             let (sink, stopped) = (sink.clone(), stopped.clone());
             tasks.spawn(async move { sink.run(stopped).await });
         }
-        for Watched { name, repository, known, options, resolve } in repositories {
+        for Watched { name, repository, known, options, resolve, following } in repositories {
             let noted = queue.known(&name).await?;
             if noted.is_none() {
                 queue.remember(&name, &known).await?;
@@ -121,7 +123,14 @@ impl Service {
             let wake = Arc::new(Notify::new());
             let (queue, sinks) = (queue.clone(), sinks.clone());
             let adder = Adder { queue: queue.clone(), repository: name.clone(), wake: wake.clone(), known: None };
-            tasks.spawn(Resolver { repository: name, queue, sinks, wake }.run(resolve, stopped.clone()));
+            tasks.spawn(Resolver { repository: name.clone(), queue, sinks, wake }.run(resolve, stopped.clone()));
+            if let Some(following) = following {
+                let (name, stopped) = (name.clone(), stopped.clone());
+                tasks.spawn(async move {
+                    following.run(&name, stopped).await;
+                    Ok(())
+                });
+            }
             let watch = run(repository, known, options, adder, stopped.clone());
             tasks.spawn(async move { Ok(watch.await?) });
         }
@@ -131,7 +140,7 @@ impl Service {
 }
 
 /// Whether the service is to end.
-type Stopped = flag::Receiver<bool>;
+pub(super) type Stopped = flag::Receiver<bool>;
 
 /// Puts the commits that a watch finds into the queue.
 struct Adder {
@@ -179,7 +188,7 @@ async fn forget(queue: Queue, keep: Duration, mut stopped: Stopped) -> Result<()
 }
 
 /// How long to wait after so many failures in a row.
-fn backoff(failures: u32, longest: Duration) -> Duration {
+pub(super) fn backoff(failures: u32, longest: Duration) -> Duration {
     let delays = ExponentialBuilder::new().with_min_delay(Duration::from_millis(500)).with_max_delay(longest);
     let mut delays = delays.with_jitter().without_max_times().build();
     delays.nth(failures.saturating_sub(1).min(32) as usize).unwrap_or(longest)
@@ -206,7 +215,7 @@ where
 }
 
 /// Waits; whether the service is to end.
-async fn pause(time: Duration, stopped: &mut Stopped) -> bool {
+pub(super) async fn pause(time: Duration, stopped: &mut Stopped) -> bool {
     tokio::select! {
         biased;
         () = ended(stopped) => true,
@@ -214,16 +223,15 @@ async fn pause(time: Duration, stopped: &mut Stopped) -> bool {
     }
 }
 
-/// Waits until there is something to do, at most so long if that is said, or the service is to end.
-async fn woken(wake: &Notify, most: Option<Duration>, stopped: &mut Stopped) {
+/// Waits until there is something to do, at most so long, or the service is to end.
+pub(super) async fn woken(wake: &Notify, most: Duration, stopped: &mut Stopped) {
     tokio::select! {
         () = wake.notified() => {}
-        // Another process may have changed the queue.
-        _ = pause(most.unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE), stopped) => {}
+        _ = pause(most, stopped) => {}
     }
 }
 
 /// Resolves when the service is to end.
-async fn ended(stopped: &mut Stopped) {
+pub(super) async fn ended(stopped: &mut Stopped) {
     _ = stopped.wait_for(|stopped| *stopped).await;
 }

@@ -42,7 +42,7 @@ impl Resolver {
         while !*stopped.borrow() {
             match insist(&mut stopped, || self.queue.next_job(&self.repository)).await {
                 None => break,
-                Some(None) => woken(&self.wake, None, &mut stopped).await,
+                Some(None) => woken(&self.wake, LONGEST_PAUSE, &mut stopped).await,
                 Some(Some(job)) => resolve = self.job(job, resolve, &mut stopped).await?,
             }
         }

@@ -13,10 +13,10 @@ use crate::support::Sandbox;
 use crate::support::terminal::hierad;
 
 /// How long something may take; only a fault makes a test wait so long.
-const PATIENCE: Duration = Duration::from_mins(5);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A hierarchy of two levels, and three nodes.
-const SITE: &str = "
+pub(super) const SITE: &str = "
 -- hiera.yaml
 version: 5
 hierarchy:
@@ -28,7 +28,7 @@ number: 0
 who: b
 ";
 
-const PROFILES: &str = "{\"name\": \"a\"}\n{\"name\": \"b\"}\n{\"name\": \"c\"}\n";
+pub(super) const PROFILES: &str = "{\"name\": \"a\"}\n{\"name\": \"b\"}\n{\"name\": \"c\"}\n";
 
 /// A repository with a folder, a command and a webhook as sinks.
 pub(super) struct Service {
@@ -76,6 +76,16 @@ impl Service {
         while !is_so() {
             let log = || self.log().lines().rev().take(20).collect::<Vec<_>>().join("\n");
             assert!(Instant::now() < end, "waited in vain for {what}; the log, backwards:\n{}", log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The same, with nothing to tell of what happened meanwhile.
+    #[track_caller]
+    pub(super) fn patiently(what: &str, mut is_so: impl FnMut() -> bool) {
+        let end = Instant::now() + PATIENCE;
+        while !is_so() {
+            assert!(Instant::now() < end, "waited in vain for {what}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -1,0 +1,179 @@
+//! Puts the daemon with a durable queue together: its repositories, its sinks, its queue.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::context::Context;
+use super::watch::{Arguments, Pipelines, banner, shutdown};
+use super::{Global, Result};
+use crate::daemon::queue::{Job, Queue};
+use crate::daemon::service::{Resolved, Service, Watched};
+use crate::daemon::{Following, Known, WatchOptions};
+use crate::delivery::{Filter, Sink, Stream, Target};
+use crate::git::{BranchPatterns, Mirror};
+use crate::report::{self, JobName};
+use crate::settings::{RepositoryPlace, RepositorySetting, Settings};
+
+/// The folder of the daemon's state in the git directory, if the settings name no other.
+const STATE: &str = "hierad/daemon";
+
+/// The folder of mirrors in that of the daemon's state.
+const MIRRORS: &str = "mirrors";
+
+/// What a daemon with a durable queue is made of.
+pub(super) struct Plan {
+    settings: Settings,
+    state: PathBuf,
+    repositories: Vec<Place>,
+}
+
+/// A repository to watch.
+struct Place {
+    /// What it is called in the queue.
+    name: String,
+    /// The flags as they are for it.
+    global: Global,
+    patterns: Vec<String>,
+    following: Option<Following>,
+}
+
+/// The folder of the daemon's state: that of the flag, of the settings, or the one in the git directory.
+pub(super) fn state_folder(global: &Global, flag: Option<&Path>) -> Result<PathBuf> {
+    if let Some(folder) = flag {
+        return Ok(folder.to_owned());
+    }
+    let settings = global.config.as_deref().map(Settings::load).transpose()?;
+    if let Some(folder) = settings.and_then(|settings| settings.state) {
+        return Ok(folder);
+    }
+    let context = Context::open(global)?;
+    Ok(context.settings.state.clone().unwrap_or_else(|| context.repository.common_dir().join(STATE)))
+}
+
+impl Plan {
+    /// The plan that settings of several repositories make.
+    pub(super) fn of_settings(global: &Global, arguments: &Arguments) -> Result<Option<Plan>> {
+        let settings = global.config.as_deref().map(Settings::load).transpose()?;
+        let Some(settings) = settings.filter(|settings| !settings.repositories.is_empty()) else { return Ok(None) };
+        let Some(state) = arguments.state.clone().or_else(|| settings.state.clone()) else {
+            return Err(
+                "settings with 'repositories' need 'state', the folder that the daemon keeps its queue in".into()
+            );
+        };
+        if arguments.since.is_some() || !arguments.branch.is_empty() || global.repo.is_some() {
+            return Err(
+                "settings with 'repositories' say what is watched: --repo, --branch and --since do not go with them"
+                    .into(),
+            );
+        }
+        let repositories = settings.repositories.iter().map(|setting| Place::new(setting, global, &state)).collect();
+        Ok(Some(Plan { settings, state, repositories }))
+    }
+
+    /// The plan for the repository at hand, if a durable queue is wanted: sinks need one.
+    pub(super) fn of_repository(context: &Context, global: &Global, arguments: &Arguments) -> Result<Option<Plan>> {
+        let settings = &context.settings;
+        if arguments.state.is_none() && settings.state.is_none() && settings.sinks.is_empty() {
+            return Ok(None);
+        }
+        let name = context.repository.common_dir().display().to_string();
+        let patterns = if arguments.branch.is_empty() { &settings.branches } else { &arguments.branch };
+        let place = Place { name, global: global.clone(), patterns: patterns.clone(), following: None };
+        let state = state_folder(global, arguments.state.as_deref())?;
+        Ok(Some(Plan { settings: settings.clone(), state, repositories: vec![place] }))
+    }
+
+    /// Works until the process is told to end.
+    pub(super) async fn run(self, arguments: &Arguments) -> Result<()> {
+        let (queue, _lock) = Queue::create(&self.state).await?;
+        let mut repositories = Vec::new();
+        let mut banners = Vec::new();
+        for place in self.repositories {
+            let (watched, banner) = place.watched(&queue, arguments).await?;
+            repositories.push(watched);
+            banners.push(banner);
+        }
+        let service = Service { queue, repositories, sinks: sinks(&self.settings)?, keep: self.settings.keep_reports };
+        let shutdown = shutdown()?;
+        let ready = move || banners.iter().for_each(|banner| anstream::eprintln!("{banner}"));
+        Ok(service.run(ready, shutdown).await?)
+    }
+}
+
+/// The sinks of the settings or, without any, standard output.
+fn sinks(settings: &Settings) -> Result<Vec<Sink>> {
+    let output: Stream = Arc::new(Mutex::new(Box::new(std::io::stdout())));
+    if settings.sinks.is_empty() {
+        let (filter, target) = (Filter::default(), Target::Stream(output));
+        return Ok(vec![Sink { name: "stdout".to_owned(), filter, retry_for: Duration::MAX, target }]);
+    }
+    Ok(settings.sinks.iter().map(|sink| sink.open(&output)).collect::<std::result::Result<_, _>>()?)
+}
+
+impl Place {
+    fn new(setting: &RepositorySetting, global: &Global, state: &Path) -> Place {
+        let (folder, following) = match &setting.place {
+            RepositoryPlace::Path(path) => (path.clone(), None),
+            RepositoryPlace::Url { url, every } => {
+                let folder = state.join(MIRRORS).join(format!("{}.git", setting.name));
+                let mirror = Mirror { folder: folder.clone(), url: url.clone() };
+                (folder, Some(Following { mirror, every: *every, poke: Arc::new(Notify::new()) }))
+            }
+        };
+        let config = setting.config.clone().or_else(|| global.config.clone());
+        let global = Global { repo: Some(folder), config, ..global.clone() };
+        Place { name: setting.name.clone(), global, patterns: setting.branches.clone(), following }
+    }
+
+    /// The repository ready to be watched, and what tells that it is.
+    async fn watched(self, queue: &Queue, arguments: &Arguments) -> Result<(Watched, String)> {
+        let Place { name, global, patterns, following } = self;
+        if let Some(following) = &following {
+            following.mirror.make()?;
+            // All that it brings for the first time is known, not new.
+            if let Err(error) = following.fetch().await {
+                if queue.known(&name).await?.is_none() {
+                    return Err(format!("cannot fetch repository '{name}': {error}").into());
+                }
+                tracing::warn!(repository = name, error, "cannot fetch; trying again");
+            }
+        }
+        let context = Context::open(&global)?;
+        let patterns = if patterns.is_empty() { context.settings.branches.clone() } else { patterns };
+        let branches = BranchPatterns::new(&patterns)?;
+        let repository = (*context.repository).clone();
+        let known = arguments.known(&repository, &branches)?;
+        let banner = banner(&repository, &branches)?;
+        let options = arguments.options(branches);
+        let mut pipelines = Pipelines::new(context)?;
+        let resolve = Box::new(move |job: &Job| resolved(&mut pipelines, job));
+        Ok((Watched { name, repository, known, options, resolve, following }, banner))
+    }
+}
+
+fn resolved(pipelines: &mut Pipelines, job: &Job) -> Result<Resolved> {
+    let Job { number, id, repository, event, .. } = job.clone();
+    let mut report = pipelines.compared(&event)?.report;
+    report.arrival = Some(event.arrival(Some(JobName { id, number, repository })));
+    let mut json = Vec::new();
+    report::json::write(&report, report::json::Options::default(), &mut json)?;
+    Ok(Resolved { report, json })
+}
+
+impl Arguments {
+    /// What counts as known of the repository.
+    pub(super) fn known(&self, repository: &crate::git::Repository, branches: &BranchPatterns) -> Result<Known> {
+        Ok(match &self.since {
+            Some(revision) => Known::since(repository, branches, repository.resolve(revision)?)?,
+            None => Known::now(repository)?,
+        })
+    }
+
+    /// How to watch these branches.
+    pub(super) fn options(&self, branches: BranchPatterns) -> WatchOptions {
+        WatchOptions { branches, poll: self.poll, notify: !self.no_notify }
+    }
+}

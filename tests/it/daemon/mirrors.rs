@@ -1,0 +1,90 @@
+//! Several repositories, some of them elsewhere.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use super::service::{PROFILES, SITE, Service};
+use crate::support::Sandbox;
+use crate::support::terminal::{hierad, run};
+
+#[test]
+fn repositories_here_and_elsewhere_are_watched_by_one_daemon() {
+    let (here, there) = (Sandbox::of(SITE), Sandbox::of(SITE));
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name).display().to_string();
+    fs::write(path("profiles.ndjson"), PROFILES).unwrap();
+    let settings = format!(
+        "profiles: profiles.ndjson\nstate: state\nsinks:\n  files: {{folder: files}}\nrepositories:\n  \
+         here: {{path: {}}}\n  there: {{url: 'file://{}', fetch: 0.1, branches: main}}\n",
+        here.root().display(),
+        there.root().display(),
+    );
+    fs::write(path("hierad.yaml"), settings).unwrap();
+    let start = || {
+        let log = fs::File::options().create(true).append(true).open(path("log")).unwrap();
+        let mut command = hierad(place.path());
+        command.args(["-v", "--config", "hierad.yaml", "watch", "--poll", "0.05"]);
+        command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
+    };
+    let count = |words: &str| fs::read_to_string(path("log")).unwrap_or_default().matches(words).count();
+    let reports = || {
+        let Ok(files) = fs::read_dir(path("files")) else { return Vec::new() };
+        let mut found: Vec<String> = files
+            .map(|file| serde_json::from_slice(&fs::read(file.unwrap().path()).unwrap()).unwrap())
+            .map(|report: serde_json::Value| {
+                let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+                format!(
+                    "{} {} {}",
+                    text(&report["event"]["repository"]),
+                    text(&report["branch"]),
+                    text(&report["after"]["summary"])
+                )
+            })
+            .collect();
+        found.sort();
+        found
+    };
+    let mut daemon = start();
+    Service::patiently("both watches", || count("hierad: watching") == 2);
+    here.commit("a");
+    there.sh("git commit -q --allow-empty -m b; git switch -q -c other; git commit -q --allow-empty -m 'not watched'");
+    Service::patiently("reports", || reports().len() == 2);
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    there.sh("git switch -q main; git commit -q --allow-empty -m c; git commit -q --allow-empty -m d; git commit -q --amend --allow-empty -m e");
+    let mut daemon = start();
+    let expected = ["here main a", "there main b", "there main c", "there main e"];
+    Service::patiently("reports of what was missed", || reports().len() == 4);
+    assert_eq!(reports(), expected);
+    // A source that is gone for a while is no reason to end.
+    let away = there.beside("away");
+    fs::rename(there.root(), &away).unwrap();
+    Service::patiently("an error", || count("cannot fetch") > 0);
+    fs::rename(&away, there.root()).unwrap();
+    there.commit("f");
+    Service::patiently("a report", || reports().len() == 5);
+    let is_idle =
+        || run(hierad(place.path()).args(["--config", "hierad.yaml", "queue"])).ok() == "nothing is waiting\n";
+    Service::patiently("an empty queue", is_idle);
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+}
+
+#[test]
+fn settings_of_repositories_that_cannot_be_are_refused() {
+    let place = tempfile::tempdir().unwrap();
+    for (settings, words) in [
+        ("state: s\nrepositories: {a: {}}", "hierad.yaml:2: repository 'a' needs one of 'path: DIR' and 'url: URL'"),
+        ("state: s\nrepositories: {a/b: {path: x}}", "has a name that cannot be that of a folder"),
+        ("state: s\nrepositories: {a: {path: x, fetch: 3}}", "has no 'url', so 'fetch' means nothing"),
+        ("state: s\nrepositories: {a: {url: x, fetch: 0}}", "needs a number of seconds above 0"),
+        ("repositories: {a: {path: x}}", "need 'state'"),
+        ("state: s\nrepositories: {a: {path: x}}", "x"),
+        ("state: s\nrepositories: {a: {url: 'file:///nosuch'}}", "cannot fetch repository 'a'"),
+    ] {
+        fs::write(place.path().join("hierad.yaml"), settings).unwrap();
+        run(hierad(place.path()).args(["--config", "hierad.yaml", "watch"])).fails(&[words]);
+    }
+    let mut command: Command = hierad(place.path());
+    run(command.args(["--config", "hierad.yaml", "watch", "--branch", "x"])).fails(&["--branch"]);
+}
