@@ -1,12 +1,23 @@
 //! Logging set-up: to standard error, by `-v` or `HIERAD_LOG`.
 
+use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
 use super::progress::Progress;
 
+/// How log lines look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// An object a line.
+    Json,
+}
+
 /// Starts logging: warnings by default, `-v` and `-vv` for more, `HIERAD_LOG` as `tracing` filters are written. The line of
 /// `progress` makes way.
-pub(super) fn start(verbose: u8, progress: Progress) {
+pub(super) fn start(verbose: u8, format: Format, progress: Progress) {
     let default = match verbose {
         0 => "warn",
         1 => "hierad=info,warn",
@@ -15,5 +26,8 @@ pub(super) fn start(verbose: u8, progress: Progress) {
     let filter = EnvFilter::try_from_env("HIERAD_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     let log =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || progress.stderr()).with_target(false);
-    _ = log.try_init();
+    _ = match format {
+        Format::Text => log.try_init(),
+        Format::Json => log.json().flatten_event(true).try_init(),
+    };
 }

@@ -19,6 +19,8 @@ mod render;
 mod sample;
 mod secrets;
 mod service;
+mod signals;
+mod supervisor;
 mod verify;
 mod watch;
 
@@ -203,7 +205,9 @@ pub fn main() -> ExitCode {
         }
     };
     fault::keep_secrets(cli.global.show_secrets);
-    log::start(cli.global.verbose, cli.global.progress.clone());
+    let log_format =
+        if let Command::Watch(arguments) = &cli.command { arguments.log_format } else { log::Format::Text };
+    log::start(cli.global.verbose, log_format, cli.global.progress.clone());
     match run(&cli) {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::NotFound) => ExitCode::from(1),

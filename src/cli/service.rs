@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
 use super::context::Context;
-use super::watch::{Arguments, Pipelines, banner, shutdown};
+use super::signals::{Signal, Signals};
+use super::supervisor;
+use super::watch::{Arguments, Pipelines, banner};
 use super::{Global, Result};
 use crate::daemon::queue::{Job, Queue};
 use crate::daemon::service::{Resolved, Service, Watched};
@@ -24,6 +26,7 @@ const STATE: &str = "hierad/daemon";
 const MIRRORS: &str = "mirrors";
 
 /// What a daemon with a durable queue is made of.
+#[derive(Clone)]
 pub(super) struct Plan {
     settings: Settings,
     state: PathBuf,
@@ -31,6 +34,7 @@ pub(super) struct Plan {
 }
 
 /// A repository to watch.
+#[derive(Clone)]
 struct Place {
     /// What it is called in the queue.
     name: String,
@@ -86,20 +90,86 @@ impl Plan {
         Ok(Some(Plan { settings: settings.clone(), state, repositories: vec![place] }))
     }
 
-    /// Works until the process is told to end.
-    pub(super) async fn run(self, arguments: &Arguments) -> Result<()> {
-        let (queue, _lock) = Queue::create(&self.state).await?;
-        let mut repositories = Vec::new();
-        let mut banners = Vec::new();
+    /// The plan that the settings make now: the same repository, or those that they name.
+    fn again(&self, global: &Global, arguments: &Arguments) -> Result<Plan> {
+        let plan = match Plan::of_settings(global, arguments)? {
+            Some(plan) => plan,
+            None => Plan::of_repository(&Context::open(global)?, global, arguments)?
+                .ok_or("there is no durable queue in the settings any more")?,
+        };
+        if plan.state != self.state {
+            return Err("the folder of the queue cannot be changed while the daemon runs".into());
+        }
+        Ok(plan)
+    }
+
+    /// Sees whether it could be carried out; what there is.
+    pub(super) fn check(self, arguments: &Arguments) -> Result<String> {
+        let sinks = sinks(&self.settings)?.len();
+        for place in self.repositories.iter().filter(|place| place.following.is_none()) {
+            place.open(arguments)?;
+        }
+        Ok(format!("repositories: {}, sinks: {sinks}, state in {}", self.repositories.len(), self.state.display()))
+    }
+
+    async fn prepare(self, queue: &Queue, arguments: &Arguments) -> Result<(Service, Vec<String>)> {
+        let sinks = sinks(&self.settings)?;
+        let (mut repositories, mut banners) = (Vec::new(), Vec::new());
         for place in self.repositories {
-            let (watched, banner) = place.watched(&queue, arguments).await?;
+            let (watched, banner) = place.watched(queue, arguments).await?;
             repositories.push(watched);
             banners.push(banner);
         }
-        let service = Service { queue, repositories, sinks: sinks(&self.settings)?, keep: self.settings.keep_reports };
-        let shutdown = shutdown()?;
-        let ready = move || banners.iter().for_each(|banner| anstream::eprintln!("{banner}"));
-        Ok(service.run(ready, shutdown).await?)
+        Ok((Service { queue: queue.clone(), repositories, sinks, keep: self.settings.keep_reports }, banners))
+    }
+
+    /// Works until the process is told to end.
+    pub(super) async fn run(mut self, global: &Global, arguments: &Arguments) -> Result<()> {
+        let (queue, _lock) = Queue::create(&self.state).await?;
+        let mut signals = Signals::new()?;
+        let alive = tokio::spawn(supervisor::alive());
+        let mut prepared = self.clone().prepare(&queue, arguments).await?;
+        loop {
+            let (service, banners) = prepared;
+            let (stop, stopped) = oneshot::channel();
+            let ready = move || {
+                for banner in banners {
+                    anstream::eprintln!("{banner}");
+                }
+                supervisor::ready();
+            };
+            let running = service.run(ready, async move { _ = stopped.await });
+            tokio::pin!(running);
+            let next = loop {
+                let signal = tokio::select! {
+                    result = &mut running => return Ok(result?),
+                    signal = signals.next() => signal,
+                };
+                if signal == Signal::End {
+                    supervisor::ends();
+                    break None;
+                }
+                supervisor::reloads();
+                let next = match self.again(global, arguments) {
+                    Ok(plan) => plan.clone().prepare(&queue, arguments).await.map(|prepared| (plan, prepared)),
+                    Err(error) => Err(error),
+                };
+                match next {
+                    Ok(next) => break Some(next),
+                    Err(error) => {
+                        tracing::error!(%error, "cannot reload: the old settings stay");
+                        supervisor::ready();
+                    }
+                }
+            };
+            _ = stop.send(());
+            running.await?;
+            let Some((plan, next)) = next else { break };
+            tracing::info!("reloaded");
+            (self, prepared) = (plan, next);
+        }
+        alive.abort();
+        Ok(())
     }
 }
 
@@ -130,27 +200,33 @@ impl Place {
 
     /// The repository ready to be watched, and what tells that it is.
     async fn watched(self, queue: &Queue, arguments: &Arguments) -> Result<(Watched, String)> {
-        let Place { name, global, patterns, following } = self;
-        if let Some(following) = &following {
+        let place = self;
+        let name = &place.name;
+        if let Some(following) = &place.following {
             following.mirror.make()?;
             // All that it brings for the first time is known, not new.
             if let Err(error) = following.fetch().await {
-                if queue.known(&name).await?.is_none() {
+                if queue.known(name).await?.is_none() {
                     return Err(format!("cannot fetch repository '{name}': {error}").into());
                 }
                 tracing::warn!(repository = name, error, "cannot fetch; trying again");
             }
         }
-        let context = Context::open(&global)?;
-        let patterns = if patterns.is_empty() { context.settings.branches.clone() } else { patterns };
-        let branches = BranchPatterns::new(&patterns)?;
+        let (watched, banner) = place.open(arguments)?;
+        Ok((Watched { following: place.following, ..watched }, banner))
+    }
+
+    fn open(&self, arguments: &Arguments) -> Result<(Watched, String)> {
+        let context = Context::open(&self.global)?;
+        let patterns = if self.patterns.is_empty() { &context.settings.branches } else { &self.patterns };
+        let branches = BranchPatterns::new(patterns)?;
         let repository = (*context.repository).clone();
         let known = arguments.known(&repository, &branches)?;
         let banner = banner(&repository, &branches)?;
         let options = arguments.options(branches);
         let mut pipelines = Pipelines::new(context)?;
         let resolve = Box::new(move |job: &Job| resolved(&mut pipelines, job));
-        Ok((Watched { name, repository, known, options, resolve, following }, banner))
+        Ok((Watched { name: self.name.clone(), repository, known, options, resolve, following: None }, banner))
     }
 }
 

@@ -11,7 +11,8 @@ use clap::Args;
 use super::context::Context;
 use super::diff::{Format, Style, write};
 use super::service::Plan;
-use super::{Global, Result, Status, output};
+use super::signals::{Signal, Signals};
+use super::{Global, Result, Status, log, output};
 use crate::daemon::{self, CommitEvent, HandlerError};
 use crate::git::{BranchName, BranchPatterns, Repository};
 use crate::pipeline::{Compared, Pipeline, Point};
@@ -33,6 +34,12 @@ pub(super) struct Arguments {
     /// the sinks of the settings or, without any, to standard output as lines of JSON
     #[arg(long, value_name = "DIR")]
     pub(super) state: Option<PathBuf>,
+    /// Only see whether the daemon could start: settings, profiles, sinks, repositories
+    #[arg(long)]
+    pub(super) check_config: bool,
+    /// How log lines look
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(super) log_format: log::Format,
     /// How often to look for new commits, file notification aside
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
     pub(super) poll: Duration,
@@ -54,9 +61,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if matches!(work, Work::Serve(_)) && arguments.format.is_some_and(|format| format != Format::Json) {
         return Err("with a durable queue reports are lines of JSON: --format does not go with it".into());
     }
+    if arguments.check_config {
+        return work.check(arguments);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = match work {
-        Work::Serve(plan) => runtime.block_on(plan.run(arguments)),
+        Work::Serve(plan) => runtime.block_on(plan.run(global, arguments)),
         Work::Print(context) => runtime.block_on(print(*context, global, arguments)),
     };
     // A sink may hang in a write that nobody can take back.
@@ -81,6 +91,21 @@ impl Work {
         let plan = Plan::of_repository(&context, global, arguments)?;
         Ok(plan.map_or_else(|| Work::Print(Box::new(context)), |plan| Work::Serve(Box::new(plan))))
     }
+
+    /// Sees whether it could start, and says so.
+    fn check(self, arguments: &Arguments) -> Result {
+        let found = match self {
+            Work::Serve(plan) => plan.check(arguments)?,
+            Work::Print(context) => {
+                Pipelines::new(*context)?;
+                "1 repository, no durable queue: reports are printed".to_owned()
+            }
+        };
+        let mut out = output::stdout();
+        writeln!(out, "the settings are fine: {found}")?;
+        out.flush()?;
+        Ok(Status::Done)
+    }
 }
 
 /// Prints reports until the process is told to end. Nothing is kept.
@@ -91,7 +116,8 @@ async fn print(context: Context, global: &Global, arguments: &Arguments) -> Resu
     let (known, options) = (arguments.known(&repository, &branches)?, arguments.options(branches));
     let format = arguments.format.unwrap_or(Format::Text);
     let mut reporter = Reporter { pipelines: Pipelines::new(context)?, global: global.clone(), format };
-    let shutdown = shutdown()?;
+    let mut signals = Signals::new()?;
+    let shutdown = async move { while signals.next().await != Signal::End {} };
     // Who has read this can rely on it: what is committed from now on is reported, and a signal ends the watch.
     anstream::eprintln!("{}", banner(&repository, &options.branches)?);
     let handler = daemon::each(move |event| reporter.handle(&event));
@@ -108,27 +134,6 @@ pub(super) fn banner(repository: &Repository, patterns: &BranchPatterns) -> Resu
         names => format!("{} branches", names.len()),
     };
     Ok(format!("hierad: watching {branches} in {folder}; Ctrl-C ends it"))
-}
-
-/// Resolves when the process is told to end.
-pub(super) fn shutdown() -> std::io::Result<impl Future<Output = ()>> {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
-        Ok(async move {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-            tracing::info!("told to end");
-        })
-    }
-    #[cfg(not(unix))]
-    Ok(async {
-        _ = tokio::signal::ctrl_c().await;
-    })
 }
 
 /// A pipeline for each environment: where it is the branch's, branches have one each.

@@ -6,3 +6,5 @@ mod receiver;
 mod script;
 mod service;
 mod troubles;
+#[cfg(unix)]
+mod unit;

@@ -1,0 +1,146 @@
+//! The daemon under systemd: the notify protocol, spoken by a test, and the unit file.
+
+use std::fs;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::service::Service;
+use crate::support::terminal::{hierad, run};
+
+const UNIT: &str = "examples/hierad.service";
+
+/// The side of systemd.
+struct Manager {
+    socket: UnixDatagram,
+    folder: tempfile::TempDir,
+}
+
+impl Manager {
+    fn new() -> Manager {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = UnixDatagram::bind(folder.path().join("notify")).unwrap();
+        socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+        Manager { socket, folder }
+    }
+
+    fn start(&self, service: &Service) -> Child {
+        let log = fs::File::options().create(true).append(true).open(service.site.beside("log")).unwrap();
+        let mut command = hierad(service.site.root());
+        command.args(["-v", "watch", "--poll", "0.05", "--log-format", "json"]);
+        command.env("NOTIFY_SOCKET", self.folder.path().join("notify")).env("WATCHDOG_USEC", "300000");
+        command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
+    }
+
+    /// What it is told next, signs of life left out.
+    fn told(&self) -> Vec<String> {
+        let mut buffer = [0; 1000];
+        loop {
+            let length = self.socket.recv(&mut buffer).unwrap();
+            let text = std::str::from_utf8(&buffer[..length]).unwrap();
+            if text.trim() != "WATCHDOG=1" {
+                return text.lines().map(str::to_owned).collect();
+            }
+        }
+    }
+
+    /// Waits for signs of life.
+    fn hears(&self, mut count: usize) {
+        let mut buffer = [0; 1000];
+        while count > 0 {
+            let length = self.socket.recv(&mut buffer).unwrap();
+            count -= usize::from(&buffer[..length] == b"WATCHDOG=1\n" || &buffer[..length] == b"WATCHDOG=1");
+        }
+    }
+}
+
+fn signal(name: &str, daemon: &Child) {
+    assert!(Command::new("kill").args([name, &daemon.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn it_says_when_it_is_ready_reloads_lives_and_ends() {
+    let (service, manager) = (Service::new(), Manager::new());
+    let settings = service.site.root().join(".git/hierad.yaml");
+    let text = fs::read_to_string(&settings).unwrap();
+    let more = format!("{text}  more: {{folder: {}}}\n", service.site.beside("more").display());
+    let count = |name: &str| fs::read_dir(service.site.beside(name)).map_or(0, Iterator::count);
+    let mut daemon = manager.start(&service);
+    assert_eq!(manager.told(), ["READY=1"]);
+    manager.hears(5);
+
+    // A reload that succeeds, and loses nothing of what comes meanwhile.
+    fs::write(&settings, &more).unwrap();
+    service.site.commit("one");
+    signal("-HUP", &daemon);
+    let told = manager.told();
+    assert!(told[0] == "RELOADING=1" && told[1].starts_with("MONOTONIC_USEC="), "{told:?}");
+    assert_eq!(manager.told(), ["READY=1"]);
+    service.site.commit("two");
+    service.wait("reports", || count("files") == 2 && count("more") > 0);
+
+    // One that fails keeps the settings.
+    for wrong in ["sinks: {x: {}}", "profiles: nosuch\nsinks: {x: {stdout: true}}", "state: elsewhere"] {
+        fs::write(&settings, wrong).unwrap();
+        signal("-HUP", &daemon);
+        assert_eq!(manager.told()[0], "RELOADING=1");
+        assert_eq!(manager.told(), ["READY=1"]);
+    }
+    assert_eq!(service.log().matches("the old settings stay").count(), 3, "{}", service.log());
+    let before = count("more");
+    service.site.commit("three");
+    service.wait("reports", || count("files") == 3 && count("more") == before + 1);
+    fs::write(&settings, &more).unwrap();
+
+    // A restart goes on where it was.
+    signal("-TERM", &daemon);
+    assert_eq!(manager.told(), ["STOPPING=1"]);
+    assert!(daemon.wait().unwrap().success());
+    service.site.commit("four");
+    let daemon = manager.start(&service);
+    assert_eq!(manager.told(), ["READY=1"]);
+    service.wait("reports", || count("files") == 4);
+    service.end(daemon);
+    for line in service.log().lines().filter(|line| !line.starts_with("hierad: ")) {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(line["timestamp"].is_string() && line["level"].is_string(), "{line}");
+    }
+}
+
+#[test]
+fn settings_are_checked_before_it_starts() {
+    let service = Service::new();
+    let settings = service.site.root().join(".git/hierad.yaml");
+    let good = service.site.hierad("watch --check-config");
+    assert_eq!(good.ok(), "the settings are fine: repositories: 1, sinks: 3, state in $BASE/state\n");
+    assert!(!service.site.beside("state").exists());
+    for (wrong, words) in [
+        ("profiles: nosuch\nsinks: {x: {stdout: true}}", "nosuch"),
+        ("sinks: {x: {}}", "hierad.yaml:1: sink 'x' needs one of"),
+        ("sinks: {x: {webhook: 'ftp://x'}}", "it must begin with http:// or https://"),
+        ("sinks: {x: {webhook: 'http://x', secret_file: nosuch}}", "nosuch"),
+    ] {
+        fs::write(&settings, wrong).unwrap();
+        service.site.hierad("watch --check-config").fails(&[words]);
+    }
+}
+
+#[test]
+fn the_unit_is_one_that_systemd_takes() {
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join(UNIT);
+    let Ok(text) = fs::read_to_string(&unit) else { panic!("no {UNIT}") };
+    for setting in ["Type=notify", "WatchdogSec=", "ExecReload=", "Restart=on-failure", "ProtectSystem=strict"] {
+        assert!(text.contains(setting), "{setting}");
+    }
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no systemd-analyze");
+        return;
+    }
+    // It looks whether the program is there.
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path().join("hierad.service");
+    fs::write(&here, text.replace("/usr/local/bin/hierad", env!("CARGO_BIN_EXE_hierad"))).unwrap();
+    let verified = run(Command::new("systemd-analyze").arg("verify").arg("--man=no").arg(&here));
+    assert_eq!((verified.status, verified.err.trim()), (0, ""), "{verified:?}");
+}
