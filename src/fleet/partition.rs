@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
@@ -12,13 +12,13 @@ use crate::node::{NodeId, NodeSet};
 /// With more parts than these a set is divided node by node.
 const FEW: usize = 64;
 
-/// A division of all nodes into parts that have something in common.
+/// A division of all nodes into parts that have something in common; cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct Partition {
     /// The part of each node, by its number.
-    of: Vec<u32>,
+    of: Arc<[u32]>,
     count: usize,
-    sets: OnceLock<Vec<NodeSet>>,
+    sets: Arc<OnceLock<Vec<NodeSet>>>,
 }
 
 impl Partition {
@@ -26,31 +26,40 @@ impl Partition {
     pub(super) fn by<T: Eq + Hash>(of_nodes: impl Iterator<Item = T>) -> (Partition, Vec<T>) {
         let mut parts: IndexSet<T, RandomState> = IndexSet::default();
         let of = of_nodes.map(|common| u32::try_from(parts.insert_full(common).0).unwrap_or(u32::MAX)).collect();
-        (Partition { of, count: parts.len(), sets: OnceLock::new() }, parts.into_iter().collect())
+        (Partition { of, count: parts.len(), sets: Arc::default() }, parts.into_iter().collect())
     }
 
     /// The division of the nodes 0, 1, ... into `count` parts, of which each node is in the one of this number.
     pub(super) fn numbered(of: Vec<usize>, count: usize) -> Partition {
         let of = of.into_iter().map(|part| u32::try_from(part).unwrap_or(u32::MAX)).collect();
-        Partition { of, count, sets: OnceLock::new() }
+        Partition { of, count, sets: Arc::default() }
     }
 
     /// The division of `nodes` nodes into these disjoint sets, which are all nodes together.
     pub(super) fn of_sets(nodes: usize, sets: Vec<NodeSet>) -> Partition {
-        let mut of = vec![0; nodes];
-        if sets.len() > 1 {
-            for (part, set) in (0..).zip(&sets) {
+        let nobody = Partition { of: vec![0; nodes].into(), count: 0, sets: Arc::new(Vec::new().into()) };
+        nobody.changed(sets)
+    }
+
+    /// The division of the same nodes into these disjoint sets; little work where most of them are as in this one.
+    pub(super) fn changed(&self, sets: Vec<NodeSet>) -> Partition {
+        if sets == self.sets() {
+            return self.clone();
+        }
+        let mut of = self.of.to_vec();
+        for ((part, set), before) in (0..).zip(&sets).zip(self.sets().iter().map(Some).chain(std::iter::repeat(None))) {
+            if before != Some(set) {
                 set.iter().for_each(|node| of[node.0 as usize] = part);
             }
         }
-        Partition { of, count: sets.len(), sets: sets.into() }
+        Partition { of: of.into(), count: sets.len(), sets: Arc::new(sets.into()) }
     }
 
     /// The division into fewer parts, of which `of_part` says which of this are one.
     pub(super) fn joined(&self, of_part: &[usize], count: usize) -> Partition {
         let of = self.of.iter().map(|part| of_part.get(*part as usize).copied().unwrap_or_default());
         let of = of.map(|part| u32::try_from(part).unwrap_or(u32::MAX)).collect();
-        Partition { of, count, sets: OnceLock::new() }
+        Partition { of, count, sets: Arc::default() }
     }
 
     /// How many parts there are.
@@ -72,7 +81,7 @@ impl Partition {
     pub(super) fn sets(&self) -> &[NodeSet] {
         self.sets.get_or_init(|| {
             let mut members: Vec<Vec<u32>> = vec![Vec::new(); self.count];
-            (0..).zip(&self.of).for_each(|(node, part)| members[*part as usize].push(node));
+            (0..).zip(&*self.of).for_each(|(node, part)| members[*part as usize].push(node));
             members.into_iter().map(|nodes| nodes.into_iter().map(NodeId).collect()).collect()
         })
     }

@@ -46,9 +46,9 @@ impl Found {
         if before.for_any_key.contains(&b) || after.for_any_key.contains(&a) {
             return None;
         }
-        let (old, new): (Vec<_>, Vec<_>) = (before.files(b).collect(), after.files(a).collect());
+        let (old, new): (Vec<_>, Vec<_>) = (before.classes[b].files().collect(), after.classes[a].files().collect());
         let options = |placed: &Placed, class: usize| {
-            let levels = placed.classes[class].levels.iter().flatten();
+            let levels = placed.classes[class].part.levels.iter().flatten();
             levels.map(|level| level.options.clone()).collect::<Vec<_>>()
         };
         let is_same = options(before, b) == options(after, a);
@@ -98,8 +98,8 @@ impl Found {
         if !placed.for_any_key.is_empty() {
             return None;
         }
-        for (class, nodes) in placed.partition.sets().iter().enumerate() {
-            placed.files(class).for_each(|(_, file)| self.add_file(file, nodes));
+        for (class, nodes) in placed.classes.iter().zip(placed.partition.sets()) {
+            class.files().for_each(|(_, file)| self.add_file(file, nodes));
         }
         Some(())
     }

@@ -15,7 +15,7 @@ use crate::node::NodeSet;
 
 /// Whether nobody can see what the answers of some level refer to.
 fn is_opaque(placed: &Placed) -> bool {
-    let mut levels = placed.classes.iter().flat_map(|part| part.levels.iter().flatten());
+    let mut levels = placed.classes.iter().flat_map(|class| class.part.levels.iter().flatten());
     levels.any(|level| matches!(level.backend, Backend::Declared(Declared::Values(_) | Declared::Command(_))))
 }
 
@@ -36,7 +36,7 @@ impl PartReferences {
     pub(in crate::fleet) fn new(placed: &Placed) -> PartReferences {
         let mut references = PartReferences { is_opaque: is_opaque(placed), ..PartReferences::default() };
         let mut seen: HashSet<usize, RandomState> = HashSet::default();
-        for (_, file) in (0..placed.classes.len()).flat_map(|class| placed.files(class)) {
+        for (_, file) in placed.classes.iter().flat_map(|class| class.files()) {
             if seen.insert(Arc::as_ptr(file).addr()) {
                 file.mentions().iter().for_each(|(key, mentions)| references.add(key, mentions));
             }

@@ -165,7 +165,7 @@ fn place(looks: Vec<Look<'_>>, environment: &Environment, fleet: &Fleet, workers
         let seen: Vec<Seen> = seen.by_ref().take(nodes.len().div_ceil(TOGETHER)).collect();
         placed.push(match before {
             Some(before) if nodes.is_empty() => before,
-            Some(before) => Arc::new(before.updated(fleet, &nodes, seen)),
+            Some(before) => Arc::new(before.updated(&nodes, seen)),
             None => Arc::new(Placed::new(fleet, seen)),
         });
     }
@@ -221,7 +221,7 @@ fn reads_in_many_ways(environment: &Environment, id: &LayerId) -> bool {
 fn mark_read_twice(parts: &mut [Arc<Placed>]) {
     let mut readers: HashMap<&str, Format> = HashMap::new();
     let mut read_twice: BTreeSet<Arc<str>> = BTreeSet::new();
-    for (path, file) in parts.iter().flat_map(|placed| (0..placed.classes.len()).flat_map(|at| placed.files(at))) {
+    for (path, file) in parts.iter().flat_map(|placed| &placed.classes).flat_map(|class| class.files()) {
         if *readers.entry(path).or_insert(file.format()) != file.format() {
             read_twice.insert(path.clone());
         }

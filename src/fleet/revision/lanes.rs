@@ -8,7 +8,8 @@ use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
 use crate::fleet::partition::Partition;
-use crate::hiera::backend::{Backend, DataFile, Declared};
+use crate::fleet::revision::class::{Class, file};
+use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::hierarchy::{Content, Level, Location, Part};
 use crate::value::{Hash, Value, ruby};
 
@@ -20,7 +21,7 @@ pub(in crate::fleet) struct Lane {
     /// The nodes, divided by what they see.
     pub(in crate::fleet) partition: Partition,
     /// What has root keys in each part.
-    seen: Vec<Vec<Keyed>>,
+    seen: Vec<Arc<[Keyed]>>,
     /// Those parts of which any key may depend on it.
     for_any_key: Vec<usize>,
     /// The parts in which each root key is.
@@ -88,14 +89,18 @@ pub(in crate::fleet) fn moved<'k>(
 type At<'a> = (&'a Value, Option<(&'a Arc<str>, *const DataFile)>);
 
 impl Lane {
-    fn new(partition: Partition, seen: Vec<Vec<Keyed>>, for_any_key: Vec<usize>) -> Lane {
+    fn new(partition: Partition, seen: Vec<Arc<[Keyed]>>, for_any_key: Vec<usize>) -> Lane {
         Lane { partition, seen, for_any_key, index: OnceLock::new(), asked: AtomicUsize::new(0) }
     }
 
     /// The lanes of a part: one for each location, if all classes have the same ones and nothing but files at them.
-    pub(in crate::fleet) fn of(partition: &Partition, classes: &[Part], for_any_key: &[usize]) -> Vec<Lane> {
-        let count = classes.first().and_then(locations).map_or(0, |row| row.len());
-        let row = |part| locations(part).filter(|row| row.len() == count);
+    pub(in crate::fleet) fn of<'a>(
+        partition: &Partition,
+        classes: &'a [Arc<Class>],
+        for_any_key: &[usize],
+    ) -> Vec<Lane> {
+        let count = classes.first().and_then(|class| locations(&class.part)).map_or(0, |row| row.len());
+        let row = |class: &'a Arc<Class>| locations(&class.part).filter(|row| row.len() == count);
         let are_many = classes.len() > 1 && count > 1;
         match are_many.then(|| classes.iter().map(row).collect::<Option<Vec<_>>>()).flatten() {
             Some(rows) => (0..count).map(|at| Lane::at(partition, rows.iter().map(|row| row[at]))).collect(),
@@ -104,15 +109,9 @@ impl Lane {
     }
 
     /// All locations together.
-    pub(in crate::fleet) fn whole(partition: &Partition, classes: &[Part], for_any_key: &[usize]) -> Lane {
-        let of_level = |level: &Level| -> Vec<Keyed> {
-            match &level.backend {
-                Backend::Declared(Declared::Values(values)) => vec![Keyed::Values(values.clone())],
-                _ => level.locations.iter().filter_map(file).map(|(_, file)| Keyed::File(file.clone())).collect(),
-            }
-        };
-        let of_class = |part: &Part| part.levels.iter().flatten().flat_map(|level| of_level(level)).collect();
-        Lane::new(partition.clone(), classes.iter().map(of_class).collect(), for_any_key.to_vec())
+    pub(in crate::fleet) fn whole(partition: &Partition, classes: &[Arc<Class>], for_any_key: &[usize]) -> Lane {
+        let seen = classes.iter().map(|class| class.keyed.clone()).collect();
+        Lane::new(partition.clone(), seen, for_any_key.to_vec())
     }
 
     /// The location that each class has here.
@@ -134,7 +133,7 @@ impl Lane {
 
     /// What has root keys here, some of it again.
     pub(in crate::fleet) fn keyed(&self) -> impl Iterator<Item = &Keyed> {
-        self.seen.iter().flatten()
+        self.seen.iter().flat_map(|seen| &**seen)
     }
 
     /// Whether somebody sees the root key here.
@@ -148,7 +147,7 @@ impl Lane {
             return (0..self.partition.count()).collect(); // eyaml fails on it wherever there is a file
         }
         let parts = if self.index.get().is_none() && self.asked.fetch_add(1, Ordering::Relaxed) < FEW {
-            let with_key = |(_, seen): &(usize, &Vec<Keyed>)| seen.iter().any(|keyed| keyed.has(root));
+            let with_key = |(_, seen): &(usize, &Arc<[Keyed]>)| seen.iter().any(|keyed| keyed.has(root));
             (0..).zip(&self.seen).filter(with_key).map(|(part, _)| part).collect()
         } else {
             self.index.get_or_init(|| self.index()).get(root).cloned().unwrap_or_default()
@@ -170,14 +169,6 @@ impl Lane {
             }
         }
         index
-    }
-}
-
-/// The data file at a location, with its path.
-fn file(location: &Location) -> Option<(&Arc<str>, &Arc<DataFile>)> {
-    match location {
-        Location::Path { path, content: Content::File(_, file), .. } => Some((path, file)),
-        _ => None,
     }
 }
 

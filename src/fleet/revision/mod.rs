@@ -1,6 +1,8 @@
 //! One revision of a repository, ready to answer for a fleet.
 
 mod build;
+pub(in crate::fleet) mod class;
+mod division;
 pub(in crate::fleet) mod keys;
 pub(in crate::fleet) mod lanes;
 mod looks;
@@ -85,7 +87,7 @@ impl Revision {
             // Where a layer fails, the failure says it all.
             let fails = |placed: &Arc<Placed>| {
                 let failing =
-                    placed.classes.iter().zip(placed.partition.sets()).filter(|(part, _)| part.levels.is_err());
+                    placed.classes.iter().zip(placed.partition.sets()).filter(|(class, _)| class.part.levels.is_err());
                 failing.map(|(_, nodes)| nodes.clone()).collect::<Vec<_>>()
             };
             let failing: Vec<NodeSet> = parts.iter().flat_map(fails).collect();
@@ -122,7 +124,7 @@ impl Revision {
         let parts = &self.placed[self.layers.get(layer)?.clone()];
         let classes: Vec<usize> = parts.iter().map(|placed| placed.partition.part(node)).collect();
         Some(self.hierarchies.get((layer.clone(), classes), |(_, classes)| {
-            let parts = parts.iter().zip(classes).map(|(placed, class)| &placed.classes[*class]);
+            let parts = parts.iter().zip(classes).map(|(placed, class)| &placed.classes[*class].part);
             Hierarchy::assemble(config, parts).map(Arc::new)
         }))
     }
@@ -187,7 +189,7 @@ impl Revision {
     /// Whether a level asks a command.
     pub(in crate::fleet) fn asks_commands(&self) -> bool {
         let parts = self.placed.iter().flat_map(|placed| &placed.classes);
-        let mut levels = parts.flat_map(|part| part.levels.iter().flatten());
+        let mut levels = parts.flat_map(|class| class.part.levels.iter().flatten());
         levels.any(|level| matches!(level.backend, Backend::Declared(Declared::Command(_))))
     }
 
@@ -195,8 +197,8 @@ impl Revision {
     pub fn keyless_levels(&self) -> BTreeMap<(Place, Arc<str>), NodeSet> {
         let mut found: BTreeMap<_, NodeSet> = BTreeMap::new();
         let is_file = |location: &Location| matches!(location, Location::Path { content: Content::File(..), .. });
-        for (part, nodes) in self.placed.iter().flat_map(|placed| placed.classes.iter().zip(placed.partition.sets())) {
-            for level in part.levels.iter().flatten() {
+        for (class, nodes) in self.placed.iter().flat_map(|placed| placed.classes.iter().zip(placed.partition.sets())) {
+            for level in class.part.levels.iter().flatten() {
                 let is_encrypted = matches!(level.backend, Backend::Eyaml(_)) && level.locations.iter().any(is_file);
                 if is_encrypted && matches!(self.environment.keys.of(&level.options), Ok(None)) {
                     found.entry((level.place.clone(), level.name.clone())).or_default().extend(nodes);
@@ -209,7 +211,7 @@ impl Revision {
     /// The paths of all files that some node's hierarchy leads to.
     pub fn reached_files(&self) -> BTreeSet<Arc<str>> {
         let levels =
-            self.placed.iter().flat_map(|placed| &placed.classes).flat_map(|part| part.levels.iter().flatten());
+            self.placed.iter().flat_map(|placed| &placed.classes).flat_map(|class| class.part.levels.iter().flatten());
         let path = |location: &Location| match location {
             Location::Path { path, content: Content::File(..) | Content::Other, .. } => Some(path.clone()),
             _ => None,
