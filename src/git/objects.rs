@@ -85,6 +85,8 @@ struct Cache {
 impl Objects {
     /// Opens the object folders of `repository`: its own first, then others that it may borrow from.
     pub(super) fn open(repository: &Path, folders: Vec<PathBuf>) -> Result<Objects, ObjectError> {
+        // Git does not hash what it reads either; what is damaged does not decompress.
+        git2::opts::strict_hash_verification(false);
         let handle = open_handle(repository, &folders)?;
         Ok(Objects {
             repository: repository.to_owned(),

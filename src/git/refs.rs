@@ -232,8 +232,8 @@ fn library_branches(git_dir: &Path) -> Result<Vec<(BranchName, CommitId)>, git2:
     for reference in repository.references_glob("refs/heads/*")? {
         let Ok(reference) = reference else { continue }; // one broken reference does not hide the others
         let Some(name) = reference.name().ok().and_then(BranchName::from_reference) else { continue };
-        let Ok(resolved) = reference.resolve() else { continue };
-        branches.extend(resolved.target().and_then(commit_id).map(|id| (name, id)));
+        let target = reference.target().or_else(|| reference.resolve().ok()?.target());
+        branches.extend(target.and_then(commit_id).map(|id| (name, id)));
     }
     Ok(branches)
 }
