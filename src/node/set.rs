@@ -82,6 +82,11 @@ impl NodeSet {
         NodeSet(Arc::new(&*self.0 & &*other.0))
     }
 
+    /// Whether all nodes are in the other set, too.
+    pub fn is_in(&self, other: &NodeSet) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.is_subset(&other.0)
+    }
+
     /// The nodes inside of another set and those outside of it; nothing where there are none.
     #[must_use]
     pub fn divided(&self, by: &NodeSet) -> (Option<NodeSet>, Option<NodeSet>) {
@@ -90,7 +95,7 @@ impl NodeSet {
             (None, None)
         } else if self.0.is_disjoint(&by.0) {
             (None, Some(self.clone()))
-        } else if self.0.is_subset(&by.0) {
+        } else if self.is_in(by) {
             (Some(self.clone()), None)
         } else {
             (Some(self.and(by)), Some(self.without(by)))

@@ -1,6 +1,6 @@
 //! Which keys refer to which, as far as the data shows it.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -10,60 +10,79 @@ use crate::fleet::answers::Work;
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::lanes::{Keyed, moved};
 use crate::fleet::revision::placed::Placed;
-use crate::hiera::backend::{Backend, Declared, Mentions};
+use crate::hiera::backend::Mentions;
 use crate::node::NodeSet;
 
-/// Whether nobody can see what the answers of some level refer to.
-fn is_opaque(placed: &Placed) -> bool {
-    let mut levels = placed.classes.iter().flat_map(|class| class.part.levels.iter().flatten());
-    levels.any(|level| matches!(level.backend, Backend::Declared(Declared::Values(_) | Declared::Command(_))))
-}
+/// Keys, and in how many files each is so.
+type Counted = BTreeMap<Arc<str>, usize>;
+
+/// Keys by what they mention.
+type ByName = HashMap<Arc<str>, Arc<Counted>, RandomState>;
 
 /// Which keys refer to which in the data of a part of a hierarchy.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(in crate::fleet) struct PartReferences {
     /// The keys that refer to a key.
-    referrers: HashMap<Arc<str>, BTreeSet<Arc<str>>, RandomState>,
+    referrers: ByName,
     /// The keys that read a variable, by its name.
-    readers: HashMap<Arc<str>, BTreeSet<Arc<str>>, RandomState>,
+    readers: ByName,
     /// The keys that may refer to any.
-    to_anything: BTreeSet<Arc<str>>,
+    to_anything: Counted,
     /// Whether nobody can see it.
     is_opaque: bool,
 }
 
 impl PartReferences {
     pub(in crate::fleet) fn new(placed: &Placed) -> PartReferences {
-        let mut references = PartReferences { is_opaque: is_opaque(placed), ..PartReferences::default() };
-        let mut seen: HashSet<usize, RandomState> = HashSet::default();
-        for (_, file) in placed.classes.iter().flat_map(|class| class.files()) {
-            if seen.insert(Arc::as_ptr(file).addr()) {
-                file.mentions().iter().for_each(|(key, mentions)| references.add(key, mentions));
-            }
-        }
+        let mut references = PartReferences { is_opaque: placed.is_opaque(), ..PartReferences::default() };
+        let (_, files) = moved(std::iter::empty(), placed.keyed());
+        mentions(&files).for_each(|(key, mentions)| references.count(key, mentions, |count| count + 1));
         references
     }
 
-    /// Whether they are those of `after`, too, these being the ones of `before`.
-    pub(in crate::fleet) fn are_those_of(&self, before: &Placed, after: &Placed) -> bool {
-        let mentions = |keyed: Vec<&Keyed>| -> BTreeSet<(Arc<str>, Mentions)> {
-            let files = keyed.into_iter().filter_map(Keyed::file);
-            files.flat_map(|file| file.mentions().iter().cloned()).collect()
-        };
+    /// Those of `after`, these being the ones of `before`.
+    pub(in crate::fleet) fn updated(self: &Arc<Self>, before: &Placed, after: &Placed) -> Arc<PartReferences> {
+        let mut updated = self.clone();
         let (gone, come) = moved(before.keyed(), after.keyed());
-        self.is_opaque == is_opaque(after) && mentions(gone) == mentions(come)
+        if !mentions(&gone).eq(mentions(&come)) {
+            let updated = Arc::make_mut(&mut updated);
+            mentions(&come).for_each(|(key, mentions)| updated.count(key, mentions, |count| count + 1));
+            mentions(&gone).for_each(|(key, mentions)| updated.count(key, mentions, |count| count.saturating_sub(1)));
+        }
+        let is_opaque = after.is_opaque();
+        if updated.is_opaque != is_opaque {
+            Arc::make_mut(&mut updated).is_opaque = is_opaque;
+        }
+        updated
     }
 
-    fn add(&mut self, key: &Arc<str>, mentions: &Mentions) {
-        for (to, known) in [(&mentions.keys, &mut self.referrers), (&mentions.variables, &mut self.readers)] {
-            for to in to {
-                known.entry(to.clone()).or_default().insert(key.clone());
+    fn count(&mut self, key: &Arc<str>, mentions: &Mentions, change: fn(usize) -> usize) {
+        for (names, known) in [(&mentions.keys, &mut self.referrers), (&mentions.variables, &mut self.readers)] {
+            for name in names {
+                let keys = known.entry(name.clone()).or_default();
+                if change_count(Arc::make_mut(keys), key, change).is_none() {
+                    known.remove(name);
+                }
             }
         }
         if mentions.anything {
-            self.to_anything.insert(key.clone());
+            change_count(&mut self.to_anything, key, change);
         }
     }
+}
+
+/// What the files mention.
+fn mentions<'k>(files: &[&'k Keyed]) -> impl Iterator<Item = &'k (Arc<str>, Mentions)> {
+    files.iter().filter_map(|keyed| keyed.file()).flat_map(|file| file.mentions())
+}
+
+/// Changes how often `key` is counted; nothing if no key is left.
+fn change_count(keys: &mut Counted, key: &Arc<str>, change: fn(usize) -> usize) -> Option<()> {
+    match change(keys.get(key).copied().unwrap_or_default()) {
+        0 => _ = keys.remove(key),
+        count => _ = keys.insert(key.clone(), count),
+    }
+    (!keys.is_empty()).then_some(())
 }
 
 /// Which keys refer to which in two revisions.
@@ -86,8 +105,8 @@ impl References {
             }
         }
         let readers = parts.iter().flat_map(|part| &part.readers).filter(|(name, _)| fleet.interpolates(name));
-        let readers = readers.flat_map(|(_, keys)| keys);
-        let to_anything = parts.iter().flat_map(|part| &part.to_anything).chain(readers).cloned().collect();
+        let readers = readers.flat_map(|(_, keys)| keys.keys());
+        let to_anything = parts.iter().flat_map(|part| part.to_anything.keys()).chain(readers).cloned().collect();
         Some(References { parts, to_anything })
     }
 
@@ -108,7 +127,7 @@ impl References {
         let mut pending: Vec<Arc<str>> = keys.keys().cloned().collect();
         while let Some(key) = pending.pop() {
             let nodes = keys[&key].clone();
-            for referrer in self.parts.iter().filter_map(|part| part.referrers.get(&key)).flatten() {
+            for referrer in self.parts.iter().filter_map(|part| part.referrers.get(&key)).flat_map(|keys| keys.keys()) {
                 if add(keys, referrer, &nodes) {
                     pending.push(referrer.clone());
                 }

@@ -20,6 +20,8 @@ pub(in crate::fleet) struct Class {
     pub(in crate::fleet) keyed: Arc<[Keyed]>,
     /// Whether it may answer, or fail, for any key.
     pub(in crate::fleet) is_for_any_key: bool,
+    /// Whether nobody can see what its answers refer to.
+    pub(in crate::fleet) is_opaque: bool,
     signature: Signature,
 }
 
@@ -39,8 +41,16 @@ impl Hash for Class {
 
 impl From<Part> for Class {
     fn from(part: Part) -> Class {
-        let keyed = part.levels.iter().flatten().flat_map(|level| keyed(level)).collect();
-        Class { keyed, is_for_any_key: is_for_any_key(&part), signature: Signature::of(&part), part }
+        let levels = || part.levels.iter().flatten();
+        let is_opaque =
+            |level: &Arc<Level>| matches!(level.backend, Backend::Declared(Declared::Values(_) | Declared::Command(_)));
+        Class {
+            keyed: levels().flat_map(|level| keyed(level)).collect(),
+            is_for_any_key: is_for_any_key(&part),
+            is_opaque: levels().any(is_opaque),
+            signature: Signature::of(&part),
+            part,
+        }
     }
 }
 

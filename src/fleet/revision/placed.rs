@@ -71,10 +71,12 @@ impl Placed {
             lanes: Vec::new(),
             findings: Vec::new(),
             is_marked: false,
-            looked: Looks::new(fleet.len()),
+            looked: Looks::default(),
             references: OnceLock::new(),
         };
-        nobody.updated(&fleet.all(), seen)
+        let mut placed = nobody.updated(&fleet.all(), seen);
+        placed.looked.begin();
+        placed
     }
 
     /// The nodes that may see something else where the files of the repository differ at the paths `changed`.
@@ -111,8 +113,8 @@ impl Placed {
             looked,
             references: OnceLock::new(),
         };
-        if let Some(references) = self.references.get().filter(|known| known.are_those_of(self, &updated)) {
-            _ = updated.references.set(references.clone());
+        if let Some(references) = self.references.get() {
+            _ = updated.references.set(references.updated(self, &updated));
         }
         updated
     }
@@ -170,6 +172,11 @@ impl Placed {
         let is_unknown =
             |class: &Arc<Class>| class.part.levels.as_ref().is_err_and(|error| error.kind == ErrorKind::Unknown);
         self.classes.iter().any(is_unknown)
+    }
+
+    /// Whether nobody can see what the answers of some level refer to.
+    pub(in crate::fleet) fn is_opaque(&self) -> bool {
+        self.classes.iter().any(|class| class.is_opaque)
     }
 
     /// Whether nothing is odd about it.
