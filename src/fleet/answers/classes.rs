@@ -1,5 +1,6 @@
 //! Classes: nodes that share an answer, because all that it was made of is equal on them.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use crate::fleet::Fleet;
@@ -14,17 +15,19 @@ struct Alike {
 }
 
 impl Alike {
-    fn contains(alike: Option<&Rc<Alike>>, read: &Read) -> bool {
-        std::iter::successors(alike, |alike| alike.before.as_ref()).any(|alike| alike.reads.contains(read))
+    /// How many parts of a read are so.
+    fn parts(alike: Option<&Rc<Alike>>, read: &Read) -> usize {
+        let all = std::iter::successors(alike, |alike| alike.before.as_ref());
+        all.filter_map(|alike| alike.reads.get(read)).max().copied().unwrap_or_default()
     }
 }
 
 /// Evaluates something for all of `nodes`: on one node of each class. What an evaluation read decides who is in its class;
-/// `split` divides nodes by what one such thing is on them.
+/// `split` divides nodes by what some parts of one such thing are on them.
 pub(in crate::fleet) fn classes<T>(
     nodes: NodeSet,
     evaluate: impl Fn(NodeId, &Reads) -> T,
-    split: impl Fn(&Read, &NodeSet) -> Vec<NodeSet>,
+    split: impl Fn(&Read, Range<usize>, &NodeSet) -> Vec<NodeSet>,
 ) -> Vec<(NodeSet, T)> {
     let mut answers = Vec::new();
     let mut pending: Vec<(NodeSet, Option<Rc<Alike>>)> = vec![(nodes, None)];
@@ -35,8 +38,11 @@ pub(in crate::fleet) fn classes<T>(
         let answer = evaluate(node, &reads);
         let reads = reads.into_set();
         let mut parts = vec![nodes];
-        for read in reads.iter().filter(|read| !Alike::contains(alike.as_ref(), read)) {
-            parts = parts.iter().flat_map(|nodes| split(read, nodes)).collect();
+        for (read, count) in &reads {
+            let known = Alike::parts(alike.as_ref(), read);
+            if known < *count {
+                parts = parts.iter().flat_map(|nodes| split(read, known..*count, nodes)).collect();
+            }
         }
         let alike = Some(Rc::new(Alike { reads, before: alike }));
         let mut answer = Some(answer);
@@ -58,7 +64,7 @@ pub(in crate::fleet) fn classes_by_variables<T>(
     nodes: NodeSet,
     evaluate: impl Fn(NodeId, &Reads) -> T,
 ) -> Vec<(NodeSet, T)> {
-    let split = |read: &Read, nodes: &NodeSet| match read {
+    let split = |read: &Read, _, nodes: &NodeSet| match read {
         Read::Variable(path) => fleet.column(path.by_ref()).partition.split(nodes),
         Read::Key(..) | Read::Options(_) => vec![nodes.clone()],
     };

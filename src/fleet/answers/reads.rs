@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use indexmap::IndexSet;
+use indexmap::IndexMap;
 
 use crate::fleet::nodes::variables::{FleetScope, PathRef, VariablePath};
+use crate::hiera::layer::LayerId;
 use crate::hiera::lookup::OptionsOf;
 use crate::hiera::scope::{Scope, Variable};
 use crate::value::Value;
@@ -15,8 +16,8 @@ use crate::value::Value;
 pub(in crate::fleet) enum Read {
     /// A variable, or a part of it.
     Variable(VariablePath),
-    /// What the data sources say of a root key of a module, or of none.
-    Key(Arc<str>, Option<Arc<str>>),
+    /// What the levels of a layer say of a root key.
+    Key(Arc<str>, LayerId),
     /// The options in effect.
     Options(OptionsOf),
 }
@@ -28,8 +29,8 @@ pub(in crate::fleet) struct Reads {
     is_wanted: bool,
 }
 
-/// Reads, in the order in which they came.
-pub(in crate::fleet) type ReadSet = IndexSet<Read, foldhash::fast::RandomState>;
+/// Reads, in the order in which they came, and how many parts of each were read, where it has some: the levels of a layer.
+pub(in crate::fleet) type ReadSet = IndexMap<Read, usize, foldhash::fast::RandomState>;
 
 impl Reads {
     /// None yet; none ever if nobody wants to know.
@@ -38,8 +39,16 @@ impl Reads {
     }
 
     pub(in crate::fleet) fn note(&self, read: impl FnOnce() -> Read) {
+        self.note_parts(|| (read(), 1));
+    }
+
+    /// Takes note of what was read in its first parts only.
+    pub(in crate::fleet) fn note_parts(&self, read: impl FnOnce() -> (Read, usize)) {
         if self.is_wanted {
-            self.set.borrow_mut().insert(read());
+            let (read, parts) = read();
+            let mut set = self.set.borrow_mut();
+            let known = set.entry(read).or_default();
+            *known = parts.max(*known);
         }
     }
 

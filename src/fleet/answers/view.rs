@@ -6,6 +6,7 @@ use crate::fleet::answers::reads::{Read, Reads, RecordingScope};
 use crate::fleet::revision::Revision;
 use crate::hiera::Outcome;
 use crate::hiera::explain::Recorder;
+use crate::hiera::hierarchy::Level;
 use crate::hiera::layer::LayerId;
 use crate::hiera::lookup::{FoundOptions, Lookup, OptionsOf, Resolved, Sources};
 use crate::node::NodeId;
@@ -47,7 +48,9 @@ impl Sources for NodeView<'_> {
         Some(self.revision.options(of).of(self.node))
     }
 
-    fn searched(&self, root: &str, module: Option<&Arc<str>>) {
-        self.reads.note(|| Read::Key(root.into(), module.cloned()));
+    fn searched(&self, root: &str, layer: &LayerId, levels: Option<&[Arc<Level>]>) {
+        let last = levels.and_then(<[Arc<Level>]>::last);
+        let parts = || self.revision.parts_to(layer, self.node, last);
+        self.reads.note_parts(|| (Read::Key(root.into(), layer.clone()), parts()));
     }
 }

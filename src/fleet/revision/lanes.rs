@@ -23,7 +23,7 @@ pub(in crate::fleet) struct Lane {
     /// What has root keys in each part.
     seen: Vec<Arc<[Keyed]>>,
     /// Those parts of which any key may depend on it.
-    for_any_key: Vec<usize>,
+    pub(in crate::fleet) for_any_key: Vec<usize>,
     /// The parts in which each root key is.
     index: OnceLock<HashMap<Arc<str>, Vec<usize>, RandomState>>,
     asked: AtomicUsize,

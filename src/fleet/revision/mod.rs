@@ -26,7 +26,7 @@ use crate::fleet::{Finding, Fleet};
 use crate::hiera::backend::{Backend, Declared};
 use crate::hiera::config::Config;
 use crate::hiera::explain::Recorder;
-use crate::hiera::hierarchy::{Content, Hierarchy, Location};
+use crate::hiera::hierarchy::{Content, Hierarchy, Level, Location};
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::lookup::{FoundOptions, OptionsOf, Resolved};
 use crate::hiera::{LookupError, Outcome};
@@ -158,32 +158,38 @@ impl Revision {
         nodes: NodeSet,
         evaluate: impl Fn(NodeId, &Reads) -> T,
     ) -> Vec<(NodeSet, T)> {
-        classes(nodes, evaluate, |read, nodes| self.split(read, nodes))
+        classes(nodes, evaluate, |read, parts, nodes| self.split(read, parts, nodes))
     }
 
-    fn split(&self, read: &Read, nodes: &NodeSet) -> Vec<NodeSet> {
+    fn split(&self, read: &Read, parts: Range<usize>, nodes: &NodeSet) -> Vec<NodeSet> {
         match read {
             Read::Variable(path) => self.fleet.column(path.by_ref()).partition.split(nodes),
             Read::Options(of) => self.options(of).partition.split(nodes),
-            Read::Key(root, module) => self.split_by_key(root, module.as_ref(), nodes),
+            Read::Key(root, layer) => self.split_by_key(root, layer, &parts, nodes),
         }
     }
 
-    /// `nodes` by where they find `root`.
-    fn split_by_key(&self, root: &Arc<str>, module: Option<&Arc<str>>, nodes: &NodeSet) -> Vec<NodeSet> {
-        let layers = [Some(LayerId::Global), Some(LayerId::Environment), module.cloned().map(LayerId::Module)];
+    /// `nodes` by where they find `root` in those parts of a layer, and by what may fail for any key in the others.
+    fn split_by_key(&self, root: &str, layer: &LayerId, searched: &Range<usize>, nodes: &NodeSet) -> Vec<NodeSet> {
         let mut parts = vec![nodes.clone()];
-        for at in layers.iter().flatten().filter_map(|layer| self.layers.get(layer)).flat_map(Clone::clone) {
-            let placed = &self.placed[at];
-            if placed.classes.len() == 1 {
-                continue;
-            }
+        for (at, placed) in self.parts(layer).iter().enumerate().filter(|(_, placed)| placed.classes.len() > 1) {
             for lane in &placed.lanes {
-                let with_key = lane.parts_with(root);
-                parts = parts.iter().flat_map(|nodes| lane.partition.split_off(nodes, &with_key)).collect();
+                let apart = if searched.contains(&at) { lane.parts_with(root) } else { lane.for_any_key.clone() };
+                parts = parts.iter().flat_map(|nodes| lane.partition.split_off(nodes, &apart)).collect();
             }
         }
         parts
+    }
+
+    /// How many parts of a layer's hierarchy there are up to the one that `level` is of on a node; all if it is of none.
+    pub(in crate::fleet) fn parts_to(&self, layer: &LayerId, node: NodeId, level: Option<&Arc<Level>>) -> usize {
+        let parts = self.parts(layer);
+        let is_of = |placed: &Arc<Placed>, level| {
+            let class = &placed.classes[placed.partition.part(node)];
+            class.part.levels.iter().flatten().any(|other| Arc::ptr_eq(other, level))
+        };
+        let last = level.and_then(|level| parts.iter().rposition(|placed| is_of(placed, level)));
+        last.map_or(parts.len(), |last| last + 1)
     }
 
     /// Whether a level asks a command.

@@ -40,7 +40,7 @@ impl Lookup<'_> {
         let Some(module) = search.module else { return Ok(None) };
         let (layer, levels) = (self.environment.modules.get(module), self.default_levels(module));
         let (Some(layer), Some(levels)) = (layer, levels) else { return Ok(None) };
-        self.levels(layer, Ok(&levels), search)
+        self.levels((&LayerId::Module(module.clone()), layer), Ok(&levels), search)
     }
 
     fn default_levels(&self, module: &Arc<str>) -> Option<Vec<Arc<Level>>> {

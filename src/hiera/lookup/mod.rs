@@ -157,7 +157,6 @@ impl<'a> Lookup<'a> {
 
     /// Searches all layers; a recursion comes up in the first.
     fn search_layers(&self, search: Search<'_>) -> Found {
-        self.sources.searched(search.root, search.module);
         self.fold(search.strategy, self.providers, |provider| {
             let inner = search.stack.push_key(search.key)?;
             self.provider(*provider, Search { stack: &inner, ..search })

@@ -161,7 +161,6 @@ impl Lookup<'_> {
         let inner = stack.push(LOOKUP_OPTIONS)?;
         let (name, strategy) = (LOOKUP_OPTIONS, &Strategy::Hash);
         let search = Search { key: name, root: name, segments: &[], module: Some(module), strategy, stack: &inner };
-        self.sources.searched(search.root, search.module);
         let branch = || Branch::Scope(format!("Searching for \"{LOOKUP_OPTIONS}\""));
         let found = self.step(branch, || self.default_provider(search))?;
         self.compile(validate(found.unwrap_or_default(), Some(module))?.as_ref()).map(Arc::new)
@@ -189,7 +188,6 @@ impl Lookup<'_> {
     fn search_options(&self, provider: Provider, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Found {
         let strategy = &Strategy::Hash;
         let search = Search { key: LOOKUP_OPTIONS, root: LOOKUP_OPTIONS, segments: &[], module, strategy, stack };
-        self.sources.searched(search.root, search.module);
         // Puppet looks for the layer before it looks for a recursion.
         let layer = match (provider, module) {
             (Provider::Global, _) => None,

@@ -43,7 +43,7 @@ impl Lookup<'_> {
             if is_version3(layer) {
                 self.check_environment()?;
             }
-            self.levels(layer, levels, search)
+            self.levels((&id, layer), levels, search)
         };
         match provider {
             Provider::Global => search_levels().map_err(|error| in_global_layer(error, search)),
@@ -62,20 +62,26 @@ impl Lookup<'_> {
     /// Searches levels of `layer`, or tells why there are none.
     pub(super) fn levels(
         &self,
-        layer: &Layer,
+        (id, layer): (&LayerId, &Layer),
         levels: Result<&[Arc<Level>], LookupError>,
         search: Search<'_>,
     ) -> Found {
         let config = layer.config.as_ref().map_err(Clone::clone)?;
         let search_levels = || {
-            let levels = levels?;
+            let searched = |levels| self.sources.searched(search.root, id, levels);
+            let levels = levels.inspect_err(|_| searched(None))?;
             if levels.is_empty() {
+                searched(None);
                 self.event(|| Event::NotFound(search.key.into()));
                 return Ok(None);
             }
-            self.fold(search.strategy, levels, |level| {
+            let mut count = 0;
+            let found = self.fold(search.strategy, levels, |level| {
+                count += 1;
                 self.step(|| Branch::Level(level.name.clone()), || self.level(layer, level, search))
-            })
+            });
+            searched(levels.get(..count));
+            found
         };
         self.step(|| layer_branch(layer, config), search_levels)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::hiera::LookupError;
 use crate::hiera::config::Config;
-use crate::hiera::hierarchy::{Hierarchy, Part};
+use crate::hiera::hierarchy::{Hierarchy, Level, Part};
 use crate::hiera::layer::{Environment, Layer, LayerId};
 use crate::hiera::options::LookupOptions;
 use crate::hiera::scope::Scope;
@@ -77,9 +77,10 @@ pub trait Sources {
         None
     }
 
-    /// The root key `root`, of `module` or of none, is searched in all layers.
-    fn searched(&self, root: &str, module: Option<&Arc<str>>) {
-        _ = (root, module);
+    /// The root key `root` was searched in these levels of a layer, and what the others have of it does not count; nothing stands
+    /// for all levels.
+    fn searched(&self, root: &str, layer: &LayerId, levels: Option<&[Arc<Level>]>) {
+        _ = (root, layer, levels);
     }
 }
 
@@ -137,7 +138,7 @@ impl Sources for OnlyGlobal<'_> {
         if *layer == LayerId::Global { self.0.hierarchy(layer) } else { None }
     }
 
-    fn searched(&self, root: &str, module: Option<&Arc<str>>) {
-        self.0.searched(root, module);
+    fn searched(&self, root: &str, layer: &LayerId, levels: Option<&[Arc<Level>]>) {
+        self.0.searched(root, layer, levels);
     }
 }

@@ -23,6 +23,7 @@ use super::backend::{Backend, DataFile, Declared};
 use super::budget::{Budget, LOOKUP_STEPS, PLACE_STEPS, with_stack};
 use super::explain::{Branch, Event, FoundAt, Recorder};
 use super::hierarchy::{Content, Hierarchy, Level, Location};
+use super::layer::LayerId;
 use super::lookup::Sources;
 use super::lookup::ask;
 use super::merge::Strategy;
@@ -87,7 +88,7 @@ impl<'a> Engine<'a> {
             )));
         }
         if let Some(sources) = self.sources {
-            sources.searched(segments.first().unwrap_or(&""), None);
+            sources.searched(segments.first().unwrap_or(&""), &LayerId::Environment, None);
         }
         self.step(|| Branch::Key(key.into()), || self.backends(key, &segments, resolution, context))
     }
