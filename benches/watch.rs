@@ -1,11 +1,13 @@
 //! `hierad watch` on a synthetic fleet of 10,000 nodes with 5,000 keys: from the moment at which a branch moves to the moment at which
 //! the whole report of it has been read from the daemon's standard output.
 //!
-//! The branch goes on by one commit at a time, of a random kind, once the report of the last one is there and the daemon rests. It is
-//! moved by a `git update-ref --stdin` that runs already: the clock starts when that is told to commit its transaction. Reports are
-//! lines of JSON.
+//! First it is the commit by which hiera.yaml loses the level of the sites, again and again. Then the branch goes on by one commit at a
+//! time, of a random kind, once the report of the last one is there and the daemon rests; those of the hierarchy take any level away,
+//! or bring one back. The branch is moved by a `git update-ref --stdin` that runs already: the clock starts when that is told to
+//! commit its transaction. Reports are lines of JSON.
 //!
-//! `HIERAD_BENCH_UPDATES` is how many commits there are: 150, of which a tenth are of the hierarchy.
+//! `HIERAD_BENCH_UPDATES` is how many commits there are: 150, of which a tenth are of the hierarchy; `HIERAD_BENCH_RUNS` how often the
+//! level is lost: 15 times.
 #![allow(missing_docs, reason = "a program")]
 
 mod measure;
@@ -23,6 +25,9 @@ use synthetic::{Synthetic, shape};
 
 const BRANCH: &str = "watched";
 
+/// The commit before the one by which hiera.yaml loses a level, and that one.
+const LEVEL_LOST: [&str; 2] = ["hierarchy~1", "hierarchy"];
+
 /// How long a report may take.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -33,37 +38,48 @@ fn main() -> Result<()> {
     let updates = std::env::var("HIERAD_BENCH_UPDATES").ok().and_then(|updates| updates.parse().ok()).unwrap_or(150);
     let made = Synthetic::new(shape(10_000, 5_000, updates))?;
     let subject = &made.subject;
-    subject.git(&["branch", BRANCH, "hierarchy"])?;
-    let mut daemon = Daemon::start(subject)?;
-    let mut branch = Branch::open(subject)?;
-    let mut times: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    let mut sizes = Vec::new();
+    subject.git(&["branch", BRANCH, LEVEL_LOST[1]])?;
+    let (mut daemon, mut branch) = (Daemon::start(subject)?, Branch::open(subject)?);
+    let commits = LEVEL_LOST.map(|name| subject.git(&["rev-parse", name]));
+    let [before, after] = commits.map(|commit| commit.map(|commit| commit.trim().to_owned()));
+    show("a level less", &level_lost(&mut daemon, &mut branch, &[before?, after?])?, Some(100.0));
+    let mut times: BTreeMap<&str, Vec<Reported>> = BTreeMap::new();
     for (number, line) in subject.git(&["log", "--reverse", "--format=%H %s", "hierarchy..HEAD"])?.lines().enumerate() {
         let (commit, summary) = line.split_once(' ').unwrap_or((line, ""));
-        branch.prepare(commit)?;
-        std::thread::sleep(REST);
-        let start = Instant::now();
-        branch.commit()?;
-        let (arrival, size) = daemon.report(commit)?;
-        // The first one is compared with a revision that the daemon has not seen.
+        let reported = branch.go_on(&mut daemon, commit)?;
+        // The first one is compared with a revision that the daemon has not seen last.
         if number > 0 {
-            times.entry(kind(summary)).or_default().push((arrival - start).as_secs_f64() * 1e3);
-            sizes.push(size);
+            times.entry(kind(summary)).or_default().push(reported);
         }
     }
-    show(&times);
-    print("watch  reports", &Spread::new(sizes, "kB"), None);
+    for (kind, times) in &times {
+        show(kind, times, None);
+    }
+    let all: Vec<Reported> = times.into_values().flatten().collect();
+    show("all", &all, Some(10.0));
+    print("watch  reports", &Spread::new(all.iter().map(|reported| reported.size), "kB"), None);
     Ok(())
 }
 
-fn show(times: &BTreeMap<&str, Vec<f64>>) {
-    for (kind, times) in times {
-        let limit = if *kind == "hierarchy" { 100.0 } else { 10.0 };
-        let times = Spread::new(times.iter().copied(), "ms");
-        print(&format!("watch  {kind}"), &times, Some(Wanted::AtMost(limit)));
+/// Goes back and forth between two commits, and ends at the second. What counts is the way there, but for the first time.
+fn level_lost(daemon: &mut Daemon, branch: &mut Branch, [before, after]: &[String; 2]) -> Result<Vec<Reported>> {
+    let mut times = Vec::new();
+    for _ in 0..=measure::runs(15) {
+        branch.go_on(daemon, before)?;
+        times.push(branch.go_on(daemon, after)?);
     }
-    let all = times.values().flatten().copied();
-    print("watch  all", &Spread::new(all, "ms"), Some(Wanted::AtMost(10.0)));
+    Ok(times.split_off(1))
+}
+
+fn show(kind: &str, times: &[Reported], limit: Option<f64>) {
+    let times = Spread::new(times.iter().map(|reported| reported.milliseconds), "ms");
+    print(&format!("watch  {kind}"), &times, limit.map(Wanted::AtMost));
+}
+
+/// How long a report took, and how many kilobytes it has.
+struct Reported {
+    milliseconds: f64,
+    size: f64,
 }
 
 /// The kind of a commit, by its message.
@@ -143,6 +159,16 @@ impl Branch {
         let mut git = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (Some(input), Some(output)) = (git.stdin.take(), git.stdout.take()) else { return Err("no pipes".into()) };
         Ok(Branch { git, input, answers: BufReader::new(output) })
+    }
+
+    /// Goes on to `commit` and waits for the report.
+    fn go_on(&mut self, daemon: &mut Daemon, commit: &str) -> Result<Reported> {
+        self.prepare(commit)?;
+        std::thread::sleep(REST);
+        let start = Instant::now();
+        self.commit()?;
+        let (arrival, size) = daemon.report(commit)?;
+        Ok(Reported { milliseconds: (arrival - start).as_secs_f64() * 1e3, size })
     }
 
     /// Has git do all but the last step.
