@@ -21,11 +21,12 @@ pub(super) struct Database {
 impl Database {
     /// The database in the file at `path`, which is made when it is needed.
     pub(super) fn new(path: &Path) -> Database {
+        // Not every step waits for the disk: what a loss of power takes back is found again in git, under the same id.
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
+            .synchronous(SqliteSynchronous::Normal)
             .foreign_keys(true)
             .busy_timeout(PATIENCE);
         Database { options, connection: Mutex::default() }

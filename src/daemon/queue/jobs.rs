@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
@@ -94,18 +95,22 @@ impl Queue {
 }
 
 async fn insert(connection: &mut SqliteConnection, repository: &str, event: &CommitEvent) -> Result<(), QueueError> {
-    let insert = "INSERT INTO job (id, repository, branch, before, after, kind, created) VALUES (?, ?, ?, ?, ?, ?, ?)";
-    let query = sqlx::query(insert).bind(fresh_id()?).bind(repository).bind(event.branch.as_str());
-    let query = query.bind(event.before.map(|before| before.to_string())).bind(event.after.to_string());
-    query.bind(event.kind.as_str()).bind(now()).execute(connection).await?;
+    let (branch, before) = (event.branch.as_str(), event.before.map(|before| before.to_string()).unwrap_or_default());
+    let (after, kind) = (event.after.to_string(), event.kind.as_str());
+    let same = "SELECT count(*) FROM job WHERE after = ? AND repository = ? AND branch = ? AND ifnull(before, '') = ? AND kind = ?";
+    let same = sqlx::query_scalar(same).bind(&after).bind(repository).bind(branch).bind(&before).bind(kind);
+    let earlier: i64 = same.fetch_one(&mut *connection).await?;
+    let id = id(&[repository, branch, &before, &after, kind, &earlier.to_string()]);
+    let insert = "INSERT INTO job (id, repository, branch, before, after, kind, created) VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?)";
+    let query = sqlx::query(insert).bind(id).bind(repository).bind(branch).bind(before).bind(after);
+    query.bind(kind).bind(now()).execute(connection).await?;
     Ok(())
 }
 
-/// 32 random digits.
-fn fresh_id() -> Result<String, QueueError> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| sqlx::Error::Io(std::io::Error::other(error.to_string())))?;
-    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+/// What a job is called to receivers: the same whenever the same has happened, as often as before.
+fn id(parts: &[&str]) -> String {
+    let hash = Sha256::digest(parts.join("\0"));
+    hash[..16].iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }
 
 /// The job in a row that begins with the columns [`JOB`].
