@@ -26,6 +26,8 @@ pub mod report;
 
 pub mod snapshot;
 
+pub mod pattern;
+
 pub mod pipeline;
 
 pub mod delivery;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::context::Context;
-use super::pattern::{Pattern, any};
 use super::{Global, Result, Status, output};
 use crate::git::Repository;
 use crate::hiera::LookupError;
+use crate::pattern::{Pattern, any};
 use crate::pipeline::{Compared, Point};
 use crate::report::{Report, json, markdown, text};
 

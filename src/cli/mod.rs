@@ -12,7 +12,6 @@ mod inspection;
 mod log;
 mod lookup;
 mod output;
-mod pattern;
 mod progress;
 mod queue;
 mod render;

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::context::Context;
-use super::pattern::{Pattern, any};
 use super::{Global, Result, Status, output};
+use crate::pattern::{Pattern, any};
 use crate::pipeline::Point;
 use crate::snapshot::{self, Manifest, Snapshots, Written, write_folder};
 
