@@ -1,21 +1,27 @@
 //! Reports for a command.
 
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStderr};
+use tokio::process::{Child, ChildStderr, ChildStdin};
 use tokio::time::timeout;
 
 use super::Parcel;
+use super::words::plain;
 
 /// How much of what a command says on standard error is told, in bytes.
 const MAX_WORDS: u64 = 1000;
 
+/// How long a command that has ended is listened to: what it has left behind may keep its standard error open for ever.
+const LINGER: Duration = Duration::from_millis(200);
+
 /// A command that is run for each report: the report is its standard input, and what is known of it besides is in environment
-/// variables (`HIERAD_ID`, `HIERAD_REPOSITORY`, `HIERAD_BRANCH`, `HIERAD_BEFORE`, `HIERAD_AFTER`, `HIERAD_KIND`). The report is taken
-/// if it ends with status 0; what it prints goes to standard error.
+/// variables (`HIERAD_ID`, `HIERAD_NUMBER`, `HIERAD_REPOSITORY`, `HIERAD_BRANCH`, `HIERAD_BEFORE`, `HIERAD_AFTER`, `HIERAD_KIND`).
+/// The report is taken if it ends with status 0; what it prints goes to standard error. It has a process group of its own, all of
+/// which is killed if it fails or is late.
 #[derive(Debug)]
 pub struct Command {
     program: String,
@@ -33,52 +39,88 @@ impl Command {
     pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), String> {
         let failed = |why: String| format!("the command {} {why}", self.program);
         let mut child = self.start(parcel).map_err(|error| failed(format!("cannot be started: {error}")))?;
-        // What does not end in time is killed when the child is dropped.
-        match timeout(self.limit, talk(&mut child, &parcel.report)).await {
-            Ok(Ok(None)) => Ok(()),
-            Ok(Ok(Some(why))) => Err(failed(why)),
-            Ok(Err(error)) => Err(failed(format!("broke off: {error}"))),
-            Err(_) => Err(failed(format!("took longer than {} s", self.limit.as_secs_f64()))),
+        let mut group = Group::of(&child);
+        let (status, words) = match timeout(self.limit, talk(&mut child, &parcel.report)).await {
+            Ok(Ok(ended)) => ended,
+            Ok(Err(error)) => return Err(failed(format!("broke off: {error}"))),
+            Err(_) => return Err(failed(format!("took longer than {} s", self.limit.as_secs_f64()))),
+        };
+        if status.success() {
+            group.release();
+            return Ok(());
         }
+        let words = plain(&words);
+        Err(failed(if words.is_empty() { format!("failed ({status})") } else { format!("failed ({status}): {words}") }))
     }
 
     fn start(&self, parcel: &Parcel) -> std::io::Result<Child> {
         let mut command = tokio::process::Command::new(&self.program);
         command.args(&self.arguments).kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
         command.stdin(Stdio::piped()).stdout(std::io::stderr()).stderr(Stdio::piped());
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
         }
-        command.env("HIERAD_ID", &parcel.id).env("HIERAD_REPOSITORY", &parcel.repository);
-        command.env("HIERAD_BRANCH", &parcel.branch).env("HIERAD_BEFORE", parcel.before.as_deref().unwrap_or_default());
-        command.env("HIERAD_AFTER", &parcel.after).env("HIERAD_KIND", parcel.kind);
+        command.env("HIERAD_ID", &parcel.id).env("HIERAD_NUMBER", parcel.number.to_string());
+        command.env("HIERAD_REPOSITORY", &parcel.repository).env("HIERAD_BRANCH", &parcel.branch);
+        command.env("HIERAD_BEFORE", parcel.before.as_deref().unwrap_or_default()).env("HIERAD_AFTER", &parcel.after);
+        command.env("HIERAD_KIND", parcel.kind);
         command.spawn()
     }
 }
 
-/// Gives the command its input and waits for its end; why it has failed, if it has.
-async fn talk(child: &mut Child, report: &[u8]) -> std::io::Result<Option<String>> {
+/// Gives the command its input and waits for its end: how it has ended, and what it has said.
+async fn talk(child: &mut Child, report: &[u8]) -> std::io::Result<(ExitStatus, Vec<u8>)> {
     let (input, errors) = (child.stdin.take(), child.stderr.take());
-    let give = async {
-        if let Some(mut input) = input {
-            // A command need not read what it does not want to know.
-            _ = input.write_all(report).await;
+    let mut words = Vec::new();
+    let status = {
+        let mut streams = pin!(async { tokio::join!(feed(input, report), hear(errors, &mut words)) });
+        let mut ended = pin!(child.wait());
+        tokio::select! {
+            _ = &mut streams => ended.await,
+            status = &mut ended => {
+                _ = timeout(LINGER, streams).await;
+                status
+            }
         }
     };
-    let (words, ()) = tokio::join!(words(errors), give);
-    let status = child.wait().await?;
-    if status.success() {
-        return Ok(None);
+    Ok((status?, words))
+}
+
+/// A command need not read what it does not want to know.
+async fn feed(input: Option<ChildStdin>, report: &[u8]) {
+    if let Some(mut input) = input {
+        _ = input.write_all(report).await;
     }
-    let words = words.trim();
-    Ok(Some(if words.is_empty() { format!("failed ({status})") } else { format!("failed ({status}): {words}") }))
 }
 
 /// The first of what a command says; the rest is read and dropped, so that it is not held up.
-async fn words(errors: Option<ChildStderr>) -> String {
-    let Some(mut errors) = errors else { return String::new() };
-    let mut words = Vec::new();
-    _ = (&mut errors).take(MAX_WORDS).read_to_end(&mut words).await;
+async fn hear(errors: Option<ChildStderr>, words: &mut Vec<u8>) {
+    let Some(mut errors) = errors else { return };
+    _ = (&mut errors).take(MAX_WORDS).read_to_end(words).await;
     _ = tokio::io::copy(&mut errors, &mut tokio::io::sink()).await;
-    String::from_utf8_lossy(&words).into_owned()
+}
+
+/// A command and all that it has started. They are killed when this is dropped.
+struct Group(Option<u32>);
+
+impl Group {
+    fn of(child: &Child) -> Group {
+        Group(child.id())
+    }
+
+    /// Lets them go on.
+    fn release(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(id) = self.0.take().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) {
+            _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
+    }
 }

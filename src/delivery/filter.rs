@@ -1,63 +1,28 @@
 //! What a sink wants to hear of.
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
-
 use crate::git::{BranchName, BranchPatterns};
-use crate::report::{KeyChange, Report};
+use crate::node::NodeSet;
+use crate::pattern::{Pattern, any};
+use crate::report::Report;
 
-/// Which reports a sink gets: those of these branches, with at least so many changes of such keys on such nodes.
+/// Which reports a sink gets: those of these branches, with at least so many changes of such keys on such nodes. A report is sent
+/// whole or not at all.
 #[derive(Debug, Clone)]
 pub struct Filter {
     /// The branches.
     pub branches: BranchPatterns,
-    /// Names of nodes; a change counts if one of its nodes is meant.
-    pub nodes: Patterns,
-    /// Keys.
-    pub keys: Patterns,
-    /// How many changes there must be: a change is what happens to one key on nodes that have the same before and after it.
+    /// Names of nodes, all if there are none; a change counts if one of its nodes is meant.
+    pub nodes: Vec<Pattern>,
+    /// Keys, all if there are none.
+    pub keys: Vec<Pattern>,
+    /// How many changes there must be: a change is what happens to one key on nodes that have the same before and after it. Where
+    /// nodes or keys are named, it is at least one.
     pub minimum: usize,
-}
-
-/// A pattern for nodes or keys is no pattern.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{pattern}' is no pattern: {reason}")]
-pub struct PatternError {
-    /// As it was given.
-    pub pattern: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
-/// Globs, one of which has to match; everything does if there are none.
-#[derive(Debug, Clone, Default)]
-pub struct Patterns(Option<GlobSet>);
-
-impl Patterns {
-    /// What matches one of `patterns`.
-    pub fn new<S: AsRef<str>>(patterns: &[S]) -> Result<Patterns, PatternError> {
-        if patterns.is_empty() {
-            return Ok(Patterns(None));
-        }
-        let mut globs = GlobSetBuilder::new();
-        let wrong = |pattern: &str, error: &globset::Error| PatternError {
-            pattern: pattern.to_owned(),
-            reason: error.kind().to_string(),
-        };
-        for pattern in patterns.iter().map(AsRef::as_ref) {
-            globs.add(Glob::new(pattern).map_err(|error| wrong(pattern, &error))?);
-        }
-        Ok(Patterns(Some(globs.build().map_err(|error| wrong("", &error))?)))
-    }
-
-    fn matches(&self, text: &str) -> bool {
-        self.0.as_ref().is_none_or(|globs| globs.is_match(text))
-    }
 }
 
 impl Default for Filter {
     fn default() -> Filter {
-        let (nodes, keys) = (Patterns::default(), Patterns::default());
-        Filter { branches: BranchPatterns::all(), nodes, keys, minimum: 0 }
+        Filter { branches: BranchPatterns::all(), nodes: Vec::new(), keys: Vec::new(), minimum: 0 }
     }
 }
 
@@ -68,13 +33,22 @@ impl Filter {
     }
 
     fn has_enough(&self, report: &Report) -> bool {
-        let is_narrow = self.nodes.0.is_some() || self.keys.0.is_some();
+        let is_narrow = !self.nodes.is_empty() || !self.keys.is_empty();
         let least = if is_narrow { self.minimum.max(1) } else { self.minimum };
-        report.changes.iter().filter(|change| self.counts(change, report)).take(least).count() == least
+        if report.changes.len() < least {
+            return false;
+        }
+        let nodes = self.nodes_of(report);
+        let is_on_node = |on: &NodeSet| nodes.as_ref().is_none_or(|nodes| !on.and(nodes).is_empty());
+        let counts = report.changes.iter().filter(|change| any(&self.keys, &change.key) && is_on_node(&change.nodes));
+        counts.take(least).count() == least
     }
 
-    fn counts(&self, change: &KeyChange, report: &Report) -> bool {
-        let is_on_node = || report.names.of(&change.nodes).any(|node| self.nodes.matches(node));
-        self.keys.matches(&change.key) && (self.nodes.0.is_none() || is_on_node())
+    /// The nodes that are meant; nothing for all. Each name is looked at once, however many changes there are.
+    fn nodes_of(&self, report: &Report) -> Option<NodeSet> {
+        let fleet = &report.names.0;
+        let is_meant = |name: &str| any(&self.nodes, name);
+        let matching = || fleet.all().iter().filter(|node| is_meant(fleet.name(*node))).collect();
+        (!self.nodes.is_empty()).then(matching)
     }
 }

@@ -1,16 +1,15 @@
 //! Reports as files of a folder.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use tokio::task::spawn_blocking;
 
 use super::Parcel;
-use crate::snapshot::replace;
+use crate::snapshot::replace_durably;
 
 /// A folder: a report is a file `NUMBER-ID.json` there, which appears at once and whole. One that is delivered again replaces
-/// itself.
+/// itself; several daemons may share a folder, for no two reports have the same id.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -33,8 +32,5 @@ impl Folder {
 
 fn write(folder: &Path, path: &Path, report: &[u8]) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    replace(path, report)?;
-    // What the queue counts as delivered outlives a loss of power.
-    File::open(path)?.sync_all()?;
-    File::open(folder)?.sync_all()
+    replace_durably(path, report)
 }

@@ -6,7 +6,11 @@
 mod command;
 mod filter;
 mod folder;
+mod mail;
+mod private;
+mod text;
 mod webhook;
+mod words;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -16,9 +20,12 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 
 pub use command::Command;
-pub use filter::{Filter, PatternError, Patterns};
+pub use filter::Filter;
 pub use folder::Folder;
-pub use webhook::{Webhook, WebhookError};
+pub use mail::{Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, mailbox};
+pub use private::Private;
+pub use text::text_of;
+pub use webhook::{Webhook, WebhookError, WebhookOptions};
 
 /// A report on its way.
 #[derive(Debug, Clone)]
@@ -39,6 +46,8 @@ pub struct Parcel {
     pub kind: &'static str,
     /// The report: one line of JSON, with its end.
     pub report: Arc<[u8]>,
+    /// The same for a person, where the sink [wants it](Sink::wants_text).
+    pub text: Option<Arc<str>>,
 }
 
 /// A place where reports go.
@@ -64,6 +73,8 @@ pub enum Target {
     Command(Command),
     /// A server.
     Webhook(Webhook),
+    /// People.
+    Mail(Mail),
 }
 
 impl fmt::Debug for Target {
@@ -73,6 +84,7 @@ impl fmt::Debug for Target {
             Target::Folder(folder) => folder.fmt(f),
             Target::Command(command) => command.fmt(f),
             Target::Webhook(webhook) => webhook.fmt(f),
+            Target::Mail(mail) => mail.fmt(f),
         }
     }
 }
@@ -99,7 +111,13 @@ impl Sink {
             Target::Folder(folder) => folder.deliver(parcel).await.map_err(DeliveryError::Refused),
             Target::Command(command) => command.deliver(parcel).await.map_err(DeliveryError::Refused),
             Target::Webhook(webhook) => webhook.deliver(parcel).await.map_err(DeliveryError::Refused),
+            Target::Mail(mail) => mail.deliver(parcel).await.map_err(DeliveryError::Refused),
         }
+    }
+
+    /// Whether a person reads what it gets.
+    pub fn wants_text(&self) -> bool {
+        matches!(self.target, Target::Mail(_))
     }
 }
 

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use hmac::{Hmac, Mac};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use reqwest::{Client, Response, Url, redirect};
+use reqwest::{Certificate, Client, Response, Url, redirect};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use super::Parcel;
+use super::words::{describe, plain};
+use super::{Parcel, Private};
 
-/// How much of a refusal is told, in bytes.
+/// How much of a refusal is read and how much of it is told, in bytes and in characters.
+const MAX_READ: usize = 4096;
 const MAX_WORDS: usize = 300;
 
 /// A server that each report is sent to by HTTP POST, as JSON. Headers tell the id (`Idempotency-Key`), the event (`X-Hierad-Event:
@@ -19,66 +21,70 @@ const MAX_WORDS: usize = 300;
 #[derive(Debug)]
 pub struct Webhook {
     client: Client,
-    url: Url,
-    secret: Option<Secret>,
+    url: Private<Url>,
+    secret: Option<Private<Zeroizing<Vec<u8>>>>,
+    /// What no error may tell, though the server may: parts of the address, headers.
+    hidden: Private<Vec<String>>,
 }
 
-/// A webhook that cannot be used.
+/// What a webhook is made of.
+#[derive(Debug)]
+pub struct WebhookOptions {
+    /// The address, which may have a token in it.
+    pub url: Private<String>,
+    /// The key that bodies are signed with.
+    pub secret: Option<Private<Zeroizing<Vec<u8>>>>,
+    /// Headers besides those that are always sent.
+    pub headers: Private<Vec<(String, String)>>,
+    /// Who may vouch for the server in place of those whom the system trusts: certificates in PEM form.
+    pub authorities: Option<Vec<u8>>,
+    /// How long the server has for an answer.
+    pub limit: Duration,
+}
+
+/// A webhook that cannot be used. What was given is not told, for it may have a token in it.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
     /// The address is none.
-    #[error("'{url}' is no address: {reason}")]
-    Address {
-        /// As it was given.
-        url: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error("this is no address: {0}")]
+    Address(String),
     /// A header cannot be sent.
     #[error("'{0}' is no header that can be sent")]
     Header(String),
+    /// There is no certificate.
+    #[error("the 'ca_file' has no certificate in PEM form")]
+    Authorities,
     /// There are no means for it.
     #[error("cannot prepare for HTTP: {0}")]
-    Client(#[from] reqwest::Error),
-}
-
-struct Secret(Zeroizing<Vec<u8>>);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("(secret)")
-    }
+    Client(String),
 }
 
 impl Webhook {
-    /// The server at `url`, which has `limit` for an answer and gets `headers` besides those that it always gets.
-    pub fn new(
-        url: &str,
-        secret: Option<Zeroizing<Vec<u8>>>,
-        headers: &[(String, String)],
-        limit: Duration,
-    ) -> Result<Webhook, WebhookError> {
-        let url = Webhook::check(url)?;
-        let mut sent = HeaderMap::new();
-        for (name, value) in headers {
-            let wrong = || WebhookError::Header(name.clone());
-            let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
-            value.set_sensitive(true);
-            sent.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
-        }
+    /// The server.
+    pub fn new(options: WebhookOptions) -> Result<Webhook, WebhookError> {
+        let WebhookOptions { url, secret, headers, authorities, limit } = options;
+        let url = Webhook::check(&url.0)?;
         // There is one for the process; whoever comes later finds it there.
         _ = rustls::crypto::ring::default_provider().install_default();
-        let client =
-            Client::builder().default_headers(sent).timeout(limit).redirect(redirect::Policy::none()).build()?;
-        Ok(Webhook { client, url, secret: secret.map(Secret) })
+        let failed = |error: reqwest::Error| WebhookError::Client(describe(&error.without_url()));
+        let mut client = Client::builder().timeout(limit).redirect(redirect::Policy::none());
+        client = client.default_headers(sent(&headers.0)?);
+        if let Some(pem) = authorities {
+            let certificates = Certificate::from_pem_bundle(&pem).unwrap_or_default();
+            if certificates.is_empty() {
+                return Err(WebhookError::Authorities);
+            }
+            client = client.tls_certs_only(certificates);
+        }
+        let hidden = Private(hidden(&url, &headers.0));
+        Ok(Webhook { client: client.build().map_err(failed)?, url: Private(url), secret, hidden })
     }
 
     /// The address in a text.
     pub fn check(text: &str) -> Result<Url, WebhookError> {
-        let wrong = |reason: String| WebhookError::Address { url: text.to_owned(), reason };
-        let url = Url::parse(text).map_err(|error| wrong(error.to_string()))?;
+        let url = Url::parse(text).map_err(|error| WebhookError::Address(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(wrong("it must begin with http:// or https://".to_owned()));
+            return Err(WebhookError::Address("it must begin with http:// or https://".to_owned()));
         }
         Ok(url)
     }
@@ -87,21 +93,67 @@ impl Webhook {
         let body = parcel.report.to_vec();
         let mut request = self
             .client
-            .post(self.url.clone())
+            .post(self.url.0.clone())
             .header(CONTENT_TYPE, "application/json")
             .header(USER_AGENT, concat!("hierad/", env!("CARGO_PKG_VERSION")))
             .header("Idempotency-Key", &parcel.id)
             .header("X-Hierad-Event", "report");
-        if let Some(Secret(secret)) = &self.secret {
-            request = request.header("X-Hierad-Signature-256", signature(secret, &body));
+        if let Some(secret) = &self.secret {
+            request = request.header("X-Hierad-Signature-256", signature(&secret.0, &body));
         }
         match request.body(body).send().await {
             Ok(response) if response.status().is_success() => Ok(()),
-            Ok(response) => Err(refusal(response).await),
-            // The address may hold a token, so it is not told.
-            Err(error) => Err(describe(&error.without_url())),
+            Ok(response) => Err(self.refusal(response).await),
+            Err(error) => Err(self.without_hidden(describe(&error.without_url()))),
         }
     }
+
+    async fn refusal(&self, mut response: Response) -> String {
+        let status = response.status();
+        let mut words = Vec::new();
+        while words.len() < MAX_READ
+            && let Ok(Some(chunk)) = response.chunk().await
+        {
+            words.extend_from_slice(&chunk);
+        }
+        words.truncate(MAX_READ);
+        let words: String = self.without_hidden(plain(&words)).chars().take(MAX_WORDS).collect();
+        let mut text = format!("the server answers {status}");
+        if status.is_redirection() {
+            text += ", and redirections are not followed";
+        }
+        if words.is_empty() { text } else { format!("{text}: {words}") }
+    }
+
+    fn without_hidden(&self, text: String) -> String {
+        self.hidden.0.iter().fold(text, |text, hidden| text.replace(hidden, "***"))
+    }
+}
+
+fn sent(headers: &[(String, String)]) -> Result<HeaderMap, WebhookError> {
+    let mut sent = HeaderMap::new();
+    for (name, value) in headers {
+        let wrong = || WebhookError::Header(name.clone());
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        sent.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
+    }
+    Ok(sent)
+}
+
+/// Servers repeat what they do not understand: `Cannot POST /hooks/TOKEN`.
+fn hidden(url: &Url, headers: &[(String, String)]) -> Vec<String> {
+    /// Shorter ones are no tokens, and words of their own.
+    const SHORTEST: usize = 5;
+    let parts = url.path().split('/').chain(url.query()).chain(url.password());
+    let pairs: Vec<_> = url.query_pairs().map(|(_, value)| value.into_owned()).collect();
+    // As in `Authorization: Bearer TOKEN`.
+    let words = headers.iter().flat_map(|(_, value)| value.split(' '));
+    let all = parts.chain(pairs.iter().map(String::as_str)).chain(words);
+    let mut hidden: Vec<String> = all.filter(|part| part.len() >= SHORTEST).map(str::to_owned).collect();
+    // One may be part of another.
+    hidden.sort_by_key(|part| std::cmp::Reverse(part.len()));
+    hidden
 }
 
 /// HMAC-SHA256 of a body, as the header has it.
@@ -110,35 +162,6 @@ fn signature(secret: &[u8], body: &[u8]) -> String {
     let mac = Hmac::<Sha256>::new_from_slice(secret).map(|mac| mac.chain_update(body).finalize().into_bytes());
     let digits = mac.unwrap_or_default().iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"));
     format!("sha256={digits}")
-}
-
-async fn refusal(mut response: Response) -> String {
-    let status = response.status();
-    let mut words = Vec::new();
-    while words.len() < MAX_WORDS
-        && let Ok(Some(chunk)) = response.chunk().await
-    {
-        words.extend_from_slice(&chunk);
-    }
-    words.truncate(MAX_WORDS);
-    let words = String::from_utf8_lossy(&words);
-    let words: String = words.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if words.is_empty() {
-        format!("the server answers {status}")
-    } else {
-        format!("the server answers {status}: {words}")
-    }
-}
-
-/// An error with its causes: reqwest's own text is general.
-fn describe(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]
@@ -150,5 +173,16 @@ mod tests {
         // RFC 4231, test case 2.
         let expected = "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
         assert_eq!(signature(b"Jefe", b"what do ya want for nothing?"), expected);
+    }
+
+    #[test]
+    fn what_may_be_a_token_is_hidden() {
+        let url = Url::parse("https://user:passw0rd@host/hooks/T0KEN1/x?key=T0KEN2").unwrap();
+        let headers = [("Authorization".to_owned(), "Bearer T0KEN3".to_owned())];
+        let hidden = hidden(&url, &headers);
+        for part in ["T0KEN1", "T0KEN2", "T0KEN3", "passw0rd"] {
+            assert!(hidden.iter().any(|hidden| hidden == part), "{hidden:?}");
+        }
+        assert!(!hidden.iter().any(|part| part == "x" || part.is_empty()), "{hidden:?}");
     }
 }

@@ -51,7 +51,7 @@ pub(super) struct Watched {
 #[serde(
     deny_unknown_fields,
     default,
-    expecting = "a hash such as {folder: DIR}, {command: [PROGRAM]} or {webhook: URL}"
+    expecting = "a hash such as {folder: DIR}, {command: [PROGRAM]}, {webhook: URL} or {mail: {server: URL, ...}}"
 )]
 pub(super) struct Sink {
     pub(super) stdout: Option<bool>,
@@ -61,6 +61,9 @@ pub(super) struct Sink {
     /// The file with the key that bodies for the webhook are signed with.
     pub(super) secret_file: Option<String>,
     pub(super) headers: BTreeMap<String, String>,
+    /// The file with the certificates of who vouches for the webhook's server.
+    pub(super) ca_file: Option<String>,
+    pub(super) mail: Option<Mail>,
     /// Seconds for the command, or for an answer of the server.
     pub(super) timeout: Option<f64>,
     /// Hours.
@@ -69,6 +72,19 @@ pub(super) struct Sink {
     pub(super) nodes: OneOrMany,
     pub(super) keys: OneOrMany,
     pub(super) minimum: usize,
+}
+
+/// Mail and its server.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a hash such as {server: 'smtps://HOST', from: ADDRESS, to: [ADDRESS]}")]
+pub(super) struct Mail {
+    pub(super) server: String,
+    pub(super) from: String,
+    pub(super) to: OneOrMany,
+    pub(super) user: Option<String>,
+    pub(super) password_file: Option<String>,
+    pub(super) starttls: Option<String>,
+    pub(super) ca_file: Option<String>,
 }
 
 /// The keys of encrypted data.

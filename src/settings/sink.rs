@@ -1,13 +1,17 @@
 //! `sinks:`, the places where the daemon's reports go.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use zeroize::Zeroizing;
 
 use super::{Checker, SettingsError, raw};
-use crate::delivery::{Command, Filter, Folder, Patterns, Sink, Stream, Target, Webhook, WebhookError};
+use crate::delivery::{
+    Command, Filter, Folder, Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, Private, Sink, Stream, Target,
+    Webhook, WebhookError, WebhookOptions, mailbox,
+};
 use crate::git::BranchPatterns;
+use crate::pattern::Pattern;
 
 /// How long a sink has for a report, if the settings say nothing, in seconds.
 const TIMEOUT: f64 = 30.0;
@@ -25,6 +29,7 @@ pub struct SinkSetting {
     pub name: String,
     filter: Filter,
     retry_for: Duration,
+    limit: Duration,
     place: Place,
 }
 
@@ -32,68 +37,118 @@ pub struct SinkSetting {
 enum Place {
     Stdout,
     Folder(PathBuf),
-    Command { program: String, arguments: Vec<String>, folder: PathBuf, limit: Duration },
-    Webhook { url: String, secret_file: Option<PathBuf>, headers: Vec<(String, String)>, limit: Duration },
+    Command { program: String, arguments: Vec<String>, folder: PathBuf },
+    Webhook(WebhookSetting),
+    Mail(MailSetting),
+}
+
+#[derive(Debug, Clone)]
+struct WebhookSetting {
+    url: Private<String>,
+    secret_file: Option<PathBuf>,
+    headers: Private<Vec<(String, String)>>,
+    ca_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone)]
+struct MailSetting {
+    server: MailServer,
+    /// The name, and the file with the password.
+    user: Option<(String, PathBuf)>,
+    ca_file: Option<PathBuf>,
+    from: Mailbox,
+    to: Vec<Mailbox>,
 }
 
 /// A sink that cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum SinkError {
-    /// Its key cannot be read.
-    #[error("sink '{sink}': cannot read {path}: {source}")]
+#[error("sink '{sink}': {fault}")]
+pub struct SinkError {
+    /// The sink.
+    pub sink: String,
+    /// What is wrong with it.
+    #[source]
+    pub fault: SinkFault,
+}
+
+/// What is wrong with a sink.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkFault {
+    /// A file of it cannot be read.
+    #[error("cannot read {}: {source}", .path.display())]
     Read {
-        /// The sink.
-        sink: String,
         /// The file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
-    /// Its key is empty.
-    #[error("sink '{sink}': the file {path} is empty")]
-    Empty {
-        /// The sink.
-        sink: String,
-        /// The file.
-        path: PathBuf,
-    },
-    /// Its address or headers cannot be used.
-    #[error("sink '{sink}': {source}")]
-    Webhook {
-        /// The sink.
-        sink: String,
-        /// Why.
-        source: WebhookError,
-    },
+    /// The file with its key or password is empty.
+    #[error("the file {} is empty", .0.display())]
+    Empty(PathBuf),
+    /// The file with its password is no text.
+    #[error("the file {} is not UTF-8", .0.display())]
+    NoText(PathBuf),
+    /// Its address, headers or certificates cannot be used.
+    #[error(transparent)]
+    Webhook(#[from] WebhookError),
+    /// Its server or certificates cannot be used.
+    #[error(transparent)]
+    Mail(#[from] MailError),
 }
 
 impl SinkSetting {
     /// The sink; `output` is where lines for standard output go.
     pub fn open(&self, output: &Stream) -> Result<Sink, SinkError> {
-        let target = match self.place.clone() {
-            Place::Stdout => Target::Stream(output.clone()),
-            Place::Folder(folder) => Target::Folder(Folder::new(folder)),
-            Place::Command { program, arguments, folder, limit } => {
-                Target::Command(Command::new(program, arguments, folder, limit))
-            }
-            Place::Webhook { url, secret_file, headers, limit } => {
-                let secret = secret_file.map(|path| self.secret(path)).transpose()?;
-                let webhook = Webhook::new(&url, secret, &headers, limit);
-                Target::Webhook(webhook.map_err(|source| SinkError::Webhook { sink: self.name.clone(), source })?)
-            }
-        };
+        let target = self.target(output).map_err(|fault| SinkError { sink: self.name.clone(), fault })?;
         Ok(Sink { name: self.name.clone(), filter: self.filter.clone(), retry_for: self.retry_for, target })
     }
 
-    /// The key in a file; a line end behind it does not belong to it.
-    fn secret(&self, path: PathBuf) -> Result<Zeroizing<Vec<u8>>, SinkError> {
-        let sink = self.name.clone();
-        match std::fs::read(&path).map(Zeroizing::new) {
-            Ok(content) if content.trim_ascii_end().is_empty() => Err(SinkError::Empty { sink, path }),
-            Ok(content) => Ok(Zeroizing::new(content.trim_ascii_end().to_vec())),
-            Err(source) => Err(SinkError::Read { sink, path, source }),
-        }
+    fn target(&self, output: &Stream) -> Result<Target, SinkFault> {
+        Ok(match self.place.clone() {
+            Place::Stdout => Target::Stream(output.clone()),
+            Place::Folder(folder) => Target::Folder(Folder::new(folder)),
+            Place::Command { program, arguments, folder } => {
+                Target::Command(Command::new(program, arguments, folder, self.limit))
+            }
+            Place::Webhook(webhook) => Target::Webhook(webhook.open(self.limit)?),
+            Place::Mail(mail) => Target::Mail(mail.open(self.limit)?),
+        })
     }
+}
+
+impl WebhookSetting {
+    fn open(self, limit: Duration) -> Result<Webhook, SinkFault> {
+        let WebhookSetting { url, secret_file, headers, ca_file } = self;
+        let secret = secret_file.map(|path| secret(&path).map(Private)).transpose()?;
+        let authorities = ca_file.as_deref().map(read).transpose()?;
+        Ok(Webhook::new(WebhookOptions { url, secret, headers, authorities, limit })?)
+    }
+}
+
+impl MailSetting {
+    fn open(self, limit: Duration) -> Result<Mail, SinkFault> {
+        let MailSetting { server, user, ca_file, from, to } = self;
+        let with_password = |(user, path): (String, PathBuf)| {
+            let password = String::from_utf8(secret(&path)?.to_vec()).map_err(|_| SinkFault::NoText(path))?;
+            Ok::<_, SinkFault>((user, Private(password)))
+        };
+        let credentials = user.map(with_password).transpose()?;
+        let authorities = ca_file.as_deref().map(read).transpose()?;
+        Ok(Mail::new(MailOptions { server, credentials, authorities, from, to, limit })?)
+    }
+}
+
+/// The key in a file; a line end behind it does not belong to it.
+fn secret(path: &Path) -> Result<Zeroizing<Vec<u8>>, SinkFault> {
+    let content = Zeroizing::new(read(path)?);
+    match content.trim_ascii_end() {
+        [] => Err(SinkFault::Empty(path.into())),
+        secret => Ok(Zeroizing::new(secret.to_vec())),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, SinkFault> {
+    std::fs::read(path).map_err(|source| SinkFault::Read { path: path.into(), source })
 }
 
 /// The sink `name`.
@@ -101,7 +156,8 @@ pub(super) fn check(checker: &Checker<'_>, name: &str, raw: raw::Sink) -> Result
     let of = Of { checker, name };
     let filter = of.filter(&raw)?;
     let retry_for = of.time("retry_for", raw.retry_for.unwrap_or(RETRY_FOR), 3600.0)?;
-    Ok(SinkSetting { name: name.to_owned(), filter, retry_for, place: of.place(raw)? })
+    let limit = of.limit(raw.timeout.unwrap_or(TIMEOUT))?;
+    Ok(SinkSetting { name: name.to_owned(), filter, retry_for, limit, place: of.place(raw)? })
 }
 
 /// The sink that is checked.
@@ -121,8 +177,11 @@ impl Of<'_> {
 
     fn filter(&self, raw: &raw::Sink) -> Result<Filter, SettingsError> {
         let branches = BranchPatterns::new(raw.branches.as_slice()).map_err(|error| self.wrong("branches", error))?;
-        let nodes = Patterns::new(raw.nodes.as_slice()).map_err(|error| self.wrong("nodes", error))?;
-        let keys = Patterns::new(raw.keys.as_slice()).map_err(|error| self.wrong("keys", error))?;
+        let patterns = |setting: &str, given: &raw::OneOrMany| {
+            let patterns = given.as_slice().iter().map(|pattern| pattern.parse());
+            patterns.collect::<Result<Vec<Pattern>, _>>().map_err(|error| self.wrong(setting, error))
+        };
+        let (nodes, keys) = (patterns("nodes", &raw.nodes)?, patterns("keys", &raw.keys)?);
         Ok(Filter { branches, nodes, keys, minimum: raw.minimum })
     }
 
@@ -131,41 +190,76 @@ impl Of<'_> {
         time.ok_or_else(|| self.wrong(setting, format!("must be a number above 0, not {number}")))
     }
 
+    fn limit(&self, seconds: f64) -> Result<Duration, SettingsError> {
+        if seconds > MAX_TIMEOUT {
+            return Err(self.wrong("timeout", format!("must be at most {MAX_TIMEOUT} seconds, not {seconds}")));
+        }
+        self.time("timeout", seconds, 1.0)
+    }
+
     fn place(&self, raw: raw::Sink) -> Result<Place, SettingsError> {
-        if raw.webhook.is_none() && (raw.secret_file.is_some() || !raw.headers.is_empty()) {
-            return Err(self.invalid("has no 'webhook', so 'secret_file' and 'headers' mean nothing"));
+        if raw.webhook.is_none() && (raw.secret_file.is_some() || raw.ca_file.is_some() || !raw.headers.is_empty()) {
+            return Err(self.invalid("has no 'webhook', so 'secret_file', 'ca_file' and 'headers' mean nothing"));
         }
-        if raw.webhook.is_none() && raw.command.is_none() && raw.timeout.is_some() {
-            return Err(self.invalid("has no 'webhook' and no 'command', so 'timeout' means nothing"));
+        if raw.webhook.is_none() && raw.command.is_none() && raw.mail.is_none() && raw.timeout.is_some() {
+            return Err(self.invalid("has no 'webhook', 'command' or 'mail', so 'timeout' means nothing"));
         }
-        let timeout = raw.timeout.unwrap_or(TIMEOUT);
-        if timeout > MAX_TIMEOUT {
-            return Err(self.wrong("timeout", format!("must be at most {MAX_TIMEOUT} seconds, not {timeout}")));
-        }
-        let limit = self.time("timeout", timeout, 1.0)?;
-        let folder = &self.checker.folder;
-        match (raw.stdout, raw.folder, raw.command, raw.webhook) {
-            (Some(true), None, None, None) => Ok(Place::Stdout),
-            (None, Some(path), None, None) => Ok(Place::Folder(folder.join(path))),
-            (None, None, Some(words), None) => self.command(words, limit),
-            (None, None, None, Some(url)) => {
+        let file = |path: String| self.checker.folder.join(path);
+        match (raw.stdout, raw.folder, raw.command, raw.webhook, raw.mail) {
+            (Some(true), None, None, None, None) => Ok(Place::Stdout),
+            (None, Some(path), None, None, None) => Ok(Place::Folder(file(path))),
+            (None, None, Some(words), None, None) => self.command(words),
+            (None, None, None, Some(url), None) => {
                 Webhook::check(&url).map_err(|error| self.wrong("webhook", error))?;
-                let secret_file = raw.secret_file.map(|path| folder.join(path));
-                Ok(Place::Webhook { url, secret_file, headers: raw.headers.into_iter().collect(), limit })
+                let (url, headers) = (Private(url), Private(raw.headers.into_iter().collect()));
+                let (secret_file, ca_file) = (raw.secret_file.map(file), raw.ca_file.map(file));
+                Ok(Place::Webhook(WebhookSetting { url, secret_file, headers, ca_file }))
             }
-            _ => {
-                let wanted = "needs one of 'stdout: true', 'folder: DIR', 'command: [PROGRAM, ...]' and 'webhook: URL'";
-                Err(self.invalid(wanted))
-            }
+            (None, None, None, None, Some(mail)) => Ok(Place::Mail(self.mail(mail)?)),
+            _ => Err(self.invalid(
+                "needs one of 'stdout: true', 'folder: DIR', 'command: [PROGRAM, ...]', 'webhook: URL' and 'mail: {...}'",
+            )),
         }
     }
 
-    fn command(&self, words: Vec<String>, limit: Duration) -> Result<Place, SettingsError> {
+    fn command(&self, words: Vec<String>) -> Result<Place, SettingsError> {
         let mut words = words.into_iter();
         let Some(program) = words.next().filter(|program| !program.is_empty()) else {
             return Err(self.wrong("command", "needs a program"));
         };
         let (program, folder) = (self.checker.program(&program), self.checker.folder.to_owned());
-        Ok(Place::Command { program, arguments: words.collect(), folder, limit })
+        Ok(Place::Command { program, arguments: words.collect(), folder })
+    }
+
+    fn mail(&self, raw: raw::Mail) -> Result<MailSetting, SettingsError> {
+        let wrong = |text: &dyn std::fmt::Display| self.wrong("mail", text);
+        let mut server = MailServer::parse(&raw.server).map_err(|error| wrong(&error))?;
+        server.tls = match (raw.starttls.as_deref(), server.tls) {
+            (None, tls) => tls,
+            (Some(_), MailTls::Implicit) => return Err(wrong(&"'starttls' does not go with smtps://")),
+            (Some("required"), _) => MailTls::Required,
+            (Some("opportunistic"), _) => MailTls::Opportunistic,
+            (Some("none"), _) => MailTls::None,
+            (Some(other), _) => {
+                return Err(wrong(&format!("'starttls' must be required, opportunistic or none, not {other}")));
+            }
+        };
+        let file = |path: String| self.checker.folder.join(path);
+        let user = match (raw.user, raw.password_file) {
+            (None, None) => None,
+            (Some(user), Some(path)) => Some((user, file(path))),
+            _ => return Err(wrong(&"'user' and 'password_file' go together")),
+        };
+        let is_open = matches!(server.tls, MailTls::Opportunistic | MailTls::None) && !server.is_here();
+        if user.is_some() && is_open {
+            return Err(wrong(&"with 'starttls: opportunistic' or 'none' the password could be read on its way"));
+        }
+        let from = mailbox(&raw.from).map_err(|error| wrong(&error))?;
+        let to = raw.to.as_slice().iter().map(|to| mailbox(to)).collect::<Result<Vec<_>, _>>();
+        let to = to.map_err(|error| wrong(&error))?;
+        if to.is_empty() {
+            return Err(wrong(&"'to' names nobody"));
+        }
+        Ok(MailSetting { server, user, ca_file: raw.ca_file.map(file), from, to })
     }
 }

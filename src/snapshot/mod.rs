@@ -28,7 +28,7 @@ use layout::Layout;
 
 pub use folder::{Written, write_folder};
 pub use manifest::Manifest;
-pub(crate) use replace::replace;
+pub(crate) use replace::replace_durably;
 
 /// The name and version of the form of a snapshot file.
 pub const SCHEMA: &str = "hierad.snapshot/1";

@@ -12,13 +12,33 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<bool> {
     if holds(path, content).unwrap_or(false) {
         return Ok(false);
     }
-    let folder = path.parent().unwrap_or(Path::new("."));
+    put(path, content, |_| Ok(()))?;
+    Ok(true)
+}
+
+/// The same for what has to outlive a loss of power once this has returned, and is not half there after one before.
+pub(crate) fn replace_durably(path: &Path, content: &[u8]) -> io::Result<()> {
+    if holds(path, content).unwrap_or(false) {
+        File::open(path)?.sync_all()?;
+    } else {
+        put(path, content, File::sync_all)?;
+    }
+    File::open(folder_of(path))?.sync_all()
+}
+
+/// Writes a file beside `path`, has it `settled`, and puts it there.
+fn put(path: &Path, content: &[u8], settled: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     // Made by hand, for errors that do not tell its name, which is another one each time.
-    let file = tempfile::Builder::new().prefix(".hierad-").make_in(folder, |path| File::create_new(path))?;
+    let file = tempfile::Builder::new().prefix(".hierad-").make_in(folder_of(path), |path| File::create_new(path))?;
     file.as_file().write_all(content)?;
     set_readable(file.as_file())?;
+    settled(file.as_file())?;
     file.persist(path).map_err(|error| error.error)?;
-    Ok(true)
+    Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
 }
 
 /// Whether the file at `path` is just `content`. Most that are not differ in size, and are not read.
@@ -88,6 +108,17 @@ mod tests {
             (&last.replace("xy", "yx"), true),
         ] {
             assert_eq!(replace(&path, content.as_bytes()).unwrap(), written);
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        }
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[test]
+    fn what_is_to_last_is_written_as_well() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        for content in ["one", "one", "two"] {
+            replace_durably(&path, content.as_bytes()).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
         assert_eq!(names(folder.path()), ["a"]);

@@ -6,6 +6,7 @@ mod architecture;
 mod backend_command;
 mod cli;
 mod daemon;
+mod delivery;
 mod explain_vectors;
 mod eyaml;
 mod fleet;

@@ -69,7 +69,7 @@ fn markdown(report: &Report, budget: usize) -> String {
 }
 
 /// The report of a case.
-fn report(yaml: &Yaml) -> Report {
+pub(crate) fn report(yaml: &Yaml) -> Report {
     let names: Vec<String> = serde_yaml::from_value(yaml["nodes"].clone()).unwrap();
     let fleet = values::fleet(&names);
     let before = values::effective(&yaml["before"], &fleet);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sqlx::Row;
 
 use super::jobs::{JOB, job};
-use super::{Job, JobNumber, Queue, QueueError, millis, now};
+use super::{Job, JobNumber, Queue, QueueError, Written, millis, now};
 
 /// What a sink has to do next.
 #[derive(Debug)]
@@ -15,10 +15,10 @@ pub enum Waiting {
         /// The job that the report is of.
         job: Box<Job>,
         /// The report.
-        report: Vec<u8>,
+        report: Written,
         /// How often it was tried.
         attempts: u32,
-        /// For how long it has been tried.
+        /// For how long it has been tried in vain.
         age: Duration,
     },
     /// To try again after this time.
@@ -43,9 +43,11 @@ impl Queue {
             return Ok(Waiting::Later(duration(due - now)));
         }
         let job = Box::new(job(&row)?);
-        let body = sqlx::query("SELECT body FROM report WHERE job = ?").bind(job.number);
-        let report = self.first(body).await?.ok_or(sqlx::Error::RowNotFound)?.try_get(0)?;
-        Ok(Waiting::Report { job, report, attempts, age: duration(now - since) })
+        let report = sqlx::query("SELECT body, text FROM report WHERE job = ?").bind(job.number);
+        let report = self.first(report).await?.ok_or(sqlx::Error::RowNotFound)?;
+        let report = Written { json: report.try_get(0)?, text: report.try_get(1)? };
+        let age = if attempts == 0 { Duration::ZERO } else { duration(now - since) };
+        Ok(Waiting::Report { job, report, attempts, age })
     }
 
     /// Notes that a sink has a report.
@@ -65,10 +67,11 @@ impl Queue {
         again: Option<Duration>,
     ) -> Result<(), QueueError> {
         let state = if again.is_some() { "waiting" } else { "dead" };
-        let due = now().saturating_add(again.map_or(0, millis));
-        let update =
-            "UPDATE delivery SET state = ?, attempts = attempts + 1, due = ?, error = ? WHERE job = ? AND sink = ?";
-        let query = sqlx::query(update).bind(state).bind(due).bind(error).bind(job).bind(sink);
+        let now = now();
+        let due = now.saturating_add(again.map_or(0, millis));
+        let update = "UPDATE delivery SET state = ?, since = iif(attempts = 0, ?, since), attempts = attempts + 1, due = ?, \
+            error = ? WHERE job = ? AND sink = ?";
+        let query = sqlx::query(update).bind(state).bind(now).bind(due).bind(error).bind(job).bind(sink);
         self.execute(query).await?;
         Ok(())
     }

@@ -29,6 +29,15 @@ pub struct Job {
     pub attempts: i64,
 }
 
+/// A report in the forms that sinks take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// One line of JSON, with its end.
+    pub json: Vec<u8>,
+    /// Text for a person, where a sink wants it.
+    pub text: Option<String>,
+}
+
 /// The columns of [`Job`], in its order.
 pub(super) const JOB: &str =
     "job.number, job.id, job.repository, job.branch, job.before, job.after, job.kind, job.attempts";
@@ -55,11 +64,12 @@ impl Queue {
     }
 
     /// Keeps the report of a job, and that it has to go to `sinks`.
-    pub async fn resolved(&self, job: JobNumber, report: &[u8], sinks: &[&str]) -> Result<(), QueueError> {
+    pub async fn resolved(&self, job: JobNumber, report: &Written, sinks: &[&str]) -> Result<(), QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;
-        let insert = "INSERT OR REPLACE INTO report (job, body) VALUES (?, ?)";
-        sqlx::query(insert).bind(job).bind(report).execute(&mut *step).await?;
+        let insert = "INSERT OR REPLACE INTO report (job, body, text) VALUES (?, ?, ?)";
+        let insert = sqlx::query(insert).bind(job).bind(&*report.json).bind(report.text.as_deref());
+        insert.execute(&mut *step).await?;
         for sink in sinks {
             let insert = "INSERT OR IGNORE INTO delivery (job, sink, since) VALUES (?, ?, ?)";
             sqlx::query(insert).bind(job).bind(*sink).bind(now()).execute(&mut *step).await?;

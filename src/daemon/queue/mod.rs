@@ -19,7 +19,7 @@ use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use database::Database;
 
 pub use deliveries::Waiting;
-pub use jobs::{Job, JobNumber};
+pub use jobs::{Job, JobNumber, Written};
 pub use overview::{Count, Row, Stage};
 
 /// The database in its folder.

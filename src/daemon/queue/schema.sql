@@ -34,7 +34,9 @@ CREATE INDEX job_by_commit ON job (after);
 -- The reports of resolved jobs.
 CREATE TABLE report (
     job  INTEGER PRIMARY KEY REFERENCES job (number) ON DELETE CASCADE,
-    body BLOB NOT NULL
+    body BLOB NOT NULL,
+    -- The same for a person, where a sink wants it.
+    text TEXT
 ) STRICT;
 
 -- Which report has to go to which sink.
@@ -43,7 +45,7 @@ CREATE TABLE delivery (
     sink      TEXT NOT NULL,
     state     TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'delivered', 'dead')),
     attempts  INTEGER NOT NULL DEFAULT 0,
-    -- Since when it is tried, and when it is tried next.
+    -- When it was put here or, once it has failed, when it did so first; when it is tried next.
     since     INTEGER NOT NULL,
     due       INTEGER NOT NULL DEFAULT 0,
     error     TEXT,

@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use super::{GRACE, LONGEST_PAUSE, ServiceError, Stopped, backoff, ended, insist, pause, woken};
-use crate::daemon::queue::{Job, Queue, Waiting};
+use crate::daemon::queue::{Job, Queue, Waiting, Written};
 use crate::delivery::{DeliveryError, Parcel, Sink};
 
 /// The longest time until a report is tried again.
@@ -92,7 +92,7 @@ impl Outlet {
     }
 }
 
-fn parcel(job: &Job, report: Vec<u8>) -> Parcel {
+fn parcel(job: &Job, report: Written) -> Parcel {
     Parcel {
         id: job.id.clone(),
         number: job.number,
@@ -101,6 +101,7 @@ fn parcel(job: &Job, report: Vec<u8>) -> Parcel {
         before: job.event.before.map(|before| before.to_string()),
         after: job.event.after.to_string(),
         kind: job.event.kind.as_str(),
-        report: report.into(),
+        report: report.json.into(),
+        text: report.text.map(Into::into),
     }
 }

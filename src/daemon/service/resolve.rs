@@ -7,7 +7,8 @@ use tokio::task::spawn_blocking;
 
 use super::deliver::Outlet;
 use super::{LONGEST_PAUSE, ServiceError, Stopped, backoff, insist, pause, woken};
-use crate::daemon::queue::{Job, Queue};
+use crate::daemon::queue::{Job, Queue, Written};
+use crate::delivery::text_of;
 use crate::report::Report;
 
 /// Makes the report of a job. May block, and fail: then it is asked again.
@@ -54,7 +55,9 @@ impl Resolver {
         let (resolve, result) = spawn_blocking(move || {
             let result = resolve(&given).map(|Resolved { report, json }| {
                 let wanting = sinks.iter().filter(|outlet| outlet.sink.filter.wants(&given.event.branch, &report));
-                (json, wanting.cloned().collect())
+                let wanting: Vec<_> = wanting.cloned().collect();
+                let text = wanting.iter().any(|outlet| outlet.sink.wants_text()).then(|| text_of(&report));
+                (Written { json, text }, wanting)
             });
             (resolve, result)
         })
@@ -66,11 +69,11 @@ impl Resolver {
         Ok(resolve)
     }
 
-    async fn done(&self, job: &Job, report: &[u8], sinks: Vec<Arc<Outlet>>, stopped: &mut Stopped) {
+    async fn done(&self, job: &Job, report: &Written, sinks: Vec<Arc<Outlet>>, stopped: &mut Stopped) {
         let names: Vec<&str> = sinks.iter().map(|outlet| &*outlet.sink.name).collect();
         if insist(stopped, || self.queue.resolved(job.number, report, &names)).await.is_some() {
             let (commit, branch) = (job.event.after, &job.event.branch);
-            tracing::info!(job = job.number, %commit, %branch, bytes = report.len(), sinks = names.len(), "resolved");
+            tracing::info!(job = job.number, %commit, %branch, bytes = report.json.len(), sinks = names.len(), "resolved");
             for outlet in sinks {
                 outlet.wake.notify_one();
             }

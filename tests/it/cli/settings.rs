@@ -47,6 +47,76 @@ fn paths_are_relative_to_the_file() {
 }
 
 #[test]
+fn faults_of_sinks_are_named_with_their_line() {
+    let site = Sandbox::of(SITE);
+    for (sink, expected) in [
+        ("{}", "2: sink 's' needs one of 'stdout: true', 'folder: DIR', 'command: [PROGRAM, ...]', 'webhook: URL'"),
+        ("{stdout: true, folder: x}", "2: sink 's' needs one of"),
+        ("{folders: x}", "2: sinks.s: unknown field `folders`"),
+        ("{folder: x, timeout: 5}", "2: sink 's' has no 'webhook', 'command' or 'mail', so 'timeout' means nothing"),
+        (
+            "{folder: x, ca_file: y}",
+            "2: sink 's' has no 'webhook', so 'secret_file', 'ca_file' and 'headers' mean nothing",
+        ),
+        ("{folder: x, nodes: 're:('}", "2: sink 's': 'nodes': 're:(' is no pattern: unclosed group"),
+        ("{folder: x, retry_for: -1}", "2: sink 's': 'retry_for': must be a number above 0, not -1"),
+        ("{command: []}", "2: sink 's': 'command': needs a program"),
+        ("{command: [x], timeout: 5000}", "2: sink 's': 'timeout': must be at most 3600 seconds, not 5000"),
+        (
+            "{webhook: 'ftp://T0KEN'}",
+            "2: sink 's': 'webhook': this is no address: it must begin with http:// or https://",
+        ),
+        ("{mail: {from: a@b.c, to: a@b.c}}", "2: sinks.s.mail: missing field `server`"),
+        (
+            "{mail: {server: mail, from: a@b.c, to: a@b.c}}",
+            "2: sink 's': 'mail': 'mail' is no server: it must be smtps://",
+        ),
+        ("{mail: {server: 'smtp://m', from: a, to: a@b.c}}", "2: sink 's': 'mail': 'a' is no mail address: "),
+        ("{mail: {server: 'smtp://m', from: a@b.c, to: []}}", "2: sink 's': 'mail': 'to' names nobody"),
+        (
+            "{mail: {server: 'smtp://m', from: a@b.c, to: a@b.c, user: ann}}",
+            "2: sink 's': 'mail': 'user' and 'password_file' go together",
+        ),
+        (
+            "{mail: {server: 'smtp://m', from: a@b.c, to: a@b.c, starttls: yes please}}",
+            "2: sink 's': 'mail': 'starttls' must be required, opportunistic or none, not yes please",
+        ),
+        (
+            "{mail: {server: 'smtp://m', from: a@b.c, to: a@b.c, user: u, password_file: f, starttls: none}}",
+            "2: sink 's': 'mail': with 'starttls: opportunistic' or 'none' the password could be read on its way",
+        ),
+    ] {
+        site.write("hierad.yaml", format!("sinks:\n  s: {sink}\n"));
+        let printed = site.hierad("diff");
+        printed.fails(&[&format!("hierad.yaml:{expected}")]);
+        assert!(!printed.err.contains("T0KEN"), "{printed:?}");
+    }
+}
+
+#[test]
+fn files_of_sinks_are_read_by_the_daemon_only() {
+    let site = Sandbox::of(SITE);
+    let mail = "server: 'smtps://m', from: a@b.c, to: a@b.c";
+    for (sink, expected) in [
+        ("{webhook: 'http://x', secret_file: none}", "sink 's': cannot read $BASE/repository/none: No such file"),
+        ("{webhook: 'http://x', secret_file: empty}", "sink 's': the file $BASE/repository/empty is empty"),
+        ("{webhook: 'https://x', ca_file: words}", "sink 's': the 'ca_file' has no certificate in PEM form"),
+        (&format!("{{mail: {{{mail}, ca_file: words}}}}"), "sink 's': the 'ca_file' has no certificate in PEM form"),
+        (
+            &format!("{{mail: {{{mail}, user: u, password_file: odd}}}}"),
+            "sink 's': the file $BASE/repository/odd is not UTF-8",
+        ),
+    ] {
+        site.write("empty", "\n");
+        site.write("words", "words\n");
+        site.write("odd", b"\xff\n");
+        site.write("hierad.yaml", format!("profiles: profiles\nsinks:\n  s: {sink}\n"));
+        site.hierad("diff").ok();
+        site.hierad("watch").fails(&[expected]);
+    }
+}
+
+#[test]
 fn faults_are_named_with_their_line() {
     let site = Sandbox::of(SITE);
     for (content, expected) in [

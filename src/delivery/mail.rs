@@ -1,0 +1,332 @@
+//! Reports by mail.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use lettre::message::header::{ContentType, HeaderName, HeaderValue, MIME_VERSION_1_0};
+use lettre::transport::smtp::authentication::{Credentials, Mechanism};
+use lettre::transport::smtp::client::{
+    AsyncSmtpConnection, Certificate, CertificateStore, TlsParameters, TlsParametersBuilder,
+};
+use lettre::transport::smtp::extension::ClientId;
+use lettre::{Message, address};
+use reqwest::Url;
+use tokio::time::timeout;
+
+use super::words::describe;
+use super::{Parcel, Private};
+use crate::report::visible;
+
+pub use lettre::message::Mailbox;
+
+/// How long a server that has the mail is given to say goodbye.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// The most characters of the verdict in a subject.
+const MAX_VERDICT: usize = 200;
+
+/// A mail for each report, handed to an SMTP server: the verdict in its subject, the report as text in its body, bounded in
+/// size. Its `Message-ID` comes from the report's id, so that readers know one that comes twice.
+#[derive(Debug)]
+pub struct Mail {
+    server: MailServer,
+    protection: Protection,
+    credentials: Option<Credentials>,
+    from: Mailbox,
+    to: Vec<Mailbox>,
+    limit: Duration,
+}
+
+/// What mail is made of.
+#[derive(Debug)]
+pub struct MailOptions {
+    /// The server.
+    pub server: MailServer,
+    /// The user's name and password there, if it wants them.
+    pub credentials: Option<(String, Private<String>)>,
+    /// Who may vouch for the server in place of those whom the system trusts: certificates in PEM form.
+    pub authorities: Option<Vec<u8>>,
+    /// Whom it is from.
+    pub from: Mailbox,
+    /// Whom it is for.
+    pub to: Vec<Mailbox>,
+    /// How long the server has to take a mail.
+    pub limit: Duration,
+}
+
+/// A server that takes mail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailServer {
+    host: String,
+    port: u16,
+    /// How the way there is protected.
+    pub tls: MailTls,
+}
+
+/// How the way to a server is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MailTls {
+    /// From the beginning (`smtps://`).
+    Implicit,
+    /// By STARTTLS, or nothing is sent.
+    Required,
+    /// By STARTTLS if the server offers it.
+    Opportunistic,
+    /// Not at all.
+    None,
+}
+
+/// Mail that cannot be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum MailError {
+    /// The server's address is none.
+    #[error("'{server}' is no server: {reason}")]
+    Server {
+        /// As it was given.
+        server: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Somebody's address is none.
+    #[error("'{address}' is no mail address: {source}")]
+    Address {
+        /// As it was given.
+        address: String,
+        /// What is wrong with it.
+        source: address::AddressError,
+    },
+    /// There is no certificate.
+    #[error("the 'ca_file' has no certificate in PEM form")]
+    Authorities,
+    /// There are no means for it.
+    #[error("cannot prepare for TLS: {0}")]
+    Tls(String),
+}
+
+/// What protects the way to the server.
+#[derive(Clone)]
+struct Protection(Option<TlsParameters>);
+
+impl std::fmt::Debug for Protection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "TLS" } else { "none" })
+    }
+}
+
+impl MailServer {
+    /// The server in `smtps://HOST[:PORT]` or `smtp://HOST[:PORT]`; the latter needs STARTTLS unless it is on this machine.
+    pub fn parse(text: &str) -> Result<MailServer, MailError> {
+        let wrong = |reason| MailError::Server { server: text.to_owned(), reason };
+        let url = Url::parse(text).map_err(|_| wrong("it must be smtps://HOST:PORT or smtp://HOST:PORT"))?;
+        let has_user = !url.username().is_empty() || url.password().is_some();
+        if has_user {
+            // Not even the name: what is in front of it may be a part of the password.
+            let server = format!("{}://...@{}", url.scheme(), url.host_str().unwrap_or_default());
+            return Err(MailError::Server { server, reason: "'user' and 'password_file' tell who sends" });
+        }
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+        if host.is_empty() || !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
+            return Err(wrong("it must be smtps://HOST:PORT or smtp://HOST:PORT"));
+        }
+        let (port, tls) = match url.scheme() {
+            "smtps" => (465, MailTls::Implicit),
+            "smtp" if is_here(&host) => (25, MailTls::None),
+            "smtp" => (25, MailTls::Required),
+            _ => return Err(wrong("it must begin with smtp:// or smtps://")),
+        };
+        Ok(MailServer { host, port: url.port().unwrap_or(port), tls })
+    }
+
+    /// Whether it is on this machine.
+    pub fn is_here(&self) -> bool {
+        is_here(&self.host)
+    }
+}
+
+fn is_here(host: &str) -> bool {
+    host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+/// The address in `user@example.com` or `Name <user@example.com>`.
+pub fn mailbox(text: &str) -> Result<Mailbox, MailError> {
+    text.parse().map_err(|source| MailError::Address { address: text.to_owned(), source })
+}
+
+impl Mail {
+    /// Mail through a server.
+    pub fn new(options: MailOptions) -> Result<Mail, MailError> {
+        let MailOptions { server, credentials, authorities, from, to, limit } = options;
+        let protection = Protection::new(&server, authorities)?;
+        let credentials = credentials.map(|(user, password)| Credentials::new(user, password.0));
+        Ok(Mail { server, protection, credentials, from, to, limit })
+    }
+
+    pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), String> {
+        let message = self.message(parcel).map_err(|error| format!("cannot write the mail: {error}"))?;
+        match timeout(self.limit, self.send(&message)).await {
+            Ok(Ok(mut connection)) => {
+                // The server has it: what happens from here on changes nothing.
+                _ = timeout(FAREWELL, connection.abort()).await;
+                Ok(())
+            }
+            Ok(Err(error)) => Err(format!("the mail server {}: {}", self.server.host, describe(&error))),
+            Err(_) => {
+                Err(format!("the mail server {}: took longer than {} s", self.server.host, self.limit.as_secs_f64()))
+            }
+        }
+    }
+
+    async fn send(&self, message: &Message) -> Result<AsyncSmtpConnection, lettre::transport::smtp::Error> {
+        let MailServer { host, port, tls } = &self.server;
+        let name = ClientId::default();
+        let implicit = self.protection.0.clone().filter(|_| *tls == MailTls::Implicit);
+        let server = (host.as_str(), *port);
+        let mut connection =
+            AsyncSmtpConnection::connect_tokio1(server, Some(self.limit), &name, implicit, None).await?;
+        if let Some(protection) = &self.protection.0
+            && (*tls == MailTls::Required || *tls == MailTls::Opportunistic && connection.can_starttls())
+        {
+            connection.starttls(protection.clone(), &name).await?;
+        }
+        if let Some(credentials) = &self.credentials {
+            connection.auth(&[Mechanism::Plain, Mechanism::Login], credentials).await?;
+        }
+        connection.send(message.envelope(), &message.formatted()).await?;
+        Ok(connection)
+    }
+
+    fn message(&self, parcel: &Parcel) -> Result<Message, lettre::error::Error> {
+        let builder = Message::builder()
+            .from(self.from.clone())
+            .subject(subject(parcel))
+            .message_id(Some(format!("<{}@{}>", parcel.id, self.from.email.domain())))
+            .raw_header(header("Auto-Submitted", "auto-generated"))
+            .header(MIME_VERSION_1_0)
+            .header(ContentType::TEXT_PLAIN);
+        self.to.iter().fold(builder, |builder, to| builder.to(to.clone())).body(body(parcel))
+    }
+}
+
+impl Protection {
+    fn new(server: &MailServer, authorities: Option<Vec<u8>>) -> Result<Protection, MailError> {
+        if server.tls == MailTls::None {
+            return Ok(Protection(None));
+        }
+        // There is one for the process; whoever comes later finds it there.
+        _ = rustls::crypto::ring::default_provider().install_default();
+        let mut parameters = TlsParametersBuilder::new(server.host.clone());
+        if let Some(pem) = authorities {
+            if !pem.windows(17).any(|words| words == b"BEGIN CERTIFICATE") {
+                return Err(MailError::Authorities);
+            }
+            let certificates = Certificate::from_pem(&pem).map_err(|_| MailError::Authorities)?;
+            parameters = parameters.certificate_store(CertificateStore::None).add_root_certificate(certificates);
+        }
+        Ok(Protection(Some(parameters.build().map_err(|error| MailError::Tls(describe(&error)))?)))
+    }
+}
+
+fn header(name: &'static str, value: &str) -> HeaderValue {
+    HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_owned())
+}
+
+/// `[control] production: 2 keys change on 12 of 143 nodes`
+fn subject(parcel: &Parcel) -> String {
+    let branch = match parcel.kind {
+        "rewritten" => format!("{} (rewritten)", parcel.branch),
+        _ => parcel.branch.clone(),
+    };
+    let short: String = parcel.after.chars().take(8).collect();
+    let verdict = parcel.text.as_deref().and_then(|text| text.lines().next()).unwrap_or(&short);
+    let verdict: String = verdict.chars().take(MAX_VERDICT).collect();
+    visible(&format!("[{}] {branch}: {verdict}", short_name(&parcel.repository))).into_owned()
+}
+
+/// The folder that a repository is called by.
+fn short_name(repository: &str) -> &str {
+    let path = repository.trim_end_matches('/');
+    let path = path.strip_suffix("/.git").unwrap_or(path);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.strip_suffix(".git").filter(|name| !name.is_empty()).unwrap_or(name)
+}
+
+fn body(parcel: &Parcel) -> String {
+    let text = parcel.text.as_deref().unwrap_or("This report was made before mail was wanted.\n");
+    let Parcel { id, number, repository, after, .. } = parcel;
+    let all = parcel.before.as_ref().map(|before| format!("All of it: hierad diff --full {before} {after}\n"));
+    let (all, repository) = (all.unwrap_or_default(), visible(repository));
+    // What is below the line is no part of the message.
+    format!("{text}\n-- \n{all}Report {number}, {id}, of {repository}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parcel() -> Parcel {
+        Parcel {
+            id: "00112233445566778899aabbccddeeff".to_owned(),
+            number: 7,
+            repository: "/srv/control/.git".to_owned(),
+            branch: "production".to_owned(),
+            before: Some("a".repeat(40)),
+            after: "b".repeat(40),
+            kind: "new",
+            report: b"{}\n".as_slice().into(),
+            text: Some("2 keys change on both nodes\nbefore a\n".into()),
+        }
+    }
+
+    fn mail() -> Mail {
+        let server = MailServer::parse("smtp://localhost").unwrap();
+        let (from, to) = (mailbox("hierad <hierad@example.com>").unwrap(), vec![mailbox("ops@example.com").unwrap()]);
+        let (credentials, authorities) = (None, None);
+        Mail::new(MailOptions { server, credentials, authorities, from, to, limit: Duration::from_secs(1) }).unwrap()
+    }
+
+    #[test]
+    fn subjects_tell_where_and_what() {
+        let subject_of = |change: &dyn Fn(&mut Parcel)| {
+            let mut parcel = parcel();
+            change(&mut parcel);
+            subject(&parcel)
+        };
+        assert_eq!(subject_of(&|_| {}), "[control] production: 2 keys change on both nodes");
+        assert_eq!(
+            subject_of(&|parcel| {
+                parcel.kind = "rewritten";
+                parcel.repository = "/srv/hiera.git".into();
+                parcel.text = None;
+            }),
+            "[hiera] production (rewritten): bbbbbbbb"
+        );
+    }
+
+    #[test]
+    fn no_name_of_a_branch_makes_a_header() {
+        let branch = "x\r\nBcc: all@example.com\r\n\r\nfake body".to_owned();
+        let message = mail().message(&Parcel { branch, ..parcel() }).unwrap().formatted();
+        let message = String::from_utf8(message).unwrap();
+        let (head, body) = message.split_once("\r\n\r\n").unwrap();
+        assert!(!head.contains("\nBcc"), "{head}");
+        assert!(body.starts_with("2 keys change"), "{body}");
+        assert_eq!(mail().message(&parcel()).unwrap().envelope().to().len(), 1);
+    }
+
+    #[test]
+    fn servers_are_addresses_of_two_kinds() {
+        let read = |text: &str| MailServer::parse(text).map(|server| (server.host, server.port, server.tls));
+        assert_eq!(read("smtps://mail.example.com").unwrap(), ("mail.example.com".into(), 465, MailTls::Implicit));
+        assert_eq!(read("smtp://mail.example.com:587/").unwrap(), ("mail.example.com".into(), 587, MailTls::Required));
+        assert_eq!(read("smtp://localhost").unwrap(), ("localhost".into(), 25, MailTls::None));
+        assert_eq!(read("smtp://127.0.0.1:2525").unwrap(), ("127.0.0.1".into(), 2525, MailTls::None));
+        assert_eq!(read("smtp://[::1]").unwrap(), ("::1".into(), 25, MailTls::None));
+        for wrong in
+            ["mail.example.com", "http://mail", "smtp://", "smtp://mail/path", "smtp://mail?tls=none", "mail:25"]
+        {
+            assert!(matches!(read(wrong), Err(MailError::Server { .. })), "{wrong}");
+        }
+        let error = read("smtps://ann:s3cret@mail").unwrap_err().to_string();
+        assert!(error.contains("password_file") && !error.contains("s3cret"), "{error}");
+    }
+}

@@ -1,0 +1,42 @@
+//! The report for a person, as mail has it.
+
+use std::io::{self, Write};
+
+use crate::report::{Report, text};
+
+/// The columns, as mail readers like them.
+const WIDTH: usize = 78;
+
+/// The most bytes: more is left out, and need not even be made.
+const MAX_BYTES: usize = 128 << 10;
+
+/// The report as text, at most so much of it; the verdict is its first line.
+pub fn text_of(report: &Report) -> String {
+    let mut beginning = Beginning { text: Vec::new(), limit: MAX_BYTES };
+    let options = text::Options { width: WIDTH, ..text::Options::default() };
+    let is_cut = text::write(report, options, &mut beginning).is_err();
+    let mut text = String::from_utf8_lossy(&beginning.text).into_owned();
+    if is_cut {
+        text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
+        text += "\n… and more: the report is too long for a mail\n";
+    }
+    text
+}
+
+/// Takes so many bytes and refuses the rest.
+struct Beginning {
+    text: Vec<u8>,
+    limit: usize,
+}
+
+impl Write for Beginning {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(self.limit - self.text.len());
+        self.text.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

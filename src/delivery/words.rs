@@ -1,0 +1,42 @@
+//! What servers and commands say, made fit for an error: a line for the log, for the queue and for who looks at it.
+
+/// Text of theirs in one line, without what a terminal would obey.
+pub(super) fn plain(words: &[u8]) -> String {
+    let words = String::from_utf8_lossy(words);
+    let words: String = words.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    words.trim_end().to_owned()
+}
+
+/// An error with its causes, each told once: the outer ones are general.
+pub(super) fn describe(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = cause.source();
+    }
+    plain(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_one_line() {
+        assert_eq!(plain(b" no\r\nsuch \x1b[31mhook\xff\n\0"), "no  such  [31mhook\u{fffd}");
+    }
+
+    #[test]
+    fn causes_are_told_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("{0}")]
+        struct Link(&'static str, #[source] Option<Box<Link>>);
+        let end = Link("refused", None);
+        let middle = Link("cannot connect: refused", Some(end.into()));
+        assert_eq!(describe(&Link("cannot send", Some(middle.into()))), "cannot send: cannot connect: refused");
+    }
+}

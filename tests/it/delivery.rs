@@ -1,0 +1,73 @@
+//! Where reports go: each kind of sink against real servers, commands and folders that do well, ill, or nothing at all.
+
+mod command;
+mod daemon;
+mod filter;
+mod folder;
+mod mail;
+
+mod servers;
+mod webhook;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hierad::delivery::{DeliveryError, Filter, Parcel, Sink, Target};
+
+use crate::support::Sandbox;
+use crate::support::terminal::SITE;
+
+/// A time that no server of a test needs.
+const ENOUGH: Duration = Duration::from_secs(30);
+
+/// A time that is soon over.
+const LITTLE: Duration = Duration::from_millis(300);
+
+fn parcel(report: &[u8]) -> Parcel {
+    Parcel {
+        id: "00112233445566778899aabbccddeeff".to_owned(),
+        number: 7,
+        repository: "/srv/control/.git".to_owned(),
+        branch: "production".to_owned(),
+        before: Some("a".repeat(40)),
+        after: "b".repeat(40),
+        kind: "new",
+        report: Arc::from(report),
+        text: Some("2 keys change on both nodes\n".into()),
+    }
+}
+
+/// Delivers a parcel; why it was not taken, if it was not. The test fails if that takes long.
+fn deliver(target: Target, parcel: &Parcel) -> Result<(), String> {
+    let sink = Sink { name: "s".to_owned(), filter: Filter::default(), retry_for: Duration::ZERO, target };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let start = Instant::now();
+    let result = runtime.block_on(sink.deliver(parcel));
+    assert!(start.elapsed() < ENOUGH, "{:?}", start.elapsed());
+    result.map_err(|error| match error {
+        DeliveryError::Refused(words) => words,
+        DeliveryError::Closed(error) => panic!("{error}"),
+    })
+}
+
+/// Why a parcel was not taken, which names all of `words`.
+#[track_caller]
+fn refused(result: Result<(), String>, words: &[&str]) -> String {
+    let error = result.expect_err("it is refused");
+    for word in words {
+        assert!(error.contains(word), "no {word:?} in {error:?}");
+    }
+    assert!(!error.contains('\n'), "{error:?}");
+    error
+}
+
+#[test]
+fn the_sinks_of_the_readme_are_sinks() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let (_, sinks) = readme.split_once("```yaml\nsinks:\n").unwrap();
+    let (sinks, _) = sinks.split_once("```").unwrap();
+    let site = Sandbox::of(SITE);
+    site.write("hierad.yaml", format!("profiles: [profiles]\nsinks:\n{sinks}"));
+    site.hierad("check").ok();
+    site.hierad("watch").fails(&["sink 'people': cannot read /etc/hierad/mail.password: No such file"]);
+}

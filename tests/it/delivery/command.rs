@@ -1,0 +1,105 @@
+//! Commands: what they are given, and what comes of those that do not do as they should.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use hierad::delivery::{Command, Target};
+
+use super::{ENOUGH, LITTLE, deliver, parcel, refused};
+
+fn run(script: &str, folder: &Path, limit: Duration, report: &[u8]) -> Result<(), String> {
+    let arguments = vec!["-c".to_owned(), script.to_owned()];
+    let command = Command::new("sh".to_owned(), arguments, folder.to_owned(), limit);
+    deliver(Target::Command(command), &parcel(report))
+}
+
+fn sh(script: &str) -> Result<(), String> {
+    run(script, Path::new(""), ENOUGH, b"{}\n")
+}
+
+#[test]
+fn a_command_gets_the_report_and_what_is_known_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "cat > report; env | grep ^HIERAD_ | sort > names; pwd > place";
+    run(script, folder.path(), ENOUGH, b"{\"a\":1}\n").unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert_eq!(read("report"), "{\"a\":1}\n");
+    let (before, after) = ("a".repeat(40), "b".repeat(40));
+    let expected = format!(
+        "HIERAD_AFTER={after}\nHIERAD_BEFORE={before}\nHIERAD_BRANCH=production\n\
+        HIERAD_ID=00112233445566778899aabbccddeeff\nHIERAD_KIND=new\nHIERAD_NUMBER=7\nHIERAD_REPOSITORY=/srv/control/.git\n"
+    );
+    assert_eq!(read("names"), expected);
+    assert_eq!(Path::new(read("place").trim_end()), folder.path().canonicalize().unwrap());
+}
+
+#[test]
+fn a_report_of_fifty_megabytes_is_read_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = vec![b'x'; 50 << 20];
+    run("wc -c > count", folder.path(), ENOUGH, &report).unwrap();
+    assert_eq!(std::fs::read_to_string(folder.path().join("count")).unwrap().trim(), (50 << 20).to_string());
+    run("head -c 1 > first", folder.path(), ENOUGH, &report).unwrap();
+    run("exec <&-; sleep 0.1", folder.path(), ENOUGH, &report).unwrap();
+    run("true", folder.path(), ENOUGH, &report).unwrap();
+}
+
+#[test]
+fn a_failure_is_told_with_what_the_command_says() {
+    assert_eq!(sh("exit 3"), Err("the command sh failed (exit status: 3)".to_owned()));
+    assert_eq!(
+        sh("printf 'no\\nway\\033[31m\\n' >&2; exit 1"),
+        Err("the command sh failed (exit status: 1): no way [31m".to_owned())
+    );
+    refused(sh("kill -9 $$"), &["signal: 9"]);
+    let error = refused(sh("yes no | head -c 5000000 >&2; exit 1"), &["no no no"]);
+    assert!(error.len() < 1200, "{}", error.len());
+}
+
+#[test]
+fn what_cannot_be_started_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = folder.path().join("plain");
+    std::fs::write(&plain, "words").unwrap();
+    let start = |program: &Path, folder: &Path| {
+        let command = Command::new(program.to_str().unwrap().to_owned(), Vec::new(), folder.to_owned(), ENOUGH);
+        deliver(Target::Command(command), &parcel(b"{}\n"))
+    };
+    refused(start(Path::new("/no/such"), Path::new("")), &["the command /no/such cannot be started: No such file"]);
+    refused(start(&plain, Path::new("")), &["cannot be started: Permission denied"]);
+    refused(start(Path::new("sh"), Path::new("/no/folder")), &["cannot be started"]);
+}
+
+#[test]
+fn a_command_that_is_late_is_killed_with_all_that_it_has_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "(while :; do echo >> ticks; sleep 0.05; done) & sleep 600";
+    let error = refused(run(script, folder.path(), LITTLE, b"{}\n"), &["took longer than 0.3 s"]);
+    assert!(error.starts_with("the command sh "), "{error}");
+    let ticks = || std::fs::metadata(folder.path().join("ticks")).unwrap().len();
+    std::thread::sleep(Duration::from_millis(300));
+    let before = ticks();
+    assert!(before > 0);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(ticks(), before);
+}
+
+#[test]
+fn what_a_command_leaves_behind_holds_nothing_up() {
+    let start = Instant::now();
+    // It keeps standard input and standard error, and reads nothing.
+    run("sleep 3 & exit 0", Path::new(""), ENOUGH, &vec![b'x'; 1 << 20]).unwrap();
+    refused(sh("echo first >&2; sleep 3 & exit 1"), &["exit status: 1", "first"]);
+    assert!(start.elapsed() < Duration::from_millis(2500), "{:?}", start.elapsed());
+}
+
+#[test]
+fn what_a_command_leaves_behind_lives_on_if_it_was_done() {
+    let folder = tempfile::tempdir().unwrap();
+    run("(sleep 0.5; echo > later) > /dev/null 2>&1 < /dev/null &", folder.path(), ENOUGH, b"{}\n").unwrap();
+    let end = Instant::now() + ENOUGH;
+    while !folder.path().join("later").exists() {
+        assert!(Instant::now() < end);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

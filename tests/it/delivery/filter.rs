@@ -1,0 +1,64 @@
+//! Filters: which reports a sink gets.
+
+use hierad::delivery::Filter;
+use hierad::git::{BranchName, BranchPatterns};
+use hierad::report::Report;
+use serde_yaml::Value as Yaml;
+
+use crate::report::report;
+
+/// `motd` changes on both nodes, `port` on web01 only.
+fn change() -> Report {
+    let case = "
+nodes: [db01, web01]
+before: {'*': {motd: 1, ntp: x}, web01: {port: 80}, db01: {port: 5432}}
+after: {'*': {motd: 2, ntp: x}, web01: {port: 81}, db01: {port: 5432}}
+";
+    report(&serde_yaml::from_str::<Yaml>(case).unwrap())
+}
+
+fn filter(branches: &[&str], nodes: &[&str], keys: &[&str], minimum: usize) -> Filter {
+    let parse = |patterns: &[&str]| patterns.iter().map(|pattern| pattern.parse().unwrap()).collect();
+    Filter { branches: BranchPatterns::new(branches).unwrap(), nodes: parse(nodes), keys: parse(keys), minimum }
+}
+
+#[test]
+fn branches_nodes_keys_and_the_number_of_changes_decide() {
+    let report = change();
+    assert_eq!(report.changes.len(), 2);
+    for (branches, nodes, keys, minimum, expected) in [
+        (&[][..], &[][..], &[][..], 0, true),
+        (&["main"], &[], &[], 0, true),
+        (&["production", "m*"], &[], &[], 0, true),
+        (&["production"], &[], &[], 0, false),
+        (&[], &[], &[], 2, true),
+        (&[], &[], &[], 3, false),
+        (&[], &["web*"], &[], 0, true),
+        (&[], &["web*"], &[], 2, true),
+        (&[], &["db01"], &[], 1, true),
+        (&[], &["db01"], &[], 2, false),
+        (&[], &["re:^db"], &["port"], 0, false),
+        (&[], &["web01"], &["port"], 0, true),
+        (&[], &["mail*"], &[], 0, false),
+        (&[], &[], &["motd", "port"], 2, true),
+        (&[], &[], &["m*"], 2, false),
+        (&[], &[], &["ntp"], 0, false),
+        (&["main"], &["mail*", "db*"], &["m?td"], 1, true),
+        (&["other"], &["db*"], &["motd"], 1, false),
+    ] {
+        let filter = filter(branches, nodes, keys, minimum);
+        assert_eq!(filter.wants(&BranchName::new("main"), &report), expected, "{filter:?}");
+    }
+}
+
+#[test]
+fn a_report_without_changes_is_one() {
+    let nothing =
+        report(&serde_yaml::from_str("{nodes: [web01], before: {'*': {a: 1}}, after: {'*': {a: 1}}}").unwrap());
+    let main = BranchName::new("main");
+    assert!(Filter::default().wants(&main, &nothing));
+    assert!(filter(&["main"], &[], &[], 0).wants(&main, &nothing));
+    assert!(!filter(&[], &[], &[], 1).wants(&main, &nothing));
+    assert!(!filter(&[], &["*"], &[], 0).wants(&main, &nothing));
+    assert!(!filter(&[], &[], &["*"], 0).wants(&main, &nothing));
+}
