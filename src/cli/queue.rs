@@ -24,12 +24,12 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Show what is waiting, and what was set aside because it failed too long [default]
+    /// Show what is waiting and what was set aside: what `queue` alone does
     List(List),
     /// Have what failed tried again at once
     Retry(Which),
     /// Give up what was set aside
-    Drop(Which),
+    Drop(Drop),
     /// Have the database check itself
     Check,
 }
@@ -64,6 +64,15 @@ struct Which {
     all: bool,
 }
 
+#[derive(Debug, Args)]
+struct Drop {
+    #[command(flatten)]
+    which: Which,
+    /// Also reports that are still to be delivered, such as those for a sink that is gone
+    #[arg(long)]
+    undelivered: bool,
+}
+
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let folder = state_folder(global, arguments.state.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -77,8 +86,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
                 let count = queue.retry(which.number, which.sink.as_deref()).await?;
                 writeln!(out, "{count} to be tried again")?;
             }
-            Some(Action::Drop(which)) => {
-                let count = queue.drop(which.number, which.sink.as_deref()).await?;
+            Some(Action::Drop(Drop { which, undelivered })) => {
+                let count = queue.drop(which.number, which.sink.as_deref(), *undelivered).await?;
                 writeln!(out, "{count} given up")?;
             }
             Some(Action::Check) => {
@@ -104,9 +113,9 @@ async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()
     for row in &rows {
         writeln!(out, "{}", line(row))?;
     }
+    let counts = queue.counts().await?;
     let mut words = Vec::new();
     for stage in [Stage::Waiting, Stage::Failed, Stage::Undelivered, Stage::Dead] {
-        let counts = queue.counts().await?;
         let count: u64 = counts.iter().filter(|count| count.stage == stage).map(|count| count.number).sum();
         words.extend((count > 0).then(|| format!("{count} {}", stage.as_str())));
     }

@@ -5,6 +5,7 @@ mod daemon;
 mod filter;
 mod folder;
 mod mail;
+mod queue;
 
 mod servers;
 mod webhook;

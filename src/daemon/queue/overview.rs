@@ -109,15 +109,17 @@ impl Queue {
         Ok(jobs + again)
     }
 
-    /// Gives up what is not done: that of one job, or of one sink, or all. How much that is.
-    pub async fn drop(&self, job: Option<JobNumber>, sink: Option<&str>) -> Result<u64, QueueError> {
+    /// Gives up what was set aside, and reports that are still `undelivered` if that is said: that of one job, or of one sink, or
+    /// all. How much that is.
+    pub async fn drop(&self, job: Option<JobNumber>, sink: Option<&str>, undelivered: bool) -> Result<u64, QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;
         let jobs = "DELETE FROM job WHERE state = 'failed' AND (?1 IS NULL OR number = ?1) AND ?2 IS NULL";
         let jobs = sqlx::query(jobs).bind(job).bind(sink).execute(&mut *step).await?.rows_affected();
-        let reports =
-            "DELETE FROM delivery WHERE state = 'dead' AND (?1 IS NULL OR job = ?1) AND (?2 IS NULL OR sink = ?2)";
-        let reports = sqlx::query(reports).bind(job).bind(sink).execute(&mut *step).await?.rows_affected();
+        let reports = "DELETE FROM delivery WHERE (state = 'dead' OR (?3 AND state = 'waiting')) \
+            AND (?1 IS NULL OR job = ?1) AND (?2 IS NULL OR sink = ?2)";
+        let reports = sqlx::query(reports).bind(job).bind(sink).bind(undelivered);
+        let reports = reports.execute(&mut *step).await?.rows_affected();
         step.commit().await?;
         step.release();
         Ok(jobs + reports)
