@@ -81,7 +81,7 @@ fn what_the_server_answers_is_told() {
             "the server answers 500 Internal Server Error: no   [31mdisk",
         ),
         ("404 Not Found", "", "the server answers 404 Not Found"),
-        ("302 Found", "", "the server answers 302 Found, and redirections are not followed"),
+        ("302 Found\r\nLocation: /elsewhere", "", "the server answers 302 Found, and redirections are not followed"),
     ] {
         let server = Http::start(move |_| Answer::Say(status, words.to_owned()));
         assert_eq!(sent_to(server.port, ENOUGH), Err(expected.to_owned()));
