@@ -19,7 +19,7 @@ use crate::disclosure::Disclosure;
 use crate::fleet::{self, Answer, Effective, Fleet, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError};
 use crate::hiera::{LookupError, Outcome};
-use crate::node::NodeSet;
+use crate::node::{NodeId, NodeSet};
 use crate::report::{Commit, Input, Report};
 use crate::tree::TreeError;
 use crate::workers::Workers;
@@ -91,13 +91,22 @@ impl Pipeline {
         fleet::resolve(revision, &self.fleet.everywhere(keys), &self.workers)
     }
 
+    /// The effective values of `keys` on a node at a revision.
+    pub fn effective_on<'k>(
+        &self,
+        node: NodeId,
+        revision: &Revision,
+        keys: impl IntoIterator<Item = &'k Arc<str>>,
+    ) -> Effective {
+        let nodes = NodeSet::from_iter([node]);
+        let work = keys.into_iter().map(|key| (key.clone(), nodes.clone())).collect();
+        fleet::resolve(revision, &work, &self.workers)
+    }
+
     /// What changes from `before` to `after`, for the keys that `chosen` lets through.
     pub fn diff(&self, before: Point, after: Point, chosen: &dyn Fn(&str) -> bool) -> Result<Compared, PipelineError> {
         // Both sides are opened with the same keys.
-        self.kept
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|(_, kept)| kept.environment.keys.are_current());
+        self.forget_outdated();
         let kept = Diff { before: self.known(before)?, after: self.known(after)? };
         let revisions = kept.as_ref().map(|kept| &**kept);
         let all = revisions.before.keys.union(&revisions.after.keys);
@@ -142,6 +151,18 @@ impl Pipeline {
             }
             Point::Nothing => None,
         })
+    }
+
+    /// The revision at `point`, which is kept for those who ask next.
+    pub fn kept(&self, point: Point) -> Result<Arc<Revision>, PipelineError> {
+        self.forget_outdated();
+        self.known(point)
+    }
+
+    /// Drops the revisions that were read with other keys than there are now.
+    fn forget_outdated(&self) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(_, kept)| kept.environment.keys.are_current());
     }
 
     /// The revision at `point`: known, or made of the last one that is.

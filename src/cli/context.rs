@@ -30,6 +30,7 @@ const SETTINGS_FILE: &str = "hierad.yaml";
 const CACHE_SIZE: u64 = 256;
 
 /// The repository and the effective settings.
+#[derive(Clone)]
 pub(super) struct Context {
     pub(super) repository: Arc<Repository>,
     pub(super) settings: Settings,
@@ -120,15 +121,20 @@ impl Context {
         points: &[Point],
         chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<(Fleet, Vec<ProfileError>)> {
-        let environment = match (&self.settings.environment, branch) {
+        let environment = self.environment_of_nodes(branch);
+        let source =
+            ProfileFiles::find(&self.settings.profiles, environment, self.workers.clone(), self.cache.clone())?;
+        Ok(Fleet::load(Arc::new(source), &self.revisions().mentioned(points, &self.workers)?, chosen))
+    }
+
+    /// Which environment nodes are in, `branch` being looked at.
+    pub(super) fn environment_of_nodes(&self, branch: Option<&str>) -> EnvironmentOfNodes {
+        match (&self.settings.environment, branch) {
             (EnvironmentName::Named(name), _) => EnvironmentOfNodes::Declared(name.clone()),
             (EnvironmentName::Branch, branch) => {
                 EnvironmentOfNodes::Fixed(environment_of(branch.unwrap_or("production")).into())
             }
-        };
-        let source =
-            ProfileFiles::find(&self.settings.profiles, environment, self.workers.clone(), self.cache.clone())?;
-        Ok(Fleet::load(Arc::new(source), &self.revisions().mentioned(points, &self.workers)?, chosen))
+        }
     }
 
     /// The fleet of the profiles that are `chosen`, with what is mentioned at `points`. A profile that cannot be read is told and

@@ -89,7 +89,7 @@ impl Demo {
         let watched = (*context.repository).clone();
         // The first of the commits may come before the daemon is up.
         let known = Known::now(&watched)?;
-        let mut pipelines = Pipelines::new(context)?;
+        let mut pipelines = Pipelines::new(context);
         let handle = move |event: CommitEvent| {
             let text = report(&mut pipelines, &event, &global).map_err(HandlerError::Critical)?;
             sender.send(text).map_err(|error| HandlerError::Critical(error.into()))

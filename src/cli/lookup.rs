@@ -286,7 +286,7 @@ fn origins(value: &Value, path: &ValuePath, visit: &mut dyn FnMut(&ValuePath)) {
     }
 }
 
-fn failure(key: &str, error: &LookupError) -> Failure {
+pub(super) fn failure(key: &str, error: &LookupError) -> Failure {
     let hint = match missing_function(&error.text) {
         Some(name) => format!("; declare what '{name}' finds under 'backends' in hierad.yaml"),
         None => String::new(),
@@ -317,10 +317,15 @@ impl RenderAs {
 fn render(value: &Value, format: RenderAs) -> String {
     let text = match format {
         RenderAs::S => ruby::to_s(value),
-        RenderAs::Json => json::compact(&named(value)),
+        RenderAs::Json => as_json(value),
         RenderAs::Yaml => emit::document(value),
     };
     if text.ends_with('\n') { text } else { text + "\n" }
+}
+
+/// What `--render-as json` prints.
+pub(super) fn as_json(value: &Value) -> String {
+    json::compact(&named(value))
 }
 
 /// The value with texts for symbols, and for keys, as Ruby's `to_json` writes them.

@@ -8,6 +8,7 @@ mod demo;
 mod diff;
 mod fault;
 mod global;
+mod http;
 mod inspection;
 mod log;
 mod lookup;

@@ -10,7 +10,8 @@ use super::context::Context;
 use super::signals::{Signal, Signals};
 use super::supervisor;
 use super::watch::{Arguments, Pipelines, banner};
-use super::{Global, Result};
+use super::{Global, Result, http};
+use crate::daemon::http::{Answers, Listener};
 use crate::daemon::queue::{Job, Queue};
 use crate::daemon::service::{Resolved, Service, Watched};
 use crate::daemon::{Following, Known, WatchOptions};
@@ -33,6 +34,14 @@ pub(super) struct Plan {
     repositories: Vec<Place>,
 }
 
+/// A service that could begin.
+struct Prepared {
+    service: Service,
+    banners: Vec<String>,
+    /// Where it listens.
+    listener: Option<Listener>,
+}
+
 /// A repository to watch.
 #[derive(Clone)]
 struct Place {
@@ -42,6 +51,15 @@ struct Place {
     global: Global,
     patterns: Vec<String>,
     following: Option<Following>,
+}
+
+/// A repository that can be watched.
+struct Opened {
+    watched: Watched,
+    /// What tells that it is.
+    banner: String,
+    /// Who answers questions about it.
+    answers: Arc<dyn Answers>,
 }
 
 /// The folder of the daemon's state: that of the flag, of the settings, or the one in the git directory.
@@ -73,21 +91,23 @@ impl Plan {
                     .into(),
             );
         }
+        let settings = http::listening(settings, arguments.listen)?;
         let repositories = settings.repositories.iter().map(|setting| Place::new(setting, global, &state)).collect();
         Ok(Some(Plan { settings, state, repositories }))
     }
 
     /// The plan for the repository at hand, if a durable queue is wanted: sinks need one.
     pub(super) fn of_repository(context: &Context, global: &Global, arguments: &Arguments) -> Result<Option<Plan>> {
-        let settings = &context.settings;
-        if arguments.state.is_none() && settings.state.is_none() && settings.sinks.is_empty() {
+        let settings = http::listening(context.settings.clone(), arguments.listen)?;
+        let is_wanted = settings.state.is_some() || !settings.sinks.is_empty() || settings.http.is_some();
+        if arguments.state.is_none() && !is_wanted {
             return Ok(None);
         }
         let name = context.repository.common_dir().display().to_string();
         let patterns = if arguments.branch.is_empty() { &settings.branches } else { &arguments.branch };
         let place = Place { name, global: global.clone(), patterns: patterns.clone(), following: None };
         let state = state_folder(global, arguments.state.as_deref())?;
-        Ok(Some(Plan { settings: settings.clone(), state, repositories: vec![place] }))
+        Ok(Some(Plan { settings, state, repositories: vec![place] }))
     }
 
     /// The plan that the settings make now: the same repository, or those that they name.
@@ -106,21 +126,30 @@ impl Plan {
     /// Sees whether it could be carried out; what there is.
     pub(super) fn check(self, arguments: &Arguments) -> Result<String> {
         let sinks = sinks(&self.settings)?.len();
+        http::options(&self.settings)?;
         for place in self.repositories.iter().filter(|place| place.following.is_none()) {
             place.open(arguments)?;
         }
         Ok(format!("repositories: {}, sinks: {sinks}, state in {}", self.repositories.len(), self.state.display()))
     }
 
-    async fn prepare(self, queue: &Queue, arguments: &Arguments) -> Result<(Service, Vec<String>)> {
+    /// Makes a service of it, which goes on listening where another one does.
+    async fn prepare(self, queue: &Queue, arguments: &Arguments, listener: Option<Listener>) -> Result<Prepared> {
+        let mut http = http::server(&self.settings, listener)?;
         let sinks = sinks(&self.settings)?;
         let (mut repositories, mut banners) = (Vec::new(), Vec::new());
         for place in self.repositories {
-            let (watched, banner) = place.watched(queue, arguments).await?;
+            let Opened { watched, banner, answers } = place.watched(queue, arguments).await?;
+            if let Some((server, _)) = &mut http {
+                server.add(&watched.name, answers);
+            }
             repositories.push(watched);
             banners.push(banner);
         }
-        Ok((Service { queue: queue.clone(), repositories, sinks, keep: self.settings.keep_reports }, banners))
+        let (http, listener) = http.unzip();
+        banners.extend(listener.as_ref().map(|listener| format!("hierad: answering at http://{}", listener.address())));
+        let (queue, keep) = (queue.clone(), self.settings.keep_reports);
+        Ok(Prepared { service: Service { queue, repositories, sinks, keep, http }, banners, listener })
     }
 
     /// Works until the process is told to end.
@@ -128,9 +157,9 @@ impl Plan {
         let (queue, _lock) = Queue::create(&self.state).await?;
         let mut signals = Signals::new()?;
         let alive = tokio::spawn(supervisor::alive());
-        let mut prepared = self.clone().prepare(&queue, arguments).await?;
+        let mut prepared = self.clone().prepare(&queue, arguments, None).await?;
         loop {
-            let (service, banners) = prepared;
+            let Prepared { service, banners, listener } = prepared;
             let (stop, stopped) = oneshot::channel();
             let ready = move || {
                 for banner in banners {
@@ -151,7 +180,10 @@ impl Plan {
                 }
                 supervisor::reloads();
                 let next = match self.again(global, arguments) {
-                    Ok(plan) => plan.clone().prepare(&queue, arguments).await.map(|prepared| (plan, prepared)),
+                    Ok(plan) => {
+                        let prepared = plan.clone().prepare(&queue, arguments, listener.clone()).await;
+                        prepared.map(|prepared| (plan, prepared))
+                    }
                     Err(error) => Err(error),
                 };
                 match next {
@@ -198,8 +230,8 @@ impl Place {
         Place { name: setting.name.clone(), global, patterns: setting.branches.clone(), following }
     }
 
-    /// The repository ready to be watched, and what tells that it is.
-    async fn watched(self, queue: &Queue, arguments: &Arguments) -> Result<(Watched, String)> {
+    /// The repository ready to be watched.
+    async fn watched(self, queue: &Queue, arguments: &Arguments) -> Result<Opened> {
         let place = self;
         let name = &place.name;
         if let Some(following) = &place.following {
@@ -212,11 +244,11 @@ impl Place {
                 tracing::warn!(repository = name, error, "cannot fetch; trying again");
             }
         }
-        let (watched, banner) = place.open(arguments)?;
-        Ok((Watched { following: place.following, ..watched }, banner))
+        let opened = place.open(arguments)?;
+        Ok(Opened { watched: Watched { following: place.following, ..opened.watched }, ..opened })
     }
 
-    fn open(&self, arguments: &Arguments) -> Result<(Watched, String)> {
+    fn open(&self, arguments: &Arguments) -> Result<Opened> {
         let context = Context::open(&self.global)?;
         let patterns = if self.patterns.is_empty() { &context.settings.branches } else { &self.patterns };
         let branches = BranchPatterns::new(patterns)?;
@@ -224,9 +256,14 @@ impl Place {
         let known = arguments.known(&repository, &branches)?;
         let banner = banner(&repository, &branches)?;
         let options = arguments.options(branches);
-        let mut pipelines = Pipelines::new(context)?;
+        let answers = http::answers(&context);
+        let mut pipelines = Pipelines::new(context);
+        // Trouble with the profiles shows at once.
+        pipelines.get(None)?;
         let resolve = Box::new(move |job: &Job| resolved(&mut pipelines, job));
-        Ok((Watched { name: self.name.clone(), repository, known, options, resolve, following: None }, banner))
+        let name = self.name.clone();
+        let watched = Watched { name, repository, known, options, resolve, following: None };
+        Ok(Opened { watched, banner, answers })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use super::{Global, Result, Status, log, output};
 use crate::daemon::{self, CommitEvent, HandlerError};
 use crate::git::{BranchName, BranchPatterns, Repository};
 use crate::pipeline::{Compared, Pipeline, Point};
-use crate::settings::EnvironmentName;
+use crate::settings::{EnvironmentName, listen_address};
 
 /// Arguments of `watch`.
 #[derive(Debug, Args)]
@@ -40,6 +41,9 @@ pub(super) struct Arguments {
     /// How log lines look
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) log_format: log::Format,
+    /// Answer over HTTP at this address and port; needs a token in the settings if others can reach it. Keeps a durable queue
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address)]
+    pub(super) listen: Option<SocketAddr>,
     /// How often to look for new commits, file notification aside
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
     pub(super) poll: Duration,
@@ -97,7 +101,7 @@ impl Work {
         let found = match self {
             Work::Serve(plan) => plan.check(arguments)?,
             Work::Print(context) => {
-                Pipelines::new(*context)?;
+                Pipelines::new(*context).get(None)?;
                 "1 repository, no durable queue: reports are printed".to_owned()
             }
         };
@@ -115,7 +119,9 @@ async fn print(context: Context, global: &Global, arguments: &Arguments) -> Resu
     let repository = (*context.repository).clone();
     let (known, options) = (arguments.known(&repository, &branches)?, arguments.options(branches));
     let format = arguments.format.unwrap_or(Format::Text);
-    let mut reporter = Reporter { pipelines: Pipelines::new(context)?, global: global.clone(), format };
+    let mut pipelines = Pipelines::new(context);
+    pipelines.get(None)?;
+    let mut reporter = Reporter { pipelines, global: global.clone(), format };
     let mut signals = Signals::new()?;
     let shutdown = async move { while signals.next().await != Signal::End {} };
     // Who has read this can rely on it: what is committed from now on is reported, and a signal ends the watch.
@@ -148,11 +154,9 @@ pub(super) struct Pipelines {
 const CHECK_PAUSE: u32 = 50;
 
 impl Pipelines {
-    /// Reads the profiles, so that trouble with them shows at once.
-    pub(super) fn new(context: Context) -> Result<Pipelines> {
-        let mut pipelines = Pipelines { context, by_branch: HashMap::new(), next_check: Instant::now() };
-        pipelines.get(None)?;
-        Ok(pipelines)
+    /// Profiles are read when they are first asked for.
+    pub(super) fn new(context: Context) -> Pipelines {
+        Pipelines { context, by_branch: HashMap::new(), next_check: Instant::now() }
     }
 
     /// Whether the profiles are those that the pipeline knows, as far as it is time to look.
@@ -172,7 +176,8 @@ impl Pipelines {
         Ok(self.get(Some(&event.branch))?.diff(before, Point::Commit(event.after), &|_| true)?)
     }
 
-    fn get(&mut self, branch: Option<&BranchName>) -> Result<Arc<Pipeline>> {
+    /// The pipeline of a branch.
+    pub(super) fn get(&mut self, branch: Option<&BranchName>) -> Result<Arc<Pipeline>> {
         let branch = branch.filter(|_| self.context.settings.environment == EnvironmentName::Branch);
         let known = self.by_branch.get(&branch.cloned()).cloned();
         if let Some(pipeline) = &known

@@ -12,6 +12,8 @@ pub(super) enum Event {
     Start,
     /// Files of the repository have changed, or notification of them has begun.
     Files,
+    /// Somebody says that there is something to see.
+    Poke,
     /// It is time to look even though nothing was heard.
     Tick,
     /// The last look failed and is due again.
@@ -36,6 +38,15 @@ pub(super) async fn poll(period: Duration, events: mpsc::Sender<Event>) {
     loop {
         sleep(period).await;
         if events.send(Event::Tick).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Hands on each poke.
+pub(super) async fn pokes(mut poked: flag::Receiver<()>, events: mpsc::Sender<Event>) {
+    while poked.changed().await.is_ok() {
+        if events.send(Event::Poke).await.is_err() {
             return;
         }
     }

@@ -14,6 +14,11 @@ pub trait Handler: Send {
 
     /// Takes note of what the watch knows, all commits of it being taken.
     fn known(&mut self, known: &Known) -> impl Future<Output = Result<(), HandlerError>> + Send;
+
+    /// Takes note of a look, and whether it went well.
+    fn looked(&mut self, is_good: bool) {
+        _ = is_good;
+    }
 }
 
 /// The handler could not take commits.

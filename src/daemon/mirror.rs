@@ -8,7 +8,8 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::sample::Sampler;
-use super::service::{Stopped, backoff, pause, woken};
+use super::service::{Stopped, backoff, ended, pause, woken};
+use super::signals::Signals;
 use crate::git::Mirror;
 
 /// How long a fetch may take.
@@ -42,14 +43,20 @@ impl Following {
     }
 
     /// Fetches again and again, until the service is to end.
-    pub(super) async fn run(&self, repository: &str, mut stopped: Stopped) {
+    pub(super) async fn run(&self, repository: &str, signals: &Signals, mut stopped: Stopped) {
         let (mut sampler, mut failures) = (Sampler::default(), 0);
+        let mut poked = signals.poke.listen();
+        signals.meters.mirror(repository);
         while !*stopped.borrow() {
-            woken(&self.poke, self.every, &mut stopped).await;
+            tokio::select! {
+                () = woken(&self.poke, self.every, &mut stopped) => {}
+                Ok(()) = poked.changed() => {}
+            }
             let result = tokio::select! {
                 result = self.fetch() => result,
-                () = super::service::ended(&mut stopped) => break,
+                () = ended(&mut stopped) => break,
             };
+            signals.meters.fetched(repository, result.is_ok());
             match result {
                 Ok(()) => {
                     failures = 0;

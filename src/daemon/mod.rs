@@ -9,19 +9,24 @@
 //! "Once" is meant for each branch: a commit that comes to a second branch that was there before is an event of that, too.
 //! A branch that appears brings only the commits that no other local branch has, watched or not.
 //!
+//! [`http`] answers those who ask the service.
+//!
 //! Two kinds of failure: a critical one ends the loop ([`WatchError`]); any other is logged, more and more rarely while it
 //! repeats, and the loop goes on.
 
 mod event;
 mod files;
 mod handler;
+pub mod http;
 mod known;
 mod look;
+mod meters;
 mod mirror;
 mod plan;
 pub mod queue;
 mod sample;
 pub mod service;
+mod signals;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -148,7 +153,8 @@ pub async fn watch(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), WatchError> {
     let (stop, stopped) = flag::channel(false);
-    let running = run(repository, known, options, handler, stopped);
+    let (_, poked) = flag::channel(());
+    let running = run(repository, known, options, handler, (poked, stopped));
     tokio::pin!(running);
     tokio::select! {
         result = &mut running => return result,
@@ -163,7 +169,7 @@ async fn run(
     known: Known,
     options: WatchOptions,
     handler: impl Handler,
-    stopped: flag::Receiver<bool>,
+    (poked, stopped): (flag::Receiver<()>, flag::Receiver<bool>),
 ) -> Result<(), WatchError> {
     let (sender, events) = mpsc::channel(WAITING_EVENTS);
     let place = repository.common_dir().to_owned();
@@ -172,6 +178,7 @@ async fn run(
     let mut workers = JoinSet::new();
     let _ = sender.try_send(Event::Start);
     workers.spawn(event::poll(options.poll, sender.clone()));
+    workers.spawn(event::pokes(poked, sender.clone()));
     if options.notify {
         workers.spawn(files::notify(place.clone(), options.poll, sender.clone()));
     }
@@ -200,7 +207,7 @@ impl Loop {
             match event {
                 Event::Stop => return Ok(()),
                 Event::Files => event::settle(&mut self.events).await,
-                Event::Start | Event::Tick | Event::Retry => {}
+                Event::Start | Event::Poke | Event::Tick | Event::Retry => {}
             }
             while self.events.try_recv().is_ok() {} // one look answers all
             let looked;
@@ -211,6 +218,7 @@ impl Loop {
             .await?;
             let is_seen = self.log(&looked);
             let is_taken = self.hand_out(&looked.commits, &mut watched, &mut handler).await?;
+            handler.looked(is_seen && is_taken);
             if is_seen && is_taken {
                 self.failures = 0;
                 continue;

@@ -3,8 +3,10 @@
 //! Paths are relative to the folder of the file. Everything has a flag too, so there may be no file at all.
 
 mod backend;
+mod http;
 mod raw;
 mod repository;
+mod secret;
 mod sink;
 
 use std::path::{Path, PathBuf};
@@ -18,7 +20,9 @@ use crate::hiera::regex::Regexes;
 use crate::hiera::{Puppet, Reader};
 use crate::value::{Hash, Value, ruby, yaml};
 
+pub use http::{HttpSetting, listen_address};
 pub use repository::{RepositoryPlace, RepositorySetting};
+pub use secret::{Secret, SecretError, read_secret};
 pub use sink::{SinkError, SinkSetting};
 
 /// How long the daemon keeps reports, if the settings say nothing.
@@ -63,6 +67,8 @@ pub struct Settings {
     pub sinks: Vec<SinkSetting>,
     /// The repositories that the daemon watches in place of the one that it is started for.
     pub repositories: Vec<RepositorySetting>,
+    /// Where the daemon answers those who ask it; nothing for a daemon that does not.
+    pub http: Option<HttpSetting>,
 }
 
 /// Which environment nodes are in.
@@ -156,6 +162,7 @@ impl Default for Settings {
             keep_reports: KEEP_REPORTS,
             sinks: Vec::new(),
             repositories: Vec::new(),
+            http: None,
         }
     }
 }
@@ -268,6 +275,7 @@ impl Checker<'_> {
                 .into_iter()
                 .map(|(name, sink)| sink::check(self, &name, sink))
                 .collect::<Result<_, _>>()?,
+            http: raw.http.as_ref().map(|raw| http::check(self, raw)).transpose()?,
         })
     }
 

@@ -30,6 +30,7 @@ pub(super) struct Settings {
     /// Days.
     pub(super) keep_reports: Option<f64>,
     pub(super) sinks: BTreeMap<String, Sink>,
+    pub(super) http: Option<Http>,
     pub(super) repositories: BTreeMap<String, Watched>,
 }
 
@@ -85,6 +86,27 @@ pub(super) struct Mail {
     pub(super) password_file: Option<String>,
     pub(super) starttls: Option<String>,
     pub(super) ca_file: Option<String>,
+}
+
+/// How the daemon answers those who ask it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a hash such as {listen: ADDRESS, token_file: FILE}")]
+pub(super) struct Http {
+    pub(super) listen: Option<String>,
+    pub(super) token_file: Option<String>,
+    pub(super) webhook_secret_files: WebhookSecretFiles,
+    /// Seconds.
+    pub(super) timeout: Option<f64>,
+}
+
+/// The secrets of webhooks.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a hash such as {github: FILE}")]
+pub(super) struct WebhookSecretFiles {
+    pub(super) github: Option<String>,
+    pub(super) gitlab: Option<String>,
+    pub(super) gitea: Option<String>,
+    pub(super) bitbucket: Option<String>,
 }
 
 /// The keys of encrypted data.

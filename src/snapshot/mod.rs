@@ -126,6 +126,21 @@ impl<'a> Snapshots<'a> {
         out.write_all(&piece)
     }
 
+    /// The snapshot of each node, as in its file.
+    pub fn texts(&self) -> Vec<Vec<u8>> {
+        let (mut table, mut texts) = (Table::default(), Vec::new());
+        let mut batches = self.batches(self.nodes.len());
+        while let Some(batch) = batches.next(&mut table) {
+            for (row, node) in batch.enumerate() {
+                let mut text = Vec::new();
+                self.append(node, table.row(row), &mut text);
+                text.push(b'\n');
+                texts.push(text);
+            }
+        }
+        texts
+    }
+
     /// The name of a node, by its place among those that have snapshots.
     fn name(&self, node: usize) -> &'a Arc<str> {
         self.fleet.name(self.nodes[node])

@@ -16,6 +16,7 @@ mod generator;
 mod git;
 mod hiera3_vectors;
 mod hostile;
+mod http;
 mod lookup_vectors;
 mod progress;
 mod readme;

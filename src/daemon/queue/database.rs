@@ -32,6 +32,11 @@ impl Database {
         Database { options, connection: Mutex::default() }
     }
 
+    /// The same database by another connection.
+    pub(super) fn beside(&self) -> Database {
+        Database { options: self.options.clone(), connection: Mutex::default() }
+    }
+
     /// The connection, for one step.
     pub(super) async fn connection(&self) -> Result<Step<'_>, sqlx::Error> {
         let mut place = self.connection.lock().await;

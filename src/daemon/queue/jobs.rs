@@ -74,7 +74,8 @@ impl Queue {
             let insert = "INSERT OR IGNORE INTO delivery (job, sink, since) VALUES (?, ?, ?)";
             sqlx::query(insert).bind(job).bind(*sink).bind(now()).execute(&mut *step).await?;
         }
-        let update = "UPDATE job SET state = 'resolved', resolved = ?, error = NULL WHERE number = ?";
+        let update = "UPDATE job SET state = 'resolved', error = NULL, resolved = \
+            max(?, ifnull((SELECT max(resolved) + 1 FROM job), 0)) WHERE number = ?";
         sqlx::query(update).bind(now()).bind(job).execute(&mut *step).await?;
         step.commit().await?;
         step.release();

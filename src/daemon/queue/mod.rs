@@ -7,6 +7,7 @@ mod database;
 mod deliveries;
 mod jobs;
 mod overview;
+mod reports;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use database::Database;
 pub use deliveries::Waiting;
 pub use jobs::{Job, JobNumber, Written};
 pub use overview::{Count, Row, Stage};
+pub use reports::{Cursor, Kept};
 
 /// The database in its folder.
 const FILE: &str = "queue.db";
@@ -128,6 +130,12 @@ impl Queue {
         }
         connection.release();
         Ok(queue)
+    }
+
+    /// The same queue by a connection of its own: who only reads keeps nobody else waiting by it.
+    #[must_use]
+    pub fn beside(&self) -> Queue {
+        Queue { database: Arc::new(self.database.beside()) }
     }
 
     /// Has the database check itself.

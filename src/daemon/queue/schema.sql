@@ -26,10 +26,12 @@ CREATE TABLE job (
     attempts   INTEGER NOT NULL DEFAULT 0,
     error      TEXT,
     created    INTEGER NOT NULL,
+    -- Later than that of all jobs that were resolved before, whatever the clock says: readers of all reports go by it.
     resolved   INTEGER
 ) STRICT;
 CREATE INDEX job_by_state ON job (state, number);
 CREATE INDEX job_by_commit ON job (after);
+CREATE INDEX job_by_resolution ON job (resolved);
 
 -- The reports of resolved jobs.
 CREATE TABLE report (

@@ -1,12 +1,15 @@
 //! Gives a sink the reports that wait for it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use super::{GRACE, LONGEST_PAUSE, ServiceError, Stopped, backoff, ended, insist, pause, woken};
+use crate::daemon::meters::Delivered;
 use crate::daemon::queue::{Job, Queue, Waiting, Written};
+use crate::daemon::signals::Signals;
 use crate::delivery::{DeliveryError, Parcel, Sink};
 
 /// The longest time until a report is tried again.
@@ -20,18 +23,20 @@ pub(super) struct Outlet {
     pub(super) sink: Sink,
     pub(super) wake: Notify,
     queue: Queue,
+    signals: Arc<Signals>,
 }
 
 impl Outlet {
-    pub(super) fn new(sink: Sink, queue: Queue) -> Outlet {
-        Outlet { sink, wake: Notify::new(), queue }
+    pub(super) fn new(sink: Sink, queue: Queue, signals: Arc<Signals>) -> Outlet {
+        signals.meters.sink(&sink.name);
+        Outlet { sink, wake: Notify::new(), queue, signals }
     }
 
     /// Delivers until the service is to end.
     pub(super) async fn run(&self, mut stopped: Stopped) -> Result<(), ServiceError> {
         let mut failures = 0;
         while !*stopped.borrow() {
-            match insist(&mut stopped, || self.queue.next_delivery(&self.sink.name)).await {
+            match insist(&self.signals, &mut stopped, || self.queue.next_delivery(&self.sink.name)).await {
                 None => break,
                 Some(Waiting::Nothing) => woken(&self.wake, LONGEST_PAUSE, &mut stopped).await,
                 Some(Waiting::Later(time)) => woken(&self.wake, time.min(LONGEST_PAUSE), &mut stopped).await,
@@ -74,18 +79,21 @@ impl Outlet {
         match result {
             Ok(()) => {
                 tracing::debug!(job = job.number, %commit, sink, attempts, "delivered");
-                insist(stopped, || self.queue.delivered(job.number, sink)).await;
+                self.signals.meters.delivered(sink, Delivered::Taken);
+                insist(&self.signals, stopped, || self.queue.delivered(job.number, sink)).await;
             }
             Err(DeliveryError::Closed(source)) => return Err(ServiceError::Closed { sink: sink.clone(), source }),
             Err(DeliveryError::Refused(error)) => {
                 let delay = backoff(attempts, LONGEST_DELAY);
                 let again = Some(delay).filter(|_| age < self.sink.retry_for);
+                let came_of_it = if again.is_some() { Delivered::Refused } else { Delivered::Dead };
+                self.signals.meters.delivered(sink, came_of_it);
                 if again.is_some() {
                     tracing::warn!(job = job.number, %commit, sink, attempts, ?delay, error, "not delivered; trying again");
                 } else {
                     tracing::error!(job = job.number, %commit, sink, attempts, error, "not delivered; it is set aside");
                 }
-                insist(stopped, || self.queue.not_delivered(job.number, sink, &error, again)).await;
+                insist(&self.signals, stopped, || self.queue.not_delivered(job.number, sink, &error, again)).await;
             }
         }
         Ok(())

@@ -12,7 +12,9 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::sync::{Notify, watch as flag};
 use tokio::task::{JoinError, JoinSet};
 
+use super::http::Server;
 use super::queue::{Queue, QueueError};
+use super::signals::Signals;
 use super::{CommitEvent, Following, Handler, HandlerError, Known, WatchError, WatchOptions, run};
 use crate::delivery::Sink;
 use crate::git::Repository;
@@ -54,6 +56,8 @@ pub struct Service {
     pub sinks: Vec<Sink>,
     /// How long reports are kept that all sinks have.
     pub keep: Duration,
+    /// Who answers those who ask.
+    pub http: Option<Server>,
 }
 
 /// The service has ended, and not because it was told to.
@@ -106,8 +110,9 @@ impl Service {
     }
 
     async fn start(self, stopped: &Stopped) -> Result<JoinSet<Result<(), ServiceError>>, ServiceError> {
-        let Service { queue, repositories, sinks, keep } = self;
-        let outlet = |sink| Arc::new(Outlet::new(sink, queue.clone()));
+        let Service { queue, repositories, sinks, keep, http } = self;
+        let signals = Arc::new(Signals::new());
+        let outlet = |sink| Arc::new(Outlet::new(sink, queue.clone(), signals.clone()));
         let sinks: Arc<[Arc<Outlet>]> = sinks.into_iter().map(outlet).collect();
         let mut tasks = JoinSet::new();
         for sink in sinks.iter() {
@@ -121,18 +126,27 @@ impl Service {
             }
             let known = noted.unwrap_or(known);
             let wake = Arc::new(Notify::new());
-            let (queue, sinks) = (queue.clone(), sinks.clone());
-            let adder = Adder { queue: queue.clone(), repository: name.clone(), wake: wake.clone(), known: None };
-            tasks.spawn(Resolver { repository: name.clone(), queue, sinks, wake }.run(resolve, stopped.clone()));
+            let (queue, sinks, signals) = (queue.clone(), sinks.clone(), signals.clone());
+            signals.meters.watch(&name, options.poll);
+            let poked = signals.poke.listen();
+            let adder = Adder::new(queue.clone(), name.clone(), wake.clone(), signals.clone());
             if let Some(following) = following {
-                let (name, stopped) = (name.clone(), stopped.clone());
+                let (name, signals, stopped) = (name.clone(), signals.clone(), stopped.clone());
                 tasks.spawn(async move {
-                    following.run(&name, stopped).await;
+                    following.run(&name, &signals, stopped).await;
                     Ok(())
                 });
             }
-            let watch = run(repository, known, options, adder, stopped.clone());
+            tasks.spawn(Resolver { repository: name, queue, sinks, wake, signals }.run(resolve, stopped.clone()));
+            let watch = run(repository, known, options, adder, (poked, stopped.clone()));
             tasks.spawn(async move { Ok(watch.await?) });
+        }
+        if let Some(http) = http {
+            let (queue, signals, stopped) = (queue.clone(), signals.clone(), stopped.clone());
+            tasks.spawn(async move {
+                http.run(queue, signals, stopped).await;
+                Ok(())
+            });
         }
         tasks.spawn(forget(queue, keep, stopped.clone()));
         Ok(tasks)
@@ -147,8 +161,20 @@ struct Adder {
     queue: Queue,
     repository: String,
     wake: Arc<Notify>,
+    signals: Arc<Signals>,
     /// What the queue knows of the branches.
     known: Option<Known>,
+}
+
+impl Adder {
+    fn new(queue: Queue, repository: String, wake: Arc<Notify>, signals: Arc<Signals>) -> Adder {
+        Adder { queue, repository, wake, signals, known: None }
+    }
+
+    fn refused(&self, error: QueueError) -> HandlerError {
+        self.signals.meters.queue_failed();
+        HandlerError::Refused(error.into())
+    }
 }
 
 impl Handler for Adder {
@@ -157,7 +183,8 @@ impl Handler for Adder {
 
     async fn handle(&mut self, commits: &[CommitEvent]) -> Result<(), HandlerError> {
         let added = self.queue.add(&self.repository, commits).await;
-        added.map_err(|error| HandlerError::Refused(error.into()))?;
+        added.map_err(|error| self.refused(error))?;
+        self.signals.meters.found(&self.repository, commits.len());
         self.wake.notify_one();
         Ok(())
     }
@@ -165,10 +192,14 @@ impl Handler for Adder {
     async fn known(&mut self, known: &Known) -> Result<(), HandlerError> {
         if self.known.as_ref() != Some(known) {
             let noted = self.queue.remember(&self.repository, known).await;
-            noted.map_err(|error| HandlerError::Refused(error.into()))?;
+            noted.map_err(|error| self.refused(error))?;
             self.known = Some(known.clone());
         }
         Ok(())
+    }
+
+    fn looked(&mut self, is_good: bool) {
+        self.signals.meters.looked(&self.repository, is_good);
     }
 }
 
@@ -195,16 +226,18 @@ pub(super) fn backoff(failures: u32, longest: Duration) -> Duration {
 }
 
 /// Takes a step in the queue, again and again until it succeeds: the disk may be full. Nothing if the service is to end before.
-async fn insist<T, F>(stopped: &mut Stopped, step: impl Fn() -> F) -> Option<T>
+async fn insist<T, F>(signals: &Signals, stopped: &mut Stopped, step: impl Fn() -> F) -> Option<T>
 where
     F: Future<Output = Result<T, QueueError>>,
 {
-    let mut failures = 0;
+    let (mut failures, mut stuck) = (0, None);
     loop {
         match step().await {
             Ok(done) => return Some(done),
             Err(error) => {
                 failures += 1;
+                signals.meters.queue_failed();
+                stuck.get_or_insert_with(|| signals.meters.stuck());
                 tracing::warn!(%error, failures, "the queue cannot be used; trying again");
                 if pause(backoff(failures, LONGEST_PAUSE), stopped).await {
                     return None;

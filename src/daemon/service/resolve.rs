@@ -1,6 +1,7 @@
 //! Makes reports of the commits in the queue, the oldest first.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
@@ -8,6 +9,7 @@ use tokio::task::spawn_blocking;
 use super::deliver::Outlet;
 use super::{LONGEST_PAUSE, ServiceError, Stopped, backoff, insist, pause, woken};
 use crate::daemon::queue::{Job, Queue, Written};
+use crate::daemon::signals::Signals;
 use crate::delivery::text_of;
 use crate::report::Report;
 
@@ -35,13 +37,14 @@ pub(super) struct Resolver {
     pub(super) sinks: Arc<[Arc<Outlet>]>,
     /// Whether there are new ones.
     pub(super) wake: Arc<Notify>,
+    pub(super) signals: Arc<Signals>,
 }
 
 impl Resolver {
     /// Resolves jobs until the service is to end.
     pub(super) async fn run(self, mut resolve: Resolve, mut stopped: Stopped) -> Result<(), ServiceError> {
         while !*stopped.borrow() {
-            match insist(&mut stopped, || self.queue.next_job(&self.repository)).await {
+            match insist(&self.signals, &mut stopped, || self.queue.next_job(&self.repository)).await {
                 None => break,
                 Some(None) => woken(&self.wake, LONGEST_PAUSE, &mut stopped).await,
                 Some(Some(job)) => resolve = self.job(job, resolve, &mut stopped).await?,
@@ -51,7 +54,7 @@ impl Resolver {
     }
 
     async fn job(&self, job: Job, mut resolve: Resolve, stopped: &mut Stopped) -> Result<Resolve, ServiceError> {
-        let (given, sinks) = (job.clone(), self.sinks.clone());
+        let (given, sinks, start) = (job.clone(), self.sinks.clone(), Instant::now());
         let (resolve, result) = spawn_blocking(move || {
             let result = resolve(&given).map(|Resolved { report, json }| {
                 let wanting = sinks.iter().filter(|outlet| outlet.sink.filter.wants(&given.event.branch, &report));
@@ -62,6 +65,7 @@ impl Resolver {
             (resolve, result)
         })
         .await?;
+        self.signals.meters.resolved(&self.repository, start.elapsed(), result.is_ok());
         match result {
             Ok((report, sinks)) => self.done(&job, &report, sinks, stopped).await,
             Err(error) => self.failed(&job, &error, stopped).await,
@@ -71,9 +75,10 @@ impl Resolver {
 
     async fn done(&self, job: &Job, report: &Written, sinks: Vec<Arc<Outlet>>, stopped: &mut Stopped) {
         let names: Vec<&str> = sinks.iter().map(|outlet| &*outlet.sink.name).collect();
-        if insist(stopped, || self.queue.resolved(job.number, report, &names)).await.is_some() {
+        if insist(&self.signals, stopped, || self.queue.resolved(job.number, report, &names)).await.is_some() {
             let (commit, branch) = (job.event.after, &job.event.branch);
             tracing::info!(job = job.number, %commit, %branch, bytes = report.json.len(), sinks = names.len(), "resolved");
+            self.signals.resolved.ring();
             for outlet in sinks {
                 outlet.wake.notify_one();
             }
@@ -89,7 +94,7 @@ impl Resolver {
             tracing::warn!(job = job.number, %commit, %branch, attempts, %error, "cannot resolve the commit; trying again");
         }
         let text = error.to_string();
-        insist(stopped, || self.queue.not_resolved(job.number, &text, is_final)).await;
+        insist(&self.signals, stopped, || self.queue.not_resolved(job.number, &text, is_final)).await;
         if !is_final {
             pause(backoff(u32::try_from(attempts).unwrap_or(0), LONGEST_PAUSE), stopped).await;
         }

@@ -1,0 +1,76 @@
+//! What a client sends: so much of it, in so much time.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, Request};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use super::problem::Problem;
+use super::state::State;
+
+/// The longest JSON in bytes: some hundred times the facts of a node.
+const MAX_JSON: usize = 1 << 20;
+
+/// A body of JSON.
+pub(super) struct Json<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<State>> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &Arc<State>) -> Result<Json<T>, Problem> {
+        if !is_json(request.headers()) {
+            let text = "the body must be JSON, with 'Content-Type: application/json'";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
+        }
+        let mut content = Vec::new();
+        read(request, MAX_JSON, state, |piece| content.extend_from_slice(piece)).await?;
+        parse(&content).map(Json)
+    }
+}
+
+/// Reads a body of at most `most` bytes, piece by piece.
+pub(super) async fn read(
+    request: Request,
+    most: usize,
+    state: &State,
+    mut each: impl FnMut(&[u8]),
+) -> Result<(), Problem> {
+    let too_long = || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body may have at most {most} bytes"));
+    let said = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if said.is_some_and(|said| said > most as u64) {
+        return Err(too_long());
+    }
+    let all = async {
+        let mut pieces = Body::into_data_stream(request.into_body());
+        let mut length = 0;
+        while let Some(piece) = pieces.next().await {
+            let piece: Bytes = piece.map_err(|_| Problem::wrong("the body ends too early"))?;
+            length += piece.len();
+            if length > most {
+                return Err(too_long());
+            }
+            each(&piece);
+        }
+        Ok(())
+    };
+    let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body takes too long");
+    timeout(state.options.timeout, all).await.map_err(late)?
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("");
+    kind.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case("application/json")
+}
+
+fn parse<T: DeserializeOwned>(content: &[u8]) -> Result<T, Problem> {
+    let mut reader = serde_json::Deserializer::from_slice(content);
+    let value = serde_path_to_error::deserialize(&mut reader)
+        .map_err(|error| Problem::wrong(error.inner().to_string()).at(error.path().to_string()))?;
+    reader.end().map_err(|error| Problem::wrong(error.to_string()).at(".".to_owned()))?;
+    Ok(value)
+}

@@ -1,0 +1,50 @@
+//! How the service is.
+
+use std::sync::Arc;
+
+use axum::extract::{self, MatchedPath, Request};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::problem::Problem;
+use super::state::State;
+
+/// The process runs.
+pub(super) async fn live() -> Response {
+    status("live")
+}
+
+/// Commits are found, and the queue can take them.
+pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> Result<Response, Problem> {
+    let mut trouble = state.signals.meters.trouble();
+    if state.queue(state.queue.cursor()).await.is_err() {
+        trouble.push("the queue cannot be read".to_owned());
+    }
+    if trouble.is_empty() { Ok(status("ready")) } else { Err(Problem::busy(trouble.join("; "))) }
+}
+
+fn status(status: &str) -> Response {
+    ([(CONTENT_TYPE, "application/json")], json!({"status": status}).to_string()).into_response()
+}
+
+/// All that is counted, for Prometheus.
+pub(super) async fn metrics(extract::State(state): extract::State<Arc<State>>) -> Result<Response, Problem> {
+    // What cannot be read now is left out: the rest may tell why.
+    let counts = state.queue(state.queue.counts()).await.ok();
+    let text = state.signals.meters.text(counts.as_deref()).map_err(|error| Problem::fault(&error))?;
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok((StatusCode::OK, [(CONTENT_TYPE, kind)], text).into_response())
+}
+
+/// Counts a request by its route, which is none of those that a client makes up.
+pub(super) async fn count(extract::State(state): extract::State<Arc<State>>, request: Request, next: Next) -> Response {
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let response = next.run(request).await;
+    let route = route.as_ref().map(MatchedPath::as_str);
+    state.signals.meters.request(method.as_str(), route, response.status().as_u16());
+    response
+}

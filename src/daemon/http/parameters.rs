@@ -1,0 +1,68 @@
+//! What a client asks for in the address.
+
+use std::str::FromStr;
+
+use axum::extract::{FromRequestParts, Path, Query};
+use axum::http::request::Parts;
+
+use super::problem::Problem;
+
+/// The part of a path that is a name.
+pub(super) struct Name(pub(super) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Name, Problem> {
+        let Path(name) = Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|error| Problem::wrong(error.body_text()))?;
+        Ok(Name(name))
+    }
+}
+
+/// The parameters behind the question mark.
+pub(super) struct Parameters(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Parameters {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Parameters, Problem> {
+        let Query(parameters) = Query::try_from_uri(&parts.uri).map_err(|error| Problem::wrong(error.body_text()))?;
+        Ok(Parameters(parameters))
+    }
+}
+
+impl Parameters {
+    /// The same if it has no others than these, and each at most once but for `key`.
+    pub(super) fn only(self, names: &[&str]) -> Result<Parameters, Problem> {
+        for (at, (name, _)) in self.0.iter().enumerate() {
+            if !names.contains(&name.as_str()) {
+                return Err(Problem::wrong(format!("there is no parameter '{name}', only {}", names.join(", "))));
+            }
+            if name != "key" && self.0[..at].iter().any(|(earlier, _)| earlier == name) {
+                return Err(Problem::wrong(format!("the parameter '{name}' is given twice")));
+            }
+        }
+        Ok(self)
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.all(name).next()
+    }
+
+    /// A number from `range`.
+    pub(super) fn number<N>(&self, name: &str, range: (N, N)) -> Result<Option<N>, Problem>
+    where
+        N: FromStr + PartialOrd + std::fmt::Display,
+    {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let (least, most) = range;
+        let number = text.parse().ok().filter(|number| *number >= least && *number <= most);
+        number.map(Some).ok_or_else(|| Problem::wrong(format!("'{name}' must be a number from {least} to {most}")))
+    }
+
+    pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+}

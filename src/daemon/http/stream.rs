@@ -1,0 +1,86 @@
+//! Reports as they are made, as server-sent events.
+//!
+//! A client is given one report after the other, as fast as it reads: nothing is kept for it but where it is.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::extract;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::{Stream, unfold};
+use tokio::sync::{OwnedSemaphorePermit, watch as flag};
+
+use super::parameters::Parameters;
+use super::problem::Problem;
+use super::state::State;
+use crate::daemon::queue::{Cursor, JobNumber};
+use crate::daemon::service::ended;
+
+/// The header with which a client goes on where it was.
+const LAST: &str = "last-event-id";
+
+/// Sends each report that is made from now on, or behind the one that the client has had last.
+pub(super) async fn listen(
+    extract::State(state): extract::State<Arc<State>>,
+    headers: HeaderMap,
+    parameters: Parameters,
+) -> Result<Response, Problem> {
+    parameters.only(&[])?;
+    let place = state.listeners.clone().try_acquire_owned();
+    let place = place.map_err(|_| Problem::busy("there are too many clients of the stream"))?;
+    // Rings that come while the queue is read are heard afterwards.
+    let rings = state.signals.resolved.listen();
+    let cursor = match headers.get(LAST) {
+        None => state.queue(state.queue.cursor()).await?,
+        Some(last) => {
+            let last = last.to_str().ok().and_then(|last| last.parse::<JobNumber>().ok());
+            let last = last.ok_or_else(|| Problem::new(StatusCode::BAD_REQUEST, "'Last-Event-ID' must be a number"))?;
+            state.queue(state.queue.cursor_at(last)).await?
+        }
+    };
+    let listener = Listener::new(state, cursor, rings, place);
+    Ok(Sse::new(listener.events()).keep_alive(KeepAlive::default()).into_response())
+}
+
+/// A client of the stream.
+struct Listener {
+    state: Arc<State>,
+    cursor: Cursor,
+    rings: flag::Receiver<()>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Listener {
+    fn new(state: Arc<State>, cursor: Cursor, rings: flag::Receiver<()>, place: OwnedSemaphorePermit) -> Listener {
+        state.signals.meters.listeners.inc();
+        Listener { state, cursor, rings, _place: place }
+    }
+
+    fn events(self) -> impl Stream<Item = Result<Event, Infallible>> {
+        unfold(self, async |mut listener| Some((Ok(listener.next().await?), listener)))
+    }
+
+    /// The next report, when there is one; nothing if the service ends or the queue cannot be read: the client comes back.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some((cursor, number, report)) = self.state.queue.report_after(self.cursor).await.ok()? {
+                self.cursor = cursor;
+                let report = String::from_utf8(report).ok()?;
+                return Some(Event::default().event("report").id(number.to_string()).data(report.trim_end()));
+            }
+            let mut stopped = self.state.stopped.clone();
+            tokio::select! {
+                () = ended(&mut stopped) => return None,
+                ring = self.rings.changed() => ring.ok()?,
+            }
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.state.signals.meters.listeners.dec();
+    }
+}

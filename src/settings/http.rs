@@ -1,0 +1,74 @@
+//! `http:`, where the daemon answers those who ask it.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{Checker, SettingsError, raw};
+
+/// Where the daemon listens, if the settings say nothing.
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8427);
+
+/// How long a client may take, if the settings say nothing, in seconds.
+const TIMEOUT: f64 = 10.0;
+
+/// The longest that it may take, in seconds.
+const MAX_TIMEOUT: f64 = 3600.0;
+
+/// How the daemon answers. The secrets are read by the daemon alone.
+#[derive(Debug, Clone)]
+pub struct HttpSetting {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// The file with the token that clients have to know.
+    pub token_file: Option<PathBuf>,
+    /// The files with the secrets of webhooks, by the names of the forges.
+    pub webhook_secret_files: Vec<(&'static str, PathBuf)>,
+    /// How long a client may take to send a request, and to read some of the answer.
+    pub timeout: Duration,
+}
+
+impl Default for HttpSetting {
+    fn default() -> HttpSetting {
+        let timeout = Duration::from_secs_f64(TIMEOUT);
+        HttpSetting { listen: LISTEN, token_file: None, webhook_secret_files: Vec::new(), timeout }
+    }
+}
+
+impl HttpSetting {
+    /// Fails where others could ask without knowing anything.
+    pub fn check(&self) -> Result<(), String> {
+        if self.token_file.is_some() || self.listen.ip().is_loopback() {
+            return Ok(());
+        }
+        let listen = self.listen;
+        Err(format!("{listen} can be reached from other machines, so it needs a token: name its file in 'token_file'"))
+    }
+}
+
+/// The address in a text.
+pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| format!("'{text}' is no address with a port, such as {LISTEN}"))
+}
+
+pub(super) fn check(checker: &Checker<'_>, raw: &raw::Http) -> Result<HttpSetting, SettingsError> {
+    let wrong = |name: &str, text: &str| checker.invalid(&["http", name], format!("'{name}' of 'http': {text}"));
+    let file = |path: &String| checker.folder.join(path);
+    let raw::WebhookSecretFiles { github, gitlab, gitea, bitbucket } = &raw.webhook_secret_files;
+    let forges = [("github", github), ("gitlab", gitlab), ("gitea", gitea), ("bitbucket", bitbucket)];
+    let secrets = forges.into_iter().filter_map(|(forge, path)| Some((forge, file(path.as_ref()?))));
+    let timeout = raw.timeout.unwrap_or(TIMEOUT);
+    if !(timeout > 0.0 && timeout <= MAX_TIMEOUT) {
+        let text = format!("must be a number of seconds up to {MAX_TIMEOUT}, not {timeout}");
+        return Err(wrong("timeout", &text));
+    }
+    let listen = raw.listen.as_deref().map_or(Ok(LISTEN), listen_address).map_err(|text| wrong("listen", &text))?;
+    let setting = HttpSetting {
+        listen,
+        token_file: raw.token_file.as_ref().map(file),
+        webhook_secret_files: secrets.collect(),
+        timeout: Duration::from_secs_f64(timeout),
+    };
+    setting.check().map_err(|text| wrong("listen", &text))?;
+    Ok(setting)
+}

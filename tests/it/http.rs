@@ -1,0 +1,10 @@
+//! What the daemon answers over HTTP, and what it refuses.
+
+mod client;
+mod description;
+mod limits;
+mod refusals;
+mod routes;
+mod service;
+mod stream;
+mod webhooks;

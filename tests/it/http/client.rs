@@ -1,0 +1,173 @@
+//! A daemon at work, and a client that sends what it is told to, byte by byte.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+
+use crate::support::Sandbox;
+use crate::support::terminal::hierad;
+
+/// How long a test waits for what must come; only a fault makes it wait so long.
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A daemon that answers.
+pub(super) struct Daemon {
+    child: Child,
+    pub(super) address: SocketAddr,
+}
+
+/// What was answered.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    head: String,
+    pub(super) body: String,
+}
+
+impl Daemon {
+    /// Starts `hierad watch` on a site, with more arguments.
+    pub(super) fn start(site: &Sandbox, arguments: &str) -> Daemon {
+        let mut command = hierad(site.root());
+        command.args(["watch", "--listen", "127.0.0.1:0", "--state"]).arg(site.beside("state"));
+        let poll = if arguments.contains("--poll") { "" } else { "--poll 0.05" };
+        command.args(poll.split_whitespace()).args(arguments.split_whitespace());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        let address = loop {
+            let start = said.len();
+            assert!(errors.read_line(&mut said).unwrap() > 0, "it has ended: {said}");
+            if let Some(address) = said[start..].trim().strip_prefix("hierad: answering at http://") {
+                break address.parse().unwrap();
+            }
+        };
+        std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
+        let daemon = Daemon { child, address };
+        let end = Instant::now() + PATIENCE;
+        while daemon.get("/health/ready").status != 200 {
+            assert!(Instant::now() < end, "it is never ready");
+        }
+        daemon
+    }
+
+    pub(super) fn connect(&self) -> TcpStream {
+        connect(self.address)
+    }
+
+    /// Sends bytes as they are; all that comes back until the connection ends.
+    pub(super) fn raw(&self, request: &[u8]) -> Answer {
+        raw(self.address, request)
+    }
+
+    pub(super) fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, "", b"")
+    }
+
+    /// Asks with JSON.
+    pub(super) fn post(&self, path: &str, body: &Json) -> Answer {
+        self.ask("POST", path, "Content-Type: application/json\r\n", body.to_string().as_bytes())
+    }
+
+    pub(super) fn ask(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Answer {
+        self.raw(&request(method, path, headers, body))
+    }
+
+    /// Waits until the reports that are kept are so many; their numbers, the latest first.
+    pub(super) fn wait_for_reports(&self, count: usize) -> Vec<i64> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let list = self.get("/v1/reports").json();
+            let numbers = list["reports"].as_array().unwrap().iter().map(|report| report["number"].as_i64().unwrap());
+            let numbers: Vec<i64> = numbers.collect();
+            if numbers.len() >= count {
+                return numbers;
+            }
+            assert!(Instant::now() < end, "{count} reports expected: {list}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// A line of the metrics.
+    pub(super) fn metric(&self, name: &str) -> Option<String> {
+        let metrics = self.get("/metrics").body;
+        metrics.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()))
+    }
+
+    /// Tells it to read its settings again.
+    pub(super) fn reload(&self) {
+        assert!(Command::new("kill").args(["-HUP", &self.child.id().to_string()]).status().unwrap().success());
+    }
+
+    /// Tells it to end; the status that it ends with.
+    pub(super) fn end(mut self) -> Option<i32> {
+        assert!(Command::new("kill").arg(self.child.id().to_string()).status().unwrap().success());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+pub(super) fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+pub(super) fn raw(address: SocketAddr, request: &[u8]) -> Answer {
+    let mut stream = connect(address);
+    // It may have answered, and ended the connection, before it has read all.
+    _ = stream.write_all(request);
+    Answer::read(&mut stream)
+}
+
+pub(super) fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let host = if headers.contains("Host:") { "" } else { "Host: localhost\r\n" };
+    let length = if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
+    let head = format!("{method} {path} HTTP/1.1\r\n{host}Connection: close\r\n{headers}{length}\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+impl Answer {
+    pub(super) fn read(stream: &mut TcpStream) -> Answer {
+        let mut bytes = Vec::new();
+        _ = stream.read_to_end(&mut bytes);
+        let text = String::from_utf8(bytes).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+
+    #[track_caller]
+    pub(super) fn json(&self) -> Json {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The body; it must have been done.
+    #[track_caller]
+    pub(super) fn ok(&self) -> &str {
+        assert_eq!(self.status, 200, "{self:?}");
+        &self.body
+    }
+
+    /// Fails unless it is a problem of this status, whose text has these words.
+    #[track_caller]
+    pub(super) fn refuses(&self, status: u16, words: &str) {
+        assert_eq!(self.status, status, "{self:?}");
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
+        let problem = self.json();
+        assert_eq!(problem["status"], status);
+        assert!(problem["detail"].as_str().unwrap().contains(words), "no {words:?} in {problem}");
+    }
+}

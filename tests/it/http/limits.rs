@@ -1,0 +1,143 @@
+//! How much a client may send and how long it may take: nobody else suffers from it.
+
+use std::io::{Read, Write};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::client::{Answer, Daemon, PATIENCE, request};
+use crate::support::Sandbox;
+use crate::support::terminal::SITE;
+
+/// A daemon that is impatient with its clients.
+fn impatient(site: &Sandbox) -> Daemon {
+    site.write("secret", "sesame");
+    let http = "http: {timeout: 0.5, webhook_secret_files: {gitlab: secret}}";
+    site.write("hierad.yaml", format!("profiles: [profiles]\n{http}\n"));
+    Daemon::start(site, "")
+}
+
+#[test]
+fn bodies_that_are_too_long_are_refused() {
+    let site = Sandbox::of(SITE);
+    let daemon = impatient(&site);
+    let json = "Content-Type: application/json\r\n";
+    let said = format!(
+        "POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{json}Content-Length: 99999999999\r\n\r\n"
+    );
+    daemon.raw(said.as_bytes()).refuses(413, "at most 1048576 bytes");
+    let mut chunked = format!(
+        "POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{json}Transfer-Encoding: chunked\r\n\r\n"
+    )
+    .into_bytes();
+    for _ in 0..40 {
+        chunked.extend_from_slice(b"8000\r\n");
+        chunked.extend(std::iter::repeat_n(b' ', 0x8000));
+        chunked.extend_from_slice(b"\r\n");
+    }
+    let mut stream = daemon.connect();
+    _ = stream.write_all(&chunked);
+    let answer = Answer::read(&mut stream);
+    // The client may have been cut off while it was still sending.
+    if answer.status != 0 {
+        answer.refuses(413, "at most 1048576 bytes");
+    }
+    let webhook = "POST /v1/webhooks/gitlab HTTP/1.1\r\nHost: localhost\r\nX-Gitlab-Token: sesame\r\nContent-Length: 26214401\r\n\r\n";
+    daemon.raw(webhook.as_bytes()).refuses(413, "at most 26214400 bytes");
+    let head = format!("GET /health/live HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(1 << 17));
+    assert!(matches!(daemon.raw(head.as_bytes()).status, 431 | 0));
+    let many = "X: y\r\n".repeat(1000);
+    assert_eq!(daemon.ask("GET", "/health/live", &many, b"").status, 431);
+    daemon.get("/health/ready").ok();
+}
+
+#[test]
+fn clients_that_take_too_long_are_dropped() {
+    let site = Sandbox::of(SITE);
+    let daemon = impatient(&site);
+    // A head that never ends, one byte at a time.
+    let start = Instant::now();
+    let mut slow = daemon.connect();
+    for byte in "GET /health/live HTTP/1.1\r\nHost: localhost\r\nX: ".bytes().chain(std::iter::repeat(b'x')) {
+        if slow.write_all(&[byte]).is_err() {
+            break;
+        }
+        assert!(start.elapsed() < PATIENCE);
+        sleep(Duration::from_millis(10));
+    }
+    assert!(start.elapsed() >= Duration::from_millis(400));
+    // A connection without a word, and one that has nothing more to say.
+    for words in ["", "GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"] {
+        let mut idle = daemon.connect();
+        idle.write_all(words.as_bytes()).unwrap();
+        let mut rest = Vec::new();
+        idle.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest.is_empty(), words.is_empty());
+    }
+    // Bodies that never end.
+    for (path, headers) in
+        [("lookup", "Content-Type: application/json\r\n"), ("webhooks/gitlab", "X-Gitlab-Token: sesame\r\n")]
+    {
+        let head = format!(
+            "POST /v1/{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}Content-Length: 100\r\n\r\n{{"
+        );
+        daemon.raw(head.as_bytes()).refuses(408, "takes too long");
+    }
+    daemon.get("/health/ready").ok();
+}
+
+#[test]
+fn a_crowd_without_a_word_keeps_nobody_out_for_long() {
+    let site = Sandbox::of(SITE);
+    let daemon = impatient(&site);
+    let crowd: Vec<_> = (0..600).map(|_| daemon.connect()).collect();
+    for _ in 0..5 {
+        daemon.get("/health/ready").ok();
+    }
+    site.files("-- data/common.yaml\nmotd: hi\n");
+    site.commit("hi");
+    daemon.wait_for_reports(1);
+    drop(crowd);
+}
+
+#[test]
+fn a_reader_of_the_stream_that_does_not_read_is_dropped() {
+    let site = Sandbox::of(SITE);
+    let daemon = impatient(&site);
+    for number in 0..8 {
+        site.files(&format!("-- data/common.yaml\nmotd: {}\n", ["a", "b"][number % 2].repeat(2 << 20)));
+        site.commit("long");
+    }
+    daemon.wait_for_reports(8);
+    let listeners = || daemon.metric("hierad_http_stream_clients").unwrap();
+    assert_eq!(listeners(), "0");
+    let mut stream = daemon.connect();
+    stream.write_all(&request("GET", "/v1/reports/stream", "Last-Event-ID: 0\r\n", b"")).unwrap();
+    let end = Instant::now() + PATIENCE;
+    let mut peak = 0;
+    while peak == 0 || listeners() != "0" {
+        peak = peak.max(listeners().parse().unwrap());
+        assert!(Instant::now() < end);
+        sleep(Duration::from_millis(20));
+    }
+    assert_eq!(peak, 1);
+    let mut rest = Vec::new();
+    let read = stream.read_to_end(&mut rest);
+    assert!(read.is_err() || rest.len() < 30 << 20, "{} bytes", rest.len());
+}
+
+#[test]
+fn it_ends_whoever_is_connected() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "");
+    let mut listener = daemon.connect();
+    listener.write_all(&request("GET", "/v1/reports/stream", "", b"")).unwrap();
+    let mut first = [0; 12];
+    listener.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200");
+    let mut idle = daemon.connect();
+    idle.write_all(b"GET /health/live HTTP/1.1\r\n").unwrap();
+    let start = Instant::now();
+    assert_eq!(daemon.end(), Some(0));
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    listener.read_to_end(&mut Vec::new()).unwrap();
+}

@@ -1,0 +1,177 @@
+//! What is refused without harm: wrong tokens, wrong requests, wrong settings.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::client::{Daemon, PATIENCE, raw, request};
+use crate::support::Sandbox;
+use crate::support::terminal::{SITE, hierad, run};
+
+const GUARDED: [&str; 6] =
+    ["/metrics", "/openapi.json", "/v1/reports", "/v1/reports/stream", "/v1/nodes", "/v1/nodes/web01"];
+
+#[test]
+fn who_does_not_know_the_token_is_not_answered() {
+    let site = Sandbox::of(SITE);
+    site.write("token", "open sesame\n");
+    site.write("hierad.yaml", "profiles: [profiles]\nhttp: {token_file: token}\n");
+    let daemon = Daemon::start(&site, "");
+    let with = |method: &str, path: &str, header: &str| daemon.ask(method, path, header, b"");
+    for path in GUARDED {
+        for header in [
+            "",
+            "Authorization: Bearer open\r\n",
+            "Authorization: Bearer open sesame!\r\n",
+            "Authorization: Bearer \r\n",
+            "Authorization: Basic open sesame\r\n",
+            "Authorization: open sesame\r\n",
+            "Authorization: \u{e9}\r\n",
+        ] {
+            let answer = with("GET", path, header);
+            answer.refuses(401, "needs 'Authorization: Bearer'");
+            assert_eq!(answer.header("www-authenticate"), Some("bearer"), "{path}");
+        }
+    }
+    let lookup = json!({"node": "web01", "keys": ["port"]});
+    daemon.post("/v1/lookup", &lookup).refuses(401, "Bearer");
+    with("POST", "/v1/webhooks/github", "Authorization: Bearer open sesame\r\n").refuses(404, "no secret is set up");
+    let right = "Authorization: bearer open sesame\r\n";
+    for path in GUARDED.iter().filter(|path| !path.ends_with("stream")) {
+        with("GET", path, right).ok();
+    }
+    with("GET", "/health/live", "").ok();
+    // Who knows the token is no page in somebody's browser.
+    with("GET", "/v1/nodes", &format!("Host: hierad.example.com\r\n{right}")).ok();
+}
+
+#[test]
+fn a_reload_changes_the_token_and_keeps_the_address() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "");
+    daemon.get("/v1/nodes").ok();
+    site.write("token", "new");
+    site.write("hierad.yaml", "profiles: [profiles]\nhttp: {token_file: token}\n");
+    daemon.reload();
+    let end = Instant::now() + PATIENCE;
+    while daemon.get("/v1/nodes").status != 401 {
+        assert!(Instant::now() < end);
+    }
+    daemon.ask("GET", "/v1/nodes", "Authorization: Bearer new\r\n", b"").ok();
+    // What is wrong does not count.
+    site.write("hierad.yaml", "profiles: [profiles]\nhttp: {token_file: nope}\n");
+    site.hierad("watch --check-config").fails(&["cannot read $BASE/repository/nope"]);
+    daemon.reload();
+    std::thread::sleep(Duration::from_millis(500));
+    daemon.get("/v1/nodes").refuses(401, "Bearer");
+}
+
+#[test]
+fn without_a_token_names_of_others_are_not_answered() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "");
+    let with = |host: &str| daemon.ask("GET", "/v1/nodes", &format!("Host: {host}\r\n"), b"");
+    for host in ["evil.example.com", "evil.example.com:8427", "localhost.example.com", "a b", ""] {
+        with(host).refuses(421, "only requests for localhost");
+    }
+    for host in ["localhost", "LOCALHOST:1", "127.0.0.1:8427", "[::1]:8427", "10.0.0.1"] {
+        with(host).ok();
+    }
+}
+
+#[test]
+fn malformed_requests_are_refused() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "");
+    for garbage in [
+        "\r\n\r\n\r\nx\r\n\r\n",
+        "GET\r\n\r\n",
+        "GET / HTTP/9.9\r\n\r\n",
+        "GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        "\0\x01\x02\r\n\r\n",
+    ] {
+        assert_eq!(daemon.raw(garbage.as_bytes()).status, 400, "{garbage:?}");
+    }
+    let both = "POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n";
+    assert_eq!(daemon.raw(both.as_bytes()).status, 400);
+    daemon.get("/").refuses(404, "/openapi.json tells");
+    daemon.get("/v1/nodes/%ff").refuses(400, "UTF-8");
+    daemon.get("/v1/nodes/..%2f..%2fetc%2fpasswd").refuses(404, "no profile of node");
+    let wrong = daemon.ask("DELETE", "/v1/nodes", "", b"");
+    wrong.refuses(405, "DELETE does not go with this path");
+    assert_eq!(wrong.header("allow"), Some("get,head"));
+    daemon.get("/v1/lookup").refuses(405, "GET");
+    let json = |body: &str| daemon.ask("POST", "/v1/lookup", "Content-Type: application/json\r\n", body.as_bytes());
+    for (body, path, words) in [
+        ("", ".", "EOF"),
+        ("{\"keys\": [\"a\", 7], \"node\": \"x\"}", "keys[1]", "expected a string at line 1 column 16"),
+        ("{\"keys\": [\"a\"], \"node\": \"x\"} x", ".", "trailing characters"),
+        ("{\"keys\": \"a\"}", "keys", "expected a sequence"),
+        ("{\"keys\": [\"a\"], \"nodes\": 1}", "nodes", "unknown field `nodes`"),
+        ("{\"node\": \"x\"}", ".", "missing field `keys`"),
+        ("{\"node\": \"x\", \"keys\": []}", "keys", "at least one key"),
+        ("[", ".", "EOF"),
+        ("{\"node\": \"\\ud800\", \"keys\": []}", "node", "hex escape"),
+    ] {
+        let answer = json(body);
+        answer.refuses(400, words);
+        assert_eq!(answer.json()["path"], path, "{body}");
+    }
+    json("{\"node\": \"x\", \"keys\": [\"\"]}").refuses(400, "none of them empty");
+    let nested = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    json(&format!("{{\"node\": \"web01\", \"keys\": [\"port\"], \"merge\": {nested}}}")).refuses(400, "");
+    json(&format!("{{\"profile\": {nested}, \"keys\": [\"port\"]}}")).refuses(400, "");
+    let deep = format!("{{\"name\": \"x\", \"facts\": {}1{}}}", "{\"a\": ".repeat(90), "}".repeat(90));
+    let answer = json(&format!("{{\"profile\": {deep}, \"keys\": [\"port\"]}}"));
+    answer.refuses(404, "no data for 'port'");
+    daemon.ask("POST", "/v1/lookup", "Content-Type: text/plain\r\n", b"{}").refuses(415, "must be JSON");
+    daemon.ask("POST", "/v1/lookup", "", b"{}").refuses(415, "must be JSON");
+    daemon.get("/health/ready").ok();
+}
+
+#[test]
+fn settings_that_open_it_to_others_need_a_token() {
+    let site = Sandbox::of(SITE);
+    for (content, expected) in [
+        (
+            "http:\n  listen: 0.0.0.0:8427\n",
+            "hierad.yaml:2: 'listen' of 'http': 0.0.0.0:8427 can be reached from other machines, so it needs a token",
+        ),
+        ("http: {listen: '[::]:1'}\n", "hierad.yaml:1: 'listen' of 'http': [::]:1 can be reached"),
+        (
+            "http:\n  listen: localhost\n",
+            "hierad.yaml:2: 'listen' of 'http': 'localhost' is no address with a port, such as 127.0.0.1:8427",
+        ),
+        ("http:\n  timeout: 0\n", "hierad.yaml:2: 'timeout' of 'http': must be a number of seconds"),
+        ("http:\n  lsten: x\n", "hierad.yaml:2: http: unknown field `lsten`"),
+        ("http: 8427\n", "hierad.yaml:1: http: invalid type: integer `8427`, expected a hash such as"),
+        ("http:\n  webhook_secret_files: {gitlob: x}\n", "unknown field `gitlob`"),
+    ] {
+        site.write("hierad.yaml", content);
+        site.hierad("diff").fails(&[expected]);
+    }
+    let watch = |arguments: &str| site.hierad(&format!("watch --state ../state {arguments}"));
+    for (content, expected) in [
+        ("token_file: nope", "cannot read $BASE/repository/nope"),
+        ("token_file: empty", "the file $BASE/repository/empty is empty"),
+        ("webhook_secret_files: {github: empty}", "the file $BASE/repository/empty is empty"),
+    ] {
+        site.write("empty", "\n");
+        site.write("hierad.yaml", format!("profiles: [profiles]\nhttp: {{{content}}}\n"));
+        watch("").fails(&[expected]);
+    }
+    site.write("hierad.yaml", "profiles: [profiles]\n");
+    watch("--listen 0.0.0.0:0").fails(&["--listen: 0.0.0.0:0 can be reached from other machines"]);
+    watch("--listen nowhere").fails(&["'nowhere' is no address with a port"]);
+    watch("--listen 127.0.0.1:0 --format text").fails(&["--format does not go with"]);
+}
+
+#[test]
+fn an_address_that_is_taken_is_told_at_the_start() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "");
+    let mut second = hierad(site.root());
+    second.args(["watch", "--state"]).arg(site.beside("other")).arg("--listen").arg(daemon.address.to_string());
+    run(&mut second).fails(&[&format!("cannot listen on {}", daemon.address)]);
+    assert_eq!(raw(daemon.address, &request("GET", "/health/live", "", b"")).status, 200);
+}

@@ -1,0 +1,198 @@
+//! What is answered.
+
+use serde_json::{Value as Json, json};
+
+use super::client::Daemon;
+use crate::support::Sandbox;
+use crate::support::terminal::{SITE, changes};
+
+#[test]
+fn it_tells_how_it_is() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "");
+    site.files("-- data/common.yaml\nmotd: hi\n");
+    site.commit("hi");
+    daemon.wait_for_reports(1);
+    assert_eq!(daemon.get("/health/live").json(), json!({"status": "live"}));
+    assert_eq!(daemon.get("/health/ready").json(), json!({"status": "ready"}));
+    let repository = format!("{{repository=\"{}\"}}", site.root().join(".git").display());
+    let metric = |name: &str| daemon.metric(name);
+    for name in ["commits_found_total", "jobs_resolved_total", "resolve_duration_seconds_count"] {
+        assert_eq!(metric(&format!("hierad_{name}{repository}")).as_deref(), Some("1"), "{name}");
+    }
+    for name in ["watch_failures_total", "job_failures_total"] {
+        assert_eq!(metric(&format!("hierad_{name}{repository}")).as_deref(), Some("0"), "{name}");
+    }
+    for name in ["watch", "jobs"] {
+        let name = format!("hierad_{name}_last_success_timestamp_seconds{repository}");
+        assert!(metric(&name).unwrap().parse::<f64>().unwrap() > 1e9, "{name}");
+    }
+    assert_eq!(metric("hierad_deliveries_total{sink=\"stdout\",result=\"taken\"}").as_deref(), Some("1"));
+    assert_eq!(metric("hierad_queue_items{stage=\"waiting\",sink=\"\"}").as_deref(), Some("0"));
+    assert_eq!(metric("hierad_build_info").as_deref(), Some("{version=\"0.1.0\"} 1"));
+    assert!(metric("process_start_time_seconds").is_some());
+    #[cfg(target_os = "linux")]
+    assert!(metric("process_resident_memory_bytes").unwrap().parse::<u64>().unwrap() > 1 << 20);
+    let requests = "hierad_http_requests_total{method=\"GET\",route=\"/health/live\",code=\"200\"}";
+    assert_eq!(metric(requests).as_deref(), Some("1"));
+}
+
+#[test]
+fn reports_are_listed_page_by_page_and_told_by_commit() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "");
+    let commits: Vec<String> = (1..=5)
+        .map(|number| {
+            site.files(&format!("-- data/common.yaml\nmotd: {number}\n"));
+            site.commit(&format!("motd {number}")).to_string()
+        })
+        .collect();
+    daemon.wait_for_reports(5);
+    let mut found = Vec::new();
+    let mut path = "/v1/reports?limit=2".to_owned();
+    loop {
+        let page = daemon.get(&path).json();
+        found.extend(
+            page["reports"].as_array().unwrap().iter().map(|report| report["after"].as_str().unwrap().to_owned()),
+        );
+        let Some(next) = page["next"].as_i64() else { break };
+        path = format!("/v1/reports?limit=2&before={next}");
+    }
+    found.reverse();
+    assert_eq!(found, commits);
+    let report = daemon.get(&format!("/v1/reports/{}", commits[2]));
+    assert_eq!(report.header("content-type"), Some("application/json"));
+    assert_eq!(changes(&report.json()), ["motd changed db01,web01"]);
+    daemon.get(&format!("/v1/reports/{}", "0".repeat(40))).refuses(404, "no report of the commit");
+    daemon.get("/v1/reports/abc").refuses(400, "40 hexadecimal digits");
+    let head = daemon.ask("HEAD", &format!("/v1/reports/{}", commits[2]), "", b"");
+    assert_eq!((head.status, &*head.body), (200, ""));
+}
+
+#[test]
+fn effective_values_are_those_of_render() {
+    let site = Sandbox::of(SITE);
+    site.hierad("render --output ../snapshots").is(0);
+    let daemon = Daemon::start(&site, "");
+    assert_eq!(daemon.get("/v1/nodes").json(), json!({"total": 2, "nodes": ["db01", "web01"], "next": null}));
+    assert_eq!(daemon.get("/v1/nodes?limit=1").json()["next"], "db01");
+    assert_eq!(daemon.get("/v1/nodes?limit=1&after=db01").json()["nodes"], json!(["web01"]));
+    let expected = std::fs::read_to_string(site.beside("snapshots/web01.json")).unwrap();
+    let first = site.id("HEAD").to_string();
+    let answer = daemon.get("/v1/nodes/web01");
+    assert_eq!(answer.ok(), expected);
+    assert_eq!(answer.header("x-hierad-commit"), Some(&*first));
+    site.files("-- data/common.yaml\nmotd: later\n");
+    site.commit("later");
+    let values = |path: &str| daemon.get(path).json()["values"].clone();
+    assert_eq!(values("/v1/nodes/web01?key=motd&key=port"), json!({"motd": "later", "port": 80}));
+    assert_eq!(daemon.get(&format!("/v1/nodes/web01?rev={first}")).ok(), expected);
+    assert_eq!(values("/v1/nodes/db01?rev=main~1&key=motd"), json!({"motd": "hello"}));
+    daemon.get("/v1/nodes/web02").refuses(404, "no profile of node 'web02'");
+    daemon.get("/v1/nodes/web01?rev=nope").refuses(404, "unknown revision 'nope'");
+    daemon.get("/v1/nodes/web01?key=nope").refuses(404, "has the key 'nope'");
+    daemon.get("/v1/nodes/web01?rev=-x").refuses(400, "does not begin with '-'");
+    daemon.get("/v1/nodes/web01?node=x").refuses(400, "no parameter 'node'");
+    daemon.get("/v1/nodes/web01?rev=main&rev=x").refuses(400, "given twice");
+    daemon.get("/v1/nodes?limit=0").refuses(400, "from 1 to");
+}
+
+#[test]
+fn lookups_are_those_of_the_command_line() {
+    let site = Sandbox::of(SITE);
+    site.files(
+        "
+-- data/roles/web.yaml
+port: 80
+ntp: [c]
+bad: '%{nope}'
+date:
+  :a: 1
+  2: b
+",
+    );
+    site.commit("web");
+    let daemon = Daemon::start(&site, "");
+    let ask = |question: Json| daemon.post("/v1/lookup", &question);
+    for key in ["port", "ntp", "date", "motd"] {
+        let expected = site.hierad(&format!("lookup {key} --node web01 --render-as json")).json();
+        let answer = ask(json!({"node": "web01", "keys": [key]}));
+        let commit = site.id("HEAD").to_string();
+        assert_eq!(answer.json(), json!({"commit": commit, "node": "web01", "key": key, "value": expected}));
+    }
+    let value = |question: Json| ask(question).json()["value"].clone();
+    let made_up = json!({"name": "new", "variables": {"role": "db"}});
+    assert_eq!(value(json!({"profile": made_up, "keys": ["port"]})), 5432);
+    assert_eq!(value(json!({"profile": made_up, "keys": ["nope", "motd"], "rev": "main~1"})), "hello");
+    assert_eq!(value(json!({"node": "web01", "keys": ["ntp"], "merge": "unique"})), json!(["c", "a", "b"]));
+    let deep = json!({"strategy": "deep", "sort_merged_arrays": true});
+    assert_eq!(value(json!({"node": "web01", "keys": ["ntp"], "merge": deep})), json!(["a", "b", "c"]));
+    ask(json!({"node": "web01", "keys": ["nope", "no"]})).refuses(404, "no data for 'nope', 'no' on web01");
+    ask(json!({"node": "web01", "keys": ["bad"]})).refuses(422, "lookup of 'bad' failed");
+    ask(json!({"node": "web02", "keys": ["port"]})).refuses(404, "no profile of node 'web02'");
+    ask(json!({"node": "web01", "keys": ["ntp"], "merge": "best"})).refuses(400, "'merge'");
+    ask(json!({"profile": {"facts": {}}, "keys": ["port"]})).refuses(400, "needs a 'name'");
+    ask(json!({"profile": {"name": "x", "facts": 1}, "keys": ["port"]})).refuses(400, "'facts' of a node profile");
+    ask(json!({"keys": ["port"]})).refuses(400, "one of 'node' and 'profile'");
+}
+
+#[test]
+fn the_branch_may_be_the_environment() {
+    let site = Sandbox::of(SITE);
+    site.files("-- data/common.yaml\nmotd: '%{environment}'\n");
+    site.write("hierad.yaml", "profiles: [profiles]\nenvironment: branch\n");
+    site.commit("environment");
+    site.git(["branch", "feature/a"]);
+    let daemon = Daemon::start(&site, "");
+    for (revision, expected) in [("HEAD", "main"), ("feature/a", "feature_a"), ("main~0", "production")] {
+        let snapshot = daemon.get(&format!("/v1/nodes/web01?key=motd&rev={revision}")).json();
+        assert_eq!(snapshot["values"]["motd"], expected);
+        for subject in ["node", "profile"] {
+            let named = if subject == "node" { json!("web01") } else { json!({"name": "x"}) };
+            let answer = daemon.post("/v1/lookup", &json!({subject: named, "keys": ["motd"], "rev": revision}));
+            assert_eq!(answer.json()["value"], expected, "{subject}");
+        }
+    }
+}
+
+#[test]
+fn secrets_stay_secret() {
+    let site = Sandbox::of(SITE);
+    let data = "
+-- data/common.yaml
+db::password: hunter2
+motd: 'the password is %{lookup(\"db::password\")}'
+broken: '%{lookup(\"db::password\")}%{nope}'
+lookup_options:
+  db::password: {convert_to: Sensitive}
+";
+    site.files(data);
+    site.commit("secret");
+    let daemon = Daemon::start(&site, "");
+    site.files(&data.replace("hunter2", "hunter3"));
+    let commit = site.commit("another");
+    daemon.wait_for_reports(1);
+    let mut texts = vec![daemon.get("/v1/nodes/web01").body, daemon.get(&format!("/v1/reports/{commit}")).body];
+    for key in ["db::password", "motd", "broken"] {
+        texts.push(daemon.post("/v1/lookup", &json!({"node": "web01", "keys": [key]})).body);
+    }
+    texts.push(daemon.get("/metrics").body);
+    for text in texts {
+        assert!(!text.is_empty() && !text.contains("hunter"), "{text}");
+    }
+    let answer = daemon.post("/v1/lookup", &json!({"node": "web01", "keys": ["db::password"]})).json();
+    assert_eq!(answer["value"]["__ptype"], "Sensitive", "{answer}");
+}
+
+#[test]
+fn profiles_that_change_count() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "");
+    assert_eq!(daemon.get("/v1/nodes").json()["total"], 2);
+    site.write("profiles/new.yaml", "{name: new, variables: {role: web}}\n");
+    let end = std::time::Instant::now() + super::client::PATIENCE;
+    while daemon.get("/v1/nodes").json()["total"] != 3 {
+        assert!(std::time::Instant::now() < end);
+    }
+    assert_eq!(daemon.get("/v1/nodes/new?key=port").json()["values"]["port"], 80);
+}

@@ -1,0 +1,121 @@
+//! The server of the library, with answers that are slow or fail.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use hierad::daemon::http::{Answers, Found, Listener, Options, Question, Server, Snapshot, Unanswered};
+use hierad::daemon::queue::Queue;
+use hierad::daemon::service::{Service, ServiceError};
+use tokio::sync::oneshot;
+
+use super::client::{Answer, raw, request};
+
+/// What answers do.
+#[derive(Clone, Copy)]
+enum Manner {
+    /// They take that long.
+    Slow(Duration),
+    /// They find a fault in hierad.
+    Panic,
+    /// The disk is broken.
+    Broken,
+}
+
+impl Answers for Manner {
+    fn nodes(&self) -> Result<Vec<Arc<str>>, Unanswered> {
+        match self {
+            Manner::Slow(time) => std::thread::sleep(*time),
+            Manner::Panic => panic!("a fault"),
+            Manner::Broken => return Err(Unanswered::Broken("/secret/path is broken".into())),
+        }
+        Ok(vec!["web01".into()])
+    }
+
+    fn snapshot(&self, _: &str, _: &str, _: &[String]) -> Result<Snapshot, Unanswered> {
+        Err(Unanswered::Unknown("nothing".to_owned()))
+    }
+
+    fn lookup(&self, _: &Question) -> Result<Found, Unanswered> {
+        Err(Unanswered::Unknown("nothing".to_owned()))
+    }
+}
+
+/// A service that watches nothing.
+struct Running {
+    address: SocketAddr,
+    shutdown: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<Result<(), ServiceError>>>,
+}
+
+impl Running {
+    fn new(manner: Manner) -> Running {
+        let (shutdown, stopped) = oneshot::channel();
+        let (tell, address) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let folder = tempfile::tempdir().unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let done = runtime.block_on(async {
+                let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
+                let listen = "127.0.0.1:0".parse().unwrap();
+                let timeout = Duration::from_secs(10);
+                let options = Options { listen, token: None, webhook_secrets: Vec::new(), timeout };
+                let listener = Listener::bind(options.listen).unwrap();
+                let address = listener.address();
+                let mut http = Server::new(options, listener);
+                http.add("data", Arc::new(manner));
+                let keep = Duration::MAX;
+                let service = Service { queue, repositories: Vec::new(), sinks: Vec::new(), keep, http: Some(http) };
+                service.run(|| tell.send(address).unwrap(), async { _ = stopped.await }).await
+            });
+            runtime.shutdown_background();
+            done
+        });
+        Running { address: address.recv().unwrap(), shutdown: Some(shutdown), thread: Some(thread) }
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        raw(self.address, &request("GET", path, "", b""))
+    }
+
+    fn end(mut self) {
+        drop(self.shutdown.take());
+        self.thread.take().unwrap().join().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn questions_that_take_long_keep_nobody_else_waiting() {
+    let service = Running::new(Manner::Slow(Duration::from_secs(8)));
+    let address = service.address;
+    let ask = || std::thread::spawn(move || raw(address, &request("GET", "/v1/nodes", "", b"")));
+    let first = [ask(), ask()];
+    std::thread::sleep(Duration::from_millis(500));
+    let start = Instant::now();
+    for path in ["/health/live", "/health/ready", "/v1/reports", "/metrics"] {
+        service.get(path).ok();
+    }
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    let third = service.get("/v1/nodes");
+    third.refuses(503, "others are being answered");
+    assert_eq!(third.header("retry-after"), Some("5"));
+    for answer in first {
+        answer.join().unwrap().ok();
+    }
+    service.end();
+}
+
+#[test]
+fn a_fault_is_that_of_one_request() {
+    for manner in [Manner::Panic, Manner::Broken] {
+        let service = Running::new(manner);
+        for _ in 0..5 {
+            let answer = service.get("/v1/nodes");
+            answer.refuses(500, "the log tells more");
+            assert!(!answer.body.contains("secret"));
+        }
+        service.get("/health/ready").ok();
+        service.end();
+    }
+}
