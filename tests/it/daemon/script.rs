@@ -41,8 +41,10 @@ impl Script {
     pub(super) fn step(&mut self, seen: &mut dyn FnMut(&str, &str)) {
         let branch = *self.random.pick(&BRANCHES);
         let Some(tip) = self.tips.get(branch).copied() else {
+            // A branch that is gone and there again while nobody looks is one that was rewritten: its tip is what is reported.
             let start = self.tips["main"];
-            return self.commit(branch, &[start]);
+            self.commit(branch, &[start]);
+            return self.wait(branch, self.tips[branch], seen);
         };
         match self.random.below(100) {
             0..10 if self.is_calm => self.commit(branch, &[tip]),
