@@ -5,6 +5,7 @@
 pub mod cache;
 pub mod check;
 pub mod command;
+pub mod export;
 mod origin;
 pub mod outside;
 pub mod profiles;
@@ -105,15 +106,9 @@ impl Pipeline {
 
     /// What changes from `before` to `after`, for the keys that `chosen` lets through.
     pub fn diff(&self, before: Point, after: Point, chosen: &dyn Fn(&str) -> bool) -> Result<Compared, PipelineError> {
-        // Both sides are opened with the same keys.
-        self.forget_outdated();
-        let kept = Diff { before: self.known(before)?, after: self.known(after)? };
+        let kept = self.both(Diff::new(before, after))?;
         let revisions = kept.as_ref().map(|kept| &**kept);
-        let all = revisions.before.keys.union(&revisions.after.keys);
-        let keys: BTreeSet<Arc<str>> = all.filter(|key| chosen(key)).cloned().collect();
-        let reached = fleet::reach(revisions.before, revisions.after, &keys);
-        let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &reached, &self.workers);
-        let effective = Diff::new(was, is);
+        let (keys, effective) = self.compare(revisions, chosen);
         let findings = revisions.map(Pipeline::findings);
         let changes = diff::changes(effective.as_ref(), &self.workers);
         let unseen = self.unseen(&effective, &changes);
@@ -121,13 +116,28 @@ impl Pipeline {
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             arrival: None,
             fleet: self.fleet.clone(),
-            keys: keys.len(),
+            keys,
             origins: origin::origins(&changes, &revisions, &self.workers),
             changes,
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,
         });
         Ok(Compared { report, effective, unseen })
+    }
+
+    /// Both revisions, opened with the same keys.
+    fn both(&self, points: Diff<Point>) -> Result<Diff<Arc<Revision>>, PipelineError> {
+        self.forget_outdated();
+        Ok(Diff { before: self.known(points.before)?, after: self.known(points.after)? })
+    }
+
+    /// The answers on both sides that may not be the same, for the keys that `chosen` lets through, and how many keys these are.
+    fn compare(&self, revisions: Diff<&Revision>, chosen: &dyn Fn(&str) -> bool) -> (usize, Diff<Effective>) {
+        let all = revisions.before.keys.union(&revisions.after.keys);
+        let keys: BTreeSet<Arc<str>> = all.filter(|key| chosen(key)).cloned().collect();
+        let reached = fleet::reach(revisions.before, revisions.after, &keys);
+        let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &reached, &self.workers);
+        (keys.len(), Diff::new(was, is))
     }
 
     /// The keys that fail on some node on both sides and do not change, with the first error of each as it may be seen.

@@ -6,6 +6,7 @@ mod check;
 mod context;
 mod demo;
 mod diff;
+mod export;
 mod fault;
 mod global;
 mod http;
@@ -177,6 +178,11 @@ enum Command {
     Diff(diff::Arguments),
     /// Write the effective values of every node
     Render(render::Arguments),
+    /// Put snapshots on a git reference, a commit for each commit of a branch
+    ///
+    /// On refs/hierad/snapshots/BRANCH each commit has a file NODE.json for every node, the author and date of the commit that it is of,
+    /// and names that in the trailer Hierad-Commit. So `git log -p`, `git diff` and `git blame` tell who changed which value.
+    Export(export::Arguments),
     /// Look keys up on one node, as `puppet lookup` does
     ///
     /// Unlike `puppet lookup` it shows a fingerprint in the place of a secret, unless --show-secrets asks for it.
@@ -225,6 +231,7 @@ fn run(cli: &Cli) -> Result {
     match &cli.command {
         Command::Diff(arguments) => diff::run(&cli.global, arguments),
         Command::Render(arguments) => render::run(&cli.global, arguments),
+        Command::Export(arguments) => export::run(&cli.global, arguments),
         Command::Lookup(arguments) => lookup::run(&cli.global, arguments),
         Command::Check(arguments) => check::run(&cli.global, arguments),
         Command::Verify(arguments) => verify::run(&cli.global, arguments),

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::context::Context;
 use super::{Global, Result, Status, output};
+use crate::git::BranchName;
 use crate::pattern::{Pattern, any};
 use crate::pipeline::Point;
 use crate::snapshot::{self, Manifest, Snapshots, Written, write_folder};
@@ -52,12 +53,24 @@ impl From<Format> for snapshot::Format {
     }
 }
 
+impl Arguments {
+    /// Snapshots of all keys of a revision, for a folder.
+    pub(super) fn of_folder(revision: String, output: PathBuf, node: Vec<Pattern>) -> Arguments {
+        Arguments { revision, format: Format::Json, output, node, key: Vec::new() }
+    }
+}
+
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
+    let branch = context.repository.branch()?;
+    render(&context, branch.as_ref(), arguments)
+}
+
+/// The values as `branch` is deployed.
+pub(super) fn render(context: &Context, branch: Option<&BranchName>, arguments: &Arguments) -> Result {
     let progress = context.show_progress();
     let point = context.point(&arguments.revision)?;
-    let branch = context.repository.branch()?;
-    let pipeline = context.pipeline_for(branch.as_ref(), &[point], &|name: &str| any(&arguments.node, name))?;
+    let pipeline = context.pipeline_for(branch, &[point], &|name: &str| any(&arguments.node, name))?;
     let nodes = pipeline.fleet.all();
     let revision = pipeline.revision(point)?;
     if revision.keys.is_empty() {

@@ -100,6 +100,18 @@ pub struct Changes {
     pub reencrypted: Vec<Reencrypted>,
 }
 
+/// The nodes of which any answer is another one, be it that it means the same.
+pub fn touched(effective: Diff<&Effective>) -> NodeSet {
+    let answers = effective.map(|effective| &effective.keys);
+    let mut nodes = NodeSet::new();
+    for key in answers.before.keys().chain(answers.after.keys().filter(|key| !answers.before.contains_key(*key))) {
+        for piece in pieces::pieces(answers.map(|keys| keys.get(key).map_or(&[][..], Vec::as_slice))) {
+            nodes.extend(&piece.nodes);
+        }
+    }
+    nodes
+}
+
 /// How many keys are worth a thread; one of them may have an answer of each node.
 const FOR_A_THREAD: usize = 4;
 

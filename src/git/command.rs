@@ -1,8 +1,9 @@
-//! The `git` command, for what libgit2 cannot read: references in reftables, revisions in rare notations.
+//! The `git` command: for what libgit2 cannot read (references in reftables, revisions in rare notations), and for what hierad
+//! writes.
 //!
-//! Nothing that the command is told here runs hooks, writes, or goes to the network.
+//! Nothing that it is told runs the user's hooks. What it is asked ([`GitCommand::ask`]) writes nothing and does not go to the network.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -29,7 +30,7 @@ const REPOSITORY_VARIABLES: [&str; 13] = [
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// There is no such command.
-    #[error("the repository {} can only be read with the `git` command, which is not installed", repository.display())]
+    #[error("the repository {} needs the `git` command, which is not installed", repository.display())]
     NotInstalled {
         /// Which repository.
         repository: PathBuf,
@@ -90,29 +91,41 @@ impl GitCommand {
         if output.status.code() == Some(1) && output.stderr.is_empty() {
             return Ok(None);
         }
-        Err(CommandError::Failed {
+        Err(self.failed(arguments.first().copied().unwrap_or_default(), &output.stderr))
+    }
+
+    /// It reported a failure.
+    pub(super) fn failed(&self, command: &str, words: &[u8]) -> CommandError {
+        CommandError::Failed {
             repository: self.repository.clone(),
-            command: arguments.first().copied().unwrap_or_default().to_owned(),
-            reason: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        })
+            command: command.to_owned(),
+            reason: String::from_utf8_lossy(words).trim().to_owned(),
+        }
     }
 
     fn run(&self, arguments: &[&str]) -> io::Result<Output> {
+        let mut command = self.command();
+        command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
+        command.args(arguments).stdin(Stdio::null()).output()
+    }
+
+    /// The command, to be told what to do.
+    pub(super) fn command(&self) -> Command {
         let mut command = Command::new("git");
         clean(&mut command);
         if let Some(folders) = self.borrowed_variable() {
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", folders);
         }
-        command.env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1");
-        command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
-        command.arg("--no-pager").args(&self.place).args(arguments.iter().map(OsStr::new)).output()
+        command.env("LC_ALL", "C").arg("--no-pager").args(&self.place);
+        command
     }
 
     fn borrowed_variable(&self) -> Option<OsString> {
         if self.borrowed.is_empty() { None } else { std::env::join_paths(&self.borrowed).ok() }
     }
 
-    fn not_run(&self, error: &io::Error) -> CommandError {
+    /// It could not be started.
+    pub(super) fn not_run(&self, error: &io::Error) -> CommandError {
         let repository = self.repository.clone();
         match error.kind() {
             io::ErrorKind::NotFound => CommandError::NotInstalled { repository },

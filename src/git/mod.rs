@@ -1,5 +1,6 @@
 //! Git: repositories, revisions, history, the files of commits, and the tips of branches. The only module that knows
-//! libgit2 and the `git` command. What is a user's it only reads; it writes what is its own (`scratch`, `mirror`).
+//! libgit2 and the `git` command. What is a user's it only reads; it writes what is its own (`scratch`, `mirror`, and in a user's
+//! repository commits on references of hierad's: `import`).
 //!
 //! Objects are read through libgit2's object database from any number of threads ([`CommitTree`]). References come from
 //! libgit2 as well or, where it does not know the format (reftables), from the `git` command.
@@ -8,6 +9,7 @@ mod branches;
 mod command;
 mod history;
 mod id;
+mod import;
 mod mirror;
 mod objects;
 mod open;
@@ -24,6 +26,7 @@ pub use branches::{BranchPatterns, Branches, PatternError, RefChange, changes};
 pub use command::CommandError;
 pub use history::{Chain, ChainEnd, HistoryError, Parents};
 pub use id::{BranchName, CommitId};
+pub use import::{Import, ImportError, NewCommit};
 pub use mirror::{Mirror, MirrorError};
 pub use objects::ObjectError;
 pub use open::{Environment, OpenError};
@@ -33,12 +36,13 @@ pub use scratch::{Scratch, ScratchError};
 pub use tree::CommitTree;
 pub use worktree::WorkTree;
 
+use command::GitCommand;
 use history::History;
 use objects::Objects;
 use open::{Layout, Opened};
 use refs::Refs;
 
-/// A git repository, read only. Cheap to clone, and used from many threads at once.
+/// A git repository. Cheap to clone, and used from many threads at once.
 #[derive(Clone)]
 pub struct Repository {
     layout: Arc<Layout>,
@@ -107,13 +111,29 @@ impl Repository {
 
     /// The tip of one branch; nothing if there is no such branch. Right even while git packs references.
     pub fn tip(&self, branch: &BranchName) -> Result<Option<CommitId>, RefsError> {
-        self.refs.tip(branch)
+        self.refs.target(&branch.reference())
+    }
+
+    /// What a reference points to, by its full name; nothing if it is not there.
+    pub fn reference(&self, name: &str) -> Result<Option<CommitId>, RefsError> {
+        self.refs.target(name)
     }
 
     /// What a report says about a commit.
     pub fn commit(&self, id: CommitId) -> Result<CommitInfo, ObjectError> {
         let commit = self.objects.commit(id)?;
-        Ok(CommitInfo { id, summary: commit.summary, author: commit.author, time: commit.time })
+        Ok(CommitInfo {
+            id,
+            summary: commit.summary,
+            author: commit.author,
+            time: commit.time,
+            committed: commit.committed,
+        })
+    }
+
+    /// The value of a trailer of a commit's message, such as `Signed-off-by`.
+    pub fn trailer(&self, commit: CommitId, name: &str) -> Result<Option<String>, ObjectError> {
+        self.objects.trailer(commit, name)
     }
 
     /// The files of a commit.
@@ -155,6 +175,21 @@ impl Repository {
     /// whose commits are gone do not count.
     pub fn chain_apart(&self, new: CommitId, others: &[CommitId]) -> Result<Chain, HistoryError> {
         self.history()?.chain_apart(new, others)
+    }
+
+    /// Begins to write commits to the reference `name`, the first of them on top of `parent`.
+    pub fn import(&self, name: &str, parent: Option<CommitId>) -> Result<Import, ImportError> {
+        Import::begin(self.shared(), self.layout.common.clone(), name, parent)
+    }
+
+    /// Pushes a reference to `remote` under the same name, as the user's git does it, with the credentials that it has.
+    pub fn push(&self, remote: &str, name: &str) -> Result<(), CommandError> {
+        import::push(&self.shared(), remote, name)
+    }
+
+    /// The `git` command for what all linked work trees share.
+    fn shared(&self) -> GitCommand {
+        GitCommand::for_git_dir(&self.layout.common, &[])
     }
 
     fn history(&self) -> Result<History<'_>, HistoryError> {

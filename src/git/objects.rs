@@ -101,6 +101,11 @@ impl Objects {
         parse::commit(&content).ok_or_else(|| self.damaged(id.0, "its header is not a commit's"))
     }
 
+    /// The value of a trailer of a commit's message.
+    pub(super) fn trailer(&self, id: CommitId, name: &str) -> Result<Option<String>, ObjectError> {
+        Ok(parse::trailer(&self.read(id.0, ObjectType::Commit)?, name))
+    }
+
     pub(super) fn folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
         if let Some(folder) = self.cache.read().unwrap_or_else(PoisonError::into_inner).folders.get(&id) {
             return Ok(Arc::clone(folder));

@@ -17,6 +17,8 @@ pub struct CommitInfo {
     pub author: String,
     /// When it was written, by the author's clock.
     pub time: CommitTime,
+    /// When it was committed, by the committer's clock: seconds since 1970.
+    pub committed: i64,
 }
 
 /// A moment and the author's distance from UTC.
@@ -26,6 +28,15 @@ pub struct CommitTime {
     pub seconds: i64,
     /// Minutes east of UTC.
     pub offset: i32,
+}
+
+impl CommitTime {
+    /// The seconds and the zone as a commit object has them.
+    pub(super) fn raw(self) -> String {
+        let sign = if self.offset < 0 { '-' } else { '+' };
+        let offset = self.offset.unsigned_abs();
+        format!("{} {sign}{:02}{:02}", self.seconds.max(0), offset / 60, offset % 60)
+    }
 }
 
 impl fmt::Display for CommitTime {
@@ -103,6 +114,14 @@ fn offset(zone: &str) -> Option<i32> {
 fn summary(message: &str) -> String {
     let lines = message.lines().map(str::trim).skip_while(|line| line.is_empty());
     lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The value of a trailer: a line `name: VALUE` in the last paragraph of a commit's message.
+pub(super) fn trailer(content: &[u8], name: &str) -> Option<String> {
+    let text = String::from_utf8_lossy(content);
+    let (_, message) = text.split_once("\n\n")?;
+    let mut lines = message.trim_end().lines().rev().take_while(|line| !line.is_empty());
+    lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).map(str::to_owned)
 }
 
 /// What a tag object points to.

@@ -152,13 +152,13 @@ impl Refs {
         }
     }
 
-    /// The tip of one branch, which is right even while references are being packed.
-    pub(super) fn tip(&self, branch: &BranchName) -> Result<Option<CommitId>, RefsError> {
+    /// What one reference points to, which is right even while references are being packed.
+    pub(super) fn target(&self, reference: &str) -> Result<Option<CommitId>, RefsError> {
         match self {
             Refs::Library { git_dir, .. } => {
-                library_tip(git_dir, &branch.reference()).map_err(|error| unreadable(git_dir, &error))
+                library_tip(git_dir, reference).map_err(|error| unreadable(git_dir, &error))
             }
-            Refs::Command(command) => Ok(command_tip(command, &branch.reference())?),
+            Refs::Command(command) => Ok(command_tip(command, reference)?),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
+use std::ops::AddAssign;
 use std::path::Path;
 
 use super::manifest::{MANIFEST, Manifest, known_files};
@@ -14,13 +15,20 @@ use super::replace::{remove, replace};
 use super::{Format, Snapshots, threads};
 use crate::workers::Workers;
 
-/// What was done in a folder.
+/// What was done in a folder, or in commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
     /// The files that were new or had other content.
     pub changed: usize,
     /// The files of nodes that are gone.
     pub removed: usize,
+}
+
+impl AddAssign for Written {
+    fn add_assign(&mut self, more: Written) {
+        self.changed += more.changed;
+        self.removed += more.removed;
+    }
 }
 
 /// Writes the snapshots and the manifest to `folder`, which is made if need be. A file whose content is the same is left
@@ -56,7 +64,7 @@ fn named(file: &str, error: &io::Error) -> io::Error {
 }
 
 /// The name of a node's file.
-fn file_of(snapshots: &Snapshots<'_>, node: usize) -> String {
+pub(super) fn file_of(snapshots: &Snapshots<'_>, node: usize) -> String {
     let extension = match snapshots.format {
         Format::Yaml => "yaml",
         Format::Json | Format::Ndjson => "json",

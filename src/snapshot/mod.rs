@@ -1,4 +1,4 @@
-//! Per-node snapshots of effective values: JSON, NDJSON and YAML, on a stream or in a folder.
+//! Per-node snapshots of effective values: JSON, NDJSON and YAML, on a stream, in a folder, or as commits on a git reference.
 //!
 //! A value's text is made once and shared by all nodes that have it (`fragments`); a node's snapshot is the concatenation of such
 //! texts. Which ones is looked up for a batch of nodes at a time (`batches`).
@@ -7,6 +7,7 @@ mod batches;
 mod divisions;
 mod folder;
 mod fragments;
+pub mod history;
 mod layout;
 mod manifest;
 mod replace;

@@ -8,6 +8,7 @@ mod cli;
 mod daemon;
 mod delivery;
 mod explain_vectors;
+mod export;
 mod eyaml;
 mod fleet;
 mod fleet_changes;

@@ -7,7 +7,7 @@ use crate::support::terminal::{hierad, run};
 fn help_texts() {
     let here = tempfile::tempdir().unwrap();
     let mut golden = Golden::default();
-    for command in ["", "check", "demo", "diff", "lookup", "render", "verify", "watch", "queue"] {
+    for command in ["", "check", "demo", "diff", "export", "lookup", "render", "verify", "watch", "queue"] {
         let printed = run(hierad(here.path()).args(command.split_whitespace()).arg("--help"));
         let name = if command.is_empty() { "hierad" } else { command };
         golden.check(&folder("help").join(format!("{name}.txt")), printed.ok());

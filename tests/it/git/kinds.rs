@@ -177,6 +177,6 @@ fn reftables_need_the_git_command() {
     let sandbox = Sandbox::with(&["--ref-format=reftable"]);
     assert_eq!(
         refusal_apart(sandbox.root(), "/nonexistent"),
-        "the repository PATH can only be read with the `git` command, which is not installed"
+        "the repository PATH needs the `git` command, which is not installed"
     );
 }

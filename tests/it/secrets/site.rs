@@ -209,3 +209,23 @@ fn a_key_that_comes_under_a_watch_counts_from_the_next_commit_on() {
     std::fs::copy(there, later).unwrap();
     assert_eq!(report("hush19", 0), ["Secret", "Secret"]);
 }
+
+#[test]
+fn snapshots_on_a_reference_have_fingerprints() {
+    let site = site();
+    hierad_on(&site, "export").ok();
+    write(&site, 1, "hush19");
+    site.commit("encrypted anew");
+    write(&site, 1, "hush01");
+    site.commit("another key");
+    hierad_on(&site, "export").ok();
+    let log = site.git(["log", "-p", "--format=%s", "refs/hierad/snapshots/main", "--", "web01.json"]);
+    let secret = |line: &&str| line.starts_with(['+', '-']) && line.contains("__fingerprint");
+    assert_eq!(found(log.as_bytes()), None, "{log}");
+    // The first commit has three, and the last one changes one of them.
+    assert_eq!(log.lines().filter(secret).count(), 3 + 2, "{log}");
+    assert!(log.contains("another key") && log.contains("first") && !log.contains("encrypted anew"), "{log}");
+    site.commit("for all to see");
+    hierad_on(&site, "export --show-secrets").fails(&["git keeps what was committed once"]);
+    assert!(found(hierad_on(&site, "render --show-secrets").out.as_bytes()).is_some());
+}

@@ -1,0 +1,131 @@
+//! `hierad export`: snapshots on a git reference.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::context::Context;
+use super::{Global, Result, Status, render};
+use crate::git::{BranchName, CommitId, Repository};
+use crate::pattern::{Pattern, any};
+use crate::pipeline::Point;
+use crate::pipeline::export::{Event, Exported, Exporter};
+use crate::snapshot::history::{Last, reference};
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Of which commit, or FROM..TO for each commit of TO that FROM has not, by first parents
+    ///
+    /// Without any, of each commit that the branch got since the last snapshots; of its last one if there are none yet. Snapshots that
+    /// are there already are left alone, and of commits before those none are added: what other profiles or settings make of
+    /// the data shows with the next commit.
+    #[arg(value_name = "REV | FROM..TO")]
+    revision: Option<String>,
+    /// For which branch [default: the current one]
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+    /// Write to a folder, as `render` does, and not to the reference
+    #[arg(long, short, value_name = "DIR", conflicts_with = "push")]
+    output: Option<PathBuf>,
+    /// Push the reference then, as the user's git does it
+    #[arg(long, value_name = "REMOTE")]
+    push: Option<String>,
+    /// Only these nodes, so that new commits have no files of others: a name, a glob or re:EXPRESSION; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    node: Vec<Pattern>,
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let context = Context::open(global)?;
+    let branch = match &arguments.branch {
+        Some(name) => BranchName::new(name),
+        None => context.repository.branch()?.ok_or("no branch is checked out; name one with --branch")?,
+    };
+    if let Some(folder) = &arguments.output {
+        let revision = arguments.revision.clone().unwrap_or_else(|| branch.reference());
+        let arguments = render::Arguments::of_folder(revision, folder.clone(), arguments.node.clone());
+        return render::render(&context, Some(&branch), &arguments);
+    }
+    if global.show_secrets {
+        return Err("git keeps what was committed once: secrets are shown with --output only".into());
+    }
+    let events = events(&context.repository, &branch, arguments.revision.as_deref())?;
+    let exported = export(&context, &branch, &events, &arguments.node)?;
+    anstream::eprintln!("{}", told(&exported, &reference(&branch)));
+    if let Some(remote) = &arguments.push {
+        context.repository.push(remote, &reference(&branch))?;
+        anstream::eprintln!("{} pushed to {remote}", reference(&branch));
+    }
+    Ok(Status::Done)
+}
+
+fn export(context: &Context, branch: &BranchName, events: &[Event], nodes: &[Pattern]) -> Result<Exported> {
+    let Some(last) = events.last() else { return Ok(Exported::default()) };
+    let progress = context.show_progress();
+    let pipeline = context.pipeline_for(Some(branch), &[Point::Commit(last.after)], &|name: &str| any(nodes, name))?;
+    let exported = Exporter::new(Arc::new(pipeline)).export_all(branch, events)?;
+    drop(progress);
+    context.save();
+    Ok(exported)
+}
+
+fn told(exported: &Exported, reference: &str) -> String {
+    let files = exported.files;
+    match exported.commits.len() {
+        0 => format!("{reference} has these snapshots already"),
+        1 => format!("1 commit on {reference}: {} files written, {} removed", files.changed, files.removed),
+        count => format!("{count} commits on {reference}: {} files written, {} removed", files.changed, files.removed),
+    }
+}
+
+/// The commits that are meant.
+fn events(repository: &Repository, branch: &BranchName, revision: Option<&str>) -> Result<Vec<Event>> {
+    match revision.map(|text| (text, text.split_once(".."))) {
+        Some((text, Some((_, to)))) if to.starts_with('.') => {
+            Err(format!("{text}: FROM..TO has two dots, as the commits of one branch are meant").into())
+        }
+        Some((_, Some((from, to)))) => {
+            let commit = |text: &str| match text {
+                "" => repository.resolve(&branch.reference()),
+                _ => repository.resolve(text),
+            };
+            chain(repository, commit(from)?, commit(to)?)
+        }
+        Some((text, None)) => one(repository, repository.resolve(text)?),
+        None => {
+            let tip = repository.tip(branch)?.ok_or_else(|| format!("there is no branch '{branch}' with a commit"))?;
+            since(repository, Last::of(repository, branch)?, tip)
+        }
+    }
+}
+
+/// What has come to a branch since its last snapshots.
+fn since(repository: &Repository, last: Option<Last>, tip: CommitId) -> Result<Vec<Event>> {
+    let Some(source) = last.map(|last| last.source) else { return one(repository, tip) };
+    if source == tip {
+        return Ok(Vec::new());
+    }
+    let here = Event { before: Some(source), after: tip };
+    // What a rewritten branch has left may be gone.
+    if repository.commit(source).is_err() {
+        return Ok(vec![here]);
+    }
+    let events = chain(repository, source, tip)?;
+    // It was set back.
+    Ok(if events.is_empty() { vec![here] } else { events })
+}
+
+/// The commits of the first-parent chain to `to` that are not behind `from`.
+fn chain(repository: &Repository, from: CommitId, to: CommitId) -> Result<Vec<Event>> {
+    let chain = repository.chain_apart(to, &[from])?;
+    let mut before = chain.end.before();
+    let event = |after| Event { before: before.replace(after), after };
+    Ok(chain.commits.into_iter().map(event).collect())
+}
+
+fn one(repository: &Repository, commit: CommitId) -> Result<Vec<Event>> {
+    let before = repository.parents(commit)?.present.first().copied();
+    Ok(vec![Event { before, after: commit }])
+}

@@ -1,0 +1,139 @@
+//! Snapshots as commits on a git reference: one for each commit of a branch, with a file a node, so that `git log -p`, `git diff` and
+//! `git blame` work on effective values.
+//!
+//! A commit is made of nothing but the source commit, the snapshots and the commit before it: the same ones give the same ids.
+//! Nodes whose snapshots are the same keep their files, and only what differs is written.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use super::folder::{Written, file_of};
+use super::{Snapshots, threads};
+use crate::git::{BranchName, CommitId, CommitInfo, Import, NewCommit, ObjectError, RefsError, Repository};
+use crate::tree::{BlobId, Entry, FileTree, TreeError};
+use crate::workers::Workers;
+
+/// The trailer that names the source commit.
+const COMMIT: &str = "Hierad-Commit";
+
+/// The trailer that names the branch.
+const BRANCH: &str = "Hierad-Branch";
+
+/// Who makes the commits, whatever the user is called.
+const COMMITTER: &str = "hierad <hierad@localhost>";
+
+/// The reference with the snapshots of a branch.
+pub fn reference(branch: &BranchName) -> String {
+    format!("refs/hierad/snapshots/{branch}")
+}
+
+/// What there is cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// The reference cannot be read.
+    #[error(transparent)]
+    Refs(#[from] RefsError),
+    /// Its last commit cannot be read.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    /// The files of that cannot be read.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// Somebody else has made its last commit.
+    #[error("its last commit {0} has no trailer '{COMMIT}', so it is none of hierad's")]
+    Foreign(CommitId),
+}
+
+/// The last snapshots on a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Last {
+    /// Their commit.
+    pub commit: CommitId,
+    /// The commit that they are of.
+    pub source: CommitId,
+}
+
+impl Last {
+    /// The last snapshots of a branch; nothing if there are none.
+    pub fn of(repository: &Repository, branch: &BranchName) -> Result<Option<Last>, HistoryError> {
+        let Some(commit) = repository.reference(&reference(branch))? else { return Ok(None) };
+        let source = repository.trailer(commit, COMMIT)?.and_then(|id| CommitId::from_hex(&id));
+        Ok(Some(Last { commit, source: source.ok_or(HistoryError::Foreign(commit))? }))
+    }
+}
+
+/// The files of a snapshot commit: their ids by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files(BTreeMap<String, BlobId>);
+
+impl Files {
+    /// Those of a commit; whatever else it has counts as gone.
+    pub fn of(repository: &Repository, commit: CommitId) -> Result<Files, HistoryError> {
+        let file = |(name, entry): (String, Entry)| match entry {
+            Entry::File(id) => (name, id),
+            _ => (name, BlobId([0; 20])),
+        };
+        Ok(Files(repository.tree(commit)?.list("")?.into_iter().map(file).collect()))
+    }
+
+    /// Writes those of `snapshots` that differ, and with `rest` removes the files of all other nodes.
+    pub fn write(
+        &mut self,
+        snapshots: &Snapshots<'_>,
+        rest: Rest,
+        import: &mut Import,
+        workers: &Workers,
+    ) -> io::Result<Written> {
+        let names: Vec<String> = (0..snapshots.nodes.len()).map(|node| file_of(snapshots, node)).collect();
+        let state = Mutex::new((&mut *import, Vec::new()));
+        let changed = threads::each(snapshots, workers, |node, text| {
+            let (name, id) = (&names[node], BlobId::of(text));
+            let differs = self.0.get(name) != Some(&id);
+            if differs {
+                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                state.0.file(name, text)?;
+                state.1.push((node, id));
+            }
+            Ok(differs)
+        })?;
+        let (_, written) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut removed = Vec::new();
+        if rest == Rest::Removed {
+            let kept: HashSet<&String> = names.iter().collect();
+            removed.extend(self.0.keys().filter(|name| !kept.contains(name)).cloned());
+        }
+        for name in &removed {
+            import.remove(name)?;
+            self.0.remove(name);
+        }
+        self.0.extend(written.into_iter().map(|(node, id)| (names[node].clone(), id)));
+        Ok(Written { changed, removed: removed.len() })
+    }
+}
+
+/// What becomes of the files of nodes whose snapshots are not written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// They stay.
+    Kept,
+    /// They are removed.
+    Removed,
+}
+
+/// What the snapshot commit of `source` says; `left` is the commit of the snapshots before it, if a rewritten branch has left that.
+pub fn commit(source: &CommitInfo, branch: &BranchName, left: Option<CommitId>) -> NewCommit {
+    let rewritten = left.map_or(String::new(), |left| {
+        format!("The branch was rewritten: the snapshots before these are of\n{left},\nwhich it has left.\n\n")
+    });
+    // Git takes what stands first for the title, trailers or not.
+    let title = if source.summary.is_empty() { "(no message)" } else { &source.summary };
+    let message = format!("{title}\n\n{rewritten}{COMMIT}: {}\n{BRANCH}: {branch}\n", source.id);
+    NewCommit {
+        author: source.author.clone(),
+        time: source.time,
+        committer: COMMITTER.to_owned(),
+        committed: source.committed,
+        message,
+    }
+}
