@@ -182,6 +182,11 @@ impl<'a> Template<'a> {
         })
     }
 
+    /// Whether it interpolates nothing but variables.
+    pub fn is_of_variables(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Literal(_) | Part::Expression(_, Expression::Variable(_))))
+    }
+
     /// The text between the interpolations.
     pub fn literals(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.parts.iter().filter_map(|part| match part {

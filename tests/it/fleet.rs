@@ -352,3 +352,47 @@ fn changes_that_reach_far_are_seen() {
         assert_eq!(changes(&fleet::reach(&before, &after, &keys)), whole, "{from}");
     }
 }
+
+/// What a level that goes takes along, of two nodes of which one finds the key before, and what stays: on how many nodes the key is
+/// worked out again.
+const SAME_TEXTS: [(&str, &str, usize); 9] = [
+    ("k: 'https://%{facts.name}/'", "k: 'https://%{facts.name}/'", 0),
+    ("k: 'https://%{facts.name}/'", "k: 'http://%{facts.name}/'", 1),
+    ("k: 'https://%{facts.name}/'", "other: 1", 1),
+    // What may be more than what is found first.
+    ("k: 'https://%{facts.name}/'", "k: 'https://%{facts.name}/'\nlookup_options: {k: {merge: unique}}", 2),
+    ("k: 'https://%{facts.name}/'", "k: 'https://%{facts.name}/'\nlookup_options: {^k: {convert_to: Sensitive}}", 2),
+    // What fails, for one who finds it; what refers to something else.
+    ("k: '%{facts.some}'", "k: '%{facts.some}'", 1),
+    ("k: '%{facts.name.x}'", "k: '%{facts.name.x}'", 1),
+    ("k: '%{facts.refers}'\nx: 1", "k: '%{facts.refers}'\nx: 2", 2),
+    ("k: '%{facts.name}%{lookup(\"x\")}'\nx: 1", "k: '%{facts.name}%{lookup(\"x\")}'\nx: 2", 2),
+];
+
+#[test]
+fn who_finds_the_same_text_first_is_not_reached() {
+    let nodes = "{\"name\": \"n\", \"facts\": {\"name\": \"n\", \"some\": 1, \"refers\": \"%{lookup('x')}\"}}\n\
+                 {\"name\": \"m\", \"facts\": {\"name\": \"m\", \"refers\": \"\"}}\n";
+    let (profiles, errors) = read_profiles(nodes.as_bytes(), "p.ndjson", "production");
+    assert_eq!(errors, []);
+    let fleet = Arc::new(Fleet::new(profiles));
+    for (goes, stays, count) in SAME_TEXTS {
+        let before = format!(
+            "-- hiera.yaml\nversion: 5\nhierarchy: [{{name: n, path: '%{{trusted.certname}}.yaml'}}, {{name: g, path: goes.yaml}}, {{name: s, path: stays.yaml}}]\n-- data/n.yaml\nk: own %{{facts.name}}\n-- data/goes.yaml\n{goes}\n-- data/stays.yaml\n{stays}\n"
+        );
+        let store: Arc<Store> = Arc::default();
+        let [before, after] = [&before, &before.replace("{name: g, path: goes.yaml}, ", "")].map(|fixture| {
+            let tree = Arc::new(MemoryTree::from_fixture(fixture));
+            let environment = Environment::load(tree, EnvironmentOptions::default(), store.clone()).unwrap();
+            Revision::new(environment, fleet.clone(), &Workers::of(1)).unwrap()
+        });
+        let keys: BTreeSet<Arc<str>> = before.keys.union(&after.keys).cloned().collect();
+        let reached = fleet::reach(&before, &after, &keys);
+        assert_eq!(reached.get("k").map_or(0, NodeSet::len), count, "{goes} | {stays}");
+        let changes = |work: &Work| {
+            let [before, after] = fleet::resolve_all([&before, &after], work, &Workers::of(1));
+            diff::changes(Diff::new(&before, &after), &Workers::of(1))
+        };
+        assert_eq!(changes(&reached), changes(&fleet.everywhere(&keys)), "{goes} | {stays}");
+    }
+}

@@ -1,9 +1,11 @@
 //! What a change of the data can reach: the keys that may have another answer in another revision, and the nodes on which they may.
 //!
 //! A key's answer is made of what its data sources say of it, of its options, and of the keys that it refers to. Where all of these
-//! are the same in both revisions, so is the answer, and nothing has to be evaluated.
+//! are the same in both revisions, so is the answer, and nothing has to be evaluated. Nor has it where a source comes or goes that a
+//! node does not get to, as it finds the key before.
 
 mod compare;
+mod first;
 pub(in crate::fleet) mod references;
 
 use std::collections::{BTreeSet, HashMap};
@@ -14,6 +16,7 @@ use foldhash::fast::RandomState;
 use crate::fleet::Fleet;
 use crate::fleet::answers::Work;
 use crate::fleet::change::compare::{Found, pairs};
+use crate::fleet::change::first::First;
 use crate::fleet::change::references::References;
 use crate::fleet::revision::Revision;
 use crate::hiera::LookupKey;
@@ -58,6 +61,9 @@ impl Reach<'_> {
         let mut reached = self.in_data()?;
         if !reached.is_empty() {
             let references = References::new([self.before, self.after], self.fleet)?;
+            if !reached.contains_key(LOOKUP_OPTIONS) && !references.is_referrer(LOOKUP_OPTIONS) {
+                First { before: self.before, after: self.after, fleet: self.fleet }.narrow(&mut reached, &references);
+            }
             references.close(&mut reached);
             if reached.remove(LOOKUP_OPTIONS).is_some() {
                 self.add_options(&references, &mut reached);
@@ -133,16 +139,10 @@ impl Reach<'_> {
     /// Adds the keys whose options differ: of those that there are, and those that others refer to.
     fn add_options(&self, references: &References, reached: &mut Work) {
         let roots = self.roots(references);
-        // A module without data has the options of none.
-        let has_data = |revision: &Revision, module: &Arc<str>| {
-            revision.environment.layer_of(&LayerId::Module(module.clone())).is_some()
-        };
-        let of = |revision: &Revision, module: &Option<Arc<str>>| {
-            OptionsOf::Layers(module.clone().filter(|module| has_data(revision, module)))
-        };
         let mut modules: HashMap<(OptionsOf, OptionsOf), Vec<Option<Arc<str>>>> = HashMap::default();
         for module in roots.keys() {
-            modules.entry((of(self.before, module), of(self.after, module))).or_default().push(module.clone());
+            let of = (options_of(self.before, module.as_ref()), options_of(self.after, module.as_ref()));
+            modules.entry(of).or_default().push(module.clone());
             if let Some(name) = module.as_ref().filter(|name| has_data(self.before, name) || has_data(self.after, name))
             {
                 let default = OptionsOf::Default(name.clone());
@@ -223,6 +223,15 @@ fn module(key: &str) -> Option<&str> {
         Some(0) => Some(key),
         at => at.map(|at| &key[..at]),
     }
+}
+
+/// Where a revision has the options of a module's keys: a module without data has those of none.
+fn options_of(revision: &Revision, module: Option<&Arc<str>>) -> OptionsOf {
+    OptionsOf::Layers(module.filter(|module| has_data(revision, module)).cloned())
+}
+
+fn has_data(revision: &Revision, module: &Arc<str>) -> bool {
+    revision.environment.layer_of(&LayerId::Module(module.clone())).is_some()
 }
 
 /// The keys of `modules` that have other options.

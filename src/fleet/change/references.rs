@@ -115,6 +115,17 @@ impl References {
         self.parts.iter().flat_map(|part| part.referrers.keys())
     }
 
+    /// Whether `key` refers to any.
+    pub(in crate::fleet) fn is_referrer(&self, key: &str) -> bool {
+        let mut referrers = self.parts.iter().flat_map(|part| part.referrers.values());
+        self.to_anything.contains(key) || referrers.any(|keys| keys.contains_key(key))
+    }
+
+    /// The keys that read variables, some of them again.
+    pub(in crate::fleet) fn readers(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.parts.iter().flat_map(|part| part.readers.values()).flat_map(|keys| keys.keys())
+    }
+
     /// Adds all keys that refer to one of `keys`, over others, too, on the nodes that it counts for.
     pub(in crate::fleet) fn close(&self, keys: &mut Work) {
         let Some(nodes) = keys.values().cloned().reduce(|mut all, nodes| {

@@ -40,6 +40,8 @@ pub(in crate::fleet) struct Column {
     readings: Vec<Reading>,
     /// Whether any of it is interpolated itself.
     interpolates: OnceLock<bool>,
+    /// How long the longest text is, where all have texts.
+    longest: OnceLock<Option<usize>>,
 }
 
 impl Column {
@@ -224,5 +226,14 @@ impl Fleet {
         let Some(path) = VariablePath::parse(name) else { return true };
         let column = self.column(path.by_ref());
         *column.interpolates.get_or_init(|| column.readings.iter().any(Reading::interpolates))
+    }
+
+    /// Whether the variable `name`, dotted access included, is on all nodes a text that stays as it is, and no longer than `limit`.
+    pub(in crate::fleet) fn has_short_text(&self, name: &str, limit: usize) -> bool {
+        let Some(path) = VariablePath::parse(name) else { return false };
+        let column = self.column(path.by_ref());
+        let lengths = || column.readings.iter().map(|reading| reading.text(&path.segments).map(str::len));
+        let longest = column.longest.get_or_init(|| lengths().collect::<Option<Vec<_>>>()?.into_iter().max());
+        longest.is_some_and(|longest| longest <= limit) && !self.interpolates(name)
     }
 }

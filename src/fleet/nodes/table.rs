@@ -73,7 +73,12 @@ impl Table {
         };
         let of = of_nodes.iter().map(part).collect();
         let partition = Partition::numbered(of, parts.len());
-        Column { partition, readings: parts.into_iter().collect(), interpolates: OnceLock::new() }
+        Column {
+            partition,
+            readings: parts.into_iter().collect(),
+            interpolates: OnceLock::new(),
+            longest: OnceLock::new(),
+        }
     }
 }
 

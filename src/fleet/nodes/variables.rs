@@ -94,6 +94,14 @@ impl Reading {
         mentions.anything || !mentions.keys.is_empty() || !mentions.variables.is_empty()
     }
 
+    /// The text that is at the end of `segments`.
+    pub(in crate::fleet) fn text(&self, segments: &[Value]) -> Option<&str> {
+        match &self.there {
+            Some(Variable::Value(Value::String(text))) if self.depth == segments.len() => Some(text),
+            _ => None,
+        }
+    }
+
     /// That nobody knows what is there.
     pub(in crate::fleet) fn unknown() -> Reading {
         Reading { depth: 0, there: Some(Variable::Unknown) }

@@ -158,6 +158,13 @@ impl Lane {
         parts.iter().chain(&self.for_any_key).copied().collect::<BTreeSet<usize>>().into_iter().collect()
     }
 
+    /// The value of a root key in the first file of a part that has it; nothing where something may fail before it.
+    pub(in crate::fleet) fn first(&self, part: usize, root: &str) -> Option<&Value> {
+        let is_for_any_key = self.for_any_key.contains(&part);
+        let keyed = self.seen[part].iter().filter(|_| !is_for_any_key).find(|keyed| keyed.has(root))?;
+        keyed.file()?.content()?.get(root)
+    }
+
     fn index(&self) -> HashMap<Arc<str>, Vec<usize>, RandomState> {
         let mut index: HashMap<Arc<str>, Vec<usize>, RandomState> = HashMap::default();
         for (part, seen) in self.seen.iter().enumerate() {

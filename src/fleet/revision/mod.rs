@@ -29,6 +29,7 @@ use crate::hiera::explain::Recorder;
 use crate::hiera::hierarchy::{Content, Hierarchy, Level, Location};
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::lookup::{FoundOptions, OptionsOf, Resolved};
+use crate::hiera::options::KeyOptions;
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeSet};
 
@@ -71,6 +72,15 @@ impl OptionsClasses {
     fn is_sound(&self) -> bool {
         let is_ok = |found: &FoundOptions| found.options.is_ok() && found.on_the_way.iter().all(|(_, one)| one.is_ok());
         self.found.iter().all(is_ok)
+    }
+
+    /// Whether the key `root` is neither merged nor converted anywhere.
+    pub(in crate::fleet) fn are_none_for(&self, root: &str) -> bool {
+        let is_none = |found: &FoundOptions| match &found.options {
+            Ok(options) => options.of(root).is_ok_and(|options| options == KeyOptions::default()),
+            Err(_) => false,
+        };
+        self.found.iter().all(is_none)
     }
 
     pub(in crate::fleet) fn found(&self, part: usize) -> &FoundOptions {
