@@ -43,7 +43,9 @@ impl Site {
         let mut steps: Vec<PathBuf> =
             fs::read_dir(demo.join("steps")).unwrap().map(|entry| entry.unwrap().path()).collect();
         steps.sort();
-        steps.into_iter().for_each(|step| copy(step.join("files")));
+        for step in steps {
+            copy(step.join("files"));
+        }
         Site { sandbox, profiles: demo.join("profiles") }
     }
 
@@ -143,8 +145,10 @@ impl Site {
         let patch = |text: &str| {
             let (commit, patch) = text.split_once('\n').unwrap();
             let lines = || patch.lines().skip_while(|line| !line.starts_with("@@")).skip(1);
-            let side = |sign: char| -> String {
-                lines().filter(|line| line.starts_with([' ', sign])).map(|line| format!("{}\n", &line[1..])).collect()
+            let side = |sign: char| {
+                let kept: Vec<&str> =
+                    lines().filter(|line| line.starts_with([' ', sign])).map(|line| &line[1..]).collect();
+                kept.join("\n")
             };
             let (before, after) = (side('-'), side('+'));
             let changes = of_snapshots(&before, &after);

@@ -41,7 +41,13 @@ fn no_report_is_left(site: &Sandbox) {
 
 fn commit(message: &str) -> NewCommit {
     let who = "a <b>".to_owned();
-    NewCommit { author: who.clone(), time: Default::default(), committer: who, committed: 0, message: message.into() }
+    NewCommit {
+        author: who.clone(),
+        time: hierad::git::CommitTime::default(),
+        committer: who,
+        committed: 0,
+        message: message.into(),
+    }
 }
 
 #[test]
