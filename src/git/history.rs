@@ -121,7 +121,7 @@ impl<'a> History<'a> {
 
     /// The first-parent chain to `new` from after the newest of its commits that is behind one of `others` too.
     pub(super) fn chain_apart(&self, new: CommitId, others: &[CommitId]) -> Result<Chain, HistoryError> {
-        let present: Vec<_> = others.iter().copied().filter(|other| self.objects.commit(*other).is_ok()).collect();
+        let present = self.present(others);
         if present.is_empty() {
             return self.chain(|_| false, new, usize::MAX);
         }
@@ -145,14 +145,19 @@ impl<'a> History<'a> {
         Ok(chain)
     }
 
+    /// Those of some commits that can be read.
+    pub(super) fn present(&self, commits: &[CommitId]) -> Vec<CommitId> {
+        commits.iter().copied().filter(|commit| self.objects.commit(*commit).is_ok()).collect()
+    }
+
     /// Whether `old` is one of `tips` or one of the commits behind them.
     pub(super) fn is_behind(&self, old: CommitId, tips: &[CommitId]) -> Result<bool, HistoryError> {
         Ok(self.paint(&[old], tips)?.marks.get(&old).is_some_and(|mark| mark.0 & RIGHT != 0))
     }
 
-    /// The best common ancestor: of several equally good ones the most recent.
-    pub(super) fn merge_base(&self, a: CommitId, b: CommitId) -> Result<Option<CommitId>, HistoryError> {
-        let painted = self.paint(&[a], &[b])?;
+    /// The best common ancestor of a commit and any of others: of several equally good ones the most recent.
+    pub(super) fn merge_base(&self, a: CommitId, others: &[CommitId]) -> Result<Option<CommitId>, HistoryError> {
+        let painted = self.paint(&[a], others)?;
         let stale = |commit: &CommitId| painted.marks.get(commit).is_some_and(|mark| mark.0 & STALE != 0);
         let bases: Vec<CommitId> = painted.common.iter().filter(|commit| !stale(commit)).copied().collect();
         for (at, base) in bases.iter().enumerate() {

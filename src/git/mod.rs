@@ -7,6 +7,7 @@
 
 mod branches;
 mod command;
+mod config;
 mod history;
 mod id;
 mod import;
@@ -24,12 +25,13 @@ use std::sync::Arc;
 
 pub use branches::{BranchPatterns, Branches, PatternError, RefChange, changes};
 pub use command::CommandError;
+pub use config::{Scope, Setting, path_setting, setting};
 pub use history::{Chain, ChainEnd, HistoryError, Parents};
 pub use id::{BranchName, CommitId};
 pub use import::{Import, ImportError, NewCommit};
 pub use mirror::{Mirror, MirrorError};
 pub use objects::ObjectError;
-pub use open::{Environment, OpenError};
+pub use open::{Environment, Folders, OpenError, folders};
 pub use parse::{CommitInfo, CommitTime};
 pub use refs::{Head, RefsError, RevisionError};
 pub use scratch::{Scratch, ScratchError};
@@ -119,6 +121,12 @@ impl Repository {
         self.refs.target(name)
     }
 
+    /// What the repository knows of the branches of a remote; of all remotes if it knows none of this one.
+    pub fn remote_tips(&self, remote: &str) -> Result<Vec<CommitId>, RefsError> {
+        let tips = self.refs.tips(&format!("refs/remotes/{remote}/"))?;
+        if tips.is_empty() { self.refs.tips("refs/remotes/") } else { Ok(tips) }
+    }
+
     /// What a report says about a commit.
     pub fn commit(&self, id: CommitId) -> Result<CommitInfo, ObjectError> {
         let commit = self.objects.commit(id)?;
@@ -158,7 +166,14 @@ impl Repository {
 
     /// The best common ancestor of two commits; nothing if they have none.
     pub fn merge_base(&self, a: CommitId, b: CommitId) -> Result<Option<CommitId>, HistoryError> {
-        self.history()?.merge_base(a, b)
+        self.history()?.merge_base(a, &[b])
+    }
+
+    /// The best common ancestor of `commit` and any of `others`; nothing if there is none. Others whose commits are gone do not
+    /// count.
+    pub fn merge_base_with_any(&self, commit: CommitId, others: &[CommitId]) -> Result<Option<CommitId>, HistoryError> {
+        let history = self.history()?;
+        history.merge_base(commit, &history.present(others))
     }
 
     /// Whether `old` is `new` or one of the commits behind it, as far as history is present.

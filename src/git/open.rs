@@ -101,11 +101,25 @@ pub(super) struct Opened {
     pub(super) refs: Refs,
 }
 
+/// The git directories of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    /// That of the linked work tree, if it is one.
+    pub own: PathBuf,
+    /// That which all linked work trees share.
+    pub common: PathBuf,
+}
+
+/// Finds the repository at or above `path`, or the one that the environment names if there is no path; reads nothing in it.
+pub fn folders(path: Option<&Path>, environment: &Environment) -> Result<Folders, OpenError> {
+    let own = find_by(path, environment)?.git_dir;
+    Ok(Folders { common: pointer(&own, "commondir").unwrap_or_else(|| own.clone()), own })
+}
+
 /// Opens the repository at or above `path`, or the one that the environment names if there is no path.
 pub(super) fn open(path: Option<&Path>, environment: &Environment) -> Result<Opened, OpenError> {
-    let by_environment = if path.is_none() { environment.git_dir.as_deref() } else { None };
-    let start = path.or(by_environment).unwrap_or(Path::new("."));
-    let Found { folder, git_dir } = find(start, by_environment.is_some())?;
+    let by_environment = path.is_none() && environment.git_dir.is_some();
+    let Found { folder, git_dir } = find_by(path, environment)?;
     let borrowed = if is_named(environment, &git_dir) { borrowed(environment) } else { Vec::new() };
     let (mut layout, refs) = match git2::Repository::open_ext(
         &git_dir,
@@ -118,7 +132,7 @@ pub(super) fn open(path: Option<&Path>, environment: &Environment) -> Result<Ope
     if layout.work.as_deref() == git_dir.parent() {
         layout.work = work_dir_by_file(&folder, &git_dir).or(layout.work);
     }
-    if by_environment.is_some() {
+    if by_environment {
         layout.work = work_dir_by_environment(environment, layout.work);
     }
     let mut folders = vec![layout.common.join("objects")];
@@ -132,6 +146,12 @@ struct Found {
     /// The folder to start from.
     folder: PathBuf,
     git_dir: PathBuf,
+}
+
+/// The git directory at or above `path` or, without a path, that which the environment names.
+fn find_by(path: Option<&Path>, environment: &Environment) -> Result<Found, OpenError> {
+    let named = if path.is_none() { environment.git_dir.as_deref() } else { None };
+    find(path.or(named).unwrap_or(Path::new(".")), named.is_some())
 }
 
 /// The git directory at or above `start`; only at it if `exactly`.
@@ -224,19 +244,21 @@ fn has_extensions(config: Option<git2::Config>) -> bool {
     config.entries(Some("^extensions\\.")).is_ok_and(|mut entries| entries.next().is_some())
 }
 
+/// What a file of a git directory points to.
+fn pointer(git_dir: &Path, file: &str) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(git_dir.join(file)).ok()?;
+    git_dir.join(text.trim_end()).canonicalize().ok()
+}
+
 /// The layout as the files of a git directory tell it.
 fn read_layout(git_dir: &Path) -> Layout {
-    let pointer = |file: &str| {
-        let text = std::fs::read_to_string(git_dir.join(file)).ok()?;
-        git_dir.join(text.trim_end()).canonicalize().ok()
-    };
-    let common = pointer("commondir").unwrap_or_else(|| git_dir.to_owned());
+    let common = pointer(git_dir, "commondir").unwrap_or_else(|| git_dir.to_owned());
     let config = git2::Config::open(&common.join("config")).ok();
     let setting = |name| config.as_ref().and_then(|config| config.get_path(name).ok());
     let parent = |path: &Path| path.parent().map(Path::to_owned);
     let work = if common != git_dir {
         // a linked work tree: the file names the `.git` inside it
-        pointer("gitdir").and_then(|file| parent(&file))
+        pointer(git_dir, "gitdir").and_then(|file| parent(&file))
     } else if let Some(named) = setting("core.worktree") {
         git_dir.join(named).canonicalize().ok()
     } else if config.as_ref().is_some_and(|config| config.get_bool("core.bare").unwrap_or(false)) {

@@ -152,6 +152,13 @@ impl Refs {
         }
     }
 
+    /// The objects that the references below `prefix` point to.
+    pub(super) fn tips(&self, prefix: &str) -> Result<Vec<CommitId>, RefsError> {
+        let (Refs::Library { command, .. } | Refs::Command(command)) = self;
+        let list = command.ask(&["for-each-ref", "--format=%(objectname)", prefix])?;
+        Ok(list.unwrap_or_default().lines().filter_map(CommitId::from_hex).collect())
+    }
+
     /// What one reference points to, which is right even while references are being packed.
     pub(super) fn target(&self, reference: &str) -> Result<Option<CommitId>, RefsError> {
         match self {
