@@ -15,7 +15,7 @@ use crate::pipeline::{Compared, Point};
 use crate::report::{Report, json, markdown, text};
 
 /// Arguments of `diff`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct Arguments {
     /// From which revision, or FROM..TO, or FROM...TO for what TO changes since it left FROM
     ///
@@ -47,8 +47,9 @@ pub(super) struct Arguments {
 }
 
 /// The forms of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum Format {
+    #[default]
     Text,
     Json,
     Markdown,

@@ -9,10 +9,12 @@ mod diff;
 mod export;
 mod fault;
 mod global;
+mod hooks;
 mod http;
 mod inspection;
 mod log;
 mod lookup;
+mod notify;
 mod output;
 mod progress;
 mod queue;
@@ -196,6 +198,10 @@ enum Command {
     Watch(watch::Arguments),
     /// Show what the daemon has not done, and have it tried again
     Queue(queue::Arguments),
+    /// Install git's hooks, which tell the daemon of commits and show what a push changes
+    Hooks(hooks::Arguments),
+    /// Tell the daemon to look for commits now; does nothing if there is none, and never fails
+    Notify,
     /// Show it all on a repository made for the purpose
     Demo(demo::Arguments),
 }
@@ -237,6 +243,8 @@ fn run(cli: &Cli) -> Result {
         Command::Verify(arguments) => verify::run(&cli.global, arguments),
         Command::Watch(arguments) => watch::run(&cli.global, arguments),
         Command::Queue(arguments) => queue::run(&cli.global, arguments),
+        Command::Hooks(arguments) => hooks::run(&cli.global, arguments),
+        Command::Notify => notify::run(&cli.global),
         Command::Demo(arguments) => demo::run(&cli.global, arguments),
     }
 }

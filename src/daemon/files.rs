@@ -3,8 +3,10 @@
 //! It is a help, not a foundation: where it is missing, breaks down, or misses something, the clock makes up for it.
 
 use std::ffi::OsStr;
+use std::fs::{OpenOptions, remove_file};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use notify::event::{AccessKind, AccessMode, EventKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
@@ -16,6 +18,21 @@ use super::event::Event;
 
 /// How long to wait before notification is asked for again after it has broken down.
 const REARM: Duration = Duration::from_secs(5);
+
+/// The file in the common git directory whose change is a reason to look. It stands beside git's own files, since whoever can
+/// make a commit can write there, and since that folder is watched anyway.
+const TOLD: &str = "hierad.notify";
+
+/// Has every daemon look that watches the repository whose common git directory is `place`.
+pub fn tell(place: &Path) -> io::Result<()> {
+    let file = place.join(TOLD);
+    let touch = || {
+        let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&file)?;
+        opened.set_modified(SystemTime::now())
+    };
+    // The time of another user's file cannot be set, but in a folder that is shared the file can be replaced.
+    touch().or_else(|error| remove_file(&file).and_then(|()| touch()).map_err(|_| error))
+}
 
 /// Reports changes of the branches of the repository whose common git directory is `place`.
 pub(super) async fn notify(place: PathBuf, poll: Duration, events: mpsc::Sender<Event>) {
@@ -74,12 +91,13 @@ fn changes(kind: EventKind) -> bool {
     !matches!(kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
 }
 
-/// Whether a file can tell of a branch: locks come and go, what counts is the file that they guard.
+/// Whether a file can tell of a branch, or somebody tells by it: locks come and go, what counts is the file that they guard.
 fn matters(root: &Path, path: &Path) -> bool {
     let Ok(inside) = path.strip_prefix(root) else { return true };
     let is_lock = path.extension() == Some(OsStr::new("lock"));
     let mut names = inside.iter().map(OsStr::to_string_lossy);
-    !is_lock && names.next().is_none_or(|first| matches!(&*first, "refs" | "packed-refs" | "reftable" | "shallow"))
+    !is_lock
+        && names.next().is_none_or(|first| matches!(&*first, "refs" | "packed-refs" | "reftable" | "shallow" | TOLD))
 }
 
 /// Whether one of the watched folders itself is gone, and the notification with it.
@@ -95,7 +113,7 @@ mod tests {
     #[test]
     fn only_files_that_hold_branches_matter() {
         let check = |path: &str| matters(Path::new("/r/.git"), &Path::new("/r/.git").join(path));
-        for path in ["", "refs", "refs/heads/main", "refs/heads/a/b", "packed-refs", "reftable/tables.list"] {
+        for path in ["", "refs", "refs/heads/main", "refs/heads/a/b", "packed-refs", "reftable/tables.list", TOLD] {
             assert!(check(path), "{path}");
         }
         for path in ["index", "HEAD.lock", "refs/heads/main.lock", "packed-refs.lock", "COMMIT_EDITMSG", "logs"] {

@@ -28,6 +28,8 @@ mod sample;
 pub mod service;
 mod signals;
 
+pub use files::tell;
+
 use std::path::PathBuf;
 use std::time::Duration;
 

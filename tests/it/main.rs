@@ -16,6 +16,7 @@ mod fleet_changes;
 mod generator;
 mod git;
 mod hiera3_vectors;
+mod hooks;
 mod hostile;
 mod http;
 mod lookup_vectors;

@@ -7,9 +7,11 @@ use crate::support::terminal::{hierad, run};
 fn help_texts() {
     let here = tempfile::tempdir().unwrap();
     let mut golden = Golden::default();
-    for command in ["", "check", "demo", "diff", "export", "lookup", "render", "verify", "watch", "queue"] {
+    let hooks = ["hooks", "hooks install", "hooks list", "hooks remove", "hooks run"];
+    let others = ["", "check", "demo", "diff", "export", "lookup", "notify", "queue", "render", "verify", "watch"];
+    for command in others.into_iter().chain(hooks) {
         let printed = run(hierad(here.path()).args(command.split_whitespace()).arg("--help"));
-        let name = if command.is_empty() { "hierad" } else { command };
+        let name = if command.is_empty() { "hierad".to_owned() } else { command.replace(' ', "-") };
         golden.check(&folder("help").join(format!("{name}.txt")), printed.ok());
     }
     golden.finish();

@@ -1,0 +1,160 @@
+//! The folder of a repository's hooks: what is in it, and how hierad's hooks come into it and go again.
+//!
+//! A hook that is there already gets another name, under which hierad's runs it, and its own name back when hierad's goes. At
+//! no moment is there none.
+
+use std::fs::{self, Metadata};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::script::{Hook, asks_for_its_name, is_marked};
+use crate::cli::Result;
+
+/// What stands in the place of a hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nothing.
+    Absent,
+    /// hierad's script, which falls back on a program.
+    Installed { program: String, is_executable: bool },
+    /// hierad's script, but not as hierad writes it.
+    Changed,
+    /// Somebody else's.
+    Foreign { asks_for_its_name: bool },
+}
+
+/// A hook in a folder.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) hook: Hook,
+    pub(super) state: State,
+    /// Whether there is a hook that was there before hierad's.
+    pub(super) has_before: bool,
+    path: PathBuf,
+    before: PathBuf,
+}
+
+impl Slot {
+    /// Looks at what is there.
+    pub(super) fn look(folder: &Path, hook: Hook) -> Result<Slot> {
+        let (path, before) = (folder.join(hook.name()), folder.join(hook.before()));
+        let state = state(&path, hook).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        Ok(Slot { hook, state, has_before: fs::symlink_metadata(&before).is_ok(), path, before })
+    }
+
+    /// Why the hook cannot be installed, or not without insisting.
+    pub(super) fn refusal(&self, insisting: bool) -> Option<String> {
+        let (name, path, before) = (self.hook.name(), self.path.display(), self.before.display());
+        match &self.state {
+            State::Changed if !insisting => Some(self.changed()),
+            State::Foreign { .. } if self.has_before && !is_same(&self.path, &self.before) => {
+                Some(format!("{path} is another hook, and cannot be put aside: there is {before} already"))
+            }
+            State::Foreign { asks_for_its_name: true } if !insisting => Some(format!(
+                "{path} looks at its own name, and would be called {} beside hierad's: put a line `hierad hooks run {name} \
+                 \"$@\"` into it instead, or insist with --force",
+                self.hook.before()
+            )),
+            _ => None,
+        }
+    }
+
+    /// Why hierad's hook cannot be removed without insisting.
+    pub(super) fn keeping(&self, insisting: bool) -> Option<String> {
+        (self.state == State::Changed && !insisting).then(|| self.changed())
+    }
+
+    fn changed(&self) -> String {
+        format!("{} was changed by hand, which would be lost; insist with --force", self.path.display())
+    }
+
+    /// Puts hierad's hook there; one that is there already is put aside.
+    pub(super) fn install(&self, program: &str) -> Result<()> {
+        let wanted = State::Installed { program: program.to_owned(), is_executable: true };
+        if self.state == wanted {
+            return Ok(());
+        }
+        let set_aside = matches!(self.state, State::Foreign { .. }) && !self.has_before;
+        let written = if set_aside { put_aside(&self.path, &self.before) } else { Ok(()) };
+        let written = written.and_then(|()| write(&self.path, &self.hook.script(program)));
+        written.map_err(|error| format!("cannot install {}: {error}", self.path.display()).into())
+    }
+
+    /// Takes hierad's hook away, and puts back what was there before.
+    pub(super) fn remove(&self) -> Result<()> {
+        let removed = match self.state {
+            State::Foreign { .. } => Ok(()),
+            _ if self.has_before => fs::rename(&self.before, &self.path),
+            State::Absent => Ok(()),
+            _ => fs::remove_file(&self.path),
+        };
+        removed.map_err(|error| format!("cannot remove {}: {error}", self.path.display()).into())
+    }
+}
+
+fn state(path: &Path, hook: Hook) -> io::Result<State> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(State::Absent),
+        Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        found => _ = found?,
+    }
+    let (content, metadata) = match (fs::read(path), fs::metadata(path)) {
+        (Ok(content), Ok(metadata)) => (content, metadata),
+        // A link to nothing is somebody's all the same.
+        (Err(error), _) | (_, Err(error)) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(State::Foreign { asks_for_its_name: false });
+        }
+        (Err(error), _) | (_, Err(error)) => return Err(error),
+    };
+    let text = String::from_utf8_lossy(&content);
+    Ok(match hook.program_in(&text) {
+        Some(program) => State::Installed { program, is_executable: is_executable(&metadata) },
+        None if is_marked(&text) => State::Changed,
+        None => State::Foreign { asks_for_its_name: asks_for_its_name(&text) },
+    })
+}
+
+/// Gives what is at `path` a second name. The first one goes with what is written over it; where files cannot have two names, at
+/// once.
+fn put_aside(path: &Path, before: &Path) -> io::Result<()> {
+    fs::hard_link(path, before).or_else(|_| fs::rename(path, before))
+}
+
+/// Puts a script in the place of what is there, at once.
+fn write(path: &Path, script: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".hierad-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777)); // less what the umask takes
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(script.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Metadata) -> bool {
+    true
+}
+
+/// Whether two names are of one file: an installation that was cut short has left a hook both.
+#[cfg(unix)]
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |path| fs::symlink_metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
+    id(one).is_some() && id(one) == id(other)
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Path, _: &Path) -> bool {
+    false
+}

@@ -1,0 +1,205 @@
+//! `hierad hooks`: git's hooks that tell a daemon of commits, and that show what a push changes.
+//!
+//! The scripts are those of `hooks/`. They only find hierad and call `hierad hooks run`, so that they need not change when hierad does.
+
+mod folder;
+mod push;
+mod run;
+mod script;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::inspection::Format;
+use super::{Global, Result, Status, output};
+use crate::git::{self, Environment, Repository, Scope};
+use folder::{Slot, State};
+use script::Hook;
+
+/// Arguments of `hooks`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Install hooks; those that are there already go on running, before hierad's
+    Install(Change),
+    /// Remove hierad's hooks, and put back what was there before
+    Remove(Change),
+    /// Show which hooks are installed
+    List {
+        /// How to write
+        #[arg(long, value_name = "FORMAT", default_value = "text")]
+        format: Format,
+    },
+    /// Do what an installed hook does; for programs that manage hooks themselves
+    ///
+    /// post-commit, post-merge, post-rewrite and post-receive tell a daemon to look. With `git config hierad.postCommit print`,
+    /// post-commit prints what the commit changes, too. pre-push prints what the push changes, which git tells on standard input;
+    /// `git config hierad.prePush` can be `print`, `off`, or `errors` or `changes` to refuse a push that brings errors to nodes that
+    /// had none, or any change. Exit status 2 refuses.
+    Run {
+        /// The hook
+        hook: Hook,
+        /// What git gives it
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+        arguments: Vec<OsString>,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Change {
+    /// Which [default: all that are of use in the repository]
+    hook: Vec<Hook>,
+    /// In the folder that core.hooksPath of the user or of the machine names, for all repositories that share it
+    #[arg(long)]
+    shared: bool,
+    /// Even if a hook was changed by hand, or another hook looks at its own name
+    #[arg(long)]
+    force: bool,
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    match &arguments.command {
+        Command::Install(change) => install(global, change),
+        Command::Remove(change) => remove(global, change),
+        Command::List { format } => list(global, *format),
+        Command::Run { hook, arguments } => run::run(global, *hook, arguments),
+    }
+}
+
+fn install(global: &Global, change: &Change) -> Result {
+    let place = Place::find(global)?;
+    place.allow(change)?;
+    let program = std::env::current_exe()?;
+    let program = program.to_str().ok_or("the path of this program cannot be written into a script")?;
+    let hooks = if change.hook.is_empty() { Hook::usual(place.has_work_tree) } else { &change.hook };
+    let slots = place.slots(hooks)?;
+    // All of them, or none.
+    if let Some(refusal) = slots.iter().find_map(|slot| slot.refusal(change.force)) {
+        return Err(refusal.into());
+    }
+    slots.iter().try_for_each(|slot| slot.install(program))?;
+    place.show(hooks)
+}
+
+fn remove(global: &Global, change: &Change) -> Result {
+    let place = Place::find(global)?;
+    place.allow(change)?;
+    let hooks = if change.hook.is_empty() { &Hook::ALL } else { change.hook.as_slice() };
+    let slots = place.slots(hooks)?;
+    if let Some(refusal) = slots.iter().find_map(|slot| slot.keeping(change.force)) {
+        return Err(refusal.into());
+    }
+    slots.iter().try_for_each(Slot::remove)?;
+    place.show(hooks)
+}
+
+fn list(global: &Global, format: Format) -> Result {
+    let place = Place::find(global)?;
+    match format {
+        Format::Text => place.show(&Hook::ALL),
+        Format::Json => place.show_json(),
+    }
+}
+
+/// Where git looks for a repository's hooks.
+struct Place {
+    folder: PathBuf,
+    /// Whose settings say so, if not the repository's own.
+    shared: Option<String>,
+    has_work_tree: bool,
+}
+
+impl Place {
+    fn find(global: &Global) -> Result<Place> {
+        let repository = Repository::locate(global.repo.as_deref(), &Environment::of_process())?;
+        let has_work_tree = repository.work_dir().is_some();
+        let Some(setting) = git::path_setting(repository.git_dir(), "core.hooksPath")? else {
+            return Ok(Place { folder: repository.common_dir().join("hooks"), shared: None, has_work_tree });
+        };
+        if setting.value.is_empty() {
+            return Err("core.hooksPath is empty, so git runs no hooks".into());
+        }
+        let top = repository.work_dir().unwrap_or(repository.git_dir());
+        let shared = match setting.scope {
+            Scope::Repository => None,
+            Scope::Other(name) => Some(name),
+        };
+        Ok(Place { folder: top.join(setting.value), shared, has_work_tree })
+    }
+
+    /// Fails where a change would reach other repositories and nobody insists.
+    fn allow(&self, change: &Change) -> Result<()> {
+        match &self.shared {
+            Some(scope) if !change.shared => Err(format!(
+                "core.hooksPath is {} by git's {scope} settings, so other repositories have their hooks there, too; insist \
+                 with --shared",
+                self.folder.display()
+            )
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn slots(&self, hooks: &[Hook]) -> Result<Vec<Slot>> {
+        hooks.iter().map(|hook| Slot::look(&self.folder, *hook)).collect()
+    }
+
+    fn show(&self, hooks: &[Hook]) -> Result {
+        let mut out = output::stdout();
+        writeln!(out, "{}", shown(&self.folder))?;
+        for slot in self.slots(hooks)? {
+            writeln!(out, "  {:<13} {}", slot.hook.name(), told(&slot))?;
+        }
+        out.flush()?;
+        Ok(Status::Done)
+    }
+
+    fn show_json(&self) -> Result {
+        let hook = |slot: &Slot| {
+            let (state, program) = match &slot.state {
+                State::Absent => ("absent", None),
+                State::Installed { program, is_executable: true } => ("installed", Some(program)),
+                State::Installed { program, is_executable: false } => ("not-executable", Some(program)),
+                State::Changed => ("changed", None),
+                State::Foreign { .. } => ("foreign", None),
+            };
+            let before = slot.has_before.then(|| slot.hook.before());
+            json!({"name": slot.hook.name(), "state": state, "program": program, "before": before})
+        };
+        let hooks: Vec<_> = self.slots(&Hook::ALL)?.iter().map(hook).collect();
+        let mut out = output::stdout();
+        writeln!(out, "{}", json!({"schema": "hierad.hooks/1", "folder": shown(&self.folder), "hooks": hooks}))?;
+        out.flush()?;
+        Ok(Status::Done)
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// What is to be said of a hook.
+fn told(slot: &Slot) -> String {
+    let before = slot.hook.before();
+    match (&slot.state, slot.has_before) {
+        (State::Absent, false) => "not installed".to_owned(),
+        (State::Absent, true) => format!("not installed; the hook that was there is {before}"),
+        (State::Installed { is_executable: false, .. }, _) => {
+            "not executable, so git does not run it; `hierad hooks install` makes it so".to_owned()
+        }
+        (State::Installed { .. }, false) => "installed".to_owned(),
+        (State::Installed { .. }, true) => format!("installed; runs {before} first"),
+        (State::Changed, _) => "installed, and then changed by hand".to_owned(),
+        (State::Foreign { .. }, false) => "not installed; there is another hook".to_owned(),
+        (State::Foreign { .. }, true) => format!("not installed; there is another hook, and {before}"),
+    }
+}

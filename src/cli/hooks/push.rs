@@ -1,0 +1,244 @@
+//! The hook `pre-push`: what a push changes on the nodes, and whether it is refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io::{Read, Write};
+
+use super::run::setting;
+use crate::cli::context::Context;
+use crate::cli::diff::{Format, Style, write};
+use crate::cli::{Failure, Global, Result, Status, describe, output};
+use crate::git::{BranchName, CommitId, Repository};
+use crate::hiera::Outcome;
+use crate::node::NodeSet;
+use crate::pipeline::{Compared, Point};
+use crate::report::{KeyChange, Report};
+use crate::settings::EnvironmentName;
+
+/// What `hierad.prePush` can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Off,
+    Print,
+    /// Refuse a push that brings errors.
+    Errors,
+    /// Refuse a push that brings changes.
+    Changes,
+}
+
+/// Where a push goes: git names the remote, or gives its URL twice.
+struct Remote {
+    name: String,
+    is_named: bool,
+}
+
+/// A branch of the remote that the push moves or makes.
+struct Update {
+    branch: BranchName,
+    new: CommitId,
+    /// What the remote has; nothing if the branch is new.
+    old: Option<CommitId>,
+}
+
+/// An update and what it is compared with.
+struct Step {
+    update: Update,
+    before: CommitId,
+}
+
+pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
+    let mut told = String::new();
+    std::io::stdin().read_to_string(&mut told)?;
+    let mode = mode(global)?;
+    if mode == Mode::Off {
+        return Ok(Status::Done);
+    }
+    let checked = updates(&told).and_then(|updates| check(global, &Remote::new(arguments), updates, mode));
+    let refusal = match checked {
+        Ok(refusal) => refusal,
+        // Who asks for a check means: nothing unchecked.
+        Err(failure) if matches!(mode, Mode::Errors | Mode::Changes) => {
+            Some(format!("cannot be checked: {}", in_short(&failure)))
+        }
+        Err(failure) => return Err(format!("cannot show what the push changes: {}", in_short(&failure)).into()),
+    };
+    let Some(refusal) = refusal else { return Ok(Status::Done) };
+    anstream::eprintln!("hierad: the push is refused, as it {refusal}; `git push --no-verify` pushes all the same");
+    Ok(Status::Found)
+}
+
+fn mode(global: &Global) -> Result<Mode> {
+    Ok(match setting(global, "hierad.prePush")?.as_deref() {
+        None | Some("print") => Mode::Print,
+        Some("off") => Mode::Off,
+        Some("errors") => Mode::Errors,
+        Some("changes") => Mode::Changes,
+        Some(other) => return Err(format!("hierad.prePush is '{other}': wanted print, off, errors or changes").into()),
+    })
+}
+
+/// The first line: what it is about, without what to do about it.
+fn in_short(failure: &Failure) -> String {
+    describe(&**failure).lines().next().unwrap_or_default().to_owned()
+}
+
+impl Remote {
+    fn new(arguments: &[OsString]) -> Remote {
+        let argument = |at| arguments.get(at).map(|argument: &OsString| argument.to_string_lossy().into_owned());
+        let name = argument(0).unwrap_or_default();
+        Remote { is_named: argument(1).is_some_and(|url| url != name), name }
+    }
+
+    /// What a branch of it is called here.
+    fn branch(&self, branch: &BranchName) -> String {
+        if self.is_named { format!("{}/{branch}", self.name) } else { branch.to_string() }
+    }
+}
+
+/// The branches that a push concerns, by the lines that git gives to the hook; those that it deletes are left out.
+fn updates(told: &str) -> Result<Vec<Update>> {
+    let mut updates = Vec::new();
+    for line in told.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [_, new, reference, old] = words[..] else { return Err(format!("git told '{line}' of the push").into()) };
+        let Some(branch) = branch(reference).filter(|_| !is_zero(new)) else { continue };
+        let id =
+            |hex| CommitId::from_hex(hex).ok_or_else(|| format!("'{hex}' is no name of a commit that hierad can read"));
+        let old = if is_zero(old) { None } else { Some(id(old)?) };
+        updates.push(Update { branch, new: id(new)?, old });
+    }
+    Ok(updates)
+}
+
+/// The branch that a reference of the remote is, or that it is to be reviewed for, as Gerrit has it. Tags and the like move none.
+fn branch(reference: &str) -> Option<BranchName> {
+    let name = ["refs/heads/", "refs/for/"].iter().find_map(|prefix| reference.strip_prefix(prefix))?;
+    Some(BranchName::new(name.split('%').next().unwrap_or(name)))
+}
+
+fn is_zero(id: &str) -> bool {
+    id.bytes().all(|digit| digit == b'0')
+}
+
+/// Prints what the updates change; why the push is refused, if it is.
+fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> Result<Option<String>> {
+    if updates.is_empty() {
+        return Ok(None);
+    }
+    let context = Context::open(global)?;
+    let mut changed = Brought::default();
+    // Branches that are deployed to one environment share its profiles.
+    let mut groups: BTreeMap<Option<BranchName>, Vec<Step>> = BTreeMap::new();
+    for step in steps(&context.repository, remote, updates)? {
+        let own = context.settings.environment == EnvironmentName::Branch;
+        groups.entry(own.then(|| step.update.branch.clone())).or_default().push(step);
+    }
+    for (environment, steps) in groups {
+        let points: BTreeSet<CommitId> = steps.iter().flat_map(|step| [step.before, step.update.new]).collect();
+        let points: Vec<Point> = points.into_iter().map(Point::Commit).collect();
+        let progress = context.show_progress();
+        let pipeline = context.pipeline_for(environment.as_ref(), &points, &|_| true)?;
+        drop(progress);
+        for Step { update, before } in steps {
+            let progress = context.show_progress();
+            let Compared { mut report, effective: _effective, .. } =
+                pipeline.diff(Point::Commit(before), Point::Commit(update.new), &|_| true)?;
+            drop(progress);
+            report.branch = Some(remote.branch(&update.branch));
+            changed.add(&report);
+            print(&report, global)?;
+        }
+    }
+    context.save();
+    Ok(changed.refusal(mode))
+}
+
+fn print(report: &Report, global: &Global) -> Result<()> {
+    let mut out = output::stdout();
+    write(report, Format::Text, global, Style::default(), &mut out)?;
+    writeln!(out)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// The updates that can be compared with something, and with what: what the remote has now or, where that is not known here, the
+/// last commit that the remote is known to have.
+fn steps(repository: &Repository, remote: &Remote, updates: Vec<Update>) -> Result<Vec<Step>> {
+    let mut known = repository.remote_tips(&remote.name)?;
+    known.extend(updates.iter().filter_map(|update| update.old));
+    let mut steps = Vec::new();
+    for update in updates {
+        let before = match update.old.filter(|old| repository.commit(*old).is_ok()) {
+            Some(old) => Some(old),
+            None => repository.merge_base_with_any(update.new, &known)?,
+        };
+        let Some(before) = before else {
+            let branch = remote.branch(&update.branch);
+            anstream::eprintln!(
+                "hierad: {branch} is new, with nothing in it that the remote is known to have: not compared"
+            );
+            continue;
+        };
+        if before != update.new {
+            steps.push(Step { update, before });
+        }
+    }
+    Ok(steps)
+}
+
+/// What a push brings that it may be refused for.
+#[derive(Default)]
+struct Brought {
+    keys: BTreeSet<String>,
+    /// The nodes on which a key fails that did not.
+    failing: BTreeSet<String>,
+}
+
+impl Brought {
+    fn add(&mut self, report: &Report) {
+        self.keys.extend(report.changes.iter().map(|change| change.key.to_string()));
+        let mut failing = NodeSet::new();
+        report.changes.iter().filter(|change| is_break(change)).for_each(|change| failing.extend(&change.nodes));
+        self.failing.extend(report.names.of(&failing).map(str::to_owned));
+    }
+
+    fn refusal(&self, mode: Mode) -> Option<String> {
+        let count = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        match mode {
+            Mode::Errors if !self.failing.is_empty() => {
+                Some(format!("brings errors to {}", count(self.failing.len(), "node")))
+            }
+            Mode::Changes if !self.keys.is_empty() => Some(format!("changes {}", count(self.keys.len(), "key"))),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a key fails now that did not.
+fn is_break(change: &KeyChange) -> bool {
+    let outcome = change.outcome.as_ref();
+    let fails = |outcome: &Option<_>| outcome.as_deref().is_some_and(|outcome| matches!(outcome, Outcome::Failed(_)));
+    fails(outcome.after) && !fails(outcome.before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_tells_of_a_push() {
+        let (zero, one, two) = ("0".repeat(40), "1".repeat(40), "2".repeat(40));
+        let told = format!(
+            "refs/heads/a {one} refs/heads/x/y {two}\n(delete) {zero} refs/heads/gone {two}\nHEAD {one} refs/for/main%topic=t \
+             {zero}\nrefs/tags/v1 {one} refs/tags/v1 {zero}\nrefs/hierad/s {one} refs/hierad/s {zero}\n"
+        );
+        let read = updates(&told).unwrap();
+        let read: Vec<_> = read.iter().map(|update| (update.branch.as_str(), update.old.is_some())).collect();
+        assert_eq!(read, [("x/y", true), ("main", false)]);
+        assert_eq!(updates("").unwrap().len(), 0);
+        let long = format!("refs/heads/a {} refs/heads/a {}\n", "1".repeat(64), "0".repeat(64));
+        for wrong in ["nonsense\n", &long, "a  b c\n"] {
+            assert!(updates(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The hooks as text: the files of `hooks/`, with the program that they fall back on.
+
+use clap::ValueEnum;
+
+/// A hook that hierad has a script for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Hook {
+    PostCommit,
+    PostMerge,
+    PostRewrite,
+    PostReceive,
+    PrePush,
+}
+
+/// What the files of `hooks/` call where there is no hierad on the path, as there is none for many graphical programs.
+const PROGRAM: &str = "/usr/local/bin/hierad";
+
+/// What stands in each script, also in one that somebody has changed.
+const MARK: &str = "Written and removed by `hierad hooks`";
+
+impl Hook {
+    pub(super) const ALL: [Hook; 5] =
+        [Hook::PostCommit, Hook::PostMerge, Hook::PostRewrite, Hook::PostReceive, Hook::PrePush];
+
+    /// Those that are of use where commits are made, and where they are only received.
+    pub(super) fn usual(has_work_tree: bool) -> &'static [Hook] {
+        if has_work_tree {
+            &[Hook::PostCommit, Hook::PostMerge, Hook::PostRewrite, Hook::PrePush]
+        } else {
+            &[Hook::PostReceive]
+        }
+    }
+
+    /// As git calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Hook::PostCommit => "post-commit",
+            Hook::PostMerge => "post-merge",
+            Hook::PostRewrite => "post-rewrite",
+            Hook::PostReceive => "post-receive",
+            Hook::PrePush => "pre-push",
+        }
+    }
+
+    /// What the hook that was there before is called, which the script runs first.
+    pub(super) fn before(self) -> String {
+        format!("{}.before-hierad", self.name())
+    }
+
+    fn source(self) -> &'static str {
+        match self {
+            Hook::PostCommit => include_str!("../../../hooks/post-commit"),
+            Hook::PostMerge => include_str!("../../../hooks/post-merge"),
+            Hook::PostRewrite => include_str!("../../../hooks/post-rewrite"),
+            Hook::PostReceive => include_str!("../../../hooks/post-receive"),
+            Hook::PrePush => include_str!("../../../hooks/pre-push"),
+        }
+    }
+
+    /// The script that falls back on `program`.
+    pub(super) fn script(self, program: &str) -> String {
+        self.source().replace(PROGRAM, &quoted(program))
+    }
+
+    /// The program that `text` falls back on; nothing if it is not this hook's script.
+    pub(super) fn program_in(self, text: &str) -> Option<String> {
+        let (start, end) = self.source().split_once(PROGRAM)?;
+        let word = text.strip_prefix(start)?.strip_suffix(end)?;
+        let program = unquoted(word);
+        (quoted(&program) == word).then_some(program)
+    }
+}
+
+/// Whether `text` is, or once was, a script of hierad's.
+pub(super) fn is_marked(text: &str) -> bool {
+    text.contains(MARK)
+}
+
+/// Whether a hook looks at the name that it is called by, other than for its folder: it would not work under another one.
+pub(super) fn asks_for_its_name(text: &str) -> bool {
+    let folder = ["dirname \"$0\"", "dirname -- \"$0\"", "dirname $0"];
+    let rest = folder.iter().fold(text.to_owned(), |text, folder| text.replace(folder, ""));
+    ["$0", "${0", "argv[0]", "PROGRAM_NAME", "__FILE__"].iter().any(|name| rest.contains(name))
+}
+
+/// A word of the shell that means `text`.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// What a word that [`quoted`] made means.
+fn unquoted(word: &str) -> String {
+    let inside = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\''));
+    inside.map_or_else(|| word.to_owned(), |inside| inside.replace(r"'\''", "'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_knows_its_own_program() {
+        for hook in Hook::ALL {
+            for program in [PROGRAM, "/opt/it's here/hierad", "''", "/a\n/hierad", "$(rm)"] {
+                let script = hook.script(program);
+                assert_eq!(hook.program_in(&script).as_deref(), Some(program), "{script}");
+                assert!(is_marked(&script));
+                assert_eq!(hook.program_in(&format!("{script}#\n")), None);
+                assert_eq!(hook.program_in(&script.replace(program, "x y")), None, "{program}");
+            }
+            assert_eq!(hook.script(PROGRAM), hook.source());
+            assert!(hook.source().contains(&hook.before()), "{hook:?}");
+            assert!(hook.source().contains(&format!("hooks run {} ", hook.name())), "{hook:?}");
+        }
+        assert_eq!(Hook::PostCommit.program_in(&Hook::PrePush.script(PROGRAM)), None);
+        assert_eq!(quoted("/opt/it's here/hierad"), r"'/opt/it'\''s here/hierad'");
+    }
+
+    #[test]
+    fn a_hook_may_look_for_its_folder_but_not_at_its_name() {
+        let folder = "HERE=\"$(cd \"$(dirname \"$0\")\" && pwd)\"\nexec lint \"$@\" $1";
+        assert!(!asks_for_its_name(folder));
+        for text in ["case ${0##*/} in", ". \"${0%/*}/h\"", "hook=$(basename \"$0\")", "File.basename(__FILE__)"] {
+            assert!(asks_for_its_name(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! `hierad notify`: tells a daemon to look for commits. It is quick, and never in the way of a commit.
+
+use super::{Global, Result, Status, describe};
+use crate::daemon;
+use crate::git::{self, Environment};
+
+/// Whoever makes a commit need not know whether a daemon could be told: it finds the commit by its clock, too.
+pub(super) fn run(global: &Global) -> Result {
+    if let Err(failure) = tell(global) {
+        tracing::info!("no daemon was told to look: {}", describe(&*failure));
+    }
+    Ok(Status::Done)
+}
+
+fn tell(global: &Global) -> Result<()> {
+    let folders = git::folders(global.repo.as_deref(), &Environment::of_process())?;
+    daemon::tell(&folders.common)?;
+    tracing::info!(repository = %folders.common.display(), "a daemon that watches it looks now");
+    Ok(())
+}

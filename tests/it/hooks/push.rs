@@ -1,0 +1,175 @@
+//! The hook `pre-push`: what it shows, and what it refuses.
+
+use super::{pushed, remote};
+use crate::support::Sandbox;
+use crate::support::terminal::{Printed, SITE};
+
+/// Sets the port of the web servers.
+fn port(site: &Sandbox, value: &str) {
+    site.files(&format!("-- data/roles/web.yaml\nport: {value}\n"));
+    site.commit(&format!("port {value}"));
+}
+
+/// Each of the lines that name a key, an error or the last commit of a report.
+fn told(printed: &Printed) -> Vec<&str> {
+    let is_told = |line: &&str| {
+        ["  changed", "  added", "  fails", "hierad:", "after"].iter().any(|start| line.starts_with(start))
+    };
+    printed.err.lines().filter(is_told).collect()
+}
+
+#[test]
+fn it_shows_what_a_push_changes() {
+    let site = pushed();
+    port(&site, "81");
+    port(&site, "82");
+    let short = site.open().resolve("HEAD").unwrap().short();
+    // What git prints for programs stays as it is.
+    let printed = site.shell("git push --porcelain --quiet origin main");
+    assert_eq!(printed.ok(), "Done\n");
+    let expected = [
+        format!("after  {short} port 82 (Ada) on origin/main"),
+        "  changed  port: 80 -> 82  data/roles/web.yaml:1".into(),
+    ];
+    assert_eq!(told(&printed), expected);
+    assert_eq!(remote(&site, "main"), site.git(["rev-parse", "main"]));
+    // Nothing to push, a branch that goes, a tag: nothing to tell.
+    for command in
+        ["git push --quiet origin main", "git push --quiet origin main:same", "git push --quiet origin :same"]
+    {
+        let printed = site.shell(command);
+        assert_eq!((printed.ok(), &*printed.err), ("", ""), "{command}");
+    }
+    port(&site, "83");
+    let printed = site.shell("git tag -m t v1; git push --quiet origin v1");
+    assert_eq!((printed.ok(), &*printed.err), ("", ""));
+    // A push back to an older commit shows what it takes away.
+    let printed = site.shell("git push --quiet --force origin HEAD~2:main");
+    printed.ok();
+    assert_eq!(told(&printed)[1], "  changed  port: 82 -> 81  data/roles/web.yaml:1");
+}
+
+#[test]
+fn a_new_branch_shows_what_it_has_more_than_the_remote() {
+    let site = pushed();
+    site.git(["checkout", "--quiet", "-b", "one"]);
+    port(&site, "81");
+    site.git(["push", "--quiet", "origin", "one"]);
+    site.git(["checkout", "--quiet", "-b", "two"]);
+    port(&site, "82");
+    let short = site.open().resolve("HEAD").unwrap().short();
+    let change = "  changed  port: 81 -> 82  data/roles/web.yaml:1";
+    // By its name, by its address, for review.
+    for (to, reference, shown) in [
+        ("origin", "two", "origin/two"),
+        ("../origin.git", "three", "three"),
+        ("origin", "refs/for/main%topic=x", "origin/main"),
+    ] {
+        let printed = site.shell(&format!("git push --quiet {to} HEAD:{reference}"));
+        printed.ok();
+        assert_eq!(told(&printed), [&*format!("after  {short} port 82 (Ada) on {shown}"), change]);
+        site.sh("git update-ref -d refs/remotes/origin/two");
+    }
+    // Several at once.
+    site.git(["checkout", "--quiet", "main"]);
+    port(&site, "90");
+    let printed = site.shell("git push --quiet origin main two:four");
+    let told = told(printed.is(0));
+    assert_eq!(told.iter().filter(|line| line.starts_with("  changed")).count(), 2, "{printed:#?}");
+    assert!(
+        told.contains(&"  changed  port: 80 -> 90  data/roles/web.yaml:1") && told.contains(&change),
+        "{printed:#?}"
+    );
+}
+
+#[test]
+fn what_nothing_is_known_of_is_not_compared() {
+    let site = pushed();
+    site.sh("git init --quiet --bare ../empty.git; git remote remove origin; git remote add empty ../empty.git");
+    let words = "hierad: empty/main is new, with nothing in it that the remote is known to have: not compared";
+    assert_eq!(told(site.shell("git push --quiet empty main").is(0)), [words]);
+    // Somebody else has pushed, which is not known here.
+    let site = pushed();
+    site.sh("git clone --quiet ../origin.git ../other; cd ../other; git commit -q --allow-empty -m other; git push -q");
+    port(&site, "81");
+    let printed = site.shell("git push --quiet --force origin main");
+    assert_eq!(told(printed.is(0))[1], "  changed  port: 80 -> 81  data/roles/web.yaml:1");
+}
+
+#[test]
+fn it_can_refuse() {
+    let site = pushed();
+    let first = remote(&site, "main");
+    let push = |setting: &str| site.shell(&format!("git -c hierad.prePush={setting} push --quiet origin main"));
+    let all_the_same = "`git push --no-verify` pushes all the same";
+    port(&site, "81");
+    let refused = push("changes");
+    refused.is(1).says(&["hierad: the push is refused, as it changes 1 key", all_the_same]);
+    assert_eq!((remote(&site, "main"), &*refused.out), (first.clone(), ""));
+    push("errors").ok();
+    let second = remote(&site, "main");
+    assert_ne!(second, first);
+    port(&site, "'%{nosuch}'");
+    push("errors").is(1).says(&["as it brings errors to 1 node;", all_the_same, "fails  port"]);
+    assert_eq!(remote(&site, "main"), second);
+    site.shell("git -c hierad.prePush=errors push --quiet --no-verify origin main").ok();
+    assert_eq!(remote(&site, "main"), site.git(["rev-parse", "main"]));
+    // An error that was there before is none that the push brings.
+    site.files("-- data/common.yaml\nmotd: bye\nntp: [a, b]\n");
+    site.commit("motd");
+    push("errors").ok();
+    // One that is printed, or not even that.
+    port(&site, "'%{nosuch}%{either}'");
+    assert_eq!(push("off").err, "");
+    // Changes of what no node sees are none.
+    site.files("-- data/roles/none.yaml\nport: 1\n");
+    site.commit("unseen");
+    push("changes").says(&["no effective change"]).ok();
+}
+
+#[test]
+fn what_hierad_cannot_do_holds_up_nothing_but_a_check() {
+    for (trouble, words) in [
+        ("git rm --quiet hierad.yaml; git commit --quiet -m x", "no node profiles"),
+        ("echo nonsense: > hierad.yaml", "nonsense"),
+        ("echo 'profiles: [nowhere]' > hierad.yaml", "no node profiles at "),
+    ] {
+        let site = pushed();
+        port(&site, "81");
+        site.sh(trouble);
+        let refused = site.shell("git -c hierad.prePush=errors push --quiet origin main");
+        refused.is(1).says(&["hierad: the push is refused, as it cannot be checked: ", words, "--no-verify"]);
+        assert_eq!(remote(&site, "main"), site.git(["rev-parse", "origin/main"]));
+        let printed = site.shell("git push --quiet origin main");
+        printed.says(&["hierad: cannot show what the push changes: ", words]).ok();
+        assert_eq!(printed.err.lines().count(), 1, "{printed:#?}");
+        assert_eq!(remote(&site, "main"), site.git(["rev-parse", "main"]));
+    }
+    let site = pushed();
+    port(&site, "81");
+    let printed = site.shell("git -c hierad.prePush=yes push --quiet origin main");
+    assert_eq!(printed.ok(), "");
+    assert_eq!(printed.err, "hierad: hierad.prePush is 'yes': wanted print, off, errors or changes\n");
+}
+
+#[test]
+fn branches_can_be_environments_and_work_trees_linked() {
+    let site = Sandbox::of(&format!("{SITE}-- data/nodes/web01.yaml\nwhere: '%{{environment}}'\n"));
+    site.files("-- hierad.yaml\nprofiles: [profiles]\nenvironment: branch\n");
+    site.commit("second");
+    site.sh("git clone --quiet --bare . ../origin.git; git remote add origin ../origin.git; git fetch --quiet");
+    site.hierad("hooks install").ok();
+    let printed = site.shell(
+        "
+        git worktree add --quiet ../linked 2> /dev/null
+        cd ../linked
+        echo \"where: 'in %{environment}'\" > data/nodes/web01.yaml
+        git commit --quiet --all --message third
+        git push --quiet origin HEAD:test HEAD:main
+    ",
+    );
+    printed.ok();
+    let changes: Vec<&str> = told(&printed).into_iter().filter(|line| line.starts_with("  changed")).collect();
+    let change = |name: &str| format!("  changed  where: \"{name}\" -> \"in {name}\"  data/nodes/web01.yaml:1");
+    assert_eq!(changes, [change("main"), change("test")], "{printed:#?}");
+}
