@@ -244,7 +244,7 @@ fn run(cli: &Cli) -> Result {
         Command::Watch(arguments) => watch::run(&cli.global, arguments),
         Command::Queue(arguments) => queue::run(&cli.global, arguments),
         Command::Hooks(arguments) => hooks::run(&cli.global, arguments),
-        Command::Notify => notify::run(&cli.global),
+        Command::Notify => Ok(notify::run(&cli.global)),
         Command::Demo(arguments) => demo::run(&cli.global, arguments),
     }
 }

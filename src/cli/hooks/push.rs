@@ -12,7 +12,7 @@ use crate::git::{BranchName, CommitId, Repository};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::pipeline::{Compared, Point};
-use crate::report::{KeyChange, Report};
+use crate::report::{Arrival, KeyChange, Report};
 use crate::settings::EnvironmentName;
 
 /// What `hierad.prePush` can be.
@@ -144,7 +144,7 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
             let Compared { mut report, effective: _effective, .. } =
                 pipeline.diff(Point::Commit(before), Point::Commit(update.new), &|_| true)?;
             drop(progress);
-            report.branch = Some(remote.branch(&update.branch));
+            report.arrival = Some(Arrival { branch: remote.branch(&update.branch), kind: "new", job: None });
             changed.add(&report);
             print(&report, global)?;
         }

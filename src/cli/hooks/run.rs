@@ -10,7 +10,7 @@ use crate::git::{self, Environment};
 pub(super) fn run(global: &Global, hook: Hook, arguments: &[OsString]) -> Result {
     match hook {
         Hook::PostCommit => post_commit(global),
-        Hook::PostMerge | Hook::PostRewrite | Hook::PostReceive => notify::run(global),
+        Hook::PostMerge | Hook::PostRewrite | Hook::PostReceive => Ok(notify::run(global)),
         Hook::PrePush => push::run(global, arguments),
     }
 }
@@ -22,7 +22,7 @@ pub(super) fn setting(global: &Global, name: &str) -> Result<Option<String>> {
 }
 
 fn post_commit(global: &Global) -> Result {
-    notify::run(global)?;
+    notify::run(global);
     match setting(global, "hierad.postCommit")?.as_deref() {
         None | Some("notify") => Ok(Status::Done),
         Some("print") => diff::run(global, &diff::Arguments::default()),
