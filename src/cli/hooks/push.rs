@@ -117,7 +117,7 @@ fn branch(reference: &str) -> Option<BranchName> {
 }
 
 fn is_zero(id: &str) -> bool {
-    id.bytes().all(|digit| digit == b'0')
+    !id.is_empty() && id.bytes().all(|digit| digit == b'0')
 }
 
 /// Prints what the updates change; why the push is refused, if it is.
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(read, [("x/y", true), ("main", false)]);
         assert_eq!(updates("").unwrap().len(), 0);
         let long = format!("refs/heads/a {} refs/heads/a {}\n", "1".repeat(64), "0".repeat(64));
-        for wrong in ["nonsense\n", &long, "a  b c\n"] {
+        for wrong in ["nonsense\n", &long, "a  refs/heads/b c\n"] {
             assert!(updates(wrong).is_err(), "{wrong}");
         }
     }

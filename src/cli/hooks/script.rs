@@ -110,7 +110,7 @@ mod tests {
                 assert_eq!(hook.program_in(&script).as_deref(), Some(program), "{script}");
                 assert!(is_marked(&script));
                 assert_eq!(hook.program_in(&format!("{script}#\n")), None);
-                assert_eq!(hook.program_in(&script.replace(program, "x y")), None, "{program}");
+                assert_eq!(hook.program_in(&script.replace(&quoted(program), "x y")), None, "{program}");
             }
             assert_eq!(hook.script(PROGRAM), hook.source());
             assert!(hook.source().contains(&hook.before()), "{hook:?}");

@@ -1,5 +1,7 @@
 //! What is answered.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value as Json, json};
 
 use super::client::Daemon;
@@ -27,7 +29,13 @@ fn it_tells_how_it_is() {
         let name = format!("hierad_{name}_last_success_timestamp_seconds{repository}");
         assert!(metric(&name).unwrap().parse::<f64>().unwrap() > 1e9, "{name}");
     }
-    assert_eq!(metric("hierad_deliveries_total{sink=\"stdout\",result=\"taken\"}").as_deref(), Some("1"));
+    let taken = || metric("hierad_deliveries_total{sink=\"stdout\",result=\"taken\"}");
+    // Counted once the report is out.
+    let end = Instant::now() + Duration::from_mins(1);
+    while taken().as_deref() != Some("1") {
+        assert!(Instant::now() < end, "{:?}", taken());
+        std::thread::sleep(Duration::from_millis(10));
+    }
     assert_eq!(metric("hierad_queue_items{stage=\"waiting\",sink=\"\"}").as_deref(), Some("0"));
     assert_eq!(metric("hierad_build_info").as_deref(), Some("{version=\"0.1.0\"} 1"));
     assert!(metric("process_start_time_seconds").is_some());
