@@ -141,7 +141,7 @@ impl Refs {
         }
     }
 
-    /// All local branches. While references are being packed, one may be missing or behind its time; see [`Refs::tip`].
+    /// All local branches. While references are being packed, one may be missing or behind its time; see [`Refs::target`].
     pub(super) fn branches(&self) -> Result<Vec<(BranchName, CommitId)>, RefsError> {
         match self {
             Refs::Library { git_dir, .. } => library_branches(git_dir).map_err(|error| unreadable(git_dir, &error)),
