@@ -2,6 +2,7 @@
 //!
 //! A file a subcommand: its arguments and what it does. Exit status: 0 done, 1 could not, 2 differences or faults found.
 
+mod archive;
 mod check;
 mod context;
 mod demo;

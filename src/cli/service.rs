@@ -1,15 +1,16 @@
 //! Puts the daemon with a durable queue together: its repositories, its sinks, its queue.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 
+use super::archive::Archives;
 use super::context::Context;
 use super::signals::{Signal, Signals};
 use super::supervisor;
-use super::watch::{Arguments, Pipelines, banner};
+use super::watch::{Arguments, Pipelines, banner, compared};
 use super::{Global, Result, http};
 use crate::daemon::http::{Answers, Listener};
 use crate::daemon::queue::{Job, Queue};
@@ -60,6 +61,7 @@ struct Opened {
     banner: String,
     /// Who answers questions about it.
     answers: Arc<dyn Answers>,
+    pipelines: Arc<Mutex<Pipelines>>,
 }
 
 /// The folder of the daemon's state: that of the flag, of the settings, or the one in the git directory.
@@ -99,7 +101,10 @@ impl Plan {
     /// The plan for the repository at hand, if a durable queue is wanted: sinks need one.
     pub(super) fn of_repository(context: &Context, global: &Global, arguments: &Arguments) -> Result<Option<Plan>> {
         let settings = http::listening(context.settings.clone(), arguments.listen)?;
-        let is_wanted = settings.state.is_some() || !settings.sinks.is_empty() || settings.http.is_some();
+        let is_wanted = settings.state.is_some()
+            || !settings.sinks.is_empty()
+            || settings.snapshots.is_some()
+            || settings.http.is_some();
         if arguments.state.is_none() && !is_wanted {
             return Ok(None);
         }
@@ -136,16 +141,21 @@ impl Plan {
     /// Makes a service of it, which goes on listening where another one does.
     async fn prepare(self, queue: &Queue, arguments: &Arguments, listener: Option<Listener>) -> Result<Prepared> {
         let mut http = http::server(&self.settings, listener)?;
-        let sinks = sinks(&self.settings)?;
-        let (mut repositories, mut banners) = (Vec::new(), Vec::new());
+        let mut sinks = sinks(&self.settings)?;
+        if self.settings.snapshots.is_some() && self.repositories.iter().any(|place| place.global.show_secrets) {
+            return Err("git keeps what was committed once: --show-secrets does not go with 'snapshots'".into());
+        }
+        let (mut repositories, mut banners, mut archives) = (Vec::new(), Vec::new(), Archives::default());
         for place in self.repositories {
-            let Opened { watched, banner, answers } = place.watched(queue, arguments).await?;
+            let Opened { watched, banner, answers, pipelines } = place.watched(queue, arguments).await?;
+            archives.add(&watched.name, watched.repository.clone(), pipelines);
             if let Some((server, _)) = &mut http {
                 server.add(&watched.name, answers);
             }
             repositories.push(watched);
             banners.push(banner);
         }
+        sinks.extend(self.settings.snapshots.as_ref().map(|setting| archives.sink(setting)));
         let (http, listener) = http.unzip();
         banners.extend(listener.as_ref().map(|listener| format!("hierad: answering at http://{}", listener.address())));
         let (queue, keep) = (queue.clone(), self.settings.keep_reports);
@@ -260,16 +270,19 @@ impl Place {
         let mut pipelines = Pipelines::new(context);
         // Trouble with the profiles shows at once.
         pipelines.get(None)?;
-        let resolve = Box::new(move |job: &Job| resolved(&mut pipelines, job));
+        let pipelines = Arc::new(Mutex::new(pipelines));
+        let shared = pipelines.clone();
+        let resolve = Box::new(move |job: &Job| resolved(&shared, job));
         let name = self.name.clone();
         let watched = Watched { name, repository, known, options, resolve, following: None };
-        Ok(Opened { watched, banner, answers })
+        Ok(Opened { watched, banner, answers, pipelines })
     }
 }
 
-fn resolved(pipelines: &mut Pipelines, job: &Job) -> Result<Resolved> {
+fn resolved(pipelines: &Mutex<Pipelines>, job: &Job) -> Result<Resolved> {
     let Job { number, id, repository, event, .. } = job.clone();
-    let mut report = pipelines.compared(&event)?.report;
+    let pipeline = pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(&event.branch))?;
+    let mut report = compared(&pipeline, &event)?.report;
     report.arrival = Some(event.arrival(Some(JobName { id, number, repository })));
     let mut json = Vec::new();
     report::json::write(&report, report::json::Options::default(), &mut json)?;

@@ -172,8 +172,7 @@ impl Pipelines {
 
     /// What a commit changes.
     pub(super) fn compared(&mut self, event: &CommitEvent) -> Result<Compared> {
-        let before = event.before.map_or(Point::Nothing, Point::Commit);
-        Ok(self.get(Some(&event.branch))?.diff(before, Point::Commit(event.after), &|_| true)?)
+        compared(&*self.get(Some(&event.branch))?, event)
     }
 
     /// The pipeline of a branch.
@@ -203,6 +202,12 @@ impl Pipelines {
         self.by_branch.insert(branch.cloned(), pipeline.clone());
         Ok(pipeline)
     }
+}
+
+/// What a commit changes.
+pub(super) fn compared(pipeline: &Pipeline, event: &CommitEvent) -> Result<Compared> {
+    let before = event.before.map_or(Point::Nothing, Point::Commit);
+    Ok(pipeline.diff(before, Point::Commit(event.after), &|_| true)?)
 }
 
 /// Prints a report for each commit.

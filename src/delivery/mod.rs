@@ -8,6 +8,7 @@ mod filter;
 mod folder;
 mod mail;
 mod private;
+mod snapshots;
 mod text;
 mod webhook;
 mod words;
@@ -24,6 +25,7 @@ pub use filter::Filter;
 pub use folder::Folder;
 pub use mail::{Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, mailbox};
 pub use private::Private;
+pub use snapshots::{Snapshots, WriteSnapshots};
 pub use text::text_of;
 pub use webhook::{Webhook, WebhookError, WebhookOptions};
 
@@ -75,6 +77,8 @@ pub enum Target {
     Webhook(Webhook),
     /// People.
     Mail(Mail),
+    /// The git references with snapshots.
+    Snapshots(Snapshots),
 }
 
 impl fmt::Debug for Target {
@@ -85,6 +89,7 @@ impl fmt::Debug for Target {
             Target::Command(command) => command.fmt(f),
             Target::Webhook(webhook) => webhook.fmt(f),
             Target::Mail(mail) => mail.fmt(f),
+            Target::Snapshots(_) => f.write_str("Snapshots"),
         }
     }
 }
@@ -112,7 +117,13 @@ impl Sink {
             Target::Command(command) => command.deliver(parcel).await.map_err(DeliveryError::Refused),
             Target::Webhook(webhook) => webhook.deliver(parcel).await.map_err(DeliveryError::Refused),
             Target::Mail(mail) => mail.deliver(parcel).await.map_err(DeliveryError::Refused),
+            Target::Snapshots(snapshots) => snapshots.deliver(parcel).await.map_err(DeliveryError::Refused),
         }
+    }
+
+    /// Whether it has to get all in order: then what it does not take holds up what comes behind it.
+    pub fn is_in_order(&self) -> bool {
+        matches!(self.target, Target::Snapshots(_))
     }
 
     /// Whether a person reads what it gets.

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::git::BranchPatterns;
 use crate::hiera::backend::Backends;
 use crate::hiera::backend::eyaml::{KeyName, KeyNames};
 use crate::hiera::options::LookupOptions;
@@ -24,6 +25,18 @@ pub use http::{HttpSetting, listen_address};
 pub use repository::{RepositoryPlace, RepositorySetting};
 pub use secret::{Secret, SecretError, read_secret};
 pub use sink::{SinkError, SinkSetting};
+
+/// The setting, and what its work is called in the queue.
+pub const SNAPSHOTS: &str = "snapshots";
+
+/// Which commits the daemon writes snapshots of: a commit on `refs/hierad/snapshots/BRANCH` for each.
+#[derive(Debug, Clone)]
+pub struct SnapshotSetting {
+    /// Those of these branches.
+    pub branches: BranchPatterns,
+    /// Where the references are pushed.
+    pub push: Option<String>,
+}
 
 /// How long the daemon keeps reports, if the settings say nothing.
 const KEEP_REPORTS: Duration = Duration::from_hours(30 * 24);
@@ -65,6 +78,8 @@ pub struct Settings {
     pub keep_reports: Duration,
     /// Where the daemon's reports go.
     pub sinks: Vec<SinkSetting>,
+    /// Which commits the daemon writes snapshots of, if any.
+    pub snapshots: Option<SnapshotSetting>,
     /// The repositories that the daemon watches in place of the one that it is started for.
     pub repositories: Vec<RepositorySetting>,
     /// Where the daemon answers those who ask it; nothing for a daemon that does not.
@@ -161,6 +176,7 @@ impl Default for Settings {
             state: None,
             keep_reports: KEEP_REPORTS,
             sinks: Vec::new(),
+            snapshots: None,
             repositories: Vec::new(),
             http: None,
         }
@@ -244,7 +260,12 @@ impl Checker<'_> {
         let datadirs = datadirs.collect::<Result<Vec<_>, SettingsError>>()?;
         let defaults = Settings::default();
         let repositories = raw.repositories.into_iter().map(|(name, raw)| repository::check(self, name, raw));
+        if raw.snapshots.is_some() && raw.sinks.contains_key(SNAPSHOTS) {
+            return Err(self
+                .invalid(&["sinks", SNAPSHOTS], "a sink cannot be called 'snapshots' beside the setting 'snapshots'"));
+        }
         Ok(Settings {
+            snapshots: raw.snapshots.map(|snapshots| self.snapshots(snapshots)).transpose()?,
             repositories: repositories.collect::<Result<_, _>>()?,
             profiles: raw.profiles.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
             hiera_config: self.hiera_config(raw.hiera_config)?.unwrap_or(defaults.hiera_config),
@@ -286,6 +307,15 @@ impl Checker<'_> {
             Some((Some(5), None)) => Ok(Reader::Puppet),
             Some(_) => Err(self.invalid(&["hiera"], "'hiera' must be 3, 5 or auto")),
         }
+    }
+
+    fn snapshots(&self, raw: raw::Snapshots) -> Result<SnapshotSetting, SettingsError> {
+        let invalid = |text: String| self.invalid(&[SNAPSHOTS], format!("'{SNAPSHOTS}' {text}"));
+        if !raw.reference {
+            return Err(invalid("needs 'ref: true'".to_owned()));
+        }
+        let branches = BranchPatterns::new(raw.branches.as_slice()).map_err(|error| invalid(error.to_string()))?;
+        Ok(SnapshotSetting { branches, push: raw.push })
     }
 
     /// A program with a folder in its name lies beside the settings, others where the system finds them.

@@ -30,8 +30,19 @@ pub(super) struct Settings {
     /// Days.
     pub(super) keep_reports: Option<f64>,
     pub(super) sinks: BTreeMap<String, Sink>,
+    pub(super) snapshots: Option<Snapshots>,
     pub(super) http: Option<Http>,
     pub(super) repositories: BTreeMap<String, Watched>,
+}
+
+/// Snapshots that the daemon writes for each commit.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a hash such as {ref: true, push: REMOTE}")]
+pub(super) struct Snapshots {
+    #[serde(rename = "ref")]
+    pub(super) reference: bool,
+    pub(super) push: Option<String>,
+    pub(super) branches: OneOrMany,
 }
 
 /// A repository that the daemon watches.

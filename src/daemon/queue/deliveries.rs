@@ -28,15 +28,15 @@ pub enum Waiting {
 }
 
 impl Queue {
-    /// What `sink` has to do next: the oldest report of those that are due.
-    pub async fn next_delivery(&self, sink: &str) -> Result<Waiting, QueueError> {
+    /// What `sink` has to do next: the oldest report of those that are due or, if it wants them `in_order`, the oldest.
+    pub async fn next_delivery(&self, sink: &str, in_order: bool) -> Result<Waiting, QueueError> {
         let query = format!(
             "SELECT {JOB}, delivery.due, delivery.attempts, delivery.since FROM delivery JOIN job ON job.number = delivery.job \
              WHERE delivery.sink = ? AND delivery.state = 'waiting' \
-             ORDER BY max(delivery.due, ?), delivery.job LIMIT 1"
+             ORDER BY iif(?, 0, max(delivery.due, ?)), delivery.job LIMIT 1"
         );
         let now = now();
-        let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(sink).bind(now);
+        let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(sink).bind(in_order).bind(now);
         let Some(row) = self.first(query).await? else { return Ok(Waiting::Nothing) };
         let (due, attempts, since): (i64, u32, i64) = (row.try_get(8)?, row.try_get(9)?, row.try_get(10)?);
         if due > now {

@@ -34,9 +34,9 @@ impl Outlet {
 
     /// Delivers until the service is to end.
     pub(super) async fn run(&self, mut stopped: Stopped) -> Result<(), ServiceError> {
-        let mut failures = 0;
+        let (mut failures, in_order) = (0, self.sink.is_in_order());
         while !*stopped.borrow() {
-            match insist(&self.signals, &mut stopped, || self.queue.next_delivery(&self.sink.name)).await {
+            match insist(&self.signals, &mut stopped, || self.queue.next_delivery(&self.sink.name, in_order)).await {
                 None => break,
                 Some(Waiting::Nothing) => woken(&self.wake, LONGEST_PAUSE, &mut stopped).await,
                 Some(Waiting::Later(time)) => woken(&self.wake, time.min(LONGEST_PAUSE), &mut stopped).await,

@@ -44,7 +44,7 @@ impl Service {
         let (site, receiver) = (Sandbox::of(SITE), Receiver::start());
         fs::write(site.beside("profiles.ndjson"), PROFILES).unwrap();
         let settings = format!(
-            "profiles: {profiles}\nstate: {state}\nsinks:\n  files: {{folder: {files}}}\n  \
+            "profiles: {profiles}\nstate: {state}\nsnapshots: {{ref: true}}\nsinks:\n  files: {{folder: {files}}}\n  \
              web: {{webhook: 'http://{web}/hook', timeout: 2}}\n  \
              told: {{command: [sh, -c, 'echo $HIERAD_ID $HIERAD_BRANCH $HIERAD_AFTER >> {told}']}}\n",
             profiles = site.beside("profiles.ndjson").display(),
@@ -145,6 +145,27 @@ impl Service {
             assert!(lost.is_empty() && odd.is_empty(), "{sink}: lost {lost:?}, odd {odd:?}");
             assert_eq!(got, &files, "{sink} and files differ");
         }
+        self.check_snapshots();
         self.site.hierad("queue check").ok();
+    }
+
+    /// Checks that the snapshots of each branch are one commit for each that was reported of it, in the same order.
+    #[track_caller]
+    fn check_snapshots(&self) {
+        let mut reported: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut paths = self.paths();
+        // They begin with their numbers.
+        paths.sort();
+        for path in paths {
+            let report: Json = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+            let text = |value: &Json| value.as_str().unwrap().to_owned();
+            reported.entry(text(&report["branch"])).or_default().push(text(&report["after"]["commit"]));
+        }
+        for (branch, commits) in reported {
+            let reference = format!("refs/hierad/snapshots/{branch}");
+            let format = "--format=%(trailers:key=Hierad-Commit,valueonly,separator=)";
+            let log = self.site.git(["log", "--reverse", format, &reference]);
+            assert_eq!(log.lines().collect::<Vec<_>>(), commits, "{branch}");
+        }
     }
 }
