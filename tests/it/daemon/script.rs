@@ -14,6 +14,8 @@ pub(super) struct Script {
     random: Random,
     tips: BTreeMap<&'static str, Oid>,
     count: usize,
+    /// How often branches were deleted: those that follow have other names.
+    deleted: BTreeMap<&'static str, usize>,
     /// Whether branches lose no commits, so that nobody has to wait.
     is_calm: bool,
     /// The branch and id of each commit.
@@ -25,7 +27,15 @@ impl Script {
         let repository = Repository::open(folder).unwrap();
         let first = repository.refname_to_id("refs/heads/main").unwrap();
         let tips = [("main", first)].into();
-        Script { repository, random: Random::new(seed), tips, count: 0, is_calm: false, made: BTreeSet::new() }
+        Script {
+            repository,
+            random: Random::new(seed),
+            tips,
+            count: 0,
+            deleted: BTreeMap::new(),
+            is_calm: false,
+            made: BTreeSet::new(),
+        }
     }
 
     /// Takes steps after which no commit is gone.
@@ -41,17 +51,17 @@ impl Script {
     pub(super) fn step(&mut self, seen: &mut dyn FnMut(&str, &str)) {
         let branch = *self.random.pick(&BRANCHES);
         let Some(tip) = self.tips.get(branch).copied() else {
-            // A branch that is gone and there again while nobody looks is one that was rewritten: its tip is what is reported.
             let start = self.tips["main"];
-            self.commit(branch, &[start]);
-            return self.wait(branch, self.tips[branch], seen);
+            return self.commit(branch, &[start]);
         };
         match self.random.below(100) {
             0..10 if self.is_calm => self.commit(branch, &[tip]),
             0..5 if branch != "main" => {
                 self.wait(branch, tip, seen);
-                self.repository.find_reference(&reference(branch)).unwrap().delete().unwrap();
+                self.repository.find_reference(&self.reference(branch)).unwrap().delete().unwrap();
                 self.tips.remove(branch);
+                // One that is gone and there again while nobody looks has moved, with all that has come between.
+                *self.deleted.entry(branch).or_default() += 1;
             }
             5..10 => {
                 self.wait(branch, tip, seen);
@@ -67,10 +77,21 @@ impl Script {
         }
     }
 
+    /// What a branch is called now.
+    fn name(&self, branch: &str) -> String {
+        let deleted = self.deleted.get(branch).map(|count| format!("-{count}"));
+        format!("{branch}{}", deleted.unwrap_or_default())
+    }
+
+    fn reference(&self, branch: &str) -> String {
+        format!("refs/heads/{}", self.name(branch))
+    }
+
     fn wait(&self, branch: &str, tip: Oid, seen: &mut dyn FnMut(&str, &str)) {
         let commit = tip.to_string();
-        if self.made.contains(&(branch.to_owned(), commit.clone())) {
-            seen(branch, &commit);
+        let name = self.name(branch);
+        if self.made.contains(&(name.clone(), commit.clone())) {
+            seen(&name, &commit);
         }
     }
 
@@ -90,14 +111,10 @@ impl Script {
         let parents: Vec<_> = parents.iter().collect();
         let message = format!("commit {}", self.count);
         let id = repository.commit(None, &who, &who, &message, &tree, &parents).unwrap();
-        repository.reference(&reference(branch), id, true, "test").unwrap();
-        self.made.insert((branch.to_owned(), id.to_string()));
+        repository.reference(&self.reference(branch), id, true, "test").unwrap();
+        self.made.insert((self.name(branch), id.to_string()));
         self.tips.insert(branch, id);
     }
-}
-
-fn reference(branch: &str) -> String {
-    format!("refs/heads/{branch}")
 }
 
 fn folder<'r>(repository: &'r Repository, tree: &git2::Tree<'_>, name: &str) -> git2::Tree<'r> {
