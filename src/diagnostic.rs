@@ -97,3 +97,17 @@ impl fmt::Display for Diagnostic {
         write!(f, "{}: {} [{}]", self.severity, self.text, self.code)
     }
 }
+
+/// What an error says, with its causes, each told once: the outer ones are general.
+pub fn describe(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = cause.source();
+    }
+    text
+}

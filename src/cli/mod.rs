@@ -33,6 +33,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::diagnostic::describe;
 use crate::hiera::{Puppet, Reader};
 use progress::Progress;
 
@@ -248,20 +249,6 @@ fn run(cli: &Cli) -> Result {
         Command::Notify => Ok(notify::run(&cli.global)),
         Command::Demo(arguments) => demo::run(&cli.global, arguments),
     }
-}
-
-/// An error with its causes, each told once.
-fn describe(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let words = cause.to_string();
-        if !text.contains(&words) {
-            text = format!("{text}: {words}");
-        }
-        source = cause.source();
-    }
-    text
 }
 
 fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {

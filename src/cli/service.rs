@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 use super::archive::Archives;
 use super::context::Context;
@@ -232,7 +232,7 @@ impl Place {
             RepositoryPlace::Url { url, every } => {
                 let folder = state.join(MIRRORS).join(format!("{}.git", setting.name));
                 let mirror = Mirror { folder: folder.clone(), url: url.clone() };
-                (folder, Some(Following { mirror, every: *every, poke: Arc::new(Notify::new()) }))
+                (folder, Some(Following { mirror, every: *every }))
             }
         };
         let config = setting.config.clone().or_else(|| global.config.clone());

@@ -1,14 +1,12 @@
 //! Keeps a mirror up to date. That its branches have moved the watch of it sees by itself.
 
 use std::process::Stdio;
-use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::sample::Sampler;
-use super::service::{Stopped, backoff, ended, pause, woken};
+use super::service::{Stopped, backoff, ended, pause};
 use super::signals::Signals;
 use crate::git::Mirror;
 
@@ -25,8 +23,6 @@ pub struct Following {
     pub mirror: Mirror,
     /// How often.
     pub every: Duration,
-    /// Who is told that there is something to fetch.
-    pub poke: Arc<Notify>,
 }
 
 impl Following {
@@ -49,7 +45,7 @@ impl Following {
         signals.meters.mirror(repository);
         while !*stopped.borrow() {
             tokio::select! {
-                () = woken(&self.poke, self.every, &mut stopped) => {}
+                _ = pause(self.every, &mut stopped) => {}
                 Ok(()) = poked.changed() => {}
             }
             let result = tokio::select! {

@@ -1,5 +1,7 @@
 //! What servers and commands say, made fit for an error: a line for the log, for the queue and for who looks at it.
 
+use crate::diagnostic;
+
 /// Text of theirs in one line, without what a terminal would obey.
 pub(super) fn plain(words: &[u8]) -> String {
     let words = String::from_utf8_lossy(words);
@@ -7,18 +9,9 @@ pub(super) fn plain(words: &[u8]) -> String {
     words.trim_end().to_owned()
 }
 
-/// An error with its causes, each told once: the outer ones are general.
-pub(super) fn describe(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let words = cause.to_string();
-        if !text.contains(&words) {
-            text = format!("{text}: {words}");
-        }
-        source = cause.source();
-    }
-    plain(text.as_bytes())
+/// An error with its causes, in one line.
+pub(super) fn describe(error: &(dyn std::error::Error + 'static)) -> String {
+    plain(diagnostic::describe(error).as_bytes())
 }
 
 #[cfg(test)]

@@ -85,6 +85,9 @@ impl Import {
         git.args([
             "-c",
             "core.hooksPath=/dev/null",
+            // A pack is kept until the reference has moved; loose objects may be taken away before by who collects garbage.
+            "-c",
+            "fastimport.unpackLimit=0",
             "fast-import",
             "--quiet",
             "--done",
@@ -198,6 +201,14 @@ pub(super) fn push(command: &GitCommand, remote: &str, reference: &str) -> Resul
     git.args(["push", "--quiet", "--no-verify", "--end-of-options", remote, reference]);
     let output = git.stdin(Stdio::null()).output().map_err(|error| command.not_run(&error))?;
     if output.status.success() { Ok(()) } else { Err(command.failed("push", &output.stderr)) }
+}
+
+/// Has many packs made one, if git finds that it is time: each import leaves one. Git does it in the background, as after a commit.
+pub(super) fn tidy(command: &GitCommand) -> Result<(), CommandError> {
+    let mut git = command.command();
+    let output = git.args(["gc", "--auto", "--quiet"]).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| command.not_run(&error))?;
+    if output.status.success() { Ok(()) } else { Err(command.failed("gc", &output.stderr)) }
 }
 
 #[cfg(test)]

@@ -202,6 +202,11 @@ impl Repository {
         import::push(&self.shared(), remote, name)
     }
 
+    /// Has git tidy up its objects if it finds that it is time, in the background.
+    pub fn tidy(&self) -> Result<(), CommandError> {
+        import::tidy(&self.shared())
+    }
+
     /// The `git` command for what all linked work trees share.
     fn shared(&self) -> GitCommand {
         GitCommand::for_git_dir(&self.layout.common, &[])

@@ -18,6 +18,9 @@ use crate::snapshot::{Format, Snapshots, Written};
 /// Commits that are written before the reference moves: what is lost when the process is killed.
 const BATCH: usize = 100;
 
+/// So many imports leave as many packs: git is asked to tidy up.
+const TIDY: usize = 50;
+
 /// Snapshots could not be put on a reference, which is where it was before.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
@@ -71,6 +74,7 @@ pub struct Exporter {
     pipeline: Arc<Pipeline>,
     /// What it has left there.
     written: BTreeMap<BranchName, State>,
+    imports: usize,
 }
 
 /// The last snapshots on the reference of a branch.
@@ -85,7 +89,7 @@ struct State {
 impl Exporter {
     /// For the nodes of `pipeline`, with its settings.
     pub fn new(pipeline: Arc<Pipeline>) -> Exporter {
-        Exporter { pipeline, written: BTreeMap::new() }
+        Exporter { pipeline, written: BTreeMap::new(), imports: 0 }
     }
 
     /// Puts the snapshots of one commit on the reference of its branch. What is there already is left alone, so that it does no harm to
@@ -135,12 +139,22 @@ impl Exporter {
                 }
             }
             exported.commits = import.finish().map_err(|error| self.refused(&reference, parent, error))?;
+            self.tidy();
         }
         if let (Some(last), Some(commit)) = (&mut state.last, exported.commits.last()) {
             last.commit = *commit;
         }
         self.written.insert(branch.clone(), state);
         Ok(exported)
+    }
+
+    fn tidy(&mut self) {
+        self.imports += 1;
+        if self.imports.is_multiple_of(TIDY)
+            && let Err(error) = self.repository().tidy()
+        {
+            tracing::warn!(%error, "git cannot tidy up the repository");
+        }
     }
 
     /// What is on the reference of a branch.

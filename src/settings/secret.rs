@@ -11,7 +11,7 @@ pub type Secret = Zeroizing<Vec<u8>>;
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// The file cannot be read.
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {}: {source}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -19,7 +19,7 @@ pub enum SecretError {
         source: std::io::Error,
     },
     /// There is nothing in the file.
-    #[error("the file {0} is empty")]
+    #[error("the file {} is empty", .0.display())]
     Empty(PathBuf),
 }
 

@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use zeroize::Zeroizing;
-
-use super::{Checker, SettingsError, raw};
+use super::{Checker, SecretError, SettingsError, raw, read_secret};
 use crate::delivery::{
     Command, Filter, Folder, Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, Private, Sink, Stream, Target,
     Webhook, WebhookError, WebhookOptions, mailbox,
@@ -82,9 +80,9 @@ pub enum SinkFault {
         /// Why.
         source: std::io::Error,
     },
-    /// The file with its key or password is empty.
-    #[error("the file {} is empty", .0.display())]
-    Empty(PathBuf),
+    /// Its key or password cannot be had.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// The file with its password is no text.
     #[error("the file {} is not UTF-8", .0.display())]
     NoText(PathBuf),
@@ -119,7 +117,7 @@ impl SinkSetting {
 impl WebhookSetting {
     fn open(self, limit: Duration) -> Result<Webhook, SinkFault> {
         let WebhookSetting { url, secret_file, headers, ca_file } = self;
-        let secret = secret_file.map(|path| secret(&path).map(Private)).transpose()?;
+        let secret = secret_file.map(|path| read_secret(&path).map(Private)).transpose()?;
         let authorities = ca_file.as_deref().map(read).transpose()?;
         Ok(Webhook::new(WebhookOptions { url, secret, headers, authorities, limit })?)
     }
@@ -129,21 +127,12 @@ impl MailSetting {
     fn open(self, limit: Duration) -> Result<Mail, SinkFault> {
         let MailSetting { server, user, ca_file, from, to } = self;
         let with_password = |(user, path): (String, PathBuf)| {
-            let password = String::from_utf8(secret(&path)?.to_vec()).map_err(|_| SinkFault::NoText(path))?;
+            let password = String::from_utf8(read_secret(&path)?.to_vec()).map_err(|_| SinkFault::NoText(path))?;
             Ok::<_, SinkFault>((user, Private(password)))
         };
         let credentials = user.map(with_password).transpose()?;
         let authorities = ca_file.as_deref().map(read).transpose()?;
         Ok(Mail::new(MailOptions { server, credentials, authorities, from, to, limit })?)
-    }
-}
-
-/// The key in a file; a line end behind it does not belong to it.
-fn secret(path: &Path) -> Result<Zeroizing<Vec<u8>>, SinkFault> {
-    let content = Zeroizing::new(read(path)?);
-    match content.trim_ascii_end() {
-        [] => Err(SinkFault::Empty(path.into())),
-        secret => Ok(Zeroizing::new(secret.to_vec())),
     }
 }
 
