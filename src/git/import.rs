@@ -6,12 +6,15 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Output, Stdio};
 
 use super::command::{CommandError, GitCommand};
 use super::id::CommitId;
 use super::parse::CommitTime;
+
+/// What the command writes into the mark of a pack that it keeps.
+const KEPT_BY: &[u8] = b"fast-import";
 
 /// What is given to the command at a time.
 const PIECE: usize = 1 << 18;
@@ -165,13 +168,12 @@ impl Import {
         // What cannot be given to it any more shows in how it ends.
         drop(input.into_inner());
         let output = child.wait_with_output().map_err(|error| self.broken(&error.to_string()))?;
-        self.remove_report(id);
+        if !output.status.success() {
+            // A report for those who write such imports by hand.
+            _ = fs::remove_file(self.git_dir.join(format!("fast_import_crash_{id}")));
+            _ = release_packs(&self.git_dir);
+        }
         Ok(output)
-    }
-
-    /// Where it fails it leaves a report in the git directory, for those who write such imports by hand.
-    fn remove_report(&self, id: u32) {
-        _ = fs::remove_file(self.git_dir.join(format!("fast_import_crash_{id}")));
     }
 
     fn broken(&self, reason: &str) -> ImportError {
@@ -186,6 +188,19 @@ impl Drop for Import {
             _ = self.end();
         }
     }
+}
+
+/// Takes away the marks that imports which have failed, or were killed, keep their packs with: they would be in the way of whoever
+/// writes the same again, for ever.
+fn release_packs(git_dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(git_dir.join("objects/pack"))? {
+        let path = entry?.path();
+        let is_mark = path.extension().is_some_and(|extension| extension == "keep");
+        if is_mark && fs::read(&path).is_ok_and(|content| content == KEPT_BY) {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
 }
 
 /// `Name <address>` without what would be mistaken for the end of either.

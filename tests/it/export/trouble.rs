@@ -161,6 +161,31 @@ fn a_repository_that_cannot_be_written_is_told() {
 }
 
 #[test]
+fn what_a_killed_import_has_marked_is_in_nobodys_way() {
+    let site = site(0);
+    site.hierad("export").is(0);
+    site.git(["update-ref", "-d", REFERENCE]);
+    let folder = site.root().join(".git/objects/pack");
+    let packs: Vec<_> = names(&site, "objects/pack")
+        .into_iter()
+        .filter_map(|name| Some(name.strip_suffix(".pack")?.to_owned()))
+        .collect();
+    assert!(!packs.is_empty(), "snapshots are written as a pack");
+    for pack in &packs {
+        for part in ["pack", "idx", "rev"] {
+            _ = fs::remove_file(folder.join(format!("{pack}.{part}")));
+        }
+        fs::write(folder.join(format!("{pack}.keep")), "fast-import").unwrap();
+    }
+    fs::write(folder.join("pack-of-the-user.keep"), "mine").unwrap();
+    site.hierad("export").fails(&["cannot create keep file"]);
+    site.hierad("export").is(0);
+    assert_eq!(sources(&site, REFERENCE), commits(&site, "main"));
+    let kept: Vec<_> = names(&site, "objects/pack").into_iter().filter(|name| name.contains("keep")).collect();
+    assert_eq!(kept, ["pack-of-the-user.keep"]);
+}
+
+#[test]
 fn a_lock_that_was_left_is_told() {
     let site = site(1);
     site.hierad("export HEAD~1").is(0);
