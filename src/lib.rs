@@ -28,6 +28,8 @@ pub mod snapshot;
 
 pub mod pattern;
 
+pub mod schedule;
+
 pub mod pipeline;
 
 pub mod delivery;

@@ -6,6 +6,7 @@ pub mod cache;
 pub mod check;
 pub mod command;
 pub mod export;
+pub mod folder;
 mod origin;
 pub mod outside;
 pub mod profiles;

@@ -1,66 +1,172 @@
-//! The snapshots that the daemon writes for each commit, on the git references of branches.
+//! The snapshots that the daemon writes: on the git references of branches or into folders, for each commit or by schedule.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::Result;
 use super::watch::Pipelines;
-use super::{Result, describe};
+use crate::daemon::service::Planned;
 use crate::delivery::{Filter, Parcel, Sink, Snapshots, Target};
+use crate::diagnostic::describe;
 use crate::git::{BranchName, CommitId, Repository};
-use crate::pipeline::Pipeline;
-use crate::pipeline::export::{Event, Exporter};
-use crate::settings::{SNAPSHOTS, SnapshotSetting};
-use crate::snapshot::history::reference;
+use crate::pipeline::export::events::since;
+use crate::pipeline::export::{Event, Exported, Exporter};
+use crate::pipeline::{Pipeline, Point};
+use crate::schedule::Schedule;
+use crate::settings::{SnapshotPlace, SnapshotSetting};
+use crate::snapshot::history::{Last, reference};
 
-/// The repositories that snapshots are written in, by their names in the queue.
+/// The repositories that snapshots are written of, by their names in the queue.
 #[derive(Default)]
-pub(super) struct Archives(HashMap<String, Archive>);
+pub(super) struct Archives(BTreeMap<String, Source>);
 
-/// A repository that snapshots are written in.
-struct Archive {
+/// A repository that snapshots are written of.
+#[derive(Clone)]
+struct Source {
     repository: Repository,
     pipelines: Arc<Mutex<Pipelines>>,
-    /// Who has written the last ones of a branch, with which pipeline.
-    exporters: HashMap<BranchName, (Arc<Pipeline>, Exporter)>,
 }
 
 impl Archives {
     /// Adds a repository, which is read as for reports.
     pub(super) fn add(&mut self, name: &str, repository: Repository, pipelines: Arc<Mutex<Pipelines>>) {
-        self.0.insert(name.to_owned(), Archive { repository, pipelines, exporters: HashMap::new() });
+        self.0.insert(name.to_owned(), Source { repository, pipelines });
     }
 
-    /// The sink that writes them: it is tried until it succeeds, since each commit has its place.
-    pub(super) fn sink(mut self, setting: &SnapshotSetting) -> Sink {
+    /// The sink that writes snapshots of each commit: it is tried until it succeeds, since each commit has its place.
+    pub(super) fn sink(&self, setting: &SnapshotSetting) -> Sink {
+        let (name, mut writers) = (setting.name.clone(), self.writers(setting));
         let filter = Filter { branches: setting.branches.clone(), ..Filter::default() };
-        let push = setting.push.clone();
-        let write = move |parcel: &Parcel| match self.0.get_mut(&parcel.repository) {
-            Some(archive) => archive.write(parcel, push.as_deref()).map_err(|failure| describe(&*failure)),
+        let write = move |parcel: &Parcel| match writers.get_mut(&parcel.repository) {
+            Some(writer) => writer.arrived(parcel).map_err(|failure| describe(&*failure)),
             None => Err(format!("the repository {} is not watched any more", parcel.repository)),
         };
         let target = Target::Snapshots(Snapshots::new(Box::new(write)));
-        Sink { name: SNAPSHOTS.to_owned(), filter, retry_for: Duration::MAX, target }
+        Sink { name, filter, retry_for: Duration::MAX, target }
+    }
+
+    /// The work that writes snapshots of all branches when it is due.
+    pub(super) fn planned(&self, setting: &SnapshotSetting, schedule: Schedule) -> Planned {
+        let (name, mut writers) = (setting.name.clone(), self.writers(setting));
+        let work = move || {
+            // What is wrong with one branch is no reason to leave out another.
+            let failures: Vec<String> = writers.values_mut().flat_map(Writer::all).collect();
+            if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
+        };
+        Planned { name, schedule, work: Box::new(work) }
+    }
+
+    fn writers(&self, setting: &SnapshotSetting) -> BTreeMap<String, Writer> {
+        let writer = |(name, source): (&String, &Source)| (name.clone(), Writer::new(name, source, setting));
+        self.0.iter().map(writer).collect()
     }
 }
 
-impl Archive {
-    fn write(&mut self, parcel: &Parcel, push: Option<&str>) -> Result<()> {
+/// Writes snapshots of one repository.
+struct Writer {
+    name: String,
+    source: Source,
+    setting: SnapshotSetting,
+    /// Who has written the last ones on the reference of a branch, with which pipeline.
+    exporters: HashMap<BranchName, (Arc<Pipeline>, Exporter)>,
+    /// What a folder has, with which pipeline.
+    folders: HashMap<PathBuf, (Arc<Pipeline>, CommitId)>,
+}
+
+impl Writer {
+    fn new(name: &str, source: &Source, setting: &SnapshotSetting) -> Writer {
+        Writer {
+            name: name.to_owned(),
+            source: source.clone(),
+            setting: setting.clone(),
+            exporters: HashMap::new(),
+            folders: HashMap::new(),
+        }
+    }
+
+    /// Writes those of a commit that has come to a branch.
+    fn arrived(&mut self, parcel: &Parcel) -> Result<()> {
         let commit = |id: &str| CommitId::from_hex(id).ok_or_else(|| format!("'{id}' is no commit"));
         let branch = BranchName::new(parcel.branch.clone());
         let event = Event { before: parcel.before.as_deref().map(commit).transpose()?, after: commit(&parcel.after)? };
-        let pipeline = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(&branch))?;
+        match self.setting.place.clone() {
+            SnapshotPlace::Reference { push } => {
+                self.with_exporter(&branch, |exporter| Ok(exporter.export(&branch, &event, None)?))?;
+                self.push(&branch, push.as_deref())
+            }
+            SnapshotPlace::Folder(pattern) => self.fill(&branch, &pattern.folder(&self.name, &branch), true),
+        }
+    }
+
+    /// Writes those of all branches; what went wrong.
+    fn all(&mut self) -> Vec<String> {
+        let branches = match self.source.repository.branches(&self.setting.branches) {
+            Ok(branches) => branches,
+            Err(error) => return vec![format!("repository {}: {error}", self.name)],
+        };
+        let mut failures = Vec::new();
+        for (branch, tip) in branches {
+            if let Err(failure) = self.branch(&branch, tip) {
+                failures.push(format!("branch {branch} of {}: {}", self.name, describe(&*failure)));
+            }
+        }
+        failures
+    }
+
+    fn branch(&mut self, branch: &BranchName, tip: CommitId) -> Result<()> {
+        match self.setting.place.clone() {
+            SnapshotPlace::Reference { push } => {
+                let events = since(&self.source.repository, Last::of(&self.source.repository, branch)?, tip)?;
+                self.with_exporter(branch, |exporter| Ok(exporter.export_all(branch, &events)?))?;
+                self.push(branch, push.as_deref())
+            }
+            SnapshotPlace::Folder(pattern) => self.fill(branch, &pattern.folder(&self.name, branch), false),
+        }
+    }
+
+    /// Writes to the reference of a branch, if it can by who did it last.
+    fn with_exporter(
+        &mut self,
+        branch: &BranchName,
+        export: impl FnOnce(&mut Exporter) -> Result<Exported>,
+    ) -> Result<()> {
+        let pipeline = self.pipeline(branch)?;
         let is_current = |(known, _): &(Arc<Pipeline>, Exporter)| Arc::ptr_eq(known, &pipeline);
-        let (_, mut exporter) = match self.exporters.remove(&branch).filter(is_current) {
+        let (_, mut exporter) = match self.exporters.remove(branch).filter(is_current) {
             Some(known) => known,
             None => (pipeline.clone(), Exporter::new(pipeline.clone())),
         };
-        let result = exporter.export(&branch, &event, None);
+        let result = export(&mut exporter);
         self.exporters.insert(branch.clone(), (pipeline, exporter));
-        result?;
-        if let Some(remote) = push {
-            self.repository.push(remote, &reference(&branch))?;
-        }
+        let Exported { commits, files } = result?;
+        let (commits, name) = (commits.len(), &self.setting.name);
+        tracing::debug!(name, %branch, commits, files = files.changed, "snapshots are on the reference");
         Ok(())
+    }
+
+    fn push(&self, branch: &BranchName, remote: Option<&str>) -> Result<()> {
+        Ok(remote.map_or(Ok(()), |remote| self.source.repository.push(remote, &reference(branch)))?)
+    }
+
+    /// Writes those of the tip of a branch to a folder, unless they are there and `is_trusted` says that nobody else has changed them.
+    fn fill(&mut self, branch: &BranchName, folder: &PathBuf, is_trusted: bool) -> Result<()> {
+        // The last of several commits is all that a folder has in the end.
+        let Some(tip) = self.source.repository.tip(branch)? else { return Ok(()) };
+        let pipeline = self.pipeline(branch)?;
+        let is_there = |(by, of): &(Arc<Pipeline>, CommitId)| Arc::ptr_eq(by, &pipeline) && *of == tip;
+        if is_trusted && self.folders.get(folder).is_some_and(is_there) {
+            return Ok(());
+        }
+        let written = pipeline.render(Point::Commit(tip), folder)?;
+        let name = &self.setting.name;
+        tracing::debug!(name, %branch, commit = %tip, files = written.changed, removed = written.removed, "snapshots are in the folder");
+        self.folders.insert(folder.clone(), (pipeline, tip));
+        Ok(())
+    }
+
+    fn pipeline(&self, branch: &BranchName) -> Result<Arc<Pipeline>> {
+        self.source.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(branch))
     }
 }

@@ -7,9 +7,10 @@ use clap::Args;
 
 use super::context::Context;
 use super::{Global, Result, Status, render};
-use crate::git::{BranchName, CommitId, Repository};
+use crate::git::{BranchName, Repository};
 use crate::pattern::{Pattern, any};
 use crate::pipeline::Point;
+use crate::pipeline::export::events::{chain, one, since};
 use crate::pipeline::export::{Event, Exported, Exporter};
 use crate::snapshot::history::{Last, reference};
 
@@ -91,41 +92,12 @@ fn events(repository: &Repository, branch: &BranchName, revision: Option<&str>) 
                 "" => repository.resolve(&branch.reference()),
                 _ => repository.resolve(text),
             };
-            chain(repository, commit(from)?, commit(to)?)
+            Ok(chain(repository, commit(from)?, commit(to)?)?)
         }
-        Some((text, None)) => one(repository, repository.resolve(text)?),
+        Some((text, None)) => Ok(one(repository, repository.resolve(text)?)?),
         None => {
             let tip = repository.tip(branch)?.ok_or_else(|| format!("there is no branch '{branch}' with a commit"))?;
-            since(repository, Last::of(repository, branch)?, tip)
+            Ok(since(repository, Last::of(repository, branch)?, tip)?)
         }
     }
-}
-
-/// What has come to a branch since its last snapshots.
-fn since(repository: &Repository, last: Option<Last>, tip: CommitId) -> Result<Vec<Event>> {
-    let Some(source) = last.map(|last| last.source) else { return one(repository, tip) };
-    if source == tip {
-        return Ok(Vec::new());
-    }
-    let here = Event { before: Some(source), after: tip };
-    // What a rewritten branch has left may be gone.
-    if repository.commit(source).is_err() {
-        return Ok(vec![here]);
-    }
-    let events = chain(repository, source, tip)?;
-    // It was set back.
-    Ok(if events.is_empty() { vec![here] } else { events })
-}
-
-/// The commits of the first-parent chain to `to` that are not behind `from`.
-fn chain(repository: &Repository, from: CommitId, to: CommitId) -> Result<Vec<Event>> {
-    let chain = repository.chain_apart(to, &[from])?;
-    let mut before = chain.end.before();
-    let event = |after| Event { before: before.replace(after), after };
-    Ok(chain.commits.into_iter().map(event).collect())
-}
-
-fn one(repository: &Repository, commit: CommitId) -> Result<Vec<Event>> {
-    let before = repository.parents(commit)?.present.first().copied();
-    Ok(vec![Event { before, after: commit }])
 }

@@ -221,7 +221,7 @@ pub fn main() -> ExitCode {
     fault::keep_secrets(cli.global.show_secrets);
     let log_format =
         if let Command::Watch(arguments) = &cli.command { arguments.log_format } else { log::Format::Text };
-    log::start(cli.global.verbose, log_format, cli.global.progress.clone());
+    log::start(&cli.global, log_format);
     match run(&cli) {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::NotFound) => ExitCode::from(1),

@@ -1,6 +1,8 @@
 //! Standard output and its terminal.
 
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, Write};
+
+use anstream::stream::RawStream;
 
 use super::{Color, Global};
 
@@ -9,13 +11,19 @@ const DEFAULT_WIDTH: usize = 100;
 
 /// Whether standard output gets colour.
 pub(super) fn color(global: &Global) -> bool {
+    has_color(global, &std::io::stdout())
+}
+
+/// Whether standard error gets colour.
+pub(super) fn log_color(global: &Global) -> bool {
+    has_color(global, &std::io::stderr())
+}
+
+fn has_color(global: &Global, stream: &impl RawStream) -> bool {
     match global.color {
         Color::Always => true,
         Color::Never => false,
-        Color::Auto => {
-            std::io::stdout().is_terminal()
-                && anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
-        }
+        Color::Auto => stream.is_terminal() && anstream::AutoStream::choice(stream) != anstream::ColorChoice::Never,
     }
 }
 

@@ -10,8 +10,7 @@ use super::context::Context;
 use super::{Global, Result, Status, output};
 use crate::git::BranchName;
 use crate::pattern::{Pattern, any};
-use crate::pipeline::Point;
-use crate::snapshot::{self, Manifest, Snapshots, Written, write_folder};
+use crate::snapshot::{self, Written};
 
 /// Arguments of `render`.
 #[derive(Debug, Args)]
@@ -71,16 +70,14 @@ pub(super) fn render(context: &Context, branch: Option<&BranchName>, arguments: 
     let progress = context.show_progress();
     let point = context.point(&arguments.revision)?;
     let pipeline = context.pipeline_for(branch, &[point], &|name: &str| any(&arguments.node, name))?;
-    let nodes = pipeline.fleet.all();
+    let nodes = pipeline.fleet.len();
     let revision = pipeline.revision(point)?;
     if revision.keys.is_empty() {
         context.progress.print(&"hierad: warning: no data file gives a value to any key; see `hierad check`");
     }
     let keys: BTreeSet<_> = revision.keys.iter().filter(|key| any(&arguments.key, key)).cloned().collect();
-    let effective = pipeline.effective(&revision, &keys);
+    let snapshots = pipeline.snapshots(&revision, &keys, arguments.format.into());
     context.save();
-    let (fleet, format, workers) = (&pipeline.fleet, arguments.format.into(), &context.workers);
-    let snapshots = Snapshots::new(effective, fleet, &nodes, format, &context.disclosure, workers);
     if arguments.output.as_os_str() == "-" {
         drop(progress);
         let mut out = output::stdout();
@@ -88,17 +85,11 @@ pub(super) fn render(context: &Context, branch: Option<&BranchName>, arguments: 
         out.flush()?;
         return Ok(Status::Done);
     }
-    let commit = match point {
-        Point::Commit(id) => Some(id.to_string()),
-        Point::WorkTree | Point::Nothing => None,
-    };
-    let manifest = Manifest::new(commit, nodes.len(), keys.len(), context.settings.puppet.number());
     let folder = &arguments.output;
-    let written = write_folder(&snapshots, manifest, folder, workers)
-        .map_err(|e| format!("cannot write snapshots to {}: {e}", folder.display()))?;
+    let written = pipeline.write_folder(point, &snapshots, keys.len(), folder)?;
     drop(progress);
     let Written { changed, removed } = written;
-    let count = if nodes.len() == 1 { "1 snapshot".to_owned() } else { format!("{} snapshots", nodes.len()) };
+    let count = if nodes == 1 { "1 snapshot".to_owned() } else { format!("{nodes} snapshots") };
     anstream::eprintln!("{count} in {}: {changed} written, {removed} removed", folder.display());
     Ok(Status::Done)
 }

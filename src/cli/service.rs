@@ -19,7 +19,7 @@ use crate::daemon::{Following, Known, WatchOptions};
 use crate::delivery::{Filter, Sink, Stream, Target};
 use crate::git::{BranchPatterns, Mirror};
 use crate::report::{self, JobName};
-use crate::settings::{RepositoryPlace, RepositorySetting, Settings};
+use crate::settings::{RepositoryPlace, RepositorySetting, STDOUT, Settings};
 
 /// The folder of the daemon's state in the git directory, if the settings name no other.
 const STATE: &str = "hierad/daemon";
@@ -103,7 +103,7 @@ impl Plan {
         let settings = http::listening(context.settings.clone(), arguments.listen)?;
         let is_wanted = settings.state.is_some()
             || !settings.sinks.is_empty()
-            || settings.snapshots.is_some()
+            || !settings.snapshots.is_empty()
             || settings.http.is_some();
         if arguments.state.is_none() && !is_wanted {
             return Ok(None);
@@ -142,7 +142,7 @@ impl Plan {
     async fn prepare(self, queue: &Queue, arguments: &Arguments, listener: Option<Listener>) -> Result<Prepared> {
         let mut http = http::server(&self.settings, listener)?;
         let mut sinks = sinks(&self.settings)?;
-        if self.settings.snapshots.is_some() && self.repositories.iter().any(|place| place.global.show_secrets) {
+        if !self.settings.snapshots.is_empty() && self.repositories.iter().any(|place| place.global.show_secrets) {
             return Err("git keeps what was committed once: --show-secrets does not go with 'snapshots'".into());
         }
         let (mut repositories, mut banners, mut archives) = (Vec::new(), Vec::new(), Archives::default());
@@ -155,11 +155,17 @@ impl Plan {
             repositories.push(watched);
             banners.push(banner);
         }
-        sinks.extend(self.settings.snapshots.as_ref().map(|setting| archives.sink(setting)));
+        let mut planned = Vec::new();
+        for setting in &self.settings.snapshots {
+            match setting.schedule.clone() {
+                Some(schedule) => planned.push(archives.planned(setting, schedule)),
+                None => sinks.push(archives.sink(setting)),
+            }
+        }
         let (http, listener) = http.unzip();
         banners.extend(listener.as_ref().map(|listener| format!("hierad: answering at http://{}", listener.address())));
         let (queue, keep) = (queue.clone(), self.settings.keep_reports);
-        Ok(Prepared { service: Service { queue, repositories, sinks, keep, http }, banners, listener })
+        Ok(Prepared { service: Service { queue, repositories, sinks, planned, keep, http }, banners, listener })
     }
 
     /// Works until the process is told to end.
@@ -220,7 +226,7 @@ fn sinks(settings: &Settings) -> Result<Vec<Sink>> {
     let output: Stream = Arc::new(Mutex::new(Box::new(std::io::stdout())));
     if settings.sinks.is_empty() {
         let (filter, target) = (Filter::default(), Target::Stream(output));
-        return Ok(vec![Sink { name: "stdout".to_owned(), filter, retry_for: Duration::MAX, target }]);
+        return Ok(vec![Sink { name: STDOUT.to_owned(), filter, retry_for: Duration::MAX, target }]);
     }
     Ok(settings.sinks.iter().map(|sink| sink.open(&output)).collect::<std::result::Result<_, _>>()?)
 }

@@ -38,6 +38,17 @@ struct OfDelivery {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfName {
+    name: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfPlan {
+    name: String,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OfStage {
     stage: &'static str,
     /// Empty for commits that are not resolved.
@@ -97,6 +108,8 @@ pub(super) struct Meters {
     resolving: Family<OfRepository, Histogram>,
     deliveries: Family<OfDelivery, Counter>,
     last_delivery: Family<OfSink, Level>,
+    plans: Family<OfPlan, Counter>,
+    last_done: Family<OfName, Level>,
     depth: Family<OfStage, Gauge>,
     queue_failed: Counter,
     requests: Family<OfRequest, Counter>,
@@ -144,6 +157,8 @@ impl Meters {
             resolving: Family::new_with_constructor(seconds),
             deliveries: Family::default(),
             last_delivery: Family::default(),
+            plans: Family::default(),
+            last_done: Family::default(),
             depth: Family::default(),
             queue_failed: Counter::default(),
             requests: Family::default(),
@@ -188,6 +203,9 @@ impl Meters {
         registry.register("deliveries", "Times that a report was given to a sink", self.deliveries.clone());
         let help = "The last report that the sink has taken";
         registry.register_with_unit("delivery_last_success_timestamp", help, Unit::Seconds, self.last_delivery.clone());
+        registry.register("scheduled_runs", "Times that snapshots were written by schedule", self.plans.clone());
+        let help = "The last snapshots that were written by schedule";
+        registry.register_with_unit("scheduled_last_success_timestamp", help, Unit::Seconds, self.last_done.clone());
         registry.register("queue_items", "What is in the queue and not done", self.depth.clone());
         registry.register("queue_failures", "Times that the queue could not be used", self.queue_failed.clone());
         registry.register("http_requests", "Requests that were answered", self.requests.clone());
@@ -209,6 +227,21 @@ impl Meters {
     pub(super) fn sink(&self, sink: &str) {
         for result in Delivered::ALL {
             drop(self.deliveries.get_or_create(&OfDelivery { sink: sink.to_owned(), result: result.as_str() }));
+        }
+    }
+
+    /// There is such a plan.
+    pub(super) fn planned(&self, name: &str) {
+        for result in [true, false].map(came_of_it) {
+            drop(self.plans.get_or_create(&OfPlan { name: name.to_owned(), result }));
+        }
+    }
+
+    /// What is planned was done; whether that went well.
+    pub(super) fn done(&self, name: &str, is_good: bool) {
+        self.plans.get_or_create(&OfPlan { name: name.to_owned(), result: came_of_it(is_good) }).inc();
+        if is_good {
+            self.last_done.get_or_create(&OfName { name: name.to_owned() }).set(now());
         }
     }
 
@@ -319,6 +352,10 @@ impl Meters {
 
 /// How long ago the last good look of a watch may be, besides what it rests between two.
 const LATELY: Duration = Duration::from_secs(30);
+
+fn came_of_it(is_good: bool) -> &'static str {
+    if is_good { "done" } else { "failed" }
+}
 
 fn of(repository: &str) -> OfRepository {
     OfRepository { repository: repository.to_owned() }

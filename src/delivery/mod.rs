@@ -77,7 +77,7 @@ pub enum Target {
     Webhook(Webhook),
     /// People.
     Mail(Mail),
-    /// The git references with snapshots.
+    /// Snapshots, on git references or in a folder.
     Snapshots(Snapshots),
 }
 

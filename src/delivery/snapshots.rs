@@ -1,4 +1,4 @@
-//! Snapshots of each commit, on the git references of branches.
+//! Snapshots of each commit.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -3,6 +3,8 @@
 //! After a commit whose snapshots an [`Exporter`] has written itself, it renders just the nodes that the next commit touches. After any
 //! other one it renders all nodes: profiles, settings or the version of hierad may have been others.
 
+pub mod events;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;

@@ -8,12 +8,13 @@ mod raw;
 mod repository;
 mod secret;
 mod sink;
+mod snapshots;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::git::BranchPatterns;
 use crate::hiera::backend::Backends;
 use crate::hiera::backend::eyaml::{KeyName, KeyNames};
 use crate::hiera::options::LookupOptions;
@@ -24,19 +25,8 @@ use crate::value::{Hash, Value, ruby, yaml};
 pub use http::{HttpSetting, listen_address};
 pub use repository::{RepositoryPlace, RepositorySetting};
 pub use secret::{Secret, SecretError, read_secret};
-pub use sink::{SinkError, SinkSetting};
-
-/// The setting, and what its work is called in the queue.
-pub const SNAPSHOTS: &str = "snapshots";
-
-/// Which commits the daemon writes snapshots of: a commit on `refs/hierad/snapshots/BRANCH` for each.
-#[derive(Debug, Clone)]
-pub struct SnapshotSetting {
-    /// Those of these branches.
-    pub branches: BranchPatterns,
-    /// Where the references are pushed.
-    pub push: Option<String>,
-}
+pub use sink::{STDOUT, SinkError, SinkSetting};
+pub use snapshots::{FolderPattern, SnapshotPlace, SnapshotSetting};
 
 /// How long the daemon keeps reports, if the settings say nothing.
 const KEEP_REPORTS: Duration = Duration::from_hours(30 * 24);
@@ -78,8 +68,8 @@ pub struct Settings {
     pub keep_reports: Duration,
     /// Where the daemon's reports go.
     pub sinks: Vec<SinkSetting>,
-    /// Which commits the daemon writes snapshots of, if any.
-    pub snapshots: Option<SnapshotSetting>,
+    /// The snapshots that the daemon writes.
+    pub snapshots: Vec<SnapshotSetting>,
     /// The repositories that the daemon watches in place of the one that it is started for.
     pub repositories: Vec<RepositorySetting>,
     /// Where the daemon answers those who ask it; nothing for a daemon that does not.
@@ -176,7 +166,7 @@ impl Default for Settings {
             state: None,
             keep_reports: KEEP_REPORTS,
             sinks: Vec::new(),
-            snapshots: None,
+            snapshots: Vec::new(),
             repositories: Vec::new(),
             http: None,
         }
@@ -259,13 +249,10 @@ impl Checker<'_> {
         let datadirs = raw.datadirs.iter().map(|(from, to)| Ok((from.clone(), self.datadir(from, to)?)));
         let datadirs = datadirs.collect::<Result<Vec<_>, SettingsError>>()?;
         let defaults = Settings::default();
+        let snapshots = self.snapshots(raw.snapshots, raw.repositories.len() > 1, &raw.sinks)?;
         let repositories = raw.repositories.into_iter().map(|(name, raw)| repository::check(self, name, raw));
-        if raw.snapshots.is_some() && raw.sinks.contains_key(SNAPSHOTS) {
-            return Err(self
-                .invalid(&["sinks", SNAPSHOTS], "a sink cannot be called 'snapshots' beside the setting 'snapshots'"));
-        }
         Ok(Settings {
-            snapshots: raw.snapshots.map(|snapshots| self.snapshots(snapshots)).transpose()?,
+            snapshots,
             repositories: repositories.collect::<Result<_, _>>()?,
             profiles: raw.profiles.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
             hiera_config: self.hiera_config(raw.hiera_config)?.unwrap_or(defaults.hiera_config),
@@ -309,13 +296,20 @@ impl Checker<'_> {
         }
     }
 
-    fn snapshots(&self, raw: raw::Snapshots) -> Result<SnapshotSetting, SettingsError> {
-        let invalid = |text: String| self.invalid(&[SNAPSHOTS], format!("'{SNAPSHOTS}' {text}"));
-        if !raw.reference {
-            return Err(invalid("needs 'ref: true'".to_owned()));
+    /// In the queue they are named as `sinks` are, so that no two may have the same name.
+    fn snapshots(
+        &self,
+        raw: BTreeMap<String, raw::Snapshots>,
+        several: bool,
+        sinks: &BTreeMap<String, raw::Sink>,
+    ) -> Result<Vec<SnapshotSetting>, SettingsError> {
+        let is_taken = |name: &String| sinks.contains_key(name) || (sinks.is_empty() && name == STDOUT);
+        if let Some(name) = raw.keys().find(|name| is_taken(name)) {
+            return Err(
+                self.invalid(&["snapshots", name], format!("there is a sink '{name}': snapshots need another name"))
+            );
         }
-        let branches = BranchPatterns::new(raw.branches.as_slice()).map_err(|error| invalid(error.to_string()))?;
-        Ok(SnapshotSetting { branches, push: raw.push })
+        raw.into_iter().map(|(name, raw)| snapshots::check(self, &name, raw, several)).collect()
     }
 
     /// A program with a folder in its name lies beside the settings, others where the system finds them.

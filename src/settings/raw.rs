@@ -30,19 +30,27 @@ pub(super) struct Settings {
     /// Days.
     pub(super) keep_reports: Option<f64>,
     pub(super) sinks: BTreeMap<String, Sink>,
-    pub(super) snapshots: Option<Snapshots>,
+    pub(super) snapshots: BTreeMap<String, Snapshots>,
     pub(super) http: Option<Http>,
     pub(super) repositories: BTreeMap<String, Watched>,
 }
 
-/// Snapshots that the daemon writes for each commit.
+/// Snapshots that the daemon writes.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a hash such as {ref: true, push: REMOTE}")]
+#[serde(
+    deny_unknown_fields,
+    default,
+    expecting = "a name with a hash such as {ref: true} or {folder: DIR, schedule: '0 3 * * *'}"
+)]
 pub(super) struct Snapshots {
     #[serde(rename = "ref")]
     pub(super) reference: bool,
+    pub(super) folder: Option<String>,
     pub(super) push: Option<String>,
     pub(super) branches: OneOrMany,
+    /// Cron expressions; each commit if there is none.
+    pub(super) schedule: OneOrMany,
+    pub(super) time_zone: Option<String>,
 }
 
 /// A repository that the daemon watches.

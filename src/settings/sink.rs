@@ -11,6 +11,9 @@ use crate::delivery::{
 use crate::git::BranchPatterns;
 use crate::pattern::Pattern;
 
+/// What standard output is called where the settings have no sinks.
+pub const STDOUT: &str = "stdout";
+
 /// How long a sink has for a report, if the settings say nothing, in seconds.
 const TIMEOUT: f64 = 30.0;
 

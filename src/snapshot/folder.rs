@@ -74,7 +74,7 @@ pub(super) fn file_of(snapshots: &Snapshots<'_>, node: usize) -> String {
 
 /// A certname is not always fit for a file name: the bytes of what is not are written as `%2F`. No two nodes share a file, and
 /// none can climb out of the folder.
-fn file_name(node: &str) -> String {
+pub fn file_name(node: &str) -> String {
     let mut name = String::new();
     for (at, c) in node.char_indices() {
         let leads = at == 0 && (c == '.' || node == "manifest");

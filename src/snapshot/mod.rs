@@ -27,7 +27,7 @@ use divisions::{Divisions, Parts};
 use fragments::{Fragments, Kind};
 use layout::Layout;
 
-pub use folder::{Written, write_folder};
+pub use folder::{Written, file_name, write_folder};
 pub use manifest::Manifest;
 pub(crate) use replace::replace_durably;
 

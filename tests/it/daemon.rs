@@ -3,6 +3,7 @@
 mod kills;
 mod mirrors;
 mod receiver;
+mod schedules;
 mod script;
 mod service;
 mod troubles;

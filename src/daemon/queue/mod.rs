@@ -7,6 +7,7 @@ mod database;
 mod deliveries;
 mod jobs;
 mod overview;
+mod plans;
 mod reports;
 
 use std::fs::{self, File};
@@ -14,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use sqlx::Sqlite;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{Sqlite, SqliteConnection};
 
-use database::Database;
+use database::{Database, Step};
 
 pub use deliveries::Waiting;
 pub use jobs::{Job, JobNumber, Written};
@@ -30,10 +31,11 @@ const FILE: &str = "queue.db";
 /// The file that the daemon which works on the queue holds a lock on.
 const LOCK: &str = "lock";
 
-const SCHEMA: &str = include_str!("schema.sql");
+/// What makes each version of the schema of the one before.
+const SCHEMA: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// The version of the schema, which `SQLite` keeps in `user_version`.
-const VERSION: i64 = 1;
+const VERSION: usize = SCHEMA.len();
 
 /// How long the lock may be held by who is about to end: a child of a daemon that was killed holds it until it runs its program.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -116,19 +118,14 @@ impl Queue {
 
     async fn connect(folder: &Path) -> Result<Queue, QueueError> {
         let queue = Queue { database: Arc::new(Database::new(&folder.join(FILE))) };
-        let mut connection = queue.database.connection().await?;
-        let version: i64 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut *connection).await?;
-        match version {
-            VERSION => {}
-            0 => {
-                connection.begin().await?;
-                sqlx::raw_sql(SCHEMA).execute(&mut *connection).await?;
-                sqlx::raw_sql("PRAGMA user_version = 1").execute(&mut *connection).await?;
-                connection.commit().await?;
-            }
-            version => return Err(QueueError::Newer { folder: folder.into(), version }),
+        let mut step = queue.database.connection().await?;
+        let version = version(&mut step).await?;
+        match usize::try_from(version) {
+            Ok(VERSION) => {}
+            Ok(0..VERSION) => upgrade(&mut step).await?,
+            _ => return Err(QueueError::Newer { folder: folder.into(), version }),
         }
-        connection.release();
+        step.release();
         Ok(queue)
     }
 
@@ -179,6 +176,21 @@ impl Queue {
     pub async fn close(&self) {
         self.database.close().await;
     }
+}
+
+async fn version(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar("PRAGMA user_version").fetch_one(connection).await
+}
+
+/// Makes the last version of the schema of the one that there is, which another process may be doing.
+async fn upgrade(step: &mut Step<'_>) -> Result<(), sqlx::Error> {
+    step.begin().await?;
+    let version = usize::try_from(version(step).await?).unwrap_or(VERSION);
+    for next in SCHEMA.iter().skip(version) {
+        sqlx::raw_sql(*next).execute(&mut **step).await?;
+    }
+    sqlx::raw_sql(sqlx::AssertSqlSafe(format!("PRAGMA user_version = {VERSION}"))).execute(&mut **step).await?;
+    step.commit().await
 }
 
 /// The time as the database has it.

@@ -3,6 +3,7 @@
 //! slow or dead holds up no other.
 
 mod deliver;
+mod planned;
 mod resolve;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::git::Repository;
 use deliver::Outlet;
 use resolve::Resolver;
 
+pub use planned::{Planned, PlannedWork};
 pub use resolve::{Resolve, Resolved};
 
 /// The longest pause before a step is tried again, and after which the queue is looked at: another process may have changed it.
@@ -54,6 +56,8 @@ pub struct Service {
     pub repositories: Vec<Watched>,
     /// Where reports go.
     pub sinks: Vec<Sink>,
+    /// What is due at times.
+    pub planned: Vec<Planned>,
     /// How long reports are kept that all sinks have.
     pub keep: Duration,
     /// Who answers those who ask.
@@ -110,7 +114,7 @@ impl Service {
     }
 
     async fn start(self, stopped: &Stopped) -> Result<JoinSet<Result<(), ServiceError>>, ServiceError> {
-        let Service { queue, repositories, sinks, keep, http } = self;
+        let Service { queue, repositories, sinks, planned, keep, http } = self;
         let signals = Arc::new(Signals::new());
         let outlet = |sink| Arc::new(Outlet::new(sink, queue.clone(), signals.clone()));
         let sinks: Arc<[Arc<Outlet>]> = sinks.into_iter().map(outlet).collect();
@@ -140,6 +144,10 @@ impl Service {
             tasks.spawn(Resolver { repository: name, queue, sinks, wake, signals }.run(resolve, stopped.clone()));
             let watch = run(repository, known, options, adder, (poked, stopped.clone()));
             tasks.spawn(async move { Ok(watch.await?) });
+        }
+        for planned in planned {
+            let (queue, signals, stopped) = (queue.clone(), signals.clone(), stopped.clone());
+            tasks.spawn(async move { planned.run(queue, &signals, stopped).await });
         }
         if let Some(http) = http {
             let (queue, signals, stopped) = (queue.clone(), signals.clone(), stopped.clone());

@@ -40,11 +40,16 @@ pub(super) struct Service {
 pub(super) type Got = BTreeMap<String, BTreeSet<(String, String)>>;
 
 impl Service {
+    /// With snapshots of each commit on references and in folders.
     pub(super) fn new() -> Service {
+        Service::with_snapshots("{history: {ref: true}, tips: {folder: '../../tips/{branch}'}}")
+    }
+
+    pub(super) fn with_snapshots(snapshots: &str) -> Service {
         let (site, receiver) = (Sandbox::of(SITE), Receiver::start());
         fs::write(site.beside("profiles.ndjson"), PROFILES).unwrap();
         let settings = format!(
-            "profiles: {profiles}\nstate: {state}\nsnapshots: {{ref: true}}\nsinks:\n  files: {{folder: {files}}}\n  \
+            "profiles: {profiles}\nstate: {state}\nsnapshots: {snapshots}\nsinks:\n  files: {{folder: {files}}}\n  \
              web: {{webhook: 'http://{web}/hook', timeout: 2}}\n  \
              told: {{command: [sh, -c, 'echo $HIERAD_ID $HIERAD_BRANCH $HIERAD_AFTER >> {told}']}}\n",
             profiles = site.beside("profiles.ndjson").display(),
@@ -161,11 +166,25 @@ impl Service {
             let text = |value: &Json| value.as_str().unwrap().to_owned();
             reported.entry(text(&report["branch"])).or_default().push(text(&report["after"]["commit"]));
         }
-        for (branch, commits) in reported {
+        for (branch, commits) in &reported {
             let reference = format!("refs/hierad/snapshots/{branch}");
             let format = "--format=%(trailers:key=Hierad-Commit,valueonly,separator=)";
             let log = self.site.git(["log", "--reverse", format, &reference]);
-            assert_eq!(log.lines().collect::<Vec<_>>(), commits, "{branch}");
+            assert_eq!(&log.lines().collect::<Vec<_>>(), commits, "{branch}");
         }
+        let branches = self.site.git(["for-each-ref", "--format=%(refname:short)", "refs/heads"]);
+        for branch in branches.lines().filter(|branch| reported.contains_key(*branch)) {
+            self.check_folder(&format!("tips/{branch}"), branch);
+        }
+    }
+
+    /// Checks that a folder has the snapshots of a revision, and nothing else.
+    #[track_caller]
+    pub(super) fn check_folder(&self, folder: &str, revision: &str) {
+        let expected = tempfile::tempdir().unwrap();
+        self.site.hierad(&format!("render {revision} --output {}", expected.path().display())).ok();
+        let differences = Command::new("diff").arg("-r").arg(expected.path()).arg(self.site.beside(folder)).output();
+        let differences = String::from_utf8(differences.unwrap().stdout).unwrap();
+        assert_eq!(differences, "", "{folder} and {revision}");
     }
 }

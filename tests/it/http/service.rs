@@ -66,7 +66,14 @@ impl Running {
                 let mut http = Server::new(options, listener);
                 http.add("data", Arc::new(manner));
                 let keep = Duration::MAX;
-                let service = Service { queue, repositories: Vec::new(), sinks: Vec::new(), keep, http: Some(http) };
+                let service = Service {
+                    queue,
+                    repositories: Vec::new(),
+                    sinks: Vec::new(),
+                    planned: Vec::new(),
+                    keep,
+                    http: Some(http),
+                };
                 service.run(|| tell.send(address).unwrap(), async { _ = stopped.await }).await
             });
             runtime.shutdown_background();

@@ -1,0 +1,46 @@
+//! The commits of a branch whose snapshots are to be written.
+
+use super::Event;
+use crate::git::{CommitId, HistoryError, ObjectError, Repository};
+use crate::snapshot::history::Last;
+
+/// History cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum EventError {
+    /// The commits of a branch.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// A commit.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+}
+
+/// What has come to a branch since its last snapshots; its tip alone if there are none.
+pub fn since(repository: &Repository, last: Option<Last>, tip: CommitId) -> Result<Vec<Event>, EventError> {
+    let Some(source) = last.map(|last| last.source) else { return one(repository, tip) };
+    if source == tip {
+        return Ok(Vec::new());
+    }
+    let here = Event { before: Some(source), after: tip };
+    // What a rewritten branch has left may be gone.
+    if repository.commit(source).is_err() {
+        return Ok(vec![here]);
+    }
+    let events = chain(repository, source, tip)?;
+    // It was set back.
+    Ok(if events.is_empty() { vec![here] } else { events })
+}
+
+/// The commits of the first-parent chain to `to` that are not behind `from`.
+pub fn chain(repository: &Repository, from: CommitId, to: CommitId) -> Result<Vec<Event>, EventError> {
+    let chain = repository.chain_apart(to, &[from])?;
+    let mut before = chain.end.before();
+    let event = |after| Event { before: before.replace(after), after };
+    Ok(chain.commits.into_iter().map(event).collect())
+}
+
+/// One commit.
+pub fn one(repository: &Repository, commit: CommitId) -> Result<Vec<Event>, EventError> {
+    let before = repository.parents(commit)?.present.first().copied();
+    Ok(vec![Event { before, after: commit }])
+}

@@ -1,0 +1,116 @@
+//! `snapshots:`, which snapshots the daemon writes, where and when.
+
+use std::path::PathBuf;
+
+use super::{Checker, SettingsError, raw};
+use crate::git::{BranchName, BranchPatterns};
+use crate::schedule::Schedule;
+use crate::snapshot::file_name;
+
+/// Snapshots that the daemon writes.
+#[derive(Debug, Clone)]
+pub struct SnapshotSetting {
+    /// What the work is called in the queue.
+    pub name: String,
+    /// Where they go.
+    pub place: SnapshotPlace,
+    /// Those of these branches.
+    pub branches: BranchPatterns,
+    /// When they are written; nothing for each commit.
+    pub schedule: Option<Schedule>,
+}
+
+/// Where snapshots go.
+#[derive(Debug, Clone)]
+pub enum SnapshotPlace {
+    /// On the references `refs/hierad/snapshots/BRANCH`, a commit for each commit of the branch.
+    Reference {
+        /// Where the references are pushed.
+        push: Option<String>,
+    },
+    /// Into a folder, which holds those of the tip of the branch.
+    Folder(FolderPattern),
+}
+
+/// What stands for the name of the branch.
+const BRANCH: &str = "{branch}";
+
+/// What stands for the name of the repository.
+const REPOSITORY: &str = "{repository}";
+
+/// The folder of each branch of each repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FolderPattern(String);
+
+impl FolderPattern {
+    /// The folder of a branch. In names stands `%2F` for a slash, as in the files of nodes.
+    pub fn folder(&self, repository: &str, branch: &BranchName) -> PathBuf {
+        let mut folder = String::new();
+        // Piece by piece: a name may look like what stands for one.
+        for piece in self.0.split_inclusive('}') {
+            let names = [(BRANCH, branch.as_str()), (REPOSITORY, repository)];
+            match names.into_iter().find_map(|(mark, name)| Some((piece.strip_suffix(mark)?, name))) {
+                Some((text, name)) => folder += &(text.to_owned() + &file_name(name)),
+                None => folder += piece,
+            }
+        }
+        folder.into()
+    }
+}
+
+/// Checks the snapshots `name` of a daemon that watches one or `several` repositories.
+pub(super) fn check(
+    checker: &Checker<'_>,
+    name: &str,
+    raw: raw::Snapshots,
+    several: bool,
+) -> Result<SnapshotSetting, SettingsError> {
+    let invalid = |text: &str| checker.invalid(&["snapshots", name], format!("snapshots '{name}' {text}"));
+    let raw::Snapshots { reference, folder, push, branches, schedule, time_zone } = raw;
+    let place = match (reference, folder) {
+        (true, None) => SnapshotPlace::Reference { push },
+        (false, Some(_)) if push.is_some() => return Err(invalid("go to a folder, so 'push' means nothing")),
+        (false, Some(folder)) => {
+            if !folder.contains(BRANCH) && !is_one(branches.as_slice()) {
+                return Err(invalid(&format!(
+                    "of several branches need a folder each: put {BRANCH} into 'folder', or name one branch in 'branches'"
+                )));
+            }
+            if several && !folder.contains(REPOSITORY) {
+                return Err(invalid(&format!(
+                    "of several repositories need a folder each: put {REPOSITORY} into 'folder'"
+                )));
+            }
+            SnapshotPlace::Folder(FolderPattern(checker.folder.join(folder).display().to_string()))
+        }
+        _ => return Err(invalid("need one of 'ref: true' and 'folder: DIR'")),
+    };
+    if schedule.as_slice().is_empty() && time_zone.is_some() {
+        return Err(invalid("have no 'schedule', so 'time_zone' means nothing"));
+    }
+    let schedule = (!schedule.as_slice().is_empty()).then(|| Schedule::new(schedule.as_slice(), time_zone.as_deref()));
+    let schedule = schedule.transpose().map_err(|error| invalid(&format!("have a wrong schedule: {error}")))?;
+    let branches = BranchPatterns::new(branches.as_slice()).map_err(|error| invalid(&format!("have {error}")))?;
+    Ok(SnapshotSetting { name: name.to_owned(), place, branches, schedule })
+}
+
+/// Whether patterns mean one branch.
+fn is_one(patterns: &[String]) -> bool {
+    matches!(patterns, [one] if !one.contains(['*', '?', '[', '{', '\\']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_branch_has_a_folder_of_its_own() {
+        let folder = |pattern: &str, repository: &str, branch: &str| {
+            let folder = FolderPattern(pattern.to_owned()).folder(repository, &BranchName::new(branch));
+            folder.to_str().unwrap().to_owned()
+        };
+        assert_eq!(folder("/srv/all", "data", "main"), "/srv/all");
+        assert_eq!(folder("/srv/{repository}/x-{branch}/y", "data", "team/one"), "/srv/data/x-team%2Fone/y");
+        assert_eq!(folder("{branch}{repository}{other}", "{branch}", "../.."), "%2E.%2F..%7Bbranch%7D{other}");
+    }
+}
