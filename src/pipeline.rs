@@ -19,7 +19,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
 use crate::fleet::{self, Answer, Effective, Fleet, Revision};
-use crate::git::{CommitId, CommitInfo, ObjectError};
+use crate::git::{CommitId, CommitInfo, ObjectError, Repository};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeSet};
 use crate::report::{Commit, Input, Report};
@@ -81,6 +81,11 @@ impl Pipeline {
     /// A pipeline over `revisions` for `fleet`, whose reports show of secrets what `disclosure` lets through.
     pub fn new(revisions: Revisions, fleet: Arc<Fleet>, workers: Workers, disclosure: Arc<Disclosure>) -> Pipeline {
         Pipeline { revisions, fleet, disclosure, workers, kept: Mutex::default() }
+    }
+
+    /// The repository.
+    pub fn repository(&self) -> &Repository {
+        &self.revisions.repository
     }
 
     /// Reads the configuration at `point` and resolves the hierarchies of all nodes.

@@ -1,5 +1,6 @@
 //! Puts the daemon with a durable queue together: its repositories, its sinks, its queue.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,12 +11,12 @@ use super::archive::Archives;
 use super::context::Context;
 use super::signals::{Signal, Signals};
 use super::supervisor;
-use super::watch::{Arguments, Pipelines, banner, compared};
+use super::watch::{Arguments, Pipelines, banner, compared, is_gone};
 use super::{Global, Result, http};
 use crate::daemon::http::{Answers, Listener};
 use crate::daemon::queue::{Job, Queue};
-use crate::daemon::service::{Resolved, Service, Watched};
-use crate::daemon::{Following, Known, WatchOptions};
+use crate::daemon::service::{Resolved, Service, Unresolved, Watched};
+use crate::daemon::{CATCH_UP, Following, Known, WatchOptions};
 use crate::delivery::{Filter, Sink, Stream, Target};
 use crate::git::{BranchPatterns, Mirror};
 use crate::report::{self, JobName};
@@ -271,14 +272,19 @@ impl Place {
         let repository = (*context.repository).clone();
         let known = arguments.known(&repository, &branches)?;
         let banner = banner(&repository, &branches)?;
-        let options = arguments.options(branches);
+        let options = arguments.options(branches, context.settings.catch_up);
         let answers = http::answers(&context);
         let mut pipelines = Pipelines::new(context);
         // Trouble with the profiles shows at once.
         pipelines.get(None)?;
         let pipelines = Arc::new(Mutex::new(pipelines));
         let shared = pipelines.clone();
-        let resolve = Box::new(move |job: &Job| resolved(&shared, job));
+        let git = repository.clone();
+        let resolve = Box::new(move |job: &Job| {
+            // What was collected before anybody has looked at it does not come back.
+            let is_gone = || is_gone(&git, job.event.after);
+            resolved(&shared, job).map_err(|error| Unresolved { error, is_final: is_gone() })
+        });
         let name = self.name.clone();
         let watched = Watched { name, repository, known, options, resolve, following: None };
         Ok(Opened { watched, banner, answers, pipelines })
@@ -305,7 +311,8 @@ impl Arguments {
     }
 
     /// How to watch these branches.
-    pub(super) fn options(&self, branches: BranchPatterns) -> WatchOptions {
-        WatchOptions { branches, poll: self.poll, notify: !self.no_notify }
+    pub(super) fn options(&self, branches: BranchPatterns, catch_up: Option<NonZeroUsize>) -> WatchOptions {
+        let catch_up = catch_up.unwrap_or(CATCH_UP);
+        WatchOptions { branches, poll: self.poll, notify: !self.no_notify, catch_up }
     }
 }

@@ -15,7 +15,7 @@ use super::service::Plan;
 use super::signals::{Signal, Signals};
 use super::{Global, Result, Status, log, output};
 use crate::daemon::{self, CommitEvent, HandlerError};
-use crate::git::{BranchName, BranchPatterns, Repository};
+use crate::git::{BranchName, BranchPatterns, CommitId, ObjectError, Repository};
 use crate::pipeline::{Compared, Pipeline, Point};
 use crate::settings::{EnvironmentName, listen_address};
 
@@ -117,7 +117,8 @@ async fn print(context: Context, global: &Global, arguments: &Arguments) -> Resu
     let patterns = if arguments.branch.is_empty() { &context.settings.branches } else { &arguments.branch };
     let branches = BranchPatterns::new(patterns)?;
     let repository = (*context.repository).clone();
-    let (known, options) = (arguments.known(&repository, &branches)?, arguments.options(branches));
+    let (known, options) =
+        (arguments.known(&repository, &branches)?, arguments.options(branches, context.settings.catch_up));
     let format = arguments.format.unwrap_or(Format::Text);
     let mut pipelines = Pipelines::new(context);
     pipelines.get(None)?;
@@ -204,10 +205,24 @@ impl Pipelines {
     }
 }
 
-/// What a commit changes.
+/// What a commit changes. Where a rewritten branch has lost what was there before, for git has collected it, that is what the commit
+/// changes by itself.
 pub(super) fn compared(pipeline: &Pipeline, event: &CommitEvent) -> Result<Compared> {
-    let before = event.before.map_or(Point::Nothing, Point::Commit);
+    let (repository, mut before) = (pipeline.repository(), event.before);
+    if let Some(gone) = before.filter(|before| is_gone(repository, *before))
+        && !is_gone(repository, event.after)
+    {
+        before = repository.parents(event.after)?.present.first().copied();
+        let (commit, branch, compared) = (event.after, &event.branch, before.map(tracing::field::display));
+        tracing::warn!(%commit, %branch, %gone, compared, "the former tip was collected; the commit is compared with its parent");
+    }
+    let before = before.map_or(Point::Nothing, Point::Commit);
     Ok(pipeline.diff(before, Point::Commit(event.after), &|_| true)?)
+}
+
+/// Whether git has collected a commit.
+pub(super) fn is_gone(repository: &Repository, commit: CommitId) -> bool {
+    matches!(repository.commit(commit), Err(ObjectError::Missing { .. }))
 }
 
 /// Prints a report for each commit.

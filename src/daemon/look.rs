@@ -3,6 +3,8 @@
 //! A branch counts as known up to the last of its commits that was handed out, so that a look that fails, or is cut short,
 //! loses nothing: the next one finds the same again.
 
+use std::num::NonZeroUsize;
+
 use crate::git::{BranchName, BranchPatterns, CommitId, HistoryError, RefChange, RefsError, Repository, changes};
 
 use super::{CommitEvent, Known, plan};
@@ -35,14 +37,21 @@ pub(super) enum LookError {
 pub(super) struct Watched {
     repository: Repository,
     patterns: BranchPatterns,
+    /// How many commits of a branch are handed out one by one.
+    catch_up: NonZeroUsize,
     /// With the branches that are not watched: their commits are not new to a branch made from them.
     known: Known,
 }
 
 impl Watched {
     /// The branches of a repository of which this is known.
-    pub(super) fn new(repository: Repository, patterns: BranchPatterns, known: Known) -> Watched {
-        Watched { repository, patterns, known }
+    pub(super) fn new(
+        repository: Repository,
+        patterns: BranchPatterns,
+        catch_up: NonZeroUsize,
+        known: Known,
+    ) -> Watched {
+        Watched { repository, patterns, catch_up, known }
     }
 
     /// How many branches are watched.
@@ -101,7 +110,7 @@ impl Watched {
             (None, None) => Vec::new(),
         };
         tips.extend(tip);
-        Ok(commits)
+        Ok(plan::bounded(commits, self.catch_up))
     }
 
     fn examine_created(

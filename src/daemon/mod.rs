@@ -30,6 +30,7 @@ mod signals;
 
 pub use files::tell;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -55,12 +56,18 @@ pub struct WatchOptions {
     pub poll: Duration,
     /// Whether to ask the system for notification of changed files.
     pub notify: bool,
+    /// How many commits that come to a branch at once are handed out one by one, at most: of more, such as after a long time
+    /// without a watch, the oldest are handed out as one.
+    pub catch_up: NonZeroUsize,
 }
+
+/// More than a repository gets in years.
+pub const CATCH_UP: NonZeroUsize = NonZeroUsize::new(50_000).unwrap();
 
 impl Default for WatchOptions {
     fn default() -> WatchOptions {
         let poll = Duration::from_secs(2);
-        WatchOptions { branches: BranchPatterns::all(), poll, notify: true }
+        WatchOptions { branches: BranchPatterns::all(), poll, notify: true, catch_up: CATCH_UP }
     }
 }
 
@@ -96,6 +103,9 @@ pub enum CommitKind {
     /// Instead of the former tip, which is not part of its history (an amended commit, a rebase, a reset); `before` is the
     /// former tip, whose objects may be gone before long. A shallow fetch looks the same.
     Rewritten,
+    /// As the last of the oldest ones of very many that came at once, which are handed out together; `before` is what was there
+    /// before all of them.
+    Combined,
 }
 
 /// The watch has ended, and not because it was told to.
@@ -121,7 +131,8 @@ pub enum WatchError {
 
 impl CommitKind {
     /// All kinds.
-    const ALL: [CommitKind; 4] = [CommitKind::New, CommitKind::Created, CommitKind::Joined, CommitKind::Rewritten];
+    const ALL: [CommitKind; 5] =
+        [CommitKind::New, CommitKind::Created, CommitKind::Joined, CommitKind::Rewritten, CommitKind::Combined];
 
     /// The word for it.
     pub fn as_str(self) -> &'static str {
@@ -130,6 +141,7 @@ impl CommitKind {
             CommitKind::Created => "created",
             CommitKind::Joined => "joined",
             CommitKind::Rewritten => "rewritten",
+            CommitKind::Combined => "combined",
         }
     }
 
@@ -175,7 +187,7 @@ async fn run(
 ) -> Result<(), WatchError> {
     let (sender, events) = mpsc::channel(WAITING_EVENTS);
     let place = repository.common_dir().to_owned();
-    let watched = Watched::new(repository, options.branches, known);
+    let watched = Watched::new(repository, options.branches, options.catch_up, known);
     tracing::info!(repository = %place.display(), branches = watched.count(), "watching");
     let mut workers = JoinSet::new();
     let _ = sender.try_send(Event::Start);

@@ -1,5 +1,7 @@
 //! From a branch that has moved to the commits that have come to it. Reads history, remembers nothing.
 
+use std::num::NonZeroUsize;
+
 use crate::git::{BranchName, Chain, ChainEnd, CommitId, HistoryError, ObjectError, Repository};
 
 use super::{CommitEvent, CommitKind};
@@ -65,6 +67,18 @@ pub(super) fn created(
         before = Some(cut);
     }
     Ok(one_by_one(branch, &chain.commits, before, CommitKind::Created))
+}
+
+/// The same commits, at most so many by themselves: the oldest of more as one.
+pub(super) fn bounded(mut events: Vec<CommitEvent>, most: NonZeroUsize) -> Vec<CommitEvent> {
+    let extra = events.len().saturating_sub(most.get());
+    if extra > 0 {
+        let CommitEvent { branch, before, .. } = events[0].clone();
+        let after = events[extra].after;
+        tracing::warn!(%branch, commits = extra + 1, until = %after, "so many commits have come that the oldest are reported as one");
+        events.splice(..=extra, [event(&branch, before, after, CommitKind::Combined)]);
+    }
+    events
 }
 
 fn one_by_one(

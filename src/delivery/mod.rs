@@ -44,7 +44,7 @@ pub struct Parcel {
     pub before: Option<String>,
     /// The commit.
     pub after: String,
-    /// How it has come: `new`, `created`, `joined` or `rewritten`.
+    /// How it has come: `new`, `created`, `joined`, `rewritten` or `combined`.
     pub kind: &'static str,
     /// The report: one line of JSON, with its end.
     pub report: Arc<[u8]>,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::{Compared, Pipeline, PipelineError, Point};
 use crate::diff::{self, Diff};
 use crate::fleet::{self, Revision, Work};
-use crate::git::{BranchName, CommitId, Import, ImportError, Repository};
+use crate::git::{BranchName, CommitId, Import, ImportError};
 use crate::node::NodeSet;
 use crate::snapshot::history::{self, Files, HistoryError, Last, Rest};
 use crate::snapshot::{Format, Snapshots, Written};
@@ -132,7 +132,7 @@ impl Exporter {
         let mut exported = Exported::default();
         if !pending.is_empty() {
             let parent = state.last.map(|last| last.commit);
-            let mut import = self.repository().import(&reference, parent).map_err(failed)?;
+            let mut import = self.pipeline.repository().import(&reference, parent).map_err(failed)?;
             for event in pending {
                 let touched = self.touched(&state, event, compared);
                 match self.write(branch, &mut state, event, touched, &mut import)? {
@@ -153,7 +153,7 @@ impl Exporter {
     fn tidy(&mut self) {
         self.imports += 1;
         if self.imports.is_multiple_of(TIDY)
-            && let Err(error) = self.repository().tidy()
+            && let Err(error) = self.pipeline.repository().tidy()
         {
             tracing::warn!(%error, "git cannot tidy up the repository");
         }
@@ -161,17 +161,18 @@ impl Exporter {
 
     /// What is on the reference of a branch.
     fn state(&mut self, branch: &BranchName) -> Result<State, HistoryError> {
-        let last = Last::of(self.repository(), branch)?;
+        let last = Last::of(self.pipeline.repository(), branch)?;
         if let Some(state) = self.written.remove(branch).filter(|state| state.last == last) {
             return Ok(state);
         }
-        let files = last.map_or(Ok(Files::default()), |last| Files::of(self.repository(), last.commit))?;
+        let files = last.map_or(Ok(Files::default()), |last| Files::of(self.pipeline.repository(), last.commit))?;
         Ok(State { last, files, is_own: false })
     }
 
     /// The events that are still to come after the snapshots of `source`: not those that it has passed.
     fn pending<'e>(&self, mut source: Option<CommitId>, events: &'e [Event]) -> Vec<&'e Event> {
-        let is_behind = |event: &Event, source| self.repository().is_ancestor(event.after, source).unwrap_or(false);
+        let is_behind =
+            |event: &Event, source| self.pipeline.repository().is_ancestor(event.after, source).unwrap_or(false);
         let mut pending = Vec::new();
         for event in events {
             let is_next = event.before == source && source != Some(event.after);
@@ -220,8 +221,8 @@ impl Exporter {
         import: &mut Import,
     ) -> Result<io::Result<Written>, ExportError> {
         let (pipeline, workers) = (&self.pipeline, &self.pipeline.workers);
-        let source = self.repository().commit(event.after).map_err(PipelineError::from)?;
-        let is_left = |old: &CommitId| !self.repository().is_ancestor(*old, event.after).unwrap_or(false);
+        let source = self.pipeline.repository().commit(event.after).map_err(PipelineError::from)?;
+        let is_left = |old: &CommitId| !self.pipeline.repository().is_ancestor(*old, event.after).unwrap_or(false);
         let left = state.source().filter(is_left);
         let rest = if touched.is_some() { Rest::Kept } else { Rest::Removed };
         let nodes = touched.unwrap_or_else(|| pipeline.fleet.all());
@@ -239,14 +240,10 @@ impl Exporter {
     /// Why the reference has not moved.
     fn refused(&self, reference: &str, parent: Option<CommitId>, source: ImportError) -> ExportError {
         let reference = reference.to_owned();
-        match self.repository().reference(&reference) {
+        match self.pipeline.repository().reference(&reference) {
             Ok(now) if now != parent => ExportError::Moved { reference },
             _ => ExportError::Import { reference, source },
         }
-    }
-
-    fn repository(&self) -> &Repository {
-        &self.pipeline.revisions.repository
     }
 }
 

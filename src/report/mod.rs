@@ -71,7 +71,7 @@ pub struct Commit {
 pub struct Arrival {
     /// The branch.
     pub branch: String,
-    /// `new`, `created`, `joined` or `rewritten`.
+    /// `new`, `created`, `joined`, `rewritten` or `combined`.
     pub kind: &'static str,
     /// What the report is called to its receivers, if they may get it more than once.
     pub job: Option<JobName>,
@@ -80,7 +80,10 @@ pub struct Arrival {
 impl Arrival {
     /// The branch, as a person should see it.
     fn words(&self) -> Cow<'_, str> {
-        if self.kind == "rewritten" { format!("{} (rewritten)", self.branch).into() } else { (&*self.branch).into() }
+        match self.kind {
+            "rewritten" | "combined" => format!("{} ({})", self.branch, self.kind).into(),
+            _ => (&*self.branch).into(),
+        }
     }
 }
 

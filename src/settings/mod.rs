@@ -11,6 +11,7 @@ mod sink;
 mod snapshots;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,6 +65,8 @@ pub struct Settings {
     pub eyaml_keys: Option<KeyNames>,
     /// Where the daemon keeps its queue; nothing for a daemon that keeps none.
     pub state: Option<PathBuf>,
+    /// How many commits that come to a branch at once the daemon reports one by one; nothing for its own default.
+    pub catch_up: Option<NonZeroUsize>,
     /// How long the daemon keeps reports that all sinks have.
     pub keep_reports: Duration,
     /// Where the daemon's reports go.
@@ -164,6 +167,7 @@ impl Default for Settings {
             branches: Vec::new(),
             eyaml_keys: None,
             state: None,
+            catch_up: None,
             keep_reports: KEEP_REPORTS,
             sinks: Vec::new(),
             snapshots: Vec::new(),
@@ -277,6 +281,7 @@ impl Checker<'_> {
             branches: raw.branches.into_vec(),
             eyaml_keys: self.eyaml(&raw.eyaml)?,
             state: raw.state.map(|folder| self.folder.join(folder)),
+            catch_up: raw.catch_up,
             keep_reports: raw.keep_reports.map_or(Ok(KEEP_REPORTS), |days| self.days(days))?,
             sinks: raw
                 .sinks

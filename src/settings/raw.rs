@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroUsize;
 
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -27,6 +28,7 @@ pub(super) struct Settings {
     pub(super) branches: OneOrMany,
     pub(super) eyaml: Eyaml,
     pub(super) state: Option<String>,
+    pub(super) catch_up: Option<NonZeroUsize>,
     /// Days.
     pub(super) keep_reports: Option<f64>,
     pub(super) sinks: BTreeMap<String, Sink>,

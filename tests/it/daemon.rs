@@ -2,6 +2,7 @@
 
 mod kills;
 mod mirrors;
+mod queue;
 mod receiver;
 mod schedules;
 mod script;

@@ -19,7 +19,7 @@ pub type JobNumber = i64;
 pub struct Job {
     /// Its number.
     pub number: JobNumber,
-    /// What it is called to receivers: the same whenever its report is delivered, and no other job's.
+    /// What it is called to receivers: the same whenever its report is delivered, and no other job's that is kept.
     pub id: String,
     /// The repository.
     pub repository: String,
@@ -97,10 +97,10 @@ impl Queue {
         Ok(row.map(|row| row.try_get(0)).transpose()?)
     }
 
-    /// Forgets reports that are as old as that and wanted by no sink any more. How many.
+    /// Forgets jobs that were resolved as long ago as that and whose reports are wanted by no sink any more. How many.
     pub async fn forget(&self, age: Duration) -> Result<u64, QueueError> {
-        let delete = "DELETE FROM report WHERE job IN (SELECT number FROM job WHERE state = 'resolved' AND resolved < ? \
-            AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.job = job.number AND delivery.state != 'delivered'))";
+        let delete = "DELETE FROM job WHERE state = 'resolved' AND resolved < ? \
+            AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.job = job.number AND delivery.state != 'delivered')";
         self.execute(sqlx::query(delete).bind(now().saturating_sub(millis(age)))).await
     }
 }
@@ -110,8 +110,17 @@ async fn insert(connection: &mut SqliteConnection, repository: &str, event: &Com
     let (after, kind) = (event.after.to_string(), event.kind.as_str());
     let same = "SELECT count(*) FROM job WHERE after = ? AND repository = ? AND branch = ? AND ifnull(before, '') = ? AND kind = ?";
     let same = sqlx::query_scalar(same).bind(&after).bind(repository).bind(branch).bind(&before).bind(kind);
-    let earlier: i64 = same.fetch_one(&mut *connection).await?;
-    let id = id(&[repository, branch, &before, &after, kind, &earlier.to_string()]);
+    let mut earlier: i64 = same.fetch_one(&mut *connection).await?;
+    let id = loop {
+        let id = id(&[repository, branch, &before, &after, kind, &earlier.to_string()]);
+        // Some that were earlier may be forgotten.
+        let taken = sqlx::query_scalar("SELECT count(*) FROM job WHERE id = ?").bind(&id);
+        let taken: i64 = taken.fetch_one(&mut *connection).await?;
+        if taken == 0 {
+            break id;
+        }
+        earlier += 1;
+    };
     let insert = "INSERT INTO job (id, repository, branch, before, after, kind, created) VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?)";
     let query = sqlx::query(insert).bind(id).bind(repository).bind(branch).bind(before).bind(after);
     query.bind(kind).bind(now()).execute(connection).await?;

@@ -24,7 +24,7 @@ use deliver::Outlet;
 use resolve::Resolver;
 
 pub use planned::{Planned, PlannedWork};
-pub use resolve::{Resolve, Resolved};
+pub use resolve::{Resolve, Resolved, Unresolved};
 
 /// The longest pause before a step is tried again, and after which the queue is looked at: another process may have changed it.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
@@ -211,13 +211,13 @@ impl Handler for Adder {
     }
 }
 
-/// Forgets old reports, once an hour.
+/// Forgets old jobs and their reports, once an hour.
 async fn forget(queue: Queue, keep: Duration, mut stopped: Stopped) -> Result<(), ServiceError> {
     const PERIOD: Duration = Duration::from_hours(1);
     loop {
         match queue.forget(keep).await {
             Ok(0) => {}
-            Ok(reports) => tracing::info!(reports, "old reports are forgotten"),
+            Ok(jobs) => tracing::info!(jobs, "old reports are forgotten"),
             Err(error) => tracing::warn!(%error, "cannot forget old reports"),
         }
         if pause(PERIOD, &mut stopped).await {

@@ -14,10 +14,16 @@ use crate::delivery::text_of;
 use crate::report::Report;
 
 /// Makes the report of a job. May block, and fail: then it is asked again.
-pub type Resolve = Box<dyn FnMut(&Job) -> Result<Resolved, Failure> + Send>;
+pub type Resolve = Box<dyn FnMut(&Job) -> Result<Resolved, Unresolved> + Send>;
 
-/// Why a commit could not be resolved.
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+/// A commit could not be resolved.
+#[derive(Debug)]
+pub struct Unresolved {
+    /// Why.
+    pub error: Box<dyn std::error::Error + Send + Sync>,
+    /// Whether it would be the same another time, so that it is set aside at once.
+    pub is_final: bool,
+}
 
 /// What came of a job.
 pub struct Resolved {
@@ -85,9 +91,9 @@ impl Resolver {
         }
     }
 
-    async fn failed(&self, job: &Job, error: &Failure, stopped: &mut Stopped) {
+    async fn failed(&self, job: &Job, Unresolved { error, is_final }: &Unresolved, stopped: &mut Stopped) {
         let (commit, branch, attempts) = (job.event.after, &job.event.branch, job.attempts + 1);
-        let is_final = attempts >= MAX_ATTEMPTS;
+        let is_final = *is_final || attempts >= MAX_ATTEMPTS;
         if is_final {
             tracing::error!(job = job.number, %commit, %branch, attempts, %error, "cannot resolve the commit; it is set aside");
         } else {

@@ -3,8 +3,6 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use hierad::daemon::queue::Queue;
-
 use super::service::Service;
 
 /// How often something planned was done, by the log.
@@ -15,12 +13,7 @@ fn times(service: &Service, name: &str) -> usize {
 
 /// Notes in the queue, while no daemon works on it, that something planned was done last at this time.
 fn set_done(service: &Service, name: &str, time: SystemTime) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let queue = Queue::open(&service.site.beside("state")).await.unwrap();
-        queue.done(name, time).await.unwrap();
-        queue.close().await;
-    });
+    service.in_queue(async |queue| queue.done(name, time).await.unwrap());
 }
 
 fn watching(service: &Service, count: usize) {

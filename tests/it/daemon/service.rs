@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use hierad::daemon::queue::Queue;
 use serde_json::Value as Json;
 
 use super::receiver::Receiver;
@@ -98,6 +99,16 @@ impl Service {
     /// Whether nothing is waiting.
     pub(super) fn is_idle(&self) -> bool {
         self.site.hierad("queue").out == "nothing is waiting\n"
+    }
+
+    /// Does something to the queue, while no daemon works on it.
+    pub(super) fn in_queue(&self, step: impl AsyncFnOnce(&Queue)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let queue = Queue::open(&self.site.beside("state")).await.unwrap();
+            step(&queue).await;
+            queue.close().await;
+        });
     }
 
     /// Ends the daemon as an operator does.

@@ -3,6 +3,9 @@
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
+use hierad::daemon::{CommitEvent, CommitKind};
+use hierad::git::{BranchName, CommitId};
+
 use super::receiver::Mood;
 use super::script::Script;
 use super::service::Service;
@@ -50,6 +53,34 @@ fn a_repository_that_is_tidied_up_loses_no_commit() {
     service.wait("all reports", || service.is_idle() && service.files().len() >= script.made.len());
     service.end(daemon);
     service.check(&script.made);
+}
+
+#[test]
+fn what_git_has_collected_before_anybody_looked_holds_up_nothing() {
+    let service = Service::new();
+    let daemon = service.start();
+    service.wait("the daemon", || service.log().contains("hierad: watching"));
+    service.end(daemon);
+    let collect = "git reflog expire --expire=now --all; git gc --quiet --prune=now";
+    // What the daemon knows as the tip of main is gone when it is back.
+    service.site.sh(&format!("git commit -q --amend --allow-empty -m amended; {collect}"));
+    let amended = service.site.id("HEAD").to_string();
+    let daemon = service.start();
+    service.wait("a report", || service.told().len() == 1);
+    assert!(service.log().contains("the former tip was collected"), "{}", service.log());
+    service.end(daemon);
+    service.check(&[("main".to_owned(), amended.clone())].into());
+    // So is a commit that is a job, and it is no use to wait for it.
+    let gone = CommitId::from_hex(&"1".repeat(40)).unwrap();
+    let event = CommitEvent { branch: BranchName::new("main"), before: None, after: gone, kind: CommitKind::New };
+    let repository = service.site.root().join(".git").display().to_string();
+    service.in_queue(async |queue| queue.add(&repository, &[event]).await.unwrap());
+    let daemon = service.start();
+    service.wait("a report", || service.told().len() == 2);
+    service.end(daemon);
+    let failed = format!("cannot resolve the commit; it is set aside job=2 commit={gone}");
+    assert!(service.log().contains(&failed), "{}", service.log());
+    assert!(service.site.hierad("queue").ok().contains("2  failed       main 11111111, tried once: object 1111"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use hierad::daemon::{CommitEvent, CommitKind, HandlerError, Known, WatchError, WatchOptions, each, watch};
+use hierad::daemon::{CommitEvent, HandlerError, Known, WatchError, WatchOptions, each, watch};
 use hierad::git::{BranchPatterns, Repository};
 use tokio::sync::oneshot;
 
@@ -121,12 +121,6 @@ impl Watching {
 /// An event in short: `branch kind before..after`, commits by their messages.
 pub(crate) fn told(repository: &Repository, event: &CommitEvent) -> String {
     let summary = |id| repository.commit(id).map_or_else(|_| "gone".to_owned(), |commit| commit.summary);
-    let kind = match event.kind {
-        CommitKind::New => "new",
-        CommitKind::Created => "created",
-        CommitKind::Joined => "joined",
-        CommitKind::Rewritten => "rewritten",
-    };
     let before = event.before.map_or_else(|| "nothing".to_owned(), summary);
-    format!("{} {kind} {before}..{}", event.branch, summary(event.after))
+    format!("{} {} {before}..{}", event.branch, event.kind.as_str(), summary(event.after))
 }

@@ -1,6 +1,7 @@
 //! The ways in which a branch moves, and what counts as a commit of it.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use hierad::daemon::{Known, WatchOptions};
@@ -105,6 +106,28 @@ fn rewritten_branches() {
             ("git reset -q --hard $(git commit-tree -m orphan HEAD^{tree})", &["main rewritten again..orphan"]),
         ],
     );
+}
+
+#[test]
+fn the_oldest_of_very_many_commits_come_as_one() {
+    let few = WatchOptions { catch_up: NonZeroUsize::new(3).unwrap(), ..polling() };
+    check(
+        &few,
+        &[
+            ("c 1; c 2; c 3", &["main new first..1", "main new 1..2", "main new 2..3"]),
+            (
+                "git checkout -q --detach; c 4; c 5; c 6; c 7; c 8; git branch -qf main; git switch -q main",
+                &["main combined 3..6", "main new 6..7", "main new 7..8"],
+            ),
+            (
+                "git checkout -q --detach; c a; c b; c c; c d; c e; git switch -q -c side",
+                &["side combined 8..c", "side created c..d", "side created d..e"],
+            ),
+        ],
+    );
+    let one = WatchOptions { catch_up: NonZeroUsize::MIN, ..polling() };
+    let both = "git checkout -q --detach; c 1; c 2; git branch -qf main; git switch -q main";
+    check(&one, &[(both, &["main combined first..2"]), ("c 3", &["main new 2..3"])]);
 }
 
 #[test]
