@@ -1,4 +1,4 @@
-//! The peak memory of a program, as Linux counts it.
+//! The memory of a program, as Linux counts it.
 
 use std::time::Duration;
 
@@ -17,8 +17,17 @@ pub(super) fn watch(id: u32) -> Option<f64> {
 
 /// The high-water mark; nothing once the process has ended.
 fn peak_so_far(id: u32) -> Option<f64> {
+    status(id, "VmHWM:")
+}
+
+/// What is resident now, in MiB.
+pub(crate) fn resident(id: u32) -> Option<f64> {
+    status(id, "VmRSS:")
+}
+
+fn status(id: u32, name: &str) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib / 1024.0)
 }

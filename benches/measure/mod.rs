@@ -6,7 +6,7 @@
 
 pub(crate) mod floor;
 pub(crate) mod libyaml;
-mod memory;
+pub(crate) mod memory;
 pub(crate) mod program;
 pub(crate) mod puppet;
 mod spread;

@@ -8,6 +8,7 @@
 mod branches;
 mod command;
 mod config;
+mod folders;
 mod history;
 mod id;
 mod import;

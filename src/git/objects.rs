@@ -3,14 +3,14 @@
 //! Objects never change but their places do: `git gc` moves them into new packs and deletes the old ones, while a handle
 //! keeps a list of packs that it once read. So a read that fails is tried again with a fresh handle before it counts.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use git2::{ErrorCode, ObjectType, Odb, Oid};
 
+use super::folders::{Folder, Folders};
 use super::id::CommitId;
-use super::parse::{self, Item, RawCommit};
+use super::parse::{self, RawCommit};
 
 /// An object could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,12 +59,6 @@ fn hint(partial: bool) -> &'static str {
     if partial { " (a partial clone leaves objects out; `git fetch --refetch --no-filter` brings them)" } else { "" }
 }
 
-/// A folder's names, read once for each id.
-pub(super) type Folder = Arc<[Item]>;
-
-/// How many names the cached folders may hold together before the cache starts anew.
-const CACHED_NAMES: usize = 1_000_000;
-
 /// How often a read is tried with a fresh handle.
 const RETRIES: usize = 3;
 
@@ -73,13 +67,7 @@ pub(super) struct Objects {
     repository: PathBuf,
     sources: Vec<PathBuf>,
     handle: RwLock<Arc<Odb<'static>>>,
-    cache: RwLock<Cache>,
-}
-
-#[derive(Default)]
-struct Cache {
-    folders: HashMap<[u8; 20], Folder>,
-    names: usize,
+    folders: Folders,
 }
 
 impl Objects {
@@ -87,12 +75,14 @@ impl Objects {
     pub(super) fn open(repository: &Path, folders: Vec<PathBuf>) -> Result<Objects, ObjectError> {
         // Git does not hash what it reads either; what is damaged does not decompress.
         git2::opts::strict_hash_verification(false);
+        // What is worth it is kept here, where it has bounds that fit.
+        git2::opts::enable_caching(false);
         let handle = open_handle(repository, &folders)?;
         Ok(Objects {
             repository: repository.to_owned(),
             sources: folders,
             handle: RwLock::new(Arc::new(handle)),
-            cache: RwLock::default(),
+            folders: Folders::default(),
         })
     }
 
@@ -107,19 +97,18 @@ impl Objects {
     }
 
     pub(super) fn folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
-        if let Some(folder) = self.cache.read().unwrap_or_else(PoisonError::into_inner).folders.get(&id) {
-            return Ok(Arc::clone(folder));
+        if let Some(folder) = self.folders.get(&id) {
+            return Ok(folder);
         }
+        let folder = self.read_folder(id)?;
+        self.folders.keep(id, &folder);
+        Ok(folder)
+    }
+
+    fn read_folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
         let content = self.read(id, ObjectType::Tree)?;
         let items = parse::folder(&content).ok_or_else(|| self.damaged(id, "its list of names breaks off"))?;
-        let folder: Folder = items.into();
-        let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
-        if cache.names + folder.len() > CACHED_NAMES {
-            *cache = Cache::default();
-        }
-        cache.names += folder.len();
-        cache.folders.insert(id, Arc::clone(&folder));
-        Ok(folder)
+        Ok(items.into())
     }
 
     pub(super) fn blob(&self, id: [u8; 20]) -> Result<Vec<u8>, ObjectError> {

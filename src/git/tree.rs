@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::folders::Folder;
 use super::id::CommitId;
-use super::objects::{Folder, ObjectError, Objects};
+use super::objects::{ObjectError, Objects};
 use super::parse::{Item, Kind};
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
 

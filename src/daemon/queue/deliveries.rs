@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
 
 use super::jobs::{JOB, job};
 use super::{Job, JobNumber, Queue, QueueError, Written, millis, now};
@@ -30,14 +31,12 @@ pub enum Waiting {
 impl Queue {
     /// What `sink` has to do next: the oldest report of those that are due or, if it wants them `in_order`, the oldest.
     pub async fn next_delivery(&self, sink: &str, in_order: bool) -> Result<Waiting, QueueError> {
-        let query = format!(
-            "SELECT {JOB}, delivery.due, delivery.attempts, delivery.since FROM delivery JOIN job ON job.number = delivery.job \
-             WHERE delivery.sink = ? AND delivery.state = 'waiting' \
-             ORDER BY iif(?, 0, max(delivery.due, ?)), delivery.job LIMIT 1"
-        );
         let now = now();
-        let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(sink).bind(in_order).bind(now);
-        let Some(row) = self.first(query).await? else { return Ok(Waiting::Nothing) };
+        let Some(row) = self.oldest(sink, if in_order { i64::MAX } else { now }).await? else {
+            let due = "SELECT due FROM delivery WHERE sink = ? AND state = 'waiting' ORDER BY due LIMIT 1";
+            let Some(row) = self.first(sqlx::query(due).bind(sink)).await? else { return Ok(Waiting::Nothing) };
+            return Ok(Waiting::Later(duration(row.try_get::<i64, _>(0)? - now)));
+        };
         let (due, attempts, since): (i64, u32, i64) = (row.try_get(8)?, row.try_get(9)?, row.try_get(10)?);
         if due > now {
             return Ok(Waiting::Later(duration(due - now)));
@@ -48,6 +47,15 @@ impl Queue {
         let report = Written { json: report.try_get(0)?, text: report.try_get(1)? };
         let age = if attempts == 0 { Duration::ZERO } else { duration(now - since) };
         Ok(Waiting::Report { job, report, attempts, age })
+    }
+
+    /// The oldest report that waits for `sink` and is due at a time.
+    async fn oldest(&self, sink: &str, time: i64) -> Result<Option<SqliteRow>, QueueError> {
+        let query = format!(
+            "SELECT {JOB}, delivery.due, delivery.attempts, delivery.since FROM delivery JOIN job ON job.number = delivery.job \
+             WHERE delivery.sink = ? AND delivery.state = 'waiting' AND +delivery.due <= ? ORDER BY delivery.job LIMIT 1"
+        );
+        self.first(sqlx::query(sqlx::AssertSqlSafe(query)).bind(sink).bind(time)).await
     }
 
     /// Notes that a sink has a report.

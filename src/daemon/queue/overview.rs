@@ -63,9 +63,9 @@ pub struct Row {
 impl Queue {
     /// How much is not done.
     pub async fn counts(&self) -> Result<Vec<Count>, QueueError> {
-        let query = "SELECT state, NULL, count(*) FROM job WHERE state != 'resolved' GROUP BY state \
+        let query = "SELECT state, NULL, count(*) FROM job WHERE state IN ('waiting', 'failed') GROUP BY state \
             UNION ALL SELECT iif(state = 'dead', 'dead', 'undelivered'), sink, count(*) FROM delivery \
-            WHERE state != 'delivered' GROUP BY state, sink";
+            WHERE state IN ('waiting', 'dead') GROUP BY state, sink";
         let rows = self.all(sqlx::query(query)).await?;
         let count = |row: &sqlx::sqlite::SqliteRow| {
             let number: i64 = row.try_get(2)?;
@@ -78,9 +78,9 @@ impl Queue {
     /// What is not done, the oldest first, at most `limit` of it.
     pub async fn rows(&self, limit: u32) -> Result<Vec<Row>, QueueError> {
         let query = format!(
-            "SELECT {JOB}, state, NULL AS sink, attempts AS tried, 0 AS due, error FROM job WHERE state != 'resolved' \
+            "SELECT {JOB}, state, NULL AS sink, attempts AS tried, 0 AS due, error FROM job WHERE state IN ('waiting', 'failed') \
              UNION ALL SELECT {JOB}, iif(delivery.state = 'dead', 'dead', 'undelivered'), sink, delivery.attempts, due, delivery.error \
-             FROM delivery JOIN job ON job.number = delivery.job WHERE delivery.state != 'delivered' ORDER BY 1, sink LIMIT ?"
+             FROM delivery JOIN job ON job.number = delivery.job WHERE delivery.state IN ('waiting', 'dead') ORDER BY 1, sink LIMIT ?"
         );
         let rows = self.all(sqlx::query(sqlx::AssertSqlSafe(query)).bind(limit)).await?;
         let now = now();
@@ -102,7 +102,7 @@ impl Queue {
         let jobs = "UPDATE job SET state = 'waiting', attempts = 0 WHERE state = 'failed' AND (?1 IS NULL OR number = ?1) AND ?2 IS NULL";
         let jobs = sqlx::query(jobs).bind(job).bind(sink).execute(&mut *step).await?.rows_affected();
         let again = "UPDATE delivery SET state = 'waiting', attempts = 0, due = 0, since = ?3 \
-            WHERE state != 'delivered' AND error IS NOT NULL AND (?1 IS NULL OR job = ?1) AND (?2 IS NULL OR sink = ?2)";
+            WHERE state IN ('waiting', 'dead') AND error IS NOT NULL AND (?1 IS NULL OR job = ?1) AND (?2 IS NULL OR sink = ?2)";
         let again = sqlx::query(again).bind(job).bind(sink).bind(now()).execute(&mut *step).await?.rows_affected();
         step.commit().await?;
         step.release();

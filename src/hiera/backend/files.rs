@@ -19,7 +19,10 @@ pub trait Shelf: Send + Sync {
 }
 
 /// About how much more memory a parsed file takes than its content.
-const GROWTH: usize = 6;
+const GROWTH: usize = 10;
+
+/// About how much memory it takes however small it is.
+const LEAST: usize = 1 << 10;
 
 /// Parsed data files by content: each content is parsed once, whichever path, revision or node asks for it. Beyond a limit of
 /// memory, those that nobody uses and that were asked for longest ago are dropped.
@@ -77,7 +80,7 @@ impl DataFiles {
             let content = tree.read(id)?;
             (DataFile::parse(&content, format), content.len())
         };
-        Ok(lock().add((id, format), Arc::new(file), (size * GROWTH, is_new), self.limit))
+        Ok(lock().add((id, format), Arc::new(file), (LEAST + size * GROWTH, is_new), self.limit))
     }
 
     /// The files that were parsed here, and not found on the shelf.
@@ -134,7 +137,7 @@ mod tests {
         for content in &contents {
             tree.add(content, content.as_bytes());
         }
-        let size = contents[0].len() * GROWTH;
+        let size = LEAST + contents[0].len() * GROWTH;
         let files = DataFiles::new(None, size * 8);
         let get = |number: usize| files.get(&tree, BlobId::of(contents[number].as_bytes()), Format::Yaml).unwrap();
         let held = get(0);
