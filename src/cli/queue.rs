@@ -26,7 +26,7 @@ pub(super) struct Arguments {
 enum Action {
     /// Show what is waiting and what was set aside: what `queue` alone does
     List(List),
-    /// Have what failed tried again at once
+    /// Have what failed tried again at once: a daemon that runs sees it within seconds
     Retry(Which),
     /// Give up what was set aside
     Drop(Drop),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use super::{GRACE, LONGEST_PAUSE, ServiceError, Stopped, backoff, ended, insist, pause, woken};
+use super::{GRACE, LOOK, ServiceError, Stopped, backoff, ended, insist, pause, woken};
 use crate::daemon::meters::Delivered;
 use crate::daemon::queue::{Job, Queue, Waiting, Written};
 use crate::daemon::signals::Signals;
@@ -38,8 +38,8 @@ impl Outlet {
         while !*stopped.borrow() {
             match insist(&self.signals, &mut stopped, || self.queue.next_delivery(&self.sink.name, in_order)).await {
                 None => break,
-                Some(Waiting::Nothing) => woken(&self.wake, LONGEST_PAUSE, &mut stopped).await,
-                Some(Waiting::Later(time)) => woken(&self.wake, time.min(LONGEST_PAUSE), &mut stopped).await,
+                Some(Waiting::Nothing) => woken(&self.wake, LOOK, &mut stopped).await,
+                Some(Waiting::Later(time)) => woken(&self.wake, time.min(LOOK), &mut stopped).await,
                 Some(Waiting::Report { job, report, attempts, age }) => {
                     let parcel = parcel(&job, report);
                     let Some(result) = self.within_grace(&parcel, &mut stopped).await else { break };

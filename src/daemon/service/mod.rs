@@ -26,8 +26,11 @@ use resolve::Resolver;
 pub use planned::{Planned, PlannedWork};
 pub use resolve::{Resolve, Resolved, Unresolved};
 
-/// The longest pause before a step is tried again, and after which the queue is looked at: another process may have changed it.
+/// The longest pause before a step is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// How often the queue is looked at where nothing is heard: another process may have changed it, `hierad queue retry`.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// How long steps may go on when the service is to end; what is not done then stays in the queue.
 const GRACE: Duration = Duration::from_secs(10);
@@ -228,7 +231,8 @@ async fn forget(queue: Queue, keep: Duration, mut stopped: Stopped) -> Result<()
 
 /// How long to wait after so many failures in a row.
 pub(super) fn backoff(failures: u32, longest: Duration) -> Duration {
-    let delays = ExponentialBuilder::new().with_min_delay(Duration::from_millis(500)).with_max_delay(longest);
+    // Dice add up to the same again.
+    let delays = ExponentialBuilder::new().with_min_delay(Duration::from_millis(500)).with_max_delay(longest / 2);
     let mut delays = delays.with_jitter().without_max_times().build();
     delays.nth(failures.saturating_sub(1).min(32) as usize).unwrap_or(longest)
 }
@@ -275,4 +279,22 @@ pub(super) async fn woken(wake: &Notify, most: Duration, stopped: &mut Stopped) 
 /// Resolves when the service is to end.
 pub(super) async fn ended(stopped: &mut Stopped) {
     _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_become_longer_within_bounds() {
+        let longest = Duration::from_secs(60);
+        for _ in 0..100 {
+            let first = backoff(1, longest);
+            assert!(first >= Duration::from_millis(500) && first <= Duration::from_secs(1), "{first:?}");
+            for failures in [10, 40, u32::MAX] {
+                let pause = backoff(failures, longest);
+                assert!(pause >= longest / 2 && pause <= longest, "{pause:?}");
+            }
+        }
+    }
 }

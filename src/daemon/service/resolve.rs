@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 
 use super::deliver::Outlet;
-use super::{LONGEST_PAUSE, ServiceError, Stopped, backoff, insist, pause, woken};
+use super::{LONGEST_PAUSE, LOOK, ServiceError, Stopped, backoff, insist, pause, woken};
 use crate::daemon::queue::{Job, Queue, Written};
 use crate::daemon::signals::Signals;
 use crate::delivery::text_of;
@@ -52,7 +52,7 @@ impl Resolver {
         while !*stopped.borrow() {
             match insist(&self.signals, &mut stopped, || self.queue.next_job(&self.repository)).await {
                 None => break,
-                Some(None) => woken(&self.wake, LONGEST_PAUSE, &mut stopped).await,
+                Some(None) => woken(&self.wake, LOOK, &mut stopped).await,
                 Some(Some(job)) => resolve = self.job(job, resolve, &mut stopped).await?,
             }
         }

@@ -92,6 +92,21 @@ fn what_was_set_aside_is_tried_again_or_given_up() {
 }
 
 #[test]
+fn a_daemon_that_runs_sees_what_is_to_be_tried_again() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "  bad: {command: [sh, -c, 'cat ready > taken'], retry_for: 0.0000001}\n");
+    change(&site, 1);
+    wait(|| counts(&site) == "1 dead", &|| list(&site));
+    // By now the daemon waits for something to do.
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    site.write("ready", "yes");
+    says(&site.hierad("queue retry --all"), "1 to be tried again");
+    wait(|| counts(&site) == "nothing is waiting", &|| list(&site));
+    daemon.end();
+    assert_eq!(std::fs::read_to_string(site.root().join("taken")).unwrap(), "yes");
+}
+
+#[test]
 fn what_cannot_be_meant_is_told() {
     let site = Sandbox::of(SITE);
     site.hierad("queue").fails(&["there is no daemon's state in $BASE/repository/.git/hierad/daemon"]);
