@@ -100,12 +100,24 @@ pub type Stream = Arc<Mutex<Box<dyn Write + Send>>>;
 /// A report was not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum DeliveryError {
-    /// It may be another time. The text names the place and the reason.
-    #[error("{0}")]
-    Refused(String),
+    /// It may be another time.
+    #[error("{text}")]
+    Refused {
+        /// The place and the reason.
+        text: String,
+        /// For how long the place wants to be left alone.
+        rest: Duration,
+    },
     /// Nobody reads the stream any more.
     #[error("cannot write: {0}")]
     Closed(#[source] io::Error),
+}
+
+impl DeliveryError {
+    /// What a place says that does not say when it will take reports again.
+    fn refused(text: String) -> DeliveryError {
+        DeliveryError::Refused { text, rest: Duration::ZERO }
+    }
 }
 
 impl Sink {
@@ -113,11 +125,11 @@ impl Sink {
     pub async fn deliver(&self, parcel: &Parcel) -> Result<(), DeliveryError> {
         match &self.target {
             Target::Stream(stream) => write(stream, parcel).await,
-            Target::Folder(folder) => folder.deliver(parcel).await.map_err(DeliveryError::Refused),
-            Target::Command(command) => command.deliver(parcel).await.map_err(DeliveryError::Refused),
-            Target::Webhook(webhook) => webhook.deliver(parcel).await.map_err(DeliveryError::Refused),
-            Target::Mail(mail) => mail.deliver(parcel).await.map_err(DeliveryError::Refused),
-            Target::Snapshots(snapshots) => snapshots.deliver(parcel).await.map_err(DeliveryError::Refused),
+            Target::Folder(folder) => folder.deliver(parcel).await.map_err(DeliveryError::refused),
+            Target::Command(command) => command.deliver(parcel).await.map_err(DeliveryError::refused),
+            Target::Webhook(webhook) => webhook.deliver(parcel).await,
+            Target::Mail(mail) => mail.deliver(parcel).await.map_err(DeliveryError::refused),
+            Target::Snapshots(snapshots) => snapshots.deliver(parcel).await.map_err(DeliveryError::refused),
         }
     }
 
@@ -141,7 +153,7 @@ async fn write(stream: &Stream, parcel: &Parcel) -> Result<(), DeliveryError> {
     spawn_blocking(write).await.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(|error| {
         match error.kind() {
             io::ErrorKind::BrokenPipe => DeliveryError::Closed(error),
-            _ => DeliveryError::Refused(format!("cannot write: {error}")),
+            _ => DeliveryError::refused(format!("cannot write: {error}")),
         }
     })
 }

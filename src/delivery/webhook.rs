@@ -1,15 +1,15 @@
 //! Reports for a server.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use hmac::{Hmac, Mac};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use reqwest::{Certificate, Client, Response, Url, redirect};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
+use reqwest::{Certificate, Client, Response, StatusCode, Url, redirect};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
 use super::words::{describe, plain};
-use super::{Parcel, Private};
+use super::{DeliveryError, Parcel, Private};
 
 /// How much of a refusal is read and how much of it is told, in bytes and in characters.
 const MAX_READ: usize = 4096;
@@ -17,7 +17,8 @@ const MAX_WORDS: usize = 300;
 
 /// A server that each report is sent to by HTTP POST, as JSON. Headers tell the id (`Idempotency-Key`), the event (`X-Hierad-Event:
 /// report`) and, where there is a secret, the signature (`X-Hierad-Signature-256: sha256=...`, HMAC-SHA256 of the body, as
-/// GitHub's webhooks have it). The report is taken if the server answers 2xx; redirections are not followed.
+/// GitHub's webhooks have it). The report is taken if the server answers 2xx; redirections are not followed. One that answers 429 or
+/// 503 may say when it wants to be asked again (`Retry-After`).
 #[derive(Debug)]
 pub struct Webhook {
     client: Client,
@@ -89,7 +90,7 @@ impl Webhook {
         Ok(url)
     }
 
-    pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), String> {
+    pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), DeliveryError> {
         let body = parcel.report.to_vec();
         let mut request = self
             .client
@@ -103,8 +104,11 @@ impl Webhook {
         }
         match request.body(body).send().await {
             Ok(response) if response.status().is_success() => Ok(()),
-            Ok(response) => Err(self.refusal(response).await),
-            Err(error) => Err(self.without_hidden(describe(&error.without_url()))),
+            Ok(response) => {
+                let rest = rest(response.status(), response.headers(), SystemTime::now());
+                Err(DeliveryError::Refused { text: self.refusal(response).await, rest })
+            }
+            Err(error) => Err(DeliveryError::refused(self.without_hidden(describe(&error.without_url())))),
         }
     }
 
@@ -128,6 +132,15 @@ impl Webhook {
     fn without_hidden(&self, text: String) -> String {
         self.hidden.0.iter().fold(text, |text, hidden| text.replace(hidden, "***"))
     }
+}
+
+/// For how long an answer asks to be left alone: seconds, or up to a moment.
+fn rest(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Duration {
+    let is_meant = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+    let text = headers.get(RETRY_AFTER).filter(|_| is_meant).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let until = |moment: SystemTime| moment.duration_since(now).ok();
+    let seconds = text.parse().map(Duration::from_secs).ok();
+    seconds.or_else(|| httpdate::parse_http_date(text).ok().and_then(until)).unwrap_or_default()
 }
 
 fn sent(headers: &[(String, String)]) -> Result<HeaderMap, WebhookError> {
@@ -173,6 +186,32 @@ mod tests {
         // RFC 4231, test case 2.
         let expected = "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
         assert_eq!(signature(b"Jefe", b"what do ya want for nothing?"), expected);
+    }
+
+    #[test]
+    fn servers_say_for_how_long_they_want_to_be_left_alone() {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        let check = |status: u16, value: &str| {
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_str(value).unwrap())]);
+            rest(StatusCode::from_u16(status).unwrap(), &headers, now).as_secs()
+        };
+        for (value, seconds) in [
+            ("0", 0),
+            ("120", 120),
+            ("18446744073709551615", u64::MAX),
+            ("18446744073709551616", 0),
+            ("Sun, 06 Nov 1994 08:50:37 GMT", 60),
+            ("Sunday, 06-Nov-94 08:50:37 GMT", 60),
+            ("Sun, 06 Nov 1994 08:48:37 GMT", 0),
+            ("-1", 0),
+            ("1.5", 0),
+            ("soon", 0),
+            ("", 0),
+        ] {
+            assert_eq!((check(429, value), check(503, value)), (seconds, seconds), "{value}");
+            assert_eq!(check(500, value), 0);
+        }
+        assert_eq!(rest(StatusCode::SERVICE_UNAVAILABLE, &HeaderMap::new(), now), Duration::ZERO);
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn deliver(target: Target, parcel: &Parcel) -> Result<(), String> {
     let result = runtime.block_on(sink.deliver(parcel));
     assert!(start.elapsed() < ENOUGH, "{:?}", start.elapsed());
     result.map_err(|error| match error {
-        DeliveryError::Refused(words) => words,
+        DeliveryError::Refused { text, .. } => text,
         DeliveryError::Closed(error) => panic!("{error}"),
     })
 }

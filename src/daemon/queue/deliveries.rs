@@ -58,6 +58,13 @@ impl Queue {
         self.first(sqlx::query(sqlx::AssertSqlSafe(query)).bind(sink).bind(time)).await
     }
 
+    /// Whether somebody has reports that `sink` has refused [tried again](Queue::retry).
+    pub async fn is_asked_for(&self, sink: &str) -> Result<bool, QueueError> {
+        let query =
+            "SELECT 1 FROM delivery WHERE sink = ? AND state = 'waiting' AND due = 0 AND error IS NOT NULL LIMIT 1";
+        Ok(self.first(sqlx::query(query).bind(sink)).await?.is_some())
+    }
+
     /// Notes that a sink has a report.
     pub async fn delivered(&self, job: JobNumber, sink: &str) -> Result<(), QueueError> {
         let update = "UPDATE delivery SET state = 'delivered', attempts = attempts + 1, delivered = ?, error = NULL \

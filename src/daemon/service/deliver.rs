@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::{GRACE, LOOK, ServiceError, Stopped, backoff, ended, insist, pause, woken};
 use crate::daemon::meters::Delivered;
@@ -12,10 +12,10 @@ use crate::daemon::queue::{Job, Queue, Waiting, Written};
 use crate::daemon::signals::Signals;
 use crate::delivery::{DeliveryError, Parcel, Sink};
 
-/// The longest time until a report is tried again.
+/// The longest time until a report is tried again, and for which a sink is left alone that asks for it.
 const LONGEST_DELAY: Duration = Duration::from_hours(1);
 
-/// The longest time for which a sink that takes nothing is left alone.
+/// The longest time for which a sink that takes nothing is left alone otherwise.
 const LONGEST_REST: Duration = Duration::from_secs(10);
 
 /// A sink, and whether something waits for it.
@@ -44,10 +44,10 @@ impl Outlet {
                     let parcel = parcel(&job, report);
                     let Some(result) = self.within_grace(&parcel, &mut stopped).await else { break };
                     failures = if result.is_ok() { 0 } else { failures + 1 };
-                    self.note(&job, result, (attempts + 1, age), &mut stopped).await?;
-                    // A sink that takes nothing is spared the rest for a while.
+                    let asked = self.note(&job, result, (attempts + 1, age), &mut stopped).await?;
+                    // A sink that takes nothing is spared the others for a while.
                     if failures > 0 {
-                        pause(backoff(failures, LONGEST_REST), &mut stopped).await;
+                        self.rest(backoff(failures, LONGEST_REST).max(asked), &mut stopped).await;
                     }
                 }
             }
@@ -67,14 +67,28 @@ impl Outlet {
         }
     }
 
-    /// Notes what came of a delivery.
+    /// Leaves the sink alone for so long, unless somebody has its reports tried again.
+    async fn rest(&self, time: Duration, stopped: &mut Stopped) {
+        let end = Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() || pause(left.min(LOOK), stopped).await {
+                return;
+            }
+            if self.queue.is_asked_for(&self.sink.name).await.unwrap_or(false) {
+                return;
+            }
+        }
+    }
+
+    /// Notes what came of a delivery; for how long the sink asks to be left alone.
     async fn note(
         &self,
         job: &Job,
         result: Result<(), DeliveryError>,
         (attempts, age): (u32, Duration),
         stopped: &mut Stopped,
-    ) -> Result<(), ServiceError> {
+    ) -> Result<Duration, ServiceError> {
         let (sink, commit) = (&self.sink.name, job.event.after);
         match result {
             Ok(()) => {
@@ -83,8 +97,9 @@ impl Outlet {
                 insist(&self.signals, stopped, || self.queue.delivered(job.number, sink)).await;
             }
             Err(DeliveryError::Closed(source)) => return Err(ServiceError::Closed { sink: sink.clone(), source }),
-            Err(DeliveryError::Refused(error)) => {
-                let delay = backoff(attempts, LONGEST_DELAY);
+            Err(DeliveryError::Refused { text: error, rest }) => {
+                let rest = rest.min(LONGEST_DELAY);
+                let delay = backoff(attempts, LONGEST_DELAY).max(rest);
                 let again = Some(delay).filter(|_| age < self.sink.retry_for);
                 let came_of_it = if again.is_some() { Delivered::Refused } else { Delivered::Dead };
                 self.signals.meters.delivered(sink, came_of_it);
@@ -94,9 +109,10 @@ impl Outlet {
                     tracing::error!(job = job.number, %commit, sink, attempts, error, "not delivered; it is set aside");
                 }
                 insist(&self.signals, stopped, || self.queue.not_delivered(job.number, sink, &error, again)).await;
+                return Ok(rest);
             }
         }
-        Ok(())
+        Ok(Duration::ZERO)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -125,6 +126,39 @@ fn sinks_that_hang_or_are_dead_hold_up_no_other_and_lose_nothing() {
     assert_eq!(ids().lines().next(), begun().lines().next());
     let named: Vec<String> = ids().lines().enumerate().map(|(at, id)| format!("{:010}-{id}.json", at + 1)).collect();
     assert_eq!(delivered(), named);
+}
+
+#[test]
+fn a_server_that_asks_to_be_left_alone_is() {
+    let site = Sandbox::of(SITE);
+    let count = AtomicUsize::new(0);
+    let server = Http::start(move |_| match count.fetch_add(1, Ordering::Relaxed) {
+        0 => Answer::Say("429 Too Many Requests\r\nRetry-After: 4", String::new()),
+        3 => Answer::Say("503 Service Unavailable\r\nRetry-After: 99999999", String::new()),
+        _ => Answer::ok(),
+    });
+    let daemon = Daemon::start(&site, &format!("  web: {{webhook: 'http://127.0.0.1:{}/'}}\n", server.port));
+    let request = || server.requests.recv_timeout(ENOUGH).unwrap();
+    // Neither the report that it has refused nor another one comes before.
+    change(&site, 1);
+    request();
+    let start = Instant::now();
+    change(&site, 2);
+    request();
+    assert!(start.elapsed() >= Duration::from_secs(4), "{:?}", start.elapsed());
+    request();
+    // It cannot ask for more than an hour, and an operator may know better.
+    change(&site, 3);
+    request();
+    let list = || site.hierad("queue list").out;
+    wait(|| list().contains("again in "), &list);
+    let listed = list();
+    let again = listed.split("again in ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse::<u64>();
+    assert!((3500..=3600).contains(&again.unwrap()), "{listed}");
+    assert_eq!(site.hierad("queue retry --sink web").ok(), "1 to be tried again\n");
+    request();
+    wait(|| site.hierad("queue").out == "nothing is waiting\n", &|| daemon.errors());
+    daemon.end();
 }
 
 #[test]
