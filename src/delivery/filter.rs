@@ -5,10 +5,12 @@ use crate::node::NodeSet;
 use crate::pattern::{Pattern, any};
 use crate::report::Report;
 
-/// Which reports a sink gets: those of these branches, with at least so many changes of such keys on such nodes. A report is sent
+/// Which reports a sink gets: those of these branches of these repositories, with at least so many changes of such keys on such nodes. A report is sent
 /// whole or not at all.
 #[derive(Debug, Clone)]
 pub struct Filter {
+    /// Names of repositories, all if there are none.
+    pub repositories: Vec<Pattern>,
     /// The branches.
     pub branches: BranchPatterns,
     /// Names of nodes, all if there are none; a change counts if one of its nodes is meant.
@@ -22,14 +24,15 @@ pub struct Filter {
 
 impl Default for Filter {
     fn default() -> Filter {
-        Filter { branches: BranchPatterns::all(), nodes: Vec::new(), keys: Vec::new(), minimum: 0 }
+        let (repositories, branches) = (Vec::new(), BranchPatterns::all());
+        Filter { repositories, branches, nodes: Vec::new(), keys: Vec::new(), minimum: 0 }
     }
 }
 
 impl Filter {
-    /// Whether the report of a commit that has come to `branch` is wanted.
-    pub fn wants(&self, branch: &BranchName, report: &Report) -> bool {
-        self.branches.matches(branch) && self.has_enough(report)
+    /// Whether the report of a commit that has come to `branch` of `repository` is wanted.
+    pub fn wants(&self, repository: &str, branch: &BranchName, report: &Report) -> bool {
+        any(&self.repositories, repository) && self.branches.matches(branch) && self.has_enough(report)
     }
 
     fn has_enough(&self, report: &Report) -> bool {

@@ -255,9 +255,9 @@ impl Checker<'_> {
         let defaults = Settings::default();
         let snapshots = self.snapshots(raw.snapshots, raw.repositories.len() > 1, &raw.sinks)?;
         let repositories = raw.repositories.into_iter().map(|(name, raw)| repository::check(self, name, raw));
+        let repositories: Vec<_> = repositories.collect::<Result<_, _>>()?;
         Ok(Settings {
             snapshots,
-            repositories: repositories.collect::<Result<_, _>>()?,
             profiles: raw.profiles.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
             hiera_config: self.hiera_config(raw.hiera_config)?.unwrap_or(defaults.hiera_config),
             environment: match raw.environment.as_deref() {
@@ -286,8 +286,9 @@ impl Checker<'_> {
             sinks: raw
                 .sinks
                 .into_iter()
-                .map(|(name, sink)| sink::check(self, &name, sink))
+                .map(|(name, sink)| sink::check(self, &repositories, &name, sink))
                 .collect::<Result<_, _>>()?,
+            repositories,
             http: raw.http.as_ref().map(|raw| http::check(self, raw)).transpose()?,
         })
     }

@@ -90,6 +90,7 @@ pub(super) struct Sink {
     pub(super) timeout: Option<f64>,
     /// Hours.
     pub(super) retry_for: Option<f64>,
+    pub(super) repositories: OneOrMany,
     pub(super) branches: OneOrMany,
     pub(super) nodes: OneOrMany,
     pub(super) keys: OneOrMany,

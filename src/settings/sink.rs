@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Checker, SecretError, SettingsError, raw, read_secret};
+use super::{Checker, RepositorySetting, SecretError, SettingsError, raw, read_secret};
 use crate::delivery::{
     Command, Filter, Folder, Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, Private, Sink, Stream, Target,
     Webhook, WebhookError, WebhookOptions, mailbox,
@@ -143,9 +143,14 @@ fn read(path: &Path) -> Result<Vec<u8>, SinkFault> {
     std::fs::read(path).map_err(|source| SinkFault::Read { path: path.into(), source })
 }
 
-/// The sink `name`.
-pub(super) fn check(checker: &Checker<'_>, name: &str, raw: raw::Sink) -> Result<SinkSetting, SettingsError> {
-    let of = Of { checker, name };
+/// The sink `name` of a daemon that watches `repositories`.
+pub(super) fn check(
+    checker: &Checker<'_>,
+    repositories: &[RepositorySetting],
+    name: &str,
+    raw: raw::Sink,
+) -> Result<SinkSetting, SettingsError> {
+    let of = Of { checker, repositories, name };
     let filter = of.filter(&raw)?;
     let retry_for = of.time("retry_for", raw.retry_for.unwrap_or(RETRY_FOR), 3600.0)?;
     let limit = of.limit(raw.timeout.unwrap_or(TIMEOUT))?;
@@ -155,6 +160,7 @@ pub(super) fn check(checker: &Checker<'_>, name: &str, raw: raw::Sink) -> Result
 /// The sink that is checked.
 struct Of<'a> {
     checker: &'a Checker<'a>,
+    repositories: &'a [RepositorySetting],
     name: &'a str,
 }
 
@@ -174,7 +180,14 @@ impl Of<'_> {
             patterns.collect::<Result<Vec<Pattern>, _>>().map_err(|error| self.wrong(setting, error))
         };
         let (nodes, keys) = (patterns("nodes", &raw.nodes)?, patterns("keys", &raw.keys)?);
-        Ok(Filter { branches, nodes, keys, minimum: raw.minimum })
+        let repositories = patterns("repositories", &raw.repositories)?;
+        for (pattern, text) in repositories.iter().zip(raw.repositories.as_slice()) {
+            // Nobody would miss its reports.
+            if !self.repositories.iter().any(|repository| pattern.matches(&repository.name)) {
+                return Err(self.wrong("repositories", format!("no repository that is watched is called '{text}'")));
+            }
+        }
+        Ok(Filter { repositories, branches, nodes, keys, minimum: raw.minimum })
     }
 
     fn time(&self, setting: &str, number: f64, unit: f64) -> Result<Duration, SettingsError> {

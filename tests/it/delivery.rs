@@ -68,7 +68,7 @@ fn the_sinks_of_the_readme_are_sinks() {
     let (_, sinks) = readme.split_once("```yaml\nsinks:\n").unwrap();
     let (sinks, _) = sinks.split_once("```").unwrap();
     let site = Sandbox::of(SITE);
-    site.write("hierad.yaml", format!("profiles: [profiles]\nsinks:\n{sinks}"));
+    site.write("hierad.yaml", format!("profiles: [profiles]\nrepositories: {{control: {{path: .}}}}\nsinks:\n{sinks}"));
     site.hierad("check").ok();
     site.hierad("watch").fails(&["sink 'people': cannot read /etc/hierad/mail.password: No such file"]);
 }

@@ -63,7 +63,8 @@ impl Resolver {
         let (given, sinks, start) = (job.clone(), self.sinks.clone(), Instant::now());
         let (resolve, result) = spawn_blocking(move || {
             let result = resolve(&given).map(|Resolved { report, json }| {
-                let wanting = sinks.iter().filter(|outlet| outlet.sink.filter.wants(&given.event.branch, &report));
+                let (repository, branch) = (&given.repository, &given.event.branch);
+                let wanting = sinks.iter().filter(|outlet| outlet.sink.filter.wants(repository, branch, &report));
                 let wanting: Vec<_> = wanting.cloned().collect();
                 let text = wanting.iter().any(|outlet| outlet.sink.wants_text()).then(|| text_of(&report));
                 (Written { json, text }, wanting)

@@ -59,6 +59,11 @@ fn faults_of_sinks_are_named_with_their_line() {
             "2: sink 's' has no 'webhook', so 'secret_file', 'ca_file' and 'headers' mean nothing",
         ),
         ("{folder: x, nodes: 're:('}", "2: sink 's': 'nodes': 're:(' is no pattern: unclosed group"),
+        ("{folder: x, repositories: 're:('}", "2: sink 's': 'repositories': 're:(' is no pattern: unclosed group"),
+        (
+            "{folder: x, repositories: [\"*l\", contrl]}\nrepositories: {control: {path: .}}",
+            "2: sink 's': 'repositories': no repository that is watched is called 'contrl'",
+        ),
         ("{folder: x, retry_for: -1}", "2: sink 's': 'retry_for': must be a number above 0, not -1"),
         ("{command: []}", "2: sink 's': 'command': needs a program"),
         ("{command: [x], timeout: 5000}", "2: sink 's': 'timeout': must be at most 3600 seconds, not 5000"),

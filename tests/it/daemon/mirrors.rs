@@ -14,7 +14,8 @@ fn repositories_here_and_elsewhere_are_watched_by_one_daemon() {
     let path = |name: &str| place.path().join(name).display().to_string();
     fs::write(path("profiles.ndjson"), PROFILES).unwrap();
     let settings = format!(
-        "profiles: profiles.ndjson\nstate: state\nsinks:\n  files: {{folder: files}}\nrepositories:\n  \
+        "profiles: profiles.ndjson\nstate: state\nsinks:\n  files: {{folder: files}}\n  \
+         away: {{folder: away, repositories: t*, branches: main}}\nrepositories:\n  \
          here: {{path: {}}}\n  there: {{url: 'file://{}', fetch: 0.1, branches: main}}\n",
         here.root().display(),
         there.root().display(),
@@ -27,8 +28,8 @@ fn repositories_here_and_elsewhere_are_watched_by_one_daemon() {
         command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
     };
     let count = |words: &str| fs::read_to_string(path("log")).unwrap_or_default().matches(words).count();
-    let reports = || {
-        let Ok(files) = fs::read_dir(path("files")) else { return Vec::new() };
+    let reports_in = |folder: &str| {
+        let Ok(files) = fs::read_dir(path(folder)) else { return Vec::new() };
         let mut found: Vec<String> = files
             .map(|file| file.unwrap().path())
             // Others are on their way.
@@ -47,6 +48,7 @@ fn repositories_here_and_elsewhere_are_watched_by_one_daemon() {
         found.sort();
         found
     };
+    let reports = || reports_in("files");
     let mut daemon = start();
     Service::patiently("both watches", || count("hierad: watching") == 2);
     here.commit("a");
@@ -69,6 +71,8 @@ fn repositories_here_and_elsewhere_are_watched_by_one_daemon() {
     let is_idle =
         || run(hierad(place.path()).args(["--config", "hierad.yaml", "queue"])).ok() == "nothing is waiting\n";
     Service::patiently("an empty queue", is_idle);
+    let away: Vec<String> = reports().into_iter().filter(|report| report.starts_with("there ")).collect();
+    assert_eq!((reports_in("away"), away.len()), (away, 4));
     daemon.kill().unwrap();
     daemon.wait().unwrap();
 }

@@ -19,7 +19,8 @@ after: {'*': {motd: 2, ntp: x}, web01: {port: 81}, db01: {port: 5432}}
 
 fn filter(branches: &[&str], nodes: &[&str], keys: &[&str], minimum: usize) -> Filter {
     let parse = |patterns: &[&str]| patterns.iter().map(|pattern| pattern.parse().unwrap()).collect();
-    Filter { branches: BranchPatterns::new(branches).unwrap(), nodes: parse(nodes), keys: parse(keys), minimum }
+    let (branches, nodes, keys) = (BranchPatterns::new(branches).unwrap(), parse(nodes), parse(keys));
+    Filter { branches, nodes, keys, minimum, ..Filter::default() }
 }
 
 #[test]
@@ -47,7 +48,20 @@ fn branches_nodes_keys_and_the_number_of_changes_decide() {
         (&["other"], &["db*"], &["motd"], 1, false),
     ] {
         let filter = filter(branches, nodes, keys, minimum);
-        assert_eq!(filter.wants(&BranchName::new("main"), &report), expected, "{filter:?}");
+        assert_eq!(filter.wants("control", &BranchName::new("main"), &report), expected, "{filter:?}");
+    }
+}
+
+#[test]
+fn repositories_decide() {
+    let (report, main) = (change(), BranchName::new("main"));
+    for (repositories, expected) in
+        [(&[][..], true), (&["control"], true), (&["data", "con*"], true), (&["data"], false), (&["cont"], false)]
+    {
+        let repositories = repositories.iter().map(|pattern| pattern.parse().unwrap()).collect();
+        let filter = Filter { repositories, ..filter(&["main"], &[], &["motd"], 1) };
+        assert_eq!(filter.wants("control", &main, &report), expected, "{filter:?}");
+        assert!(!filter.wants("control", &BranchName::new("other"), &report));
     }
 }
 
@@ -56,9 +70,9 @@ fn a_report_without_changes_is_one() {
     let nothing =
         report(&serde_yaml::from_str("{nodes: [web01], before: {'*': {a: 1}}, after: {'*': {a: 1}}}").unwrap());
     let main = BranchName::new("main");
-    assert!(Filter::default().wants(&main, &nothing));
-    assert!(filter(&["main"], &[], &[], 0).wants(&main, &nothing));
-    assert!(!filter(&[], &[], &[], 1).wants(&main, &nothing));
-    assert!(!filter(&[], &["*"], &[], 0).wants(&main, &nothing));
-    assert!(!filter(&[], &[], &["*"], 0).wants(&main, &nothing));
+    assert!(Filter::default().wants("control", &main, &nothing));
+    assert!(filter(&["main"], &[], &[], 0).wants("control", &main, &nothing));
+    assert!(!filter(&[], &[], &[], 1).wants("control", &main, &nothing));
+    assert!(!filter(&[], &["*"], &[], 0).wants("control", &main, &nothing));
+    assert!(!filter(&[], &[], &["*"], 0).wants("control", &main, &nothing));
 }
