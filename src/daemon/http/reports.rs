@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::parameters::{Name, Parameters};
 use super::problem::Problem;
 use super::state::State;
-use crate::daemon::queue::{Job, JobNumber, Kept};
+use crate::daemon::queue::{Job, JobNumber, Kept, Wanted};
 use crate::git::CommitId;
 
 /// How many reports are listed, if nobody says, and at most.
@@ -68,19 +68,25 @@ pub(super) async fn list(
     json(&List { reports: reports.into_iter().map(Summary::from).collect(), next })
 }
 
-/// The last report of a commit.
+/// The last report of a commit, or that of its coming to a branch.
 pub(super) async fn one(
     extract::State(state): extract::State<Arc<State>>,
     Name(commit): Name,
     parameters: Parameters,
 ) -> Result<Response, Problem> {
-    parameters.only(&[])?;
+    let parameters = parameters.only(&["repository", "branch"])?;
     let Some(id) = CommitId::from_hex(&commit) else {
         return Err(Problem::wrong("a commit is named by its whole id, 40 hexadecimal digits"));
     };
-    let report = state.queue(state.queue.report(id)).await?;
-    let report = report.ok_or_else(|| Problem::unknown(format!("there is no report of the commit {id}")))?;
+    let wanted = Wanted { commit: id, repository: parameters.text("repository"), branch: parameters.text("branch") };
+    let report = state.queue(state.queue.report(wanted)).await?.ok_or_else(|| unknown(&wanted))?;
     Ok(([(CONTENT_TYPE, "application/json")], report).into_response())
+}
+
+fn unknown(wanted: &Wanted<'_>) -> Problem {
+    let place = |word: &str, name: Option<&str>| name.map(|name| format!(" {word} '{name}'")).unwrap_or_default();
+    let (branch, repository) = (place("on branch", wanted.branch), place("of repository", wanted.repository));
+    Problem::unknown(format!("there is no report of the commit {}{branch}{repository}", wanted.commit))
 }
 
 /// A body of JSON.

@@ -90,13 +90,6 @@ impl Queue {
         Ok(())
     }
 
-    /// The report of the last job that has resolved the commit, if it is still kept.
-    pub async fn report(&self, commit: CommitId) -> Result<Option<Vec<u8>>, QueueError> {
-        let query = "SELECT body FROM report JOIN job ON job.number = report.job WHERE job.after = ? ORDER BY job.number DESC LIMIT 1";
-        let row = self.first(sqlx::query(query).bind(commit.to_string())).await?;
-        Ok(row.map(|row| row.try_get(0)).transpose()?)
-    }
-
     /// Forgets jobs that were resolved as long ago as that and whose reports are wanted by no sink any more. How many.
     pub async fn forget(&self, age: Duration) -> Result<u64, QueueError> {
         let delete = "DELETE FROM job WHERE state = 'resolved' AND resolved < ? \

@@ -23,7 +23,7 @@ use database::{Database, Step};
 pub use deliveries::Waiting;
 pub use jobs::{Job, JobNumber, Written};
 pub use overview::{Count, Row, Stage};
-pub use reports::{Cursor, Kept};
+pub use reports::{Cursor, Kept, Wanted};
 
 /// The database in its folder.
 const FILE: &str = "queue.db";

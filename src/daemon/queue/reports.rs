@@ -4,7 +4,7 @@ use sqlx::Row;
 
 use super::jobs::{JOB, job};
 use super::{Job, JobNumber, Queue, QueueError};
-use crate::git::CommitTime;
+use crate::git::{CommitId, CommitTime};
 
 /// Where a reader of all reports is: they come in the order in which they were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,17 @@ pub struct Cursor(i64);
 impl Cursor {
     /// Before the first.
     pub const START: Cursor = Cursor(i64::MIN);
+}
+
+/// Which report is asked for: the last one of a commit, or that of its coming to one place.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The commit.
+    pub commit: CommitId,
+    /// The repository that it has come to; any if nothing is said.
+    pub repository: Option<&'a str>,
+    /// The branch that it has come to; any if nothing is said.
+    pub branch: Option<&'a str>,
 }
 
 /// A report that is kept.
@@ -25,6 +36,14 @@ pub struct Kept {
 }
 
 impl Queue {
+    /// The report that is wanted, if it is kept.
+    pub async fn report(&self, wanted: Wanted<'_>) -> Result<Option<Vec<u8>>, QueueError> {
+        let query = "SELECT body FROM report JOIN job ON job.number = report.job WHERE job.after = ?1 \
+            AND (?2 IS NULL OR job.repository = ?2) AND (?3 IS NULL OR job.branch = ?3) ORDER BY job.number DESC LIMIT 1";
+        let query = sqlx::query(query).bind(wanted.commit.to_string()).bind(wanted.repository).bind(wanted.branch);
+        Ok(self.first(query).await?.map(|row| row.try_get(0)).transpose()?)
+    }
+
     /// The reports whose jobs have numbers below `before`, the latest first, at most `limit` of them.
     pub async fn reports(&self, before: JobNumber, limit: u32) -> Result<Vec<Kept>, QueueError> {
         let query = format!(

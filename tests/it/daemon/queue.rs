@@ -3,13 +3,18 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use hierad::daemon::queue::{Queue, Waiting, Written};
+use hierad::daemon::queue::{Queue, Waiting, Wanted, Written};
 use hierad::daemon::{CommitEvent, CommitKind};
 use hierad::git::{BranchName, CommitId};
 
 fn event(digit: &str) -> CommitEvent {
     let after = CommitId::from_hex(&digit.repeat(40)).unwrap();
     CommitEvent { branch: BranchName::new("main"), before: None, after, kind: CommitKind::New }
+}
+
+/// The last report of a commit, wherever it has come to.
+fn last(digit: &str) -> Wanted<'static> {
+    Wanted { commit: event(digit).after, repository: None, branch: None }
 }
 
 fn written() -> Written {
@@ -39,8 +44,8 @@ async fn what_is_old_and_delivered_is_forgotten_whole() {
     assert_eq!(queue.forget(Duration::from_hours(1)).await.unwrap(), 0, "they are not old");
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert_eq!(queue.forget(Duration::ZERO).await.unwrap(), 3, "one is not delivered");
-    assert!(queue.report(event("a").after).await.unwrap().is_none());
-    assert!(queue.report(event("b").after).await.unwrap().is_some());
+    assert!(queue.report(last("a")).await.unwrap().is_none());
+    assert!(queue.report(last("b")).await.unwrap().is_some());
     assert!(
         matches!(queue.next_delivery("sink", false).await.unwrap(), Waiting::Report { job, .. } if job.number == 2)
     );

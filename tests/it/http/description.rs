@@ -58,7 +58,7 @@ fn each_route_answers_as_it_is_described() {
         ("/openapi.json", vec!["/openapi.json"]),
         ("/v1/reports", vec!["/v1/reports", "/v1/reports?limit=0"]),
         ("/v1/reports/stream", vec!["/v1/reports/stream?x=1"]),
-        ("/v1/reports/{commit}", vec![&format!("/v1/reports/{commit}"), "/v1/reports/x"]),
+        ("/v1/reports/{commit}", vec![&format!("/v1/reports/{commit}?branch=main"), "/v1/reports/x"]),
         ("/v1/nodes", vec!["/v1/nodes", "/v1/nodes?limit=x"]),
         ("/v1/nodes/{certname}", vec!["/v1/nodes/web01", "/v1/nodes/x"]),
     ] {

@@ -78,6 +78,41 @@ fn reports_are_listed_page_by_page_and_told_by_commit() {
 }
 
 #[test]
+fn a_commit_has_a_report_for_each_place_that_it_has_come_to() {
+    let site = Sandbox::of(SITE);
+    let root = site.root().display();
+    std::fs::write(site.beside("data.yaml"), format!("profiles: {root}/profiles\n")).unwrap();
+    let place = format!("{{path: '{root}', config: data.yaml}}");
+    std::fs::write(site.beside("daemon.yaml"), format!("repositories: {{one: {place}, two: {place}}}\n")).unwrap();
+    site.git(["branch", "release/1"]);
+    let daemon = Daemon::start(&site, "--config ../daemon.yaml");
+    site.files("-- data/common.yaml\nmotd: hi\n");
+    let commit = site.commit("hi");
+    daemon.wait_for_reports(2);
+    site.git(["branch", "--force", "release/1", "main"]);
+    daemon.wait_for_reports(4);
+    let place = |query: &str| {
+        let report = daemon.get(&format!("/v1/reports/{commit}{query}")).json();
+        assert_eq!(report["after"]["commit"], commit.to_string());
+        format!("{} {}", report["event"]["repository"].as_str().unwrap(), report["branch"].as_str().unwrap())
+    };
+    for repository in ["one", "two"] {
+        for branch in ["main", "release/1"] {
+            let query = format!("?repository={repository}&branch={}", branch.replace('/', "%2F"));
+            assert_eq!(place(&query), format!("{repository} {branch}"));
+        }
+        assert_eq!(place(&format!("?repository={repository}")), format!("{repository} release/1"));
+    }
+    assert!(place("?branch=main").ends_with(" main"));
+    assert!(place("").ends_with(" release/1"));
+    let get = |query: &str| daemon.get(&format!("/v1/reports/{commit}?{query}"));
+    get("branch=topic&repository=one").refuses(404, "on branch 'topic' of repository 'one'");
+    get("repository=three").refuses(404, &format!("no report of the commit {commit} of repository 'three'"));
+    get("branch=main&branch=topic").refuses(400, "given twice");
+    get("node=web01").refuses(400, "only repository, branch");
+}
+
+#[test]
 fn effective_values_are_those_of_render() {
     let site = Sandbox::of(SITE);
     site.hierad("render --output ../snapshots").is(0);
