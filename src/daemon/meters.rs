@@ -2,10 +2,10 @@
 //!
 //! Labels are repositories, sinks and other names of the settings: no node and no key, of which there is no end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
@@ -117,14 +117,15 @@ pub(super) struct Meters {
     pub(super) listeners: Gauge,
     memory: Gauge,
     looks: Mutex<BTreeMap<String, Look>>,
+    sinks: Mutex<BTreeSet<String>>,
     /// Steps in the queue that are tried again.
-    stuck: AtomicUsize,
+    stuck: Arc<AtomicUsize>,
 }
 
 /// A step in the queue that is tried again, as long as this is held.
-pub(super) struct Stuck<'m>(&'m AtomicUsize);
+pub(super) struct Stuck(Arc<AtomicUsize>);
 
-impl Drop for Stuck<'_> {
+impl Drop for Stuck {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -165,7 +166,8 @@ impl Meters {
             listeners: Gauge::default(),
             memory: Gauge::default(),
             looks: Mutex::default(),
-            stuck: AtomicUsize::new(0),
+            sinks: Mutex::default(),
+            stuck: Arc::default(),
         };
         meters.register_process();
         meters.register();
@@ -225,6 +227,7 @@ impl Meters {
 
     /// There is such a sink.
     pub(super) fn sink(&self, sink: &str) {
+        self.sinks.lock().unwrap_or_else(PoisonError::into_inner).insert(sink.to_owned());
         for result in Delivered::ALL {
             drop(self.deliveries.get_or_create(&OfDelivery { sink: sink.to_owned(), result: result.as_str() }));
         }
@@ -303,9 +306,9 @@ impl Meters {
     }
 
     /// A step in the queue has failed and is tried again.
-    pub(super) fn stuck(&self) -> Stuck<'_> {
+    pub(super) fn stuck(&self) -> Stuck {
         self.stuck.fetch_add(1, Ordering::Relaxed);
-        Stuck(&self.stuck)
+        Stuck(self.stuck.clone())
     }
 
     /// A request was answered. What is no method of the API has no label of its own.
@@ -331,9 +334,7 @@ impl Meters {
         let _looks = self.looks();
         self.depth.clear();
         if let Some(counts) = queue {
-            for stage in [Stage::Waiting, Stage::Failed] {
-                drop(self.depth.get_or_create(&OfStage { stage: stage.as_str(), sink: String::new() }));
-            }
+            self.nothing_waits();
             for Count { stage, sink, number } in counts {
                 let label = OfStage { stage: stage.as_str(), sink: sink.clone().unwrap_or_default() };
                 self.depth.get_or_create(&label).set(i64::try_from(*number).unwrap_or(i64::MAX));
@@ -343,6 +344,19 @@ impl Meters {
         let mut text = String::new();
         text::encode(&mut text, &self.registry)?;
         Ok(text)
+    }
+
+    /// What is not told otherwise is 0, so that it is there before it grows.
+    fn nothing_waits(&self) {
+        let none = |stage: Stage, sink: &str| {
+            drop(self.depth.get_or_create(&OfStage { stage: stage.as_str(), sink: sink.to_owned() }));
+        };
+        none(Stage::Waiting, "");
+        none(Stage::Failed, "");
+        for sink in self.sinks.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            none(Stage::Undelivered, sink);
+            none(Stage::Dead, sink);
+        }
     }
 
     fn looks(&self) -> MutexGuard<'_, BTreeMap<String, Look>> {
@@ -411,6 +425,8 @@ mod tests {
         for line in [
             "hierad_deliveries_total{sink=\"bot\",result=\"dead\"} 0",
             "hierad_queue_items{stage=\"dead\",sink=\"bot\"} 3",
+            "hierad_queue_items{stage=\"undelivered\",sink=\"bot\"} 0",
+            "hierad_queue_items{stage=\"waiting\",sink=\"\"} 0",
             "hierad_http_requests_total{method=\"other\",route=\"none\",code=\"404\"} 2",
         ] {
             assert!(text.lines().any(|found| found == line), "no {line} in {text}");

@@ -1,6 +1,6 @@
 //! What the daemon answers over HTTP, and what it refuses.
 
-mod client;
+pub(crate) mod client;
 mod description;
 mod limits;
 mod refusals;

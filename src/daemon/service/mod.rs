@@ -14,6 +14,7 @@ use tokio::sync::{Notify, watch as flag};
 use tokio::task::{JoinError, JoinSet};
 
 use super::http::Server;
+use super::meters::Stuck;
 use super::queue::{Queue, QueueError};
 use super::signals::Signals;
 use super::{CommitEvent, Following, Handler, HandlerError, Known, WatchError, WatchOptions, run};
@@ -175,15 +176,18 @@ struct Adder {
     signals: Arc<Signals>,
     /// What the queue knows of the branches.
     known: Option<Known>,
+    /// There is something that the queue has not taken.
+    stuck: Option<Stuck>,
 }
 
 impl Adder {
     fn new(queue: Queue, repository: String, wake: Arc<Notify>, signals: Arc<Signals>) -> Adder {
-        Adder { queue, repository, wake, signals, known: None }
+        Adder { queue, repository, wake, signals, known: None, stuck: None }
     }
 
-    fn refused(&self, error: QueueError) -> HandlerError {
+    fn refused(&mut self, error: QueueError) -> HandlerError {
         self.signals.meters.queue_failed();
+        self.stuck.get_or_insert_with(|| self.signals.meters.stuck());
         HandlerError::Refused(error.into())
     }
 }
@@ -210,6 +214,9 @@ impl Handler for Adder {
     }
 
     fn looked(&mut self, is_good: bool) {
+        if is_good {
+            self.stuck = None;
+        }
         self.signals.meters.looked(&self.repository, is_good);
     }
 }
@@ -284,10 +291,32 @@ pub(super) async fn ended(stopped: &mut Stopped) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::daemon::CommitKind;
+    use crate::git::{BranchName, CommitId};
+
+    #[tokio::test]
+    async fn it_is_ill_until_the_queue_takes_what_was_found() {
+        let base = tempfile::tempdir().unwrap();
+        let (folder, away) = (base.path().join("state"), base.path().join("away"));
+        let (queue, _lock) = Queue::create(&folder).await.unwrap();
+        let signals = Arc::new(Signals::new());
+        // By a connection that is still to be opened.
+        let mut adder = Adder::new(queue.beside(), "data".to_owned(), Arc::default(), signals.clone());
+        let after = CommitId::from_hex(&"1".repeat(40)).unwrap();
+        let events = [CommitEvent { branch: BranchName::new("main"), before: None, after, kind: CommitKind::New }];
+        std::fs::rename(&folder, &away).unwrap();
+        assert!(matches!(adder.handle(&events).await, Err(HandlerError::Refused(_))));
+        adder.looked(false);
+        assert_eq!(signals.meters.trouble(), ["the queue cannot be used"]);
+        std::fs::rename(&away, &folder).unwrap();
+        adder.handle(&events).await.unwrap();
+        adder.looked(true);
+        assert_eq!(signals.meters.trouble(), [""; 0]);
+    }
 
     #[test]
     fn pauses_become_longer_within_bounds() {
-        let longest = Duration::from_secs(60);
+        let longest = Duration::from_mins(1);
         for _ in 0..100 {
             let first = backoff(1, longest);
             assert!(first >= Duration::from_millis(500) && first <= Duration::from_secs(1), "{first:?}");

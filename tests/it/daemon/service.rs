@@ -10,6 +10,7 @@ use hierad::daemon::queue::Queue;
 use serde_json::Value as Json;
 
 use super::receiver::Receiver;
+use crate::http::client::{Answer, raw, request};
 use crate::support::Sandbox;
 use crate::support::terminal::hierad;
 
@@ -50,7 +51,8 @@ impl Service {
         let (site, receiver) = (Sandbox::of(SITE), Receiver::start());
         fs::write(site.beside("profiles.ndjson"), PROFILES).unwrap();
         let settings = format!(
-            "profiles: {profiles}\nstate: {state}\nsnapshots: {snapshots}\nsinks:\n  files: {{folder: {files}}}\n  \
+            "profiles: {profiles}\nstate: {state}\nsnapshots: {snapshots}\nhttp: {{listen: '127.0.0.1:0'}}\n\
+             sinks:\n  files: {{folder: {files}}}\n  \
              web: {{webhook: 'http://{web}/hook', timeout: 2}}\n  \
              told: {{command: [sh, -c, 'echo $HIERAD_ID $HIERAD_BRANCH $HIERAD_AFTER >> {told}']}}\n",
             profiles = site.beside("profiles.ndjson").display(),
@@ -109,6 +111,22 @@ impl Service {
             step(&queue).await;
             queue.close().await;
         });
+    }
+
+    /// What the daemon that runs answers.
+    pub(super) fn get(&self, path: &str) -> Answer {
+        let address = || {
+            let log = self.log();
+            let (_, after) = log.rsplit_once("hierad: answering at http://")?;
+            Some(after.split_once('\n')?.0.parse().unwrap())
+        };
+        self.wait("an address", || address().is_some());
+        raw(address().unwrap(), &request("GET", path, "", b""))
+    }
+
+    /// What it counts under this name; nothing if it does not tell.
+    pub(super) fn metric(&self, name: &str) -> Option<u64> {
+        self.get("/metrics").metric(name)?.parse().ok()
     }
 
     /// Ends the daemon as an operator does.

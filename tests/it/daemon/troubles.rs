@@ -16,6 +16,9 @@ fn a_receiver_that_is_down_gets_all_when_it_is_back_and_holds_up_no_other() {
     let daemon = service.start();
     service.wait("the daemon", || service.log().contains("hierad: watching"));
     let mut script = Script::new(service.site.root(), 3);
+    let refused = || service.metric("hierad_deliveries_total{sink=\"web\",result=\"refused\"}").unwrap();
+    let backlog = || service.metric("hierad_queue_items{stage=\"undelivered\",sink=\"web\"}").unwrap();
+    assert_eq!((refused(), backlog()), (0, 0));
     for mood in [Mood::Broken, Mood::Rude, Mood::Silent] {
         service.receiver.set(mood);
         let words = match mood {
@@ -23,14 +26,19 @@ fn a_receiver_that_is_down_gets_all_when_it_is_back_and_holds_up_no_other() {
             Mood::Rude => "error sending request",
             _ => "operation timed out",
         };
+        let before = refused();
         script.calm_steps(4);
         service.wait("the other sinks", || service.told().len() == script.made.len());
         service.wait("an error of the webhook", || service.log().contains(words));
         assert!(service.site.hierad("queue").ok().contains(words));
+        service.wait("a count", || refused() > before);
+        assert_eq!(backlog(), script.made.len() as u64);
+        service.get("/health/ready").ok();
     }
     service.receiver.set(Mood::Good);
     service.site.hierad("queue retry --sink web").ok();
     service.wait("all reports", || service.is_idle());
+    assert_eq!(backlog(), 0);
     service.end(daemon);
     service.check(&script.made);
 }
@@ -92,14 +100,22 @@ fn a_full_disk_delays_and_loses_nothing() {
     };
     service.wait("the daemon", || service.log().contains("hierad: watching"));
     let mut script = Script::new(service.site.root(), 5);
+    let failures = || service.metric("hierad_queue_failures_total").unwrap();
     for round in 0..3 {
+        service.wait("health", || service.get("/health/ready").status == 200);
+        let before = failures();
         small.run("head -c 16000000 /dev/zero > $STATE/ballast 2>/dev/null; echo full >> $LOG");
         service.wait("a full disk", || service.log().matches("\nfull").count() > round);
         script.calm_steps(10);
         service.wait("an error", || service.log().matches("disk is full").count() > round);
+        service.wait("a count", || failures() > before);
+        service.wait("ill health", || service.get("/health/ready").body.contains("the queue cannot be used"));
+        assert_eq!(service.get("/health/ready").status, 503);
+        service.get("/health/live").ok();
         small.run("rm $STATE/ballast; echo free >> $LOG");
         service.wait("all reports", || service.told().len() >= script.made.len());
     }
+    service.wait("health", || service.get("/health/ready").status == 200);
     service.wait("all reports of the webhook", || service.receiver.got().len() >= script.made.len());
     small.end();
     assert!(service.log().contains("told to end"), "{}", service.log());

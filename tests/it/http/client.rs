@@ -21,10 +21,10 @@ pub(super) struct Daemon {
 
 /// What was answered.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     head: String,
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 impl Daemon {
@@ -92,8 +92,7 @@ impl Daemon {
 
     /// A line of the metrics.
     pub(super) fn metric(&self, name: &str) -> Option<String> {
-        let metrics = self.get("/metrics").body;
-        metrics.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()))
+        self.get("/metrics").metric(name)
     }
 
     /// Tells it to read its settings again.
@@ -121,14 +120,14 @@ pub(super) fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-pub(super) fn raw(address: SocketAddr, request: &[u8]) -> Answer {
+pub(crate) fn raw(address: SocketAddr, request: &[u8]) -> Answer {
     let mut stream = connect(address);
     // It may have answered, and ended the connection, before it has read all.
     _ = stream.write_all(request);
     Answer::read(&mut stream)
 }
 
-pub(super) fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+pub(crate) fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let host = if headers.contains("Host:") { "" } else { "Host: localhost\r\n" };
     let length = if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
     let head = format!("{method} {path} HTTP/1.1\r\n{host}Connection: close\r\n{headers}{length}\r\n");
@@ -149,6 +148,11 @@ impl Answer {
         self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 
+    /// What a line of metrics says behind `name`.
+    pub(crate) fn metric(&self, name: &str) -> Option<String> {
+        self.body.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()))
+    }
+
     #[track_caller]
     pub(super) fn json(&self) -> Json {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
@@ -156,7 +160,7 @@ impl Answer {
 
     /// The body; it must have been done.
     #[track_caller]
-    pub(super) fn ok(&self) -> &str {
+    pub(crate) fn ok(&self) -> &str {
         assert_eq!(self.status, 200, "{self:?}");
         &self.body
     }
