@@ -2,35 +2,53 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 
 use super::Parcel;
-use crate::snapshot::replace_durably;
+use crate::snapshot::{replace_durably, tidy};
+
+/// What is half written and that old nobody goes on with.
+const ABANDONED: Duration = Duration::from_hours(1);
 
 /// A folder: a report is a file `NUMBER-ID.json` there, which appears at once and whole. One that is delivered again replaces
-/// itself; several daemons may share a folder, for no two reports have the same id.
+/// itself; several daemons may share a folder, for no two reports have the same id. What a daemon that was killed has left half
+/// written is removed when the first report comes.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    is_tidy: AtomicBool,
 }
 
 impl Folder {
     /// The folder at `path`, which is made when the first report comes.
     pub fn new(path: PathBuf) -> Folder {
-        Folder { path }
+        Folder { path, is_tidy: AtomicBool::new(false) }
     }
 
     pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), String> {
         let (folder, report) = (self.path.clone(), parcel.report.clone());
         let path = folder.join(format!("{:010}-{}.json", parcel.number, parcel.id));
-        let written =
-            spawn_blocking(move || write(&folder, &path, &report)).await.unwrap_or_else(|e| Err(io::Error::other(e)));
+        let is_tidy = self.is_tidy.swap(true, Ordering::Relaxed);
+        let write = move || {
+            std::fs::create_dir_all(&folder)?;
+            if !is_tidy {
+                tidy_up(&folder);
+            }
+            replace_durably(&path, &report)
+        };
+        let written = spawn_blocking(write).await.unwrap_or_else(|error| Err(io::Error::other(error)));
         written.map_err(|error| format!("cannot write to {}: {error}", self.path.display()))
     }
 }
 
-fn write(folder: &Path, path: &Path, report: &[u8]) -> io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    replace_durably(path, report)
+/// Removes what was abandoned. Reports can come all the same where that cannot be.
+fn tidy_up(folder: &Path) {
+    match tidy(folder, ABANDONED) {
+        Ok(0) => {}
+        Ok(files) => tracing::info!(folder = %folder.display(), files, "what was left half written is removed"),
+        Err(error) => tracing::debug!(folder = %folder.display(), %error, "cannot tidy up"),
+    }
 }

@@ -1,11 +1,17 @@
 //! Files that are replaced at once, and only where their content changes.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// How much of an old file is read at a time.
 const CHUNK: usize = 1 << 14;
+
+/// What the names of files begin with that are on their way, and how many letters and digits follow.
+const PREFIX: &str = ".hierad-";
+const RANDOM: usize = 6;
 
 /// Puts `content` in the place of the file at once, so that no reader sees half of it. Whether it had to be written.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<bool> {
@@ -29,12 +35,40 @@ pub(crate) fn replace_durably(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Writes a file beside `path`, has it `settled`, and puts it there.
 fn put(path: &Path, content: &[u8], settled: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     // Made by hand, for errors that do not tell its name, which is another one each time.
-    let file = tempfile::Builder::new().prefix(".hierad-").make_in(folder_of(path), |path| File::create_new(path))?;
+    let file = tempfile::Builder::new()
+        .prefix(PREFIX)
+        .rand_bytes(RANDOM)
+        .make_in(folder_of(path), |path| File::create_new(path))?;
     file.as_file().write_all(content)?;
     set_readable(file.as_file())?;
     settled(file.as_file())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Removes the files that killed processes have left in a folder on their way, if they are as old as `age`: younger ones may be
+/// somebody's who is at work. How many.
+pub(crate) fn tidy(folder: &Path, age: Duration) -> io::Result<usize> {
+    let mut removed = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if is_on_its_way(&entry.file_name()) && is_old_file(&entry, age) {
+            removed += usize::from(remove(&entry.path())?);
+        }
+    }
+    Ok(removed)
+}
+
+fn is_on_its_way(name: &OsStr) -> bool {
+    let random = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+    random.is_some_and(|random| random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
+/// Whether it is a file of that age. One that somebody puts in its place meanwhile is not there any more.
+fn is_old_file(entry: &fs::DirEntry, age: Duration) -> bool {
+    let Ok(metadata) = entry.metadata() else { return false };
+    let is_old = metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed >= age));
+    metadata.is_file() && is_old
 }
 
 fn folder_of(path: &Path) -> &Path {

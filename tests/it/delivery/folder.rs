@@ -52,6 +52,25 @@ fn daemons_that_share_a_folder_do_not_meet() {
 }
 
 #[test]
+fn what_was_left_half_written_is_removed_once_nobody_can_be_at_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let old = std::time::SystemTime::now() - std::time::Duration::from_mins(61);
+    for name in [".hierad-aZ09bc", ".hierad-notes", ".hierad-ab-cde", "hierad-abcdef", ".hierad-young1"] {
+        let file = fs::File::create(path(name)).unwrap();
+        if !name.contains("young") {
+            file.set_modified(old).unwrap();
+        }
+    }
+    fs::create_dir(path(".hierad-folder")).unwrap();
+    fs::File::open(path(".hierad-folder")).unwrap().set_modified(old).unwrap();
+    put(folder.path(), &parcel(b"{}\n")).unwrap();
+    let report = "0000000007-00112233445566778899aabbccddeeff.json";
+    let kept = [".hierad-ab-cde", ".hierad-folder", ".hierad-notes", ".hierad-young1", report, "hierad-abcdef"];
+    assert_eq!(names(folder.path()), kept);
+}
+
+#[test]
 fn a_folder_that_cannot_be_written_to_is_told() {
     let base = tempfile::tempdir().unwrap();
     let file = base.path().join("file");
