@@ -29,6 +29,6 @@ pub(super) fn start(global: &Global, format: Format) {
     let log = log.with_target(false).with_ansi(output::log_color(global));
     _ = match format {
         Format::Text => log.try_init(),
-        Format::Json => log.json().flatten_event(true).try_init(),
+        Format::Json => log.json().flatten_event(true).with_span_list(false).try_init(),
     };
 }

@@ -213,8 +213,8 @@ pub(super) fn compared(pipeline: &Pipeline, event: &CommitEvent) -> Result<Compa
         && !is_gone(repository, event.after)
     {
         before = repository.parents(event.after)?.present.first().copied();
-        let (commit, branch, compared) = (event.after, &event.branch, before.map(tracing::field::display));
-        tracing::warn!(%commit, %branch, %gone, compared, "the former tip was collected; the commit is compared with its parent");
+        let compared = before.map(tracing::field::display);
+        tracing::warn!(%gone, compared, "the former tip was collected; the commit is compared with its parent");
     }
     let before = before.map_or(Point::Nothing, Point::Commit);
     Ok(pipeline.diff(before, Point::Commit(event.after), &|_| true)?)
@@ -234,6 +234,7 @@ struct Reporter {
 
 impl Reporter {
     fn handle(&mut self, event: &CommitEvent) -> std::result::Result<(), HandlerError> {
+        let _span = tracing::error_span!("commit", commit = %event.after, branch = %event.branch).entered();
         let compared = self.pipelines.compared(event).map_err(HandlerError::Runtime)?;
         let Compared { mut report, effective: _effective, .. } = compared;
         report.arrival = Some(event.arrival(None));

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::spawn_blocking;
+use tracing::Span;
 
 use super::Parcel;
 
@@ -19,8 +20,8 @@ impl Snapshots {
     }
 
     pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), String> {
-        let (write, parcel) = (self.0.clone(), parcel.clone());
-        let write = move || (write.lock().unwrap_or_else(PoisonError::into_inner))(&parcel);
+        let (write, parcel, span) = (self.0.clone(), parcel.clone(), Span::current());
+        let write = move || span.in_scope(|| (write.lock().unwrap_or_else(PoisonError::into_inner))(&parcel));
         spawn_blocking(write).await.unwrap_or_else(|error| Err(error.to_string()))
     }
 }

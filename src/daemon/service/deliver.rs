@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
+use tracing::Instrument;
 
-use super::{GRACE, LOOK, ServiceError, Stopped, backoff, ended, insist, pause, woken};
+use super::{GRACE, LOOK, ServiceError, Stopped, backoff, ended, insist, pause, span, woken};
 use crate::daemon::meters::Delivered;
 use crate::daemon::queue::{Job, Queue, Waiting, Written};
 use crate::daemon::signals::Signals;
@@ -26,6 +27,16 @@ pub(super) struct Outlet {
     signals: Arc<Signals>,
 }
 
+/// What came of giving a report to a sink.
+enum Given {
+    /// It has it.
+    Taken,
+    /// It asks to be left alone for so long.
+    Refused { rest: Duration },
+    /// It took too long, and the service is to end.
+    Nothing,
+}
+
 impl Outlet {
     pub(super) fn new(sink: Sink, queue: Queue, signals: Arc<Signals>) -> Outlet {
         signals.meters.sink(&sink.name);
@@ -41,18 +52,48 @@ impl Outlet {
                 Some(Waiting::Nothing) => woken(&self.wake, LOOK, &mut stopped).await,
                 Some(Waiting::Later(time)) => woken(&self.wake, time.min(LOOK), &mut stopped).await,
                 Some(Waiting::Report { job, report, attempts, age }) => {
-                    let parcel = parcel(&job, report);
-                    let Some(result) = self.within_grace(&parcel, &mut stopped).await else { break };
-                    failures = if result.is_ok() { 0 } else { failures + 1 };
-                    let asked = self.note(&job, result, (attempts + 1, age), &mut stopped).await?;
-                    // A sink that takes nothing is spared the others for a while.
-                    if failures > 0 {
-                        self.rest(backoff(failures, LONGEST_REST).max(asked), &mut stopped).await;
+                    let span = span(&job, Some(&self.sink.name));
+                    let given = self.give(&job, report, (attempts + 1, age), &mut stopped).instrument(span).await?;
+                    match given {
+                        Given::Nothing => break,
+                        Given::Taken => failures = 0,
+                        Given::Refused { rest } => {
+                            failures += 1;
+                            // A sink that takes nothing is spared the others for a while.
+                            self.rest(backoff(failures, LONGEST_REST).max(rest), &mut stopped).await;
+                        }
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Gives it a report, and notes what comes of it.
+    async fn give(
+        &self,
+        job: &Job,
+        report: Written,
+        (attempts, age): (u32, Duration),
+        stopped: &mut Stopped,
+    ) -> Result<Given, ServiceError> {
+        match self.within_grace(&parcel(job, report), stopped).await {
+            None => Ok(Given::Nothing),
+            Some(Ok(())) => {
+                self.taken(job, attempts, stopped).await;
+                Ok(Given::Taken)
+            }
+            Some(Err(DeliveryError::Closed(source))) => {
+                Err(ServiceError::Closed { sink: self.sink.name.clone(), source })
+            }
+            Some(Err(DeliveryError::Refused { text, rest })) => {
+                let rest = rest.min(LONGEST_DELAY);
+                let delay = backoff(attempts, LONGEST_DELAY).max(rest);
+                let again = Some(delay).filter(|_| age < self.sink.retry_for);
+                self.refused(job, (&text, attempts, again), stopped).await;
+                Ok(Given::Refused { rest })
+            }
+        }
     }
 
     /// Delivers a report; nothing if the service is to end and it takes too long.
@@ -81,38 +122,24 @@ impl Outlet {
         }
     }
 
-    /// Notes what came of a delivery; for how long the sink asks to be left alone.
-    async fn note(
-        &self,
-        job: &Job,
-        result: Result<(), DeliveryError>,
-        (attempts, age): (u32, Duration),
-        stopped: &mut Stopped,
-    ) -> Result<Duration, ServiceError> {
-        let (sink, commit) = (&self.sink.name, job.event.after);
-        match result {
-            Ok(()) => {
-                tracing::debug!(job = job.number, %commit, sink, attempts, "delivered");
-                self.signals.meters.delivered(sink, Delivered::Taken);
-                insist(&self.signals, stopped, || self.queue.delivered(job.number, sink)).await;
-            }
-            Err(DeliveryError::Closed(source)) => return Err(ServiceError::Closed { sink: sink.clone(), source }),
-            Err(DeliveryError::Refused { text: error, rest }) => {
-                let rest = rest.min(LONGEST_DELAY);
-                let delay = backoff(attempts, LONGEST_DELAY).max(rest);
-                let again = Some(delay).filter(|_| age < self.sink.retry_for);
-                let came_of_it = if again.is_some() { Delivered::Refused } else { Delivered::Dead };
-                self.signals.meters.delivered(sink, came_of_it);
-                if again.is_some() {
-                    tracing::warn!(job = job.number, %commit, sink, attempts, ?delay, error, "not delivered; trying again");
-                } else {
-                    tracing::error!(job = job.number, %commit, sink, attempts, error, "not delivered; it is set aside");
-                }
-                insist(&self.signals, stopped, || self.queue.not_delivered(job.number, sink, &error, again)).await;
-                return Ok(rest);
-            }
-        }
-        Ok(Duration::ZERO)
+    /// Notes that it has the report.
+    async fn taken(&self, job: &Job, attempts: u32, stopped: &mut Stopped) {
+        tracing::debug!(attempts, "delivered");
+        self.signals.meters.delivered(&self.sink.name, Delivered::Taken);
+        insist(&self.signals, stopped, || self.queue.delivered(job.number, &self.sink.name)).await;
+    }
+
+    /// Notes that it has refused the report, and when it is tried again, if it is.
+    async fn refused(&self, job: &Job, (error, attempts, again): (&str, u32, Option<Duration>), stopped: &mut Stopped) {
+        let came_of_it = if let Some(delay) = again {
+            tracing::warn!(attempts, ?delay, error, "not delivered; trying again");
+            Delivered::Refused
+        } else {
+            tracing::error!(attempts, error, "not delivered; it is set aside");
+            Delivered::Dead
+        };
+        self.signals.meters.delivered(&self.sink.name, came_of_it);
+        insist(&self.signals, stopped, || self.queue.not_delivered(job.number, &self.sink.name, error, again)).await;
     }
 }
 

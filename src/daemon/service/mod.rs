@@ -12,10 +12,11 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::sync::{Notify, watch as flag};
 use tokio::task::{JoinError, JoinSet};
+use tracing::Span;
 
 use super::http::Server;
 use super::meters::Stuck;
-use super::queue::{Queue, QueueError};
+use super::queue::{Job, Queue, QueueError};
 use super::signals::Signals;
 use super::{CommitEvent, Following, Handler, HandlerError, Known, WatchError, WatchOptions, run};
 use crate::delivery::Sink;
@@ -242,6 +243,13 @@ pub(super) fn backoff(failures: u32, longest: Duration) -> Duration {
     let delays = ExponentialBuilder::new().with_min_delay(Duration::from_millis(500)).with_max_delay(longest / 2);
     let mut delays = delays.with_jitter().without_max_times().build();
     delays.nth(failures.saturating_sub(1).min(32) as usize).unwrap_or(longest)
+}
+
+/// The span of what is done for a job, and to which sink its report goes: whatever is logged meanwhile says so. It is one of
+/// errors, since they are logged always.
+fn span(job: &Job, sink: Option<&str>) -> Span {
+    let Job { number, repository, event, .. } = job;
+    tracing::error_span!("job", job = number, commit = %event.after, branch = %event.branch, repository, sink)
 }
 
 /// Takes a step in the queue, again and again until it succeeds: the disk may be full. Nothing if the service is to end before.

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
+use tracing::{Instrument, Span};
 
 use super::deliver::Outlet;
-use super::{LONGEST_PAUSE, LOOK, ServiceError, Stopped, backoff, insist, pause, woken};
+use super::{LONGEST_PAUSE, LOOK, ServiceError, Stopped, backoff, insist, pause, span, woken};
 use crate::daemon::queue::{Job, Queue, Written};
 use crate::daemon::signals::Signals;
 use crate::delivery::text_of;
@@ -53,16 +54,19 @@ impl Resolver {
             match insist(&self.signals, &mut stopped, || self.queue.next_job(&self.repository)).await {
                 None => break,
                 Some(None) => woken(&self.wake, LOOK, &mut stopped).await,
-                Some(Some(job)) => resolve = self.job(job, resolve, &mut stopped).await?,
+                Some(Some(job)) => {
+                    let span = span(&job, None);
+                    resolve = self.job(job, resolve, &mut stopped).instrument(span).await?;
+                }
             }
         }
         Ok(())
     }
 
     async fn job(&self, job: Job, mut resolve: Resolve, stopped: &mut Stopped) -> Result<Resolve, ServiceError> {
-        let (given, sinks, start) = (job.clone(), self.sinks.clone(), Instant::now());
+        let (given, sinks, start, span) = (job.clone(), self.sinks.clone(), Instant::now(), Span::current());
         let (resolve, result) = spawn_blocking(move || {
-            let result = resolve(&given).map(|Resolved { report, json }| {
+            let result = span.in_scope(|| resolve(&given)).map(|Resolved { report, json }| {
                 let (repository, branch) = (&given.repository, &given.event.branch);
                 let wanting = sinks.iter().filter(|outlet| outlet.sink.filter.wants(repository, branch, &report));
                 let wanting: Vec<_> = wanting.cloned().collect();
@@ -83,8 +87,7 @@ impl Resolver {
     async fn done(&self, job: &Job, report: &Written, sinks: Vec<Arc<Outlet>>, stopped: &mut Stopped) {
         let names: Vec<&str> = sinks.iter().map(|outlet| &*outlet.sink.name).collect();
         if insist(&self.signals, stopped, || self.queue.resolved(job.number, report, &names)).await.is_some() {
-            let (commit, branch) = (job.event.after, &job.event.branch);
-            tracing::info!(job = job.number, %commit, %branch, bytes = report.json.len(), sinks = names.len(), "resolved");
+            tracing::info!(bytes = report.json.len(), sinks = names.len(), "resolved");
             self.signals.resolved.ring();
             for outlet in sinks {
                 outlet.wake.notify_one();
@@ -93,12 +96,12 @@ impl Resolver {
     }
 
     async fn failed(&self, job: &Job, Unresolved { error, is_final }: &Unresolved, stopped: &mut Stopped) {
-        let (commit, branch, attempts) = (job.event.after, &job.event.branch, job.attempts + 1);
+        let attempts = job.attempts + 1;
         let is_final = *is_final || attempts >= MAX_ATTEMPTS;
         if is_final {
-            tracing::error!(job = job.number, %commit, %branch, attempts, %error, "cannot resolve the commit; it is set aside");
+            tracing::error!(attempts, %error, "cannot resolve the commit; it is set aside");
         } else {
-            tracing::warn!(job = job.number, %commit, %branch, attempts, %error, "cannot resolve the commit; trying again");
+            tracing::warn!(attempts, %error, "cannot resolve the commit; trying again");
         }
         let text = error.to_string();
         insist(&self.signals, stopped, || self.queue.not_resolved(job.number, &text, is_final)).await;

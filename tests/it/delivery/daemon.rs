@@ -26,13 +26,13 @@ impl Daemon {
     }
 
     fn with(site: &Sandbox, sinks: &str, variables: &[(&str, &str)]) -> Daemon {
-        Daemon::of(hierad(site.root()).envs(variables.iter().copied()), site, sinks)
+        Daemon::of(hierad(site.root()).arg("watch").envs(variables.iter().copied()), site, sinks)
     }
 
-    /// Starts one by `command`, which lacks the arguments.
+    /// Starts one by `command`, which lacks the arguments that all have.
     fn of(command: &mut Command, site: &Sandbox, sinks: &str) -> Daemon {
         site.write("hierad.yaml", format!("profiles: [profiles]\nsinks:\n{sinks}"));
-        command.args(["watch", "--poll", "0.05"]).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.args(["--poll", "0.05"]).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let errors = Arc::new(Mutex::new(String::new()));
@@ -162,6 +162,44 @@ fn a_server_that_asks_to_be_left_alone_is() {
 }
 
 #[test]
+fn the_log_tells_which_job_and_sink_it_is_about() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::of(
+        hierad(site.root()).args(["-v", "watch", "--log-format", "json"]),
+        &site,
+        "  bad: {command: ['false']}\n  good: {command: ['true']}\n",
+    );
+    change(&site, 1);
+    // Whatever the work on a job logs: here, that the profiles are others now.
+    wait(|| daemon.errors().contains("not delivered"), &|| daemon.errors());
+    site.write("profiles/db01.yaml", "{name: db01, facts: {os: {family: Debian}}, variables: {role: db}}\n");
+    change(&site, 2);
+    let messages = ["resolved", "not delivered; trying again", "the node profiles have changed and were read again"];
+    wait(|| messages.iter().all(|message| daemon.errors().contains(message)), &|| daemon.errors());
+    let said = daemon.end();
+    let lines = said.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let of = |message: &str| lines.clone().find(|line| line["message"] == message).unwrap();
+    let (first, second) = (site.git(["rev-parse", "HEAD~1"]), site.git(["rev-parse", "HEAD"]));
+    let repository = site.root().join(".git").display().to_string();
+    for (message, job, commit, sink) in
+        [(messages[0], 1, &first, None), (messages[1], 1, &first, Some("bad")), (messages[2], 2, &second, None)]
+    {
+        let line = of(message);
+        let span = &line["span"];
+        assert_eq!((&span["job"], &span["branch"]), (&job.into(), &"main".into()), "{line}");
+        assert_eq!((&span["commit"], &span["repository"]), (&commit.as_str().into(), &repository.as_str().into()));
+        assert_eq!(span["sink"].as_str(), sink, "{line}");
+        assert!(line["job"].is_null() && line["commit"].is_null() && line["sink"].is_null(), "{line}");
+    }
+    // People are told as well, and of what goes wrong without -v.
+    let daemon = Daemon::start(&site, "  bad: {command: ['false']}\n");
+    let span =
+        format!("job{{job=1 commit={first} branch=main repository=\"{repository}\" sink=\"bad\"}}: not delivered");
+    wait(|| daemon.errors().contains(&span), &|| daemon.errors());
+    daemon.end();
+}
+
+#[test]
 fn mail_waits_for_its_server_with_its_text() {
     let site = Sandbox::of(SITE);
     let sink = |port: u16| {
@@ -236,7 +274,7 @@ fn a_folder_on_a_full_disk_gets_its_reports_when_there_is_room() {
         return;
     }
     _ = shell.arg("--version");
-    let daemon = Daemon::of(&mut command, &site, &format!("  files: {{folder: {}}}\n", disk.display()));
+    let daemon = Daemon::of(command.arg("watch"), &site, &format!("  files: {{folder: {}}}\n", disk.display()));
     change(&site, 1);
     wait(|| daemon.errors().contains("No space left on device"), &|| daemon.errors());
     std::fs::write(&room, "").unwrap();
