@@ -3,15 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 
 use super::Parcel;
 use crate::snapshot::{replace_durably, tidy};
-
-/// What is half written and that old nobody goes on with.
-const ABANDONED: Duration = Duration::from_hours(1);
 
 /// A folder: a report is a file `NUMBER-ID.json` there, which appears at once and whole. One that is delivered again replaces
 /// itself; several daemons may share a folder, for no two reports have the same id. What a daemon that was killed has left half
@@ -46,7 +42,7 @@ impl Folder {
 
 /// Removes what was abandoned. Reports can come all the same where that cannot be.
 fn tidy_up(folder: &Path) {
-    match tidy(folder, ABANDONED) {
+    match tidy(folder) {
         Ok(0) => {}
         Ok(files) => tracing::info!(folder = %folder.display(), files, "what was left half written is removed"),
         Err(error) => tracing::debug!(folder = %folder.display(), %error, "cannot tidy up"),

@@ -11,7 +11,7 @@ use std::ops::AddAssign;
 use std::path::Path;
 
 use super::manifest::{MANIFEST, Manifest, known_files};
-use super::replace::{remove, replace};
+use super::replace::{remove, replace, tidy};
 use super::{Format, Snapshots, threads};
 use crate::workers::Workers;
 
@@ -56,6 +56,8 @@ pub fn write_folder(
     manifest.files = nodes.zip(names).collect();
     let text = serde_json::to_string_pretty(&manifest)? + "\n";
     replace(&folder.join(MANIFEST), text.as_bytes()).map_err(|error| named(MANIFEST, &error))?;
+    // The snapshots are there, whatever else is.
+    _ = tidy(folder);
     Ok(Written { changed, removed })
 }
 

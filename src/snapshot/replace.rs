@@ -46,13 +46,15 @@ fn put(path: &Path, content: &[u8], settled: impl FnOnce(&File) -> io::Result<()
     Ok(())
 }
 
-/// Removes the files that killed processes have left in a folder on their way, if they are as old as `age`: younger ones may be
-/// somebody's who is at work. How many.
-pub(crate) fn tidy(folder: &Path, age: Duration) -> io::Result<usize> {
+/// What is half written and that old nobody goes on with.
+const ABANDONED: Duration = Duration::from_hours(1);
+
+/// Removes the files that killed processes have left in a folder on their way. How many.
+pub(crate) fn tidy(folder: &Path) -> io::Result<usize> {
     let mut removed = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        if is_on_its_way(&entry.file_name()) && is_old_file(&entry, age) {
+        if is_on_its_way(&entry.file_name()) && is_abandoned(&entry) {
             removed += usize::from(remove(&entry.path())?);
         }
     }
@@ -64,10 +66,10 @@ fn is_on_its_way(name: &OsStr) -> bool {
     random.is_some_and(|random| random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
-/// Whether it is a file of that age. One that somebody puts in its place meanwhile is not there any more.
-fn is_old_file(entry: &fs::DirEntry, age: Duration) -> bool {
+/// Whether it is a file that is old enough. One that somebody puts in its place meanwhile is not there any more.
+fn is_abandoned(entry: &fs::DirEntry) -> bool {
     let Ok(metadata) = entry.metadata() else { return false };
-    let is_old = metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed >= age));
+    let is_old = metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed >= ABANDONED));
     metadata.is_file() && is_old
 }
 

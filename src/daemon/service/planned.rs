@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use tokio::task::spawn_blocking;
+use tracing::{Instrument, Span};
 
 use super::{LONGEST_PAUSE, ServiceError, Stopped, backoff, insist, pause};
 use crate::daemon::queue::Queue;
@@ -27,7 +28,12 @@ pub struct Planned {
 
 impl Planned {
     /// Does the work again and again, until the service is to end.
-    pub(super) async fn run(self, queue: Queue, signals: &Signals, mut stopped: Stopped) -> Result<(), ServiceError> {
+    pub(super) async fn run(self, queue: Queue, signals: &Signals, stopped: Stopped) -> Result<(), ServiceError> {
+        let span = tracing::error_span!("schedule", name = self.name);
+        self.keep_up(queue, signals, stopped).instrument(span).await
+    }
+
+    async fn keep_up(self, queue: Queue, signals: &Signals, mut stopped: Stopped) -> Result<(), ServiceError> {
         let Planned { name, schedule, mut work } = self;
         signals.meters.planned(&name);
         let now = SystemTime::now();
@@ -39,9 +45,10 @@ impl Planned {
                 return Ok(());
             }
             let start = SystemTime::now();
+            let span = Span::current();
             let result;
             (work, result) = spawn_blocking(move || {
-                let result = work();
+                let result = span.in_scope(&mut work);
                 (work, result)
             })
             .await?;
@@ -50,18 +57,18 @@ impl Planned {
                 Ok(()) => {
                     failures = 0;
                     last = start;
-                    tracing::info!(name, took = ?start.elapsed().unwrap_or_default(), "what was planned is done");
+                    tracing::info!(took = ?start.elapsed().unwrap_or_default(), "what was planned is done");
                     insist(signals, &mut stopped, || queue.done(&name, start)).await;
                 }
                 Err(error) => {
                     failures += 1;
                     let delay = backoff(failures, LONGEST_DELAY);
-                    tracing::warn!(name, failures, error, ?delay, "what was planned has failed; trying again");
+                    tracing::warn!(failures, error, ?delay, "what was planned has failed; trying again");
                     pause(delay, &mut stopped).await;
                 }
             }
         }
-        tracing::warn!(name, "what was planned is never due again");
+        tracing::warn!("what was planned is never due again");
         Ok(())
     }
 }
