@@ -57,6 +57,12 @@ impl Schedule {
         self.expressions.iter().filter_map(|cron| self.next_of(cron, time)).min()
     }
 
+    /// A time as the clocks of the zone show it, as RFC 3339 has it.
+    pub fn show(&self, time: SystemTime) -> String {
+        let time = Timestamp::try_from(time).map(|time| Zoned::new(time, self.zone.clone()));
+        time.map_or_else(|_| "never".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+    }
+
     fn next_of(&self, cron: &Cron, time: SystemTime) -> Option<SystemTime> {
         let time = Zoned::new(Timestamp::try_from(time).ok()?, self.zone.clone());
         cron.find_next_occurrence(&time, false).ok().map(|next| next.timestamp().into())
@@ -88,6 +94,8 @@ mod tests {
     fn it_is_due_by_the_clocks_of_its_zone() {
         let berlin = times(&["30 6 * * 1-5"], "Europe/Berlin", "2026-11-20T05:30:00Z", 2);
         assert_eq!(berlin, ["2026-11-23T05:30:00Z", "2026-11-24T05:30:00Z"]);
+        let schedule = Schedule::new(&["@daily"], Some("Asia/Kolkata")).unwrap();
+        assert_eq!(schedule.show(SystemTime::UNIX_EPOCH), "1970-01-01T05:30:00+05:30");
         let utc = times(&["30 6 * * 1-5"], "UTC", "2026-11-20T05:30:00Z", 1);
         assert_eq!(utc, ["2026-11-20T06:30:00Z"]);
     }

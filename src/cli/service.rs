@@ -136,7 +136,9 @@ impl Plan {
         for place in self.repositories.iter().filter(|place| place.following.is_none()) {
             place.open(arguments)?;
         }
-        Ok(format!("repositories: {}, sinks: {sinks}, state in {}", self.repositories.len(), self.state.display()))
+        let (repositories, snapshots) = (self.repositories.len(), self.settings.snapshots.len());
+        let state = self.state.display();
+        Ok(format!("repositories: {repositories}, sinks: {sinks}, snapshots: {snapshots}, state in {state}"))
     }
 
     /// Makes a service of it, which goes on listening where another one does.

@@ -113,7 +113,7 @@ fn settings_are_checked_before_it_starts() {
     let service = Service::new();
     let settings = service.site.root().join(".git/hierad.yaml");
     let good = service.site.hierad("watch --check-config");
-    assert_eq!(good.ok(), "the settings are fine: repositories: 1, sinks: 3, state in $BASE/state\n");
+    assert_eq!(good.ok(), "the settings are fine: repositories: 1, sinks: 3, snapshots: 2, state in $BASE/state\n");
     assert!(!service.site.beside("state").exists());
     for (wrong, words) in [
         ("profiles: nosuch\nsinks: {x: {stdout: true}}", "nosuch"),
