@@ -1,6 +1,9 @@
 //! Standard output and its terminal.
 
-use std::io::{BufWriter, Write};
+use std::io::{Error, Result, Stdout, Write};
+use std::mem;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{Builder, JoinHandle};
 
 use anstream::stream::RawStream;
 
@@ -38,25 +41,83 @@ pub(super) fn width() -> usize {
 
 /// Standard output, buffered; to be flushed by the one who writes.
 pub(super) fn stdout() -> impl Write {
-    BufWriter::with_capacity(PIECE, Named(std::io::stdout()))
+    Output { piece: Vec::new(), writer: None }
 }
 
 /// What is written at a time: as much as a pipe holds.
 const PIECE: usize = 1 << 16;
 
+/// How many pieces wait for the reader before the one who writes does.
+const WAITING: usize = 16;
+
+/// Standard output. What is more than a piece is written by a thread, while the next piece is made.
+struct Output {
+    piece: Vec<u8>,
+    writer: Option<Writer>,
+}
+
+/// A thread that writes pieces.
+struct Writer {
+    pieces: SyncSender<Vec<u8>>,
+    thread: JoinHandle<Result<()>>,
+}
+
+impl Output {
+    /// Has a piece written.
+    fn send(&mut self, piece: Vec<u8>) -> Result<()> {
+        if self.writer.is_none() {
+            let (pieces, waiting) = sync_channel::<Vec<u8>>(WAITING);
+            let write = move || waiting.iter().try_for_each(|piece| Named(std::io::stdout()).write_all(&piece));
+            self.writer = Some(Writer { pieces, thread: Builder::new().name("output".into()).spawn(write)? });
+        }
+        let is_taken = self.writer.as_ref().is_some_and(|writer| writer.pieces.send(piece).is_ok());
+        if is_taken { Ok(()) } else { self.finish() }
+    }
+
+    /// Waits until all pieces are written.
+    fn finish(&mut self) -> Result<()> {
+        let Some(Writer { pieces, thread }) = self.writer.take() else { return Ok(()) };
+        drop(pieces);
+        thread.join().unwrap_or_else(|_| Err(Error::other("the thread that writes has failed")))
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.piece.extend_from_slice(bytes);
+        if self.piece.len() >= PIECE {
+            let piece = mem::replace(&mut self.piece, Vec::with_capacity(PIECE));
+            self.send(piece)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.finish()?;
+        Named(std::io::stdout()).write_all(&mem::take(&mut self.piece))?;
+        Named(std::io::stdout()).flush()
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        _ = self.flush();
+    }
+}
+
 /// Standard output, whose errors say that it is it.
-struct Named(std::io::Stdout);
+struct Named(Stdout);
 
 impl Write for Named {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         self.0.write(bytes).map_err(|error| named(&error))
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> Result<()> {
         self.0.flush().map_err(|error| named(&error))
     }
 }
 
-fn named(error: &std::io::Error) -> std::io::Error {
-    std::io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))
+fn named(error: &Error) -> Error {
+    Error::new(error.kind(), format!("cannot write to standard output: {error}"))
 }
