@@ -1,6 +1,5 @@
 //! Divisions of the nodes of a fleet.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
@@ -9,8 +8,8 @@ use indexmap::IndexSet;
 
 use crate::node::{NodeId, NodeSet};
 
-/// With more parts than these a set is divided node by node.
-const FEW: usize = 64;
+/// In the time in which a part is taken from a set at once so many nodes are told, one by one, where they belong.
+const AT_ONCE: usize = 64;
 
 /// A division of all nodes into parts that have something in common; cheap to clone.
 #[derive(Clone, Default)]
@@ -80,9 +79,9 @@ impl Partition {
     /// The nodes of all parts.
     pub(super) fn sets(&self) -> &[NodeSet] {
         self.sets.get_or_init(|| {
-            let mut members: Vec<Vec<u32>> = vec![Vec::new(); self.count];
-            (0..).zip(&*self.of).for_each(|(node, part)| members[*part as usize].push(node));
-            members.into_iter().map(|nodes| nodes.into_iter().map(NodeId).collect()).collect()
+            let mut members: Vec<Vec<NodeId>> = vec![Vec::new(); self.count];
+            (0..).map(NodeId).zip(&*self.of).for_each(|(node, part)| members[*part as usize].push(node));
+            members.into_iter().map(|nodes| nodes.into_iter().collect()).collect()
         })
     }
 
@@ -91,7 +90,7 @@ impl Partition {
         if self.count <= 1 || nodes.len() <= 1 {
             return vec![nodes.clone()];
         }
-        if self.count <= FEW {
+        if are_few(self.count, nodes) {
             let mut rest = Some(nodes.clone());
             let part_of_first = || {
                 let nodes = rest.take()?;
@@ -109,8 +108,9 @@ impl Partition {
         if self.count <= 1 || nodes.len() <= 1 || parts.is_empty() {
             return vec![nodes.clone()];
         }
-        if parts.len() > FEW {
-            return group(nodes, |node| parts.binary_search(&self.part(node)).ok());
+        let sizes = || parts.iter().map(|part| self.sets()[*part].len()).sum::<usize>();
+        if !are_few(parts.len(), nodes) && sizes() > nodes.len() {
+            return group(nodes, |node| parts.binary_search(&self.part(node)).unwrap_or(parts.len()));
         }
         let mut rest = Some(nodes.clone());
         let mut split = Vec::new();
@@ -125,17 +125,15 @@ impl Partition {
     }
 }
 
-/// `nodes` by what they have in common, in the order of their first nodes.
-fn group<T: Eq + Hash>(nodes: &NodeSet, of: impl Fn(NodeId) -> T) -> Vec<NodeSet> {
-    let mut at: HashMap<T, usize, RandomState> = HashMap::default();
-    let mut groups: Vec<Vec<NodeId>> = Vec::new();
-    for node in nodes.iter() {
-        let next = groups.len();
-        let group = *at.entry(of(node)).or_insert(next);
-        if group == next {
-            groups.push(Vec::new());
-        }
-        groups[group].push(node);
-    }
-    groups.into_iter().map(|nodes| nodes.into_iter().collect()).collect()
+/// Whether to take parts from `nodes` at once, one after the other, is less work than to look at each node.
+fn are_few(parts: usize, nodes: &NodeSet) -> bool {
+    parts <= nodes.len() / AT_ONCE
+}
+
+/// `nodes` by the numbers that they have in common, in the order of these.
+fn group(nodes: &NodeSet, of: impl Fn(NodeId) -> usize) -> Vec<NodeSet> {
+    let mut numbered: Vec<(usize, NodeId)> = nodes.iter().map(|node| (of(node), node)).collect();
+    numbered.sort_by_key(|(number, _)| *number);
+    let groups = numbered.chunk_by(|(one, _), (other, _)| one == other);
+    groups.map(|group| group.iter().map(|(_, node)| *node).collect()).collect()
 }
