@@ -141,7 +141,7 @@ impl Pipeline {
     fn compare(&self, revisions: Diff<&Revision>, chosen: &dyn Fn(&str) -> bool) -> (usize, Diff<Effective>) {
         let all = revisions.before.keys.union(&revisions.after.keys);
         let keys: BTreeSet<Arc<str>> = all.filter(|key| chosen(key)).cloned().collect();
-        let reached = fleet::reach(revisions.before, revisions.after, &keys);
+        let reached = fleet::reach(revisions.before, revisions.after, &keys, &self.workers);
         let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &reached, &self.workers);
         (keys.len(), Diff::new(was, is))
     }

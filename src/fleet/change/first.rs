@@ -13,15 +13,20 @@ use crate::fleet::Fleet;
 use crate::fleet::answers::Work;
 use crate::fleet::change::references::References;
 use crate::fleet::change::{module, options_of};
+use crate::fleet::parallel;
 use crate::fleet::revision::Revision;
 use crate::hiera::config::Config;
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::LayerId;
 use crate::node::NodeSet;
 use crate::value::{Text, Value};
+use crate::workers::Workers;
 
 /// The longest text of which it is sure that it, with all that it reads, is not more than an answer may cost.
 const SHORT: usize = 1 << 12;
+
+/// How many keys are worth a thread.
+const FOR_A_THREAD: usize = 16;
 
 /// Two revisions with the same `lookup_options`, which refer to no key.
 pub(super) struct First<'a> {
@@ -32,23 +37,38 @@ pub(super) struct First<'a> {
 
 impl<'a> First<'a> {
     /// Takes the nodes from `keys` that find the same text first.
-    pub(super) fn narrow(&self, keys: &mut Work, references: &References) {
+    pub(super) fn narrow(&self, keys: &mut Work, references: &References, workers: &Workers) {
         if !is_simple(self.before) || !is_simple(self.after) {
             return;
         }
         let readers: BTreeSet<&Arc<str>> = references.readers().filter(|key| keys.contains_key(*key)).collect();
-        for key in readers {
-            let Some(nodes) = keys.get_mut(key).filter(|_| self.takes_first(key)) else { continue };
+        if readers.is_empty() {
+            return;
+        }
+        let readers: Vec<&Arc<str>> = readers.into_iter().collect();
+        let workers = workers.at_most(readers.len().div_ceil(FOR_A_THREAD));
+        let changed = parallel::map(&readers, &workers, "comparing texts", |key| self.changed(key, &keys[*key]));
+        for (key, nodes) in readers.into_iter().zip(changed) {
+            if nodes.is_empty() {
+                keys.remove(key);
+            } else {
+                keys.insert(key.clone(), nodes);
+            }
+        }
+    }
+
+    /// Those of `nodes` that do not surely find the same text first.
+    fn changed(&self, key: &str, nodes: &NodeSet) -> NodeSet {
+        let mut changed = nodes.clone();
+        if self.takes_first(key) {
             let (before, after) = (self.texts(self.before, key, nodes), self.texts(self.after, key, nodes));
             for (text, old) in before {
                 if let Some(new) = after.get(text) {
-                    *nodes = nodes.without(&old.and(new));
+                    changed = changed.without(&old.and(new));
                 }
             }
-            if nodes.is_empty() {
-                keys.remove(key);
-            }
         }
+        changed
     }
 
     /// Whether the value of a key is what is found first, as it is.
@@ -61,14 +81,21 @@ impl<'a> First<'a> {
     /// The texts that `nodes` find first, where they cannot fail.
     fn texts(&self, revision: &'a Revision, key: &str, nodes: &NodeSet) -> HashMap<&'a Text, NodeSet, RandomState> {
         let mut texts: HashMap<&Text, NodeSet, RandomState> = HashMap::default();
-        let mut rest = nodes.clone();
+        let mut rest = vec![nodes.clone()];
         for lane in revision.parts(&LayerId::Environment).iter().flat_map(|placed| &placed.lanes) {
-            for part in lane.parts_with(key) {
-                let (inside, outside) = rest.divided(&lane.partition.sets()[part]);
-                if let (Some(inside), Some(text)) = (inside, lane.first(part, key).and_then(|value| self.sure(value))) {
-                    texts.entry(text).or_default().extend(&inside);
+            let parts = lane.parts_with(key);
+            let split = rest.iter().flat_map(|nodes| lane.partition.split_off(nodes, &parts)).collect::<Vec<_>>();
+            rest.clear();
+            for nodes in split {
+                let part = nodes.smallest().map(|node| lane.partition.part(node));
+                match part.filter(|part| parts.binary_search(part).is_ok()) {
+                    Some(part) => {
+                        if let Some(text) = lane.first(part, key).and_then(|value| self.sure(value)) {
+                            texts.entry(text).or_default().extend(&nodes);
+                        }
+                    }
+                    None => rest.push(nodes),
                 }
-                rest = outside.unwrap_or_default();
             }
         }
         texts

@@ -25,11 +25,12 @@ use crate::hiera::key::is_plain;
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::lookup::{Merged, OptionsOf};
 use crate::hiera::options::LOOKUP_OPTIONS;
+use crate::workers::Workers;
 
 /// The keys of `keys` that may have other answers in `after` than in `before`, with the nodes on which they may. Both revisions are of
-/// the same fleet.
-pub fn reach(before: &Revision, after: &Revision, keys: &BTreeSet<Arc<str>>) -> Work {
-    let reached = Reach { before, after, fleet: &before.fleet }.reached();
+/// the same fleet. The result does not depend on `workers`.
+pub fn reach(before: &Revision, after: &Revision, keys: &BTreeSet<Arc<str>>, workers: &Workers) -> Work {
+    let reached = Reach { before, after, fleet: &before.fleet, workers }.reached();
     let nodes = |key: &Arc<str>| match &reached {
         Some(reached) => reached.get(&root(key)).cloned(),
         None => Some(before.fleet.all()),
@@ -41,6 +42,7 @@ struct Reach<'a> {
     before: &'a Revision,
     after: &'a Revision,
     fleet: &'a Fleet,
+    workers: &'a Workers,
 }
 
 impl Reach<'_> {
@@ -62,7 +64,11 @@ impl Reach<'_> {
         if !reached.is_empty() {
             let references = References::new([self.before, self.after], self.fleet)?;
             if !reached.contains_key(LOOKUP_OPTIONS) && !references.is_referrer(LOOKUP_OPTIONS) {
-                First { before: self.before, after: self.after, fleet: self.fleet }.narrow(&mut reached, &references);
+                First { before: self.before, after: self.after, fleet: self.fleet }.narrow(
+                    &mut reached,
+                    &references,
+                    self.workers,
+                );
             }
             references.close(&mut reached);
             if reached.remove(LOOKUP_OPTIONS).is_some() {
