@@ -137,3 +137,40 @@ fn group(nodes: &NodeSet, of: impl Fn(NodeId) -> usize) -> Vec<NodeSet> {
     let groups = numbered.chunk_by(|(one, _), (other, _)| one == other);
     groups.map(|group| group.iter().map(|(_, node)| *node).collect()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Checks how `nodes` are divided by a partition of 5,000 nodes into `count` parts, and by some of these parts.
+    fn check(count: usize, nodes: &NodeSet, parts: &[usize]) {
+        let (partition, _) = Partition::by((0..5_000).map(|node| node * 7 % count));
+        let by = |of: &dyn Fn(usize) -> usize| {
+            let mut groups: BTreeMap<usize, NodeSet> = BTreeMap::new();
+            nodes.iter().for_each(|node| groups.entry(of(partition.part(node))).or_default().insert(node));
+            sorted(groups.into_values().collect())
+        };
+        assert_eq!(sorted(partition.split(nodes)), by(&|part| part), "{count} {nodes:?}");
+        let expected = by(&|part| if parts.contains(&part) { part } else { count });
+        assert_eq!(sorted(partition.split_off(nodes, parts)), expected, "{count} {nodes:?} {parts:?}");
+    }
+
+    fn sorted(mut sets: Vec<NodeSet>) -> Vec<NodeSet> {
+        sets.sort_by_key(NodeSet::smallest);
+        sets
+    }
+
+    #[test]
+    fn nodes_are_divided_alike_whether_one_by_one_or_at_once() {
+        for count in [1, 2, 40, 1_000] {
+            for step in [1, 3, 50, 2_000] {
+                let nodes: NodeSet = (0..5_000).step_by(step).map(NodeId).collect();
+                for parts in [vec![], vec![0], (0..count).step_by(3).collect()] {
+                    check(count, &nodes, &parts);
+                }
+            }
+        }
+    }
+}
