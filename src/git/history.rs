@@ -125,14 +125,14 @@ impl<'a> History<'a> {
         if present.is_empty() {
             return self.chain(|_| false, new, usize::MAX);
         }
-        let painted = self.paint(&present, &[new])?;
+        let painted = self.paint(&present, &[new], LEFT)?;
         let is_shared = |commit| painted.marks.get(&commit).is_none_or(|mark| mark.0 & LEFT != 0);
         let mut chain = self.chain(is_shared, new, usize::MAX)?;
         // where clocks went wrong, the walk may have missed that old commits are shared
         let (mut shared, mut apart) = (0, chain.commits.len());
         let mut middle = 0; // the oldest first: almost always it settles the question
         while shared < apart {
-            if self.is_behind(chain.commits[middle], &present)? {
+            if self.is_in(chain.commits[middle], &present, LEFT | RIGHT)? {
                 shared = middle + 1;
             } else {
                 apart = middle;
@@ -152,12 +152,16 @@ impl<'a> History<'a> {
 
     /// Whether `old` is one of `tips` or one of the commits behind them.
     pub(super) fn is_behind(&self, old: CommitId, tips: &[CommitId]) -> Result<bool, HistoryError> {
-        Ok(self.paint(&[old], tips)?.marks.get(&old).is_some_and(|mark| mark.0 & RIGHT != 0))
+        self.is_in(old, tips, LEFT)
+    }
+
+    fn is_in(&self, old: CommitId, tips: &[CommitId], gaps: u8) -> Result<bool, HistoryError> {
+        Ok(self.paint(&[old], tips, gaps)?.marks.get(&old).is_some_and(|mark| mark.0 & RIGHT != 0))
     }
 
     /// The best common ancestor of a commit and any of others: of several equally good ones the most recent.
     pub(super) fn merge_base(&self, a: CommitId, others: &[CommitId]) -> Result<Option<CommitId>, HistoryError> {
-        let painted = self.paint(&[a], others)?;
+        let painted = self.paint(&[a], others, 0)?;
         let stale = |commit: &CommitId| painted.marks.get(commit).is_some_and(|mark| mark.0 & STALE != 0);
         let bases: Vec<CommitId> = painted.common.iter().filter(|commit| !stale(commit)).copied().collect();
         for (at, base) in bases.iter().enumerate() {
@@ -174,9 +178,10 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Marks what is behind `left` and what is behind `right`, newest first, until only common commits are pending.
-    fn paint(&self, left: &[CommitId], right: &[CommitId]) -> Result<Painted, HistoryError> {
-        let mut painted = Painted::default();
+    /// Marks what is behind `left` and what is behind `right`, newest first, until only common commits are pending. What is behind
+    /// those of the sides `gaps` alone may have been collected: of a rewritten branch old commits go before young ones.
+    fn paint(&self, left: &[CommitId], right: &[CommitId], gaps: u8) -> Result<Painted, HistoryError> {
+        let mut painted = Painted { gaps, ..Painted::default() };
         for tip in left {
             painted.add(self, *tip, Mark(LEFT))?;
         }
@@ -211,6 +216,8 @@ const RIGHT: u8 = 2;
 const STALE: u8 = 4;
 /// In the queue, and not stale.
 const FRESH: u8 = 8;
+/// Not there.
+const GONE: u8 = 16;
 
 #[derive(Clone, Copy)]
 struct Mark(u8);
@@ -224,6 +231,8 @@ struct Painted {
     fresh: usize,
     common: Vec<CommitId>,
     cut: Option<CommitId>,
+    /// The sides whose commits need not be there.
+    gaps: u8,
 }
 
 impl Painted {
@@ -233,6 +242,18 @@ impl Painted {
             return Ok(());
         }
         known.0 |= mark.0;
+        let may_be_gone = known.0 & (LEFT | RIGHT) & !self.gaps == 0;
+        if known.0 & GONE != 0 && may_be_gone {
+            return Ok(());
+        }
+        let committed = match history.objects.commit(commit) {
+            Ok(found) => found.committed,
+            Err(ObjectError::Missing { .. }) if may_be_gone => {
+                known.0 |= GONE;
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
         let was = known.0 & FRESH != 0;
         let is = known.0 & STALE == 0;
         known.0 = if is { known.0 | FRESH } else { known.0 & !FRESH };
@@ -241,7 +262,7 @@ impl Painted {
             (true, false) => self.fresh -= 1,
             _ => {}
         }
-        self.pending.push((history.objects.commit(commit)?.committed, commit));
+        self.pending.push((committed, commit));
         Ok(())
     }
 

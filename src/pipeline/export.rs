@@ -20,7 +20,7 @@ use crate::snapshot::{Format, Snapshots, Written};
 /// Commits that are written before the reference moves: what is lost when the process is killed.
 const BATCH: usize = 100;
 
-/// So many imports leave as many packs: git is asked to tidy up.
+/// So many imports leave as many packs: git is asked to tidy up. As many processes do, each with its first one.
 const TIDY: usize = 50;
 
 /// Snapshots could not be put on a reference, which is where it was before.
@@ -151,10 +151,9 @@ impl Exporter {
     }
 
     fn tidy(&mut self) {
+        let is_time = self.imports.is_multiple_of(TIDY);
         self.imports += 1;
-        if self.imports.is_multiple_of(TIDY)
-            && let Err(error) = self.pipeline.repository().tidy()
-        {
+        if is_time && let Err(error) = self.pipeline.repository().tidy() {
             tracing::warn!(%error, "git cannot tidy up the repository");
         }
     }

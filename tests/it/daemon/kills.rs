@@ -25,6 +25,7 @@ fn a_daemon_that_is_killed_loses_nothing_and_says_nothing_under_two_names() {
     let is_done = AtomicBool::new(false);
     let daemon = std::thread::scope(|scope| {
         let killer = scope.spawn(|| killed(&service, daemon, kills, &is_done));
+        let done = Done(&is_done);
         let pause = Duration::from_millis(kills * 150 / commits.max(1));
         for _ in 0..commits {
             script.step(&mut |branch, commit| {
@@ -33,12 +34,21 @@ fn a_daemon_that_is_killed_loses_nothing_and_says_nothing_under_two_names() {
             });
             std::thread::sleep(pause);
         }
-        is_done.store(true, Ordering::Relaxed);
+        drop(done);
         killer.join().unwrap()
     });
-    service.wait("all reports", || service.is_idle() && service.files().len() >= script.made.len());
+    service.settle(script.made.len());
     service.end(daemon);
     service.check(&script.made);
+}
+
+/// Work that is done when this goes, or has failed.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Kills the daemon so many times, or more if there are still commits to come, and leaves one running.

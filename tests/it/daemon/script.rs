@@ -1,12 +1,16 @@
 //! A team at work: commits on three branches, merges, rewritten and deleted branches, by dice.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
 
 use git2::{Oid, Repository, Signature, Time};
 
 use crate::support::random::Random;
 
 const BRANCHES: [&str; 3] = ["main", "topic", "release"];
+
+/// After so many commits they are packed.
+const PACK: usize = 40;
 
 /// Somebody who makes commits, and knows what must be reported of them.
 pub(super) struct Script {
@@ -99,6 +103,9 @@ impl Script {
     fn commit(&mut self, branch: &'static str, parents: &[Oid]) {
         self.count += 1;
         let repository = &self.repository;
+        if self.count.is_multiple_of(PACK) {
+            pack(repository);
+        }
         let parents: Vec<_> = parents.iter().map(|parent| repository.find_commit(*parent).unwrap()).collect();
         let old = parents[0].tree().unwrap();
         let mut data = repository.treebuilder(Some(&folder(repository, &old, "data"))).unwrap();
@@ -115,6 +122,13 @@ impl Script {
         self.made.insert((self.name(branch), id.to_string()));
         self.tips.insert(branch, id);
     }
+}
+
+/// Makes one pack of all that there is, as git does by itself for those who do not write behind its back.
+fn pack(repository: &Repository) {
+    let mut git = Command::new("git");
+    let status = git.arg("--git-dir").arg(repository.path()).args(["repack", "-a", "-d", "-q"]).status().unwrap();
+    assert!(status.success(), "{status}");
 }
 
 fn folder<'r>(repository: &'r Repository, tree: &git2::Tree<'_>, name: &str) -> git2::Tree<'r> {

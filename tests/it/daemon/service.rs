@@ -49,6 +49,7 @@ impl Service {
 
     pub(super) fn with_snapshots(snapshots: &str) -> Service {
         let (site, receiver) = (Sandbox::of(SITE), Receiver::start());
+        site.git(["config", "gc.auto", "0"]);
         fs::write(site.beside("profiles.ndjson"), PROFILES).unwrap();
         let settings = format!(
             "profiles: {profiles}\nstate: {state}\nsnapshots: {snapshots}\nhttp: {{listen: '127.0.0.1:0'}}\n\
@@ -86,6 +87,15 @@ impl Service {
             assert!(Instant::now() < end, "waited in vain for {what}; the log, backwards:\n{}", log());
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Waits until so many reports are there and nothing is waiting, or that is to be expected no more.
+    pub(super) fn settle(&self, reports: usize) {
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end && !(self.is_idle() && self.files().len() >= reports) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(self.site.hierad("queue").ok(), "nothing is waiting\n");
     }
 
     /// The same, with nothing to tell of what happened meanwhile.

@@ -78,6 +78,25 @@ fn a_former_tip_that_was_collected() {
 }
 
 #[test]
+fn a_former_tip_whose_history_was_collected_in_part() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.commit("first");
+    let gone = sandbox.commit("gone").to_string();
+    let former = sandbox.commit("former");
+    sandbox.git(["reset", "--quiet", "--hard", &first.to_string()]);
+    std::fs::remove_file(sandbox.root().join(".git/objects").join(&gone[..2]).join(&gone[2..])).unwrap();
+    sandbox
+        .sh("git commit -q --allow-empty -m rewritten; git switch -q -c other; git commit -q --allow-empty -m created");
+    let repository = sandbox.open();
+    let known = Known::from(Branches::from([(BranchName::new("main"), former)]));
+    let watching = Watching::from(repository.clone(), known, polling());
+    let events = watching.wait_for(2);
+    let told: Vec<_> = events.iter().map(|event| told(&repository, event)).collect();
+    assert_eq!(told, ["main rewritten former..rewritten", "other created rewritten..created"]);
+    watching.stop();
+}
+
+#[test]
 fn a_handler_that_fails_gives_up_one_commit_or_the_watch() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
