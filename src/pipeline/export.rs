@@ -12,9 +12,9 @@ use std::sync::Arc;
 use super::{Compared, Pipeline, PipelineError, Point};
 use crate::diff::{self, Diff};
 use crate::fleet::{self, Revision, Work};
-use crate::git::{BranchName, CommitId, Import, ImportError};
+use crate::git::{BranchName, CommitId, HistoryError, Import, ImportError, ObjectError};
 use crate::node::NodeSet;
-use crate::snapshot::history::{self, Files, HistoryError, Last, Rest};
+use crate::snapshot::history::{self, Files, Last, Rest};
 use crate::snapshot::{Format, Snapshots, Written};
 
 /// Commits that are written before the reference moves: what is lost when the process is killed.
@@ -29,13 +29,16 @@ pub enum ExportError {
     /// The values could not be resolved.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
+    /// The history of the branch cannot be read.
+    #[error(transparent)]
+    History(#[from] HistoryError),
     /// What is on the reference cannot be read.
     #[error("cannot read the snapshots on {reference}: {source}")]
     Last {
         /// The reference.
         reference: String,
         /// Why.
-        source: HistoryError,
+        source: history::HistoryError,
     },
     /// Somebody else has moved the reference meanwhile: it can be tried again.
     #[error("{reference} was moved by another process meanwhile; nothing was written to it, try again")]
@@ -128,7 +131,7 @@ impl Exporter {
         let unreadable = |source| ExportError::Last { reference: reference.clone(), source };
         let failed = |source| ExportError::Import { reference: reference.clone(), source };
         let mut state = self.state(branch).map_err(unreadable)?;
-        let pending = self.pending(state.source(), events);
+        let pending = self.pending(state.source(), events)?;
         let mut exported = Exported::default();
         if !pending.is_empty() {
             let parent = state.last.map(|last| last.commit);
@@ -159,7 +162,7 @@ impl Exporter {
     }
 
     /// What is on the reference of a branch.
-    fn state(&mut self, branch: &BranchName) -> Result<State, HistoryError> {
+    fn state(&mut self, branch: &BranchName) -> Result<State, history::HistoryError> {
         let last = Last::of(self.pipeline.repository(), branch)?;
         if let Some(state) = self.written.remove(branch).filter(|state| state.last == last) {
             return Ok(state);
@@ -169,18 +172,30 @@ impl Exporter {
     }
 
     /// The events that are still to come after the snapshots of `source`: not those that it has passed.
-    fn pending<'e>(&self, mut source: Option<CommitId>, events: &'e [Event]) -> Vec<&'e Event> {
-        let is_behind =
-            |event: &Event, source| self.pipeline.repository().is_ancestor(event.after, source).unwrap_or(false);
+    fn pending<'e>(&self, mut source: Option<CommitId>, events: &'e [Event]) -> Result<Vec<&'e Event>, ExportError> {
         let mut pending = Vec::new();
         for event in events {
             let is_next = event.before == source && source != Some(event.after);
-            if is_next || source.is_none_or(|source| !is_behind(event, source)) {
+            let has_passed = |source| self.has_passed(source, event);
+            if is_next || !source.map_or(Ok(false), has_passed)? {
                 pending.push(event);
                 source = Some(event.after);
             }
         }
-        pending
+        Ok(pending)
+    }
+
+    /// Whether the commit of an event is `source` or behind it. What cannot be told is no reason to write it twice.
+    fn has_passed(&self, source: CommitId, event: &Event) -> Result<bool, ExportError> {
+        let repository = self.pipeline.repository();
+        if event.after == source {
+            return Ok(true);
+        }
+        match repository.is_ancestor(event.after, source) {
+            // A rewritten branch has left it, and it was collected.
+            Err(_) if matches!(repository.commit(source), Err(ObjectError::Missing { .. })) => Ok(false),
+            result => Ok(result?),
+        }
     }
 
     /// The nodes that differ from the last snapshots; nothing where that is not known, so that it may be all.
