@@ -3,6 +3,7 @@
 //! A branch counts as known up to the last of its commits that was handed out, so that a look that fails, or is cut short,
 //! loses nothing: the next one finds the same again.
 
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 
 use crate::git::{BranchName, BranchPatterns, CommitId, HistoryError, RefChange, RefsError, Repository, changes};
@@ -80,13 +81,19 @@ impl Watched {
         for change in others {
             self.set(&change.branch, change.new);
         }
-        // branches that have moved first: a new branch then brings only what none of them has
+        // Branches that have moved first: of a new one those commits are left out that came to another one in the same look. Those
+        // that a merge alone has brought there are not: they are the new branch's, had anybody looked before the merge.
         let (moved, created): (Vec<_>, Vec<_>) = watched.into_iter().partition(|change| change.old.is_some());
         let mut tips: Vec<CommitId> = self.known.branches.values().chain(&self.known.former).copied().collect();
+        let mut found = HashSet::new();
         for change in moved.into_iter().chain(created) {
             let branch = change.branch.clone();
-            match self.examine(change, &mut tips) {
-                Ok(commits) => looked.commits.extend(commits),
+            match self.examine(change, &tips, &found) {
+                Ok(commits) => {
+                    found.extend(commits.iter().map(|commit| commit.after));
+                    tips.extend(commits.iter().filter(|commit| commit.kind.is_for_all()).map(|commit| commit.after));
+                    looked.commits.extend(plan::bounded(commits, self.catch_up));
+                }
                 Err(error) => looked.failures.push(Failure { about: format!("branch {branch}"), error }),
             }
         }
@@ -94,14 +101,19 @@ impl Watched {
     }
 
     /// What has happened to one watched branch. The list may have been read while git packed references; the branch's own
-    /// tip tells the truth. `tips` are those of the branches that need no more examination.
-    fn examine(&mut self, change: RefChange, tips: &mut Vec<CommitId>) -> Result<Vec<CommitEvent>, LookError> {
+    /// tip tells the truth. `tips` are those whose history is known, `found` what the look has found so far.
+    fn examine(
+        &mut self,
+        change: RefChange,
+        tips: &[CommitId],
+        found: &HashSet<CommitId>,
+    ) -> Result<Vec<CommitEvent>, LookError> {
         let RefChange { branch, old, .. } = change;
         let tip = self.repository.tip(&branch)?;
         let commits = match (old, tip) {
             (Some(old), Some(new)) if old == new => Vec::new(),
             (Some(old), Some(new)) => plan::moved(&self.repository, &branch, old, new)?,
-            (None, Some(new)) => self.examine_created(&branch, new, tips)?,
+            (None, Some(new)) => self.examine_created(&branch, new, tips, found)?,
             (Some(old), None) => {
                 tracing::info!(%branch, tip = %old, "the branch was deleted");
                 self.set(&branch, None);
@@ -109,8 +121,7 @@ impl Watched {
             }
             (None, None) => Vec::new(),
         };
-        tips.extend(tip);
-        Ok(plan::bounded(commits, self.catch_up))
+        Ok(commits)
     }
 
     fn examine_created(
@@ -118,8 +129,10 @@ impl Watched {
         branch: &BranchName,
         new: CommitId,
         tips: &[CommitId],
+        found: &HashSet<CommitId>,
     ) -> Result<Vec<CommitEvent>, LookError> {
-        let commits = plan::created(&self.repository, branch, new, tips)?;
+        let mut commits = plan::created(&self.repository, branch, new, tips)?;
+        commits.retain(|commit| !found.contains(&commit.after));
         tracing::info!(%branch, tip = %new, commits = commits.len(), "the branch is new");
         // until its first commit is handed out, the branch stays unknown
         if commits.is_empty() {

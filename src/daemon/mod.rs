@@ -145,6 +145,11 @@ impl CommitKind {
         }
     }
 
+    /// Whether it stands for all that is behind the commit and was not there before.
+    fn is_for_all(self) -> bool {
+        matches!(self, CommitKind::Joined | CommitKind::Rewritten)
+    }
+
     /// The kind that the word stands for.
     pub fn of(word: &str) -> Option<CommitKind> {
         CommitKind::ALL.into_iter().find(|kind| kind.as_str() == word)

@@ -74,13 +74,8 @@ impl Script {
                 self.wait(branch, self.tips[branch], seen);
             }
             10..20 => {
-                let other = self.tips.iter().find(|(_, other)| **other != tip).map(|(name, other)| (*name, *other));
-                // What has come with a merge before anybody saw its own branch does not come with that.
-                if let Some((name, other)) = other {
-                    self.wait(name, other, seen);
-                }
-                let parents = [Some(tip), other.map(|(_, other)| other)];
-                self.commit(branch, &parents.into_iter().flatten().collect::<Vec<_>>());
+                let other = self.tips.values().copied().find(|other| *other != tip);
+                self.commit(branch, &[Some(tip), other].into_iter().flatten().collect::<Vec<_>>());
             }
             _ => self.commit(branch, &[tip]),
         }

@@ -109,6 +109,31 @@ fn rewritten_branches() {
 }
 
 #[test]
+fn a_new_branch_that_was_merged_before_anybody_looked_brings_its_commits() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    let repository = sandbox.open();
+    let known = Known::now(&repository).unwrap();
+    sandbox.sh(&format!(
+        "{COMMIT} git switch -q -c side; c a; c b; git switch -q main; c two; git merge -q -m merge side; git branch same; c three; \
+         git switch -q -c above; c c"
+    ));
+    let watching = Watching::from(repository.clone(), known, polling());
+    let expected = [
+        "main new first..two",
+        "main new two..merge",
+        "main new merge..three",
+        "above created three..c",
+        "side created first..a",
+        "side created a..b",
+    ];
+    let events = watching.wait_for(expected.len());
+    let found: Vec<_> = events.iter().map(|event| told(&repository, event)).collect();
+    assert_eq!(found, expected);
+    assert_eq!(watching.stop().len(), expected.len());
+}
+
+#[test]
 fn the_oldest_of_very_many_commits_come_as_one() {
     let few = WatchOptions { catch_up: NonZeroUsize::new(3).unwrap(), ..polling() };
     check(
