@@ -8,19 +8,23 @@
 mod measure;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Instant;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 use measure::program::{HIERAD, run};
-use measure::{Result, Spread, Wanted, memory, print, runs};
+use measure::{Daemon, Result, Spread, Wanted, memory, print, runs};
 
 /// What is kept of parsed files, in MiB.
 const CACHE: &str = "16";
 
+/// How long one report may take.
+const PATIENCE: Duration = Duration::from_mins(1);
+
 fn main() -> Result<()> {
-    let commits = std::env::var("HIERAD_BENCH_COMMITS").ok().and_then(|commits| commits.parse().ok()).unwrap_or(10_000);
+    let commits = measure::asked("HIERAD_BENCH_COMMITS", 10_000);
     let rounds: Result<Vec<Round>> = (0..runs(3)).map(|_| round(commits)).collect();
     let rounds = rounds?;
     let spread = |unit, figure: fn(&Round) -> Option<f64>| {
@@ -36,7 +40,7 @@ fn main() -> Result<()> {
     show("reported a second", spread("", |round| Some(round.rate)), None);
     show("memory at the end", spread("MiB", |round| round.memory.last().copied().flatten()), None);
     let growth = |round: &Round| Some(round.memory[1]? / round.memory[0]?);
-    show("as much as halfway", spread("times", growth), Some(Wanted::AtMost(1.2)));
+    show("as much as halfway", spread("times", growth), Some(Wanted::AtMost(1.1)));
     Ok(())
 }
 
@@ -51,17 +55,18 @@ fn round(commits: usize) -> Result<Round> {
     let temporary = tempfile::tempdir()?;
     let site = Site::new(temporary.path())?;
     site.prepare(commits)?;
-    let mut daemon = Daemon::start(&site)?;
+    let (daemon, reports) = site.watch()?;
     let start = Instant::now();
     site.git(&["update-ref", "refs/heads/main", "refs/prepared"])?;
-    daemon.wait_for(commits / 2)?;
-    let halfway = memory::resident(daemon.child.id());
-    daemon.wait_for(commits - commits / 2)?;
+    let wait_for = |count| (0..count).try_for_each(|_| reports.recv_timeout(PATIENCE));
+    wait_for(commits / 2)?;
+    let halfway = memory::resident(daemon.id());
+    wait_for(commits - commits / 2)?;
     while fs::read_dir(&site.reports)?.count() < commits {
         std::thread::yield_now();
     }
     let seconds = start.elapsed().as_secs_f64();
-    let memory = [halfway, memory::resident(daemon.child.id())];
+    let memory = [halfway, memory::resident(daemon.id())];
     #[allow(clippy::cast_precision_loss, reason = "thousands")]
     let rate = commits as f64 / seconds;
     Ok(Round { seconds, rate, memory })
@@ -88,6 +93,15 @@ impl Site {
         Ok(site)
     }
 
+    /// A daemon, and a message for each of its reports.
+    fn watch(&self) -> Result<(Daemon, Receiver<()>)> {
+        let mut command = Command::new(HIERAD);
+        command.arg("--repo").arg(&self.repository).args(["--cache-size", CACHE, "watch"]);
+        let (sender, reports) = channel();
+        let daemon = Daemon::start(&mut command, move |_| _ = sender.send(()))?;
+        Ok((daemon, reports))
+    }
+
     fn git(&self, arguments: &[&str]) -> Result<()> {
         run(Command::new("git").arg("-C").arg(&self.repository).args(arguments))
     }
@@ -109,44 +123,5 @@ impl Site {
         }
         drop(stream);
         if import.wait()?.success() { Ok(()) } else { Err("git fast-import has failed".into()) }
-    }
-}
-
-/// A daemon, which ends with this.
-struct Daemon {
-    child: Child,
-    reports: BufReader<ChildStdout>,
-}
-
-impl Daemon {
-    fn start(site: &Site) -> Result<Daemon> {
-        let mut command = Command::new(HIERAD);
-        command.arg("--repo").arg(&site.repository).args(["--cache-size", CACHE, "watch"]);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        let (Some(output), Some(log)) = (child.stdout.take(), child.stderr.take()) else {
-            return Err("no pipes".into());
-        };
-        let mut log = BufReader::new(log).lines().map_while(std::io::Result::ok);
-        log.find(|line| line.contains("watching")).ok_or("hierad watch does not watch")?;
-        std::thread::spawn(move || log.for_each(|line| eprintln!("{line}")));
-        Ok(Daemon { child, reports: BufReader::with_capacity(1 << 20, output) })
-    }
-
-    fn wait_for(&mut self, reports: usize) -> Result<()> {
-        let mut line = Vec::new();
-        for _ in 0..reports {
-            line.clear();
-            if self.reports.read_until(b'\n', &mut line)? == 0 {
-                return Err("hierad watch has ended".into());
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        _ = self.child.kill();
-        _ = self.child.wait();
     }
 }

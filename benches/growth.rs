@@ -56,7 +56,7 @@ struct Run {
 }
 
 fn main() -> Result<()> {
-    let nodes = std::env::var("HIERAD_BENCH_NODES").ok().and_then(|nodes| nodes.parse().ok()).unwrap_or(10_000);
+    let nodes = measure::asked("HIERAD_BENCH_NODES", 10_000);
     let (small, more_keys) = (Synthetic::new(shape(nodes, 5_000, 0))?, Synthetic::new(shape(nodes, 10_000, 0))?);
     let folder = tempfile::tempdir()?;
     let [few, many] = ["few.ndjson", "many.ndjson"].map(|name| folder.path().join(name));

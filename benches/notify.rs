@@ -9,21 +9,20 @@
 mod measure;
 mod synthetic;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use measure::program::{HIERAD, Subject, run};
-use measure::{Result, Spread, Times, Wanted, print, runs};
+use measure::{Daemon, Result, Spread, Times, Wanted, print, runs};
 use synthetic::{Synthetic, shape};
 
 const BRANCH: &str = "watched";
 
 fn main() -> Result<()> {
-    let calls = std::env::var("HIERAD_BENCH_CALLS").ok().and_then(|calls| calls.parse().ok()).unwrap_or(1000);
+    let calls = measure::asked("HIERAD_BENCH_CALLS", 1000);
     let made = Synthetic::new(shape(10_000, 5_000, 10))?;
     let subject = &made.subject;
     run(Command::new(HIERAD).args(["hooks", "install", "post-commit", "--repo"]).arg(&subject.repository))?;
@@ -74,7 +73,7 @@ fn slowest_hundredth(subject: &Subject, calls: usize) -> Result<f64> {
 
 /// A daemon that always has something to do; it ends when this does.
 struct Busy {
-    daemon: Child,
+    _daemon: Daemon,
     reports: Arc<AtomicU32>,
     ends: Arc<AtomicBool>,
     mover: Option<JoinHandle<()>>,
@@ -85,19 +84,9 @@ impl Busy {
         subject.git(&["branch", BRANCH, "hierarchy"])?;
         let mut command = subject.hierad();
         command.args(["watch", "--branch", BRANCH, "--format", "json"]);
-        let mut daemon = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        let (Some(output), Some(log)) = (daemon.stdout.take(), daemon.stderr.take()) else {
-            return Err("no pipes".into());
-        };
-        let mut log = BufReader::new(log).lines().map_while(std::io::Result::ok);
-        log.find(|line| line.contains("watching")).ok_or("hierad watch does not watch")?;
-        std::thread::spawn(move || log.for_each(|line| eprintln!("{line}")));
         let (reports, ends) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
         let counted = reports.clone();
-        std::thread::spawn(move || {
-            let lines = BufReader::with_capacity(1 << 20, output).split(b'\n').map_while(std::io::Result::ok);
-            lines.for_each(|_| _ = counted.fetch_add(1, Ordering::Relaxed));
-        });
+        let daemon = Daemon::start(&mut command, move |_| _ = counted.fetch_add(1, Ordering::Relaxed))?;
         let (repository, ending) = (subject.repository.clone(), ends.clone());
         let mover = std::thread::spawn(move || {
             for place in ["hierarchy~1", "hierarchy"].iter().cycle() {
@@ -109,7 +98,7 @@ impl Busy {
                 _ = run(&mut git);
             }
         });
-        Ok(Busy { daemon, reports, ends, mover: Some(mover) })
+        Ok(Busy { _daemon: daemon, reports, ends, mover: Some(mover) })
     }
 
     /// How many reports it has written.
@@ -122,7 +111,5 @@ impl Drop for Busy {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Relaxed);
         _ = self.mover.take().map(JoinHandle::join);
-        _ = self.daemon.kill();
-        _ = self.daemon.wait();
     }
 }

@@ -22,7 +22,7 @@ use measure::{Result, Spread, Wanted, print, runs};
 use synthetic::{Synthetic, shape};
 
 fn main() -> Result<()> {
-    let nodes = std::env::var("HIERAD_BENCH_NODES").ok().and_then(|nodes| nodes.parse().ok()).unwrap_or(10_000);
+    let nodes = measure::asked("HIERAD_BENCH_NODES", 10_000);
     let made = Synthetic::new(shape(nodes, 5_000, 0))?;
     let temporary = tempfile::tempdir()?;
     let (mut speeds, mut copies, mut ratios, mut peaks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

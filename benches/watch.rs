@@ -20,7 +20,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use measure::program::Subject;
-use measure::{Result, Spread, Wanted, print};
+use measure::{Daemon, Result, Spread, Wanted, print};
 use synthetic::{Synthetic, shape};
 
 const BRANCH: &str = "watched";
@@ -35,18 +35,18 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const REST: Duration = Duration::from_millis(50);
 
 fn main() -> Result<()> {
-    let updates = std::env::var("HIERAD_BENCH_UPDATES").ok().and_then(|updates| updates.parse().ok()).unwrap_or(150);
+    let updates = measure::asked("HIERAD_BENCH_UPDATES", 150);
     let made = Synthetic::new(shape(10_000, 5_000, updates))?;
     let subject = &made.subject;
     subject.git(&["branch", BRANCH, LEVEL_LOST[1]])?;
-    let (mut daemon, mut branch) = (Daemon::start(subject)?, Branch::open(subject)?);
+    let (mut watch, mut branch) = (Watch::start(subject)?, Branch::open(subject)?);
     let commits = LEVEL_LOST.map(|name| subject.git(&["rev-parse", name]));
     let [before, after] = commits.map(|commit| commit.map(|commit| commit.trim().to_owned()));
-    show("a level less", &level_lost(&mut daemon, &mut branch, &[before?, after?])?, Some(100.0));
+    show("a level less", &level_lost(&mut watch, &mut branch, &[before?, after?])?, Some(100.0));
     let mut times: BTreeMap<&str, Vec<Reported>> = BTreeMap::new();
     for (number, line) in subject.git(&["log", "--reverse", "--format=%H %s", "hierarchy..HEAD"])?.lines().enumerate() {
         let (commit, summary) = line.split_once(' ').unwrap_or((line, ""));
-        let reported = branch.go_on(&mut daemon, commit)?;
+        let reported = branch.go_on(&mut watch, commit)?;
         // The first one is compared with a revision that the daemon has not seen last.
         if number > 0 {
             times.entry(kind(summary)).or_default().push(reported);
@@ -62,11 +62,11 @@ fn main() -> Result<()> {
 }
 
 /// Goes back and forth between two commits, and ends at the second. What counts is the way there, but for the first time.
-fn level_lost(daemon: &mut Daemon, branch: &mut Branch, [before, after]: &[String; 2]) -> Result<Vec<Reported>> {
+fn level_lost(watch: &mut Watch, branch: &mut Branch, [before, after]: &[String; 2]) -> Result<Vec<Reported>> {
     let mut times = Vec::new();
     for _ in 0..=measure::runs(15) {
-        branch.go_on(daemon, before)?;
-        times.push(branch.go_on(daemon, after)?);
+        branch.go_on(watch, before)?;
+        times.push(branch.go_on(watch, after)?);
     }
     Ok(times.split_off(1))
 }
@@ -93,37 +93,19 @@ fn kind(summary: &str) -> &'static str {
     }
 }
 
-/// A daemon, which ends when this does.
-struct Daemon {
-    child: Child,
+/// A daemon that watches the branch, and when its reports were there.
+struct Watch {
+    _daemon: Daemon,
     reports: Receiver<(Instant, Vec<u8>)>,
 }
 
-impl Daemon {
-    fn start(subject: &Subject) -> Result<Daemon> {
+impl Watch {
+    fn start(subject: &Subject) -> Result<Watch> {
         let mut command = subject.hierad();
         command.args(["watch", "--branch", BRANCH, "--format", "json"]);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        let (Some(output), Some(log)) = (child.stdout.take(), child.stderr.take()) else {
-            return Err("no pipes".into());
-        };
-        let mut log = BufReader::new(log).lines();
-        // Once it says that it watches, nothing is missed.
-        let said = log.find(|line| line.as_ref().is_ok_and(|line| line.contains("watching")));
-        said.ok_or("hierad watch does not watch")??;
-        std::thread::spawn(move || log.map_while(std::io::Result::ok).for_each(|line| eprintln!("{line}")));
         let (sender, reports) = channel();
-        std::thread::spawn(move || {
-            let mut output = BufReader::with_capacity(1 << 20, output);
-            loop {
-                let mut line = Vec::new();
-                match output.read_until(b'\n', &mut line) {
-                    Ok(1..) => _ = sender.send((Instant::now(), line)),
-                    Ok(0) | Err(_) => break,
-                }
-            }
-        });
-        Ok(Daemon { child, reports })
+        let daemon = Daemon::start(&mut command, move |line| _ = sender.send((Instant::now(), line)))?;
+        Ok(Watch { _daemon: daemon, reports })
     }
 
     /// When the report of `commit`, which is the next, was there, and its size in kilobytes.
@@ -135,13 +117,6 @@ impl Daemon {
             return Ok((time, line.len() as f64 / 1e3));
         }
         Err(format!("not the report of {commit}: {}", line.chars().take(300).collect::<String>()).into())
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        _ = self.child.kill();
-        _ = self.child.wait();
     }
 }
 
@@ -162,12 +137,12 @@ impl Branch {
     }
 
     /// Goes on to `commit` and waits for the report.
-    fn go_on(&mut self, daemon: &mut Daemon, commit: &str) -> Result<Reported> {
+    fn go_on(&mut self, watch: &mut Watch, commit: &str) -> Result<Reported> {
         self.prepare(commit)?;
         std::thread::sleep(REST);
         let start = Instant::now();
         self.commit()?;
-        let (arrival, size) = daemon.report(commit)?;
+        let (arrival, size) = watch.report(commit)?;
         Ok(Reported { milliseconds: (arrival - start).as_secs_f64() * 1e3, size })
     }
 

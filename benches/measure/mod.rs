@@ -4,6 +4,9 @@
 //! `not met`. Nothing fails on a slow machine.
 #![allow(dead_code, unused_imports, reason = "each benchmark has its own use for it")]
 
+use std::str::FromStr;
+
+mod daemon;
 pub(crate) mod floor;
 pub(crate) mod libyaml;
 pub(crate) mod memory;
@@ -12,12 +15,17 @@ pub(crate) mod puppet;
 mod spread;
 mod times;
 
+pub(crate) use daemon::Daemon;
 pub(crate) use program::Result;
 pub(crate) use spread::{Spread, Wanted, print};
 pub(crate) use times::Times;
 
 /// How often each thing is done: `HIERAD_BENCH_RUNS`, or else `default`.
 pub(crate) fn runs(default: usize) -> usize {
-    let named = std::env::var("HIERAD_BENCH_RUNS").ok().and_then(|runs| runs.parse().ok());
-    named.unwrap_or(default).max(1)
+    asked("HIERAD_BENCH_RUNS", default).max(1)
+}
+
+/// The number that the environment has under this name, or else `default`.
+pub(crate) fn asked<T: FromStr>(name: &str, default: T) -> T {
+    std::env::var(name).ok().and_then(|number| number.parse().ok()).unwrap_or(default)
 }
