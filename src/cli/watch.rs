@@ -15,7 +15,7 @@ use super::service::Plan;
 use super::signals::{Signal, Signals};
 use super::{Global, Result, Status, log, output};
 use crate::daemon::{self, CommitEvent, HandlerError};
-use crate::git::{BranchName, BranchPatterns, CommitId, ObjectError, Repository};
+use crate::git::{BranchName, BranchPatterns, Repository};
 use crate::pipeline::{Compared, Pipeline, Point};
 use crate::settings::{EnvironmentName, listen_address};
 
@@ -209,8 +209,8 @@ impl Pipelines {
 /// changes by itself.
 pub(super) fn compared(pipeline: &Pipeline, event: &CommitEvent) -> Result<Compared> {
     let (repository, mut before) = (pipeline.repository(), event.before);
-    if let Some(gone) = before.filter(|before| is_gone(repository, *before))
-        && !is_gone(repository, event.after)
+    if let Some(gone) = before.filter(|before| repository.is_gone(*before))
+        && !repository.is_gone(event.after)
     {
         before = repository.parents(event.after)?.present.first().copied();
         let compared = before.map(tracing::field::display);
@@ -218,11 +218,6 @@ pub(super) fn compared(pipeline: &Pipeline, event: &CommitEvent) -> Result<Compa
     }
     let before = before.map_or(Point::Nothing, Point::Commit);
     Ok(pipeline.diff(before, Point::Commit(event.after), &|_| true)?)
-}
-
-/// Whether git has collected a commit.
-pub(super) fn is_gone(repository: &Repository, commit: CommitId) -> bool {
-    matches!(repository.commit(commit), Err(ObjectError::Missing { .. }))
 }
 
 /// Prints a report for each commit.

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use crate::git::{BranchName, Chain, ChainEnd, CommitId, HistoryError, ObjectError, Repository};
+use crate::git::{BranchName, Chain, ChainEnd, CommitId, HistoryError, Repository};
 
 use super::{CommitEvent, CommitKind};
 
@@ -14,7 +14,7 @@ pub(super) fn moved(
     new: CommitId,
 ) -> Result<Vec<CommitEvent>, HistoryError> {
     let rewritten = || vec![event(branch, Some(old), new, CommitKind::Rewritten)];
-    if let Err(ObjectError::Missing { .. }) = repository.commit(old) {
+    if repository.is_gone(old) {
         return Ok(rewritten()); // gone with a rewritten branch, and collected
     }
     let chain = repository.chain_apart(new, &[old])?;

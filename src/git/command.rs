@@ -1,7 +1,8 @@
 //! The `git` command: for what libgit2 cannot read (references in reftables, revisions in rare notations), and for what hierad
 //! writes.
 //!
-//! Nothing that it is told runs the user's hooks, but for the one that may forbid git to tidy up. What it is asked ([`GitCommand::ask`]) writes nothing and does not go to the network.
+//! Nothing that it is told runs the user's hooks, but for the one that may forbid git to tidy up (`pre-auto-gc`). What it is asked
+//! ([`GitCommand::ask`]) writes nothing and does not go to the network.
 
 use std::ffi::OsString;
 use std::io;

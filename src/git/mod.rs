@@ -140,6 +140,11 @@ impl Repository {
         })
     }
 
+    /// Whether there is no such commit: git has collected what no reference leads to.
+    pub fn is_gone(&self, commit: CommitId) -> bool {
+        matches!(self.objects.commit(commit), Err(ObjectError::Missing { .. }))
+    }
+
     /// The value of a trailer of a commit's message, such as `Signed-off-by`.
     pub fn trailer(&self, commit: CommitId, name: &str) -> Result<Option<String>, ObjectError> {
         self.objects.trailer(commit, name)

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::{Compared, Pipeline, PipelineError, Point};
 use crate::diff::{self, Diff};
 use crate::fleet::{self, Revision, Work};
-use crate::git::{BranchName, CommitId, HistoryError, Import, ImportError, ObjectError};
+use crate::git::{BranchName, CommitId, HistoryError, Import, ImportError};
 use crate::node::NodeSet;
 use crate::snapshot::history::{self, Files, Last, Rest};
 use crate::snapshot::{Format, Snapshots, Written};
@@ -193,7 +193,7 @@ impl Exporter {
         }
         match repository.is_ancestor(event.after, source) {
             // A rewritten branch has left it, and it was collected.
-            Err(_) if matches!(repository.commit(source), Err(ObjectError::Missing { .. })) => Ok(false),
+            Err(_) if repository.is_gone(source) => Ok(false),
             result => Ok(result?),
         }
     }

@@ -23,7 +23,7 @@ pub fn since(repository: &Repository, last: Option<Last>, tip: CommitId) -> Resu
     }
     let here = Event { before: Some(source), after: tip };
     // What a rewritten branch has left may be gone.
-    if repository.commit(source).is_err() {
+    if repository.is_gone(source) {
         return Ok(vec![here]);
     }
     let events = chain(repository, source, tip)?;
