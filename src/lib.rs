@@ -1,4 +1,11 @@
 //! hierad shows what a commit to a Puppet Hiera data repository really does to every node.
+//!
+//! The flow: a [`tree`] of files, from [`git`] or the [`disk`], and the facts of a [`node`] give [`hiera`] a hierarchy; its lookups
+//! give the [`fleet`] its effective values; two revisions of those make a [`diff`]; that becomes a [`report`], beside the
+//! [`snapshot`]s of a revision, and [`delivery`] carries it to where it is wanted. A [`pipeline`] is one pass through all of this:
+//! the [`cli`] makes it once, the [`daemon`] for each commit.
+//!
+//! Each module may use those above it in the list below, and none that stand below it; a test keeps that true.
 
 pub mod value;
 

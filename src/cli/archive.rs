@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Result;
 use super::watch::Pipelines;
-use crate::daemon::service::Planned;
+use crate::daemon::service::Scheduled;
 use crate::delivery::{Filter, Parcel, Sink, Snapshots, Target};
 use crate::diagnostic::describe;
 use crate::git::{BranchName, CommitId, Repository};
@@ -48,14 +48,14 @@ impl Archives {
     }
 
     /// The work that writes snapshots of all branches when it is due.
-    pub(super) fn planned(&self, setting: &SnapshotSetting, schedule: Schedule) -> Planned {
+    pub(super) fn scheduled(&self, setting: &SnapshotSetting, schedule: Schedule) -> Scheduled {
         let (name, mut writers) = (setting.name.clone(), self.writers(setting));
         let work = move || {
             // What is wrong with one branch is no reason to leave out another.
             let failures: Vec<String> = writers.values_mut().flat_map(Writer::all).collect();
             if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
         };
-        Planned { name, schedule, work: Box::new(work) }
+        Scheduled { name, schedule, work: Box::new(work) }
     }
 
     fn writers(&self, setting: &SnapshotSetting) -> BTreeMap<String, Writer> {

@@ -11,7 +11,7 @@ use super::archive::Archives;
 use super::context::Context;
 use super::signals::{Signal, Signals};
 use super::supervisor;
-use super::watch::{Arguments, Pipelines, banner, compared, is_gone};
+use super::watch::{Arguments, Pipelines, banner, compared};
 use super::{Global, Result, http};
 use crate::daemon::http::{Answers, Listener};
 use crate::daemon::queue::{Job, Queue};
@@ -158,17 +158,17 @@ impl Plan {
             repositories.push(watched);
             banners.push(banner);
         }
-        let mut planned = Vec::new();
+        let mut scheduled = Vec::new();
         for setting in &self.settings.snapshots {
             match setting.schedule.clone() {
-                Some(schedule) => planned.push(archives.planned(setting, schedule)),
+                Some(schedule) => scheduled.push(archives.scheduled(setting, schedule)),
                 None => sinks.push(archives.sink(setting)),
             }
         }
         let (http, listener) = http.unzip();
         banners.extend(listener.as_ref().map(|listener| format!("hierad: answering at http://{}", listener.address())));
         let (queue, keep) = (queue.clone(), self.settings.keep_reports);
-        Ok(Prepared { service: Service { queue, repositories, sinks, planned, keep, http }, banners, listener })
+        Ok(Prepared { service: Service { queue, repositories, sinks, scheduled, keep, http }, banners, listener })
     }
 
     /// Works until the process is told to end.
@@ -284,7 +284,7 @@ impl Place {
         let git = repository.clone();
         let resolve = Box::new(move |job: &Job| {
             // What was collected before anybody has looked at it does not come back.
-            let is_gone = || is_gone(&git, job.event.after);
+            let is_gone = || git.is_gone(job.event.after);
             resolved(&shared, job).map_err(|error| Unresolved { error, is_final: is_gone() })
         });
         let name = self.name.clone();

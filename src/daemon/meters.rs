@@ -43,7 +43,7 @@ struct OfName {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfPlan {
+struct OfSchedule {
     name: String,
     result: &'static str,
 }
@@ -108,7 +108,7 @@ pub(super) struct Meters {
     resolving: Family<OfRepository, Histogram>,
     deliveries: Family<OfDelivery, Counter>,
     last_delivery: Family<OfSink, Level>,
-    plans: Family<OfPlan, Counter>,
+    scheduled: Family<OfSchedule, Counter>,
     last_done: Family<OfName, Level>,
     depth: Family<OfStage, Gauge>,
     queue_failed: Counter,
@@ -158,7 +158,7 @@ impl Meters {
             resolving: Family::new_with_constructor(seconds),
             deliveries: Family::default(),
             last_delivery: Family::default(),
-            plans: Family::default(),
+            scheduled: Family::default(),
             last_done: Family::default(),
             depth: Family::default(),
             queue_failed: Counter::default(),
@@ -205,7 +205,7 @@ impl Meters {
         registry.register("deliveries", "Times that a report was given to a sink", self.deliveries.clone());
         let help = "The last report that the sink has taken";
         registry.register_with_unit("delivery_last_success_timestamp", help, Unit::Seconds, self.last_delivery.clone());
-        registry.register("scheduled_runs", "Times that snapshots were written by schedule", self.plans.clone());
+        registry.register("scheduled_runs", "Times that snapshots were written by schedule", self.scheduled.clone());
         let help = "The last snapshots that were written by schedule";
         registry.register_with_unit("scheduled_last_success_timestamp", help, Unit::Seconds, self.last_done.clone());
         registry.register("queue_items", "What is in the queue and not done", self.depth.clone());
@@ -233,16 +233,16 @@ impl Meters {
         }
     }
 
-    /// There is such a plan.
-    pub(super) fn planned(&self, name: &str) {
+    /// There is such scheduled work.
+    pub(super) fn scheduled(&self, name: &str) {
         for result in [true, false].map(came_of_it) {
-            drop(self.plans.get_or_create(&OfPlan { name: name.to_owned(), result }));
+            drop(self.scheduled.get_or_create(&OfSchedule { name: name.to_owned(), result }));
         }
     }
 
-    /// What is planned was done; whether that went well.
+    /// Scheduled work was done; whether that went well.
     pub(super) fn done(&self, name: &str, is_good: bool) {
-        self.plans.get_or_create(&OfPlan { name: name.to_owned(), result: came_of_it(is_good) }).inc();
+        self.scheduled.get_or_create(&OfSchedule { name: name.to_owned(), result: came_of_it(is_good) }).inc();
         if is_good {
             self.last_done.get_or_create(&OfName { name: name.to_owned() }).set(now());
         }

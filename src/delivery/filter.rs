@@ -5,8 +5,8 @@ use crate::node::NodeSet;
 use crate::pattern::{Pattern, any};
 use crate::report::Report;
 
-/// Which reports a sink gets: those of these branches of these repositories, with at least so many changes of such keys on such nodes. A report is sent
-/// whole or not at all.
+/// Which reports a sink gets: those of these branches of these repositories, with at least so many changes of such keys on such
+/// nodes. A report is sent whole or not at all.
 #[derive(Debug, Clone)]
 pub struct Filter {
     /// Names of repositories, all if there are none.

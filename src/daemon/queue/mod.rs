@@ -7,8 +7,8 @@ mod database;
 mod deliveries;
 mod jobs;
 mod overview;
-mod plans;
 mod reports;
+mod schedules;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

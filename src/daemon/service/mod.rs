@@ -3,8 +3,8 @@
 //! slow or dead holds up no other.
 
 mod deliver;
-mod planned;
 mod resolve;
+mod scheduled;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +25,8 @@ use crate::git::Repository;
 use deliver::Outlet;
 use resolve::Resolver;
 
-pub use planned::{Planned, PlannedWork};
 pub use resolve::{Resolve, Resolved, Unresolved};
+pub use scheduled::{Scheduled, ScheduledWork};
 
 /// The longest pause before a step is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
@@ -62,7 +62,7 @@ pub struct Service {
     /// Where reports go.
     pub sinks: Vec<Sink>,
     /// What is due at times.
-    pub planned: Vec<Planned>,
+    pub scheduled: Vec<Scheduled>,
     /// How long reports are kept that all sinks have.
     pub keep: Duration,
     /// Who answers those who ask.
@@ -119,7 +119,7 @@ impl Service {
     }
 
     async fn start(self, stopped: &Stopped) -> Result<JoinSet<Result<(), ServiceError>>, ServiceError> {
-        let Service { queue, repositories, sinks, planned, keep, http } = self;
+        let Service { queue, repositories, sinks, scheduled, keep, http } = self;
         let signals = Arc::new(Signals::new());
         let outlet = |sink| Arc::new(Outlet::new(sink, queue.clone(), signals.clone()));
         let sinks: Arc<[Arc<Outlet>]> = sinks.into_iter().map(outlet).collect();
@@ -150,9 +150,9 @@ impl Service {
             let watch = run(repository, known, options, adder, (poked, stopped.clone()));
             tasks.spawn(async move { Ok(watch.await?) });
         }
-        for planned in planned {
+        for work in scheduled {
             let (queue, signals, stopped) = (queue.clone(), signals.clone(), stopped.clone());
-            tasks.spawn(async move { planned.run(queue, &signals, stopped).await });
+            tasks.spawn(async move { work.run(queue, &signals, stopped).await });
         }
         if let Some(http) = http {
             let (queue, signals, stopped) = (queue.clone(), signals.clone(), stopped.clone());

@@ -1,4 +1,4 @@
-//! Does what is planned when it is due.
+//! Does scheduled work when it is due.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,19 +14,19 @@ use crate::schedule::Schedule;
 const LONGEST_DELAY: Duration = Duration::from_mins(10);
 
 /// The work itself. May block, and fail: then it is done again.
-pub type PlannedWork = Box<dyn FnMut() -> Result<(), String> + Send>;
+pub type ScheduledWork = Box<dyn FnMut() -> Result<(), String> + Send>;
 
 /// Work that is due at times. What was missed while the daemon was down, or is missed while it is busy, is made up for once.
-pub struct Planned {
+pub struct Scheduled {
     /// What it is called in the queue.
     pub name: String,
     /// When it is due.
     pub schedule: Schedule,
     /// The work.
-    pub work: PlannedWork,
+    pub work: ScheduledWork,
 }
 
-impl Planned {
+impl Scheduled {
     /// Does the work again and again, until the service is to end.
     pub(super) async fn run(self, queue: Queue, signals: &Signals, stopped: Stopped) -> Result<(), ServiceError> {
         let span = tracing::error_span!("schedule", name = self.name);
@@ -34,8 +34,8 @@ impl Planned {
     }
 
     async fn keep_up(self, queue: Queue, signals: &Signals, mut stopped: Stopped) -> Result<(), ServiceError> {
-        let Planned { name, schedule, mut work } = self;
-        signals.meters.planned(&name);
+        let Scheduled { name, schedule, mut work } = self;
+        signals.meters.scheduled(&name);
         let now = SystemTime::now();
         // What it has never done it has not missed.
         let Some(mut last) = insist(signals, &mut stopped, || queue.last_done(&name, now)).await else { return Ok(()) };
@@ -58,18 +58,18 @@ impl Planned {
                 Ok(()) => {
                     failures = 0;
                     last = start;
-                    tracing::info!(took = ?start.elapsed().unwrap_or_default(), "what was planned is done");
+                    tracing::info!(took = ?start.elapsed().unwrap_or_default(), "scheduled work is done");
                     insist(signals, &mut stopped, || queue.done(&name, start)).await;
                 }
                 Err(error) => {
                     failures += 1;
                     let delay = backoff(failures, LONGEST_DELAY);
-                    tracing::warn!(failures, error, ?delay, "what was planned has failed; trying again");
+                    tracing::warn!(failures, error, ?delay, "scheduled work has failed; trying again");
                     pause(delay, &mut stopped).await;
                 }
             }
         }
-        tracing::warn!("what was planned is never due again");
+        tracing::warn!("scheduled work is never due again");
         Ok(())
     }
 }

@@ -42,10 +42,10 @@ impl<'a> First<'a> {
             return;
         }
         let readers: BTreeSet<&Arc<str>> = references.readers().filter(|key| keys.contains_key(*key)).collect();
+        let readers = Vec::from_iter(readers);
         if readers.is_empty() {
             return;
         }
-        let readers: Vec<&Arc<str>> = readers.into_iter().collect();
         let workers = workers.at_most(readers.len().div_ceil(FOR_A_THREAD));
         let changed = parallel::map(&readers, &workers, "comparing texts", |key| self.changed(key, &keys[*key]));
         for (key, nodes) in readers.into_iter().zip(changed) {

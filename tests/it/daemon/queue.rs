@@ -79,7 +79,7 @@ async fn a_queue_of_a_former_version_goes_on() {
     drop(lock);
     let database = format!("sqlite://{}", folder.path().join("queue.db").display());
     let mut connection = <sqlx::SqliteConnection as sqlx::Connection>::connect(&database).await.unwrap();
-    let back = "DROP TABLE plan; DROP INDEX delivery_by_due; DROP INDEX delivery_by_age; \
+    let back = "DROP TABLE schedule; DROP INDEX delivery_by_due; DROP INDEX delivery_by_age; \
         CREATE INDEX delivery_by_sink ON delivery (sink, state, due, job); PRAGMA user_version = 1";
     sqlx::raw_sql(back).execute(&mut connection).await.unwrap();
     sqlx::Connection::close(connection).await.unwrap();

@@ -5,13 +5,13 @@ use std::time::{Duration, SystemTime};
 
 use super::service::Service;
 
-/// How often something planned was done, by the log.
+/// How often scheduled work was done, by the log.
 fn times(service: &Service, name: &str) -> usize {
-    let (said, name) = ("what was planned is done", format!("name=\"{name}\""));
+    let (said, name) = ("scheduled work is done", format!("name=\"{name}\""));
     service.log().lines().filter(|line| line.contains(said) && line.contains(&name)).count()
 }
 
-/// Notes in the queue, while no daemon works on it, that something planned was done last at this time.
+/// Notes in the queue, while no daemon works on it, that scheduled work was done last at this time.
 fn set_done(service: &Service, name: &str, time: SystemTime) {
     service.in_queue(async |queue| queue.done(name, time).await.unwrap());
 }

@@ -70,7 +70,7 @@ impl Running {
                     queue,
                     repositories: Vec::new(),
                     sinks: Vec::new(),
-                    planned: Vec::new(),
+                    scheduled: Vec::new(),
                     keep,
                     http: Some(http),
                 };
