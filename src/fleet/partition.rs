@@ -91,13 +91,8 @@ impl Partition {
             return vec![nodes.clone()];
         }
         if are_few(self.count, nodes) {
-            let mut rest = Some(nodes.clone());
-            let part_of_first = || {
-                let nodes = rest.take()?;
-                let (inside, outside) = nodes.divided(&self.sets()[self.part(nodes.smallest()?)]);
-                rest = outside;
-                inside
-            };
+            let mut rest = nodes.clone();
+            let part_of_first = || Some(rest.take(&self.sets()[self.part(rest.smallest()?)]));
             return std::iter::from_fn(part_of_first).collect();
         }
         group(nodes, |node| self.part(node))
@@ -112,15 +107,10 @@ impl Partition {
         if !are_few(parts.len(), nodes) && sizes() > nodes.len() {
             return group(nodes, |node| parts.binary_search(&self.part(node)).unwrap_or(parts.len()));
         }
-        let mut rest = Some(nodes.clone());
-        let mut split = Vec::new();
-        for part in parts {
-            let Some(nodes) = rest else { break };
-            let (inside, outside) = nodes.divided(&self.sets()[*part]);
-            split.extend(inside);
-            rest = outside;
-        }
-        split.extend(rest);
+        let mut rest = nodes.clone();
+        let mut split: Vec<NodeSet> = parts.iter().map(|part| rest.take(&self.sets()[*part])).collect();
+        split.push(rest);
+        split.retain(|nodes| !nodes.is_empty());
         split
     }
 }

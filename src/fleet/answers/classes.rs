@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::fleet::Fleet;
 use crate::fleet::answers::reads::{Read, ReadSet, Reads};
+use crate::fleet::nodes::variables::VariablePath;
 use crate::node::{NodeId, NodeSet};
 
 /// What is equal on all nodes of a set.
@@ -58,14 +58,14 @@ pub(in crate::fleet) fn classes<T>(
     answers
 }
 
-/// [`classes`] of what reads nothing but variables.
+/// [`classes`] of what reads nothing but variables; `split` divides nodes by what they have of one.
 pub(in crate::fleet) fn classes_by_variables<T>(
-    fleet: &Fleet,
     nodes: NodeSet,
     evaluate: impl Fn(NodeId, &Reads) -> T,
+    split: impl Fn(&VariablePath, &NodeSet) -> Vec<NodeSet>,
 ) -> Vec<(NodeSet, T)> {
     let split = |read: &Read, _, nodes: &NodeSet| match read {
-        Read::Variable(path) => fleet.column(path.by_ref()).partition.split(nodes),
+        Read::Variable(path) => split(path, nodes),
         Read::Key(..) | Read::Options(_) => vec![nodes.clone()],
     };
     classes(nodes, evaluate, split)

@@ -16,6 +16,7 @@ use crate::fleet::nodes::table::{Row, Table};
 use crate::fleet::nodes::variables::{FleetScope, PathRef, Reading, VariablePath};
 use crate::fleet::partition::Partition;
 use crate::node::{NodeId, NodeProfile, NodeSet, ProfileError, ProfileSource, Wanted};
+use crate::value::Value;
 
 /// The nodes whose effective values count, in the order of their names.
 ///
@@ -48,6 +49,11 @@ impl Column {
     /// What a node has.
     pub(in crate::fleet) fn of(&self, node: NodeId) -> &Reading {
         &self.readings[self.partition.part(node)]
+    }
+
+    /// The text that the nodes of each part have at the end of `segments`, where they have one.
+    pub(in crate::fleet) fn texts<'s>(&'s self, segments: &'s [Value]) -> impl Iterator<Item = Option<&'s str>> {
+        self.readings.iter().map(|reading| reading.text(segments))
     }
 }
 
@@ -232,7 +238,7 @@ impl Fleet {
     pub(in crate::fleet) fn has_short_text(&self, name: &str, limit: usize) -> bool {
         let Some(path) = VariablePath::parse(name) else { return false };
         let column = self.column(path.by_ref());
-        let lengths = || column.readings.iter().map(|reading| reading.text(&path.segments).map(str::len));
+        let lengths = || column.texts(&path.segments).map(|text| text.map(str::len));
         let longest = column.longest.get_or_init(|| lengths().collect::<Option<Vec<_>>>()?.into_iter().max());
         longest.is_some_and(|longest| longest <= limit) && !self.interpolates(name)
     }

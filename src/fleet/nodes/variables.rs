@@ -90,8 +90,7 @@ impl Reading {
     /// Whether what is there has interpolations of its own.
     pub(in crate::fleet) fn interpolates(&self) -> bool {
         let Some(Variable::Value(value) | Variable::Partial(value)) = &self.there else { return false };
-        let mentions = Mentions::of(value);
-        mentions.anything || !mentions.keys.is_empty() || !mentions.variables.is_empty()
+        Mentions::of(value).is_some()
     }
 
     /// The text that is at the end of `segments`.

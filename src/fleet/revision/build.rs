@@ -9,6 +9,7 @@ use crate::fleet::nodes::mentioned::Mentioned;
 use crate::fleet::parallel;
 use crate::fleet::revision::keys::RepositoryKeys;
 use crate::fleet::revision::lanes::{Keyed, moved};
+use crate::fleet::revision::own_paths::OwnPaths;
 use crate::fleet::revision::placed::{PartOf, Placed, Seen, see};
 use crate::fleet::revision::{Memo, Revision};
 use crate::hiera::backend::Format;
@@ -25,6 +26,9 @@ const RESOLVING: &str = "resolving hierarchies";
 
 /// How many nodes one thread looks at a time.
 const TOGETHER: usize = 4096;
+
+/// One node in so many is many.
+const MANY: usize = 8;
 
 /// Which parts are those of a layer.
 type Layers = BTreeMap<LayerId, Range<usize>>;
@@ -154,19 +158,32 @@ struct Look<'a> {
     before: Option<Arc<Placed>>,
 }
 
+impl Look<'_> {
+    /// What the nodes find at paths of one variable: for a few of them it is more work to list folders than to look at a path each.
+    fn own_paths(&self, environment: &Environment, fleet: &Fleet) -> OwnPaths {
+        if self.nodes.len() * MANY < fleet.len() {
+            return OwnPaths::default();
+        }
+        OwnPaths::of(&*environment.tree, self.part, fleet)
+    }
+}
+
 /// What all nodes see of the parts of hierarchies, in their order.
 fn place(looks: Vec<Look<'_>>, environment: &Environment, fleet: &Fleet, workers: &Workers) -> Vec<Arc<Placed>> {
-    let tasks: Vec<(PartOf<'_>, NodeSet)> =
-        looks.iter().flat_map(|look| look.nodes.pieces(TOGETHER).map(|nodes| (look.part, nodes))).collect();
-    let see = |(part, nodes): &(PartOf<'_>, NodeSet)| see(environment, *part, fleet, nodes.clone());
+    let own: Vec<OwnPaths> = looks.iter().map(|look| look.own_paths(environment, fleet)).collect();
+    let mut tasks: Vec<(PartOf<'_>, &OwnPaths, NodeSet)> = Vec::new();
+    for (look, own) in looks.iter().zip(&own) {
+        tasks.extend(look.nodes.pieces(TOGETHER).map(|nodes| (look.part, own, nodes)));
+    }
+    let see = |(part, own, nodes): &(_, &OwnPaths, NodeSet)| see(environment, *part, fleet, own, nodes.clone());
     let mut seen = parallel::map(&tasks, workers, RESOLVING, see).into_iter();
     let mut placed = Vec::new();
-    for Look { nodes, before, .. } in looks {
+    for (Look { nodes, before, .. }, own) in looks.into_iter().zip(&own) {
         let seen: Vec<Seen> = seen.by_ref().take(nodes.len().div_ceil(TOGETHER)).collect();
         placed.push(match before {
             Some(before) if nodes.is_empty() => before,
-            Some(before) => Arc::new(before.updated(&nodes, seen)),
-            None => Arc::new(Placed::new(fleet, seen)),
+            Some(before) => Arc::new(before.updated(&nodes, own, seen)),
+            None => Arc::new(Placed::new(fleet, own, seen)),
         });
     }
     placed

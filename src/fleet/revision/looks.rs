@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
+use crate::fleet::revision::own_paths::Pattern;
 use crate::node::NodeSet;
 use crate::tree::{Looked, folder_of};
 
@@ -16,6 +17,7 @@ type Paths = HashMap<String, NodeSet, RandomState>;
 pub(in crate::fleet) struct Looks {
     entries: Arc<Paths>,
     folders: Arc<Paths>,
+    patterns: Vec<Arc<Pattern>>,
     /// How many paths it held when nothing of other revisions was among them.
     own: usize,
 }
@@ -32,6 +34,15 @@ impl Looks {
         }
     }
 
+    /// Adds paths at which all nodes look that have a text for their variable.
+    pub(in crate::fleet) fn add_patterns(&mut self, patterns: &[Arc<Pattern>]) {
+        for pattern in patterns {
+            if !self.patterns.contains(pattern) {
+                self.patterns.push(pattern.clone());
+            }
+        }
+    }
+
     /// All that it holds is of one revision.
     pub(in crate::fleet) fn begin(&mut self) {
         self.own = self.len();
@@ -43,7 +54,7 @@ impl Looks {
     }
 
     fn len(&self) -> usize {
-        self.entries.len() + self.folders.len()
+        self.entries.len() + self.folders.len() + self.patterns.len()
     }
 
     /// The nodes for which one of the paths `changed` may have been looked at.
@@ -53,6 +64,7 @@ impl Looks {
             let known = self.entries.get(path).into_iter().chain(self.folders.get(folder_of(path)));
             known.for_each(|known| nodes.extend(known));
         }
+        self.patterns.iter().for_each(|pattern| pattern.add_nodes(changed, &mut nodes));
         nodes
     }
 }

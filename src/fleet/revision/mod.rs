@@ -6,6 +6,7 @@ mod division;
 pub(in crate::fleet) mod keys;
 pub(in crate::fleet) mod lanes;
 mod looks;
+mod own_paths;
 pub(in crate::fleet) mod placed;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -10,13 +10,15 @@ use indexmap::IndexMap;
 use crate::diagnostic::Diagnostic;
 use crate::fleet::Fleet;
 use crate::fleet::answers::classes::classes_by_variables;
-use crate::fleet::answers::reads::RecordingScope;
+use crate::fleet::answers::reads::{Reads, RecordingScope};
 use crate::fleet::change::references::PartReferences;
+use crate::fleet::nodes::variables::VariablePath;
 use crate::fleet::partition::Partition;
 use crate::fleet::revision::class::Class;
 use crate::fleet::revision::division::Division;
 use crate::fleet::revision::lanes::{Keyed, Lane};
 use crate::fleet::revision::looks::Looks;
+use crate::fleet::revision::own_paths::OwnPaths;
 use crate::hiera::ErrorKind;
 use crate::hiera::config::Config;
 use crate::hiera::layer::{Environment, Layer};
@@ -63,7 +65,7 @@ pub(in crate::fleet) struct Seen {
 
 impl Placed {
     /// A part of a hierarchy of which this is what all nodes see.
-    pub(in crate::fleet) fn new(fleet: &Fleet, seen: impl IntoIterator<Item = Seen>) -> Placed {
+    pub(in crate::fleet) fn new(fleet: &Fleet, own: &OwnPaths, seen: impl IntoIterator<Item = Seen>) -> Placed {
         let nobody = Placed {
             partition: Partition::of_sets(fleet.len(), Vec::new()),
             classes: Vec::new(),
@@ -74,7 +76,7 @@ impl Placed {
             looked: Looks::default(),
             references: OnceLock::new(),
         };
-        let mut placed = nobody.updated(&fleet.all(), seen);
+        let mut placed = nobody.updated(&fleet.all(), own, seen);
         placed.looked.begin();
         placed
     }
@@ -90,9 +92,15 @@ impl Placed {
     }
 
     /// The same part where `nodes` see this, and all others what they saw.
-    pub(in crate::fleet) fn updated(&self, nodes: &NodeSet, seen: impl IntoIterator<Item = Seen>) -> Placed {
+    pub(in crate::fleet) fn updated(
+        &self,
+        nodes: &NodeSet,
+        own: &OwnPaths,
+        seen: impl IntoIterator<Item = Seen>,
+    ) -> Placed {
         let mut division = Division::without(nodes, &self.partition, &self.classes);
         let mut looked = self.looked.clone();
+        looked.add_patterns(own.patterns());
         let kept = self.findings.iter().map(|(set, diagnostic)| (set.without(nodes), diagnostic.clone()));
         let mut findings: Vec<(NodeSet, Diagnostic)> = kept.filter(|(set, _)| !set.is_empty()).collect();
         for seen in seen {
@@ -186,13 +194,23 @@ impl Placed {
 }
 
 /// What `nodes` see of a part.
-pub(in crate::fleet) fn see(environment: &Environment, of: PartOf<'_>, fleet: &Fleet, nodes: NodeSet) -> Seen {
+pub(in crate::fleet) fn see(
+    environment: &Environment,
+    of: PartOf<'_>,
+    fleet: &Fleet,
+    own: &OwnPaths,
+    nodes: NodeSet,
+) -> Seen {
     let tree = Watched::new(&*environment.tree);
-    let classes = classes_by_variables(fleet, nodes.clone(), |node, reads| {
+    let resolve = |node, reads: &Reads| {
         let scope = RecordingScope { scope: fleet.scope(node), reads };
         let part = resolve_part(environment, (of.layer, of.config, of.number), &scope, &tree);
         (part, tree.take())
-    });
+    };
+    let split = |variable: &VariablePath, nodes: &NodeSet| {
+        own.split(variable, nodes).unwrap_or_else(|| fleet.column(variable.by_ref()).partition.split(nodes))
+    };
+    let classes = classes_by_variables(nodes.clone(), resolve, split);
     let mut seen = Seen::default();
     for (nodes, (part, looked)) in classes {
         seen.findings.extend(part.diagnostics.iter().map(|diagnostic| (nodes.clone(), diagnostic.clone())));

@@ -41,7 +41,8 @@ impl Mentions {
         mentions
     }
 
-    fn is_some(&self) -> bool {
+    /// Whether it refers to anything.
+    pub fn is_some(&self) -> bool {
         self.anything || !self.keys.is_empty() || !self.variables.is_empty()
     }
 
