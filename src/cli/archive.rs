@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::Result;
-use super::watch::Pipelines;
+use super::place::Slot;
 use crate::daemon::service::Scheduled;
 use crate::delivery::{Filter, Parcel, Sink, Snapshots, Target};
 use crate::diagnostic::describe;
-use crate::git::{BranchName, CommitId, Repository};
+use crate::git::{BranchName, Branches, CommitId};
 use crate::pipeline::export::events::since;
 use crate::pipeline::export::{Event, Exported, Exporter};
 use crate::pipeline::{Pipeline, Point};
@@ -20,19 +20,12 @@ use crate::snapshot::history::{Last, reference};
 
 /// The repositories that snapshots are written of, by their names in the queue.
 #[derive(Default)]
-pub(super) struct Archives(BTreeMap<String, Source>);
-
-/// A repository that snapshots are written of.
-#[derive(Clone)]
-struct Source {
-    repository: Repository,
-    pipelines: Arc<Mutex<Pipelines>>,
-}
+pub(super) struct Archives(BTreeMap<String, Slot>);
 
 impl Archives {
     /// Adds a repository, which is read as for reports.
-    pub(super) fn add(&mut self, name: &str, repository: Repository, pipelines: Arc<Mutex<Pipelines>>) {
-        self.0.insert(name.to_owned(), Source { repository, pipelines });
+    pub(super) fn add(&mut self, name: &str, slot: Slot) {
+        self.0.insert(name.to_owned(), slot);
     }
 
     /// The sink that writes snapshots of each commit: it is tried until it succeeds, since each commit has its place.
@@ -59,7 +52,7 @@ impl Archives {
     }
 
     fn writers(&self, setting: &SnapshotSetting) -> BTreeMap<String, Writer> {
-        let writer = |(name, source): (&String, &Source)| (name.clone(), Writer::new(name, source, setting));
+        let writer = |(name, slot): (&String, &Slot)| (name.clone(), Writer::new(name, slot, setting));
         self.0.iter().map(writer).collect()
     }
 }
@@ -67,7 +60,7 @@ impl Archives {
 /// Writes snapshots of one repository.
 struct Writer {
     name: String,
-    source: Source,
+    slot: Slot,
     setting: SnapshotSetting,
     /// Who has written the last ones on the reference of a branch, with which pipeline.
     exporters: HashMap<BranchName, (Arc<Pipeline>, Exporter)>,
@@ -76,10 +69,10 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(name: &str, source: &Source, setting: &SnapshotSetting) -> Writer {
+    fn new(name: &str, slot: &Slot, setting: &SnapshotSetting) -> Writer {
         Writer {
             name: name.to_owned(),
-            source: source.clone(),
+            slot: slot.clone(),
             setting: setting.clone(),
             exporters: HashMap::new(),
             folders: HashMap::new(),
@@ -102,7 +95,7 @@ impl Writer {
 
     /// Writes those of all branches; what went wrong.
     fn all(&mut self) -> Vec<String> {
-        let branches = match self.source.repository.branches(&self.setting.branches) {
+        let branches = match self.branches() {
             Ok(branches) => branches,
             Err(error) => return vec![format!("repository {}: {error}", self.name)],
         };
@@ -115,10 +108,15 @@ impl Writer {
         failures
     }
 
+    fn branches(&self) -> Result<Branches> {
+        Ok(self.slot.get()?.repository.branches(&self.setting.branches)?)
+    }
+
     fn branch(&mut self, branch: &BranchName, tip: CommitId) -> Result<()> {
         match self.setting.place.clone() {
             SnapshotPlace::Reference { push } => {
-                let events = since(&self.source.repository, Last::of(&self.source.repository, branch)?, tip)?;
+                let repository = self.slot.get()?.repository;
+                let events = since(&repository, Last::of(&repository, branch)?, tip)?;
                 self.with_exporter(branch, |exporter| Ok(exporter.export_all(branch, &events)?))?;
                 self.push(branch, push.as_deref())
             }
@@ -147,13 +145,14 @@ impl Writer {
     }
 
     fn push(&self, branch: &BranchName, remote: Option<&str>) -> Result<()> {
-        Ok(remote.map_or(Ok(()), |remote| self.source.repository.push(remote, &reference(branch)))?)
+        let Some(remote) = remote else { return Ok(()) };
+        Ok(self.slot.get()?.repository.push(remote, &reference(branch))?)
     }
 
     /// Writes those of the tip of a branch to a folder, unless they are there and `is_trusted` says that nobody else has changed them.
     fn fill(&mut self, branch: &BranchName, folder: &PathBuf, is_trusted: bool) -> Result<()> {
         // The last of several commits is all that a folder has in the end.
-        let Some(tip) = self.source.repository.tip(branch)? else { return Ok(()) };
+        let Some(tip) = self.slot.get()?.repository.tip(branch)? else { return Ok(()) };
         let pipeline = self.pipeline(branch)?;
         let is_there = |(by, of): &(Arc<Pipeline>, CommitId)| Arc::ptr_eq(by, &pipeline) && *of == tip;
         if is_trusted && self.folders.get(folder).is_some_and(is_there) {
@@ -167,6 +166,6 @@ impl Writer {
     }
 
     fn pipeline(&self, branch: &BranchName) -> Result<Arc<Pipeline>> {
-        self.source.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(branch))
+        self.slot.get()?.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(branch))
     }
 }

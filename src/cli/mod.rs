@@ -17,6 +17,7 @@ mod log;
 mod lookup;
 mod notify;
 mod output;
+mod place;
 mod progress;
 mod queue;
 mod render;

@@ -2,31 +2,28 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use super::archive::Archives;
 use super::context::Context;
+use super::place::Place;
 use super::signals::{Signal, Signals};
 use super::supervisor;
-use super::watch::{Arguments, Pipelines, banner, compared};
+use super::watch::Arguments;
 use super::{Global, Result, http};
-use crate::daemon::http::{Answers, Listener};
-use crate::daemon::queue::{Job, Queue};
-use crate::daemon::service::{Resolved, Service, Unresolved, Watched};
-use crate::daemon::{CATCH_UP, Following, Known, WatchOptions};
+use crate::daemon::http::Listener;
+use crate::daemon::queue::Queue;
+use crate::daemon::service::Service;
+use crate::daemon::{CATCH_UP, Known, WatchOptions};
 use crate::delivery::{Filter, Sink, Stream, Target};
-use crate::git::{BranchPatterns, Mirror};
-use crate::report::{self, JobName};
-use crate::settings::{RepositoryPlace, RepositorySetting, STDOUT, Settings};
+use crate::git::BranchPatterns;
+use crate::settings::{STDOUT, Settings};
 
 /// The folder of the daemon's state in the git directory, if the settings name no other.
 const STATE: &str = "hierad/daemon";
-
-/// The folder of mirrors in that of the daemon's state.
-const MIRRORS: &str = "mirrors";
 
 /// What a daemon with a durable queue is made of.
 #[derive(Clone)]
@@ -42,27 +39,6 @@ struct Prepared {
     banners: Vec<String>,
     /// Where it listens.
     listener: Option<Listener>,
-}
-
-/// A repository to watch.
-#[derive(Clone)]
-struct Place {
-    /// What it is called in the queue.
-    name: String,
-    /// The flags as they are for it.
-    global: Global,
-    patterns: Vec<String>,
-    following: Option<Following>,
-}
-
-/// A repository that can be watched.
-struct Opened {
-    watched: Watched,
-    /// What tells that it is.
-    banner: String,
-    /// Who answers questions about it.
-    answers: Arc<dyn Answers>,
-    pipelines: Arc<Mutex<Pipelines>>,
 }
 
 /// The folder of the daemon's state: that of the flag, of the settings, or the one in the git directory.
@@ -95,7 +71,8 @@ impl Plan {
             );
         }
         let settings = http::listening(settings, arguments.listen)?;
-        let repositories = settings.repositories.iter().map(|setting| Place::new(setting, global, &state)).collect();
+        let repositories = settings.repositories.iter().map(|setting| Place::new(setting, global, &state));
+        let repositories = repositories.collect::<Result<_>>()?;
         Ok(Some(Plan { settings, state, repositories }))
     }
 
@@ -111,7 +88,7 @@ impl Plan {
         }
         let name = context.repository.common_dir().display().to_string();
         let patterns = if arguments.branch.is_empty() { &settings.branches } else { &arguments.branch };
-        let place = Place { name, global: global.clone(), patterns: patterns.clone(), following: None };
+        let place = Place::at_hand(name, global, patterns);
         let state = state_folder(global, arguments.state.as_deref())?;
         Ok(Some(Plan { settings, state, repositories: vec![place] }))
     }
@@ -133,8 +110,8 @@ impl Plan {
     pub(super) fn check(self, arguments: &Arguments) -> Result<String> {
         let sinks = sinks(&self.settings)?.len();
         http::options(&self.settings)?;
-        for place in self.repositories.iter().filter(|place| place.following.is_none()) {
-            place.open(arguments)?;
+        for place in &self.repositories {
+            place.check(arguments)?;
         }
         let (repositories, snapshots) = (self.repositories.len(), self.settings.snapshots.len());
         let state = self.state.display();
@@ -149,14 +126,15 @@ impl Plan {
             return Err("git keeps what was committed once: --show-secrets does not go with 'snapshots'".into());
         }
         let (mut repositories, mut banners, mut archives) = (Vec::new(), Vec::new(), Archives::default());
+        let is_needed = self.repositories.len() == 1;
         for place in self.repositories {
-            let Opened { watched, banner, answers, pipelines } = place.watched(queue, arguments).await?;
-            archives.add(&watched.name, watched.repository.clone(), pipelines);
+            let (watched, banner, slot) = place.watched(queue, arguments, is_needed).await?;
             if let Some((server, _)) = &mut http {
-                server.add(&watched.name, answers);
+                server.add(&watched.name, Arc::new(slot.clone()));
             }
+            archives.add(&watched.name, slot);
             repositories.push(watched);
-            banners.push(banner);
+            banners.extend(banner);
         }
         let mut scheduled = Vec::new();
         for setting in &self.settings.snapshots {
@@ -232,75 +210,6 @@ fn sinks(settings: &Settings) -> Result<Vec<Sink>> {
         return Ok(vec![Sink { name: STDOUT.to_owned(), filter, retry_for: Duration::MAX, target }]);
     }
     Ok(settings.sinks.iter().map(|sink| sink.open(&output)).collect::<std::result::Result<_, _>>()?)
-}
-
-impl Place {
-    fn new(setting: &RepositorySetting, global: &Global, state: &Path) -> Place {
-        let (folder, following) = match &setting.place {
-            RepositoryPlace::Path(path) => (path.clone(), None),
-            RepositoryPlace::Url { url, every } => {
-                let folder = state.join(MIRRORS).join(format!("{}.git", setting.name));
-                let mirror = Mirror { folder: folder.clone(), url: url.clone() };
-                (folder, Some(Following { mirror, every: *every }))
-            }
-        };
-        let config = setting.config.clone().or_else(|| global.config.clone());
-        let global = Global { repo: Some(folder), config, ..global.clone() };
-        Place { name: setting.name.clone(), global, patterns: setting.branches.clone(), following }
-    }
-
-    /// The repository ready to be watched.
-    async fn watched(self, queue: &Queue, arguments: &Arguments) -> Result<Opened> {
-        let place = self;
-        let name = &place.name;
-        if let Some(following) = &place.following {
-            following.mirror.make()?;
-            // All that it brings for the first time is known, not new.
-            if let Err(error) = following.fetch().await {
-                if queue.known(name).await?.is_none() {
-                    return Err(format!("cannot fetch repository '{name}': {error}").into());
-                }
-                tracing::warn!(repository = name, error, "cannot fetch; trying again");
-            }
-        }
-        let opened = place.open(arguments)?;
-        Ok(Opened { watched: Watched { following: place.following, ..opened.watched }, ..opened })
-    }
-
-    fn open(&self, arguments: &Arguments) -> Result<Opened> {
-        let context = Context::open(&self.global)?;
-        let patterns = if self.patterns.is_empty() { &context.settings.branches } else { &self.patterns };
-        let branches = BranchPatterns::new(patterns)?;
-        let repository = (*context.repository).clone();
-        let known = arguments.known(&repository, &branches)?;
-        let banner = banner(&repository, &branches)?;
-        let options = arguments.options(branches, context.settings.catch_up);
-        let answers = http::answers(&context);
-        let mut pipelines = Pipelines::new(context);
-        // Trouble with the profiles shows at once.
-        pipelines.get(None)?;
-        let pipelines = Arc::new(Mutex::new(pipelines));
-        let shared = pipelines.clone();
-        let git = repository.clone();
-        let resolve = Box::new(move |job: &Job| {
-            // What was collected before anybody has looked at it does not come back.
-            let is_gone = || git.is_gone(job.event.after);
-            resolved(&shared, job).map_err(|error| Unresolved { error, is_final: is_gone() })
-        });
-        let name = self.name.clone();
-        let watched = Watched { name, repository, known, options, resolve, following: None };
-        Ok(Opened { watched, banner, answers, pipelines })
-    }
-}
-
-fn resolved(pipelines: &Mutex<Pipelines>, job: &Job) -> Result<Resolved> {
-    let Job { number, id, repository, event, .. } = job.clone();
-    let pipeline = pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(&event.branch))?;
-    let mut report = compared(&pipeline, &event)?.report;
-    report.arrival = Some(event.arrival(Some(JobName { id, number, repository })));
-    let mut json = Vec::new();
-    report::json::write(&report, report::json::Options::default(), &mut json)?;
-    Ok(Resolved { report, json })
 }
 
 impl Arguments {

@@ -20,7 +20,7 @@ use crate::pipeline::{Compared, Pipeline, Point};
 use crate::settings::{EnvironmentName, listen_address};
 
 /// Arguments of `watch`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct Arguments {
     /// Only these branches: a name or a glob; may be repeated [default: all local branches]
     #[arg(long, value_name = "PATTERN")]

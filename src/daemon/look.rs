@@ -55,6 +55,11 @@ impl Watched {
         Watched { repository, patterns, catch_up, known }
     }
 
+    /// Whether the repository is still there.
+    pub(super) fn is_there(&self) -> bool {
+        self.repository.is_there()
+    }
+
     /// How many branches are watched.
     pub(super) fn count(&self) -> usize {
         self.known.branches.keys().filter(|branch| self.patterns.matches(branch)).count()

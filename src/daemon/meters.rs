@@ -86,13 +86,22 @@ impl Delivered {
     }
 }
 
-/// The last look of a watch that went well.
+/// The last look of a watch, or fetch of a mirror, that went well.
 #[derive(Debug)]
 struct Look {
     last: Option<Instant>,
     /// How long ago it may be.
     patience: Duration,
 }
+
+impl Look {
+    fn is_late(&self) -> bool {
+        self.last.is_none_or(|last| last.elapsed() > self.patience)
+    }
+}
+
+/// Looks by the names of repositories.
+type Looks = Mutex<BTreeMap<String, Look>>;
 
 /// The counts of a service.
 pub(super) struct Meters {
@@ -101,6 +110,7 @@ pub(super) struct Meters {
     looks_failed: Family<OfRepository, Counter>,
     fetches: Family<OfRepository, Counter>,
     fetches_failed: Family<OfRepository, Counter>,
+    last_fetch: Family<OfRepository, Level>,
     last_look: Family<OfRepository, Level>,
     resolved: Family<OfRepository, Counter>,
     not_resolved: Family<OfRepository, Counter>,
@@ -116,7 +126,9 @@ pub(super) struct Meters {
     /// Clients that listen to the stream of reports.
     pub(super) listeners: Gauge,
     memory: Gauge,
-    looks: Mutex<BTreeMap<String, Look>>,
+    looks: Looks,
+    /// Those of mirrors at what they follow.
+    mirrors: Looks,
     sinks: Mutex<BTreeSet<String>>,
     /// Steps in the queue that are tried again.
     stuck: Arc<AtomicUsize>,
@@ -151,6 +163,7 @@ impl Meters {
             looks_failed: Family::default(),
             fetches: Family::default(),
             fetches_failed: Family::default(),
+            last_fetch: Family::default(),
             last_look: Family::default(),
             resolved: Family::default(),
             not_resolved: Family::default(),
@@ -166,6 +179,7 @@ impl Meters {
             listeners: Gauge::default(),
             memory: Gauge::default(),
             looks: Mutex::default(),
+            mirrors: Mutex::default(),
             sinks: Mutex::default(),
             stuck: Arc::default(),
         };
@@ -194,6 +208,8 @@ impl Meters {
         registry.register("watch_failures", "Looks for commits that failed", self.looks_failed.clone());
         registry.register("fetches", "Times that a mirror was fetched, or should have been", self.fetches.clone());
         registry.register("fetch_failures", "Times that a mirror could not be fetched", self.fetches_failed.clone());
+        let help = "The last fetch of a mirror that went well";
+        registry.register_with_unit("fetch_last_success_timestamp", help, Unit::Seconds, self.last_fetch.clone());
         let help = "The last look for commits that went well";
         registry.register_with_unit("watch_last_success_timestamp", help, Unit::Seconds, self.last_look.clone());
         registry.register("jobs_resolved", "Commits that were resolved", self.resolved.clone());
@@ -222,7 +238,7 @@ impl Meters {
         }
         drop(self.resolving.get_or_create(&label));
         let look = Look { last: None, patience: LATELY + 2 * poll };
-        self.looks().insert(repository.to_owned(), look);
+        locked(&self.looks).insert(repository.to_owned(), look);
     }
 
     /// There is such a sink.
@@ -248,17 +264,23 @@ impl Meters {
         }
     }
 
-    /// There is such a mirror.
-    pub(super) fn mirror(&self, repository: &str) {
+    /// There is such a mirror, which is fetched once in each `period` if all is well. As yet it counts as up to date: until its
+    /// first fetch there is no watch of it.
+    pub(super) fn mirror(&self, repository: &str, period: Duration) {
         for family in [&self.fetches, &self.fetches_failed] {
             drop(family.get_or_create(&of(repository)));
         }
+        let look = Look { last: Some(Instant::now()), patience: LATELY + 2 * period };
+        locked(&self.mirrors).insert(repository.to_owned(), look);
     }
 
     /// A mirror was fetched; whether that went well.
     pub(super) fn fetched(&self, repository: &str, is_good: bool) {
         self.fetches.get_or_create(&of(repository)).inc();
-        if !is_good {
+        if is_good {
+            self.last_fetch.get_or_create(&of(repository)).set(now());
+            went_well(&self.mirrors, repository);
+        } else {
             self.fetches_failed.get_or_create(&of(repository)).inc();
         }
     }
@@ -267,9 +289,7 @@ impl Meters {
     pub(super) fn looked(&self, repository: &str, is_good: bool) {
         if is_good {
             self.last_look.get_or_create(&of(repository)).set(now());
-            if let Some(look) = self.looks().get_mut(repository) {
-                look.last = Some(Instant::now());
-            }
+            went_well(&self.looks, repository);
         } else {
             self.looks_failed.get_or_create(&of(repository)).inc();
         }
@@ -320,18 +340,21 @@ impl Meters {
 
     /// What is not as it should be; nothing if all is well.
     pub(super) fn trouble(&self) -> Vec<String> {
-        let looks = self.looks();
-        let late = |look: &&Look| look.last.is_none_or(|last| last.elapsed() > look.patience);
-        let (late, all) = (looks.values().filter(late).count(), looks.len());
-        let watches = (late > 0).then(|| format!("{late} of {all} watches have not looked without an error lately"));
-        let queue = self.stuck.load(Ordering::Relaxed) > 0;
-        watches.into_iter().chain(queue.then(|| "the queue cannot be used".to_owned())).collect()
+        let late = |looks: &Looks, what: &str| {
+            let looks = locked(looks);
+            let (late, all) = (looks.values().filter(|look| look.is_late()).count(), looks.len());
+            (late > 0).then(|| format!("{late} of {all} {what} lately"))
+        };
+        let watches = late(&self.looks, "watches have not looked without an error");
+        let mirrors = late(&self.mirrors, "mirrors were not fetched without an error");
+        let queue = (self.stuck.load(Ordering::Relaxed) > 0).then(|| "the queue cannot be used".to_owned());
+        [watches, mirrors, queue].into_iter().flatten().collect()
     }
 
     /// All counts, with what is in the queue if that is known.
     pub(super) fn text(&self, queue: Option<&[Count]>) -> Result<String, fmt::Error> {
         // One at a time: the depth of the queue is set anew by each.
-        let _looks = self.looks();
+        let _looks = locked(&self.looks);
         self.depth.clear();
         if let Some(counts) = queue {
             self.nothing_waits();
@@ -358,9 +381,15 @@ impl Meters {
             none(Stage::Dead, sink);
         }
     }
+}
 
-    fn looks(&self) -> MutexGuard<'_, BTreeMap<String, Look>> {
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked(looks: &Looks) -> MutexGuard<'_, BTreeMap<String, Look>> {
+    looks.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn went_well(looks: &Looks, repository: &str) {
+    if let Some(look) = locked(looks).get_mut(repository) {
+        look.last = Some(Instant::now());
     }
 }
 
@@ -403,10 +432,16 @@ mod tests {
         assert_eq!(meters.trouble(), [""; 0]);
         meters.looked("data", false);
         assert_eq!(meters.trouble(), [""; 0], "it may be another time");
-        meters.looks().get_mut("data").unwrap().patience = Duration::ZERO;
+        locked(&meters.looks).get_mut("data").unwrap().patience = Duration::ZERO;
         assert_eq!(meters.trouble().len(), 1);
         meters.looked("data", true);
-        meters.looks().get_mut("data").unwrap().patience = LATELY;
+        locked(&meters.looks).get_mut("data").unwrap().patience = LATELY;
+        meters.mirror("data", Duration::ZERO);
+        meters.fetched("data", false);
+        assert_eq!(meters.trouble(), [""; 0], "it may be another time");
+        locked(&meters.mirrors).get_mut("data").unwrap().patience = Duration::ZERO;
+        assert_eq!(meters.trouble(), ["1 of 1 mirrors were not fetched without an error lately"]);
+        locked(&meters.mirrors).get_mut("data").unwrap().patience = LATELY;
         let stuck = [meters.stuck(), meters.stuck()];
         assert_eq!(meters.trouble(), ["the queue cannot be used"]);
         drop(stuck);

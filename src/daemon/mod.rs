@@ -168,12 +168,12 @@ pub async fn watch(
     repository: Repository,
     known: Known,
     options: WatchOptions,
-    handler: impl Handler,
+    mut handler: impl Handler,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), WatchError> {
     let (stop, stopped) = flag::channel(false);
     let (_, poked) = flag::channel(());
-    let running = run(repository, known, options, handler, (poked, stopped));
+    let running = run(repository, known, options, &mut handler, (poked, stopped));
     tokio::pin!(running);
     tokio::select! {
         result = &mut running => return result,
@@ -187,7 +187,7 @@ async fn run(
     repository: Repository,
     known: Known,
     options: WatchOptions,
-    handler: impl Handler,
+    handler: &mut impl Handler,
     (poked, stopped): (flag::Receiver<()>, flag::Receiver<bool>),
 ) -> Result<(), WatchError> {
     let (sender, events) = mpsc::channel(WAITING_EVENTS);
@@ -218,7 +218,7 @@ struct Loop {
 }
 
 impl Loop {
-    async fn run(mut self, mut watched: Watched, mut handler: impl Handler) -> Result<(), WatchError> {
+    async fn run(mut self, mut watched: Watched, handler: &mut impl Handler) -> Result<(), WatchError> {
         loop {
             let retry = event::retry_delay(self.failures, self.poll);
             let event = event::next(&mut self.events, &mut self.stopped, retry).await;
@@ -236,14 +236,14 @@ impl Loop {
             })
             .await?;
             let is_seen = self.log(&looked);
-            let is_taken = self.hand_out(&looked.commits, &mut watched, &mut handler).await?;
+            let is_taken = self.hand_out(&looked.commits, &mut watched, handler).await?;
             handler.looked(is_seen && is_taken);
             if is_seen && is_taken {
                 self.failures = 0;
                 continue;
             }
             self.failures = self.failures.saturating_add(1);
-            if self.failures >= GONE_AFTER && !self.place.exists() {
+            if self.failures >= GONE_AFTER && !watched.is_there() {
                 return Err(WatchError::Gone(self.place));
             }
         }

@@ -102,25 +102,37 @@ async fn hear(errors: Option<ChildStderr>, words: &mut Vec<u8>) {
     _ = tokio::io::copy(&mut errors, &mut tokio::io::sink()).await;
 }
 
-/// A command and all that it has started. They are killed when this is dropped.
-struct Group(Option<u32>);
+/// A command that leads a process group, and all that it has started. They are killed when this is dropped.
+pub(crate) struct Group(Option<u32>);
 
 impl Group {
-    fn of(child: &Child) -> Group {
+    /// That of a command which was started as its leader.
+    pub(crate) fn of(child: &Child) -> Group {
         Group(child.id())
     }
 
     /// Lets them go on.
-    fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.0 = None;
+    }
+
+    /// Asks them to end, so that they can tidy up.
+    pub(crate) fn terminate(&self) {
+        #[cfg(unix)]
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: rustix::process::Signal) {
+        if let Some(id) = self.0.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) {
+            _ = rustix::process::kill_process_group(id, signal);
+        }
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
         #[cfg(unix)]
-        if let Some(id) = self.0.take().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) {
-            _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
-        }
+        self.signal(rustix::process::Signal::KILL);
     }
 }

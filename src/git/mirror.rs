@@ -1,7 +1,9 @@
-//! Bare repositories that follow another one: made here, filled by the user's own `git fetch`, with the user's credentials.
+//! Bare repositories that follow another one: made here, beside the one that is to be replaced, filled by the user's own `git fetch`, with the user's credentials.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{fs, io};
 
 use git2::RepositoryInitOptions;
 
@@ -25,24 +27,72 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Makes the repository, if it is not there. It has no branches before it is fetched for the first time.
-    pub fn make(&self) -> Result<(), MirrorError> {
+    /// Whether it is there.
+    pub fn is_there(&self) -> bool {
+        self.folder.join("HEAD").is_file()
+    }
+
+    /// Where it is kept once [another](Mirror::replace) has taken its place.
+    pub fn former(&self) -> PathBuf {
+        self.folder.with_extension("damaged")
+    }
+
+    /// A new mirror of the same repository, beside this one. It has no branches before it is fetched.
+    pub fn beside(&self) -> Result<Mirror, MirrorError> {
+        let mirror = Mirror { folder: self.folder.with_extension("new"), url: self.url.clone() };
+        remove(&mirror.folder).map_err(|error| failed(&mirror.folder, &error))?;
+        mirror.make().map_err(|error| failed(&mirror.folder, &error.message()))?;
+        Ok(mirror)
+    }
+
+    fn make(&self) -> Result<(), git2::Error> {
         let mut options = RepositoryInitOptions::new();
         options.bare(true).mkpath(true).external_template(false).initial_head("main");
-        let made = git2::Repository::init_opts(&self.folder, &options);
         // Former tips stay for as long as git keeps what reflogs name.
-        let made = made.and_then(|repository| repository.config()?.set_str("core.logAllRefUpdates", "always"));
-        made.map_err(|error| failed(&self.folder, &error))
+        git2::Repository::init_opts(&self.folder, &options)?.config()?.set_str("core.logAllRefUpdates", "always")
+    }
+
+    /// Puts another mirror in the place of this one.
+    pub fn replace(&self, fresh: &Mirror) -> Result<(), MirrorError> {
+        let replace = || {
+            if self.folder.exists() {
+                remove(&self.former())?;
+                fs::rename(&self.folder, self.former())?;
+            }
+            fs::rename(&fresh.folder, &self.folder)
+        };
+        replace().map_err(|error| failed(&self.folder, &error))
     }
 
     /// The command that makes its branches those of the other repository. It asks nothing of a terminal.
     pub fn fetch(&self) -> Command {
+        self.fetch_from(OsStr::new(&self.url), "+refs/heads/*:refs/heads/*")
+    }
+
+    /// The command that takes over what hierad has written to another mirror.
+    pub fn adopt(&self, other: &Mirror) -> Command {
+        self.fetch_from(other.folder.as_os_str(), "+refs/hierad/*:refs/hierad/*")
+    }
+
+    /// The command that fails if something is missing that a branch leads to.
+    pub fn check(&self) -> Command {
+        let mut command = self.git();
+        command.args(["fsck", "--connectivity-only", "--no-dangling", "--no-progress"]);
+        command
+    }
+
+    fn fetch_from(&self, place: &OsStr, references: &str) -> Command {
+        let mut command = self.git();
+        // What looks like an option is none behind the dashes.
+        command.args(["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--"]);
+        command.arg(place).arg(references);
+        command
+    }
+
+    fn git(&self) -> Command {
         let mut command = Command::new("git");
         clean(&mut command);
         command.arg("--git-dir").arg(&self.folder);
-        // What looks like an option is none behind the dashes.
-        command.args(["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--"]);
-        command.arg(&self.url).arg("+refs/heads/*:refs/heads/*");
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null()).stdout(Stdio::null());
         if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
             command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
@@ -51,6 +101,14 @@ impl Mirror {
     }
 }
 
-fn failed(path: &Path, error: &git2::Error) -> MirrorError {
-    MirrorError { path: path.to_owned(), reason: error.message().to_owned() }
+/// Removes a folder that need not be there.
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn failed(path: &Path, reason: &impl ToString) -> MirrorError {
+    MirrorError { path: path.to_owned(), reason: reason.to_string() }
 }

@@ -76,6 +76,11 @@ impl Repository {
         &self.layout.common
     }
 
+    /// Whether it is still there: it may have been removed since it was opened, or the disk that it is on.
+    pub fn is_there(&self) -> bool {
+        self.common_dir().join("objects").is_dir()
+    }
+
     /// The top folder of the checked-out files; nothing in a bare repository.
     pub fn work_dir(&self) -> Option<&Path> {
         self.layout.work.as_deref()

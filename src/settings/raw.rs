@@ -63,6 +63,8 @@ pub(super) struct Watched {
     pub(super) url: Option<String>,
     /// Seconds from one fetch to the next.
     pub(super) fetch: Option<f64>,
+    /// Seconds that a fetch may take.
+    pub(super) fetch_timeout: Option<f64>,
     pub(super) branches: OneOrMany,
     /// The repository's own settings.
     pub(super) config: Option<String>,

@@ -8,6 +8,9 @@ use super::{Checker, SettingsError, raw};
 /// How often a mirror is fetched, if the settings say nothing, in seconds.
 const FETCH: f64 = 60.0;
 
+/// How long a fetch may take, if the settings say nothing, in seconds.
+const FETCH_TIMEOUT: f64 = 120.0;
+
 /// A repository that the daemon watches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepositorySetting {
@@ -32,6 +35,8 @@ pub enum RepositoryPlace {
         url: String,
         /// How often it is fetched.
         every: Duration,
+        /// How long that may take.
+        limit: Duration,
     },
 }
 
@@ -47,13 +52,19 @@ pub(super) fn check(
         return Err(invalid("has a name that cannot be that of a folder"));
     }
     let place = match (raw.path, raw.url) {
-        (Some(_), None) if raw.fetch.is_some() => return Err(invalid("has no 'url', so 'fetch' means nothing")),
+        (Some(_), None) if raw.fetch.is_some() || raw.fetch_timeout.is_some() => {
+            return Err(invalid("has no 'url', so 'fetch' and 'fetch_timeout' mean nothing"));
+        }
         (Some(path), None) => RepositoryPlace::Path(checker.folder.join(path)),
         (None, Some(url)) => {
-            let seconds = raw.fetch.unwrap_or(FETCH);
-            let every = Duration::try_from_secs_f64(seconds).ok().filter(|every| !every.is_zero());
-            let wrong = || invalid(&format!("needs a number of seconds above 0 for 'fetch', not {seconds}"));
-            RepositoryPlace::Url { url, every: every.ok_or_else(wrong)? }
+            let time = |setting: &str, seconds: f64| {
+                let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+                let wrong = || invalid(&format!("needs a number of seconds above 0 for '{setting}', not {seconds}"));
+                time.ok_or_else(wrong)
+            };
+            let every = time("fetch", raw.fetch.unwrap_or(FETCH))?;
+            let limit = time("fetch_timeout", raw.fetch_timeout.unwrap_or(FETCH_TIMEOUT))?;
+            RepositoryPlace::Url { url, every, limit }
         }
         _ => return Err(invalid("needs one of 'path: DIR' and 'url: URL'")),
     };

@@ -7,6 +7,7 @@ mod receiver;
 mod schedules;
 mod script;
 mod service;
+mod several;
 mod troubles;
 #[cfg(unix)]
 mod unit;

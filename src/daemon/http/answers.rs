@@ -72,6 +72,9 @@ pub enum Unanswered {
     /// The lookup fails, as Puppet's does.
     #[error("{0}")]
     Failed(String),
+    /// The repository is not there yet.
+    #[error("{0}")]
+    Later(String),
     /// The repository or the profiles cannot be read.
     #[error(transparent)]
     Broken(#[from] Box<dyn std::error::Error + Send + Sync>),

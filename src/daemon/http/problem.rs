@@ -57,6 +57,7 @@ impl From<Unanswered> for Problem {
             Unanswered::Unknown(text) => Problem::unknown(text),
             Unanswered::Wrong(text) => Problem::wrong(text),
             Unanswered::Failed(text) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text),
+            Unanswered::Later(text) => Problem::busy(text),
             Unanswered::Broken(error) => Problem::fault(&error),
         }
     }

@@ -3,6 +3,7 @@
 //! slow or dead holds up no other.
 
 mod deliver;
+mod presence;
 mod resolve;
 mod scheduled;
 
@@ -18,14 +19,15 @@ use super::http::Server;
 use super::meters::Stuck;
 use super::queue::{Job, Queue, QueueError};
 use super::signals::Signals;
-use super::{CommitEvent, Following, Handler, HandlerError, Known, WatchError, WatchOptions, run};
+use super::{CommitEvent, Following, Handler, HandlerError, Known, WatchError};
 use crate::delivery::Sink;
-use crate::git::Repository;
 
 use deliver::Outlet;
+use presence::{Presence, noted};
 use resolve::Resolver;
 
-pub use resolve::{Resolve, Resolved, Unresolved};
+pub use presence::{Open, Opened};
+pub use resolve::{Next, Resolve, Resolved, Unresolved};
 pub use scheduled::{Scheduled, ScheduledWork};
 
 /// The longest pause before a step is tried again.
@@ -41,12 +43,14 @@ const GRACE: Duration = Duration::from_secs(10);
 pub struct Watched {
     /// What it is called in the queue.
     pub name: String,
-    /// The repository.
-    pub repository: Repository,
-    /// What is known of it, if the queue does not know more.
-    pub known: Known,
-    /// How to watch it.
-    pub options: WatchOptions,
+    /// The repository, if it is open already.
+    pub opened: Option<Opened>,
+    /// Who opens it, as often as it is away.
+    pub open: Open,
+    /// Whether the service ends when it is gone.
+    pub is_needed: bool,
+    /// How often to look at it, at the least.
+    pub poll: Duration,
     /// Who makes reports of its commits.
     pub resolve: Resolve,
     /// How it follows another repository, if it is a mirror.
@@ -128,27 +132,26 @@ impl Service {
             let (sink, stopped) = (sink.clone(), stopped.clone());
             tasks.spawn(async move { sink.run(stopped).await });
         }
-        for Watched { name, repository, known, options, resolve, following } in repositories {
-            let noted = queue.known(&name).await?;
-            if noted.is_none() {
-                queue.remember(&name, &known).await?;
+        for Watched { name, mut opened, open, is_needed, poll, resolve, following } in repositories {
+            if let Some(opened) = &mut opened {
+                opened.known = noted(&queue, &name, &opened.known).await?;
             }
-            let known = noted.unwrap_or(known);
             let wake = Arc::new(Notify::new());
             let (queue, sinks, signals) = (queue.clone(), sinks.clone(), signals.clone());
-            signals.meters.watch(&name, options.poll);
-            let poked = signals.poke.listen();
-            let adder = Adder::new(queue.clone(), name.clone(), wake.clone(), signals.clone());
-            if let Some(following) = following {
-                let (name, signals, stopped) = (name.clone(), signals.clone(), stopped.clone());
+            signals.meters.watch(&name, poll);
+            let arrived = following.map(|following| {
+                let arrived = Arc::new(Notify::new());
+                let (name, told, signals, stopped) = (name.clone(), arrived.clone(), signals.clone(), stopped.clone());
                 tasks.spawn(async move {
-                    following.run(&name, &signals, stopped).await;
+                    following.run(&name, told, &signals, stopped).await;
                     Ok(())
                 });
-            }
+                arrived
+            });
+            let adder = Adder::new(queue.clone(), name.clone(), wake.clone(), signals.clone());
+            let presence = Presence { open, is_needed, arrived };
+            tasks.spawn(presence.run(opened, adder, stopped.clone()));
             tasks.spawn(Resolver { repository: name, queue, sinks, wake, signals }.run(resolve, stopped.clone()));
-            let watch = run(repository, known, options, adder, (poked, stopped.clone()));
-            tasks.spawn(async move { Ok(watch.await?) });
         }
         for work in scheduled {
             let (queue, signals, stopped) = (queue.clone(), signals.clone(), stopped.clone());

@@ -22,8 +22,19 @@ pub type Resolve = Box<dyn FnMut(&Job) -> Result<Resolved, Unresolved> + Send>;
 pub struct Unresolved {
     /// Why.
     pub error: Box<dyn std::error::Error + Send + Sync>,
-    /// Whether it would be the same another time, so that it is set aside at once.
-    pub is_final: bool,
+    /// What to do about it.
+    pub next: Next,
+}
+
+/// What to do about a commit that could not be resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// To try it again, some times.
+    Retry,
+    /// To set it aside: it would be the same another time.
+    SetAside,
+    /// To wait for the repository to be back.
+    Wait,
 }
 
 /// What came of a job.
@@ -79,6 +90,10 @@ impl Resolver {
         self.signals.meters.resolved(&self.repository, start.elapsed(), result.is_ok());
         match result {
             Ok((report, sinks)) => self.done(&job, &report, sinks, stopped).await,
+            Err(Unresolved { next: Next::Wait, error }) => {
+                tracing::debug!(%error, "the commit waits for its repository");
+                pause(LOOK, stopped).await;
+            }
             Err(error) => self.failed(&job, &error, stopped).await,
         }
         Ok(resolve)
@@ -95,9 +110,9 @@ impl Resolver {
         }
     }
 
-    async fn failed(&self, job: &Job, Unresolved { error, is_final }: &Unresolved, stopped: &mut Stopped) {
+    async fn failed(&self, job: &Job, Unresolved { error, next }: &Unresolved, stopped: &mut Stopped) {
         let attempts = job.attempts + 1;
-        let is_final = *is_final || attempts >= MAX_ATTEMPTS;
+        let is_final = *next == Next::SetAside || attempts >= MAX_ATTEMPTS;
         if is_final {
             tracing::error!(attempts, %error, "cannot resolve the commit; it is set aside");
         } else {

@@ -83,11 +83,19 @@ fn settings_of_repositories_that_cannot_be_are_refused() {
     for (settings, words) in [
         ("state: s\nrepositories: {a: {}}", "hierad.yaml:2: repository 'a' needs one of 'path: DIR' and 'url: URL'"),
         ("state: s\nrepositories: {a/b: {path: x}}", "has a name that cannot be that of a folder"),
-        ("state: s\nrepositories: {a: {path: x, fetch: 3}}", "has no 'url', so 'fetch' means nothing"),
+        (
+            "state: s\nrepositories: {a: {path: x, fetch: 3}}",
+            "has no 'url', so 'fetch' and 'fetch_timeout' mean nothing",
+        ),
+        (
+            "state: s\nrepositories: {a: {path: x, fetch_timeout: 3}}",
+            "has no 'url', so 'fetch' and 'fetch_timeout' mean",
+        ),
         ("state: s\nrepositories: {a: {url: x, fetch: 0}}", "needs a number of seconds above 0"),
+        ("state: s\nrepositories: {a: {url: x, fetch_timeout: -1}}", "a number of seconds above 0 for 'fetch_timeout'"),
+        ("state: s\nrepositories: {a: {url: x, config: nosuch}}", "nosuch"),
         ("repositories: {a: {path: x}}", "need 'state'"),
         ("state: s\nrepositories: {a: {path: x}}", "x"),
-        ("state: s\nrepositories: {a: {url: 'file:///nosuch'}}", "cannot fetch repository 'a'"),
     ] {
         fs::write(place.path().join("hierad.yaml"), settings).unwrap();
         run(hierad(place.path()).args(["--config", "hierad.yaml", "watch"])).fails(&[words]);

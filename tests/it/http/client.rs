@@ -167,7 +167,7 @@ impl Answer {
 
     /// Fails unless it is a problem of this status, whose text has these words.
     #[track_caller]
-    pub(super) fn refuses(&self, status: u16, words: &str) {
+    pub(crate) fn refuses(&self, status: u16, words: &str) {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         let problem = self.json();
