@@ -1,10 +1,14 @@
 //! The disk as a tree: what lies outside of any repository, such as the global layer and folders of modules.
 
+mod access;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+pub use access::{can_run, can_write};
 
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child, folder_of};
 

@@ -12,7 +12,7 @@ use crate::daemon::queue::{Job, Queue};
 use crate::daemon::service::{Next, Opened, Resolve, Resolved, Unresolved, Watched};
 use crate::git::{BranchPatterns, Mirror, OpenError, Repository};
 use crate::report::{self, JobName};
-use crate::settings::{RepositoryPlace, RepositorySetting, Settings};
+use crate::settings::{RepositoryPlace, RepositorySetting, Settings, SnapshotPlace, SnapshotSetting};
 
 /// The folder of mirrors in that of the daemon's state.
 const MIRRORS: &str = "mirrors";
@@ -105,10 +105,19 @@ impl Place {
         Place { name, global: global.clone(), patterns: patterns.to_vec(), following: None }
     }
 
-    /// Sees whether it can be opened, as far as it is here.
-    pub(super) fn check(&self, arguments: &Arguments) -> Result<()> {
-        if self.following.is_none() {
-            self.open(arguments)?;
+    /// Sees whether it can be opened, and snapshots be pushed from it, as far as it is here.
+    pub(super) fn check(&self, arguments: &Arguments, snapshots: &[SnapshotSetting]) -> Result<()> {
+        if self.following.is_some() {
+            return Ok(());
+        }
+        let repository = self.open(arguments)?.opened.repository;
+        for SnapshotSetting { name, place, .. } in snapshots {
+            if let SnapshotPlace::Reference { push: Some(remote) } = place
+                && !repository.has_remote(remote)?
+            {
+                let folder = repository.common_dir().display();
+                return Err(format!("snapshots '{name}': the repository {folder} has no remote '{remote}'").into());
+            }
         }
         Ok(())
     }

@@ -107,12 +107,17 @@ impl Plan {
     }
 
     /// Sees whether it could be carried out; what there is.
-    pub(super) fn check(self, arguments: &Arguments) -> Result<String> {
-        let sinks = sinks(&self.settings)?.len();
+    pub(super) async fn check(self, arguments: &Arguments) -> Result<String> {
+        let sinks = sinks(&self.settings)?;
+        for sink in &sinks {
+            sink.check().map_err(|error| format!("sink '{}': {error}", sink.name))?;
+        }
+        let sinks = sinks.len();
         http::options(&self.settings)?;
         for place in &self.repositories {
-            place.check(arguments)?;
+            place.check(arguments, &self.settings.snapshots)?;
         }
+        Queue::examine(&self.state).await?;
         let (repositories, snapshots) = (self.repositories.len(), self.settings.snapshots.len());
         let state = self.state.display();
         Ok(format!("repositories: {repositories}, sinks: {sinks}, snapshots: {snapshots}, state in {state}"))

@@ -65,10 +65,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if matches!(work, Work::Serve(_)) && arguments.format.is_some_and(|format| format != Format::Json) {
         return Err("with a durable queue reports are lines of JSON: --format does not go with it".into());
     }
-    if arguments.check_config {
-        return work.check(arguments);
-    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if arguments.check_config {
+        return runtime.block_on(work.check(arguments));
+    }
     let done = match work {
         Work::Serve(plan) => runtime.block_on(plan.run(global, arguments)),
         Work::Print(context) => runtime.block_on(print(*context, global, arguments)),
@@ -97,9 +97,9 @@ impl Work {
     }
 
     /// Sees whether it could start, and says so.
-    fn check(self, arguments: &Arguments) -> Result {
+    async fn check(self, arguments: &Arguments) -> Result {
         let found = match self {
-            Work::Serve(plan) => plan.check(arguments)?,
+            Work::Serve(plan) => plan.check(arguments).await?,
             Work::Print(context) => {
                 Pipelines::new(*context).get(None)?;
                 "1 repository, no durable queue: reports are printed".to_owned()

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::Parcel;
 use super::words::plain;
+use crate::disk::can_run;
 
 /// How much of what a command says on standard error is told, in bytes.
 const MAX_WORDS: u64 = 1000;
@@ -34,6 +35,10 @@ impl Command {
     /// The command `program` with `arguments`, which runs in `folder` and has to end within `limit`.
     pub fn new(program: String, arguments: Vec<String>, folder: PathBuf, limit: Duration) -> Command {
         Command { program, arguments, folder, limit }
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        can_run(&self.program).map_err(|error| format!("the command {} cannot be started: {error}", self.program))
     }
 
     pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), String> {

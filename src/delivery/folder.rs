@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::spawn_blocking;
 
 use super::Parcel;
+use crate::disk::can_write;
 use crate::snapshot::{replace_durably, tidy};
 
 /// A folder: a report is a file `NUMBER-ID.json` there, which appears at once and whole. One that is delivered again replaces
@@ -22,6 +23,10 @@ impl Folder {
     /// The folder at `path`, which is made when the first report comes.
     pub fn new(path: PathBuf) -> Folder {
         Folder { path, is_tidy: AtomicBool::new(false) }
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        can_write(&self.path).map_err(|error| format!("cannot write to {}: {error}", self.path.display()))
     }
 
     pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), String> {

@@ -122,6 +122,15 @@ impl DeliveryError {
 }
 
 impl Sink {
+    /// Sees whether it could take reports, as far as that shows on this machine. Nothing is changed.
+    pub fn check(&self) -> Result<(), String> {
+        match &self.target {
+            Target::Folder(folder) => folder.check(),
+            Target::Command(command) => command.check(),
+            Target::Stream(_) | Target::Webhook(_) | Target::Mail(_) | Target::Snapshots(_) => Ok(()),
+        }
+    }
+
     /// Gives it a report. It has the report when this has returned, and may have it if this fails.
     pub async fn deliver(&self, parcel: &Parcel) -> Result<(), DeliveryError> {
         match &self.target {

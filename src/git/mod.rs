@@ -213,6 +213,12 @@ impl Repository {
         import::push(&self.shared(), remote, name)
     }
 
+    /// Whether `remote` is one that can be pushed to: a remote of the repository, or an address. Nobody is asked there.
+    pub fn has_remote(&self, remote: &str) -> Result<bool, CommandError> {
+        let address = self.shared().ask(&["ls-remote", "--get-url", "--", remote])?.unwrap_or_default();
+        Ok(address.trim_end() != remote || remote.contains([':', '/']))
+    }
+
     /// Has git tidy up its objects if it finds that it is time, in the background.
     pub fn tidy(&self) -> Result<(), CommandError> {
         import::tidy(&self.shared())

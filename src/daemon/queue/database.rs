@@ -32,6 +32,15 @@ impl Database {
         Database { options, connection: Mutex::default() }
     }
 
+    /// The same for one who only reads, and leaves no traces.
+    pub(super) fn read_only(path: &Path) -> Database {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        // With a log that is in use, or was left by a daemon that was killed, the file alone is not the whole database.
+        let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(!Path::new(&log).exists());
+        Database { options: options.busy_timeout(PATIENCE), connection: Mutex::default() }
+    }
+
     /// The same database by another connection.
     pub(super) fn beside(&self) -> Database {
         Database { options: self.options.clone(), connection: Mutex::default() }

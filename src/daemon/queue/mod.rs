@@ -18,6 +18,7 @@ use std::time::{Duration, Instant, SystemTime};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{Sqlite, SqliteConnection};
 
+use crate::disk::can_write;
 use database::{Database, Step};
 
 pub use deliveries::Waiting;
@@ -68,9 +69,27 @@ pub enum QueueError {
     /// The database is damaged.
     #[error("the database of the queue is damaged: {0}")]
     Damaged(String),
+    /// The database cannot be opened.
+    #[error("cannot use the database {}: {source}", .path.display())]
+    Unusable {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        source: sqlx::Error,
+    },
     /// The database does not do as it is told: a full disk, a damaged file.
     #[error("the database of the queue: {0}")]
     Database(#[from] sqlx::Error),
+}
+
+impl QueueError {
+    /// The same, if the database does not say which it is.
+    fn at(self, path: &Path) -> QueueError {
+        match self {
+            QueueError::Database(source) => QueueError::Unusable { path: path.into(), source },
+            error => error,
+        }
+    }
 }
 
 /// A question to the database.
@@ -117,16 +136,39 @@ impl Queue {
     }
 
     async fn connect(folder: &Path) -> Result<Queue, QueueError> {
-        let queue = Queue { database: Arc::new(Database::new(&folder.join(FILE))) };
-        let mut step = queue.database.connection().await?;
-        let version = version(&mut step).await?;
-        match usize::try_from(version) {
-            Ok(VERSION) => {}
-            Ok(0..VERSION) => upgrade(&mut step).await?,
-            _ => return Err(QueueError::Newer { folder: folder.into(), version }),
+        let path = folder.join(FILE);
+        let queue = Queue { database: Arc::new(Database::new(&path)) };
+        queue.prepare(folder).await.map_err(|error| error.at(&path))?;
+        Ok(queue)
+    }
+
+    async fn prepare(&self, folder: &Path) -> Result<(), QueueError> {
+        let mut step = self.database.connection().await?;
+        if check_version(&mut step, folder).await? < VERSION {
+            upgrade(&mut step).await?;
         }
         step.release();
-        Ok(queue)
+        Ok(())
+    }
+
+    /// Sees whether a daemon could work on the queue in a folder, which need not be there. Nothing is changed.
+    pub async fn examine(folder: &Path) -> Result<(), QueueError> {
+        can_write(folder).map_err(|source| QueueError::Folder { folder: folder.into(), source })?;
+        let path = folder.join(FILE);
+        if !path.exists() {
+            return Ok(());
+        }
+        let queue = Queue { database: Arc::new(Database::read_only(&path)) };
+        let examined = queue.examine_database(folder).await;
+        queue.close().await;
+        examined.map_err(|error| error.at(&path))
+    }
+
+    async fn examine_database(&self, folder: &Path) -> Result<(), QueueError> {
+        let mut step = self.database.connection().await?;
+        check_version(&mut step, folder).await?;
+        step.release();
+        self.check().await
     }
 
     /// The same queue by a connection of its own: who only reads keeps nobody else waiting by it.
@@ -180,6 +222,13 @@ impl Queue {
 
 async fn version(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar("PRAGMA user_version").fetch_one(connection).await
+}
+
+/// The version of the schema of a queue, if it is one that is known.
+async fn check_version(connection: &mut SqliteConnection, folder: &Path) -> Result<usize, QueueError> {
+    let version = version(connection).await?;
+    let known = usize::try_from(version).ok().filter(|version| *version <= VERSION);
+    known.ok_or_else(|| QueueError::Newer { folder: folder.into(), version })
 }
 
 /// Makes the last version of the schema of the one that there is, which another process may be doing.

@@ -127,6 +127,36 @@ fn settings_are_checked_before_it_starts() {
 }
 
 #[test]
+fn what_would_keep_it_from_starting_is_found_without_a_change() {
+    let service = Service::new();
+    let (site, state) = (&service.site, service.site.beside("state"));
+    let settings = site.root().join(".git/hierad.yaml");
+    let listed = || site.sh("find .. -not -path '*/.git/hierad*' | sort");
+    let refused = |wrong: &str, words: &[&str]| {
+        fs::write(&settings, format!("profiles: ../../profiles.ndjson\nstate: {}\n{wrong}\n", state.display()))
+            .unwrap();
+        let before = listed();
+        site.hierad("watch --check-config").fails(words);
+        assert_eq!(listed(), before);
+    };
+    fs::write(site.beside("file"), "no program").unwrap();
+    refused("sinks: {x: {command: [../../file]}}", &["sink 'x'", "/file", "cannot be started"]);
+    refused("sinks: {x: {command: [hierad-nosuch]}}", &["sink 'x'", "hierad-nosuch", "no such program in PATH"]);
+    refused("sinks: {x: {folder: ../../file/reports}}", &["sink 'x'", "cannot write to", "file is no folder"]);
+    refused("snapshots: {x: {ref: true, push: nosuch}}", &["snapshots 'x'", "no remote 'nosuch'"]);
+    site.git(["remote", "add", "there", "../there.git"]);
+    fs::write(&settings, "profiles: ../../profiles.ndjson\nsnapshots: {x: {ref: true, push: there}}\n").unwrap();
+    site.hierad("watch --check-config").ok();
+    fs::write(&state, "no folder").unwrap();
+    refused("", &["$BASE/state", "is no folder"]);
+    fs::remove_file(&state).unwrap();
+    fs::create_dir(&state).unwrap();
+    fs::write(state.join("queue.db"), "random bytes".repeat(1000)).unwrap();
+    refused("", &["cannot use the database $BASE/state/queue.db", "file is not a database"]);
+    site.hierad("watch").fails(&["cannot use the database $BASE/state/queue.db"]);
+}
+
+#[test]
 fn the_unit_is_one_that_systemd_takes() {
     let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join(UNIT);
     let Ok(text) = fs::read_to_string(&unit) else { panic!("no {UNIT}") };

@@ -1,0 +1,56 @@
+//! What may be written and run.
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Whether files can be made in a folder; where it is not there, whether it can be made. Nothing is changed.
+pub fn can_write(folder: &Path) -> io::Result<()> {
+    let folder = std::path::absolute(folder)?;
+    let there = folder.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&folder);
+    if !there.is_dir() {
+        return Err(io::Error::new(ErrorKind::NotADirectory, format!("{} is no folder", there.display())));
+    }
+    system::may_write(there)
+}
+
+/// Whether a program can be run, found as the system does: by its path or, without a `/`, in the folders of `PATH`.
+pub fn can_run(program: &str) -> io::Result<()> {
+    if program.contains('/') {
+        return system::may_run(Path::new(program));
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = std::env::split_paths(&folders).any(|folder| system::may_run(&folder.join(program)).is_ok());
+    if is_there { Ok(()) } else { Err(io::Error::new(ErrorKind::NotFound, "there is no such program in PATH")) }
+}
+
+#[cfg(unix)]
+mod system {
+    use std::io::{self, ErrorKind};
+    use std::path::Path;
+
+    use rustix::fs::{Access, access};
+
+    pub(super) fn may_write(folder: &Path) -> io::Result<()> {
+        Ok(access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
+    }
+
+    pub(super) fn may_run(program: &Path) -> io::Result<()> {
+        access(program, Access::EXEC_OK)?;
+        if program.is_file() { Ok(()) } else { Err(io::Error::new(ErrorKind::IsADirectory, "it is no file")) }
+    }
+}
+
+/// Who may do what shows only when it is done.
+#[cfg(not(unix))]
+mod system {
+    use std::io;
+    use std::path::Path;
+
+    pub(super) fn may_write(_: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(super) fn may_run(_: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
