@@ -1,4 +1,5 @@
-//! Bare repositories that follow another one: made here, beside the one that is to be replaced, filled by the user's own `git fetch`, with the user's credentials.
+//! Bare repositories that follow another one: made here, beside the one that is to be replaced, and filled by the user's own
+//! `git fetch`, with the user's credentials.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
