@@ -21,7 +21,8 @@ const LINGER: Duration = Duration::from_millis(200);
 
 /// A command that is run for each report: the report is its standard input, and what is known of it besides is in environment
 /// variables (`HIERAD_ID`, `HIERAD_NUMBER`, `HIERAD_REPOSITORY`, `HIERAD_BRANCH`, `HIERAD_BEFORE`, `HIERAD_AFTER`, `HIERAD_KIND`).
-/// The report is taken if it ends with status 0; what it prints goes to standard error. It has a process group of its own, all of
+/// The report is taken if it ends with status 0; what it prints on standard output is dropped, the first of what it says on standard
+/// error is told if it fails. It has a process group of its own, all of
 /// which is killed if it fails or is late.
 #[derive(Debug)]
 pub struct Command {
@@ -63,7 +64,7 @@ impl Command {
         command.args(&self.arguments).kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
-        command.stdin(Stdio::piped()).stdout(std::io::stderr()).stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
         }
