@@ -94,7 +94,10 @@ impl Place {
             }
         };
         // Whether it is there or not: what is wrong with settings shows at once.
-        setting.config.as_deref().map(Settings::load).transpose()?;
+        if let Some(config) = &setting.config {
+            Settings::load(config)?;
+            Settings::check_own(config)?;
+        }
         let config = setting.config.clone().or_else(|| global.config.clone());
         let global = Global { repo: Some(folder), config, ..global.clone() };
         Ok(Place { name: setting.name.clone(), global, patterns: setting.branches.clone(), following })

@@ -180,7 +180,7 @@ impl Default for Settings {
 impl Settings {
     /// Reads and checks the file at `path`.
     pub fn load(path: &Path) -> Result<Settings, SettingsError> {
-        let text = std::fs::read_to_string(path).map_err(|source| SettingsError::Read { path: path.into(), source })?;
+        let text = read(path)?;
         let lines = Lines::of(&text);
         // A file of comments alone is null to serde, and stands for no settings.
         let raw: Option<raw::Settings> = serde_yaml::from_str(&text).map_err(|error| SettingsError::Invalid {
@@ -191,6 +191,23 @@ impl Settings {
         let folder = path.parent().unwrap_or(Path::new(""));
         Checker { path, folder, lines }.check(raw.unwrap_or_default())
     }
+
+    /// Checks that the file at `path`, which is for one of the `repositories` of other settings, says nothing of what those decide.
+    pub fn check_own(path: &Path) -> Result<(), SettingsError> {
+        let lines = Lines::of(&read(path)?);
+        let found = OF_DAEMON.into_iter().find_map(|key| Some((key, lines.find([key])?)));
+        let Some((key, line)) = found else { return Ok(()) };
+        let text =
+            format!("'{key}' is the daemon's: it belongs in the settings with 'repositories' that name this file");
+        Err(SettingsError::Invalid { path: path.into(), line: Some(line), text })
+    }
+}
+
+/// The settings that are the daemon's, and not of one of the repositories that it watches.
+const OF_DAEMON: [&str; 6] = ["repositories", "state", "sinks", "snapshots", "http", "keep_reports"];
+
+fn read(path: &Path) -> Result<String, SettingsError> {
+    std::fs::read_to_string(path).map_err(|source| SettingsError::Read { path: path.into(), source })
 }
 
 /// On which line each setting stands.

@@ -102,4 +102,10 @@ fn settings_of_repositories_that_cannot_be_are_refused() {
     }
     let mut command: Command = hierad(place.path());
     run(command.args(["--config", "hierad.yaml", "watch", "--branch", "x"])).fails(&["--branch"]);
+    fs::write(place.path().join("hierad.yaml"), "state: s\nrepositories: {a: {path: x, config: own.yaml}}").unwrap();
+    for key in ["sinks", "snapshots", "state", "http", "repositories", "keep_reports"] {
+        fs::write(place.path().join("own.yaml"), format!("profiles: p\n{key}:\n")).unwrap();
+        let words = format!("own.yaml:2: '{key}' is the daemon's: it belongs in the settings with 'repositories'");
+        run(hierad(place.path()).args(["--config", "hierad.yaml", "watch"])).fails(&[&words]);
+    }
 }
