@@ -6,7 +6,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::jobs::{JOB, job};
-use super::{Job, JobNumber, Queue, QueueError, Written, millis, now};
+use super::{Job, JobNumber, Queue, QueueError, Written, duration, millis, now};
 
 /// What a sink has to do next.
 #[derive(Debug)]
@@ -90,8 +90,4 @@ impl Queue {
         self.execute(query).await?;
         Ok(())
     }
-}
-
-fn duration(millis: i64) -> Duration {
-    Duration::from_millis(u64::try_from(millis).unwrap_or(0))
 }

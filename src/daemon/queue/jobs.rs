@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
 use super::branches::{damaged, set_tip};
-use super::{Queue, QueueError, millis, now};
+use super::{Queue, QueueError, duration, millis, now};
 use crate::daemon::{CommitEvent, CommitKind};
 use crate::git::{BranchName, CommitId};
 
@@ -56,11 +56,13 @@ impl Queue {
         Ok(())
     }
 
-    /// The oldest job of the repository that is not resolved.
-    pub async fn next_job(&self, repository: &str) -> Result<Option<Job>, QueueError> {
-        let query = format!("SELECT {JOB} FROM job WHERE state = 'waiting' AND repository = ? ORDER BY number LIMIT 1");
+    /// The oldest job of the repository that is not resolved, and how long it has to wait until it is tried again.
+    pub async fn next_job(&self, repository: &str) -> Result<Option<(Job, Duration)>, QueueError> {
+        let query =
+            format!("SELECT {JOB}, due FROM job WHERE state = 'waiting' AND repository = ? ORDER BY number LIMIT 1");
         let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(repository);
-        self.first(query).await?.as_ref().map(job).transpose()
+        let Some(row) = self.first(query).await? else { return Ok(None) };
+        Ok(Some((job(&row)?, duration(row.try_get::<i64, _>(8)? - now()))))
     }
 
     /// Keeps the report of a job, and that it has to go to `sinks`.
@@ -82,11 +84,12 @@ impl Queue {
         Ok(())
     }
 
-    /// Notes that a job could not be resolved, for now or, if it `is_final`, until somebody has it tried again.
-    pub async fn not_resolved(&self, job: JobNumber, error: &str, is_final: bool) -> Result<(), QueueError> {
-        let state = if is_final { "failed" } else { "waiting" };
-        let update = "UPDATE job SET state = ?, attempts = attempts + 1, error = ? WHERE number = ?";
-        self.execute(sqlx::query(update).bind(state).bind(error).bind(job)).await?;
+    /// Notes that a job could not be resolved, and when it is tried again: not until somebody says so if nothing is said.
+    pub async fn not_resolved(&self, job: JobNumber, error: &str, again: Option<Duration>) -> Result<(), QueueError> {
+        let state = if again.is_some() { "waiting" } else { "failed" };
+        let due = now().saturating_add(again.map_or(0, millis));
+        let update = "UPDATE job SET state = ?, attempts = attempts + 1, due = ?, error = ? WHERE number = ?";
+        self.execute(sqlx::query(update).bind(state).bind(due).bind(error).bind(job)).await?;
         Ok(())
     }
 

@@ -33,7 +33,7 @@ const FILE: &str = "queue.db";
 const LOCK: &str = "lock";
 
 /// What makes each version of the schema of the one before.
-const SCHEMA: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const SCHEMA: [&str; 3] = [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 
 /// The version of the schema, which `SQLite` keeps in `user_version`.
 const VERSION: usize = SCHEMA.len();
@@ -66,6 +66,12 @@ pub enum QueueError {
         /// Its version.
         version: i64,
     },
+    /// It has no such job.
+    #[error("there is no {0} in the queue")]
+    NoJob(JobNumber),
+    /// It has nothing that was to go to such a sink.
+    #[error("the queue has no report for a sink '{0}'")]
+    NoSink(String),
     /// The database is damaged.
     #[error("the database of the queue is damaged: {0}")]
     Damaged(String),
@@ -129,10 +135,11 @@ impl Queue {
 
     /// The queue that is in a folder, whether a daemon works on it or not.
     pub async fn open(folder: &Path) -> Result<Queue, QueueError> {
-        if !folder.join(FILE).is_file() {
-            return Err(QueueError::Absent(folder.into()));
+        match fs::metadata(folder.join(FILE)) {
+            Ok(_) => Queue::connect(folder).await,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(QueueError::Absent(folder.into())),
+            Err(source) => Err(QueueError::Folder { folder: folder.into(), source }),
         }
-        Queue::connect(folder).await
     }
 
     async fn connect(folder: &Path) -> Result<Queue, QueueError> {
@@ -249,6 +256,11 @@ fn now() -> i64 {
 
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A time that is to come; none if it has passed.
+fn duration(millis: i64) -> Duration {
+    Duration::from_millis(u64::try_from(millis).unwrap_or(0))
 }
 
 /// Reports may tell what not everybody should know.

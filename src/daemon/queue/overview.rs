@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use sqlx::Row as _;
+use sqlx::{Row as _, SqliteConnection};
 
 use super::jobs::{JOB, job};
 use super::{Job, JobNumber, Queue, QueueError, now};
@@ -78,8 +78,8 @@ impl Queue {
     /// What is not done, the oldest first, at most `limit` of it.
     pub async fn rows(&self, limit: u32) -> Result<Vec<Row>, QueueError> {
         let query = format!(
-            "SELECT {JOB}, state, NULL AS sink, attempts AS tried, 0 AS due, error FROM job WHERE state IN ('waiting', 'failed') \
-             UNION ALL SELECT {JOB}, iif(delivery.state = 'dead', 'dead', 'undelivered'), sink, delivery.attempts, due, delivery.error \
+            "SELECT {JOB}, state, NULL AS sink, attempts AS tried, due, error FROM job WHERE state IN ('waiting', 'failed') \
+             UNION ALL SELECT {JOB}, iif(delivery.state = 'dead', 'dead', 'undelivered'), sink, delivery.attempts, delivery.due, delivery.error \
              FROM delivery JOIN job ON job.number = delivery.job WHERE delivery.state IN ('waiting', 'dead') ORDER BY 1, sink LIMIT ?"
         );
         let rows = self.all(sqlx::query(sqlx::AssertSqlSafe(query)).bind(limit)).await?;
@@ -88,7 +88,7 @@ impl Queue {
             let due: i64 = row.try_get(11)?;
             let stage = stage(&row.try_get::<String, _>(8)?);
             let time = SystemTime::UNIX_EPOCH + Duration::from_millis(due.unsigned_abs());
-            let due = Some(time).filter(|_| due > now && stage == Stage::Undelivered);
+            let due = Some(time).filter(|_| due > now && matches!(stage, Stage::Waiting | Stage::Undelivered));
             let (sink, attempts, error) = (row.try_get(9)?, row.try_get(10)?, row.try_get(12)?);
             Ok(Row { job: job(row)?, stage, sink, attempts, due, error })
         };
@@ -99,7 +99,9 @@ impl Queue {
     pub async fn retry(&self, job: Option<JobNumber>, sink: Option<&str>) -> Result<u64, QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;
-        let jobs = "UPDATE job SET state = 'waiting', attempts = 0 WHERE state = 'failed' AND (?1 IS NULL OR number = ?1) AND ?2 IS NULL";
+        exists(&mut step, job, sink).await?;
+        let jobs = "UPDATE job SET state = 'waiting', attempts = 0, due = 0 \
+            WHERE state IN ('waiting', 'failed') AND error IS NOT NULL AND (?1 IS NULL OR number = ?1) AND ?2 IS NULL";
         let jobs = sqlx::query(jobs).bind(job).bind(sink).execute(&mut *step).await?.rows_affected();
         let again = "UPDATE delivery SET state = 'waiting', attempts = 0, due = 0, since = ?3 \
             WHERE state IN ('waiting', 'dead') AND error IS NOT NULL AND (?1 IS NULL OR job = ?1) AND (?2 IS NULL OR sink = ?2)";
@@ -114,6 +116,7 @@ impl Queue {
     pub async fn drop(&self, job: Option<JobNumber>, sink: Option<&str>, undelivered: bool) -> Result<u64, QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;
+        exists(&mut step, job, sink).await?;
         let jobs = "DELETE FROM job WHERE state = 'failed' AND (?1 IS NULL OR number = ?1) AND ?2 IS NULL";
         let jobs = sqlx::query(jobs).bind(job).bind(sink).execute(&mut *step).await?.rows_affected();
         let reports = "DELETE FROM delivery WHERE (state = 'dead' OR (?3 AND state = 'waiting')) \
@@ -124,6 +127,20 @@ impl Queue {
         step.release();
         Ok(jobs + reports)
     }
+}
+
+/// Fails where the queue knows of no such job, or sink: somebody has mistyped it.
+async fn exists(step: &mut SqliteConnection, job: Option<JobNumber>, sink: Option<&str>) -> Result<(), QueueError> {
+    if let Some(number) = job {
+        let found = sqlx::query("SELECT 1 FROM job WHERE number = ?").bind(number).fetch_optional(&mut *step).await?;
+        found.ok_or(QueueError::NoJob(number))?;
+    }
+    if let Some(name) = sink {
+        let found =
+            sqlx::query("SELECT 1 FROM delivery WHERE sink = ? LIMIT 1").bind(name).fetch_optional(step).await?;
+        found.ok_or_else(|| QueueError::NoSink(name.to_owned()))?;
+    }
+    Ok(())
 }
 
 fn stage(word: &str) -> Stage {

@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use tracing::{Instrument, Span};
 
 use super::deliver::Outlet;
-use super::{LONGEST_PAUSE, LOOK, ServiceError, Stopped, backoff, insist, pause, span, woken};
+use super::{LONGEST_PAUSE, LOOK, ServiceError, Stopped, backoff, insist, span, woken};
 use crate::daemon::queue::{Job, Queue, Written};
 use crate::daemon::signals::Signals;
 use crate::delivery::text_of;
@@ -65,7 +65,8 @@ impl Resolver {
             match insist(&self.signals, &mut stopped, || self.queue.next_job(&self.repository)).await {
                 None => break,
                 Some(None) => woken(&self.wake, LOOK, &mut stopped).await,
-                Some(Some(job)) => {
+                Some(Some((_, wait))) if !wait.is_zero() => woken(&self.wake, wait.min(LOOK), &mut stopped).await,
+                Some(Some((job, _))) => {
                     let span = span(&job, None);
                     resolve = self.job(job, resolve, &mut stopped).instrument(span).await?;
                 }
@@ -112,16 +113,14 @@ impl Resolver {
 
     async fn failed(&self, job: &Job, Unresolved { error, next }: &Unresolved, stopped: &mut Stopped) {
         let attempts = job.attempts + 1;
-        let is_final = *next == Next::SetAside || attempts >= MAX_ATTEMPTS;
-        if is_final {
-            tracing::error!(attempts, %error, "cannot resolve the commit; it is set aside");
+        let delay = backoff(u32::try_from(attempts).unwrap_or(0), LONGEST_PAUSE);
+        let again = Some(delay).filter(|_| *next != Next::SetAside && attempts < MAX_ATTEMPTS);
+        if again.is_some() {
+            tracing::warn!(attempts, ?delay, %error, "cannot resolve the commit; trying again");
         } else {
-            tracing::warn!(attempts, %error, "cannot resolve the commit; trying again");
+            tracing::error!(attempts, %error, "cannot resolve the commit; it is set aside");
         }
         let text = error.to_string();
-        insist(&self.signals, stopped, || self.queue.not_resolved(job.number, &text, is_final)).await;
-        if !is_final {
-            pause(backoff(u32::try_from(attempts).unwrap_or(0), LONGEST_PAUSE), stopped).await;
-        }
+        insist(&self.signals, stopped, || self.queue.not_resolved(job.number, &text, again)).await;
     }
 }

@@ -7,6 +7,9 @@ use hierad::daemon::queue::{Queue, Waiting, Wanted, Written};
 use hierad::daemon::{CommitEvent, CommitKind};
 use hierad::git::{BranchName, CommitId};
 
+use super::service::SITE;
+use crate::support::Sandbox;
+
 fn event(digit: &str) -> CommitEvent {
     let after = CommitId::from_hex(&digit.repeat(40)).unwrap();
     CommitEvent { branch: BranchName::new("main"), before: None, after, kind: CommitKind::New }
@@ -23,7 +26,7 @@ fn written() -> Written {
 
 /// The id of the next job, which then has a report for a sink that has taken it if `is_taken`.
 async fn resolve(queue: &Queue, is_taken: bool) -> String {
-    let job = queue.next_job("data").await.unwrap().unwrap();
+    let (job, _) = queue.next_job("data").await.unwrap().unwrap();
     queue.resolved(job.number, &written(), &["sink"]).await.unwrap();
     if is_taken {
         queue.delivered(job.number, "sink").await.unwrap();
@@ -50,7 +53,7 @@ async fn what_is_old_and_delivered_is_forgotten_whole() {
         matches!(queue.next_delivery("sink", false).await.unwrap(), Waiting::Report { job, .. } if job.number == 2)
     );
     queue.add("data", &[event("a")]).await.unwrap();
-    let next = queue.next_job("data").await.unwrap().unwrap();
+    let (next, _) = queue.next_job("data").await.unwrap().unwrap();
     assert_eq!(next.number, 5, "a number is not used again");
     queue.check().await.unwrap();
 }
@@ -62,12 +65,47 @@ async fn what_happens_again_is_another_job_though_the_first_was_given_up() {
     for _ in 0..2 {
         queue.add("data", &[event("a")]).await.unwrap();
     }
-    let first = queue.next_job("data").await.unwrap().unwrap();
-    queue.not_resolved(first.number, "gone", true).await.unwrap();
+    let (first, _) = queue.next_job("data").await.unwrap().unwrap();
+    queue.not_resolved(first.number, "gone", None).await.unwrap();
     assert_eq!(queue.drop(None, None, false).await.unwrap(), 1);
     queue.add("data", &[event("a")]).await.unwrap();
     let ids = [resolve(&queue, true).await, resolve(&queue, true).await];
     assert_ne!(ids[0], ids[1]);
+}
+
+#[tokio::test]
+async fn what_waits_for_its_time_is_tried_at_once_where_somebody_says_so() {
+    let site = Sandbox::of(SITE);
+    let (queue, _lock) = Queue::create(&site.beside("state")).await.unwrap();
+    let ask = |arguments: &str| site.hierad(&format!("queue --state ../state {arguments}"));
+    queue.add("data", &[event("a"), event("b")]).await.unwrap();
+    for (arguments, retried) in [("retry --all", "1 to be tried again\n"), ("retry 1", "1 to be tried again\n")] {
+        let (job, wait) = queue.next_job("data").await.unwrap().unwrap();
+        assert_eq!((job.number, job.attempts, wait), (1, 0, Duration::ZERO));
+        queue.not_resolved(1, "gone", Some(Duration::from_hours(1))).await.unwrap();
+        let (_, wait) = queue.next_job("data").await.unwrap().unwrap();
+        assert!(wait > Duration::from_mins(59), "{wait:?}");
+        let list = ask("");
+        assert!(list.ok().contains("1  waiting      main aaaaaaaa, tried once, again in 3"), "{list:?}");
+        assert!(list.ok().contains("2  waiting      main bbbbbbbb\n"), "{list:?}");
+        assert_eq!(ask(arguments).ok(), retried);
+    }
+    assert_eq!(ask("retry 2").ok(), "0 to be tried again\n", "it is to be tried anyway");
+    let (job, _) = queue.next_job("data").await.unwrap().unwrap();
+    queue.resolved(job.number, &written(), &["sink"]).await.unwrap();
+    for action in ["retry", "drop"] {
+        assert!(ask(&format!("{action} --sink sink")).ok().starts_with("0 "));
+        ask(&format!("{action} 999")).fails(&["hierad: there is no 999 in the queue"]);
+        ask(&format!("{action} --sink nope")).fails(&["hierad: the queue has no report for a sink 'nope'"]);
+    }
+}
+
+#[test]
+fn a_queue_that_cannot_be_seen_is_not_said_to_be_absent() {
+    let site = Sandbox::of(SITE);
+    site.hierad("queue --state ../nowhere").fails(&["there is no daemon's state in ../nowhere"]);
+    site.sh("ln -s loop ../loop");
+    site.hierad("queue --state ../loop").fails(&["cannot use ../loop for the state of the daemon: "]);
 }
 
 #[tokio::test]
@@ -79,12 +117,12 @@ async fn a_queue_of_a_former_version_goes_on() {
     drop(lock);
     let database = format!("sqlite://{}", folder.path().join("queue.db").display());
     let mut connection = <sqlx::SqliteConnection as sqlx::Connection>::connect(&database).await.unwrap();
-    let back = "DROP TABLE schedule; DROP INDEX delivery_by_due; DROP INDEX delivery_by_age; \
+    let back = "ALTER TABLE job DROP COLUMN due; DROP TABLE schedule; DROP INDEX delivery_by_due; DROP INDEX delivery_by_age; \
         CREATE INDEX delivery_by_sink ON delivery (sink, state, due, job); PRAGMA user_version = 1";
     sqlx::raw_sql(back).execute(&mut connection).await.unwrap();
     sqlx::Connection::close(connection).await.unwrap();
     let queue = Queue::open(folder.path()).await.unwrap();
-    assert_eq!(queue.next_job("data").await.unwrap().unwrap().number, 1);
+    assert_eq!(queue.next_job("data").await.unwrap().unwrap().0.number, 1);
     let now = std::time::SystemTime::now();
     queue.done("nightly", now - Duration::from_hours(1)).await.unwrap();
     assert!(queue.last_done("nightly", now).await.unwrap() < now);
