@@ -41,7 +41,9 @@ impl Scheduled {
         let Some(mut last) = insist(signals, &mut stopped, || queue.last_done(&name, now)).await else { return Ok(()) };
         let mut failures = 0;
         while let Some(next) = schedule.next(last) {
-            tracing::info!(next = schedule.show(next), "waiting for the time");
+            if next > SystemTime::now() {
+                tracing::info!(next = schedule.show(next), "waiting for the time");
+            }
             if wait(next, &mut stopped).await {
                 return Ok(());
             }

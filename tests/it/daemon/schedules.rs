@@ -101,6 +101,8 @@ fn what_fails_is_done_again_and_holds_up_no_other() {
         service.log().contains("branch another of ") && service.log().contains("cannot write snapshots to ")
     });
     service.check_folder("tips/main", "main");
+    let waits = |line: &&str| line.contains("waiting for the time") && line.contains("next=\"197");
+    assert_eq!(service.log().lines().find(waits), None, "nobody waits for what is past");
     fs::remove_file(service.site.beside("tips/another")).unwrap();
     service.wait("the other branch", || times(&service, "tips") == 1);
     service.check_folder("tips/another", "another");
