@@ -43,6 +43,7 @@ use event::Event;
 use look::{Looked, Watched};
 use sample::Sampler;
 
+use service::{backoff, pause};
 pub use handler::{Handler, HandlerError, each};
 pub use known::Known;
 pub use mirror::Following;
@@ -160,6 +161,9 @@ impl CommitKind {
 const GONE_AFTER: u32 = 5;
 
 /// How many events may wait; more say nothing new.
+/// The longest time until commits that were refused are handed out again.
+const LONGEST_REST: Duration = Duration::from_mins(1);
+
 const WAITING_EVENTS: usize = 16;
 
 /// Watches `repository` until `shutdown` resolves, and hands each commit that is not `known` to `handler`. A commit that is being handled then
@@ -231,7 +235,7 @@ impl Loop {
             while self.events.try_recv().is_ok() {} // one look answers all
             let looked;
             (watched, looked) = spawn_blocking(move || {
-                let looked = watched.look();
+                let looked = span.in_scope(|| watched.look());
                 (watched, looked)
             })
             .await?;
@@ -242,9 +246,16 @@ impl Loop {
                 self.failures = 0;
                 continue;
             }
+                if let Some(times) = self.sampler.works() {
+                    tracing::info!(times, "looking for commits works again");
+                }
             self.failures = self.failures.saturating_add(1);
             if self.failures >= GONE_AFTER && !watched.is_there() {
                 return Err(WatchError::Gone(self.place));
+            // What hears of files goes on: there would be a look for each of their changes.
+            if !is_taken && pause(backoff(self.failures, LONGEST_REST), &mut self.stopped).await {
+                return Ok(());
+            }
             }
         }
     }
@@ -307,10 +318,6 @@ impl Loop {
                 tracing::warn!(about = %failure.about, times, %error, "cannot look for commits; trying again");
             }
         }
-        let is_seen = looked.failures.is_empty();
-        if is_seen && let Some(times) = self.sampler.works() {
-            tracing::info!(times, "looking for commits works again");
-        }
-        is_seen
+        looked.failures.is_empty()
     }
 }

@@ -118,6 +118,8 @@ fn a_full_disk_delays_and_loses_nothing() {
     service.wait("health", || service.get("/health/ready").status == 200);
     service.wait("all reports of the webhook", || service.receiver.got().len() >= script.made.len());
     small.end();
+    let again = service.log().matches("looking for commits works again").count();
+    assert!(again <= 3, "it works again when commits were taken: {}", service.log());
     assert!(service.log().contains("told to end"), "{}", service.log());
 }
 

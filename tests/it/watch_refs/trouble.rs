@@ -1,6 +1,7 @@
 //! Failures: of reading, of the handler, of the repository; and the end.
 
 use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use hierad::daemon::{HandlerError, Known, WatchError};
 use hierad::git::{BranchName, Branches, ObjectError};
@@ -157,6 +158,26 @@ fn a_repository_that_is_gone_ends_the_watch() {
         std::fs::remove_dir_all(sandbox.root()).unwrap();
         assert!(matches!(watching.ended(), Err(WatchError::Gone(_))));
     }
+}
+
+#[test]
+fn commits_that_are_refused_come_again_more_and_more_rarely() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    let (tell, asked) = mpsc::channel();
+    let mut left = 3_u32;
+    let watching = Watching::with(sandbox.open(), polling(), move |_| {
+        tell.send(Instant::now()).unwrap();
+        left = left.saturating_sub(1);
+        if left > 0 { Err(HandlerError::Refused("full".into())) } else { Ok(()) }
+    });
+    let second = sandbox.commit("second");
+    let events = watching.wait_for(3);
+    assert!(events.iter().all(|event| event.after == second), "{events:#?}");
+    assert_eq!(watching.stop().len(), 3);
+    let times: Vec<Instant> = asked.iter().collect();
+    let pauses: Vec<Duration> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(pauses[0] >= Duration::from_millis(500) && pauses[1] >= Duration::from_secs(1), "{pauses:?}");
 }
 
 #[test]
