@@ -137,20 +137,24 @@ impl Context {
         }
     }
 
-    /// The fleet of the profiles that are `chosen`, with what is mentioned at `points`. A profile that cannot be read is told and
-    /// left out.
-    fn fleet(&self, branch: Option<&str>, points: &[Point], chosen: &(dyn Fn(&str) -> bool + Sync)) -> Result<Fleet> {
+    /// The fleet of the profiles that are `chosen`, as `branch` is deployed, with what is mentioned at `points`. A profile that
+    /// cannot be read is told and left out.
+    pub(super) fn fleet(
+        &self,
+        branch: Option<&BranchName>,
+        points: &[Point],
+        chosen: &(dyn Fn(&str) -> bool + Sync),
+        tell: &dyn Fn(&ProfileError),
+    ) -> Result<Fleet> {
         if self.settings.profiles.is_empty() {
             return Err(self.no_profiles().into());
         }
         let is_empty = AtomicBool::new(true);
-        let (fleet, errors) = self.profiles(branch, points, &|name| {
+        let (fleet, errors) = self.profiles(branch.map(BranchName::as_str), points, &|name| {
             is_empty.store(false, Ordering::Relaxed);
             chosen(name)
         })?;
-        for error in &errors {
-            self.progress.print(&format_args!("hierad: {error}"));
-        }
+        errors.iter().for_each(tell);
         if is_empty.into_inner() {
             let paths: Vec<String> = self.settings.profiles.iter().map(|path| path.display().to_string()).collect();
             let wanted = "YAML, JSON or NDJSON files, a node each";
@@ -203,7 +207,8 @@ impl Context {
         points: &[Point],
         chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<Pipeline> {
-        Ok(self.pipeline(Arc::new(self.fleet(branch.map(BranchName::as_str), points, chosen)?)))
+        let tell = |error: &ProfileError| self.progress.print(&format_args!("hierad: {error}"));
+        Ok(self.pipeline(Arc::new(self.fleet(branch, points, chosen, &tell)?)))
     }
 
     /// The repository as the settings have it read.

@@ -1,5 +1,7 @@
 //! Logging set-up: to standard error, by `-v` or `HIERAD_LOG`.
 
+use std::fmt::Display;
+
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
@@ -15,6 +17,25 @@ pub(super) enum Format {
     Json,
 }
 
+/// The target of what is told whatever the filter says.
+const NOTICE: &str = "hierad::notice";
+
+/// Tells what everybody shall know, and what scripts wait for.
+pub(super) fn tell(format: Format, line: &dyn Display) {
+    match format {
+        Format::Text => anstream::eprintln!("hierad: {line}"),
+        Format::Json => tracing::info!(target: NOTICE, "{line}"),
+    }
+}
+
+/// Tells why the process ends.
+pub(super) fn fail(format: Format, line: &dyn Display) {
+    match format {
+        Format::Text => anstream::eprintln!("hierad: {line}"),
+        Format::Json => tracing::error!(target: NOTICE, "{line}"),
+    }
+}
+
 /// Starts logging: warnings by default, `-v` and `-vv` for more, `HIERAD_LOG` as `tracing` filters are written. The line of
 /// progress makes way.
 pub(super) fn start(global: &Global, format: Format) {
@@ -25,6 +46,10 @@ pub(super) fn start(global: &Global, format: Format) {
         _ => "hierad=debug,info",
     };
     let filter = EnvFilter::try_from_env("HIERAD_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let filter = match format!("{NOTICE}=info").parse() {
+        Ok(notice) => filter.add_directive(notice),
+        Err(_) => filter,
+    };
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || progress.stderr());
     let log = log.with_target(false).with_ansi(output::log_color(global));
     _ = match format {

@@ -230,7 +230,7 @@ pub fn main() -> ExitCode {
         // A reader that has seen enough, such as `head`, is no failure.
         Err(failure) if is_broken_pipe(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
-            anstream::eprintln!("hierad: {}", describe(&*failure));
+            log::fail(log_format, &describe(&*failure));
             ExitCode::from(1)
         }
     }

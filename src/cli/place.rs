@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::context::Context;
 use super::watch::{Arguments, Pipelines, banner, compared};
-use super::{Global, Result, http};
+use super::{Global, Result, http, log};
 use crate::daemon::Following;
 use crate::daemon::http::{Answers, Found, Question, Snapshot, Unanswered};
 use crate::daemon::queue::{Job, Queue};
@@ -150,7 +150,7 @@ impl Place {
         let (into, arguments) = (slot.clone(), arguments.clone());
         let open = Arc::new(move || {
             let (opened, banner) = self.open(&arguments)?.settle(&into);
-            anstream::eprintln!("{banner}");
+            log::tell(arguments.log_format, &banner);
             Ok(opened)
         });
         Ok((Watched { name, opened, open, is_needed, poll, resolve, following }, banner, slot))

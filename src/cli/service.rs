@@ -13,7 +13,7 @@ use super::place::Place;
 use super::signals::{Signal, Signals};
 use super::supervisor;
 use super::watch::Arguments;
-use super::{Global, Result, http};
+use super::{Global, Result, http, log};
 use crate::daemon::http::Listener;
 use crate::daemon::queue::Queue;
 use crate::daemon::service::Service;
@@ -149,7 +149,7 @@ impl Plan {
             }
         }
         let (http, listener) = http.unzip();
-        banners.extend(listener.as_ref().map(|listener| format!("hierad: answering at http://{}", listener.address())));
+        banners.extend(listener.as_ref().map(|listener| format!("answering at http://{}", listener.address())));
         let (queue, keep) = (queue.clone(), self.settings.keep_reports);
         Ok(Prepared { service: Service { queue, repositories, sinks, scheduled, keep, http }, banners, listener })
     }
@@ -163,9 +163,10 @@ impl Plan {
         loop {
             let Prepared { service, banners, listener } = prepared;
             let (stop, stopped) = oneshot::channel();
+            let log_format = arguments.log_format;
             let ready = move || {
                 for banner in banners {
-                    anstream::eprintln!("{banner}");
+                    log::tell(log_format, &banner);
                 }
                 supervisor::ready();
             };

@@ -16,6 +16,7 @@ use super::signals::{Signal, Signals};
 use super::{Global, Result, Status, log, output};
 use crate::daemon::{self, CommitEvent, HandlerError};
 use crate::git::{BranchName, BranchPatterns, Repository};
+use crate::node::ProfileError;
 use crate::pipeline::{Compared, Pipeline, Point};
 use crate::settings::{EnvironmentName, listen_address};
 
@@ -126,7 +127,7 @@ async fn print(context: Context, global: &Global, arguments: &Arguments) -> Resu
     let mut signals = Signals::new()?;
     let shutdown = async move { while signals.next().await != Signal::End {} };
     // Who has read this can rely on it: what is committed from now on is reported, and a signal ends the watch.
-    anstream::eprintln!("{}", banner(&repository, &options.branches)?);
+    log::tell(arguments.log_format, &banner(&repository, &options.branches)?);
     let handler = daemon::each(move |event| reporter.handle(&event));
     Ok(daemon::watch(repository, known, options, handler, shutdown).await?)
 }
@@ -140,7 +141,7 @@ pub(super) fn banner(repository: &Repository, patterns: &BranchPatterns) -> Resu
         names if names.len() <= 5 => names.join(", "),
         names => format!("{} branches", names.len()),
     };
-    Ok(format!("hierad: watching {branches} in {folder}; Ctrl-C ends it"))
+    Ok(format!("watching {branches} in {folder}; Ctrl-C ends it"))
 }
 
 /// A pipeline for each environment: where it is the branch's, branches have one each.
@@ -186,12 +187,16 @@ impl Pipelines {
             return Ok(pipeline.clone());
         }
         let tip = self.context.repository.resolve(branch.map_or("HEAD", BranchName::as_str)).ok().map(Point::Commit);
-        let pipeline = match (self.context.pipeline_for(branch, tip.as_slice(), &|_| true), known) {
-            (Ok(pipeline), known) => {
+        let left_out = |error: &ProfileError| {
+            tracing::warn!(%error, "a node profile cannot be read: its node is left out");
+        };
+        let fleet = self.context.fleet(branch, tip.as_slice(), &|_| true, &left_out);
+        let pipeline = match (fleet, known) {
+            (Ok(fleet), known) => {
                 if known.is_some() {
                     tracing::info!("the node profiles have changed and were read again");
                 }
-                Arc::new(pipeline)
+                Arc::new(self.context.pipeline(Arc::new(fleet)))
             }
             // Somebody may be writing them right now.
             (Err(error), Some(known)) => {

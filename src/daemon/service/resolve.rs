@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use tracing::{Instrument, Span};
 
 use super::deliver::Outlet;
-use super::{LONGEST_PAUSE, LOOK, ServiceError, Stopped, backoff, insist, span, woken};
+use super::{LONGEST_PAUSE, LOOK, ServiceError, Stopped, backoff, insist, pause, span, woken};
 use crate::daemon::queue::{Job, Queue, Written};
 use crate::daemon::signals::Signals;
 use crate::delivery::text_of;

@@ -89,6 +89,8 @@ fn it_says_when_it_is_ready_reloads_lives_and_ends() {
     }
     assert_eq!(service.log().matches("the old settings stay").count(), 3, "{}", service.log());
     let before = count("more");
+    let profiles = service.site.beside("profiles.ndjson");
+    fs::write(&profiles, fs::read_to_string(&profiles).unwrap() + "{\n").unwrap();
     service.site.commit("three");
     service.wait("reports", || count("files") == 3 && count("more") == before + 1);
     fs::write(&settings, &more).unwrap();
@@ -102,7 +104,9 @@ fn it_says_when_it_is_ready_reloads_lives_and_ends() {
     assert_eq!(manager.told(), ["READY=1"]);
     service.wait("reports", || count("files") == 4);
     service.end(daemon);
-    for line in service.log().lines().filter(|line| !line.starts_with("hierad: ")) {
+    assert!(service.log().contains("its node is left out\",\"error\":\""), "{}", service.log());
+    assert!(service.log().contains("profiles.ndjson:4: "), "{}", service.log());
+    for line in service.log().lines() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         assert!(line["timestamp"].is_string() && line["level"].is_string(), "{line}");
     }
@@ -123,6 +127,9 @@ fn settings_are_checked_before_it_starts() {
     ] {
         fs::write(&settings, wrong).unwrap();
         service.site.hierad("watch --check-config").fails(&[words]);
+        let failed = service.site.hierad("watch --log-format json");
+        let line: serde_json::Value = serde_json::from_str(&failed.fails(&[]).err).unwrap();
+        assert!(line["level"] == "ERROR" && line["message"].as_str().unwrap().contains(words), "{line}");
     }
 }
 

@@ -43,7 +43,7 @@ impl Daemon {
             }
         });
         let daemon = Daemon { child, errors };
-        wait(|| daemon.errors().contains("hierad: watching "), &|| daemon.errors());
+        wait(|| daemon.errors().contains("watching "), &|| daemon.errors());
         daemon
     }
 
