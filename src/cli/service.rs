@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::runtime::Handle;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::archive::Archives;
 use super::context::Context;
@@ -16,7 +17,7 @@ use super::watch::Arguments;
 use super::{Global, Result, http, log};
 use crate::daemon::http::Listener;
 use crate::daemon::queue::Queue;
-use crate::daemon::service::Service;
+use crate::daemon::service::{Service, Services};
 use crate::daemon::{CATCH_UP, Known, WatchOptions};
 use crate::delivery::{Filter, Sink, Stream, Target};
 use crate::git::BranchPatterns;
@@ -37,6 +38,7 @@ pub(super) struct Plan {
 struct Prepared {
     service: Service,
     banners: Vec<String>,
+    log_format: log::Format,
     /// Where it listens.
     listener: Option<Listener>,
 }
@@ -150,62 +152,99 @@ impl Plan {
         }
         let (http, listener) = http.unzip();
         banners.extend(listener.as_ref().map(|listener| format!("answering at http://{}", listener.address())));
-        let (queue, keep) = (queue.clone(), self.settings.keep_reports);
-        Ok(Prepared { service: Service { queue, repositories, sinks, scheduled, keep, http }, banners, listener })
+        let (queue, keep, log_format) = (queue.clone(), self.settings.keep_reports, arguments.log_format);
+        Ok(Prepared {
+            service: Service { queue, repositories, sinks, scheduled, keep, http },
+            banners,
+            log_format,
+            listener,
+        })
+    }
+
+    /// The service that the settings make now. To read all again may take long: it is done on a thread of its own.
+    fn next(
+        self,
+        queue: Queue,
+        global: &Global,
+        arguments: &Arguments,
+        listener: Option<Listener>,
+    ) -> JoinHandle<Result<Prepared>> {
+        let (global, arguments, runtime) = (global.clone(), arguments.clone(), Handle::current());
+        spawn_blocking(move || {
+            let plan = self.again(&global, &arguments)?;
+            runtime.block_on(async {
+                // The connection that is there does not show whether the folder still is.
+                Queue::open(&plan.state).await?.close().await;
+                plan.prepare(&queue, &arguments, listener).await
+            })
+        })
     }
 
     /// Works until the process is told to end.
-    pub(super) async fn run(mut self, global: &Global, arguments: &Arguments) -> Result<()> {
+    pub(super) async fn run(self, global: &Global, arguments: &Arguments) -> Result<()> {
         let (queue, _lock) = Queue::create(&self.state).await?;
         let mut signals = Signals::new()?;
         let alive = tokio::spawn(supervisor::alive());
-        let mut prepared = self.clone().prepare(&queue, arguments, None).await?;
+        let mut services = Services::default();
+        let prepared = self.clone().prepare(&queue, arguments, None).await?;
+        let mut listener = prepared.begin(&mut services).await?;
+        let mut next = None;
         loop {
-            let Prepared { service, banners, listener } = prepared;
-            let (stop, stopped) = oneshot::channel();
-            let log_format = arguments.log_format;
-            let ready = move || {
-                for banner in banners {
-                    log::tell(log_format, &banner);
-                }
-                supervisor::ready();
-            };
-            let running = service.run(ready, async move { _ = stopped.await });
-            tokio::pin!(running);
-            let next = loop {
-                let signal = tokio::select! {
-                    result = &mut running => return Ok(result?),
-                    signal = signals.next() => signal,
-                };
-                if signal == Signal::End {
-                    supervisor::ends();
-                    break None;
-                }
-                supervisor::reloads();
-                let next = match self.again(global, arguments) {
-                    Ok(plan) => {
-                        let prepared = plan.clone().prepare(&queue, arguments, listener.clone()).await;
-                        prepared.map(|prepared| (plan, prepared))
-                    }
-                    Err(error) => Err(error),
-                };
-                match next {
-                    Ok(next) => break Some(next),
-                    Err(error) => {
-                        tracing::error!(%error, "cannot reload: the old settings stay");
-                        supervisor::ready();
+            tokio::select! {
+                () = services.failed() => break,
+                prepared = ready(&mut next) => {
+                    let begun = match prepared {
+                        Ok(prepared) => prepared.begin(&mut services).await,
+                        Err(error) => Err(error),
+                    };
+                    match begun {
+                        Ok(listens) => {
+                            listener = listens;
+                            tracing::info!("reloaded");
+                        }
+                        Err(error) => {
+                            tracing::error!(%error, "cannot reload: the old settings stay");
+                            supervisor::ready();
+                        }
                     }
                 }
-            };
-            _ = stop.send(());
-            running.await?;
-            let Some((plan, next)) = next else { break };
-            tracing::info!("reloaded");
-            (self, prepared) = (plan, next);
+                signal = signals.next() => match signal {
+                    Signal::End => {
+                        supervisor::ends();
+                        break;
+                    }
+                    Signal::Reload => {
+                        supervisor::reloads();
+                        next = Some(self.clone().next(queue.clone(), global, arguments, listener.clone()));
+                    }
+                },
+            }
         }
+        let result = services.end().await;
+        queue.close().await;
         alive.abort();
-        Ok(())
+        Ok(result?)
     }
+}
+
+impl Prepared {
+    /// Has the service work, in place of the one that does.
+    async fn begin(self, services: &mut Services) -> Result<Option<Listener>> {
+        services.begin(self.service).await?;
+        for banner in &self.banners {
+            log::tell(self.log_format, banner);
+        }
+        supervisor::ready();
+        Ok(self.listener)
+    }
+}
+
+/// What is being prepared, once it is.
+async fn ready(next: &mut Option<JoinHandle<Result<Prepared>>>) -> Result<Prepared> {
+    let Some(handle) = next else { return std::future::pending().await };
+    let prepared = handle.await;
+    *next = None;
+    prepared?
 }
 
 /// The sinks of the settings or, without any, standard output.

@@ -36,14 +36,15 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch as flag};
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
+use tracing::{Instrument, Span};
 
 use crate::git::{BranchName, BranchPatterns, CommitId, Repository};
 use crate::report::{Arrival, JobName};
 use event::Event;
 use look::{Looked, Watched};
 use sample::Sampler;
-
 use service::{backoff, pause};
+
 pub use handler::{Handler, HandlerError, each};
 pub use known::Known;
 pub use mirror::Following;
@@ -160,10 +161,10 @@ impl CommitKind {
 /// How many looks in a row must find the repository gone before that is believed.
 const GONE_AFTER: u32 = 5;
 
-/// How many events may wait; more say nothing new.
 /// The longest time until commits that were refused are handed out again.
 const LONGEST_REST: Duration = Duration::from_mins(1);
 
+/// How many events may wait; more say nothing new.
 const WAITING_EVENTS: usize = 16;
 
 /// Watches `repository` until `shutdown` resolves, and hands each commit that is not `known` to `handler`. A commit that is being handled then
@@ -197,13 +198,13 @@ async fn run(
     let (sender, events) = mpsc::channel(WAITING_EVENTS);
     let place = repository.common_dir().to_owned();
     let watched = Watched::new(repository, options.branches, options.catch_up, known);
-    tracing::info!(repository = %place.display(), branches = watched.count(), "watching");
+    tracing::info!(folder = %place.display(), branches = watched.count(), "watching");
     let mut workers = JoinSet::new();
     let _ = sender.try_send(Event::Start);
     workers.spawn(event::poll(options.poll, sender.clone()));
     workers.spawn(event::pokes(poked, sender.clone()));
     if options.notify {
-        workers.spawn(files::notify(place.clone(), options.poll, sender.clone()));
+        workers.spawn(files::notify(place.clone(), options.poll, sender.clone()).in_current_span());
     }
     drop(sender);
     let watch = Loop { events, stopped, place, poll: options.poll, sampler: Sampler::default(), failures: 0 };
@@ -234,6 +235,7 @@ impl Loop {
             }
             while self.events.try_recv().is_ok() {} // one look answers all
             let looked;
+            let span = Span::current();
             (watched, looked) = spawn_blocking(move || {
                 let looked = span.in_scope(|| watched.look());
                 (watched, looked)
@@ -244,18 +246,18 @@ impl Loop {
             handler.looked(is_seen && is_taken);
             if is_seen && is_taken {
                 self.failures = 0;
-                continue;
-            }
                 if let Some(times) = self.sampler.works() {
                     tracing::info!(times, "looking for commits works again");
                 }
+                continue;
+            }
             self.failures = self.failures.saturating_add(1);
-            if self.failures >= GONE_AFTER && !watched.is_there() {
-                return Err(WatchError::Gone(self.place));
             // What hears of files goes on: there would be a look for each of their changes.
             if !is_taken && pause(backoff(self.failures, LONGEST_REST), &mut self.stopped).await {
                 return Ok(());
             }
+            if self.failures >= GONE_AFTER && !watched.is_there() {
+                return Err(WatchError::Gone(self.place));
             }
         }
     }

@@ -4,6 +4,8 @@ mod kills;
 mod mirrors;
 mod queue;
 mod receiver;
+#[cfg(unix)]
+mod reload;
 mod schedules;
 mod script;
 mod service;

@@ -80,6 +80,7 @@ async fn connection(
     let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(app));
     tokio::pin!(connection);
     let result = tokio::select! {
+        biased;
         result = connection.as_mut() => result,
         () = ended(&mut stopped) => {
             connection.as_mut().graceful_shutdown();

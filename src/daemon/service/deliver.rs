@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::{GRACE, LOOK, ServiceError, Stopped, backoff, ended, insist, pause, span, woken};
+use super::{LOOK, ServiceError, Stopped, backoff, insist, pause, span, woken};
 use crate::daemon::meters::Delivered;
 use crate::daemon::queue::{Job, Queue, Waiting, Written};
 use crate::daemon::signals::Signals;
@@ -33,8 +33,6 @@ enum Given {
     Taken,
     /// It asks to be left alone for so long.
     Refused { rest: Duration },
-    /// It took too long, and the service is to end.
-    Nothing,
 }
 
 impl Outlet {
@@ -55,7 +53,6 @@ impl Outlet {
                     let span = span(&job, Some(&self.sink.name));
                     let given = self.give(&job, report, (attempts + 1, age), &mut stopped).instrument(span).await?;
                     match given {
-                        Given::Nothing => break,
                         Given::Taken => failures = 0,
                         Given::Refused { rest } => {
                             failures += 1;
@@ -77,34 +74,19 @@ impl Outlet {
         (attempts, age): (u32, Duration),
         stopped: &mut Stopped,
     ) -> Result<Given, ServiceError> {
-        match self.within_grace(&parcel(job, report), stopped).await {
-            None => Ok(Given::Nothing),
-            Some(Ok(())) => {
+        match self.sink.deliver(&parcel(job, report)).await {
+            Ok(()) => {
                 self.taken(job, attempts, stopped).await;
                 Ok(Given::Taken)
             }
-            Some(Err(DeliveryError::Closed(source))) => {
-                Err(ServiceError::Closed { sink: self.sink.name.clone(), source })
-            }
-            Some(Err(DeliveryError::Refused { text, rest })) => {
+            Err(DeliveryError::Closed(source)) => Err(ServiceError::Closed { sink: self.sink.name.clone(), source }),
+            Err(DeliveryError::Refused { text, rest }) => {
                 let rest = rest.min(LONGEST_DELAY);
                 let delay = backoff(attempts, LONGEST_DELAY).max(rest);
                 let again = Some(delay).filter(|_| age < self.sink.retry_for);
                 self.refused(job, (&text, attempts, again), stopped).await;
                 Ok(Given::Refused { rest })
             }
-        }
-    }
-
-    /// Delivers a report; nothing if the service is to end and it takes too long.
-    async fn within_grace(&self, parcel: &Parcel, stopped: &mut Stopped) -> Option<Result<(), DeliveryError>> {
-        let over = async {
-            ended(stopped).await;
-            sleep(GRACE).await;
-        };
-        tokio::select! {
-            result = self.sink.deliver(parcel) => Some(result),
-            () = over => None,
         }
     }
 

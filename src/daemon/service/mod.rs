@@ -5,7 +5,9 @@
 mod deliver;
 mod presence;
 mod resolve;
+mod running;
 mod scheduled;
+mod turns;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +15,7 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::sync::{Notify, watch as flag};
 use tokio::task::{JoinError, JoinSet};
-use tracing::Span;
+use tracing::{Instrument, Span};
 
 use super::http::Server;
 use super::meters::Stuck;
@@ -25,9 +27,12 @@ use crate::delivery::Sink;
 use deliver::Outlet;
 use presence::{Presence, noted};
 use resolve::Resolver;
+use running::Running;
+use turns::{Turns, Work};
 
 pub use presence::{Open, Opened};
 pub use resolve::{Next, Resolve, Resolved, Unresolved};
+pub use running::Services;
 pub use scheduled::{Scheduled, ScheduledWork};
 
 /// The longest pause before a step is tried again.
@@ -35,9 +40,6 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// How often the queue is looked at where nothing is heard: another process may have changed it, `hierad queue retry`.
 const LOOK: Duration = Duration::from_secs(5);
-
-/// How long steps may go on when the service is to end; what is not done then stays in the queue.
-const GRACE: Duration = Duration::from_secs(10);
 
 /// A repository, and how its commits are resolved.
 pub struct Watched {
@@ -95,77 +97,91 @@ pub enum ServiceError {
     Task(#[from] JoinError),
 }
 
+/// The tasks of a service that begins.
+struct Tasks<'a> {
+    set: JoinSet<Result<(), ServiceError>>,
+    stopped: Stopped,
+    turns: &'a mut Turns,
+}
+
+impl Tasks<'_> {
+    /// Begins with `task` as soon as no former service is at the same work.
+    fn spawn(&mut self, work: Work, task: impl Future<Output = Result<(), ServiceError>> + Send + 'static) {
+        let (turn, mut stopped) = (self.turns.of(work), self.stopped.clone());
+        self.set.spawn(async move {
+            let _turn = tokio::select! {
+                biased;
+                () = ended(&mut stopped) => return Ok(()),
+                turn = turn.lock_owned() => turn,
+            };
+            task.await
+        });
+    }
+}
+
 impl Service {
-    /// Works until `shutdown` resolves; what is begun then is finished or stays in the queue. When `ready` is called, no later
-    /// commit can be missed.
-    pub async fn run(self, ready: impl FnOnce(), shutdown: impl Future<Output = ()>) -> Result<(), ServiceError> {
-        let (stop, stopped) = flag::channel(false);
-        let queue = self.queue.clone();
-        let mut tasks = self.start(&stopped).await?;
-        ready();
-        tokio::pin!(shutdown);
-        let mut result = Ok(());
-        loop {
-            tokio::select! {
-                () = &mut shutdown, if !*stop.borrow() => { stop.send_replace(true); }
-                ended = tasks.join_next() => match ended {
-                    None => break,
-                    Some(ended) => {
-                        // When one cannot go on, the others end as well.
-                        result = result.and(ended.unwrap_or_else(|error| Err(error.into())));
-                        stop.send_replace(true);
-                    }
-                }
+    /// Begins to work, with each piece of work as soon as a former service has ended it. No commit that comes later can be missed.
+    async fn start(self, turns: &mut Turns) -> Result<Running, ServiceError> {
+        for Watched { name, opened, .. } in &self.repositories {
+            if let Some(opened) = opened {
+                noted(&self.queue, name, &opened.known).await?;
             }
         }
-        queue.close().await;
-        result
+        let (stop, stopped) = flag::channel(false);
+        let mut tasks = Tasks { set: JoinSet::new(), stopped, turns };
+        self.spawn(&mut tasks);
+        Ok(Running::new(stop, tasks.set))
     }
 
-    async fn start(self, stopped: &Stopped) -> Result<JoinSet<Result<(), ServiceError>>, ServiceError> {
+    fn spawn(self, tasks: &mut Tasks<'_>) {
         let Service { queue, repositories, sinks, scheduled, keep, http } = self;
-        let signals = Arc::new(Signals::new());
+        let (signals, stopped) = (Arc::new(Signals::new()), tasks.stopped.clone());
         let outlet = |sink| Arc::new(Outlet::new(sink, queue.clone(), signals.clone()));
         let sinks: Arc<[Arc<Outlet>]> = sinks.into_iter().map(outlet).collect();
-        let mut tasks = JoinSet::new();
         for sink in sinks.iter() {
             let (sink, stopped) = (sink.clone(), stopped.clone());
-            tasks.spawn(async move { sink.run(stopped).await });
+            tasks.spawn(Work::Give(sink.sink.name.clone()), async move { sink.run(stopped).await });
         }
-        for Watched { name, mut opened, open, is_needed, poll, resolve, following } in repositories {
-            if let Some(opened) = &mut opened {
-                opened.known = noted(&queue, &name, &opened.known).await?;
-            }
-            let wake = Arc::new(Notify::new());
-            let (queue, sinks, signals) = (queue.clone(), sinks.clone(), signals.clone());
-            signals.meters.watch(&name, poll);
-            let arrived = following.map(|following| {
-                let arrived = Arc::new(Notify::new());
-                let (name, told, signals, stopped) = (name.clone(), arrived.clone(), signals.clone(), stopped.clone());
-                tasks.spawn(async move {
-                    following.run(&name, told, &signals, stopped).await;
-                    Ok(())
-                });
-                arrived
-            });
-            let adder = Adder::new(queue.clone(), name.clone(), wake.clone(), signals.clone());
-            let presence = Presence { open, is_needed, arrived };
-            tasks.spawn(presence.run(opened, adder, stopped.clone()));
-            tasks.spawn(Resolver { repository: name, queue, sinks, wake, signals }.run(resolve, stopped.clone()));
+        for repository in repositories {
+            repository.spawn(tasks, &queue, &sinks, &signals);
         }
         for work in scheduled {
             let (queue, signals, stopped) = (queue.clone(), signals.clone(), stopped.clone());
-            tasks.spawn(async move { work.run(queue, &signals, stopped).await });
+            let name = Work::Give(work.name.clone());
+            tasks.spawn(name, async move { work.run(queue, &signals, stopped).await });
         }
         if let Some(http) = http {
             let (queue, signals, stopped) = (queue.clone(), signals.clone(), stopped.clone());
-            tasks.spawn(async move {
+            tasks.set.spawn(async move {
                 http.run(queue, signals, stopped).await;
                 Ok(())
             });
         }
-        tasks.spawn(forget(queue, keep, stopped.clone()));
-        Ok(tasks)
+        tasks.set.spawn(forget(queue, keep, stopped));
+    }
+}
+
+impl Watched {
+    fn spawn(self, tasks: &mut Tasks<'_>, queue: &Queue, sinks: &Arc<[Arc<Outlet>]>, signals: &Arc<Signals>) {
+        let Watched { name, opened, open, is_needed, poll, resolve, following } = self;
+        let (queue, sinks, signals, stopped) = (queue.clone(), sinks.clone(), signals.clone(), tasks.stopped.clone());
+        signals.meters.watch(&name, poll);
+        let arrived = following.map(|following| {
+            let arrived = Arc::new(Notify::new());
+            let (name, told, signals, stopped) = (name.clone(), arrived.clone(), signals.clone(), stopped.clone());
+            tasks.spawn(Work::Fetch(name.clone()), async move {
+                following.run(&name, told, &signals, stopped).await;
+                Ok(())
+            });
+            arrived
+        });
+        let wake = Arc::new(Notify::new());
+        let adder = Adder::new(queue.clone(), name.clone(), wake.clone(), signals.clone());
+        let resolver = Resolver { repository: name.clone(), queue, sinks, wake, signals };
+        tasks.spawn(Work::Resolve(name.clone()), resolver.run(resolve, stopped.clone()));
+        let span = tracing::error_span!("watch", repository = name);
+        let presence = Presence { open, is_needed, arrived };
+        tasks.spawn(Work::Watch(name), presence.run(opened, adder, stopped).instrument(span));
     }
 }
 

@@ -54,16 +54,20 @@ impl Presence {
         mut adder: Adder,
         mut stopped: Stopped,
     ) -> Result<(), ServiceError> {
+        // A former service may have found more in the end.
+        adder.wake.notify_one();
         loop {
             let found = match opened.take() {
                 Some(opened) => Some(opened),
                 None => self.opened(&adder, &mut stopped).await?,
             };
             let Some(Opened { repository, known, options }) = found else { return Ok(()) };
+            let known = insist(&adder.signals, &mut stopped, || noted(&adder.queue, &adder.repository, &known)).await;
+            let Some(known) = known else { return Ok(()) };
             let poked = adder.signals.poke.listen();
             match run(repository, known, options, &mut adder, (poked, stopped.clone())).await {
                 Err(error @ WatchError::Gone(_)) if !self.is_needed => {
-                    tracing::warn!(repository = adder.repository, %error, "waiting for it to be back");
+                    tracing::warn!(%error, "waiting for it to be back");
                 }
                 ended => return Ok(ended?),
             }
@@ -85,15 +89,12 @@ impl Presence {
         while !*stopped.borrow() {
             let open = self.open.clone();
             match spawn_blocking(move || open()).await? {
-                Ok(opened) => {
-                    let known = insist(signals, stopped, || noted(queue, name, &opened.known)).await;
-                    return Ok(known.map(|known| Opened { known, ..opened }));
-                }
+                Ok(opened) => return Ok(Some(opened)),
                 Err(error) => {
                     failures += 1;
                     signals.meters.looked(name, false);
                     if let Some(times) = sampler.failed(name) {
-                        tracing::warn!(repository = name, times, %error, "cannot watch the repository; trying again");
+                        tracing::warn!(times, %error, "cannot watch the repository; trying again");
                     }
                     woken(&arrived, backoff(failures, LONGEST_PAUSE), stopped).await;
                 }

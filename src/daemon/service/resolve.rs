@@ -61,6 +61,8 @@ pub(super) struct Resolver {
 impl Resolver {
     /// Resolves jobs until the service is to end.
     pub(super) async fn run(self, mut resolve: Resolve, mut stopped: Stopped) -> Result<(), ServiceError> {
+        // A former service may have resolved some in the end.
+        self.tell(self.sinks.iter());
         while !*stopped.borrow() {
             match insist(&self.signals, &mut stopped, || self.queue.next_job(&self.repository)).await {
                 None => break,
@@ -104,11 +106,14 @@ impl Resolver {
         let names: Vec<&str> = sinks.iter().map(|outlet| &*outlet.sink.name).collect();
         if insist(&self.signals, stopped, || self.queue.resolved(job.number, report, &names)).await.is_some() {
             tracing::info!(bytes = report.json.len(), sinks = names.len(), "resolved");
-            self.signals.resolved.ring();
-            for outlet in sinks {
-                outlet.wake.notify_one();
-            }
+            self.tell(sinks.iter());
         }
+    }
+
+    /// There is something for whoever listens, and for these sinks.
+    fn tell<'a>(&self, sinks: impl Iterator<Item = &'a Arc<Outlet>>) {
+        self.signals.resolved.ring();
+        sinks.for_each(|outlet| outlet.wake.notify_one());
     }
 
     async fn failed(&self, job: &Job, Unresolved { error, next }: &Unresolved, stopped: &mut Stopped) {

@@ -54,6 +54,8 @@ fn repositories_here_and_elsewhere_are_watched_by_one_daemon() {
     here.commit("a");
     there.sh("git commit -q --allow-empty -m b; git switch -q -c other; git commit -q --allow-empty -m 'not watched'");
     Service::patiently("reports", || reports().len() == 2);
+    here.git(["branch", "another"]);
+    Service::patiently("its name", || count("watch{repository=\"here\"}: the branch is new branch=another") == 1);
     daemon.kill().unwrap();
     daemon.wait().unwrap();
     there.sh("git switch -q main; git commit -q --allow-empty -m c; git commit -q --allow-empty -m d; git commit -q --amend --allow-empty -m e");
@@ -100,12 +102,12 @@ fn settings_of_repositories_that_cannot_be_are_refused() {
         fs::write(place.path().join("hierad.yaml"), settings).unwrap();
         run(hierad(place.path()).args(["--config", "hierad.yaml", "watch"])).fails(&[words]);
     }
-    let mut command: Command = hierad(place.path());
-    run(command.args(["--config", "hierad.yaml", "watch", "--branch", "x"])).fails(&["--branch"]);
     fs::write(place.path().join("hierad.yaml"), "state: s\nrepositories: {a: {path: x, config: own.yaml}}").unwrap();
     for key in ["sinks", "snapshots", "state", "http", "repositories", "keep_reports"] {
         fs::write(place.path().join("own.yaml"), format!("profiles: p\n{key}:\n")).unwrap();
         let words = format!("own.yaml:2: '{key}' is the daemon's: it belongs in the settings with 'repositories'");
         run(hierad(place.path()).args(["--config", "hierad.yaml", "watch"])).fails(&[&words]);
     }
+    let mut command: Command = hierad(place.path());
+    run(command.args(["--config", "hierad.yaml", "watch", "--branch", "x"])).fails(&["--branch"]);
 }

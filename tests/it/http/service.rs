@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hierad::daemon::http::{Answers, Found, Listener, Options, Question, Server, Snapshot, Unanswered};
 use hierad::daemon::queue::Queue;
-use hierad::daemon::service::{Service, ServiceError};
+use hierad::daemon::service::{Service, ServiceError, Services};
 use tokio::sync::oneshot;
 
 use super::client::{Answer, raw, request};
@@ -74,7 +74,14 @@ impl Running {
                     keep,
                     http: Some(http),
                 };
-                service.run(|| tell.send(address).unwrap(), async { _ = stopped.await }).await
+                let mut services = Services::default();
+                services.begin(service).await.unwrap();
+                tell.send(address).unwrap();
+                tokio::select! {
+                    () = services.failed() => {}
+                    _ = stopped => {}
+                }
+                services.end().await
             });
             runtime.shutdown_background();
             done

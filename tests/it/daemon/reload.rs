@@ -1,0 +1,112 @@
+//! Settings that are read again while the daemon works.
+
+use std::fs;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use super::service::Service;
+
+/// How long an answer may take on a busy machine.
+const PROMPT: Duration = Duration::from_secs(5);
+
+/// Has the daemon read its settings again.
+fn reload(daemon: &Child) {
+    assert!(Command::new("kill").args(["-HUP", &daemon.id().to_string()]).status().unwrap().success());
+}
+
+/// A daemon that watches.
+fn start(service: &Service) -> Child {
+    let daemon = service.start();
+    service.wait("the daemon", || service.log().contains("hierad: watching"));
+    daemon
+}
+
+fn reloaded(service: &Service, times: usize) {
+    service.wait("a reload", || {
+        let is_answered = Instant::now();
+        service.get("/health/live").ok();
+        assert!(is_answered.elapsed() < PROMPT, "{:?}", is_answered.elapsed());
+        service.log().matches("INFO reloaded").count() == times
+    });
+}
+
+#[test]
+fn a_sink_at_work_holds_up_neither_others_nor_the_new_settings() {
+    let service = Service::new();
+    let settings = service.site.root().join(".git/hierad.yaml");
+    let path = |name: &str| service.site.beside(name).display().to_string();
+    let lines = || fs::read_to_string(path("slow")).unwrap_or_default();
+    // It is at work until the gate opens.
+    let command =
+        "echo begun $HIERAD_ID >> $SLOW; while ! test -e $GATE; do sleep 0.05; done; echo ended $HIERAD_ID >> $SLOW"
+            .replace("$SLOW", &path("slow"))
+            .replace("$GATE", &path("gate"));
+    let text = fs::read_to_string(&settings).unwrap();
+    let text = format!("{text}  slow: {{command: [sh, -c, '{command}'], timeout: 120}}\n");
+    fs::write(&settings, &text).unwrap();
+    let daemon = start(&service);
+    service.site.commit("one");
+    service.wait("the slow sink", || lines().starts_with("begun"));
+    fs::write(&settings, format!("{text}  more: {{folder: {}}}\n", path("more"))).unwrap();
+    let start = Instant::now();
+    for (times, commit) in [(1, "two"), (2, "three")] {
+        reload(&daemon);
+        reloaded(&service, times);
+        service.site.commit(commit);
+        service.wait("reports", || service.files().len() == times + 1 && service.told().len() == times + 1);
+        let more = fs::read_dir(path("more"))
+            .unwrap()
+            .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "json"));
+        assert_eq!(more.count(), times, "the new settings count");
+    }
+    let rest = Duration::from_secs(11).saturating_sub(start.elapsed());
+    std::thread::sleep(rest);
+    assert_eq!(lines().lines().count(), 1, "{}", lines());
+    fs::write(path("gate"), "").unwrap();
+    service.wait("all reports", || service.is_idle());
+    service.end(daemon);
+    let lines = lines();
+    let lines: Vec<(&str, &str)> = lines.lines().map(|line| line.split_once(' ').unwrap()).collect();
+    assert_eq!(lines.len(), 6, "each is given once: {lines:?}");
+    for pair in lines.chunks(2) {
+        assert_eq!((pair[0].0, pair[1].0, pair[0].1), ("begun", "ended", pair[1].1), "{lines:?}");
+    }
+}
+
+#[test]
+fn what_is_being_delivered_at_the_end_has_its_grace_and_comes_again() {
+    let service = Service::new();
+    let settings = service.site.root().join(".git/hierad.yaml");
+    let slow = service.site.beside("slow");
+    let text = fs::read_to_string(&settings).unwrap();
+    let command = format!("echo begun >> {}; sleep 60", slow.display());
+    fs::write(&settings, format!("{text}  slow: {{command: [sh, -c, '{command}'], timeout: 120}}\n")).unwrap();
+    let daemon = start(&service);
+    service.site.commit("one");
+    service.wait("the slow sink", || slow.exists());
+    let start = Instant::now();
+    reload(&daemon);
+    reloaded(&service, 1);
+    service.end(daemon);
+    let took = start.elapsed();
+    assert!(took > Duration::from_secs(9) && took < Duration::from_secs(50), "{took:?}");
+    assert!(service.site.hierad("queue").ok().contains("1  undelivered  main"));
+}
+
+#[test]
+fn without_the_folder_of_the_queue_the_old_settings_stay() {
+    let service = Service::new();
+    let daemon = start(&service);
+    let (state, away) = (service.site.beside("state"), service.site.beside("away"));
+    fs::rename(&state, &away).unwrap();
+    reload(&daemon);
+    service
+        .wait("an error", || service.log().contains("cannot reload: the old settings stay error=there is no daemon's"));
+    service.get("/health/live").ok();
+    fs::rename(&away, &state).unwrap();
+    reload(&daemon);
+    reloaded(&service, 1);
+    service.site.commit("one");
+    service.wait("a report", || service.files().len() == 1);
+    service.end(daemon);
+}
