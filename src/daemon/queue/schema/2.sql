@@ -1,5 +1,5 @@
--- Version 2: scheduled work, and when it was begun that was done last.
-CREATE TABLE schedule (
+-- Version 2: what is planned, and when it was begun that was done last.
+CREATE TABLE plan (
     name TEXT PRIMARY KEY,
     done INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
