@@ -37,6 +37,8 @@ pub mod pattern;
 
 pub mod schedule;
 
+pub mod process;
+
 pub mod pipeline;
 
 pub mod delivery;

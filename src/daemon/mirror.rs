@@ -11,8 +11,8 @@ use tokio::time::{sleep, timeout};
 use super::sample::Sampler;
 use super::service::{Stopped, backoff, ended, pause};
 use super::signals::Signals;
-use crate::delivery::Group;
 use crate::git::{Mirror, MirrorError};
+use crate::process::Group;
 
 /// The longest pause after fetches that failed.
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
@@ -60,7 +60,7 @@ impl Following {
                 break;
             }
             signals.meters.fetched(repository, result.is_ok());
-            match result {
+            let rest = match result {
                 Ok(()) => {
                     tracing::debug!(repository, took = ?start.elapsed(), "fetched");
                     failures = 0;
@@ -68,10 +68,7 @@ impl Following {
                     if let Some(times) = sampler.works() {
                         tracing::info!(repository, times, "fetching works again");
                     }
-                    tokio::select! {
-                        _ = pause(self.every, &mut stopped) => {}
-                        Ok(()) = poked.changed() => {}
-                    }
+                    self.every
                 }
                 Err(error) => {
                     failures += 1;
@@ -79,8 +76,12 @@ impl Following {
                         let mirror = self.mirror.folder.display();
                         tracing::warn!(repository, times, %mirror, %error, "cannot fetch; trying again");
                     }
-                    pause(backoff(failures, LONGEST_PAUSE), &mut stopped).await;
+                    backoff(failures, LONGEST_PAUSE)
                 }
+            };
+            tokio::select! {
+                _ = pause(rest, &mut stopped) => {}
+                Ok(()) = poked.changed() => {}
             }
         }
     }
@@ -118,8 +119,7 @@ impl Following {
     async fn git(&self, command: Command, stopped: &mut Stopped) -> Result<(), Fault> {
         let mut command = tokio::process::Command::from(command);
         command.stderr(Stdio::piped()).kill_on_drop(true);
-        #[cfg(unix)]
-        command.process_group(0);
+        Group::led(&mut command);
         let child = command.spawn().map_err(Fault::NotRun)?;
         let mut group = Group::of(&child);
         let mut output = pin!(child.wait_with_output());

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use super::Parcel;
 use super::words::plain;
 use crate::disk::can_run;
+use crate::process::Group;
 
 /// How much of what a command says on standard error is told, in bytes.
 const MAX_WORDS: u64 = 1000;
@@ -21,9 +22,8 @@ const LINGER: Duration = Duration::from_millis(200);
 
 /// A command that is run for each report: the report is its standard input, and what is known of it besides is in environment
 /// variables (`HIERAD_ID`, `HIERAD_NUMBER`, `HIERAD_REPOSITORY`, `HIERAD_BRANCH`, `HIERAD_BEFORE`, `HIERAD_AFTER`, `HIERAD_KIND`).
-/// The report is taken if it ends with status 0; what it prints on standard output is dropped, the first of what it says on standard
-/// error is told if it fails. It has a process group of its own, all of
-/// which is killed if it fails or is late.
+/// The report is taken if it ends with status 0; what it prints on standard output is dropped, the first of what it says on
+/// standard error is told if it fails. It has a process group of its own, all of which is killed if it fails or is late.
 #[derive(Debug)]
 pub struct Command {
     program: String,
@@ -62,8 +62,7 @@ impl Command {
     fn start(&self, parcel: &Parcel) -> std::io::Result<Child> {
         let mut command = tokio::process::Command::new(&self.program);
         command.args(&self.arguments).kill_on_drop(true);
-        #[cfg(unix)]
-        command.process_group(0);
+        Group::led(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
@@ -106,39 +105,4 @@ async fn hear(errors: Option<ChildStderr>, words: &mut Vec<u8>) {
     let Some(mut errors) = errors else { return };
     _ = (&mut errors).take(MAX_WORDS).read_to_end(words).await;
     _ = tokio::io::copy(&mut errors, &mut tokio::io::sink()).await;
-}
-
-/// A command that leads a process group, and all that it has started. They are killed when this is dropped.
-pub(crate) struct Group(Option<u32>);
-
-impl Group {
-    /// That of a command which was started as its leader.
-    pub(crate) fn of(child: &Child) -> Group {
-        Group(child.id())
-    }
-
-    /// Lets them go on.
-    pub(crate) fn release(&mut self) {
-        self.0 = None;
-    }
-
-    /// Asks them to end, so that they can tidy up.
-    pub(crate) fn terminate(&self) {
-        #[cfg(unix)]
-        self.signal(rustix::process::Signal::TERM);
-    }
-
-    #[cfg(unix)]
-    fn signal(&self, signal: rustix::process::Signal) {
-        if let Some(id) = self.0.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) {
-            _ = rustix::process::kill_process_group(id, signal);
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        #[cfg(unix)]
-        self.signal(rustix::process::Signal::KILL);
-    }
 }

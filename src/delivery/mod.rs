@@ -21,7 +21,6 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 
 pub use command::Command;
-pub(crate) use command::Group;
 pub use filter::Filter;
 pub use folder::Folder;
 pub use mail::{Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, mailbox};

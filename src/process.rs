@@ -1,0 +1,44 @@
+//! Programs that are ended together with all that they have started.
+
+use tokio::process::{Child, Command};
+
+/// A command that leads a process group, and all that it has started. They are killed when this is dropped.
+pub struct Group(Option<u32>);
+
+impl Group {
+    /// Has a command be its leader.
+    pub fn led(command: &mut Command) {
+        #[cfg(unix)]
+        command.process_group(0);
+    }
+
+    /// That of a command which was started as its leader.
+    pub fn of(child: &Child) -> Group {
+        Group(child.id())
+    }
+
+    /// Lets them go on.
+    pub fn release(&mut self) {
+        self.0 = None;
+    }
+
+    /// Asks them to end, so that they can tidy up.
+    pub fn terminate(&self) {
+        #[cfg(unix)]
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: rustix::process::Signal) {
+        if let Some(id) = self.0.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) {
+            _ = rustix::process::kill_process_group(id, signal);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        self.signal(rustix::process::Signal::KILL);
+    }
+}
