@@ -133,7 +133,7 @@ fn resolve(revision: &Revision, keys: &BTreeSet<Arc<str>>, threads: usize) -> Ef
 }
 
 /// The answers of a node by itself, each key looked up with nothing known.
-fn alone(revision: &Revision, profile: &NodeProfile) -> Vec<(Arc<str>, String)> {
+pub(super) fn alone(revision: &Revision, profile: &NodeProfile) -> Vec<(Arc<str>, String)> {
     let scope = NodeScope::new(profile);
     let answer = |key: &Arc<str>| {
         let sources = NodeSources::new(&revision.environment, &scope);
@@ -144,7 +144,7 @@ fn alone(revision: &Revision, profile: &NodeProfile) -> Vec<(Arc<str>, String)> 
 }
 
 /// The answers of one node of a fleet.
-fn of_node(effective: &Effective, node: NodeId) -> Vec<(Arc<str>, String)> {
+pub(super) fn of_node(effective: &Effective, node: NodeId) -> Vec<(Arc<str>, String)> {
     let answer = |(key, answers): (&Arc<str>, &Vec<fleet::Answer>)| {
         let answer = answers.iter().find(|answer| answer.nodes.contains(node))?;
         Some((key.clone(), format!("{:?}", answer.outcome)))

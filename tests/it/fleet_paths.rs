@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 use hierad::fleet::{self, Fleet, Revision};
-use hierad::hiera::Outcome;
 use hierad::hiera::layer::{Environment, EnvironmentOptions, Store};
-use hierad::hiera::lookup::{Lookup, NodeSources};
-use hierad::hiera::scope::NodeScope;
 use hierad::node::{NodeProfile, read_profiles};
 use hierad::tree::{Entry, MemoryTree};
 use hierad::workers::Workers;
 use serde_json::{Value, json};
+
+use super::fleet::{alone, of_node};
 
 /// How many random histories there are.
 const HISTORIES: u64 = 150;
@@ -113,26 +112,13 @@ fn environment(files: &Files) -> Environment {
     Environment::load(Arc::new(tree(files)), EnvironmentOptions::default(), Arc::new(Store::default())).unwrap()
 }
 
-fn answers(revision: &Revision) -> BTreeMap<Arc<str>, String> {
-    let effective = fleet::resolve(revision, &revision.fleet.everywhere(revision.keys.iter()), &Workers::of(2));
-    let answers = effective.keys.values().flatten();
-    let of_node = |answer: &fleet::Answer| {
-        let names: Vec<_> = revision.fleet.names(&answer.nodes).cloned().collect();
-        let outcome = format!("{:?}", answer.outcome);
-        names.into_iter().map(move |name| (name, outcome.clone()))
-    };
-    answers.flat_map(of_node).collect()
-}
-
-/// The answers of each node by itself.
-fn alone(revision: &Revision, profiles: &BTreeMap<Arc<str>, NodeProfile>) -> BTreeMap<Arc<str>, String> {
-    let answer = |(name, profile): (&Arc<str>, &NodeProfile)| {
-        let scope = NodeScope::new(profile);
-        let sources = NodeSources::new(&revision.environment, &scope);
-        let outcome = Lookup::new(&revision.environment, &sources, &scope).get("x", None);
-        (outcome != Outcome::NotFound).then(|| (name.clone(), format!("{outcome:?}")))
-    };
-    if revision.keys.is_empty() { BTreeMap::new() } else { profiles.iter().filter_map(answer).collect() }
+/// The answers of all nodes are those of each by itself.
+fn check(revision: &Revision, profiles: &BTreeMap<Arc<str>, NodeProfile>, about: &str) {
+    let keys = revision.fleet.everywhere(revision.keys.iter());
+    let effective = fleet::resolve(revision, &keys, &Workers::of(2));
+    for (node, name) in revision.fleet.iter() {
+        assert_eq!(of_node(&effective, node), alone(revision, &profiles[name]), "node {name}, {about}");
+    }
 }
 
 #[test]
@@ -150,10 +136,8 @@ fn files_come_and_go_at_paths_of_one_variable() {
         let mut revision = Revision::new(environment(&files), fleet.clone(), &Workers::of(1)).unwrap();
         for commit in 0..COMMITS {
             let about = format!("seed {seed}, commit {commit}, {config}{files:#?}");
-            let expected = alone(&revision, &profiles);
-            assert_eq!(answers(&revision), expected, "{about}");
-            let from_nothing = Revision::new(environment(&files), fleet.clone(), &Workers::of(2)).unwrap();
-            assert_eq!(answers(&from_nothing), expected, "from nothing, {about}");
+            check(&revision, &profiles, &about);
+            check(&Revision::new(environment(&files), fleet.clone(), &Workers::of(2)).unwrap(), &profiles, &about);
             edit(&mut random, &mut files);
             revision = revision.next(environment(&files), &Workers::of(1)).unwrap();
         }
