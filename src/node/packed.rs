@@ -23,9 +23,9 @@ struct PackedProfile<'a> {
 const MAX_PARTS: usize = 100_000;
 
 /// What is `wanted` of profiles, in packed form; nothing if one of them cannot be packed.
-pub fn pack(profiles: &[NodeProfile], wanted: &Wanted) -> Option<Vec<u8>> {
-    let values: Vec<[Value; 4]> = profiles.iter().map(|profile| values(profile, wanted)).collect();
-    let packed = |(profile, values): (&'_ NodeProfile, &'_ [Value; 4])| {
+pub fn pack<'p>(profiles: impl IntoIterator<Item = &'p NodeProfile>, wanted: &Wanted) -> Option<Vec<u8>> {
+    let packed = |profile: &NodeProfile| {
+        let values = values(profile, wanted);
         let mut parts = MAX_PARTS;
         let [facts, trusted, variables, server_facts] = values.each_ref().map(|value| Packed::of(value, &mut parts));
         postcard::to_allocvec(&PackedProfile {
@@ -38,7 +38,7 @@ pub fn pack(profiles: &[NodeProfile], wanted: &Wanted) -> Option<Vec<u8>> {
         })
         .ok()
     };
-    let packed: Vec<Vec<u8>> = profiles.iter().zip(&values).map(packed).collect::<Option<_>>()?;
+    let packed: Vec<Vec<u8>> = profiles.into_iter().map(packed).collect::<Option<_>>()?;
     Some(packed.concat())
 }
 

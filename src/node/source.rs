@@ -4,14 +4,20 @@ use std::sync::Arc;
 
 use super::{NodeProfile, ProfileError, Wanted};
 
-/// Some profiles of one file.
+/// Some profiles.
 pub struct Batch {
     /// The place of the batch among all.
     pub number: usize,
-    /// The file.
-    pub path: Arc<str>,
-    /// The profiles, in the order of the file, with at least what is wanted of them.
-    pub profiles: Vec<NodeProfile>,
+    /// The profiles, with at least what is wanted of them, and the files that they are in; in order.
+    pub profiles: Vec<(Arc<str>, NodeProfile)>,
+}
+
+impl Batch {
+    /// The profiles of one file.
+    pub fn of_file(number: usize, path: &str, profiles: impl IntoIterator<Item = NodeProfile>) -> Batch {
+        let path: Arc<str> = path.into();
+        Batch { number, profiles: profiles.into_iter().map(|profile| (path.clone(), profile)).collect() }
+    }
 }
 
 /// Node profiles that can be read again and again.
@@ -29,7 +35,7 @@ pub trait ProfileSource: Send + Sync {
 /// Profiles in memory.
 impl ProfileSource for Vec<NodeProfile> {
     fn read(&self, _: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
-        each(Batch { number: 0, path: "".into(), profiles: self.clone() });
+        each(Batch::of_file(0, "", self.iter().cloned()));
         Vec::new()
     }
 }

@@ -59,7 +59,7 @@ impl Texts {
             assert_eq!(errors, []);
             let named =
                 |profile: NodeProfile| NodeProfile { name: format!("{number}-{}", profile.name).into(), ..profile };
-            each(Batch { number, path: "p.ndjson".into(), profiles: profiles.into_iter().map(named).collect() });
+            each(Batch::of_file(number, "p.ndjson", profiles.into_iter().map(named)));
         }
     }
 
@@ -67,7 +67,7 @@ impl Texts {
     fn whole(&self) -> BTreeMap<Arc<str>, NodeProfile> {
         let whole = RefCell::default();
         self.read_each(&Wanted::whole(), &|batch| {
-            let named = batch.profiles.into_iter().map(|profile| (profile.name.clone(), profile));
+            let named = batch.profiles.into_iter().map(|(_, profile)| (profile.name.clone(), profile));
             BTreeMap::extend(&mut whole.borrow_mut(), named);
         });
         whole.into_inner()

@@ -44,7 +44,7 @@ impl ProfileSource for TwoFiles {
             let text = format!("{{\"name\": \"n\", \"variables\": {{\"role\": \"{role}\"}}}}\n");
             let (profiles, errors) = read_profiles(text.as_bytes(), path, "production");
             assert_eq!(errors, []);
-            each(Batch { number, path: path.into(), profiles });
+            each(Batch::of_file(number, path, profiles));
         }
         Vec::new()
     }

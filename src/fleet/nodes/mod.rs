@@ -212,9 +212,9 @@ impl Fleet {
     pub fn profiles(&self, nodes: &NodeSet) -> BTreeMap<NodeId, NodeProfile> {
         let found: Mutex<BTreeMap<NodeId, (usize, NodeProfile)>> = Mutex::default();
         self.source.read(&Wanted::whole(), &|batch| {
-            for profile in batch.profiles {
+            for (path, profile) in batch.profiles {
                 let Some(node) = self.find(&profile.name) else { continue };
-                if !nodes.contains(node) || !self.is_of(node, &batch.path) {
+                if !nodes.contains(node) || !self.is_of(node, &path) {
                     continue;
                 }
                 let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);

@@ -19,8 +19,8 @@ pub(super) struct Table {
 
 /// What the profiles of a batch have.
 struct Piece {
-    path: Arc<str>,
-    names: Vec<Arc<str>>,
+    /// Their names, and the files that they are in.
+    names: Vec<(Arc<str>, Arc<str>)>,
     /// For each place how the profiles divide by what they have there, and what that is.
     columns: Vec<(Partition, Vec<Reading>)>,
 }
@@ -40,9 +40,9 @@ impl Table {
             wanted.add(&path.root, &path.segments);
         }
         let pieces: Mutex<BTreeMap<usize, Piece>> = Mutex::default();
-        let errors = source.read(&wanted, &|Batch { number, path, profiles }| {
-            let profiles: Vec<NodeProfile> = profiles.into_iter().filter(|profile| chosen(&profile.name)).collect();
-            let piece = Piece::new(path, &profiles, paths);
+        let errors = source.read(&wanted, &|Batch { number, mut profiles }| {
+            profiles.retain(|(_, profile)| chosen(&profile.name));
+            let piece = Piece::new(&profiles, paths);
             pieces.lock().unwrap_or_else(PoisonError::into_inner).insert(number, piece);
         });
         let pieces = pieces.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +53,7 @@ impl Table {
     pub(super) fn rows(&self) -> impl Iterator<Item = (Row, &Arc<str>, &Arc<str>)> {
         self.pieces.iter().enumerate().flat_map(|(at, piece)| {
             let names = (0..).map(NodeId).zip(&piece.names);
-            names.map(move |(number, name)| ((at, number), name, &piece.path))
+            names.map(move |(number, (name, path))| ((at, number), name, path))
         })
     }
 
@@ -83,11 +83,11 @@ impl Table {
 }
 
 impl Piece {
-    fn new(path: Arc<str>, profiles: &[NodeProfile], paths: &[VariablePath]) -> Piece {
-        let column = |path| Partition::by(profiles.iter().map(|profile| Reading::of(&NodeScope::new(profile), path)));
+    fn new(profiles: &[(Arc<str>, NodeProfile)], paths: &[VariablePath]) -> Piece {
+        let reading = |path, profile| Reading::of(&NodeScope::new(profile), path);
+        let column = |path| Partition::by(profiles.iter().map(|(_, profile)| reading(path, profile)));
         Piece {
-            path,
-            names: profiles.iter().map(|profile| profile.name.clone()).collect(),
+            names: profiles.iter().map(|(file, profile)| (profile.name.clone(), file.clone())).collect(),
             columns: paths.iter().map(column).collect(),
         }
     }

@@ -1,6 +1,6 @@
 //! Profiles that were read before.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,9 @@ use crate::node::{Batch, NodeProfile, ProfileError, Wanted, pack, unpack};
 use crate::pipeline::cache::Cache;
 use crate::workers::Workers;
 
-/// A batch: its number, its file, and its profiles.
+/// A batch: its number, and its profiles by the files that they are in.
 #[derive(Serialize, Deserialize)]
-struct Kept<'a>(usize, &'a str, &'a [u8]);
+struct Kept<'a>(usize, #[serde(borrow)] Vec<(&'a str, &'a [u8])>);
 
 /// Hands out what was kept under `name`; nothing if there is nothing.
 pub(super) fn read(
@@ -21,30 +21,46 @@ pub(super) fn read(
     each: &(dyn Fn(Batch) + Sync),
 ) -> Option<Vec<ProfileError>> {
     let kept: Vec<Kept<'_>> = postcard::from_bytes(cache.profiles(name)?).ok()?;
-    let unpacked = parallel::map(&kept, workers, "reading node profiles", |Kept(.., bytes)| unpack(bytes));
-    let unpacked: Vec<Vec<NodeProfile>> = unpacked.into_iter().collect::<Option<_>>()?;
-    for (Kept(number, path, _), profiles) in kept.into_iter().zip(unpacked) {
-        each(Batch { number, path: path.into(), profiles });
+    let unpacked = parallel::map(&kept, workers, "reading node profiles", Kept::profiles);
+    let unpacked: Vec<_> = unpacked.into_iter().collect::<Option<_>>()?;
+    for (Kept(number, _), profiles) in kept.into_iter().zip(unpacked) {
+        each(Batch { number, profiles });
     }
     Some(Vec::new())
 }
 
+impl Kept<'_> {
+    fn profiles(&self) -> Option<Vec<(Arc<str>, NodeProfile)>> {
+        let mut profiles = Vec::new();
+        for (path, bytes) in &self.1 {
+            let path: Arc<str> = (*path).into();
+            profiles.extend(unpack(bytes)?.into_iter().map(|profile| (path.clone(), profile)));
+        }
+        Some(profiles)
+    }
+}
+
 /// Collects what is to be kept.
 #[derive(Default)]
-pub(super) struct Keeper(Mutex<Vec<Packed>>);
+pub(super) struct Keeper(Mutex<Vec<(usize, Option<Packed>)>>);
 
-/// The number and the file of a batch, and its profiles, if they can be packed.
-type Packed = (usize, String, Option<Vec<u8>>);
+/// The profiles of a batch by the files that they are in.
+type Packed = Vec<(Arc<str>, Vec<u8>)>;
 
 impl Keeper {
     pub(super) fn add(&self, batch: &Batch, wanted: &Wanted) {
-        let packed = (batch.number, batch.path.to_string(), pack(&batch.profiles, wanted));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(packed);
+        let files = batch.profiles.chunk_by(|(one, _), (other, _)| Arc::ptr_eq(one, other));
+        let packed =
+            files.map(|file| Some((file[0].0.clone(), pack(file.iter().map(|(_, profile)| profile), wanted)?)));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((batch.number, packed.collect()));
     }
 
     pub(super) fn keep(self, cache: &Cache, name: &str) {
         let batches = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let kept = batches.iter().map(|(number, path, bytes)| Some(Kept(*number, path, bytes.as_deref()?)));
+        let kept = batches.iter().map(|(number, packed)| {
+            let files = packed.as_ref()?.iter().map(|(path, bytes)| (&**path, bytes.as_slice()));
+            Some(Kept(*number, files.collect()))
+        });
         let bytes = kept.collect::<Option<Vec<Kept<'_>>>>().and_then(|kept| postcard::to_allocvec(&kept).ok());
         if let Some(bytes) = bytes {
             cache.keep_profiles(name, bytes);

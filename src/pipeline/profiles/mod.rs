@@ -4,10 +4,11 @@ mod find;
 mod kept;
 mod lines;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -98,15 +99,31 @@ impl ProfileFile {
         ProfileError { path: self.shown.to_string(), line: 1, text: text.into() }
     }
 
+    fn unreadable(&self, error: &io::Error) -> ProfileError {
+        self.error(format!("cannot read the file: {error}"))
+    }
+
     /// Opens the file, unless it has changed since it was first opened.
     fn open(&self) -> Result<File, ProfileError> {
-        let failed = |error: io::Error| self.error(format!("cannot read the file: {error}"));
-        let file = File::open(&self.path).map_err(failed)?;
+        let file = File::open(&self.path).map_err(|error| self.unreadable(&error))?;
         let stamp = file.metadata().ok().as_ref().map(stamp);
         if *self.stamp.get_or_init(|| stamp) != stamp {
             return Err(self.error("the file has changed since it was read first"));
         }
         Ok(file)
+    }
+
+    /// The whole content.
+    fn read(&self) -> Result<Vec<u8>, ProfileError> {
+        let file = self.open()?;
+        let size = self.stamp().and_then(|(size, _)| usize::try_from(size).ok()).unwrap_or_default();
+        let mut content = Vec::new();
+        // A byte more, so that the end shows without growing.
+        let room = content.try_reserve_exact(size.saturating_add(1)).map_err(io::Error::from);
+        // A file that is read by itself is asked for its size again.
+        let read = room.and_then(|()| file.take(u64::MAX).read_to_end(&mut content));
+        read.map_err(|error| self.unreadable(&error))?;
+        Ok(content)
     }
 
     /// What the file was when it was first looked at.
@@ -115,13 +132,20 @@ impl ProfileFile {
     }
 }
 
-/// A part of a file that is read on its own.
-struct Piece {
-    number: usize,
-    file: usize,
-    /// How many lines of the file are in front of it.
-    before: u32,
-    content: Result<Vec<u8>, ProfileError>,
+/// The most files that are read one after the other.
+const AT_ONCE: usize = 16;
+
+/// What is read on its own.
+enum Piece {
+    /// Some files.
+    Files(Range<usize>),
+    /// Some lines of a file.
+    Lines {
+        file: usize,
+        /// How many lines of the file are in front of them.
+        before: u32,
+        content: Result<Vec<u8>, ProfileError>,
+    },
 }
 
 /// Gives out the files piece by piece.
@@ -130,59 +154,77 @@ struct Pieces<'a> {
     next: usize,
     /// The file that is being read line by line.
     lines: Option<Lines>,
-    number: usize,
+    /// How many files are given out at once.
+    at_once: usize,
 }
 
-impl Pieces<'_> {
-    /// The next piece; of a whole file what it takes to read it.
-    fn next(&mut self) -> Option<(Piece, Option<File>)> {
+impl Iterator for Pieces<'_> {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
         loop {
             if let Some(lines) = &mut self.lines {
                 let file = self.next - 1;
                 let before = lines.passed();
                 match lines.next() {
                     Some(content) => {
-                        let content = content.map_err(|e| self.files[file].error(format!("cannot read the file: {e}")));
+                        let content = content.map_err(|error| self.files[file].unreadable(&error));
                         self.lines = self.lines.take().filter(|_| content.is_ok());
-                        return Some((self.piece(file, before, content), None));
+                        return Some(Piece::Lines { file, before, content });
                     }
                     None => self.lines = None,
                 }
             }
-            let file = self.files.get(self.next)?;
+            let file = self.next;
+            if !is_lines(&self.files.get(file)?.shown) {
+                let rest = self.files[file..].iter().take(self.at_once);
+                self.next += rest.take_while(|file| !is_lines(&file.shown)).count();
+                return Some(Piece::Files(file..self.next));
+            }
             self.next += 1;
-            match file.open() {
-                Err(error) => return Some((self.piece(self.next - 1, 0, Err(error)), None)),
-                Ok(opened) if is_lines(&file.shown) => self.lines = Some(Lines::new(opened)),
-                Ok(opened) => return Some((self.piece(self.next - 1, 0, Ok(Vec::new())), Some(opened))),
+            match self.files[file].open() {
+                Ok(opened) => self.lines = Some(Lines::new(opened)),
+                Err(error) => return Some(Piece::Lines { file, before: 0, content: Err(error) }),
             }
         }
-    }
-
-    fn piece(&mut self, file: usize, before: u32, content: Result<Vec<u8>, ProfileError>) -> Piece {
-        self.number += 1;
-        Piece { number: self.number, file, before, content }
     }
 }
 
 impl ProfileFiles {
-    /// Reads one piece.
-    fn piece(&self, piece: &Piece, selection: &Selection) -> (Vec<NodeProfile>, Vec<ProfileError>) {
-        let content = match &piece.content {
-            Ok(content) => content,
-            Err(error) => return (Vec::new(), vec![error.clone()]),
+    /// Reads one piece: profiles with their files, and what cannot be read.
+    fn piece(&self, piece: Piece, selection: &Selection) -> (Vec<(Arc<str>, NodeProfile)>, Vec<ProfileError>) {
+        let (mut profiles, mut errors) = (Vec::new(), Vec::new());
+        let mut add = |file: usize, (found, faults): (Vec<NodeProfile>, Vec<ProfileError>)| {
+            let path = &self.files[file].shown;
+            profiles.extend(found.into_iter().map(|profile| (path.clone(), self.placed(profile))));
+            errors.extend(faults);
         };
-        let path = &self.files[piece.file].shown;
-        let (EnvironmentOfNodes::Declared(environment) | EnvironmentOfNodes::Fixed(environment)) = &self.environment;
-        let reader = ProfileReader::new(path, environment, selection);
-        let (mut profiles, errors) =
-            if is_lines(path) { reader.lines(content, piece.before) } else { reader.file(content) };
-        if let EnvironmentOfNodes::Fixed(environment) = &self.environment {
-            for profile in &mut profiles {
-                profile.environment = environment.clone();
+        let failed = |error| (Vec::new(), vec![error]);
+        match piece {
+            Piece::Lines { file, before, content } => {
+                add(file, content.map_or_else(failed, |content| self.reader(file, selection).lines(&content, before)));
+            }
+            Piece::Files(files) => {
+                for file in files {
+                    let content = self.files[file].read();
+                    add(file, content.map_or_else(failed, |content| self.reader(file, selection).file(&content)));
+                }
             }
         }
         (profiles, errors)
+    }
+
+    fn reader<'a>(&'a self, file: usize, selection: &'a Selection) -> ProfileReader<'a> {
+        let (EnvironmentOfNodes::Declared(environment) | EnvironmentOfNodes::Fixed(environment)) = &self.environment;
+        ProfileReader::new(&self.files[file].shown, environment, selection)
+    }
+
+    /// A profile in the environment that it is in.
+    fn placed(&self, profile: NodeProfile) -> NodeProfile {
+        match &self.environment {
+            EnvironmentOfNodes::Declared(_) => profile,
+            EnvironmentOfNodes::Fixed(environment) => NodeProfile { environment: environment.clone(), ..profile },
+        }
     }
 }
 
@@ -230,37 +272,22 @@ impl ProfileFiles {
 
     fn read_files(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
         let selection = wanted.of_document();
-        let pieces = Mutex::new(Pieces { files: &self.files, next: 0, lines: None, number: 0 });
+        let at_once = (self.files.len() / self.workers.threads / 4).clamp(1, AT_ONCE);
+        let pieces = Pieces { files: &self.files, next: 0, lines: None, at_once };
+        let pieces = Mutex::new(pieces.enumerate());
         let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let errors: Mutex<Vec<(usize, ProfileError)>> = Mutex::default();
+        let errors: Mutex<BTreeMap<usize, Vec<ProfileError>>> = Mutex::default();
         let stage = self.workers.begin("reading node profiles", None);
         self.workers.run("profiles", || {
-            while let Some((mut piece, file)) = next() {
-                if let Some(file) = file {
-                    let shown = &self.files[piece.file];
-                    let failed = |e: io::Error| shown.error(format!("cannot read the file: {e}"));
-                    piece.content = read_whole(file, shown.stamp()).map_err(failed);
+            while let Some((number, piece)) = next() {
+                let (profiles, faults) = self.piece(piece, &selection);
+                if !faults.is_empty() {
+                    errors.lock().unwrap_or_else(PoisonError::into_inner).insert(number, faults);
                 }
-                let (profiles, faults) = self.piece(&piece, &selection);
-                let faults = faults.into_iter().map(|fault| (piece.number, fault));
-                errors.lock().unwrap_or_else(PoisonError::into_inner).extend(faults);
                 stage.advance(profiles.len());
-                each(Batch { number: piece.number, path: self.files[piece.file].shown.clone(), profiles });
+                each(Batch { number, profiles });
             }
         });
-        let mut errors = errors.into_inner().unwrap_or_else(PoisonError::into_inner);
-        errors.sort_by_key(|(number, _)| *number);
-        errors.into_iter().map(|(_, error)| error).collect()
+        errors.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().flatten().collect()
     }
-}
-
-/// The content of a file, whose size is known already.
-fn read_whole(file: File, stamp: Option<Stamp>) -> io::Result<Vec<u8>> {
-    let size = stamp.and_then(|(size, _)| usize::try_from(size).ok()).unwrap_or_default();
-    let mut content = Vec::new();
-    // A byte more, so that the end shows without growing.
-    content.try_reserve_exact(size.saturating_add(1))?;
-    // A file that is read by itself is asked for its size again.
-    file.take(u64::MAX).read_to_end(&mut content)?;
-    Ok(content)
 }
