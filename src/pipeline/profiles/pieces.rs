@@ -1,0 +1,107 @@
+//! How files of node profiles are divided among those who read them.
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+use super::file::ProfileFile;
+use super::lines::Lines;
+use crate::node::{ProfileError, is_lines};
+
+/// The most files that are read one after the other.
+const AT_ONCE: usize = 16;
+
+/// What is read on its own.
+pub(super) enum Piece {
+    /// Some files.
+    Files(Range<usize>),
+    /// Some lines of a file.
+    Lines {
+        file: usize,
+        /// How many lines of the file are in front of them.
+        before: u32,
+        content: Result<Vec<u8>, ProfileError>,
+    },
+}
+
+/// Gives out the files piece by piece.
+pub(super) struct Pieces<'a> {
+    files: &'a [ProfileFile],
+    next: usize,
+    /// The file that is being read line by line.
+    lines: Option<Lines>,
+    /// How many files are given out at once.
+    at_once: usize,
+}
+
+impl<'a> Pieces<'a> {
+    /// All pieces of `files`, for so many threads.
+    pub(super) fn of(files: &'a [ProfileFile], threads: NonZeroUsize) -> Pieces<'a> {
+        let at_once = (files.len() / threads / 4).clamp(1, AT_ONCE);
+        Pieces { files, next: 0, lines: None, at_once }
+    }
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        loop {
+            if let Some(lines) = &mut self.lines {
+                let file = self.next - 1;
+                let before = lines.passed();
+                match lines.next() {
+                    Some(content) => {
+                        let content = content.map_err(|error| self.files[file].unreadable(&error));
+                        self.lines = self.lines.take().filter(|_| content.is_ok());
+                        return Some(Piece::Lines { file, before, content });
+                    }
+                    None => self.lines = None,
+                }
+            }
+            let file = self.next;
+            if !is_lines(&self.files.get(file)?.shown) {
+                let rest = self.files[file..].iter().take(self.at_once);
+                self.next += rest.take_while(|file| !is_lines(&file.shown)).count();
+                return Some(Piece::Files(file..self.next));
+            }
+            self.next += 1;
+            match self.files[file].open() {
+                Ok(opened) => self.lines = Some(Lines::new(opened)),
+                Err(error) => return Some(Piece::Lines { file, before: 0, content: Err(error) }),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::profiles::found;
+
+    /// The pieces of these files, for so many threads: names, and of lines how many are in front of them.
+    fn pieces(names: &[&str], threads: usize) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let paths: Vec<_> = names.iter().map(|name| folder.path().join(name)).collect();
+        for path in &paths {
+            std::fs::write(path, "{}\n".repeat(100_000)).unwrap();
+        }
+        let files = found(&paths).unwrap();
+        let shown = |piece| match piece {
+            Piece::Files(range) => names[range].join(" "),
+            Piece::Lines { file, before, content } => {
+                format!("{} {before}+{}", names[file], memchr::memchr_iter(b'\n', &content.unwrap()).count())
+            }
+        };
+        Pieces::of(&files, NonZeroUsize::new(threads).unwrap()).map(shown).collect()
+    }
+
+    #[test]
+    fn each_file_is_given_out_once() {
+        let names = ["a.yaml", "b.ndjson", "c.json", "d.json", "e.yaml", "f.yaml", "g.yaml", "h.yaml"];
+        let of_lines = ["b.ndjson 0+43690", "b.ndjson 43690+43691", "b.ndjson 87381+12619"];
+        let expected = [&["a.yaml"], &of_lines[..], &["c.json d.json", "e.yaml f.yaml", "g.yaml h.yaml"]].concat();
+        assert_eq!(pieces(&names, 1), expected);
+        assert_eq!(pieces(&names[..3], 4), [&["a.yaml"], &of_lines[..], &["c.json"]].concat());
+        assert_eq!(pieces(&[], 1), [""; 0]);
+    }
+}
