@@ -22,8 +22,9 @@ pub(super) enum Event {
     Stop,
 }
 
-/// How long the files must be quiet before a look, and how long to wait for that at most.
-const QUIET: Duration = Duration::from_millis(1);
+/// How long the files must be quiet before a look, and how long to wait for that at most. Timers count whole milliseconds and come
+/// late rather than early: this becomes one, and one would become two.
+const QUIET: Duration = Duration::from_micros(100);
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The least time between two looks that only the clock asks for.
