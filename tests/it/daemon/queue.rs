@@ -108,16 +108,20 @@ fn a_queue_that_cannot_be_seen_is_not_said_to_be_absent() {
     site.hierad("queue --state ../loop").fails(&["cannot use ../loop for the state of the daemon: "]);
 }
 
-/// What makes version 2 of a queue of version 3, and of that version 1.
-const BACK: [&str; 2] = [
-    "ALTER TABLE job DROP COLUMN due; ALTER TABLE schedule RENAME TO plan; PRAGMA user_version = 2",
-    "DROP TABLE plan; DROP INDEX delivery_by_due; DROP INDEX delivery_by_age; \
-     CREATE INDEX delivery_by_sink ON delivery (sink, state, due, job); PRAGMA user_version = 1",
+/// What makes former versions of a queue of the last one, and whether they knew of schedules: version 2 had two names for these.
+const FORMER: [(&str, bool); 3] = [
+    ("ALTER TABLE job DROP COLUMN due; PRAGMA user_version = 2", true),
+    ("ALTER TABLE job DROP COLUMN due; ALTER TABLE schedule RENAME TO plan; PRAGMA user_version = 2", true),
+    (
+        "ALTER TABLE job DROP COLUMN due; DROP TABLE schedule; DROP INDEX delivery_by_due; DROP INDEX delivery_by_age; \
+         CREATE INDEX delivery_by_sink ON delivery (sink, state, due, job); PRAGMA user_version = 1",
+        false,
+    ),
 ];
 
 #[tokio::test]
 async fn queues_of_former_versions_go_on() {
-    for versions in 1..=BACK.len() {
+    for (back, knew_schedules) in FORMER {
         let folder = tempfile::tempdir().unwrap();
         let (queue, lock) = Queue::create(folder.path()).await.unwrap();
         queue.add("data", &[event("a")]).await.unwrap();
@@ -127,15 +131,12 @@ async fn queues_of_former_versions_go_on() {
         drop(lock);
         let database = format!("sqlite://{}", folder.path().join("queue.db").display());
         let mut connection = <sqlx::SqliteConnection as sqlx::Connection>::connect(&database).await.unwrap();
-        for back in &BACK[..versions] {
-            sqlx::raw_sql(*back).execute(&mut connection).await.unwrap();
-        }
+        sqlx::raw_sql(back).execute(&mut connection).await.unwrap();
         sqlx::Connection::close(connection).await.unwrap();
         let queue = Queue::open(folder.path()).await.unwrap();
-        assert_eq!(queue.next_job("data").await.unwrap().unwrap().0.number, 1);
-        // Version 1 knew of no schedules.
+        assert_eq!(queue.next_job("data").await.unwrap().unwrap().0.number, 1, "{back}");
         let known = queue.last_done("nightly", now).await.unwrap() < now - Duration::from_mins(30);
-        assert_eq!(known, versions == 1);
+        assert_eq!(known, knew_schedules, "{back}");
         queue.check().await.unwrap();
     }
 }
