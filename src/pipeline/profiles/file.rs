@@ -21,7 +21,7 @@ pub(super) struct ProfileFile {
 }
 
 /// What tells a file from what it was before.
-pub(super) type Stamp = (u64, Option<SystemTime>);
+type Stamp = (u64, Option<SystemTime>);
 
 fn stamp(metadata: &Metadata) -> Stamp {
     (metadata.len(), metadata.modified().ok())

@@ -59,20 +59,38 @@ impl ProfileFiles {
     ) -> Result<ProfileFiles, FindError> {
         Ok(ProfileFiles { paths: paths.to_vec(), files: found(paths)?, environment, workers, cache })
     }
-}
 
-/// The profile files at `paths`, each once.
-fn found(paths: &[PathBuf]) -> Result<Vec<ProfileFile>, FindError> {
-    let mut seen = HashSet::new();
-    let mut found = Vec::new();
-    for path in paths {
-        let new = find::find(path)?.into_iter().map(ProfileFile::new);
-        found.extend(new.filter(|file| seen.insert(file.real.clone())));
+    /// A name for what is `wanted` of these files as they are now; nothing if one of them may still change without a trace.
+    fn name(&self, wanted: &Wanted) -> Option<String> {
+        let mut name = format!("{:?} {}", self.environment, wanted.text());
+        let settled = SystemTime::now().checked_sub(SETTLED)?;
+        for file in &self.files {
+            let (size, modified) = file.stamp()?;
+            let modified = modified.filter(|modified| *modified < settled)?.duration_since(UNIX_EPOCH).ok()?;
+            _ = write!(name, "\n{} {size} {}", file.real.display(), modified.as_nanos());
+        }
+        Some(name)
     }
-    Ok(found)
-}
 
-impl ProfileFiles {
+    fn read_files(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
+        let selection = wanted.of_document();
+        let pieces = Mutex::new(Pieces::of(&self.files, self.workers.threads).enumerate());
+        let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let errors: Mutex<BTreeMap<usize, Vec<ProfileError>>> = Mutex::default();
+        let stage = self.workers.begin("reading node profiles", None);
+        self.workers.run("profiles", || {
+            while let Some((number, piece)) = next() {
+                let (profiles, faults) = self.piece(piece, &selection);
+                if !faults.is_empty() {
+                    errors.lock().unwrap_or_else(PoisonError::into_inner).insert(number, faults);
+                }
+                stage.advance(profiles.len());
+                each(Batch { number, profiles });
+            }
+        });
+        errors.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().flatten().collect()
+    }
+
     /// Reads one piece: profiles with their files, and what cannot be read.
     fn piece(&self, piece: Piece, selection: &Selection) -> (Vec<(Arc<str>, NodeProfile)>, Vec<ProfileError>) {
         let (mut profiles, mut errors) = (Vec::new(), Vec::new());
@@ -112,62 +130,36 @@ impl ProfileFiles {
 
 impl ProfileSource for ProfileFiles {
     fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
-        match self.cache.as_ref().filter(|_| !wanted.is_whole()).and_then(|cache| Some((cache, self.name(wanted)?))) {
-            Some((cache, name)) => kept::read(cache, &name, &self.workers, each).unwrap_or_else(|| {
-                let keeper = kept::Keeper::default();
-                let errors = self.read_files(wanted, &|batch| {
-                    keeper.add(&batch, wanted);
-                    each(batch);
-                });
-                if errors.is_empty() {
-                    keeper.keep(cache, &name);
-                }
-                errors
-            }),
-            None => self.read_files(wanted, each),
-        }
+        let cache = self.cache.as_ref().filter(|_| !wanted.is_whole());
+        let Some((cache, name)) = cache.and_then(|cache| Some((cache, self.name(wanted)?))) else {
+            return self.read_files(wanted, each);
+        };
+        kept::read(cache, &name, &self.workers, each).unwrap_or_else(|| {
+            let keeper = kept::Keeper::default();
+            let errors = self.read_files(wanted, &|batch| {
+                keeper.add(&batch, wanted);
+                each(batch);
+            });
+            if errors.is_empty() {
+                keeper.keep(cache, &name);
+            }
+            errors
+        })
     }
 
     fn is_current(&self) -> bool {
-        self.are_current()
-    }
-}
-
-impl ProfileFiles {
-    /// Whether there are the same files, none of which has changed.
-    fn are_current(&self) -> bool {
         let is_same = |(old, new): (&ProfileFile, &ProfileFile)| old.real == new.real && old.stamp() == new.stamp();
         found(&self.paths).is_ok_and(|new| new.len() == self.files.len() && self.files.iter().zip(&new).all(is_same))
     }
+}
 
-    /// A name for what is `wanted` of these files as they are now; nothing if one of them may still change without a trace.
-    fn name(&self, wanted: &Wanted) -> Option<String> {
-        let mut name = format!("{:?} {}", self.environment, wanted.text());
-        let settled = SystemTime::now().checked_sub(SETTLED)?;
-        for file in &self.files {
-            let (size, modified) = file.stamp()?;
-            let modified = modified.filter(|modified| *modified < settled)?.duration_since(UNIX_EPOCH).ok()?;
-            _ = write!(name, "\n{} {size} {}", file.real.display(), modified.as_nanos());
-        }
-        Some(name)
+/// The profile files at `paths`, each once.
+fn found(paths: &[PathBuf]) -> Result<Vec<ProfileFile>, FindError> {
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    for path in paths {
+        let new = find::find(path)?.into_iter().map(ProfileFile::new);
+        found.extend(new.filter(|file| seen.insert(file.real.clone())));
     }
-
-    fn read_files(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
-        let selection = wanted.of_document();
-        let pieces = Mutex::new(Pieces::of(&self.files, self.workers.threads).enumerate());
-        let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let errors: Mutex<BTreeMap<usize, Vec<ProfileError>>> = Mutex::default();
-        let stage = self.workers.begin("reading node profiles", None);
-        self.workers.run("profiles", || {
-            while let Some((number, piece)) = next() {
-                let (profiles, faults) = self.piece(piece, &selection);
-                if !faults.is_empty() {
-                    errors.lock().unwrap_or_else(PoisonError::into_inner).insert(number, faults);
-                }
-                stage.advance(profiles.len());
-                each(Batch { number, profiles });
-            }
-        });
-        errors.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().flatten().collect()
-    }
+    Ok(found)
 }
