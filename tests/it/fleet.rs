@@ -43,23 +43,38 @@ fn history(seed: u64) -> Vec<Repository> {
     history
 }
 
+/// How many copies of a node make a kind of nodes.
+const COPIES: usize = 10;
+
+/// With so many keys it pays to tell kinds of nodes apart.
+const MANY_KEYS: usize = 400;
+
 /// Profiles in text, as in files: of each only what is wanted is read.
-struct Texts(Vec<String>);
+struct Texts {
+    texts: Vec<String>,
+    /// How many nodes there are of each profile; some of those have the facts of another one.
+    copies: usize,
+}
 
 impl Texts {
     fn generate(seed: u64) -> Texts {
-        Texts((0..REPOSITORIES).map(|number| generator::generate(seed + number).ndjson()).collect())
+        let texts = (0..REPOSITORIES).map(|number| generator::generate(seed + number).ndjson()).collect();
+        Texts { texts, copies: 1 }
     }
 
     fn read_each(&self, wanted: &Wanted, each: &dyn Fn(Batch)) {
         let selection = wanted.of_document();
-        for (number, text) in self.0.iter().enumerate() {
+        for (number, text) in self.texts.iter().enumerate() {
             let reader = ProfileReader::new("p.ndjson", "production", &selection);
             let (profiles, errors) = reader.lines(text.as_bytes(), 0);
             assert_eq!(errors, []);
-            let named =
-                |profile: NodeProfile| NodeProfile { name: format!("{number}-{}", profile.name).into(), ..profile };
-            each(Batch::of_file(number, "p.ndjson", profiles.into_iter().map(named)));
+            let copies = profiles.iter().flat_map(|profile| (0..self.copies).map(move |copy| (profile, copy)));
+            let named = copies.map(|(profile, copy)| {
+                let name = format!("{number}-{copy}-{}", profile.name).into();
+                let facts = if copy % COPIES == COPIES - 1 { &profiles[0].facts } else { &profile.facts };
+                NodeProfile { name, facts: facts.clone(), ..profile.clone() }
+            });
+            each(Batch::of_file(number, "p.ndjson", named));
         }
     }
 
@@ -83,7 +98,11 @@ impl ProfileSource for Texts {
 
 /// A fleet of random nodes; of its profiles nothing is read ahead.
 fn fleet_of(seed: u64) -> Arc<Fleet> {
-    let (fleet, errors) = Fleet::load(Arc::new(Texts::generate(seed)), &Mentioned::default(), &|_| true);
+    fleet(Texts::generate(seed))
+}
+
+fn fleet(texts: Texts) -> Arc<Fleet> {
+    let (fleet, errors) = Fleet::load(Arc::new(texts), &Mentioned::default(), &|_| true);
     assert_eq!(errors, []);
     Arc::new(fleet)
 }
@@ -166,6 +185,46 @@ fn the_answers_of_a_fleet_are_those_of_its_nodes() {
             assert_eq!(of_node(&effective, node), alone(&together, &profiles[name]), "seed {seed}, {name}");
         }
     }
+}
+
+/// The same with sets of nodes that are known by their nodes.
+fn one_by_one(effective: &Effective) -> Effective {
+    let mut effective = effective.clone();
+    for answer in effective.keys.values_mut().flatten() {
+        answer.nodes = answer.nodes.iter().collect();
+    }
+    effective
+}
+
+#[test]
+fn nodes_are_resolved_by_their_kinds_where_these_are_large() {
+    let (mut by_kinds, mut by_nodes) = (0, 0);
+    for seed in seeds() {
+        let texts = || Texts { copies: COPIES, ..Texts::generate(seed) };
+        let fleet = fleet(texts());
+        let store = Arc::default();
+        let [before, after] = [0, 1].map(|number| revision(&history(seed)[number], &fleet, &store));
+        let others: Vec<Arc<str>> = (0..MANY_KEYS).map(|number| format!("other{number}").into()).collect();
+        let work = fleet.everywhere(before.keys.union(&after.keys).chain(&others));
+        let effective = fleet::resolve_all([&before, &after], &work, &Workers::of(2));
+        for (name, profile) in texts().whole().into_iter().step_by(7) {
+            let node = fleet.find(&name).unwrap();
+            for (revision, effective) in [&before, &after].into_iter().zip(&effective) {
+                let keys: Vec<_> =
+                    of_node(effective, node).into_iter().filter(|(key, _)| revision.keys.contains(key)).collect();
+                assert_eq!(keys, alone(revision, &profile), "seed {seed}, {name}");
+            }
+        }
+        let changes = |effective: &[Effective; 2]| {
+            let effective = Diff { before: &effective[0], after: &effective[1] };
+            format!("{:#?}", diff::changes(effective, &Workers::of(1)))
+        };
+        assert_eq!(changes(&effective), changes(&effective.each_ref().map(one_by_one)), "seed {seed}");
+        for answer in effective.iter().flat_map(|effective| effective.keys.values()).flatten() {
+            *if answer.nodes.kinds().is_some() { &mut by_kinds } else { &mut by_nodes } += 1;
+        }
+    }
+    assert!(by_kinds > by_nodes && by_nodes > 0, "{by_kinds} answers are by kinds, {by_nodes} are not");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(in crate::fleet) fn classes<T>(
     while let Some((nodes, alike)) = pending.pop() {
         let Some(node) = nodes.smallest() else { continue };
         // There is nothing to tell one node from.
-        let reads = Reads::new(nodes.len() > 1);
+        let reads = Reads::new(!nodes.is_single());
         let answer = evaluate(node, &reads);
         let reads = reads.into_set();
         let mut parts = vec![nodes];
@@ -47,7 +47,7 @@ pub(in crate::fleet) fn classes<T>(
         let alike = Some(Rc::new(Alike { reads, before: alike }));
         let mut answer = Some(answer);
         for part in parts {
-            if part.contains(node) {
+            if part.smallest() == Some(node) {
                 answers.extend(answer.take().map(|answer| (part, answer)));
             } else {
                 pending.push((part, alike.clone()));

@@ -1,6 +1,7 @@
 //! The resolution of many keys on a whole fleet.
 
 pub(in crate::fleet) mod classes;
+mod kinds;
 pub(in crate::fleet) mod reads;
 pub(in crate::fleet) mod view;
 
@@ -31,8 +32,11 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], work: &Work, worke
     // A command that fails again and again is not asked any more: who asks first counts.
     let asks_commands = revisions.iter().any(|revision| revision.asks_commands());
     let workers = &workers.at_most(if asks_commands { 1 } else { usize::MAX });
+    let all = kinds::all(&revisions, work);
+    let by_kinds = |nodes: &NodeSet| all.as_ref().filter(|all| all.len() == nodes.len());
+    let task = |revision, (key, nodes)| (revision, key, by_kinds(nodes).unwrap_or(nodes));
     let tasks: Vec<(&Revision, &Arc<str>, &NodeSet)> =
-        revisions.iter().flat_map(|revision| work.iter().map(|(key, nodes)| (*revision, key, nodes))).collect();
+        revisions.iter().flat_map(|revision| work.iter().map(|of_key| task(*revision, of_key))).collect();
     let found =
         parallel::map(&tasks, workers, "resolving keys", |(revision, key, nodes)| answers(revision, key, nodes));
     let mut found = found.into_iter();

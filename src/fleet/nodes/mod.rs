@@ -138,6 +138,12 @@ impl Fleet {
         }
     }
 
+    /// How the nodes divide by what they have at each place that was asked for.
+    pub(in crate::fleet) fn partitions(&self) -> Vec<Partition> {
+        let columns = self.columns.read().unwrap_or_else(PoisonError::into_inner);
+        columns.values().map(|column| column.partition.clone()).collect()
+    }
+
     /// What the nodes have at `path` of a variable.
     pub(in crate::fleet) fn column(&self, path: PathRef<'_>) -> Arc<Column> {
         let known = || self.columns.read().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();

@@ -1,0 +1,321 @@
+//! Sets of nodes, compressed.
+
+mod kinds;
+mod members;
+
+use std::fmt;
+use std::mem;
+use std::sync::Arc;
+
+pub use kinds::Kinds;
+
+use kinds::OfKinds;
+use members::Members;
+
+/// The number of a node in its fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    fn bit(self) -> usize {
+        self.0 as usize
+    }
+
+    fn of_bit(bit: usize) -> NodeId {
+        NodeId(u32::try_from(bit).unwrap_or(u32::MAX))
+    }
+}
+
+/// A set of nodes of one fleet; cheap to clone. It is known by its nodes or, where it is made of whole [`Kinds`], by these: what is
+/// made of two sets of the same kinds is one, too, and costs no more than there are kinds.
+#[derive(Clone)]
+pub struct NodeSet(Form);
+
+#[derive(Clone)]
+enum Form {
+    Nodes(Arc<Members>),
+    /// Never without any.
+    Kinds(Arc<OfKinds>),
+}
+
+/// Two sets in the same form.
+enum Pair<'a> {
+    Kinds(&'a Arc<Kinds>, &'a Arc<Members>, &'a Arc<Members>),
+    Nodes(&'a Arc<Members>, &'a Arc<Members>),
+}
+
+impl NodeSet {
+    /// No node.
+    pub fn new() -> NodeSet {
+        NodeSet::default()
+    }
+
+    /// The nodes 0 to `count` - 1.
+    pub fn first(count: u32) -> NodeSet {
+        (0..count).map(NodeId).collect()
+    }
+
+    fn of(members: Members) -> NodeSet {
+        NodeSet(Form::Nodes(Arc::new(members)))
+    }
+
+    fn nodes(&self) -> &Arc<Members> {
+        match &self.0 {
+            Form::Nodes(nodes) => nodes,
+            Form::Kinds(set) => set.nodes(),
+        }
+    }
+
+    fn pair<'a>(&'a self, other: &'a NodeSet) -> Pair<'a> {
+        match (&self.0, &other.0) {
+            (Form::Kinds(one), Form::Kinds(other)) if Arc::ptr_eq(&one.kinds, &other.kinds) => {
+                Pair::Kinds(&one.kinds, &one.of, &other.of)
+            }
+            _ => Pair::Nodes(self.nodes(), other.nodes()),
+        }
+    }
+
+    /// The kinds that the set is known by, and the numbers of those that it is made of.
+    pub fn kinds(&self) -> Option<(&Arc<Kinds>, NodeSet)> {
+        match &self.0 {
+            Form::Nodes(_) => None,
+            Form::Kinds(set) => Some((&set.kinds, NodeSet(Form::Nodes(set.of.clone())))),
+        }
+    }
+
+    /// Adds a node.
+    pub fn insert(&mut self, node: NodeId) {
+        self.change(|nodes| nodes.insert(node));
+    }
+
+    /// Whether the node is in the set.
+    pub fn contains(&self, node: NodeId) -> bool {
+        match &self.0 {
+            Form::Nodes(nodes) => nodes.contains(node),
+            Form::Kinds(set) => set.contains(node),
+        }
+    }
+
+    /// The number of nodes.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Form::Nodes(nodes) => nodes.len(),
+            Form::Kinds(set) => set.len(),
+        }
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        match &self.0 {
+            Form::Nodes(nodes) => nodes.len() == 0,
+            Form::Kinds(_) => false,
+        }
+    }
+
+    /// Whether there is just one node.
+    pub fn is_single(&self) -> bool {
+        match &self.0 {
+            Form::Nodes(nodes) => nodes.len() == 1,
+            Form::Kinds(set) => set.is_single(),
+        }
+    }
+
+    /// The node with the smallest number.
+    pub fn smallest(&self) -> Option<NodeId> {
+        match &self.0 {
+            Form::Nodes(nodes) => nodes.smallest(),
+            Form::Kinds(set) => set.smallest(),
+        }
+    }
+
+    /// The nodes in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = NodeId> + Clone + '_ {
+        self.nodes().iter()
+    }
+
+    /// Sets of `size` nodes at the most that are this one together, in the order of their numbers.
+    pub fn pieces(&self, size: usize) -> impl Iterator<Item = NodeSet> + '_ {
+        let mut nodes = self.iter().peekable();
+        std::iter::from_fn(move || nodes.peek().is_some().then(|| nodes.by_ref().take(size).collect()))
+    }
+
+    /// Adds all nodes of another set.
+    pub fn extend(&mut self, other: &NodeSet) {
+        if self.is_empty() {
+            *self = other.clone();
+        } else if !other.is_empty() && !self.is_same(other) {
+            self.update(other, Members::extend);
+        }
+    }
+
+    /// The nodes in both sets.
+    #[must_use]
+    pub fn and(&self, other: &NodeSet) -> NodeSet {
+        self.combine(other, Members::and)
+    }
+
+    /// Whether all nodes are in the other set, too.
+    pub fn is_in(&self, other: &NodeSet) -> bool {
+        self.is_empty() || self.is_same(other) || self.compare(other, Members::is_in)
+    }
+
+    fn is_disjoint(&self, other: &NodeSet) -> bool {
+        self.is_empty() || other.is_empty() || self.compare(other, Members::is_disjoint)
+    }
+
+    /// Takes out the nodes that are in the other set, too.
+    #[must_use]
+    pub fn take(&mut self, other: &NodeSet) -> NodeSet {
+        // Most sets are not divided, and most that are hold the other: to see that costs less than to make new ones.
+        if self.is_disjoint(other) {
+            return NodeSet::new();
+        }
+        if self.is_in(other) {
+            return mem::take(self);
+        }
+        let taken = if other.is_in(self) { other.clone() } else { self.and(other) };
+        self.update(&taken, Members::remove);
+        taken
+    }
+
+    /// The nodes of this set that are not in the other.
+    #[must_use]
+    pub fn without(&self, other: &NodeSet) -> NodeSet {
+        if self.is_disjoint(other) {
+            return self.clone();
+        }
+        self.combine(other, Members::without)
+    }
+
+    /// Whether both are copies of one set.
+    fn is_same(&self, other: &NodeSet) -> bool {
+        match (&self.0, &other.0) {
+            (Form::Nodes(one), Form::Nodes(other)) => Arc::ptr_eq(one, other),
+            (Form::Kinds(one), Form::Kinds(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
+    fn combine(&self, other: &NodeSet, combine: fn(&Members, &Members) -> Members) -> NodeSet {
+        match self.pair(other) {
+            Pair::Kinds(kinds, one, other) => kinds.set(combine(one, other)),
+            Pair::Nodes(one, other) => NodeSet::of(combine(one, other)),
+        }
+    }
+
+    fn compare(&self, other: &NodeSet, compare: fn(&Members, &Members) -> bool) -> bool {
+        match self.pair(other) {
+            Pair::Kinds(_, one, other) | Pair::Nodes(one, other) => compare(one, other),
+        }
+    }
+
+    fn update(&mut self, other: &NodeSet, update: fn(&mut Members, &Members)) {
+        if let Pair::Kinds(kinds, one, other) = self.pair(other) {
+            let mut one = Members::clone(one);
+            update(&mut one, other);
+            *self = kinds.set(one);
+        } else {
+            self.change(|nodes| update(nodes, other.nodes()));
+        }
+    }
+
+    /// Changes the nodes one by one.
+    fn change(&mut self, change: impl FnOnce(&mut Members)) {
+        match &mut self.0 {
+            Form::Nodes(nodes) => change(Arc::make_mut(nodes)),
+            Form::Kinds(set) => {
+                let mut nodes = Members::clone(set.nodes());
+                change(&mut nodes);
+                *self = NodeSet::of(nodes);
+            }
+        }
+    }
+}
+
+impl Default for NodeSet {
+    fn default() -> NodeSet {
+        NodeSet::of(Members::default())
+    }
+}
+
+impl PartialEq for NodeSet {
+    fn eq(&self, other: &NodeSet) -> bool {
+        self.is_same(other) || (self.len() == other.len() && self.is_in(other))
+    }
+}
+
+impl FromIterator<NodeId> for NodeSet {
+    fn from_iter<I: IntoIterator<Item = NodeId>>(nodes: I) -> NodeSet {
+        NodeSet::of(nodes.into_iter().collect())
+    }
+}
+
+impl fmt::Debug for NodeSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter().map(|node| node.0)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(nodes: impl IntoIterator<Item = u32>) -> NodeSet {
+        nodes.into_iter().map(NodeId).collect()
+    }
+
+    fn numbers(nodes: &NodeSet) -> Vec<u32> {
+        nodes.iter().map(|node| node.0).collect()
+    }
+
+    /// 5,000 nodes, by kinds that are so many numbers apart.
+    fn kinds(step: u32) -> Arc<Kinds> {
+        let sets = (0..step).map(|kind| set((kind..5_000).step_by(step as usize))).collect();
+        Kinds::new((0..5_000).map(|node| node % step).collect(), sets)
+    }
+
+    /// Sets of all sorts: lists and bits, short and long, and by kinds.
+    fn sets() -> Vec<NodeSet> {
+        let mut sets = vec![set([]), set([3]), set([4_999]), set([7, 70_000]), set(90..400), set(4_000..5_000)];
+        sets.extend([1, 2, 31, 100, 1_000].map(|step| set((0..5_000).step_by(step))));
+        for kinds in [kinds(7), kinds(700)] {
+            sets.push(kinds.all());
+            sets.extend([vec![], vec![0], vec![3, 4], (1..6).collect()].map(|of| kinds.of_numbers(&set(of))));
+        }
+        sets
+    }
+
+    #[test]
+    fn sets_are_what_their_nodes_are() {
+        for nodes in sets() {
+            let one = numbers(&nodes);
+            assert_eq!((nodes.len(), nodes.is_empty(), nodes.is_single()), (one.len(), one.is_empty(), one.len() == 1));
+            assert_eq!(nodes.smallest(), one.first().copied().map(NodeId));
+            assert_eq!(set(one.iter().rev().chain(&one).copied()), nodes);
+            assert!((0..5_000).all(|node| nodes.contains(NodeId(node)) == one.binary_search(&node).is_ok()));
+            for others in sets() {
+                check(&nodes, &others, &one, &numbers(&others));
+            }
+        }
+    }
+
+    /// Checks what is made of two sets with these nodes.
+    fn check(nodes: &NodeSet, others: &NodeSet, one: &[u32], other: &[u32]) {
+        let is_other = |node: &u32| other.binary_search(node).is_ok();
+        let (both, rest): (Vec<u32>, Vec<u32>) = one.iter().copied().partition(is_other);
+        assert_eq!((numbers(&nodes.and(others)), numbers(&nodes.without(others))), (both.clone(), rest.clone()));
+        assert_eq!((nodes == others, nodes.is_in(others)), (one == other, both == one));
+        let mut all = nodes.clone();
+        all.extend(others);
+        let mut inserted = nodes.clone();
+        for node in other {
+            inserted.insert(NodeId(*node));
+        }
+        let mut expected = [&rest, other].concat();
+        expected.sort_unstable();
+        assert_eq!((numbers(&all), numbers(&inserted)), (expected.clone(), expected));
+        let mut left = nodes.clone();
+        let taken = left.take(others);
+        assert_eq!((numbers(&taken), numbers(&left), left.len()), (both, rest.clone(), rest.len()));
+    }
+}
