@@ -100,16 +100,12 @@ pub struct Changes {
     pub reencrypted: Vec<Reencrypted>,
 }
 
-/// The nodes of which any answer is another one, be it that it means the same.
-pub fn touched(effective: Diff<&Effective>) -> NodeSet {
+/// The nodes of which any answer is another one, be it that it means the same; they are of a fleet of `all` nodes.
+pub fn touched(effective: Diff<&Effective>, all: usize) -> NodeSet {
     let answers = effective.map(|effective| &effective.keys);
-    let mut nodes = NodeSet::new();
-    for key in answers.before.keys().chain(answers.after.keys().filter(|key| !answers.before.contains_key(*key))) {
-        for piece in pieces::pieces(answers.map(|keys| keys.get(key).map_or(&[][..], Vec::as_slice))) {
-            nodes.extend(&piece.nodes);
-        }
-    }
-    nodes
+    let keys = answers.before.keys().chain(answers.after.keys().filter(|key| !answers.before.contains_key(*key)));
+    let of_key = |key| pieces::pieces(answers.map(|keys| keys.get(key).map_or(&[][..], Vec::as_slice)));
+    NodeSet::union(all, keys.flat_map(of_key).map(|piece| piece.nodes))
 }
 
 /// How many keys are worth a thread; one of them may have an answer of each node.

@@ -3,8 +3,8 @@
 //! A key is evaluated on one node, and what the evaluation read is recorded: variables, where data sources have the key and those
 //! that it refers to, options. All nodes on which these are equal are one class with one answer; of the others one is evaluated
 //! next. The same goes for what the evaluation stands on: the files that a level leads to, the merged options. Answers are kept as
-//! `key -> [(NodeSet, outcome)]`, never as a table of nodes and keys; where many keys are resolved, sets of nodes are kept by kinds of
-//! nodes, so that ten times the nodes cost little more.
+//! `key -> [(NodeSet, outcome)]`, never as a table of nodes and keys; for many keys at once these are sets of kinds of nodes, so that
+//! nodes which nothing tells apart cost little more than one of them.
 //!
 //! `nodes` is the fleet, and what of its variables anybody looked at; `revision` what the repository says to all of its nodes, made from
 //! nothing or of the revision before; `answers` works out keys, class by class; `change` tells what of them another revision can
@@ -14,7 +14,6 @@ mod answers;
 mod change;
 mod nodes;
 pub(crate) mod parallel;
-mod partition;
 mod revision;
 
 use std::collections::BTreeMap;

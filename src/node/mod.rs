@@ -9,6 +9,7 @@ mod wanted;
 pub use packed::{pack, unpack};
 pub(crate) use profile::trusted_names;
 pub use profile::{NodeProfile, ProfileError, ProfileReader, is_lines, read_facts, read_profiles};
-pub use set::{Kinds, NodeId, NodeSet};
+pub(crate) use set::{Kinds, Partition};
+pub use set::{NodeId, NodeSet};
 pub use source::{Batch, ProfileSource};
 pub use wanted::Wanted;

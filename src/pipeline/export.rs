@@ -204,25 +204,20 @@ impl Exporter {
         // What a rewritten branch has left may be gone.
         let revisions = self.pipeline.both(Diff::new(Point::Commit(source), Point::Commit(event.after))).ok()?;
         let revisions = revisions.as_ref().map(|revision| &**revision);
-        let mut touched = match compared.filter(|_| event.before == Some(source)) {
-            Some(compared) => diff::touched(compared.effective.as_ref()),
-            None => diff::touched(self.pipeline.compare(revisions, &|_| true).1.as_ref()),
+        let all = self.pipeline.fleet.len();
+        let touched = match compared.filter(|_| event.before == Some(source)) {
+            Some(compared) => diff::touched(compared.effective.as_ref(), all),
+            None => diff::touched(self.pipeline.compare(revisions, &|_| true).1.as_ref(), all),
         };
-        for nodes in [self.only(revisions), self.only(revisions.reversed())] {
-            touched.extend(&nodes);
-        }
-        Some(touched)
+        Some(NodeSet::union(all, [touched, self.only(revisions), self.only(revisions.reversed())]))
     }
 
     /// The nodes that have a key which just the first of two revisions knows of.
     fn only(&self, revisions: Diff<&Revision>) -> NodeSet {
         let keys = revisions.before.keys.difference(&revisions.after.keys);
         let effective = self.pipeline.effective(revisions.before, keys);
-        let mut nodes = NodeSet::new();
-        for answer in effective.keys.values().flatten() {
-            nodes.extend(&answer.nodes);
-        }
-        nodes
+        let answers = effective.keys.into_values().flatten();
+        NodeSet::union(self.pipeline.fleet.len(), answers.map(|answer| answer.nodes))
     }
 
     /// Writes the snapshot commit of an event. The outer error is that of the values, the inner one that of writing.

@@ -48,14 +48,7 @@ impl Report {
         let Changes { changes, reencrypted } = input.changes;
         // What is alike among secrets must not be told either, so they are hidden before anything is compared.
         let changes: Vec<Change> = changes.into_iter().map(|change| disclosed(change, input.disclosure)).collect();
-        let mut nodes = NodeSet::new();
-        for change in &changes {
-            nodes.extend(&change.nodes);
-            // Where many change, they soon are all.
-            if nodes.len() == input.fleet.len() {
-                break;
-            }
-        }
+        let nodes = NodeSet::union(input.fleet.len(), changes.iter().map(|change| change.nodes.clone()));
         let keys: BTreeSet<&Arc<str>> = changes.iter().map(|change| &change.key).collect();
         let keys = Count { total: input.keys, changed: keys.len() };
         let groups = groups(&changes, &input.fleet);

@@ -197,8 +197,8 @@ struct Brought {
 impl Brought {
     fn add(&mut self, report: &Report) {
         self.keys.extend(report.changes.iter().map(|change| change.key.to_string()));
-        let mut failing = NodeSet::new();
-        report.changes.iter().filter(|change| is_break(change)).for_each(|change| failing.extend(&change.nodes));
+        let breaks = report.changes.iter().filter(|change| is_break(change));
+        let failing = NodeSet::union(report.nodes.total, breaks.map(|change| change.nodes.clone()));
         self.failing.extend(report.names.of(&failing).map(str::to_owned));
     }
 

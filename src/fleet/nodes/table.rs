@@ -8,8 +8,8 @@ use indexmap::IndexSet;
 
 use crate::fleet::nodes::Column;
 use crate::fleet::nodes::variables::{Reading, VariablePath};
-use crate::fleet::partition::Partition;
 use crate::hiera::scope::NodeScope;
+use crate::node::Partition;
 use crate::node::{Batch, NodeId, NodeProfile, ProfileError, ProfileSource, Wanted};
 
 /// What some profiles have at some places.

@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
-use crate::fleet::partition::Partition;
 use crate::fleet::revision::class::{Class, file};
 use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::hierarchy::{Content, Level, Location, Part};
+use crate::node::Partition;
 use crate::value::{Hash, Value, ruby};
 
 /// So many keys are looked for in one part after the other; for more an index is made.

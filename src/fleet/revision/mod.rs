@@ -20,7 +20,6 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::fleet::answers::classes::classes;
 use crate::fleet::answers::reads::{Read, Reads};
 use crate::fleet::answers::view::NodeView;
-use crate::fleet::partition::Partition;
 use crate::fleet::revision::keys::{RepositoryKeys, absent_modules};
 use crate::fleet::revision::placed::Placed;
 use crate::fleet::{Finding, Fleet};
@@ -32,6 +31,7 @@ use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::lookup::{FoundOptions, OptionsOf, Resolved};
 use crate::hiera::options::KeyOptions;
 use crate::hiera::{LookupError, Outcome};
+use crate::node::Partition;
 use crate::node::{NodeId, NodeSet};
 
 /// One revision of a repository, ready to answer for a fleet.

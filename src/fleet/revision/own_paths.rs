@@ -9,12 +9,12 @@ use foldhash::fast::RandomState;
 use crate::fleet::Fleet;
 use crate::fleet::nodes::Column;
 use crate::fleet::nodes::variables::VariablePath;
-use crate::fleet::partition::Partition;
 use crate::fleet::revision::placed::PartOf;
 use crate::hiera::backend::Mentions;
 use crate::hiera::config::{LevelConfig, Locations};
 use crate::hiera::hierarchy::join;
 use crate::hiera::interpolation::Template;
+use crate::node::Partition;
 use crate::node::{NodeId, NodeSet};
 use crate::tree::{FileTree, Target, child, folder_of, follow};
 

@@ -13,7 +13,6 @@ use crate::fleet::answers::classes::classes_by_variables;
 use crate::fleet::answers::reads::{Reads, RecordingScope};
 use crate::fleet::change::references::PartReferences;
 use crate::fleet::nodes::variables::VariablePath;
-use crate::fleet::partition::Partition;
 use crate::fleet::revision::class::Class;
 use crate::fleet::revision::division::Division;
 use crate::fleet::revision::lanes::{Keyed, Lane};
@@ -24,6 +23,7 @@ use crate::hiera::config::Config;
 use crate::hiera::layer::{Environment, Layer};
 use crate::hiera::lookup::resolve_part;
 use crate::node::NodeSet;
+use crate::node::Partition;
 use crate::tree::{Looked, Watched};
 
 /// A part of a hierarchy, as all nodes see it.

@@ -2,14 +2,16 @@
 
 mod kinds;
 mod members;
+mod partition;
 
 use std::fmt;
 use std::mem;
 use std::sync::Arc;
 
-pub use kinds::Kinds;
+pub(crate) use kinds::Kinds;
+pub(crate) use partition::Partition;
 
-use kinds::OfKinds;
+use kinds::KindSet;
 use members::Members;
 
 /// The number of a node in its fleet.
@@ -26,7 +28,7 @@ impl NodeId {
     }
 }
 
-/// A set of nodes of one fleet; cheap to clone. It is known by its nodes or, where it is made of whole [`Kinds`], by these: what is
+/// A set of nodes of one fleet; cheap to clone. It is known by its nodes or, where it is made of whole kinds of nodes, by these: what is
 /// made of two sets of the same kinds is one, too, and costs no more than there are kinds.
 #[derive(Clone)]
 pub struct NodeSet(Form);
@@ -35,7 +37,7 @@ pub struct NodeSet(Form);
 enum Form {
     Nodes(Arc<Members>),
     /// Never without any.
-    Kinds(Arc<OfKinds>),
+    Kinds(Arc<KindSet>),
 }
 
 /// Two sets in the same form.
@@ -69,18 +71,30 @@ impl NodeSet {
     fn pair<'a>(&'a self, other: &'a NodeSet) -> Pair<'a> {
         match (&self.0, &other.0) {
             (Form::Kinds(one), Form::Kinds(other)) if Arc::ptr_eq(&one.kinds, &other.kinds) => {
-                Pair::Kinds(&one.kinds, &one.of, &other.of)
+                Pair::Kinds(&one.kinds, &one.numbers, &other.numbers)
             }
             _ => Pair::Nodes(self.nodes(), other.nodes()),
         }
     }
 
-    /// The kinds that the set is known by, and the numbers of those that it is made of.
-    pub fn kinds(&self) -> Option<(&Arc<Kinds>, NodeSet)> {
-        match &self.0 {
-            Form::Nodes(_) => None,
-            Form::Kinds(set) => Some((&set.kinds, NodeSet(Form::Nodes(set.of.clone())))),
+    /// Whether it is known by the kinds of its nodes.
+    pub fn is_by_kinds(&self) -> bool {
+        matches!(self.0, Form::Kinds(_))
+    }
+
+    /// All nodes of some sets of a fleet with `all` nodes; when these are together no more sets are asked for.
+    pub fn union(all: usize, sets: impl IntoIterator<Item = NodeSet>) -> NodeSet {
+        // Sets in different forms are put together just once.
+        let (mut by_nodes, mut by_kinds) = (NodeSet::new(), NodeSet::new());
+        for set in sets {
+            let union = if set.is_by_kinds() { &mut by_kinds } else { &mut by_nodes };
+            union.extend(&set);
+            if union.len() == all {
+                return union.clone();
+            }
         }
+        by_kinds.extend(&by_nodes);
+        by_kinds
     }
 
     /// Adds a node.
@@ -269,9 +283,8 @@ mod tests {
     }
 
     /// 5,000 nodes, by kinds that are so many numbers apart.
-    fn kinds(step: u32) -> Arc<Kinds> {
-        let sets = (0..step).map(|kind| set((kind..5_000).step_by(step as usize))).collect();
-        Kinds::new((0..5_000).map(|node| node % step).collect(), sets)
+    fn kinds(step: usize) -> Arc<Kinds> {
+        Kinds::by(5_000, step, [Partition::by((0..5_000).map(|node| node % step)).0]).unwrap()
     }
 
     /// Sets of all sorts: lists and bits, short and long, and by kinds.
@@ -280,23 +293,41 @@ mod tests {
         sets.extend([1, 2, 31, 100, 1_000].map(|step| set((0..5_000).step_by(step))));
         for kinds in [kinds(7), kinds(700)] {
             sets.push(kinds.all());
-            sets.extend([vec![], vec![0], vec![3, 4], (1..6).collect()].map(|of| kinds.of_numbers(&set(of))));
+            sets.extend([vec![], vec![0], vec![3, 4], (1..6).collect()].map(|of| kinds.set(set(of).nodes().clone())));
         }
         sets
     }
 
     #[test]
     fn sets_are_what_their_nodes_are() {
-        for nodes in sets() {
-            let one = numbers(&nodes);
+        let sets = sets();
+        for nodes in &sets {
+            let one = numbers(nodes);
             assert_eq!((nodes.len(), nodes.is_empty(), nodes.is_single()), (one.len(), one.is_empty(), one.len() == 1));
             assert_eq!(nodes.smallest(), one.first().copied().map(NodeId));
-            assert_eq!(set(one.iter().rev().chain(&one).copied()), nodes);
-            assert!((0..5_000).all(|node| nodes.contains(NodeId(node)) == one.binary_search(&node).is_ok()));
-            for others in sets() {
-                check(&nodes, &others, &one, &numbers(&others));
+            assert_eq!(set(one.iter().rev().chain(&one).copied()), *nodes);
+            let mut some = (0..5_000).chain([69_999, 70_000]);
+            assert!(some.all(|node| nodes.contains(NodeId(node)) == one.binary_search(&node).is_ok()));
+            for others in &sets {
+                check(nodes, others, &one, &numbers(others));
             }
         }
+    }
+
+    #[test]
+    fn sets_in_different_forms_are_put_together() {
+        let sets = sets();
+        let mut expected: Vec<u32> = sets[..7].iter().chain(&sets[12..16]).flat_map(numbers).collect();
+        expected.sort_unstable();
+        expected.dedup();
+        let union = |all: usize| NodeSet::union(all, sets[..7].iter().chain(&sets[12..16]).cloned());
+        assert_eq!(numbers(&union(70_001)), expected);
+        let mut asked = 0;
+        let whole = NodeSet::union(
+            5_000,
+            sets.iter().skip(2).filter(|set| !set.contains(NodeId(70_000))).cloned().inspect(|_| asked += 1),
+        );
+        assert_eq!((whole.len(), asked), (5_000, 4));
     }
 
     /// Checks what is made of two sets with these nodes.

@@ -2,54 +2,28 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
-use crate::node::{Kinds, NodeId, NodeSet};
+use super::{Form, NodeId, NodeSet};
 
 /// In the time in which a part is taken from a set at once so many nodes are told, one by one, where they belong.
 const AT_ONCE: usize = 64;
 
 /// A division of all nodes into parts that have something in common; cheap to clone.
 #[derive(Clone, Default)]
-pub(super) struct Partition {
+pub(crate) struct Partition {
     /// The part of each node, by its number.
     of: Arc<[u32]>,
     count: usize,
     sets: Arc<OnceLock<Vec<NodeSet>>>,
-    /// What was asked for last.
-    of_kinds: Arc<RwLock<OfKinds>>,
-}
-
-/// How kinds divide, by their numbers.
-#[derive(Clone, Default)]
-struct OfKinds {
-    kinds: Weak<Kinds>,
-    /// Nothing if one of them is divided.
-    partition: Option<Arc<Partition>>,
-}
-
-impl OfKinds {
-    fn new(partition: &Partition, kinds: &Arc<Kinds>) -> OfKinds {
-        let part = |nodes: &NodeSet| {
-            let part = partition.part(nodes.smallest()?);
-            nodes.iter().all(|node| partition.part(node) == part).then(|| number(part))
-        };
-        let of = kinds.sets().iter().map(part).collect::<Option<Arc<[u32]>>>();
-        let divided = of.map(|of| Arc::new(Partition::new(of, partition.count)));
-        OfKinds { kinds: Arc::downgrade(kinds), partition: divided }
-    }
-
-    fn is_of(&self, kinds: &Arc<Kinds>) -> bool {
-        std::ptr::eq(self.kinds.as_ptr(), Arc::as_ptr(kinds))
-    }
 }
 
 impl Partition {
     /// The nodes 0, 1, ... divided by what they have; and what the nodes of each part have.
-    pub(super) fn by<T: Eq + Hash>(of_nodes: impl Iterator<Item = T>) -> (Partition, Vec<T>) {
+    pub(crate) fn by<T: Eq + Hash>(of_nodes: impl Iterator<Item = T>) -> (Partition, Vec<T>) {
         let mut parts: IndexSet<T, RandomState> = IndexSet::default();
         let of = of_nodes.map(|common| number(parts.insert_full(common).0)).collect();
         (Partition::new(of, parts.len()), parts.into_iter().collect())
@@ -60,18 +34,19 @@ impl Partition {
     }
 
     /// The division of the nodes 0, 1, ... into `count` parts, of which each node is in the one of this number.
-    pub(super) fn numbered(of: Vec<usize>, count: usize) -> Partition {
+    pub(crate) fn numbered(of: Vec<usize>, count: usize) -> Partition {
         Partition::new(of.into_iter().map(number).collect(), count)
     }
 
     /// The division of `nodes` nodes into these disjoint sets, which are all nodes together.
-    pub(super) fn of_sets(nodes: usize, sets: Vec<NodeSet>) -> Partition {
+    pub(crate) fn of_sets(nodes: usize, sets: Vec<NodeSet>) -> Partition {
         let nobody = Partition { sets: Arc::new(Vec::new().into()), ..Partition::new(vec![0; nodes].into(), 0) };
         nobody.changed(sets)
     }
 
     /// The division of the same nodes into these disjoint sets; little work where most of them are as in this one.
-    pub(super) fn changed(&self, sets: Vec<NodeSet>) -> Partition {
+    #[must_use]
+    pub(crate) fn changed(&self, sets: Vec<NodeSet>) -> Partition {
         if sets == self.sets() {
             return self.clone();
         }
@@ -85,9 +60,15 @@ impl Partition {
     }
 
     /// The division into fewer parts, of which `of_part` says which of this are one.
-    pub(super) fn joined(&self, of_part: &[usize], count: usize) -> Partition {
+    #[must_use]
+    pub(crate) fn joined(&self, of_part: &[usize], count: usize) -> Partition {
         let of = self.of.iter().map(|part| of_part.get(*part as usize).copied().unwrap_or_default());
         Partition::new(of.map(number).collect(), count)
+    }
+
+    /// The division of so many nodes that divides nobody.
+    pub(super) fn whole(nodes: usize) -> Partition {
+        Partition::new(vec![0; nodes].into(), nodes.min(1))
     }
 
     /// The division by this one and another; nothing if it has more than `most` parts. Those with the smallest nodes come first.
@@ -104,33 +85,44 @@ impl Partition {
         Some(Partition::new(of.into(), parts.len()))
     }
 
-    /// The parts as kinds; their numbers are those of the parts.
-    pub(super) fn kinds(&self) -> Arc<Kinds> {
-        Kinds::new(self.of.clone(), self.sets().to_vec())
+    /// What tells it from another division, be that equal, while it is there.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.of).addr()
     }
 
-    /// Whether it is the same division, not just an equal one.
-    pub(super) fn is_same(&self, other: &Partition) -> bool {
-        Arc::ptr_eq(&self.of, &other.of)
+    /// How the parts divide by another division, by their numbers; nothing if that divides a part, or if nobody is in one.
+    pub(super) fn over(&self, other: &Partition) -> Option<Partition> {
+        let mut of: Vec<Option<u32>> = vec![None; self.count];
+        for (part, other) in self.of.iter().zip(&*other.of) {
+            if *of[*part as usize].get_or_insert(*other) != *other {
+                return None;
+            }
+        }
+        Some(Partition::new(of.into_iter().collect::<Option<_>>()?, other.count))
     }
 
     /// How many parts there are.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
+    /// The part of a node, if that is one of those that are divided, in the place of a node.
+    pub(super) fn find(&self, node: NodeId) -> Option<NodeId> {
+        self.of.get(node.bit()).copied().map(NodeId)
+    }
+
     /// The number of a node's part.
-    pub(super) fn part(&self, node: NodeId) -> usize {
+    pub(crate) fn part(&self, node: NodeId) -> usize {
         self.of.get(node.0 as usize).map_or(0, |part| *part as usize)
     }
 
     /// The numbers of the parts of all nodes.
-    pub(super) fn parts(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = usize> {
         self.of.iter().map(|part| *part as usize)
     }
 
     /// The nodes of all parts.
-    pub(super) fn sets(&self) -> &[NodeSet] {
+    pub(crate) fn sets(&self) -> &[NodeSet] {
         self.sets.get_or_init(|| {
             let mut members: Vec<Vec<NodeId>> = vec![Vec::new(); self.count];
             (0..).map(NodeId).zip(&*self.of).for_each(|(node, part)| members[*part as usize].push(node));
@@ -138,72 +130,50 @@ impl Partition {
         })
     }
 
-    /// How kinds divide, by their numbers; nothing if one of them is divided.
-    fn of_kinds(&self, kinds: &Arc<Kinds>) -> Option<Arc<Partition>> {
-        let known = self.of_kinds.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if known.is_of(kinds) {
-            return known.partition;
-        }
-        let mut known = self.of_kinds.write().unwrap_or_else(PoisonError::into_inner);
-        if !known.is_of(kinds) {
-            *known = OfKinds::new(self, kinds);
-        }
-        known.partition.clone()
+    /// What `split` makes of `nodes`; of their kinds, if they are known by these and none is divided.
+    fn split_by(&self, nodes: &NodeSet, split: impl Fn(&Partition, &NodeSet) -> Vec<NodeSet>) -> Vec<NodeSet> {
+        let by_kinds = match &nodes.0 {
+            Form::Kinds(set) => set.split(self, &split),
+            Form::Nodes(_) => None,
+        };
+        by_kinds.unwrap_or_else(|| split(self, nodes))
     }
 
-    /// What `split` makes of nodes that are known by their kinds, if that divides no kind.
-    fn split_kinds(
-        &self,
-        nodes: &NodeSet,
-        split: impl FnOnce(&Partition, &NodeSet) -> Vec<NodeSet>,
-    ) -> Option<Vec<NodeSet>> {
-        let (kinds, numbers) = nodes.kinds()?;
-        let parts = split(&*self.of_kinds(kinds)?, &numbers);
-        Some(parts.iter().map(|numbers| kinds.of_numbers(numbers)).collect())
+    fn may_divide(&self, nodes: &NodeSet) -> bool {
+        self.count > 1 && !nodes.is_empty() && !nodes.is_single()
     }
 
     /// `nodes` divided.
-    pub(super) fn split(&self, nodes: &NodeSet) -> Vec<NodeSet> {
-        if self.count <= 1 {
+    pub(crate) fn split(&self, nodes: &NodeSet) -> Vec<NodeSet> {
+        if !self.may_divide(nodes) {
             return vec![nodes.clone()];
         }
-        self.split_kinds(nodes, Partition::split).unwrap_or_else(|| self.split_nodes(nodes))
-    }
-
-    fn split_nodes(&self, nodes: &NodeSet) -> Vec<NodeSet> {
-        if nodes.len() <= 1 {
-            return vec![nodes.clone()];
-        }
-        if are_few(self.count, nodes) {
+        self.split_by(nodes, |partition, nodes| {
+            if !are_few(partition.count, nodes) {
+                return group(nodes, |node| partition.part(node));
+            }
             let mut rest = nodes.clone();
-            let part_of_first = || Some(rest.take(&self.sets()[self.part(rest.smallest()?)]));
-            return std::iter::from_fn(part_of_first).collect();
-        }
-        group(nodes, |node| self.part(node))
+            let part_of_first = || Some(rest.take(&partition.sets()[partition.part(rest.smallest()?)]));
+            std::iter::from_fn(part_of_first).collect()
+        })
     }
 
     /// `nodes` divided into those of each of `parts`, in order of their numbers, and all others together.
-    pub(super) fn split_off(&self, nodes: &NodeSet, parts: &[usize]) -> Vec<NodeSet> {
-        if self.count <= 1 || parts.is_empty() {
+    pub(crate) fn split_off(&self, nodes: &NodeSet, parts: &[usize]) -> Vec<NodeSet> {
+        if !self.may_divide(nodes) || parts.is_empty() {
             return vec![nodes.clone()];
         }
-        let split = |partition: &Partition, nodes: &NodeSet| partition.split_off(nodes, parts);
-        self.split_kinds(nodes, split).unwrap_or_else(|| self.split_nodes_off(nodes, parts))
-    }
-
-    fn split_nodes_off(&self, nodes: &NodeSet, parts: &[usize]) -> Vec<NodeSet> {
-        if nodes.len() <= 1 {
-            return vec![nodes.clone()];
-        }
-        let sizes = || parts.iter().map(|part| self.sets()[*part].len()).sum::<usize>();
-        if !are_few(parts.len(), nodes) && sizes() > nodes.len() {
-            return group(nodes, |node| parts.binary_search(&self.part(node)).unwrap_or(parts.len()));
-        }
-        let mut rest = nodes.clone();
-        let mut split: Vec<NodeSet> = parts.iter().map(|part| rest.take(&self.sets()[*part])).collect();
-        split.push(rest);
-        split.retain(|nodes| !nodes.is_empty());
-        split
+        self.split_by(nodes, |partition, nodes| {
+            let sizes = || parts.iter().map(|part| partition.sets()[*part].len()).sum::<usize>();
+            if !are_few(parts.len(), nodes) && sizes() > nodes.len() {
+                return group(nodes, |node| parts.binary_search(&partition.part(node)).unwrap_or(parts.len()));
+            }
+            let mut rest = nodes.clone();
+            let mut split: Vec<NodeSet> = parts.iter().map(|part| rest.take(&partition.sets()[*part])).collect();
+            split.push(rest);
+            split.retain(|nodes| !nodes.is_empty());
+            split
+        })
     }
 }
 
@@ -230,6 +200,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::node::Kinds;
 
     /// Checks how `nodes` are divided by a partition of 5,000 nodes into `count` parts, and by some of these parts.
     fn check(count: usize, nodes: &NodeSet, parts: &[usize]) {
@@ -261,21 +232,37 @@ mod tests {
         }
     }
 
+    fn of(count: usize) -> Partition {
+        Partition::by((0..5_000).map(|node| node % count)).0
+    }
+
+    fn kinds(count: usize) -> Arc<Kinds> {
+        Kinds::by(5_000, count, [of(count)]).unwrap()
+    }
+
     #[test]
     fn nodes_are_divided_alike_whether_kinds_are_divided_or_not() {
+        // Of the kinds by 80 no part of 40 or less divides any; those by 3 are divided by all but one.
+        let (many, three) = (kinds(80), kinds(3));
         for count in [1, 2, 40, 1_000] {
-            // Of the kinds by 80 no part of 40 or less divides any; those by 3 are divided by all but one.
-            for kinds in [80, 3].map(|kinds| Partition::by((0..5_000).map(|node| node % kinds)).0.kinds()) {
-                let some = kinds.of_numbers(&(0..3).map(NodeId).collect());
-                for nodes in [kinds.all(), some] {
+            for kinds in [&many, &three] {
+                for nodes in [kinds.all(), of(3).split(&kinds.all()).remove(0), of(40).split(&kinds.all()).remove(0)] {
                     check(count, &nodes, &(0..count).step_by(3).collect::<Vec<_>>());
                 }
             }
         }
-        let of = |nodes: usize| Partition::by((0..5_000).map(|node| node % nodes)).0;
-        let is_by_kinds = |nodes: &NodeSet| nodes.kinds().is_some();
-        assert!(of(40).split(&of(80).kinds().all()).iter().all(is_by_kinds));
-        assert!(!of(40).split(&of(3).kinds().all()).iter().any(is_by_kinds));
+        assert!(of(40).split(&many.all()).iter().all(NodeSet::is_by_kinds));
+        assert!(!of(40).split(&three.all()).iter().any(NodeSet::is_by_kinds));
+    }
+
+    #[test]
+    fn a_division_of_kinds_is_of_no_others() {
+        let (partition, kinds) = (of(6), [kinds(12), kinds(18), kinds(4)]);
+        for kinds in kinds.iter().chain(&kinds) {
+            let parts = partition.split(&kinds.all());
+            assert_eq!(parts, partition.sets());
+            assert_eq!(parts[0].is_by_kinds(), kinds.count() % 6 == 0);
+        }
     }
 
     #[test]
@@ -284,5 +271,14 @@ mod tests {
         let divided = of(6).divided(&of(10), 30).unwrap();
         assert_eq!((divided.count(), divided.sets()), (30, of(30).sets()));
         assert!(of(6).divided(&of(10), 29).is_none());
+    }
+
+    #[test]
+    fn kinds_are_what_no_partition_tells_apart() {
+        let by = |most, counts: &[usize]| Kinds::by(5_000, most, counts.iter().map(|count| of(*count)));
+        assert_eq!(by(12, &[4, 2, 6]).map(|kinds| kinds.count()), Some(12));
+        assert_eq!(by(11, &[4, 2, 6]).map(|kinds| kinds.count()), Some(4), "the last would make them more");
+        assert_eq!(by(0, &[]).map(|kinds| kinds.count()), None);
+        assert!(Kinds::by(0, 0, []).is_some_and(|kinds| kinds.all().is_empty()));
     }
 }
