@@ -1,4 +1,4 @@
-//! Nodes: what a lookup needs to know of a machine, and the files it comes in.
+//! Nodes: what a lookup needs to know of a machine, the files that it comes in, and sets of nodes.
 
 mod packed;
 mod profile;
