@@ -47,6 +47,7 @@ pub(in crate::fleet) fn classes<T>(
         let alike = Some(Rc::new(Alike { reads, before: alike }));
         let mut answer = Some(answer);
         for part in parts {
+            // The one that it is in: of all nodes it is the first.
             if part.smallest() == Some(node) {
                 answers.extend(answer.take().map(|answer| (part, answer)));
             } else {

@@ -33,6 +33,7 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], work: &Work, worke
     let asks_commands = revisions.iter().any(|revision| revision.asks_commands());
     let workers = &workers.at_most(if asks_commands { 1 } else { usize::MAX });
     let all = kinds::all(&revisions, work);
+    // Whether these are all nodes, their number tells.
     let by_kinds = |nodes: &NodeSet| all.as_ref().filter(|all| all.len() == nodes.len());
     let task = |revision, (key, nodes)| (revision, key, by_kinds(nodes).unwrap_or(nodes));
     let tasks: Vec<(&Revision, &Arc<str>, &NodeSet)> =

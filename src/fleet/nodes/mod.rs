@@ -14,8 +14,7 @@ use crate::fleet::answers::Work;
 use crate::fleet::nodes::mentioned::Mentioned;
 use crate::fleet::nodes::table::{Row, Table};
 use crate::fleet::nodes::variables::{FleetScope, PathRef, Reading, VariablePath};
-use crate::node::Partition;
-use crate::node::{NodeId, NodeProfile, NodeSet, ProfileError, ProfileSource, Wanted};
+use crate::node::{NodeId, NodeProfile, NodeSet, Partition, ProfileError, ProfileSource, Wanted};
 use crate::value::Value;
 
 /// The nodes whose effective values count, in the order of their names.

@@ -9,8 +9,7 @@ use indexmap::IndexSet;
 use crate::fleet::nodes::Column;
 use crate::fleet::nodes::variables::{Reading, VariablePath};
 use crate::hiera::scope::NodeScope;
-use crate::node::Partition;
-use crate::node::{Batch, NodeId, NodeProfile, ProfileError, ProfileSource, Wanted};
+use crate::node::{Batch, NodeId, NodeProfile, Partition, ProfileError, ProfileSource, Wanted};
 
 /// What some profiles have at some places.
 pub(super) struct Table {

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crate::fleet::revision::class::Class;
-use crate::node::NodeSet;
-use crate::node::Partition;
+use crate::node::{NodeSet, Partition};
 
 /// Classes with their nodes. What is not touched stays where it is, and a new class takes the place of one that nobody is left in:
 /// most often the nodes divide as before.

@@ -31,8 +31,7 @@ use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::lookup::{FoundOptions, OptionsOf, Resolved};
 use crate::hiera::options::KeyOptions;
 use crate::hiera::{LookupError, Outcome};
-use crate::node::Partition;
-use crate::node::{NodeId, NodeSet};
+use crate::node::{NodeId, NodeSet, Partition};
 
 /// One revision of a repository, ready to answer for a fleet.
 pub struct Revision {

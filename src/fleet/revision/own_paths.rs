@@ -14,8 +14,7 @@ use crate::hiera::backend::Mentions;
 use crate::hiera::config::{LevelConfig, Locations};
 use crate::hiera::hierarchy::join;
 use crate::hiera::interpolation::Template;
-use crate::node::Partition;
-use crate::node::{NodeId, NodeSet};
+use crate::node::{NodeId, NodeSet, Partition};
 use crate::tree::{FileTree, Target, child, folder_of, follow};
 
 /// Something for each variable.

@@ -22,8 +22,7 @@ use crate::hiera::ErrorKind;
 use crate::hiera::config::Config;
 use crate::hiera::layer::{Environment, Layer};
 use crate::hiera::lookup::resolve_part;
-use crate::node::NodeSet;
-use crate::node::Partition;
+use crate::node::{NodeSet, Partition};
 use crate::tree::{Looked, Watched};
 
 /// A part of a hierarchy, as all nodes see it.

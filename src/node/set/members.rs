@@ -37,7 +37,7 @@ impl Default for Members {
 
 impl Members {
     /// Nodes in order.
-    pub(super) fn of_list(list: Vec<NodeId>) -> Members {
+    fn of_list(list: Vec<NodeId>) -> Members {
         let len = list.last().map_or(0, |last| last.bit() + 1);
         if are_few(list.len(), len) {
             return Few(list);
@@ -66,7 +66,7 @@ impl Members {
     }
 
     /// Bits, so many of which are set.
-    pub(super) fn of_bits(bits: FixedBitSet, count: usize) -> Members {
+    fn of_bits(bits: FixedBitSet, count: usize) -> Members {
         if are_few(count, bits.len()) {
             return Few(bits.ones().map(NodeId::of_bit).collect());
         }

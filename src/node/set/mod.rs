@@ -316,18 +316,13 @@ mod tests {
 
     #[test]
     fn sets_in_different_forms_are_put_together() {
-        let sets = sets();
-        let mut expected: Vec<u32> = sets[..7].iter().chain(&sets[12..16]).flat_map(numbers).collect();
-        expected.sort_unstable();
-        expected.dedup();
-        let union = |all: usize| NodeSet::union(all, sets[..7].iter().chain(&sets[12..16]).cloned());
-        assert_eq!(numbers(&union(70_001)), expected);
+        let by_kinds = |step: usize, of: [u32; 2]| kinds(step).set(set(of).nodes().clone());
+        let sets = [set([7, 4_999]), by_kinds(700, [0, 3]), set(90..400), by_kinds(7, [2, 5])];
+        let is_in_one = |node: &u32| sets.iter().any(|set| set.contains(NodeId(*node)));
+        assert_eq!(numbers(&NodeSet::union(5_000, sets.clone())), (0..5_000).filter(is_in_one).collect::<Vec<_>>());
         let mut asked = 0;
-        let whole = NodeSet::union(
-            5_000,
-            sets.iter().skip(2).filter(|set| !set.contains(NodeId(70_000))).cloned().inspect(|_| asked += 1),
-        );
-        assert_eq!((whole.len(), asked), (5_000, 4));
+        let many = [set([7]), kinds(7).all(), set([8])].into_iter().inspect(|_| asked += 1);
+        assert_eq!((NodeSet::union(5_000, many).len(), asked), (5_000, 2), "two are all nodes");
     }
 
     /// Checks what is made of two sets with these nodes.

@@ -106,7 +106,7 @@ impl Partition {
         self.count
     }
 
-    /// The part of a node, if that is one of those that are divided, in the place of a node.
+    /// The number of a node's part, as sets of parts hold it; nothing for a node of no part.
     pub(super) fn find(&self, node: NodeId) -> Option<NodeId> {
         self.of.get(node.bit()).copied().map(NodeId)
     }
