@@ -105,7 +105,7 @@ impl<'a> Engine<'a> {
                     Some(value) => {
                         // The last backend does not come to its other sources, whatever of the value is asked for.
                         is_ended |= number == self.hiera.sections.len();
-                        key::walk(value, inner, key)
+                        if is_lost(level, &value) { Ok(None) } else { key::walk(value, inner, key) }
                     }
                     None => Ok(None),
                 },
@@ -140,14 +140,13 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The backend of hiera-eyaml knows Hiera 1's interface only: each text has its own guard, and null is not found.
+    /// The backend of hiera-eyaml knows Hiera 1's interface only, in which each text has its own guard.
     fn eyaml(&self, level: &Level, root: &Value, resolution: &Resolution, context: &Context<'_>) -> Found {
         let resolution = match resolution {
             Resolution::Hash(_) => Resolution::Hash(self.hiera.merge.clone()),
             other => other.clone(),
         };
-        let found = self.files(level, root, &resolution, &Context { guard: None, ..*context }, "")?;
-        Ok(found.filter(|value| !value.is_undef()))
+        self.files(level, root, &resolution, &Context { guard: None, ..*context }, "")
     }
 
     fn files(
@@ -217,6 +216,11 @@ impl<'a> Engine<'a> {
             recorder.event(event());
         }
     }
+}
+
+/// Whether a value counts as not found although its backend ended its search with it: by Hiera 1's interface that is null.
+fn is_lost(level: &Level, value: &Value) -> bool {
+    matches!(level.backend, Backend::Eyaml(_)) && value.is_undef()
 }
 
 impl Keys for Engine<'_> {
