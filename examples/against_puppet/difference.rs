@@ -76,7 +76,7 @@ const OUT_OF_REACH: [&str; 7] = [
     "a text that is not UTF-8",
     "the format '%p' of a Time",
     "has an address in memory",
-    "a merge with a knock-out prefix of an encrypted file with itself",
+    "what was merged before in an encrypted file",
 ];
 
 fn is_out_of_reach(hierad: &str) -> bool {

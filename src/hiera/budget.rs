@@ -1,9 +1,11 @@
 //! How much the answer for one key may cost. A few lines of data can ask for more than there is: keys that refer to one another
 //! twice, and so on. Puppet goes on until its memory or its stack is used up; hierad ends with an honest error.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use super::LookupError;
+use crate::diagnostic::Place;
 use crate::value::yaml::MAX_DEPTH;
 
 /// The most steps that the answer for one key takes: values looked at, texts taken apart, places searched. Some tenths of a second.
@@ -37,6 +39,7 @@ pub(super) struct Budget {
     steps: Cell<usize>,
     text: Cell<usize>,
     nesting: Cell<usize>,
+    merged: RefCell<Vec<(Place, Arc<str>, Box<str>)>>,
 }
 
 impl Budget {
@@ -65,6 +68,16 @@ impl Budget {
             return Err(LookupError::unknown(text));
         }
         Ok(())
+    }
+
+    /// Takes what a level finds in a file for a key, of which there is one: whether it was still there.
+    pub(super) fn use_up(&self, (level, path, key): (&Place, &Arc<str>, &str)) -> bool {
+        let mut merged = self.merged.borrow_mut();
+        let is_there = !merged.iter().any(|(place, file, name)| (place, file, &**name) == (level, path, key));
+        if is_there {
+            merged.push((level.clone(), path.clone(), key.into()));
+        }
+        is_there
     }
 
     /// Does `work` inside one more collection.

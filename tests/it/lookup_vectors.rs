@@ -32,7 +32,10 @@ const DEPARTURES: [&str; 3] = [
 const OUTSIDE: &str = "/outside";
 
 /// Cases that hierad answers with "unknown" yet, by the name of the case, with the reason. Here each of them must differ.
-const UNKNOWN_YET: [(&str, &str); 0] = [];
+const UNKNOWN_YET: [(&str, &str); 1] = [(
+    "eyaml: knock-outs that one lookup comes to twice",
+    "the second time Puppet merges what the first merge has left in its cache",
+)];
 
 /// How many of a hundred error texts must be Puppet's, word for word.
 const EQUAL_TEXTS: usize = 95;

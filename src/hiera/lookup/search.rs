@@ -14,7 +14,6 @@ use crate::hiera::explain::{Branch, Event, FoundAt, LayerStep};
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::hiera::interpolation::{Context, Undefined, interpolate, interpolate_opened};
 use crate::hiera::layer::{Layer, LayerId};
-use crate::hiera::merge::Strategy;
 use crate::hiera::options::text_key;
 use crate::hiera::{ErrorKind, LookupError, convert, types};
 use crate::value::{Hash, Text, Value};
@@ -176,7 +175,7 @@ impl Lookup<'_> {
             )?;
             Ok(value)
         };
-        let value = answer().and_then(|value| merged_once(level, path, value, search.strategy));
+        let value = answer().and_then(|value| merged_once(level, path, value, search));
         let value = value.map_err(|e: LookupError| e.at(Place { path: path.clone(), line: file.line(search.root) }))?;
         Ok(self.found_in(file, path, search, &value))
     }
@@ -219,14 +218,13 @@ impl Lookup<'_> {
     }
 }
 
-/// Puppet keeps what `eyaml_lookup_key` makes of a key, and a merge with a knock-out prefix changes it in place: what comes of a file
-/// that a level leads to twice depends on when it is merged.
-fn merged_once(level: &Level, path: &Arc<str>, value: Value, strategy: &Strategy) -> Result<Value, LookupError> {
-    let knocks_out = strategy.knocks_out();
-    let is_collection = matches!(value.bare(), Value::Array(_) | Value::Hash(_));
-    let is_it = |location: &&Location| matches!(location, Location::Path { path: other, .. } if other == path);
-    if knocks_out && is_collection && level.locations.iter().filter(is_it).count() > 1 {
-        return Err(LookupError::unknown("a merge with a knock-out prefix of an encrypted file with itself"));
+/// Puppet keeps what `eyaml_lookup_key` makes of a key, and a merge with a knock-out prefix takes the knock-outs out of it: what
+/// comes of it a second time within one answer depends on what it has been merged with.
+fn merged_once(level: &Level, path: &Arc<str>, value: Value, search: Search<'_>) -> Result<Value, LookupError> {
+    let is_used_up = || !search.stack.budget().use_up((&level.place, path, search.root));
+    if search.strategy.knocks_out(&value) && is_used_up() {
+        let text = "a merge with a knock-out prefix of what was merged before in an encrypted file";
+        return Err(LookupError::unknown(text));
     }
     Ok(value)
 }

@@ -40,9 +40,9 @@ pub struct DeepOptions {
 }
 
 impl DeepOptions {
-    /// Whether there is a knock-out prefix.
-    pub(super) fn knocks_out(&self) -> bool {
-        self.knockout_prefix.is_some()
+    /// Whether an array in `value` has an item that the knock-out prefix finds, so that a merge takes it away.
+    pub(super) fn knocks_out(&self, value: &Value) -> bool {
+        self.knockout_prefix.as_deref().is_some_and(|prefix| Knockout::new(prefix).is_within(value))
     }
 
     pub(super) fn unconstrained(reverse: bool) -> DeepOptions {
@@ -133,7 +133,7 @@ pub(in crate::hiera) fn merge(high: &Value, low: &Value, options: &DeepOptions) 
             let text = "overwrite_unmergeable must be true if knockout_prefix is specified in deep_merge!";
             return Err(LookupError::puppet(text));
         }
-        prefix => prefix.map(|prefix| Knockout { prefix, start: OnceCell::new() }),
+        prefix => prefix.map(Knockout::new),
     };
     if knockout.is_some() && (high.has_surrogates() || low.has_surrogates()) {
         return Err(LookupError::unknown("what a knock-out prefix does to a text with surrogates"));
@@ -214,7 +214,24 @@ struct Knockout<'a> {
     start: OnceCell<Result<RubyRegex, LookupError>>,
 }
 
-impl Knockout<'_> {
+impl<'a> Knockout<'a> {
+    fn new(prefix: &'a str) -> Knockout<'a> {
+        Knockout { prefix, start: OnceCell::new() }
+    }
+
+    /// Whether it finds an item of an array in `value`; a prefix that is no regular expression may.
+    fn is_within(&self, value: &Value) -> bool {
+        let is_found = |item: &Value| {
+            let is_match = |text: &str| self.start().and_then(|start| start.is_match(text)).unwrap_or(true);
+            item.as_str().is_some_and(|text| text == self.prefix || is_match(text))
+        };
+        match value.bare() {
+            Value::Array(items) => items.iter().any(|item| is_found(item) || self.is_within(item)),
+            Value::Hash(hash) => hash.values().any(|value| self.is_within(value)),
+            _ => false,
+        }
+    }
+
     /// The prefix as the regular expression that the gem makes of it, when it makes it.
     fn start(&self) -> Result<&RubyRegex, LookupError> {
         let compiled = self.start.get_or_init(|| RubyRegex::compile(&format!("^{}", self.prefix)));

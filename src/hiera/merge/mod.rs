@@ -34,9 +34,9 @@ pub enum Strategy {
 type Result<T> = std::result::Result<T, LookupError>;
 
 impl Strategy {
-    /// Whether it takes values away that others name with a knock-out prefix.
-    pub fn knocks_out(&self) -> bool {
-        matches!(self, Strategy::Deep(options) if options.knocks_out())
+    /// Whether `value` names, with a knock-out prefix, values that it takes away.
+    pub(super) fn knocks_out(&self, value: &Value) -> bool {
+        matches!(self, Strategy::Deep(options) if options.knocks_out(value))
     }
 
     /// The strategy of a `merge` option: a name, or a hash with `strategy` and the strategy's options.
