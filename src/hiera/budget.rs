@@ -2,6 +2,7 @@
 //! twice, and so on. Puppet goes on until its memory or its stack is used up; hierad ends with an honest error.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::LookupError;
@@ -33,13 +34,16 @@ const STACK_LEFT: usize = 1 << 20;
 /// How much stack there is once more where less is left.
 const MORE_STACK: usize = 8 << 20;
 
-/// What is used up by one key.
+/// A key that a function is asked for: the place and name of the level, the number of the location there, the key.
+pub(super) type Asked = (Place, Arc<str>, usize, Box<str>);
+
+/// What the answer for one key has used up, and which functions it has asked for what.
 #[derive(Debug, Default)]
 pub(super) struct Budget {
     steps: Cell<usize>,
     text: Cell<usize>,
     nesting: Cell<usize>,
-    merged: RefCell<Vec<(Place, Arc<str>, Box<str>)>>,
+    asked: RefCell<BTreeSet<Asked>>,
 }
 
 impl Budget {
@@ -70,14 +74,9 @@ impl Budget {
         Ok(())
     }
 
-    /// Takes what a level finds in a file for a key, of which there is one: whether it was still there.
-    pub(super) fn use_up(&self, (level, path, key): (&Place, &Arc<str>, &str)) -> bool {
-        let mut merged = self.merged.borrow_mut();
-        let is_there = !merged.iter().any(|(place, file, name)| (place, file, &**name) == (level, path, key));
-        if is_there {
-            merged.push((level.clone(), path.clone(), key.into()));
-        }
-        is_there
+    /// Whether this is asked for the first time.
+    pub(super) fn is_first(&self, asked: Asked) -> bool {
+        self.asked.borrow_mut().insert(asked)
     }
 
     /// Does `work` inside one more collection.

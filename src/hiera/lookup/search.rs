@@ -2,6 +2,7 @@
 //!
 //! Source: `configured_data_provider.rb`, `data_hash_function_provider.rb`, `lookup_key_function_provider.rb` in `pops/lookup`.
 
+use std::ptr;
 use std::sync::Arc;
 
 use super::{Found, Lookup, Provider, Search};
@@ -10,10 +11,12 @@ use crate::hiera::backend::eyaml::{self, Decryption, Reader};
 use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::budget::PLACE_STEPS;
 use crate::hiera::config::{Config, Owner};
-use crate::hiera::explain::{Branch, Event, FoundAt, LayerStep};
+use crate::hiera::explain::{self, Branch, Event, FoundAt, LayerStep};
+
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::hiera::interpolation::{Context, Undefined, interpolate, interpolate_opened};
 use crate::hiera::layer::{Layer, LayerId};
+use crate::hiera::merge::Strategy;
 use crate::hiera::options::text_key;
 use crate::hiera::{ErrorKind, LookupError, convert, types};
 use crate::value::{Hash, Text, Value};
@@ -114,7 +117,7 @@ impl Lookup<'_> {
             (Backend::Eyaml(_), _) if search.root.is_empty() => {
                 Err(LookupError::puppet(eyaml::NEEDS_KEY).at(level.place.clone()))
             }
-            (Backend::Eyaml(_), Some((file, path))) => self.eyaml(layer, level, file, path, search),
+            (Backend::Eyaml(_), Some((file, path))) => self.eyaml(layer, (level, location), (file, path), search),
             (Backend::Eyaml(_), None) => Err(LookupError::puppet(eyaml::NEEDS_PATH).at(level.place.clone())),
             (Backend::Declared(declared), _) => {
                 let value = self.declared(declared, level, location, search).map_err(|e| e.at(level.place.clone()))?;
@@ -154,17 +157,25 @@ impl Lookup<'_> {
         Ok(self.found_in(file, path, search, &value))
     }
 
-    fn eyaml(&self, layer: &Layer, level: &Level, file: &DataFile, path: &Arc<str>, search: Search<'_>) -> Found {
+    fn eyaml(
+        &self,
+        layer: &Layer,
+        (level, location): (&Level, &Location),
+        (file, path): (&DataFile, &Arc<str>),
+        search: Search<'_>,
+    ) -> Found {
         let hash = self.hash(file, path)?;
         let Some(value) = hash.and_then(|hash| hash.get(search.root)) else {
             return Ok(self.found(search.root, None, None));
         };
         let reader = Reader::Puppet { key: search.root, path };
         let decryption = Decryption { keys: &self.environment.keys, options: &level.options, reader };
+        let is_first = is_first(level, location, search);
         let answer = || {
             let open = |text: &Value| decryption.text(text);
             let interpolated = |context: &Context<'_>| interpolate_opened(value, context, &open);
-            let value = self.in_context(layer, search, &interpolated)?;
+            let make = || self.in_context(layer, search, &interpolated);
+            let value = if is_first { make() } else { explain::unseen(self.recorder, make) }?;
             check_type(
                 &value,
                 || {
@@ -175,7 +186,7 @@ impl Lookup<'_> {
             )?;
             Ok(value)
         };
-        let value = answer().and_then(|value| merged_once(level, path, value, search));
+        let value = answer().and_then(|value| if is_first { Ok(value) } else { kept(value, search.strategy) });
         let value = value.map_err(|e: LookupError| e.at(Place { path: path.clone(), line: file.line(search.root) }))?;
         Ok(self.found_in(file, path, search, &value))
     }
@@ -218,13 +229,17 @@ impl Lookup<'_> {
     }
 }
 
-/// Puppet keeps what `eyaml_lookup_key` makes of a key, and a merge with a knock-out prefix takes the knock-outs out of it: what
-/// comes of it a second time within one answer depends on what it has been merged with.
-fn merged_once(level: &Level, path: &Arc<str>, value: Value, search: Search<'_>) -> Result<Value, LookupError> {
-    let is_used_up = || !search.stack.budget().use_up((&level.place, path, search.root));
-    if search.strategy.knocks_out(&value) && is_used_up() {
-        let text = "a merge with a knock-out prefix of what was merged before in an encrypted file";
-        return Err(LookupError::unknown(text));
+/// Whether the answer asks a `lookup_key` function for this key in this location for the first time. Puppet keeps what it gives.
+pub(super) fn is_first(level: &Level, location: &Location, search: Search<'_>) -> bool {
+    let number = level.locations.iter().take_while(|other| !ptr::eq(*other, location)).count();
+    search.stack.budget().is_first((level.place.clone(), level.name.clone(), number, search.root.into()))
+}
+
+/// What Puppet has kept of a `value` that a `lookup_key` function gave before: a merge with a knock-out prefix has taken the knock-outs
+/// out of it, or not, depending on what it was merged with.
+pub(super) fn kept(value: Value, strategy: &Strategy) -> Result<Value, LookupError> {
+    if strategy.knocks_out(&value) {
+        return Err(LookupError::unknown("a merge with a knock-out prefix of what a function gave for a merge before"));
     }
     Ok(value)
 }
