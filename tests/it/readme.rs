@@ -213,6 +213,12 @@ const CHECKS: &[(&str, &str, &str, Check)] = &[
         "types that the expression itself defines, with `Object` or `TypeSet`",
         Unknown("Object[{name => 'X', attributes => {a => Integer}}]", "the definition of a type by 'Object'"),
     ),
+    (
+        "`convert_to`",
+        "not",
+        "times more than 5·10²¹ years away",
+        Unknown("Timestamp[1000000000000000000000000000000]", "a time that many ages away"),
+    ),
     ("eyaml", "supported", "PKCS7 with the ciphers that `eyaml` writes", Recorded("lookup/eyaml", "ciphers and forms")),
     ("eyaml", "opaque", "PKCS7 without a key", Opaque("a: ENC[PKCS7,MIIBeQ==]\n")),
     ("eyaml", "opaque", "GPG and other methods", Opaque("a: ENC[GPG,hQEMA==]\n")),
