@@ -13,6 +13,7 @@ mod global;
 mod hooks;
 mod http;
 mod inspection;
+mod later;
 mod log;
 mod lookup;
 mod notify;
@@ -36,6 +37,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::diagnostic::describe;
 use crate::hiera::{Puppet, Reader};
+use later::Later;
 use progress::Progress;
 
 /// What a subcommand came to.
@@ -180,33 +182,33 @@ enum Color {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Show what changes in effective values between two revisions
-    Diff(diff::Arguments),
+    Diff(Later<diff::Arguments>),
     /// Write the effective values of every node
-    Render(render::Arguments),
+    Render(Later<render::Arguments>),
     /// Put snapshots on a git reference, a commit for each commit of a branch
     ///
     /// On refs/hierad/snapshots/BRANCH each commit has a file NODE.json for every node, the author and date of the commit that it is of,
     /// and names that in the trailer Hierad-Commit. So `git log -p`, `git diff` and `git blame` tell who changed which value.
-    Export(export::Arguments),
+    Export(Later<export::Arguments>),
     /// Look keys up on one node, as `puppet lookup` does
     ///
     /// Unlike `puppet lookup` it shows a fingerprint in the place of a secret, unless --show-secrets asks for it.
     #[command(args_override_self = true)]
-    Lookup(lookup::Arguments),
+    Lookup(Later<lookup::Arguments>),
     /// Name everything that is wrong with data, hiera.yaml and profiles
-    Check(check::Arguments),
+    Check(Later<check::Arguments>),
     /// Compare answers with those of the Puppet on this machine
-    Verify(verify::Arguments),
+    Verify(Later<verify::Arguments>),
     /// Report each new commit on the watched branches
-    Watch(watch::Arguments),
+    Watch(Later<watch::Arguments>),
     /// Show what the daemon has not done, and have it tried again
-    Queue(queue::Arguments),
+    Queue(Later<queue::Arguments>),
     /// Install git's hooks, which tell the daemon of commits and show what a push changes
-    Hooks(hooks::Arguments),
+    Hooks(Later<hooks::Arguments>),
     /// Tell the daemon to look for commits now; does nothing if there is none, and never fails
     Notify,
     /// Show it all on a repository made for the purpose
-    Demo(demo::Arguments),
+    Demo(Later<demo::Arguments>),
 }
 
 /// Runs the command with the arguments of the process.
@@ -221,7 +223,7 @@ pub fn main() -> ExitCode {
     };
     fault::keep_secrets(cli.global.show_secrets);
     let log_format =
-        if let Command::Watch(arguments) = &cli.command { arguments.log_format } else { log::Format::Text };
+        if let Command::Watch(Later(arguments)) = &cli.command { arguments.log_format } else { log::Format::Text };
     log::start(&cli.global, log_format);
     match run(&cli) {
         Ok(Status::Done) => ExitCode::SUCCESS,
@@ -238,17 +240,17 @@ pub fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result {
     match &cli.command {
-        Command::Diff(arguments) => diff::run(&cli.global, arguments),
-        Command::Render(arguments) => render::run(&cli.global, arguments),
-        Command::Export(arguments) => export::run(&cli.global, arguments),
-        Command::Lookup(arguments) => lookup::run(&cli.global, arguments),
-        Command::Check(arguments) => check::run(&cli.global, arguments),
-        Command::Verify(arguments) => verify::run(&cli.global, arguments),
-        Command::Watch(arguments) => watch::run(&cli.global, arguments),
-        Command::Queue(arguments) => queue::run(&cli.global, arguments),
-        Command::Hooks(arguments) => hooks::run(&cli.global, arguments),
+        Command::Diff(Later(arguments)) => diff::run(&cli.global, arguments),
+        Command::Render(Later(arguments)) => render::run(&cli.global, arguments),
+        Command::Export(Later(arguments)) => export::run(&cli.global, arguments),
+        Command::Lookup(Later(arguments)) => lookup::run(&cli.global, arguments),
+        Command::Check(Later(arguments)) => check::run(&cli.global, arguments),
+        Command::Verify(Later(arguments)) => verify::run(&cli.global, arguments),
+        Command::Watch(Later(arguments)) => watch::run(&cli.global, arguments),
+        Command::Queue(Later(arguments)) => queue::run(&cli.global, arguments),
+        Command::Hooks(Later(arguments)) => hooks::run(&cli.global, arguments),
         Command::Notify => Ok(notify::run(&cli.global)),
-        Command::Demo(arguments) => demo::run(&cli.global, arguments),
+        Command::Demo(Later(arguments)) => demo::run(&cli.global, arguments),
     }
 }
 
