@@ -10,8 +10,10 @@ use std::thread::{self, Scope};
 /// The threads that work may use, and who is told how far it is. What comes out depends on neither.
 #[derive(Clone)]
 pub struct Workers {
-    /// How many threads there are, the one that asks included.
+    /// How many threads there may be, the one that asks included.
     pub threads: NonZeroUsize,
+    /// Whether work that is done sooner without them gets fewer.
+    pub sparing: bool,
     /// Who is told.
     pub progress: Arc<dyn Progress>,
 }
@@ -51,24 +53,34 @@ impl Progress for Nobody {
     fn begin(&self, _: &Arc<Stage>) {}
 }
 
-/// As many threads as there are cores; nobody is told.
+/// What is worth a thread, in microseconds of work: to begin and to end one takes some hundreds.
+const FOR_A_THREAD: usize = 1000;
+
+/// As many threads as there are cores, where there is work for them; nobody is told.
 impl Default for Workers {
     fn default() -> Workers {
-        Workers::of(thread::available_parallelism().map_or(1, NonZeroUsize::get))
+        let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        Workers { sparing: true, ..Workers::of(cores) }
     }
 }
 
 impl Workers {
     /// So many threads, at least one; nobody is told.
     pub fn of(threads: usize) -> Workers {
-        Workers { threads: NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN), progress: Arc::new(Nobody) }
+        let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
+        Workers { threads, sparing: false, progress: Arc::new(Nobody) }
     }
 
     /// The same, but no more than so many threads.
     #[must_use]
     pub fn at_most(&self, threads: usize) -> Workers {
-        let progress = self.progress.clone();
-        Workers { progress, ..Workers::of(threads.min(self.threads.get())) }
+        Workers { threads: Workers::of(threads).threads.min(self.threads), ..self.clone() }
+    }
+
+    /// The same for work that takes one thread about so many microseconds.
+    #[must_use]
+    pub fn worth(&self, micros: usize) -> Workers {
+        if self.sparing { self.at_most(micros.div_ceil(FOR_A_THREAD)) } else { self.clone() }
     }
 
     /// Tells that a stage begins. It lasts as long as what comes back is held.

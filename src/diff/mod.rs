@@ -10,7 +10,7 @@ mod pieces;
 mod secret;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::fleet::{Answer, Effective, parallel};
@@ -108,8 +108,9 @@ pub fn touched(effective: Diff<&Effective>, all: usize) -> NodeSet {
     NodeSet::union(all, keys.flat_map(of_key).map(|piece| piece.nodes))
 }
 
-/// How many keys are worth a thread; one of them may have an answer of each node.
-const FOR_A_THREAD: usize = 4;
+/// How long it takes to compare the answers for a key, about, in microseconds, and one of these: there may be one of each node.
+const A_KEY: usize = 10;
+const AN_ANSWER: usize = 2;
 
 /// All that differs. The result does not depend on `workers`.
 pub fn changes(effective: Diff<&Effective>, workers: &Workers) -> Changes {
@@ -117,9 +118,10 @@ pub fn changes(effective: Diff<&Effective>, workers: &Workers) -> Changes {
     let keys: BTreeSet<&Arc<str>> = answers.before.keys().chain(answers.after.keys()).collect();
     let keys: Vec<&Arc<str>> = keys.into_iter().collect();
     let of_key = |key: &&Arc<str>| changes_of(key, answers.map(|keys| keys.get(*key).map_or(&[][..], Vec::as_slice)));
-    let workers = &workers.at_most(keys.len().div_ceil(FOR_A_THREAD));
+    let count: usize = [answers.before, answers.after].into_iter().flat_map(BTreeMap::values).map(Vec::len).sum();
+    let workers = workers.worth(keys.len() * A_KEY + count * AN_ANSWER);
     let mut all = Changes::default();
-    for Changes { changes, reencrypted } in parallel::map(&keys, workers, "comparing answers", of_key) {
+    for Changes { changes, reencrypted } in parallel::map(&keys, &workers, "comparing answers", of_key) {
         all.changes.extend(changes);
         all.reencrypted.extend(reencrypted);
     }

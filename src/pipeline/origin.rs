@@ -15,8 +15,8 @@ use crate::workers::Workers;
 /// The most changes of a report that are traced: nobody reads the lines of more.
 const TRACED_CHANGES: usize = 500;
 
-/// How many changes are worth a thread.
-const FOR_A_THREAD: usize = 16;
+/// How long it takes to trace a change, about, in microseconds.
+const A_CHANGE: usize = 60;
 
 /// One side of a change: what went into the value, and the value.
 type Side = Option<(Vec<Contribution>, Value)>;
@@ -39,9 +39,9 @@ pub(super) fn origins(changes: &Changes, revisions: &Diff<&Revision>, workers: &
         find(&side, &secret.path)
     };
     let traced = &changes.changes[..changes.changes.len().min(TRACED_CHANGES)];
-    let workers = &workers.at_most(traced.len().div_ceil(FOR_A_THREAD));
+    let workers = workers.worth(traced.len() * A_CHANGE);
     Origins {
-        changes: parallel::map(traced, workers, "tracing changes", of_change),
+        changes: parallel::map(traced, &workers, "tracing changes", of_change),
         reencrypted: changes.reencrypted.iter().take(TRACED_CHANGES).map(of_secret).collect(),
     }
 }

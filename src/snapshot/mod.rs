@@ -37,6 +37,9 @@ pub const SCHEMA: &str = "hierad.snapshot/1";
 /// A stream is written to in pieces of at least this size.
 const PIECE: usize = 1 << 17;
 
+/// How long it takes to prepare a key, about, in microseconds.
+const A_KEY: usize = 20;
+
 /// How snapshots are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -84,7 +87,8 @@ impl<'a> Snapshots<'a> {
         let all = nodes.len() == fleet.len();
         let counts = |answer: &Answer| !if all { answer.nodes.is_empty() } else { answer.nodes.and(nodes).is_empty() };
         let keys: Vec<_> = effective.keys.into_iter().map(|(key, answers)| (key, Mutex::new(answers))).collect();
-        let columns = parallel::map(&keys, workers, "preparing snapshots", |(key, answers)| {
+        let workers = workers.worth(keys.len() * A_KEY);
+        let columns = parallel::map(&keys, &workers, "preparing snapshots", |(key, answers)| {
             let mut answers = mem::take(&mut *lock(answers));
             answers.retain(counts);
             let [value, error] = [Kind::Value, Kind::Error].map(|kind| writer.fragments(key, &answers, kind));

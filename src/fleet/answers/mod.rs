@@ -21,6 +21,10 @@ use crate::workers::Workers;
 /// Keys, and for each the nodes on which it is to be looked up.
 pub type Work = BTreeMap<Arc<str>, NodeSet>;
 
+/// How long it takes to resolve a key, about, in microseconds: as much as there is to be done at least once, and what nodes add.
+const A_KEY: usize = 10;
+const NODES_A_MICROSECOND: usize = 4;
+
 /// The effective values of the keys of `work`, on the nodes that it names. The result does not depend on `workers`.
 pub fn resolve(revision: &Revision, work: &Work, workers: &Workers) -> Effective {
     let [effective] = resolve_all([revision], work, workers);
@@ -38,6 +42,8 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], work: &Work, worke
     let task = |revision, (key, nodes)| (revision, key, by_kinds(nodes).unwrap_or(nodes));
     let tasks: Vec<(&Revision, &Arc<str>, &NodeSet)> =
         revisions.iter().flat_map(|revision| work.iter().map(|of_key| task(*revision, of_key))).collect();
+    let nodes: usize = tasks.iter().map(|(_, _, nodes)| nodes.len()).sum();
+    let workers = &workers.worth(tasks.len() * A_KEY + nodes / NODES_A_MICROSECOND);
     let found =
         parallel::map(&tasks, workers, "resolving keys", |(revision, key, nodes)| answers(revision, key, nodes));
     let mut found = found.into_iter();

@@ -25,8 +25,8 @@ use crate::workers::Workers;
 /// The longest text of which it is sure that it, with all that it reads, is not more than an answer may cost.
 const SHORT: usize = 1 << 12;
 
-/// How many keys are worth a thread.
-const FOR_A_THREAD: usize = 16;
+/// How long it takes to compare the texts of a key, about, in microseconds.
+const A_KEY: usize = 60;
 
 /// Two revisions with the same `lookup_options`, which refer to no key.
 pub(super) struct First<'a> {
@@ -46,7 +46,7 @@ impl<'a> First<'a> {
         if readers.is_empty() {
             return;
         }
-        let workers = workers.at_most(readers.len().div_ceil(FOR_A_THREAD));
+        let workers = workers.worth(readers.len() * A_KEY);
         let changed = parallel::map(&readers, &workers, "comparing texts", |key| self.changed(key, &keys[*key]));
         for (key, nodes) in readers.into_iter().zip(changed) {
             if nodes.is_empty() {

@@ -15,6 +15,9 @@ use crate::hiera::layer::Environment;
 use crate::tree::{BlobId, Target, TreeError, follow};
 use crate::workers::Workers;
 
+/// How long it takes to go through a data file, about, in microseconds.
+const A_FILE: usize = 5;
+
 /// Places in variables that are mentioned in hiera.yaml files and data.
 #[derive(Default)]
 pub struct Mentioned {
@@ -31,7 +34,8 @@ impl Mentioned {
         let names = |(path, id): &(String, BlobId)| -> Result<BTreeSet<Arc<str>>, TreeError> {
             Ok(variables(&*data_file(environment, path, *id)?).cloned().collect())
         };
-        for names in parallel::map(&files, workers, "reading data files", names) {
+        let workers = workers.worth(files.len() * A_FILE);
+        for names in parallel::map(&files, &workers, "reading data files", names) {
             names?.iter().for_each(|name| self.add_name(name));
         }
         Ok(())

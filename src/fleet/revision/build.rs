@@ -168,6 +168,9 @@ impl Look<'_> {
     }
 }
 
+/// Of how many nodes it takes a microsecond to see what they see of a part, about.
+const NODES_A_MICROSECOND: usize = 2;
+
 /// What all nodes see of the parts of hierarchies, in their order.
 fn place(looks: Vec<Look<'_>>, environment: &Environment, fleet: &Fleet, workers: &Workers) -> Vec<Arc<Placed>> {
     let own: Vec<OwnPaths> = looks.iter().map(|look| look.own_paths(environment, fleet)).collect();
@@ -175,8 +178,10 @@ fn place(looks: Vec<Look<'_>>, environment: &Environment, fleet: &Fleet, workers
     for (look, own) in looks.iter().zip(&own) {
         tasks.extend(look.nodes.pieces(TOGETHER).map(|nodes| (look.part, own, nodes)));
     }
+    let nodes: usize = tasks.iter().map(|(_, _, nodes)| nodes.len()).sum();
+    let workers = workers.worth(nodes / NODES_A_MICROSECOND);
     let see = |(part, own, nodes): &(_, &OwnPaths, NodeSet)| see(environment, *part, fleet, own, nodes.clone());
-    let mut seen = parallel::map(&tasks, workers, RESOLVING, see).into_iter();
+    let mut seen = parallel::map(&tasks, &workers, RESOLVING, see).into_iter();
     let mut placed = Vec::new();
     for (Look { nodes, before, .. }, own) in looks.into_iter().zip(&own) {
         let seen: Vec<Seen> = seen.by_ref().take(nodes.len().div_ceil(TOGETHER)).collect();

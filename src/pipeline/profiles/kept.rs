@@ -9,6 +9,9 @@ use crate::node::{Batch, NodeProfile, ProfileError, Wanted, pack, unpack};
 use crate::pipeline::cache::Cache;
 use crate::workers::Workers;
 
+/// How much is unpacked in a microsecond, about.
+const BYTES_A_MICROSECOND: usize = 100;
+
 /// A batch: its number, and its profiles by the files that they are in.
 #[derive(Serialize, Deserialize)]
 struct Kept<'a>(usize, #[serde(borrow)] Vec<(&'a str, &'a [u8])>);
@@ -21,7 +24,9 @@ pub(super) fn read(
     each: &(dyn Fn(Batch) + Sync),
 ) -> Option<Vec<ProfileError>> {
     let kept: Vec<Kept<'_>> = postcard::from_bytes(cache.profiles(name)?).ok()?;
-    let unpacked = parallel::map(&kept, workers, "reading node profiles", Kept::profiles);
+    let bytes: usize = kept.iter().map(Kept::len).sum();
+    let workers = workers.worth(bytes / BYTES_A_MICROSECOND);
+    let unpacked = parallel::map(&kept, &workers, "reading node profiles", Kept::profiles);
     let unpacked: Vec<_> = unpacked.into_iter().collect::<Option<_>>()?;
     for (Kept(number, _), profiles) in kept.into_iter().zip(unpacked) {
         each(Batch { number, profiles });
@@ -30,6 +35,10 @@ pub(super) fn read(
 }
 
 impl Kept<'_> {
+    fn len(&self) -> usize {
+        self.1.iter().map(|(_, bytes)| bytes.len()).sum()
+    }
+
     fn profiles(&self) -> Option<Vec<(Arc<str>, NodeProfile)>> {
         let mut profiles = Vec::new();
         for (path, bytes) in &self.1 {

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::cache::Cache;
-use crate::node::{Batch, NodeProfile, ProfileError, ProfileReader, ProfileSource, Wanted};
+use crate::node::{Batch, NodeProfile, ProfileError, ProfileReader, ProfileSource, Wanted, is_lines};
 use crate::value::Selection;
 use crate::workers::Workers;
 use file::ProfileFile;
@@ -48,6 +48,9 @@ pub struct ProfileFiles {
 /// A file that was changed just now may change again and look the same: clocks of file systems are coarse.
 const SETTLED: Duration = Duration::from_secs(2);
 
+/// How long it takes to read a profile's file, about, in microseconds.
+const A_FILE: usize = 20;
+
 impl ProfileFiles {
     /// The profiles at `paths`: files, folders and globs. Two paths may mean the same file, which is read once. What is read is kept in
     /// `cache`.
@@ -74,11 +77,12 @@ impl ProfileFiles {
 
     fn read_files(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
         let selection = wanted.of_document();
-        let pieces = Mutex::new(Pieces::of(&self.files, self.workers.threads).enumerate());
+        let workers = self.workers_for_files();
+        let pieces = Mutex::new(Pieces::of(&self.files, workers.threads).enumerate());
         let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
         let errors: Mutex<BTreeMap<usize, Vec<ProfileError>>> = Mutex::default();
         let stage = self.workers.begin("reading node profiles", None);
-        self.workers.run("profiles", || {
+        workers.run("profiles", || {
             while let Some((number, piece)) = next() {
                 let (profiles, faults) = self.piece(piece, &selection);
                 if !faults.is_empty() {
@@ -89,6 +93,12 @@ impl ProfileFiles {
             }
         });
         errors.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().flatten().collect()
+    }
+
+    /// Who reads the files; what there is in one of lines nobody knows.
+    fn workers_for_files(&self) -> Workers {
+        let has_lines = self.files.iter().any(|file| is_lines(&file.shown));
+        if has_lines { self.workers.clone() } else { self.workers.worth(self.files.len() * A_FILE) }
     }
 
     /// Reads one piece: profiles with their files, and what cannot be read.
