@@ -119,7 +119,7 @@ impl Case<'_> {
     fn run(&self) -> Result<Run> {
         let repository = Arc::new(Repository::discover(&self.subject.repository)?);
         let head = Point::Commit(repository.resolve("HEAD")?);
-        let revisions = Revisions { repository, options: EnvironmentOptions::default(), store: Arc::default() };
+        let revisions = Revisions::new(repository, EnvironmentOptions::default(), Arc::default());
         // Which variables are read is known once the data is.
         let mentioned = revisions.mentioned(&[head], &Workers::default())?;
         let workers = Workers::default();
@@ -132,7 +132,7 @@ impl Case<'_> {
         }
         let reading = start.elapsed();
         let start = Instant::now();
-        let revisions = Revisions { store: Arc::default(), ..revisions };
+        let revisions = Revisions::new(revisions.repository, revisions.options, Arc::default());
         let pipeline = Pipeline::new(revisions, Arc::new(fleet), workers, Arc::new(Disclosure::shown()));
         let revision = pipeline.revision(head)?;
         let middle = Instant::now();

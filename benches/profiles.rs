@@ -68,7 +68,7 @@ fn split(profiles: &Path, folder: &Path) -> Result<u64> {
 fn mentioned(repository: &Path) -> Result<Mentioned> {
     let repository = Arc::new(Repository::discover(repository)?);
     let head = Point::Commit(repository.resolve("HEAD")?);
-    let revisions = Revisions { repository, options: EnvironmentOptions::default(), store: Arc::default() };
+    let revisions = Revisions::new(repository, EnvironmentOptions::default(), Arc::default());
     Ok(revisions.mentioned(&[head], &Workers::default())?)
 }
 

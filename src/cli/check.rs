@@ -27,7 +27,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let progress = context.show_progress();
     let point = context.point(&arguments.at.revision)?;
     let branch = context.repository.branch()?;
-    let (fleet, errors) = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str), &[point], &|_| true)?;
+    let revisions = context.revisions();
+    let (fleet, errors) =
+        context.profiles(&revisions, branch.as_ref().map(crate::git::BranchName::as_str), &[point], &|_| true)?;
     let mut findings: Vec<Finding> = errors
         .into_iter()
         .map(|error| {
@@ -35,7 +37,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
             Finding { diagnostic: Diagnostic::error("profile", Some(place), error.text), nodes: NodeSet::new() }
         })
         .collect();
-    let pipeline = context.pipeline(Arc::new(fleet));
+    let pipeline = context.pipeline(revisions, Arc::new(fleet));
     findings.extend(pipeline.check(point)?);
     drop(progress);
     let mut out = output::stdout();

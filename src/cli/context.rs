@@ -117,6 +117,7 @@ impl Context {
     /// settings say so.
     pub(super) fn profiles(
         &self,
+        revisions: &Revisions,
         branch: Option<&str>,
         points: &[Point],
         chosen: &(dyn Fn(&str) -> bool + Sync),
@@ -124,7 +125,7 @@ impl Context {
         let environment = self.environment_of_nodes(branch);
         let source =
             ProfileFiles::find(&self.settings.profiles, environment, self.workers.clone(), self.cache.clone())?;
-        Ok(Fleet::load(Arc::new(source), &self.revisions().mentioned(points, &self.workers)?, chosen))
+        Ok(Fleet::load(Arc::new(source), &revisions.mentioned(points, &self.workers)?, chosen))
     }
 
     /// Which environment nodes are in, `branch` being looked at.
@@ -141,6 +142,7 @@ impl Context {
     /// cannot be read is told and left out.
     pub(super) fn fleet(
         &self,
+        revisions: &Revisions,
         branch: Option<&BranchName>,
         points: &[Point],
         chosen: &(dyn Fn(&str) -> bool + Sync),
@@ -150,7 +152,7 @@ impl Context {
             return Err(self.no_profiles().into());
         }
         let is_empty = AtomicBool::new(true);
-        let (fleet, errors) = self.profiles(branch.map(BranchName::as_str), points, &|name| {
+        let (fleet, errors) = self.profiles(revisions, branch.map(BranchName::as_str), points, &|name| {
             is_empty.store(false, Ordering::Relaxed);
             chosen(name)
         })?;
@@ -195,9 +197,9 @@ impl Context {
         sample::no_profiles(environment.as_ref(), folder)
     }
 
-    /// A pipeline for `fleet`.
-    pub(super) fn pipeline(&self, fleet: Arc<Fleet>) -> Pipeline {
-        Pipeline::new(self.revisions(), fleet, self.workers.clone(), self.disclosure.clone())
+    /// A pipeline over `revisions` for `fleet`.
+    pub(super) fn pipeline(&self, revisions: Revisions, fleet: Arc<Fleet>) -> Pipeline {
+        Pipeline::new(revisions, fleet, self.workers.clone(), self.disclosure.clone())
     }
 
     /// A pipeline for the nodes that are `chosen`, as `branch` is deployed, ready for `points`.
@@ -208,12 +210,14 @@ impl Context {
         chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<Pipeline> {
         let tell = |error: &ProfileError| self.progress.print(&format_args!("hierad: {error}"));
-        Ok(self.pipeline(Arc::new(self.fleet(branch, points, chosen, &tell)?)))
+        let revisions = self.revisions();
+        let fleet = self.fleet(&revisions, branch, points, chosen, &tell)?;
+        Ok(self.pipeline(revisions, Arc::new(fleet)))
     }
 
     /// The repository as the settings have it read.
     pub(super) fn revisions(&self) -> Revisions {
-        Revisions { repository: self.repository.clone(), options: self.options(), store: self.store.clone() }
+        Revisions::new(self.repository.clone(), self.options(), self.store.clone())
     }
 
     pub(super) fn options(&self) -> EnvironmentOptions {

@@ -375,7 +375,8 @@ fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
 /// The node's profile with the facts and the environment of the flags.
 fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
     let branch = context.repository.branch()?;
-    let (fleet, errors) = context.profiles(branch.as_ref().map(crate::git::BranchName::as_str), &[], &|_| true)?;
+    let (fleet, errors) =
+        context.profiles(&context.revisions(), branch.as_ref().map(crate::git::BranchName::as_str), &[], &|_| true)?;
     for error in &errors {
         context.progress.print(&format_args!("hierad: {error}"));
     }

@@ -190,13 +190,13 @@ impl Pipelines {
         let left_out = |error: &ProfileError| {
             tracing::warn!(%error, "a node profile cannot be read: its node is left out");
         };
-        let fleet = self.context.fleet(branch, tip.as_slice(), &|_| true, &left_out);
+        let fleet = self.context.fleet(&self.context.revisions(), branch, tip.as_slice(), &|_| true, &left_out);
         let pipeline = match (fleet, known) {
             (Ok(fleet), known) => {
                 if known.is_some() {
                     tracing::info!("the node profiles have changed and were read again");
                 }
-                Arc::new(self.context.pipeline(Arc::new(fleet)))
+                Arc::new(self.context.pipeline(self.context.revisions(), Arc::new(fleet)))
             }
             // Somebody may be writing them right now.
             (Err(error), Some(known)) => {

@@ -53,7 +53,7 @@ fn changed(site: &Sandbox, revision: &str) -> Vec<String> {
 fn exporter(site: &Sandbox, profiles: &str) -> Exporter {
     let own_files = ["hierad.yaml", "profiles"].map(str::to_owned).into();
     let options = EnvironmentOptions { own_files, ..EnvironmentOptions::default() };
-    let revisions = Revisions { repository: Arc::new(site.open()), options, store: Arc::default() };
+    let revisions = Revisions::new(Arc::new(site.open()), options, Arc::default());
     let fleet = Fleet::new(read_profiles(profiles.as_bytes(), "p.ndjson", "production").0);
     let disclosure = Arc::new(Disclosure::shown());
     Exporter::new(Arc::new(Pipeline::new(revisions, Arc::new(fleet), Workers::of(2), disclosure)))

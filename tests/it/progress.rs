@@ -54,7 +54,7 @@ fn every_stage_is_told_up_to_its_end() {
         let workers = Workers { progress: stages.clone(), ..Workers::of(threads) };
         let own_files = ["hierad.yaml", "profiles"].map(str::to_owned).into();
         let options = EnvironmentOptions { own_files, ..EnvironmentOptions::default() };
-        let revisions = Revisions { repository: Arc::new(site.open()), options, store: Arc::default() };
+        let revisions = Revisions::new(Arc::new(site.open()), options, Arc::default());
         let [before, after] = ["HEAD~1", "HEAD"].map(|revision| Point::Commit(site.id(revision)));
         let mentioned = revisions.mentioned(&[before, after], &workers).unwrap();
         let data = "reading data files";

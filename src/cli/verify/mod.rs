@@ -89,7 +89,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if let Some(settings) = without_declarations(&context.settings, puppet.reference) {
         declared = Some(pipeline.effective(&revision, revision.keys.iter()));
         context.settings = settings;
-        pipeline = context.pipeline(pipeline.fleet);
+        pipeline = context.pipeline(context.revisions(), pipeline.fleet);
         revision = pipeline.revision(point)?;
     }
     let effective = pipeline.effective(&revision, revision.keys.iter());

@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use crate::fleet::nodes::variables::VariablePath;
 use crate::fleet::parallel;
 use crate::fleet::revision::keys::{data_file, data_files, is_looked_for};
-use crate::hiera::backend::DataFile;
+use crate::hiera::backend::{DataFile, Format};
 use crate::hiera::config::{Config, Locations};
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::Environment;
@@ -23,13 +23,16 @@ const A_FILE: usize = 5;
 pub struct Mentioned {
     names: HashSet<Arc<str>, RandomState>,
     paths: HashSet<VariablePath, RandomState>,
+    /// The data files that were gone through.
+    files: HashSet<(BlobId, Format), RandomState>,
 }
 
 impl Mentioned {
     /// Adds what `environment` mentions.
     pub fn add(&mut self, environment: &Environment, workers: &Workers) -> Result<(), TreeError> {
         self.add_configs(environment);
-        let files = data_files(environment)?;
+        let mut files = data_files(environment)?;
+        files.retain(|(path, id)| self.files.insert((*id, environment.format_of(path))));
         // No more than the names is held of files that nobody else holds.
         let names = |(path, id): &(String, BlobId)| -> Result<BTreeSet<Arc<str>>, TreeError> {
             Ok(variables(&*data_file(environment, path, *id)?).cloned().collect())
