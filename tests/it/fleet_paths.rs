@@ -1,12 +1,14 @@
 //! Files that come and go at paths of one variable, of which nodes have plain values and odd ones: a fleet's answers are those of each
 //! node by itself, whether a revision is made of nothing or of the one before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fastrand::Rng;
 use hierad::fleet::{self, Fleet, Revision};
-use hierad::hiera::layer::{Environment, EnvironmentOptions, Store};
+use hierad::hiera::layer::{Environment, EnvironmentOptions, LayerId, Store};
+use hierad::hiera::lookup::{NodeSources, Sources};
+use hierad::hiera::scope::NodeScope;
 use hierad::node::{NodeProfile, read_profiles};
 use hierad::tree::{Entry, MemoryTree};
 use hierad::workers::Workers;
@@ -15,7 +17,7 @@ use serde_json::{Value, json};
 use super::fleet::{alone, of_node};
 
 /// How many random histories there are.
-const HISTORIES: u64 = 150;
+const HISTORIES: u64 = 200;
 
 /// How many commits one has.
 const COMMITS: usize = 5;
@@ -81,7 +83,10 @@ fn edit(random: &mut Rng, files: &mut Files) {
     ]);
     let path = format!("{}{}", folder.unwrap_or_default(), name.unwrap_or_default());
     match random.u8(0..10) {
-        0 => _ = files.insert("data/link".into(), Ok(Entry::Link("nodes".into()))),
+        0 => {
+            let target = random.choice(["nodes", "nodes", "/outside", "../..", "link"]).unwrap_or_default();
+            files.insert("data/link".into(), Ok(Entry::Link(target.into())));
+        }
         1 => _ = files.remove("data/link"),
         2 => files.retain(|path, _| !path.starts_with("data/nodes/")),
         3 => _ = files.insert(path, Ok(Entry::Link("n4.yaml".into()))),
@@ -112,12 +117,23 @@ fn environment(files: &Files) -> Environment {
     Environment::load(Arc::new(tree(files)), EnvironmentOptions::default(), Arc::new(Store::default())).unwrap()
 }
 
-/// The answers of all nodes are those of each by itself.
+/// What is odd about the hierarchy for one node by itself.
+fn odd_alone(revision: &Revision, profile: &NodeProfile) -> BTreeSet<String> {
+    let scope = NodeScope::new(profile);
+    let hierarchy = NodeSources::new(&revision.environment, &scope).hierarchy(&LayerId::Environment);
+    let hierarchy = hierarchy.and_then(Result::ok).unwrap_or_default();
+    hierarchy.diagnostics.iter().map(|diagnostic| format!("{diagnostic:?}")).collect()
+}
+
+/// The answers of all nodes, and what is odd for them, are those of each by itself.
 fn check(revision: &Revision, profiles: &BTreeMap<Arc<str>, NodeProfile>, about: &str) {
     let keys = revision.fleet.everywhere(revision.keys.iter());
     let effective = fleet::resolve(revision, &keys, &Workers::of(2));
     for (node, name) in revision.fleet.iter() {
         assert_eq!(of_node(&effective, node), alone(revision, &profiles[name]), "node {name}, {about}");
+        let findings = revision.findings.iter().filter(|finding| finding.nodes.contains(node));
+        let odd: BTreeSet<String> = findings.map(|finding| format!("{:?}", finding.diagnostic)).collect();
+        assert_eq!(odd, odd_alone(revision, &profiles[name]), "node {name}, {about}");
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
+use crate::fleet::Fleet;
 use crate::fleet::nodes::variables::VariablePath;
 use crate::fleet::parallel;
 use crate::fleet::revision::keys::{data_file, data_files, is_looked_for};
@@ -24,10 +25,22 @@ pub struct Mentioned {
     names: HashSet<Arc<str>, RandomState>,
     paths: HashSet<VariablePath, RandomState>,
     /// The data files that were gone through.
-    files: HashSet<(BlobId, Format), RandomState>,
+    files: MentioningFiles,
 }
 
+/// Data files, however many paths they have.
+pub(in crate::fleet) type MentioningFiles = HashSet<(BlobId, Format), RandomState>;
+
 impl Mentioned {
+    /// Nothing, where what `fleet` knows the mentions of is not gone through again.
+    pub(in crate::fleet) fn beyond(fleet: &Fleet) -> Mentioned {
+        Mentioned { files: fleet.mentioning.clone(), ..Mentioned::default() }
+    }
+
+    pub(in crate::fleet) fn files(&self) -> &MentioningFiles {
+        &self.files
+    }
+
     /// Adds what `environment` mentions.
     pub fn add(&mut self, environment: &Environment, workers: &Workers) -> Result<(), TreeError> {
         self.add_configs(environment);

@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use crate::fleet::answers::Work;
-use crate::fleet::nodes::mentioned::Mentioned;
+use crate::fleet::nodes::mentioned::{Mentioned, MentioningFiles};
 use crate::fleet::nodes::table::{Row, Table};
 use crate::fleet::nodes::variables::{FleetScope, PathRef, Reading, VariablePath};
 use crate::node::{NodeId, NodeProfile, NodeSet, Partition, ProfileError, ProfileSource, Wanted};
@@ -30,6 +30,8 @@ pub struct Fleet {
     columns: RwLock<IndexMap<VariablePath, Arc<Column>, RandomState>>,
     /// Held by who reads the profiles.
     reading: Mutex<()>,
+    /// The data files of which all is read that they mention.
+    mentioning: MentioningFiles,
     all: NodeSet,
 }
 
@@ -94,7 +96,9 @@ impl Fleet {
         let by_name = (0..).map(NodeId).zip(&names).map(|(id, name)| (name.clone(), id)).collect();
         let columns = RwLock::default();
         let all = NodeSet::first(u32::try_from(names.len()).unwrap_or(u32::MAX));
-        let fleet = Fleet { names, paths: files, by_name, source, columns, reading: Mutex::default(), all };
+        let mentioning = mentioned.files().clone();
+        let reading = Mutex::default();
+        let fleet = Fleet { names, paths: files, by_name, source, columns, reading, mentioning, all };
         fleet.add(paths, &table, &rows);
         (fleet, errors)
     }

@@ -36,7 +36,7 @@ type Layers = BTreeMap<LayerId, Range<usize>>;
 impl Revision {
     /// Resolves the hierarchies of all nodes and finds all keys.
     pub fn new(environment: Environment, fleet: Arc<Fleet>, workers: &Workers) -> Result<Revision, TreeError> {
-        let mut mentioned = Mentioned::default();
+        let mut mentioned = Mentioned::beyond(&fleet);
         mentioned.add(&environment, workers)?;
         fleet.read_ahead(&mentioned);
         let (parts, layers) = parts(&environment);

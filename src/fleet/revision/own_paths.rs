@@ -121,7 +121,12 @@ impl OwnPath {
                 Some((OwnPath { folder, ..self }, names))
             }
             Target::Absent => Some((self, HashSet::default())),
-            Target::File(..) | Target::Outside(_) => None,
+            // What is said of a link that leads out of the repository is the same whatever is behind it.
+            outside @ Target::Outside(_) => {
+                let is_same = follow(tree, &child(&self.folder, "x")).ok()? == outside;
+                is_same.then(|| (self, HashSet::default()))
+            }
+            Target::File(..) => None,
         }
     }
 
