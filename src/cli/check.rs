@@ -26,7 +26,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
     let progress = context.show_progress();
     let point = context.point(&arguments.at.revision)?;
-    let branch = context.repository.branch()?;
+    let branch = context.branch()?;
     let revisions = context.revisions();
     let (fleet, errors) =
         context.profiles(&revisions, branch.as_ref().map(crate::git::BranchName::as_str), &[point], &|_| true)?;

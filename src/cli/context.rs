@@ -128,6 +128,14 @@ impl Context {
         Ok(Fleet::load(Arc::new(source), &revisions.mentioned(points, &self.workers)?, chosen))
     }
 
+    /// The branch that is checked out, where nodes are in the environment that is called so.
+    pub(super) fn branch(&self) -> Result<Option<BranchName>> {
+        match self.settings.environment {
+            EnvironmentName::Named(_) => Ok(None),
+            EnvironmentName::Branch => Ok(self.repository.branch()?),
+        }
+    }
+
     /// Which environment nodes are in, `branch` being looked at.
     pub(super) fn environment_of_nodes(&self, branch: Option<&str>) -> EnvironmentOfNodes {
         match (&self.settings.environment, branch) {

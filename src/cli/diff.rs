@@ -59,7 +59,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
     let progress = context.show_progress();
     let (before, after) = revisions(&context, arguments)?;
-    let branch = context.repository.branch()?;
+    let branch = context.branch()?;
     let pipeline = context.pipeline_for(branch.as_ref(), &[before, after], &|name: &str| any(&arguments.node, name))?;
     let Compared { report, unseen, effective: _effective } =
         pipeline.diff(before, after, &|key| any(&arguments.key, key))?;

@@ -374,7 +374,7 @@ fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
 
 /// The node's profile with the facts and the environment of the flags.
 fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
-    let branch = context.repository.branch()?;
+    let branch = context.branch()?;
     let (fleet, errors) =
         context.profiles(&context.revisions(), branch.as_ref().map(crate::git::BranchName::as_str), &[], &|_| true)?;
     for error in &errors {

@@ -61,7 +61,7 @@ impl Arguments {
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
-    let branch = context.repository.branch()?;
+    let branch = context.branch()?;
     render(&context, branch.as_ref(), arguments)
 }
 

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{NodeProfile, Wanted};
-use crate::value::{Hash, Packed, Value};
+use crate::value::{Hash, Packed, Unpacked, Value};
 
+/// A profile with its facts, trusted facts, variables and server facts, each of them a `V`.
 #[derive(Serialize, Deserialize)]
-struct PackedProfile<'a> {
-    name: Cow<'a, str>,
-    environment: Cow<'a, str>,
+struct PackedProfile<'a, V> {
     #[serde(borrow)]
-    facts: Packed<'a>,
-    trusted: Packed<'a>,
-    variables: Packed<'a>,
-    server_facts: Option<Packed<'a>>,
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    environment: Cow<'a, str>,
+    facts: V,
+    trusted: V,
+    variables: V,
+    server_facts: Option<V>,
 }
 
 /// The most parts of a profile that is packed.
@@ -56,20 +58,17 @@ fn values(profile: &NodeProfile, wanted: &Wanted) -> [Value; 4] {
 pub fn unpack(mut bytes: &[u8]) -> Option<Vec<NodeProfile>> {
     let mut profiles = Vec::new();
     while !bytes.is_empty() {
-        let (packed, rest): (PackedProfile<'_>, _) = postcard::take_from_bytes(bytes).ok()?;
+        let (packed, rest): (PackedProfile<'_, Unpacked>, _) = postcard::take_from_bytes(bytes).ok()?;
         profiles.push(packed.profile()?);
         bytes = rest;
     }
     Some(profiles)
 }
 
-impl PackedProfile<'_> {
+impl PackedProfile<'_, Unpacked> {
     fn profile(self) -> Option<NodeProfile> {
-        let hash = |packed: Packed<'_>| match packed.value() {
-            Some(Value::Hash(hash)) => Some(hash),
-            _ => None,
-        };
-        let owned = |packed: Packed<'_>| Some(Arc::unwrap_or_clone(hash(packed)?));
+        let hash = |Unpacked(value)| if let Value::Hash(hash) = value { Some(hash) } else { None };
+        let owned = |unpacked| Some(Arc::unwrap_or_clone(hash(unpacked)?));
         let server_facts: Option<Option<Hash>> = self.server_facts.map(owned);
         Some(NodeProfile {
             name: self.name.as_ref().into(),

@@ -26,7 +26,7 @@ use num_bigint::BigInt;
 
 pub use hash::Hash;
 pub use hidden::{Hidden, HiddenKind};
-pub use packed::Packed;
+pub use packed::{Packed, Unpacked};
 pub use path::{Segment, ValuePath};
 pub use rich::Rich;
 use selection::Picked;

@@ -1,19 +1,22 @@
 //! Values in a compact form for caches: what data files and profiles hold, no secrets and no rich values.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
 use num_bigint::BigInt;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Hash, Value};
 
 /// How deep a value may be nested to be packed.
 const MAX_NESTING: usize = 100;
 
-/// A value as it is packed.
+/// A value as it is packed: `A` is an array, `H` a hash.
 #[derive(Serialize, Deserialize)]
-pub enum Packed<'a> {
+enum Form<'a, A, H> {
     /// `undef`.
     Undef,
     /// A boolean.
@@ -32,10 +35,14 @@ pub enum Packed<'a> {
     /// A symbol.
     Symbol(Cow<'a, str>),
     /// An array.
-    Array(Vec<Packed<'a>>),
+    Array(A),
     /// A hash.
-    Hash(Vec<(Packed<'a>, Packed<'a>)>),
+    Hash(H),
 }
+
+/// A value to be packed.
+#[derive(Serialize)]
+pub struct Packed<'a>(Form<'a, Vec<Packed<'a>>, Vec<(Packed<'a>, Packed<'a>)>>);
 
 impl<'a> Packed<'a> {
     /// `value` in packed form, if it can be, and has no more parts than `parts`: aliases make small files large.
@@ -46,40 +53,83 @@ impl<'a> Packed<'a> {
     fn at(value: &'a Value, parts: &mut usize, depth: usize) -> Option<Packed<'a>> {
         *parts = parts.checked_sub(1).filter(|_| depth < MAX_NESTING)?;
         let mut inner = |value: &'a Value| Packed::at(value, parts, depth + 1);
-        Some(match value {
-            Value::Undef => Packed::Undef,
-            Value::Boolean(b) => Packed::Boolean(*b),
-            Value::Integer(n) => Packed::Integer(*n),
-            Value::BigInteger(n) => Packed::BigInteger(n.to_string().into()),
-            Value::Float(f) => Packed::Float(*f),
-            Value::String(text) if text.secrecy().is_none() => Packed::String(Cow::Borrowed(text)),
-            Value::Bytes(bytes) => Packed::Bytes(Cow::Borrowed(bytes)),
-            Value::Symbol(name) => Packed::Symbol(Cow::Borrowed(name)),
-            Value::Array(items) => Packed::Array(items.iter().map(inner).collect::<Option<_>>()?),
+        Some(Packed(match value {
+            Value::Undef => Form::Undef,
+            Value::Boolean(b) => Form::Boolean(*b),
+            Value::Integer(n) => Form::Integer(*n),
+            Value::BigInteger(n) => Form::BigInteger(n.to_string().into()),
+            Value::Float(f) => Form::Float(*f),
+            Value::String(text) if text.secrecy().is_none() => Form::String(Cow::Borrowed(text)),
+            Value::Bytes(bytes) => Form::Bytes(Cow::Borrowed(bytes)),
+            Value::Symbol(name) => Form::Symbol(Cow::Borrowed(name)),
+            Value::Array(items) => Form::Array(items.iter().map(inner).collect::<Option<_>>()?),
             Value::Hash(hash) => {
-                Packed::Hash(hash.iter().map(|(key, value)| Some((inner(key)?, inner(value)?))).collect::<Option<_>>()?)
+                Form::Hash(hash.iter().map(|(key, value)| Some((inner(key)?, inner(value)?))).collect::<Option<_>>()?)
             }
             Value::String(_) | Value::Rich(_) | Value::Secret(_) => return None,
-        })
+        }))
+    }
+}
+
+/// A value that was packed.
+pub struct Unpacked(pub Value);
+
+impl<'de> Deserialize<'de> for Unpacked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unpacked, D::Error> {
+        type Read<'a> = Form<'a, Collected<Unpacked, Vec<Value>>, Collected<(Unpacked, Unpacked), Hash>>;
+        Ok(Unpacked(match Read::deserialize(deserializer)? {
+            Form::Undef => Value::Undef,
+            Form::Boolean(b) => b.into(),
+            Form::Integer(n) => Value::Integer(n),
+            Form::BigInteger(digits) => Value::big(BigInt::from_str(&digits).map_err(D::Error::custom)?),
+            Form::Float(f) => Value::Float(f),
+            Form::String(text) => Value::from(&*text),
+            Form::Bytes(bytes) => Value::Bytes(bytes.as_ref().into()),
+            Form::Symbol(name) => Value::Symbol(name.as_ref().into()),
+            Form::Array(items) => Value::array(items.0),
+            Form::Hash(entries) => Value::hash(entries.0),
+        }))
+    }
+}
+
+/// The collection `C` of the items `I` of a sequence.
+struct Collected<I, C>(C, PhantomData<I>);
+
+/// What goes into a collection.
+trait Item<C> {
+    fn put(self, collection: &mut C);
+}
+
+impl Item<Vec<Value>> for Unpacked {
+    fn put(self, items: &mut Vec<Value>) {
+        items.push(self.0);
+    }
+}
+
+impl Item<Hash> for (Unpacked, Unpacked) {
+    fn put(self, hash: &mut Hash) {
+        hash.insert(self.0.0, self.1.0);
+    }
+}
+
+impl<'de, I: Deserialize<'de> + Item<C>, C: Default> Deserialize<'de> for Collected<I, C> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Collected(C::default(), PhantomData))
+    }
+}
+
+impl<'de, I: Deserialize<'de> + Item<C>, C> Visitor<'de> for Collected<I, C> {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sequence")
     }
 
-    /// The value; nothing if what is packed is none.
-    pub fn value(self) -> Option<Value> {
-        Some(match self {
-            Packed::Undef => Value::Undef,
-            Packed::Boolean(b) => b.into(),
-            Packed::Integer(n) => Value::Integer(n),
-            Packed::BigInteger(digits) => Value::big(BigInt::from_str(&digits).ok()?),
-            Packed::Float(f) => Value::Float(f),
-            Packed::String(text) => Value::from(&*text),
-            Packed::Bytes(bytes) => Value::Bytes(bytes.as_ref().into()),
-            Packed::Symbol(name) => Value::Symbol(name.as_ref().into()),
-            Packed::Array(items) => Value::array(items.into_iter().map(Packed::value).collect::<Option<_>>()?),
-            Packed::Hash(entries) => {
-                let entry = |(key, value): (Packed<'_>, Packed<'_>)| Some((key.value()?, value.value()?));
-                Value::hash(entries.into_iter().map(entry).collect::<Option<Hash>>()?)
-            }
-        })
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut sequence: A) -> Result<Self, A::Error> {
+        while let Some(item) = sequence.next_element::<I>()? {
+            item.put(&mut self.0);
+        }
+        Ok(self)
     }
 }
 
@@ -93,8 +143,8 @@ mod tests {
         let text = "a: [1, 2.5, .nan, 123456789012345678901234567890, null, true, :sym, \"\\xE9\", !binary gIE=]\n1: {b: {}, c: []}\n";
         let value = yaml::parse(text.as_bytes()).value;
         let bytes = postcard::to_allocvec(&Packed::of(&value, &mut 100).unwrap()).unwrap();
-        let (packed, rest): (Packed<'_>, _) = postcard::take_from_bytes(&bytes).unwrap();
-        assert_eq!((packed.value(), rest), (Some(value), &[][..]));
+        let (Unpacked(unpacked), rest) = postcard::take_from_bytes(&bytes).unwrap();
+        assert_eq!((unpacked, rest), (value, &[][..]));
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let mut puppet = Process::start(Reference::Puppet, &ruby, library, &stage)?;
     let wanted = std::mem::replace(&mut context.settings.puppet, version(&puppet.version));
     let point = context.point(&arguments.at.revision)?;
-    let branch = context.repository.branch()?;
+    let branch = context.branch()?;
     let mut pipeline = context.pipeline_for(branch.as_ref(), &[point], &|_| true)?;
     let mut revision = pipeline.revision(point)?;
     if let Some(warning) = absent_hierarchy(&revision.environment) {

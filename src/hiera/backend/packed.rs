@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::{DataFile, Format};
-use crate::value::Packed;
 use crate::value::yaml::Marks;
+use crate::value::{Packed, Unpacked};
 
+/// A file's value, and its lines.
 #[derive(Serialize, Deserialize)]
-struct PackedFile<'a> {
-    #[serde(borrow)]
-    value: Packed<'a>,
+struct PackedFile<V> {
+    value: V,
     lines: Lines,
 }
 
@@ -31,8 +31,8 @@ impl DataFile {
 
     /// The file that was packed; nothing if these bytes are none.
     pub fn unpack(bytes: &[u8], format: Format) -> Option<DataFile> {
-        let packed: PackedFile<'_> = postcard::from_bytes(bytes).ok()?;
-        Some(DataFile::parsed(format, packed.value.value()?, packed.lines.marks()))
+        let PackedFile { value: Unpacked(value), lines } = postcard::from_bytes(bytes).ok()?;
+        Some(DataFile::parsed(format, value, lines.marks()))
     }
 }
 
