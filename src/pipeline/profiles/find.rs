@@ -1,5 +1,6 @@
 //! Which files the paths of node profiles mean.
 
+use std::fs::DirEntry;
 use std::path::{Component, Path, PathBuf};
 
 use super::FindError;
@@ -35,7 +36,6 @@ pub(super) fn find(path: &Path) -> Result<Vec<Found>> {
         let real = path.canonicalize();
         let collected = real.and_then(|real| collect(path, &real, &mut found));
         collected.map_err(|e| FindError(format!("cannot read {}: {e}", path.display())))?;
-        found.sort_by(|a, b| a.path.cmp(&b.path));
         return Ok(found);
     }
     if path.exists() {
@@ -59,13 +59,14 @@ fn matching(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(found.into_iter().map(|file| folder.join(file)).filter(|file| file.is_file()).collect())
 }
 
-/// Collects the profile files below `folder`, whose real path is `real`; what is hidden is left out, and links to folders are not
-/// followed.
+/// Collects the profile files below `folder`, whose real path is `real`, in the order of their paths; what is hidden is left out, and
+/// links to folders are not followed.
 fn collect(folder: &Path, real: &Path, found: &mut Vec<Found>) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name.to_string_lossy().starts_with('.') {
+    let named = |entry: std::io::Result<DirEntry>| entry.map(|entry| (entry.file_name(), entry));
+    let mut entries = std::fs::read_dir(folder)?.map(named).collect::<std::io::Result<Vec<_>>>()?;
+    entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    for (name, entry) in entries {
+        if name.as_encoded_bytes().starts_with(b".") {
             continue;
         }
         let (path, kind) = (folder.join(&name), entry.file_type()?);
@@ -85,4 +86,25 @@ fn collect(folder: &Path, real: &Path, found: &mut Vec<Found>) -> std::io::Resul
 fn is_profile_file(path: &Path) -> bool {
     let known = ["yaml", "yml", "json", "ndjson", "jsonl", "facts"];
     path.extension().is_some_and(|extension| known.iter().any(|known| extension == *known))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn files_of_a_folder_come_in_the_order_of_their_paths() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a/b", "a/b.c", "a-b", "a", "a.b/c", "a0", "B", "a/.c", ".d/e"] {
+            let path = folder.path().join(format!("{name}.yaml"));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let found = files(folder.path()).unwrap();
+        let mut sorted = found.clone();
+        sorted.sort();
+        assert_eq!((found.len(), &found), (7, &sorted));
+    }
 }

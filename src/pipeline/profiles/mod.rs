@@ -7,10 +7,13 @@ mod lines;
 mod pieces;
 
 use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use foldhash::fast::RandomState;
 
 use super::cache::Cache;
 use crate::node::{Batch, NodeProfile, ProfileError, ProfileReader, ProfileSource, Wanted, is_lines};
@@ -165,11 +168,11 @@ impl ProfileSource for ProfileFiles {
 
 /// The profile files at `paths`, each once.
 fn found(paths: &[PathBuf]) -> Result<Vec<ProfileFile>, FindError> {
-    let mut seen = HashSet::new();
+    let mut seen: HashSet<OsString, RandomState> = HashSet::default();
     let mut found = Vec::new();
     for path in paths {
         let new = find::find(path)?.into_iter().map(ProfileFile::new);
-        found.extend(new.filter(|file| seen.insert(file.real.clone())));
+        found.extend(new.filter(|file| seen.insert(file.real.as_os_str().to_owned())));
     }
     Ok(found)
 }
