@@ -67,6 +67,7 @@ fn measure(subject: &Subject, wanted: Option<Wanted>) -> Result<Times> {
     let floor::Work { files, bytes, .. } = read_floor(&subject.repository, None)?;
     print(&name(&format!("libyaml, {files} files, {} kB", bytes / 1000)), &data.spread(), None);
     print(&name("diff, times as long"), &diff.over(&data), wanted);
+    print(&name("diff from the cache, times as long"), &again.over(&data), wanted);
     let floor::Work { files, bytes, .. } = read_floor(&subject.repository, Some(&subject.profiles))?;
     print(&name(&format!("libyaml with profiles, {files} files, {} kB", bytes / 1000)), &all.spread(), None);
     print(&name("diff, times as long as with profiles"), &diff.over(&all), None);
