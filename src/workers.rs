@@ -121,3 +121,17 @@ impl Helpers<'_, '_> {
         (self.work)();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_work_gets_fewer_threads_where_nobody_says_how_many() {
+        let sparing = Workers { sparing: true, ..Workers::of(4) };
+        let threads = |workers: &Workers, micros| workers.worth(micros).threads.get();
+        assert_eq!([0, 1000, 1001, 3000, usize::MAX].map(|micros| threads(&sparing, micros)), [1, 1, 2, 3, 4]);
+        assert_eq!(threads(&Workers::of(4), 0), 4);
+        assert_eq!(threads(&sparing.at_most(2), usize::MAX), 2);
+    }
+}

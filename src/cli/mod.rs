@@ -103,7 +103,7 @@ struct Global {
     /// Whose rules count: those of Hiera 3 by itself, or Puppet's Hiera 5 [default: as hiera.yaml looks]
     #[arg(long, global = true, value_name = "3|5|auto", hide_possible_values = true)]
     hiera: Option<HieraVersion>,
-    /// Threads to resolve with [default: one for each core]
+    /// Threads to resolve with [default: up to one a core]
     #[arg(long, global = true, value_name = "N")]
     threads: Option<std::num::NonZeroUsize>,
     /// Read everything anew, and keep nothing of it for the next run

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{PipelineError, Point};
+use super::{KEPT_REVISIONS, PipelineError, Point};
 use crate::fleet::Mentioned;
 use crate::git::{Repository, WorkTree};
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
@@ -58,7 +58,7 @@ impl Revisions {
             let environment = self.environment(*point)?;
             mentioned.add(&environment, workers)?;
             // Checked-out files may change.
-            if *point != Point::WorkTree {
+            if *point != Point::WorkTree && read.len() < KEPT_REVISIONS {
                 read.push((*point, environment));
             }
         }
