@@ -77,7 +77,7 @@ const OUT_OF_REACH: [&str; 8] = [
     "the format '%p' of a Time",
     "has an address in memory",
     "a time that many ages away",
-    "what a function gave for a merge before",
+    "has left of what a function gave",
 ];
 
 fn is_out_of_reach(hierad: &str) -> bool {

@@ -2,7 +2,7 @@
 //! twice, and so on. Puppet goes on until its memory or its stack is used up; hierad ends with an honest error.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::LookupError;
@@ -43,7 +43,7 @@ pub(super) struct Budget {
     steps: Cell<usize>,
     text: Cell<usize>,
     nesting: Cell<usize>,
-    asked: RefCell<BTreeSet<Asked>>,
+    asked: RefCell<BTreeMap<Asked, bool>>,
 }
 
 impl Budget {
@@ -74,9 +74,14 @@ impl Budget {
         Ok(())
     }
 
-    /// Whether this is asked for the first time.
-    pub(super) fn is_first(&self, asked: Asked) -> bool {
-        self.asked.borrow_mut().insert(asked)
+    /// Whether a merge with a knock-out prefix has changed what was given for this; nothing if it was not asked for yet.
+    pub(super) fn given(&self, asked: &Asked) -> Option<bool> {
+        self.asked.borrow().get(asked).copied()
+    }
+
+    /// Notes what is given, and whether the merge that it goes into changes it.
+    pub(super) fn give(&self, asked: Asked, is_changed: bool) {
+        *self.asked.borrow_mut().entry(asked).or_default() |= is_changed;
     }
 
     /// Does `work` inside one more collection.

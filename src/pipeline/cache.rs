@@ -100,6 +100,10 @@ impl Shelf for Cache {
         let bytes = self.get(key(id))?;
         Some((DataFile::unpack(bytes, id.1)?, bytes.len()))
     }
+
+    fn has(&self, id: FileId) -> bool {
+        self.get(key(id)).is_some()
+    }
 }
 
 fn key((id, format): FileId) -> Key {

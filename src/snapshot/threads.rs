@@ -8,8 +8,9 @@ use super::Snapshots;
 use super::batches::{Batches, Table};
 use crate::workers::{Stage, Workers};
 
-/// How long the snapshot of a node takes, about, in microseconds.
+/// How long the snapshot of a node takes, about, in microseconds, and how many keys of it are put together in one.
 const A_SNAPSHOT: usize = 30;
+const KEYS_A_MICROSECOND: usize = 8;
 
 /// Batches for each thread, at least: one that is slow leaves the rest to others.
 const BATCHES: usize = 8;
@@ -22,7 +23,7 @@ pub(super) fn each(
     work: impl Fn(usize, &[u8]) -> io::Result<bool> + Sync,
 ) -> io::Result<usize> {
     let nodes = snapshots.nodes.len();
-    let workers = workers.worth(nodes * A_SNAPSHOT).at_most(nodes);
+    let workers = workers.worth(nodes * (A_SNAPSHOT + snapshots.values.len() / KEYS_A_MICROSECOND)).at_most(nodes);
     let batches = Mutex::new(snapshots.batches(nodes.div_ceil(BATCHES * workers.threads.get())));
     let stage = workers.begin("writing snapshots", Some(nodes));
     let run = Run { snapshots, work, batches, stage, end: AtomicUsize::new(nodes), fault: Mutex::default() };

@@ -10,11 +10,14 @@ use hierad::disclosure::Disclosure;
 use hierad::fleet::{Effective, Fleet, Revision, resolve};
 use hierad::hiera::backend::eyaml::{KeyName, KeyNames};
 use hierad::hiera::layer::{Environment, EnvironmentOptions};
+use hierad::hiera::lookup::{Lookup, NodeSources};
+use hierad::hiera::merge::Strategy;
+use hierad::hiera::scope::NodeScope;
 use hierad::hiera::{ErrorKind, Outcome};
 use hierad::node::read_profiles;
 use hierad::pipeline::outside::Machine;
 use hierad::tree::MemoryTree;
-use hierad::value::{Value, json};
+use hierad::value::{Value, json, yaml};
 use hierad::workers::Workers;
 
 /// A case of the recorded vectors.
@@ -196,6 +199,43 @@ fn where_an_opaque_text_decides_the_answer_is_unknown() {
     for key in ["unique_different", "unique_open", "deep_array", "knock_array", "knock_other", "sorted", "named", "odd"]
     {
         assert_eq!(found(&effective, key), "unknown", "{key}");
+    }
+}
+
+/// The merge takes "--x" out of what Puppet keeps of the first file, and the nested lookup, which merges nothing, finds what is left.
+#[test]
+fn what_a_merge_has_taken_knock_outs_from_is_unknown_to_whoever_asks_next() {
+    let fixture = "\
+-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: secret, lookup_key: eyaml_lookup_key, paths: [one.eyaml, two.eyaml]}
+  - {name: common, path: common.yaml}
+-- data/one.eyaml
+a: {l: ['--x', y]}
+-- data/two.eyaml
+a: {l: [x]}
+-- data/common.yaml
+a: {m: \"%{alias('a.l')}\"}
+twice: [\"%{alias('a.l')}\", \"%{alias('a.l')}\"]
+";
+    let tree = Arc::new(MemoryTree::from_fixture(fixture));
+    let environment = Environment::load(tree, with_keys(), Arc::default()).unwrap();
+    let (profiles, _) = read_profiles(b"{\"name\": \"n\"}", "p.json", "production");
+    let scope = NodeScope::new(&profiles[0]);
+    let get = |key: &str, merge: &str| {
+        let strategy = Strategy::from_option(&yaml::parse(merge.as_bytes()).value).unwrap();
+        let sources = NodeSources::new(&environment, &scope);
+        match Lookup::new(&environment, &sources, &scope).get(key, Some(&strategy)) {
+            Outcome::Found(value) => json::compact(&value),
+            Outcome::Failed(error) => error.text.visible().to_owned(),
+            Outcome::NotFound => "not found".to_owned(),
+        }
+    };
+    let knocking = "{strategy: deep, knockout_prefix: '--'}";
+    assert!(get("a", knocking).contains("unknown to hierad: what a merge with a knock-out prefix has left"));
+    for (key, merge) in [("a", "{strategy: deep, knockout_prefix: '!'}"), ("twice", knocking)] {
+        assert!(!get(key, merge).contains("unknown"), "{key}");
     }
 }
 

@@ -22,7 +22,7 @@ use crate::workers::Workers;
 pub type Work = BTreeMap<Arc<str>, NodeSet>;
 
 /// How long it takes to resolve a key, about, in microseconds: as much as there is to be done at least once, and what nodes add.
-const A_KEY: usize = 10;
+const A_KEY: usize = 50;
 const NODES_A_MICROSECOND: usize = 4;
 
 /// The effective values of the keys of `work`, on the nodes that it names. The result does not depend on `workers`.

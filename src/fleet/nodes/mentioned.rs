@@ -16,8 +16,9 @@ use crate::hiera::layer::Environment;
 use crate::tree::{BlobId, Target, TreeError, follow};
 use crate::workers::Workers;
 
-/// How long it takes to go through a data file, about, in microseconds.
-const A_FILE: usize = 5;
+/// How long it takes to go through a data file, about, in microseconds, and to parse it.
+const A_FILE: usize = 4;
+const A_NEW_FILE: usize = 50;
 
 /// Places in variables that are mentioned in hiera.yaml files and data.
 #[derive(Default)]
@@ -50,7 +51,9 @@ impl Mentioned {
         let names = |(path, id): &(String, BlobId)| -> Result<BTreeSet<Arc<str>>, TreeError> {
             Ok(variables(&*data_file(environment, path, *id)?).cloned().collect())
         };
-        let workers = workers.worth(files.len() * A_FILE);
+        let is_new = |(path, id): &&(String, BlobId)| !environment.store.files.has((*id, environment.format_of(path)));
+        let new = files.iter().filter(is_new).count();
+        let workers = workers.worth(files.len() * A_FILE + new * A_NEW_FILE);
         for names in parallel::map(&files, &workers, "reading data files", names) {
             names?.iter().for_each(|name| self.add_name(name));
         }

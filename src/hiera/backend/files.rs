@@ -16,6 +16,9 @@ pub type FileId = (BlobId, Format);
 pub trait Shelf: Send + Sync {
     /// The file, if it is there, and about how large it is.
     fn find(&self, id: FileId) -> Option<(DataFile, usize)>;
+
+    /// Whether it is there.
+    fn has(&self, id: FileId) -> bool;
 }
 
 /// About how much more memory a parsed file takes than its content.
@@ -81,6 +84,12 @@ impl DataFiles {
             (DataFile::parse(&content, format), content.len())
         };
         Ok(lock().add((id, format), Arc::new(file), (LEAST + size * GROWTH, is_new), self.limit))
+    }
+
+    /// Whether a file need not be parsed.
+    pub fn has(&self, id: FileId) -> bool {
+        let is_parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner).files.contains_key(&id);
+        is_parsed || self.shelf.as_ref().is_some_and(|shelf| shelf.has(id))
     }
 
     /// The files that were parsed here, and not found on the shelf.

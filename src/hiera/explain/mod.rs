@@ -185,7 +185,8 @@ pub fn step<R>(recorder: Option<&Recorder>, branch: impl FnOnce() -> Branch, wor
     }
 }
 
-/// Runs `work` without a trace of it, for what a secret leads to: its steps would name what it says.
+/// Runs `work` without a trace of it: for what a secret leads to, whose steps would name what it says, and for what Puppet does not
+/// do again.
 pub fn unseen<R>(recorder: Option<&Recorder>, work: impl FnOnce() -> R) -> R {
     match recorder {
         Some(recorder) => recorder.unseen(work),

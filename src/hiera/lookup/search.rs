@@ -9,14 +9,12 @@ use super::{Found, Lookup, Provider, Search};
 use crate::diagnostic::Place;
 use crate::hiera::backend::eyaml::{self, Decryption, Reader};
 use crate::hiera::backend::{Backend, DataFile};
-use crate::hiera::budget::PLACE_STEPS;
+use crate::hiera::budget::{Asked, PLACE_STEPS};
 use crate::hiera::config::{Config, Owner};
 use crate::hiera::explain::{self, Branch, Event, FoundAt, LayerStep};
-
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::hiera::interpolation::{Context, Undefined, interpolate, interpolate_opened};
 use crate::hiera::layer::{Layer, LayerId};
-use crate::hiera::merge::Strategy;
 use crate::hiera::options::text_key;
 use crate::hiera::{ErrorKind, LookupError, convert, types};
 use crate::value::{Hash, Text, Value};
@@ -170,12 +168,13 @@ impl Lookup<'_> {
         };
         let reader = Reader::Puppet { key: search.root, path };
         let decryption = Decryption { keys: &self.environment.keys, options: &level.options, reader };
-        let is_first = is_first(level, location, search);
+        let asked = asked(level, location, search);
+        let given = search.stack.budget().given(&asked);
         let answer = || {
             let open = |text: &Value| decryption.text(text);
             let interpolated = |context: &Context<'_>| interpolate_opened(value, context, &open);
             let make = || self.in_context(layer, search, &interpolated);
-            let value = if is_first { make() } else { explain::unseen(self.recorder, make) }?;
+            let value = if given.is_none() { make() } else { explain::unseen(self.recorder, make) }?;
             check_type(
                 &value,
                 || {
@@ -186,7 +185,7 @@ impl Lookup<'_> {
             )?;
             Ok(value)
         };
-        let value = answer().and_then(|value| if is_first { Ok(value) } else { kept(value, search.strategy) });
+        let value = answer().and_then(|value| kept(value, asked, search));
         let value = value.map_err(|e: LookupError| e.at(Place { path: path.clone(), line: file.line(search.root) }))?;
         Ok(self.found_in(file, path, search, &value))
     }
@@ -229,18 +228,20 @@ impl Lookup<'_> {
     }
 }
 
-/// Whether the answer asks a `lookup_key` function for this key in this location for the first time. Puppet keeps what it gives.
-pub(super) fn is_first(level: &Level, location: &Location, search: Search<'_>) -> bool {
+/// What is asked of a `lookup_key` function: this key in this location.
+pub(super) fn asked(level: &Level, location: &Location, search: Search<'_>) -> Asked {
     let number = level.locations.iter().take_while(|other| !ptr::eq(*other, location)).count();
-    search.stack.budget().is_first((level.place.clone(), level.name.clone(), number, search.root.into()))
+    (level.place.clone(), level.name.clone(), number, search.root.into())
 }
 
-/// What Puppet has kept of a `value` that a `lookup_key` function gave before: a merge with a knock-out prefix has taken the knock-outs
-/// out of it, or not, depending on what it was merged with.
-pub(super) fn kept(value: Value, strategy: &Strategy) -> Result<Value, LookupError> {
-    if strategy.knocks_out(&value) {
-        return Err(LookupError::unknown("a merge with a knock-out prefix of what a function gave for a merge before"));
+/// What Puppet has kept of a `value` that a `lookup_key` function gave: after a merge with a knock-out prefix the knock-outs are gone
+/// from it, or not, depending on what it was merged with.
+pub(super) fn kept(value: Value, asked: Asked, search: Search<'_>) -> Result<Value, LookupError> {
+    let budget = search.stack.budget();
+    if budget.given(&asked) == Some(true) {
+        return Err(LookupError::unknown("what a merge with a knock-out prefix has left of what a function gave"));
     }
+    budget.give(asked, search.strategy.knocks_out(&value));
     Ok(value)
 }
 

@@ -52,7 +52,7 @@ pub struct ProfileFiles {
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// How long it takes to read a profile's file, about, in microseconds.
-const A_FILE: usize = 20;
+const A_FILE: usize = 100;
 
 impl ProfileFiles {
     /// The profiles at `paths`: files, folders and globs. Two paths may mean the same file, which is read once. What is read is kept in
