@@ -2,11 +2,13 @@
 //! twice, and so on. Puppet goes on until its memory or its stack is used up; hierad ends with an honest error.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::LookupError;
+use super::merge::Strategy;
 use crate::diagnostic::Place;
+use crate::value::Value;
 use crate::value::yaml::MAX_DEPTH;
 
 /// The most steps that the answer for one key takes: values looked at, texts taken apart, places searched. Some tenths of a second.
@@ -43,7 +45,9 @@ pub(super) struct Budget {
     steps: Cell<usize>,
     text: Cell<usize>,
     nesting: Cell<usize>,
-    asked: RefCell<BTreeMap<Asked, bool>>,
+    asked: RefCell<BTreeSet<Asked>>,
+    /// The strategies of merges that have taken knock-outs out of what functions gave.
+    knocked_out: RefCell<Vec<Strategy>>,
 }
 
 impl Budget {
@@ -74,14 +78,23 @@ impl Budget {
         Ok(())
     }
 
-    /// Whether a merge with a knock-out prefix has changed what was given for this; nothing if it was not asked for yet.
-    pub(super) fn given(&self, asked: &Asked) -> Option<bool> {
-        self.asked.borrow().get(asked).copied()
+    /// Whether this was asked before.
+    pub(super) fn has_asked(&self, asked: &Asked) -> bool {
+        self.asked.borrow().contains(asked)
     }
 
-    /// Notes what is given, and whether the merge that it goes into changes it.
-    pub(super) fn give(&self, asked: Asked, is_changed: bool) {
-        *self.asked.borrow_mut().entry(asked).or_default() |= is_changed;
+    /// Whether a merge before takes something out of `value`.
+    pub(super) fn has_knocked_out(&self, value: &Value) -> bool {
+        self.knocked_out.borrow().iter().any(|strategy| strategy.knocks_out(value))
+    }
+
+    /// Notes that this was asked, and gave a value that a merge with `strategy` gets.
+    pub(super) fn give(&self, asked: Asked, value: &Value, strategy: &Strategy) {
+        self.asked.borrow_mut().insert(asked);
+        let mut knocked_out = self.knocked_out.borrow_mut();
+        if strategy.knocks_out(value) && !knocked_out.contains(strategy) {
+            knocked_out.push(strategy.clone());
+        }
     }
 
     /// Does `work` inside one more collection.

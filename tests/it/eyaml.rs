@@ -213,11 +213,15 @@ hierarchy:
   - {name: common, path: common.yaml}
 -- data/one.eyaml
 a: {l: ['--x', y]}
+shares: {l: \"%{alias('a.l')}\"}
+lookup_options: {shares: {merge: {strategy: deep, knockout_prefix: '--'}}}
 -- data/two.eyaml
 a: {l: [x]}
+shares: {l: [x]}
 -- data/common.yaml
 a: {m: \"%{alias('a.l')}\"}
 twice: [\"%{alias('a.l')}\", \"%{alias('a.l')}\"]
+around: [\"%{alias('shares')}\", \"%{alias('a.l')}\"]
 ";
     let tree = Arc::new(MemoryTree::from_fixture(fixture));
     let environment = Environment::load(tree, with_keys(), Arc::default()).unwrap();
@@ -233,7 +237,9 @@ twice: [\"%{alias('a.l')}\", \"%{alias('a.l')}\"]
         }
     };
     let knocking = "{strategy: deep, knockout_prefix: '--'}";
-    assert!(get("a", knocking).contains("unknown to hierad: what a merge with a knock-out prefix has left"));
+    for (key, merge) in [("a", knocking), ("around", "first")] {
+        assert!(get(key, merge).contains("unknown to hierad: what a merge with a knock-out prefix has left"), "{key}");
+    }
     for (key, merge) in [("a", "{strategy: deep, knockout_prefix: '!'}"), ("twice", knocking)] {
         assert!(!get(key, merge).contains("unknown"), "{key}");
     }

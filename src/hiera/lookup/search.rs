@@ -169,12 +169,12 @@ impl Lookup<'_> {
         let reader = Reader::Puppet { key: search.root, path };
         let decryption = Decryption { keys: &self.environment.keys, options: &level.options, reader };
         let asked = asked(level, location, search);
-        let given = search.stack.budget().given(&asked);
+        let is_first = !search.stack.budget().has_asked(&asked);
         let answer = || {
             let open = |text: &Value| decryption.text(text);
             let interpolated = |context: &Context<'_>| interpolate_opened(value, context, &open);
             let make = || self.in_context(layer, search, &interpolated);
-            let value = if given.is_none() { make() } else { explain::unseen(self.recorder, make) }?;
+            let value = if is_first { make() } else { explain::unseen(self.recorder, make) }?;
             check_type(
                 &value,
                 || {
@@ -234,14 +234,14 @@ pub(super) fn asked(level: &Level, location: &Location, search: Search<'_>) -> A
     (level.place.clone(), level.name.clone(), number, search.root.into())
 }
 
-/// What Puppet has kept of a `value` that a `lookup_key` function gave: after a merge with a knock-out prefix the knock-outs are gone
-/// from it, or not, depending on what it was merged with.
+/// What Puppet has kept of a `value` that a `lookup_key` function gave: a merge with a knock-out prefix takes the knock-outs out of it,
+/// and out of the values of other keys that `alias` has put into it, or not, depending on what it is merged with.
 pub(super) fn kept(value: Value, asked: Asked, search: Search<'_>) -> Result<Value, LookupError> {
     let budget = search.stack.budget();
-    if budget.given(&asked) == Some(true) {
+    if budget.has_asked(&asked) && budget.has_knocked_out(&value) {
         return Err(LookupError::unknown("what a merge with a knock-out prefix has left of what a function gave"));
     }
-    budget.give(asked, search.strategy.knocks_out(&value));
+    budget.give(asked, &value, search.strategy);
     Ok(value)
 }
 
