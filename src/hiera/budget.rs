@@ -1,14 +1,9 @@
 //! How much the answer for one key may cost. A few lines of data can ask for more than there is: keys that refer to one another
 //! twice, and so on. Puppet goes on until its memory or its stack is used up; hierad ends with an honest error.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::cell::Cell;
 
 use super::LookupError;
-use super::merge::Strategy;
-use crate::diagnostic::Place;
-use crate::value::Value;
 use crate::value::yaml::MAX_DEPTH;
 
 /// The most steps that the answer for one key takes: values looked at, texts taken apart, places searched. Some tenths of a second.
@@ -36,18 +31,12 @@ const STACK_LEFT: usize = 1 << 20;
 /// How much stack there is once more where less is left.
 const MORE_STACK: usize = 8 << 20;
 
-/// A key that a function is asked for: the place and name of the level, the number of the location there, the key.
-pub(super) type Asked = (Place, Arc<str>, usize, Box<str>);
-
-/// What the answer for one key has used up, and which functions it has asked for what.
+/// What is used up by one key.
 #[derive(Debug, Default)]
 pub(super) struct Budget {
     steps: Cell<usize>,
     text: Cell<usize>,
     nesting: Cell<usize>,
-    asked: RefCell<BTreeSet<Asked>>,
-    /// The strategies of merges that have taken knock-outs out of what functions gave.
-    knocked_out: RefCell<Vec<Strategy>>,
 }
 
 impl Budget {
@@ -76,25 +65,6 @@ impl Budget {
             return Err(LookupError::unknown(text));
         }
         Ok(())
-    }
-
-    /// Whether this was asked before.
-    pub(super) fn has_asked(&self, asked: &Asked) -> bool {
-        self.asked.borrow().contains(asked)
-    }
-
-    /// Whether a merge before takes something out of `value`.
-    pub(super) fn has_knocked_out(&self, value: &Value) -> bool {
-        self.knocked_out.borrow().iter().any(|strategy| strategy.knocks_out(value))
-    }
-
-    /// Notes that this was asked, and gave a value that a merge with `strategy` gets.
-    pub(super) fn give(&self, asked: Asked, value: &Value, strategy: &Strategy) {
-        self.asked.borrow_mut().insert(asked);
-        let mut knocked_out = self.knocked_out.borrow_mut();
-        if strategy.knocks_out(value) && !knocked_out.contains(strategy) {
-            knocked_out.push(strategy.clone());
-        }
     }
 
     /// Does `work` inside one more collection.

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use super::budget::{Budget, PLACE_STEPS, with_stack};
 use super::explain::{self, Branch, Event, Recorder};
+use super::kept::Kept;
 use super::key::{dig, split};
 use super::scope::{SERVER_FACTS, Scope, Variable};
 use super::{ErrorKind, LookupError, Puppet};
@@ -37,7 +38,14 @@ pub trait Resolver {
 pub struct NameStack<'a> {
     frame: Option<(&'a str, &'a NameStack<'a>)>,
     depth: usize,
-    budget: Rc<Budget>,
+    answer: Rc<Answer>,
+}
+
+/// What the whole answer shares.
+#[derive(Debug, Default)]
+struct Answer {
+    budget: Budget,
+    kept: Kept,
 }
 
 impl<'a> NameStack<'a> {
@@ -51,7 +59,7 @@ impl<'a> NameStack<'a> {
         if self.depth >= DEPTH_LIMIT {
             return Err(LookupError::unknown(format!("lookups nest more than {DEPTH_LIMIT} deep at '{name}'")));
         }
-        Ok(NameStack { frame: Some((name, self)), depth: self.depth + 1, budget: self.budget.clone() })
+        Ok(NameStack { frame: Some((name, self)), depth: self.depth + 1, answer: self.answer.clone() })
     }
 
     /// The stack with the root of a search on it. Puppet finds a recursion in the global layer, the first that it searches.
@@ -77,7 +85,12 @@ impl<'a> NameStack<'a> {
 
     /// What is used up so far.
     pub(super) fn budget(&self) -> &Budget {
-        &self.budget
+        &self.answer.budget
+    }
+
+    /// What functions gave so far.
+    pub(super) fn kept(&self) -> &Kept {
+        &self.answer.kept
     }
 
     /// All of them, innermost first.

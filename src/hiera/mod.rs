@@ -26,6 +26,7 @@ pub mod types;
 pub mod version3;
 
 mod error;
+mod kept;
 mod puppet;
 
 pub use error::{ErrorKind, LookupError};

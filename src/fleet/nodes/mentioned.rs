@@ -9,7 +9,7 @@ use crate::fleet::Fleet;
 use crate::fleet::nodes::variables::VariablePath;
 use crate::fleet::parallel;
 use crate::fleet::revision::keys::{data_file, data_files, is_looked_for};
-use crate::hiera::backend::{DataFile, Format};
+use crate::hiera::backend::{DataFile, FileId};
 use crate::hiera::config::{Config, Locations};
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::Environment;
@@ -30,7 +30,7 @@ pub struct Mentioned {
 }
 
 /// Data files, however many paths they have.
-pub(in crate::fleet) type MentioningFiles = HashSet<(BlobId, Format), RandomState>;
+pub(in crate::fleet) type MentioningFiles = HashSet<FileId, RandomState>;
 
 impl Mentioned {
     /// Nothing, where what `fleet` knows the mentions of is not gone through again.

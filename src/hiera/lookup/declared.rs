@@ -4,7 +4,7 @@
 //! a `data_hash` gives all keys, and what is in it is interpolated; a `lookup_key` is asked for a root key, a `data_dig` for a
 //! whole dotted key, and what they give stays as it is.
 
-use super::search::{asked, kept, located};
+use super::search::{asked, located};
 use super::{Found, Lookup, Search};
 use crate::hiera::backend::{Answer, Command, Declared};
 use crate::hiera::config::FunctionKind;
@@ -48,7 +48,10 @@ impl Lookup<'_> {
                 let context = Context { scope: self.scope, resolver: Some(self), stack: search.stack, undefined };
                 interpolate(&value, &context).map(Some)
             }
-            FunctionKind::LookupKey => kept(value, asked(level, location, search), search).map(Some),
+            FunctionKind::LookupKey => {
+                let asked = asked(level, location, search);
+                search.stack.kept().given(value, asked, search.strategy).map(Some)
+            }
             FunctionKind::DataDig | FunctionKind::Hiera3Backend => undig(search.segments, value).map(Some),
         }
     }

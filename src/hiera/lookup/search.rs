@@ -9,11 +9,12 @@ use super::{Found, Lookup, Provider, Search};
 use crate::diagnostic::Place;
 use crate::hiera::backend::eyaml::{self, Decryption, Reader};
 use crate::hiera::backend::{Backend, DataFile};
-use crate::hiera::budget::{Asked, PLACE_STEPS};
+use crate::hiera::budget::PLACE_STEPS;
 use crate::hiera::config::{Config, Owner};
 use crate::hiera::explain::{self, Branch, Event, FoundAt, LayerStep};
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::hiera::interpolation::{Context, Undefined, interpolate, interpolate_opened};
+use crate::hiera::kept::Asked;
 use crate::hiera::layer::{Layer, LayerId};
 use crate::hiera::options::text_key;
 use crate::hiera::{ErrorKind, LookupError, convert, types};
@@ -169,7 +170,7 @@ impl Lookup<'_> {
         let reader = Reader::Puppet { key: search.root, path };
         let decryption = Decryption { keys: &self.environment.keys, options: &level.options, reader };
         let asked = asked(level, location, search);
-        let is_first = !search.stack.budget().has_asked(&asked);
+        let is_first = !search.stack.kept().has(&asked);
         let answer = || {
             let open = |text: &Value| decryption.text(text);
             let interpolated = |context: &Context<'_>| interpolate_opened(value, context, &open);
@@ -185,7 +186,7 @@ impl Lookup<'_> {
             )?;
             Ok(value)
         };
-        let value = answer().and_then(|value| kept(value, asked, search));
+        let value = answer().and_then(|value| search.stack.kept().given(value, asked, search.strategy));
         let value = value.map_err(|e: LookupError| e.at(Place { path: path.clone(), line: file.line(search.root) }))?;
         Ok(self.found_in(file, path, search, &value))
     }
@@ -232,17 +233,6 @@ impl Lookup<'_> {
 pub(super) fn asked(level: &Level, location: &Location, search: Search<'_>) -> Asked {
     let number = level.locations.iter().take_while(|other| !ptr::eq(*other, location)).count();
     (level.place.clone(), level.name.clone(), number, search.root.into())
-}
-
-/// What Puppet has kept of a `value` that a `lookup_key` function gave: a merge with a knock-out prefix takes the knock-outs out of it,
-/// and out of the values of other keys that `alias` has put into it, or not, depending on what it is merged with.
-pub(super) fn kept(value: Value, asked: Asked, search: Search<'_>) -> Result<Value, LookupError> {
-    let budget = search.stack.budget();
-    if budget.has_asked(&asked) && budget.has_knocked_out(&value) {
-        return Err(LookupError::unknown("what a merge with a knock-out prefix has left of what a function gave"));
-    }
-    budget.give(asked, &value, search.strategy);
-    Ok(value)
 }
 
 fn is_version3(layer: &Layer) -> bool {

@@ -1,0 +1,45 @@
+//! What Puppet keeps of the answers of `lookup_key` functions, as far as one lookup can tell: they are not made again, and merges with
+//! a knock-out prefix take the knock-outs out of what is kept.
+//!
+//! Source: `lookup_key_function_provider.rb` in `pops/lookup`, `eyaml_lookup_key` in `functions`, `deep_merge/core.rb`.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::LookupError;
+use super::merge::Strategy;
+use crate::diagnostic::Place;
+use crate::value::Value;
+
+/// A key that a function is asked for: the place and name of the level, the number of the location there, the key.
+pub(super) type Asked = (Place, Arc<str>, usize, Box<str>);
+
+/// What one lookup has come to so far.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    asked: RefCell<BTreeSet<Asked>>,
+    /// The strategies of merges that may have taken knock-outs out of what functions gave.
+    knocked_out: RefCell<Vec<Strategy>>,
+}
+
+impl Kept {
+    /// Whether this was asked before.
+    pub(super) fn has(&self, asked: &Asked) -> bool {
+        self.asked.borrow().contains(asked)
+    }
+
+    /// The `value` that a function gives, on its way into a merge with `strategy`. After a merge with a knock-out prefix Puppet has less
+    /// of it, and of the values of other keys that `alias` has put into it, or not, depending on what it was merged with.
+    pub(super) fn given(&self, value: Value, asked: Asked, strategy: &Strategy) -> Result<Value, LookupError> {
+        let mut knocked_out = self.knocked_out.borrow_mut();
+        if self.has(&asked) && knocked_out.iter().any(|strategy| strategy.knocks_out(&value)) {
+            return Err(LookupError::unknown("what a merge with a knock-out prefix has left of what a function gave"));
+        }
+        self.asked.borrow_mut().insert(asked);
+        if strategy.knocks_out(&value) && !knocked_out.contains(strategy) {
+            knocked_out.push(strategy.clone());
+        }
+        Ok(value)
+    }
+}
