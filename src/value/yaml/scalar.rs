@@ -64,8 +64,8 @@ fn is_word_byte(b: u8) -> bool {
 
 /// The boolean or null that a short text stands for.
 fn word(text: &str) -> Option<Value> {
-    let short = text.len() <= 5 || (text.len() <= 20 && text.chars().count() <= 5);
-    if !short {
+    let at_line_start = |line: &str| line.starts_with(['y', 't', 'o', 'n', 'f', 'Y', 'T', 'O', 'N', 'F', '~']);
+    if !at_line_start(text) || text.chars().take(6).count() > 5 {
         return None;
     }
     if !text.contains('\n') {
@@ -73,7 +73,6 @@ fn word(text: &str) -> Option<Value> {
     }
     // Ruby's `^` and `$` are those of lines: `on`, a blank, `no` is what its lines have in common with the words.
     let lines = || text.split('\n');
-    let at_line_start = |line: &str| line.starts_with(['y', 't', 'o', 'n', 'f', 'Y', 'T', 'O', 'N', 'F', '~']);
     let last_is_empty = text.ends_with('\n');
     let count = lines().count() - usize::from(last_is_empty);
     if !lines().take(count).all(at_line_start) {

@@ -61,11 +61,14 @@ impl<'s> Selector<'s> {
     }
 
     fn scalar(&mut self, props: &Props<'_>, text: &str, is_text: bool) -> Option<()> {
-        if props.tag.is_some() || !(is_text || scalar::has_value(text)) {
+        if props.tag.is_some() {
             return None;
         }
         if self.is_key_next() {
             return self.key(text, is_text);
+        }
+        if !(is_text || scalar::has_value(text)) {
+            return None;
         }
         match self.wanted() {
             Some(_) if is_text => self.add(Value::from(text)),

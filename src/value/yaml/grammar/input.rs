@@ -83,6 +83,20 @@ impl<'a> Input<'a> {
         self.text.get(start..end).unwrap_or_default()
     }
 
+    /// The bytes that are left, where nothing bad follows.
+    #[inline]
+    pub(super) fn rest(&self) -> Option<&'a [u8]> {
+        if self.bad.is_some() { None } else { self.bytes.get(self.at..) }
+    }
+
+    /// Passes over `count` ASCII characters that break no line.
+    #[inline]
+    pub(super) fn pass(&mut self, count: usize) {
+        self.at += count;
+        self.mark.index += count;
+        self.mark.column = self.mark.column.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+    }
+
     /// Passes over a character.
     #[inline]
     pub(super) fn skip(&mut self) {
@@ -97,14 +111,8 @@ impl<'a> Input<'a> {
 
     /// Passes over ASCII characters other than control characters for which `passes` holds, as far as nothing bad follows.
     pub(super) fn skip_run(&mut self, passes: impl Fn(u8) -> bool) {
-        if self.bad.is_some() {
-            return;
-        }
-        let rest = &self.bytes[self.at..];
-        let count = rest.iter().take_while(|b| matches!(b, 0x20..=0x7e) && passes(**b)).count();
-        self.at += count;
-        self.mark.index += count;
-        self.mark.column = self.mark.column.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+        let Some(rest) = self.rest() else { return };
+        self.pass(rest.iter().take_while(|b| matches!(b, 0x20..=0x7e) && passes(**b)).count());
     }
 
     /// Passes over a line break and returns how it reads; at anything else it does nothing.

@@ -8,12 +8,13 @@ use std::ops::ControlFlow;
 use super::super::Fault;
 use super::super::event::{Data, Event, Props};
 use super::input::{Mark, fault};
+use super::lines::Text;
 use super::scanner::Scanner;
 use super::token::Kind;
 
 /// What is expected next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     DocumentEnd,
     BlockNode,
     BlockSequenceFirst,
@@ -22,6 +23,10 @@ enum State {
     BlockMappingFirst,
     BlockMappingKey,
     BlockMappingValue,
+    /// What follows a key and its colon.
+    BlockMappingNode,
+    /// The value behind them.
+    ValueInLine(Text),
     FlowSequenceFirst,
     FlowSequence,
     PairKey,
@@ -35,12 +40,12 @@ enum State {
 
 /// The events of the first document of a text.
 pub(super) struct Parser<'a> {
-    scanner: Scanner<'a>,
-    state: State,
+    pub(super) scanner: Scanner<'a>,
+    pub(super) state: State,
     /// Where to go on once the current node is done.
-    states: Vec<State>,
+    pub(super) states: Vec<State>,
     /// Where the open collections started.
-    starts: Vec<Mark>,
+    pub(super) starts: Vec<Mark>,
     /// The prefixes of tag handles.
     prefixes: HashMap<&'a str, String, foldhash::fast::RandomState>,
 }
@@ -128,7 +133,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Goes on where the node that is done belongs.
-    fn resume(&mut self) {
+    pub(super) fn resume(&mut self) {
         self.state = self.states.pop().unwrap_or(State::DocumentEnd);
     }
 
@@ -147,6 +152,8 @@ impl<'a> Parser<'a> {
             }
             State::BlockMappingKey => self.block_mapping_key(),
             State::BlockMappingValue => self.block_mapping_value(),
+            State::BlockMappingNode => self.block_mapping_node(State::BlockMappingKey, self.scanner.input.mark),
+            State::ValueInLine(text) => Ok(self.value_in_line(text)),
             State::FlowSequenceFirst => {
                 self.enter()?;
                 self.flow_sequence(true)
@@ -272,11 +279,17 @@ impl<'a> Parser<'a> {
     }
 
     fn block_sequence(&mut self) -> Result<Event<'a>, Fault> {
+        if let Some(event) = self.line_of_sequence()? {
+            return Ok(event);
+        }
         let token = self.scanner.peek()?;
         let (start, end) = (token.start, token.end);
         match token.kind {
             Kind::BlockEntry => {
                 self.scanner.skip_token();
+                if let Some(event) = self.mapping_at_line(State::BlockSequence)? {
+                    return Ok(event);
+                }
                 match self.scanner.peek()?.kind {
                     Kind::BlockEntry | Kind::BlockEnd => Ok(self.empty_then(State::BlockSequence, end)),
                     _ => self.node_then(State::BlockSequence, true, false),
@@ -289,6 +302,9 @@ impl<'a> Parser<'a> {
 
     /// A sequence in a mapping, at the mapping's own indentation.
     fn indentless_sequence(&mut self) -> Result<Event<'a>, Fault> {
+        if let Some(event) = self.line_of_indentless_sequence()? {
+            return Ok(event);
+        }
         let token = self.scanner.peek()?;
         let (start, end) = (token.start, token.end);
         if !matches!(token.kind, Kind::BlockEntry) {
@@ -305,6 +321,9 @@ impl<'a> Parser<'a> {
     }
 
     fn block_mapping_key(&mut self) -> Result<Event<'a>, Fault> {
+        if let Some(event) = self.line_of_mapping()? {
+            return Ok(event);
+        }
         let token = self.scanner.peek()?;
         let (start, end) = (token.start, token.end);
         match token.kind {
@@ -329,6 +348,9 @@ impl<'a> Parser<'a> {
 
     /// What stands behind the indicator of a key or a value, which ends at `mark`.
     fn block_mapping_node(&mut self, next: State, mark: Mark) -> Result<Event<'a>, Fault> {
+        if let Some(event) = self.mapping_at_line(next)? {
+            return Ok(event);
+        }
         match self.scanner.peek()?.kind {
             Kind::Key | Kind::Value | Kind::BlockEnd => Ok(self.empty_then(next, mark)),
             _ => self.node_then(next, true, true),

@@ -34,6 +34,8 @@ pub(super) struct Scanner<'a> {
     pub(super) key_allowed: bool,
     /// One for each flow level, and one for the block.
     keys: Vec<SimpleKey>,
+    /// Whether plain lines are read at once, which makes no difference.
+    pub(super) by_line: bool,
 }
 
 impl<'a> Scanner<'a> {
@@ -48,6 +50,7 @@ impl<'a> Scanner<'a> {
             indents: Vec::new(),
             key_allowed: true,
             keys: vec![SimpleKey::default()],
+            by_line: true,
         }
     }
 
@@ -80,6 +83,11 @@ impl<'a> Scanner<'a> {
         }
         self.ready = true;
         Ok(())
+    }
+
+    /// Whether no token waits to be taken.
+    pub(super) fn has_taken_all(&self) -> bool {
+        self.tokens.is_empty()
     }
 
     fn fetch_next(&mut self) -> Result<(), Fault> {
@@ -190,8 +198,7 @@ impl<'a> Scanner<'a> {
         if self.flow_level > 0 || self.indent >= i64::from(column) {
             return;
         }
-        self.indents.push(self.indent);
-        self.indent = i64::from(column);
+        self.enter_indent(column);
         self.insert(number, Token { start: mark, end: mark, kind });
     }
 
@@ -205,8 +212,17 @@ impl<'a> Scanner<'a> {
         while self.flow_level == 0 && self.indent > column {
             let mark = self.input.mark;
             self.tokens.push_back(Token { start: mark, end: mark, kind: Kind::BlockEnd });
-            self.indent = self.indents.pop().unwrap_or(-1);
+            self.leave_indent();
         }
+    }
+
+    pub(super) fn enter_indent(&mut self, column: u32) {
+        self.indents.push(self.indent);
+        self.indent = i64::from(column);
+    }
+
+    pub(super) fn leave_indent(&mut self) {
+        self.indent = self.indents.pop().unwrap_or(-1);
     }
 
     fn leave_blocks(&mut self) -> Result<(), Fault> {
@@ -335,7 +351,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes over blanks, comments and line breaks. A tab may not stand where a block could be indented by it.
-    fn skip_to_token(&mut self) -> Result<(), Fault> {
+    pub(super) fn skip_to_token(&mut self) -> Result<(), Fault> {
         loop {
             self.input.need(1)?;
             if self.input.mark.column == 0 && self.input.is_bom() {

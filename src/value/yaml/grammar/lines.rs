@@ -1,0 +1,332 @@
+//! Lines read at once: nearly every line of a data file is a key and a colon, or a dash, with a word, a quoted text or nothing behind.
+//!
+//! Events are made of them without tokens. All that the scanner and the parser remember is as if they had gone from character to
+//! character; what is not of the simplest form, or might not be, is left to them.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use super::super::Fault;
+use super::super::event::{Data, Event, Props};
+use super::parser::{Parser, State};
+use super::scanner::Scanner;
+
+/// The longest key that is read here, in bytes; libyaml has none above 1024 characters.
+const MAX_KEY: usize = 256;
+
+/// Sets of bytes, as bits.
+const WORD: u8 = 1;
+const IN_KEY: u8 = 2;
+const FIRST_OF_PLAIN: u8 = 4;
+const IN_PLAIN: u8 = 8;
+
+/// The sets that a byte is in.
+const SETS: [u8; 256] = {
+    let mut sets = [0; 256];
+    let mut b = b' ';
+    while b <= b'~' {
+        let is_word = b.is_ascii_alphanumeric() || b == b'_';
+        let in_key = is_word || matches!(b, b'-' | b'.' | b'/');
+        let is_first = is_word || matches!(b, b'.' | b'/' | b'+' | b'(' | b'<' | b'=' | b'$' | b'~');
+        let in_plain = !matches!(b, b':' | b'#');
+        sets[b as usize] =
+            is_word as u8 * WORD | in_key as u8 * IN_KEY | is_first as u8 * FIRST_OF_PLAIN | in_plain as u8 * IN_PLAIN;
+        b += 1;
+    }
+    sets
+};
+
+fn is_in(b: u8, set: u8) -> bool {
+    SETS[usize::from(b)] & set != 0
+}
+
+/// How many bytes at the start of `bytes` are in the set, and what follows them.
+fn run(bytes: &[u8], set: u8) -> (usize, Option<u8>) {
+    let len = bytes.iter().position(|b| !is_in(*b, set)).unwrap_or(bytes.len());
+    (len, bytes.get(len).copied())
+}
+
+/// A scalar in a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Text {
+    /// Its bytes, without the quotes.
+    len: usize,
+    /// How many quotes stand at either end.
+    quotes: usize,
+}
+
+/// What a line starts with.
+enum Line {
+    /// A key of this length, and a colon.
+    Key(usize),
+    /// A dash.
+    Item,
+}
+
+impl<'a> Parser<'a> {
+    /// The next event in a block mapping, where a line tells it.
+    pub(super) fn line_of_mapping(&mut self) -> Result<Option<Event<'a>>, Fault> {
+        Ok(match self.scanner.line()? {
+            Some((Ordering::Less, _)) => Some(self.leave_at_line()),
+            Some((Ordering::Equal, Line::Key(len))) => Some(self.entry(len)),
+            _ => None,
+        })
+    }
+
+    /// The start of a block mapping, behind which `next` follows, where a line tells it.
+    pub(super) fn mapping_at_line(&mut self, next: State) -> Result<Option<Event<'a>>, Fault> {
+        let Some((Ordering::Greater, Line::Key(_))) = self.scanner.line()? else { return Ok(None) };
+        let mark = self.scanner.input.mark;
+        self.scanner.enter_indent(mark.column);
+        self.starts.push(mark);
+        self.states.push(next);
+        self.state = State::BlockMappingKey;
+        Ok(Some(Event { line: mark.line_number(), data: Data::Mapping(Props::default()) }))
+    }
+
+    /// The next event in a block sequence, where a line tells it.
+    pub(super) fn line_of_sequence(&mut self) -> Result<Option<Event<'a>>, Fault> {
+        Ok(match self.scanner.line()? {
+            Some((Ordering::Less, _)) => Some(self.leave_at_line()),
+            Some((Ordering::Equal, Line::Item)) => self.scanner.item(),
+            _ => None,
+        })
+    }
+
+    /// The next event in a sequence at the indentation of the mapping around it, where a line tells it.
+    pub(super) fn line_of_indentless_sequence(&mut self) -> Result<Option<Event<'a>>, Fault> {
+        Ok(match self.scanner.line()? {
+            Some((Ordering::Equal, Line::Item)) => self.scanner.item(),
+            Some((Ordering::Less, _) | (Ordering::Equal, Line::Key(_))) => {
+                self.resume();
+                Some(self.end())
+            }
+            _ => None,
+        })
+    }
+
+    /// The value that stands behind the colon here.
+    pub(super) fn value_in_line(&mut self, text: Text) -> Event<'a> {
+        self.state = State::BlockMappingKey;
+        self.scanner.text(text)
+    }
+
+    /// A key of `len` bytes.
+    fn entry(&mut self, len: usize) -> Event<'a> {
+        let key = self.scanner.text(Text { len, quotes: 0 });
+        self.state = self.scanner.value().map_or(State::BlockMappingNode, State::ValueInLine);
+        key
+    }
+
+    /// Leaves the innermost block collection.
+    fn leave_at_line(&mut self) -> Event<'a> {
+        self.scanner.leave_indent();
+        self.starts.pop();
+        self.resume();
+        self.end()
+    }
+
+    fn end(&self) -> Event<'a> {
+        Event { line: self.scanner.input.mark.line_number(), data: Data::End }
+    }
+}
+
+impl<'a> Scanner<'a> {
+    /// Goes to the next line, unless tokens wait to be taken, and tells where it stands to the innermost block.
+    fn line(&mut self) -> Result<Option<(Ordering, Line)>, Fault> {
+        if !self.by_line || !self.has_taken_all() || self.flow_level > 0 {
+            return Ok(None);
+        }
+        self.skip_to_token()?;
+        let Some(text) = self.input.rest().filter(|_| self.key_allowed) else { return Ok(None) };
+        let line = if text.starts_with(b"- ") { Some(Line::Item) } else { key(text).map(Line::Key) };
+        Ok(line.map(|line| (i64::from(self.input.mark.column).cmp(&self.indent), line)))
+    }
+
+    /// Passes over a scalar.
+    fn text(&mut self, Text { len, quotes }: Text) -> Event<'a> {
+        let line = self.input.mark.line_number();
+        self.input.pass(quotes);
+        let value = Cow::Borrowed(self.input.slice(self.input.at, self.input.at + len));
+        self.input.pass(len + quotes);
+        self.key_allowed = false;
+        Event { line, data: Data::Scalar { props: Props::default(), value, text: quotes > 0 } }
+    }
+
+    /// Passes over a colon and finds the value behind it.
+    fn value(&mut self) -> Option<Text> {
+        self.input.pass(1);
+        let rest = self.input.rest()?;
+        let blanks = blanks(rest);
+        let text = text(&rest[blanks..], self.indent)?;
+        self.input.pass(blanks);
+        Some(text)
+    }
+
+    /// A dash and a scalar that is no key.
+    fn item(&mut self) -> Option<Event<'a>> {
+        let rest = self.input.rest()?;
+        let start = 1 + blanks(&rest[1..]);
+        let text = text(&rest[start..], self.indent)?;
+        if text.quotes > 0 && rest.get(start + text.len + 2) != Some(&b'\n') {
+            return None;
+        }
+        self.input.pass(start);
+        Some(self.text(text))
+    }
+}
+
+fn blanks(text: &[u8]) -> usize {
+    text.iter().take_while(|b| **b == b' ').count()
+}
+
+/// The scalar that `text` starts with, in a collection at column `indent`.
+fn text(text: &[u8], indent: i64) -> Option<Text> {
+    match *text.first()? {
+        quote @ (b'\'' | b'"') => Some(Text { len: quoted(text, quote)?, quotes: 1 }),
+        _ => Some(Text { len: plain(text, indent)?, quotes: 0 }),
+    }
+}
+
+/// The length of the key that `text` starts with.
+fn key(text: &[u8]) -> Option<usize> {
+    if !is_in(*text.first()?, WORD) {
+        return None;
+    }
+    let mut len = 0;
+    loop {
+        let (more, end) = run(&text[len..], IN_KEY);
+        len += more;
+        if len > MAX_KEY || end != Some(b':') {
+            return None;
+        }
+        match text.get(len + 1)? {
+            b' ' | b'\n' => return Some(len),
+            b':' | 0x21..=0x7e => len += 1,
+            _ => return None,
+        }
+    }
+}
+
+/// The length of the text between the quotes that `text` starts with, where it reads as it stands.
+fn quoted(text: &[u8], quote: u8) -> Option<usize> {
+    let inner = &text[1..];
+    let len = inner.iter().position(|b| *b == quote || *b == b'\\' || !matches!(b, b' '..=b'~'))?;
+    (inner[len] == quote && inner.get(len + 1) != Some(&quote)).then_some(len)
+}
+
+/// The length of the plain scalar that `text` starts with, where it ends on its line.
+fn plain(text: &[u8], indent: i64) -> Option<usize> {
+    if !is_in(*text.first()?, FIRST_OF_PLAIN) {
+        return None;
+    }
+    let mut len = 0;
+    loop {
+        let (more, end) = run(&text[len..], IN_PLAIN);
+        len += more;
+        let before = text[..len].last().copied()?;
+        match end {
+            Some(b'#') if before == b' ' => break,
+            Some(b':') if !matches!(text.get(len + 1), Some(0x21..=0x7e)) => return None,
+            Some(b'#' | b':') => len += 1,
+            Some(b'\n') if is_over(&text[len + 1..], indent) => break,
+            _ => return None,
+        }
+    }
+    Some(text[..len].trim_ascii_end().len())
+}
+
+/// Whether a plain scalar in a collection at column `indent` does not go on in the line at the start of `text`.
+fn is_over(text: &[u8], indent: i64) -> bool {
+    let blanks = blanks(text);
+    match text.get(blanks) {
+        None | Some(b'#') => true,
+        Some(0x21..=0x7e) => i64::try_from(blanks).is_ok_and(|column| column <= indent),
+        Some(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+
+    fn read(document: &str, by_line: bool) -> (Vec<Event<'_>>, Option<Fault>) {
+        let mut parser = Parser::new(document.as_bytes());
+        parser.scanner.by_line = by_line;
+        let mut events = Vec::new();
+        let read = parser.document(&mut |event| {
+            events.push(event);
+            ControlFlow::Continue(())
+        });
+        (events, read.err())
+    }
+
+    #[test]
+    fn lines_read_at_once_are_as_if_read_by_characters() {
+        const STARTS: [&str; 8] = ["", "", "  ", "  ", "    ", " ", "\t", "---"];
+        const PLAIN_KEYS: [&str; 6] = ["- ", "- ", "-  ", "a: ", "b::c: ", "d-e/f.g:  "];
+        const ODD_KEYS: [&str; 13] =
+            ["-", "? ", ": ", "h:", "1: ", "'j': ", "&k ", "!l ", "<<: ", "m:\t", "n o: ", "p:q ", "- a: "];
+        const PLAIN_VALUES: [&str; 7] = ["", "", "a", "b c", "12.5", "'d'", "\"e f\""];
+        const ODD_VALUES: [&str; 35] = [
+            "'g''h'",
+            "\"i\\n\"",
+            "'j",
+            "\"k",
+            "{}",
+            "[l, m]",
+            "[n",
+            "{o: p",
+            "|",
+            ">-",
+            "*q",
+            "~",
+            "2020-01-01",
+            "r: s",
+            "t #u",
+            "v#w",
+            "# x",
+            "y ",
+            "z:",
+            "a:b",
+            "a::",
+            "-",
+            "- b",
+            "-1",
+            "'c' #",
+            "'d'  ",
+            "'e' f",
+            "\"g\": h",
+            "i\t",
+            "\u{e9}",
+            "j\u{85}k",
+            "%l",
+            "m  # n",
+            "'o'p",
+            "q: 'r'",
+        ];
+        const ENDS: [&str; 7] = ["\n", "\n", "\n", "\n\n", "\r\n", "\n  \n", ""];
+        let dice = &mut fastrand::Rng::with_seed(3);
+        let (mut whole, mut faulty) = (0, 0);
+        for _ in 0..60_000 {
+            let mut document = String::new();
+            for _ in 0..dice.usize(1..8) {
+                let odd = |dice: &mut fastrand::Rng| dice.u8(0..6) == 0;
+                let keys = if odd(dice) { &ODD_KEYS[..] } else { &PLAIN_KEYS };
+                let values = if odd(dice) { &ODD_VALUES[..] } else { &PLAIN_VALUES };
+                for parts in [&STARTS[..], keys, values, &ENDS] {
+                    document.push_str(dice.choice(parts).unwrap_or(&""));
+                }
+            }
+            let (mut by_line, by_character) = (read(&document, true), read(&document, false));
+            // A fault further on is met earlier where the scanner has to look ahead.
+            let is_faulty = by_line.1.is_some();
+            by_line.0.truncate(if is_faulty { by_character.0.len() } else { usize::MAX });
+            assert_eq!(by_line, by_character, "{document:?}");
+            *if is_faulty { &mut faulty } else { &mut whole } += 1;
+        }
+        assert!(whole > 5_000 && faulty > 5_000, "{whole} {faulty}");
+    }
+}
