@@ -29,8 +29,8 @@ const SETS: [u8; 256] = {
         let in_key = is_word || matches!(b, b'-' | b'.' | b'/');
         let is_first = is_word || matches!(b, b'.' | b'/' | b'+' | b'(' | b'<' | b'=' | b'$' | b'~');
         let in_plain = !matches!(b, b':' | b'#');
-        sets[b as usize] =
-            is_word as u8 * WORD | in_key as u8 * IN_KEY | is_first as u8 * FIRST_OF_PLAIN | in_plain as u8 * IN_PLAIN;
+        let [word, key, first, plain] = [is_word as u8, in_key as u8, is_first as u8, in_plain as u8];
+        sets[b as usize] = word * WORD + key * IN_KEY + first * FIRST_OF_PLAIN + plain * IN_PLAIN;
         b += 1;
     }
     sets
