@@ -38,12 +38,12 @@ pub trait Resolver {
 pub struct NameStack<'a> {
     frame: Option<(&'a str, &'a NameStack<'a>)>,
     depth: usize,
-    answer: Rc<Answer>,
+    shared: Rc<Shared>,
 }
 
 /// What the whole answer shares.
 #[derive(Debug, Default)]
-struct Answer {
+struct Shared {
     budget: Budget,
     kept: Kept,
 }
@@ -59,7 +59,7 @@ impl<'a> NameStack<'a> {
         if self.depth >= DEPTH_LIMIT {
             return Err(LookupError::unknown(format!("lookups nest more than {DEPTH_LIMIT} deep at '{name}'")));
         }
-        Ok(NameStack { frame: Some((name, self)), depth: self.depth + 1, answer: self.answer.clone() })
+        Ok(NameStack { frame: Some((name, self)), depth: self.depth + 1, shared: self.shared.clone() })
     }
 
     /// The stack with the root of a search on it. Puppet finds a recursion in the global layer, the first that it searches.
@@ -85,12 +85,12 @@ impl<'a> NameStack<'a> {
 
     /// What is used up so far.
     pub(super) fn budget(&self) -> &Budget {
-        &self.answer.budget
+        &self.shared.budget
     }
 
-    /// What functions gave so far.
+    /// What functions were asked for so far.
     pub(super) fn kept(&self) -> &Kept {
-        &self.answer.kept
+        &self.shared.kept
     }
 
     /// All of them, innermost first.

@@ -15,7 +15,7 @@ use crate::value::Value;
 /// A key that a function is asked for: the place and name of the level, the number of the location there, the key.
 pub(super) type Asked = (Place, Arc<str>, usize, Box<str>);
 
-/// What one lookup has come to so far.
+/// What functions were asked for in one answer so far, and how it was merged.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     asked: RefCell<BTreeSet<Asked>>,
@@ -29,8 +29,9 @@ impl Kept {
         self.asked.borrow().contains(asked)
     }
 
-    /// The `value` that a function gives, on its way into a merge with `strategy`. After a merge with a knock-out prefix Puppet has less
-    /// of it, and of the values of other keys that `alias` has put into it, or not, depending on what it was merged with.
+    /// The `value` that a function gives, on its way into a merge with `strategy`. It is unknown where it was asked for before and a
+    /// merge may have knocked something out since: what Puppet keeps has lost that, and so have the values that `alias` took from it.
+    /// Whether it has depends on what it was merged with.
     pub(super) fn given(&self, value: Value, asked: Asked, strategy: &Strategy) -> Result<Value, LookupError> {
         let mut knocked_out = self.knocked_out.borrow_mut();
         if self.has(&asked) && knocked_out.iter().any(|strategy| strategy.knocks_out(&value)) {

@@ -1,7 +1,8 @@
 //! Lines read at once: nearly every line of a data file is a key and a colon, or a dash, with a word, a quoted text or nothing behind.
 //!
 //! Events are made of them without tokens. All that the scanner and the parser remember is as if they had gone from character to
-//! character; what is not of the simplest form, or might not be, is left to them.
+//! character; what is not of the simplest form, or might not be, is left to them. They may look further ahead, though: a fault in the
+//! line behind an item is found after the item here, and before it there.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -11,8 +12,8 @@ use super::super::event::{Data, Event, Props};
 use super::parser::{Parser, State};
 use super::scanner::Scanner;
 
-/// The longest key that is read here, in bytes; libyaml has none above 1024 characters.
-const MAX_KEY: usize = 256;
+/// The longest key that is read here, in bytes: surely not longer than libyaml allows.
+const LONGEST_KEY: usize = 256;
 
 /// Sets of bytes, as bits.
 const WORD: u8 = 1;
@@ -46,16 +47,16 @@ fn run(bytes: &[u8], set: u8) -> (usize, Option<u8>) {
     (len, bytes.get(len).copied())
 }
 
-/// A scalar in a line.
+/// A scalar that stands in a line, from here on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Text {
+pub(super) struct Span {
     /// Its bytes, without the quotes.
     len: usize,
     /// How many quotes stand at either end.
     quotes: usize,
 }
 
-/// What a line starts with.
+/// What stands where a line may begin.
 enum Line {
     /// A key of this length, and a colon.
     Key(usize),
@@ -106,14 +107,14 @@ impl<'a> Parser<'a> {
     }
 
     /// The value that stands behind the colon here.
-    pub(super) fn value_in_line(&mut self, text: Text) -> Event<'a> {
+    pub(super) fn value_in_line(&mut self, span: Span) -> Event<'a> {
         self.state = State::BlockMappingKey;
-        self.scanner.text(text)
+        self.scanner.scalar(span)
     }
 
-    /// A key of `len` bytes.
+    /// A key of `len` bytes. Its colon is passed over, and what follows is found out.
     fn entry(&mut self, len: usize) -> Event<'a> {
-        let key = self.scanner.text(Text { len, quotes: 0 });
+        let key = self.scanner.scalar(Span { len, quotes: 0 });
         self.state = self.scanner.value().map_or(State::BlockMappingNode, State::ValueInLine);
         key
     }
@@ -132,9 +133,10 @@ impl<'a> Parser<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Goes to the next line, unless tokens wait to be taken, and tells where it stands to the innermost block.
+    /// Goes to where the next token starts, unless tokens wait to be taken, and tells what stands there if a line may begin so, and how
+    /// its column compares with the innermost block's. To go there twice does no harm.
     fn line(&mut self) -> Result<Option<(Ordering, Line)>, Fault> {
-        if !self.by_line || !self.has_taken_all() || self.flow_level > 0 {
+        if !self.by_line || !self.has_taken_all() {
             return Ok(None);
         }
         self.skip_to_token()?;
@@ -144,7 +146,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes over a scalar.
-    fn text(&mut self, Text { len, quotes }: Text) -> Event<'a> {
+    fn scalar(&mut self, Span { len, quotes }: Span) -> Event<'a> {
         let line = self.input.mark.line_number();
         self.input.pass(quotes);
         let value = Cow::Borrowed(self.input.slice(self.input.at, self.input.at + len));
@@ -153,26 +155,26 @@ impl<'a> Scanner<'a> {
         Event { line, data: Data::Scalar { props: Props::default(), value, text: quotes > 0 } }
     }
 
-    /// Passes over a colon and finds the value behind it.
-    fn value(&mut self) -> Option<Text> {
+    /// Passes over a colon and finds the value behind it. Where it finds none, it stays right behind the colon.
+    fn value(&mut self) -> Option<Span> {
         self.input.pass(1);
         let rest = self.input.rest()?;
         let blanks = blanks(rest);
-        let text = text(&rest[blanks..], self.indent)?;
+        let span = scalar(&rest[blanks..], self.indent)?;
         self.input.pass(blanks);
-        Some(text)
+        Some(span)
     }
 
     /// A dash and a scalar that is no key.
     fn item(&mut self) -> Option<Event<'a>> {
         let rest = self.input.rest()?;
         let start = 1 + blanks(&rest[1..]);
-        let text = text(&rest[start..], self.indent)?;
-        if text.quotes > 0 && rest.get(start + text.len + 2) != Some(&b'\n') {
+        let span = scalar(&rest[start..], self.indent)?;
+        if span.quotes > 0 && rest.get(start + span.len + 2) != Some(&b'\n') {
             return None;
         }
         self.input.pass(start);
-        Some(self.text(text))
+        Some(self.scalar(span))
     }
 }
 
@@ -180,16 +182,17 @@ fn blanks(text: &[u8]) -> usize {
     text.iter().take_while(|b| **b == b' ').count()
 }
 
-/// The scalar that `text` starts with, in a collection at column `indent`.
-fn text(text: &[u8], indent: i64) -> Option<Text> {
+/// The scalar that `text` starts with, in a collection at column `indent`, where that is sure.
+fn scalar(text: &[u8], indent: i64) -> Option<Span> {
     match *text.first()? {
-        quote @ (b'\'' | b'"') => Some(Text { len: quoted(text, quote)?, quotes: 1 }),
-        _ => Some(Text { len: plain(text, indent)?, quotes: 0 }),
+        quote @ (b'\'' | b'"') => Some(Span { len: quoted(text, quote)?, quotes: 1 }),
+        _ => Some(Span { len: plain(text, indent)?, quotes: 0 }),
     }
 }
 
-/// The length of the key that `text` starts with.
+/// The length of the key that `text` starts with, where that is sure.
 fn key(text: &[u8]) -> Option<usize> {
+    let text = &text[..text.len().min(LONGEST_KEY + 2)];
     if !is_in(*text.first()?, WORD) {
         return None;
     }
@@ -197,7 +200,7 @@ fn key(text: &[u8]) -> Option<usize> {
     loop {
         let (more, end) = run(&text[len..], IN_KEY);
         len += more;
-        if len > MAX_KEY || end != Some(b':') {
+        if end != Some(b':') {
             return None;
         }
         match text.get(len + 1)? {
@@ -215,7 +218,7 @@ fn quoted(text: &[u8], quote: u8) -> Option<usize> {
     (inner[len] == quote && inner.get(len + 1) != Some(&quote)).then_some(len)
 }
 
-/// The length of the plain scalar that `text` starts with, where it ends on its line.
+/// The length of the plain scalar that `text` starts with, where it surely ends on its line.
 fn plain(text: &[u8], indent: i64) -> Option<usize> {
     if !is_in(*text.first()?, FIRST_OF_PLAIN) {
         return None;
@@ -236,7 +239,7 @@ fn plain(text: &[u8], indent: i64) -> Option<usize> {
     Some(text[..len].trim_ascii_end().len())
 }
 
-/// Whether a plain scalar in a collection at column `indent` does not go on in the line at the start of `text`.
+/// Whether a plain scalar in a collection at column `indent` surely does not go on in the line at the start of `text`.
 fn is_over(text: &[u8], indent: i64) -> bool {
     let blanks = blanks(text);
     match text.get(blanks) {
@@ -263,63 +266,32 @@ mod tests {
         (events, read.err())
     }
 
+    /// What lines are made of: starts, plain keys and odd ones, plain values and odd ones, ends.
+    const PARTS: [&str; 6] = [
+        "¦¦¦¦  ¦  ¦  ¦    ¦    ¦ ¦\t¦---¦\u{85}  ¦\u{feff}",
+        "- ¦- ¦-  ¦a: ¦b::c: ¦d-e/f.g:  ",
+        "-¦? ¦: ¦h:¦1: ¦'j': ¦&k ¦!l ¦<<: ¦m:\t¦n o: ¦p:q ¦- a: ¦LONG: ",
+        "¦¦a¦b c¦12.5¦'d'¦\"e f\"",
+        "'g''h'¦\"i\\n\"¦'j¦\"k¦{}¦[l, m]¦[n¦{o: p¦|¦>-¦*q¦~¦2020-01-01¦r: s¦t #u¦v#w¦# x¦y ¦z:¦a:b¦a::¦-¦- b¦-1¦'c' #¦'d'  ¦'e' f\
+         ¦\"g\": h¦i\t¦é¦j\u{85}k¦%l¦m  # n¦'o'p¦q: 'r'¦? s¦\"é\" t: u¦\"é\": v¦\"w\tx\"¦'é' y",
+        "\n¦\n¦\n¦\n\n¦\r\n¦\n  \n¦",
+    ];
+
     #[test]
     fn lines_read_at_once_are_as_if_read_by_characters() {
-        const STARTS: [&str; 8] = ["", "", "  ", "  ", "    ", " ", "\t", "---"];
-        const PLAIN_KEYS: [&str; 6] = ["- ", "- ", "-  ", "a: ", "b::c: ", "d-e/f.g:  "];
-        const ODD_KEYS: [&str; 13] =
-            ["-", "? ", ": ", "h:", "1: ", "'j': ", "&k ", "!l ", "<<: ", "m:\t", "n o: ", "p:q ", "- a: "];
-        const PLAIN_VALUES: [&str; 7] = ["", "", "a", "b c", "12.5", "'d'", "\"e f\""];
-        const ODD_VALUES: [&str; 35] = [
-            "'g''h'",
-            "\"i\\n\"",
-            "'j",
-            "\"k",
-            "{}",
-            "[l, m]",
-            "[n",
-            "{o: p",
-            "|",
-            ">-",
-            "*q",
-            "~",
-            "2020-01-01",
-            "r: s",
-            "t #u",
-            "v#w",
-            "# x",
-            "y ",
-            "z:",
-            "a:b",
-            "a::",
-            "-",
-            "- b",
-            "-1",
-            "'c' #",
-            "'d'  ",
-            "'e' f",
-            "\"g\": h",
-            "i\t",
-            "\u{e9}",
-            "j\u{85}k",
-            "%l",
-            "m  # n",
-            "'o'p",
-            "q: 'r'",
-        ];
-        const ENDS: [&str; 7] = ["\n", "\n", "\n", "\n\n", "\r\n", "\n  \n", ""];
+        let [starts, keys, odd_keys, values, odd_values, ends] =
+            PARTS.map(|parts| parts.split('¦').collect::<Vec<_>>());
         let dice = &mut fastrand::Rng::with_seed(3);
         let (mut whole, mut faulty) = (0, 0);
         for _ in 0..60_000 {
             let mut document = String::new();
             for _ in 0..dice.usize(1..8) {
-                let odd = |dice: &mut fastrand::Rng| dice.u8(0..6) == 0;
-                let keys = if odd(dice) { &ODD_KEYS[..] } else { &PLAIN_KEYS };
-                let values = if odd(dice) { &ODD_VALUES[..] } else { &PLAIN_VALUES };
-                for parts in [&STARTS[..], keys, values, &ENDS] {
+                let mut plain_or = |plain, odd| if dice.u8(0..6) == 0 { odd } else { plain };
+                for parts in [&starts, plain_or(&keys, &odd_keys), plain_or(&values, &odd_values), &ends] {
                     document.push_str(dice.choice(parts).unwrap_or(&""));
                 }
             }
+            let document = document.replace("LONG", &"l".repeat(dice.usize(250..1100)));
             let (mut by_line, by_character) = (read(&document, true), read(&document, false));
             // A fault further on is met earlier where the scanner has to look ahead.
             let is_faulty = by_line.1.is_some();

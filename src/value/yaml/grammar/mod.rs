@@ -1,9 +1,9 @@
 //! The grammar of libyaml 0.2.5, which Psych reads with, quirks and messages included.
 //!
-//! libyaml (MIT licence) defines what this module must do, down to how far it reads ahead before it finds a fault.
-//! `input` holds the characters, `scanner` makes tokens of them with the help of `scalars` and `properties`, and `parser`
-//! turns tokens into events; `lines` does both at once for the plainest lines. Of the crates that offer these events, the unsafe ones are out of the question and
-//! `libyaml-safer` panics on a file that ends within a block scalar.
+//! libyaml (MIT licence) defines what this module must do, down to how far it reads ahead before it finds a fault. `input` holds
+//! the characters, `scanner` makes tokens of them with the help of `scalars` and `properties`, and `parser` turns tokens into
+//! events; `lines` makes events of the plainest lines at once. Of the crates that offer these events, the unsafe ones are out of
+//! the question and `libyaml-safer` panics on a file that ends within a block scalar.
 
 mod input;
 mod lines;

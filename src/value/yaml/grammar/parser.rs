@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use super::super::Fault;
 use super::super::event::{Data, Event, Props};
 use super::input::{Mark, fault};
-use super::lines::Text;
+use super::lines::Span;
 use super::scanner::Scanner;
 use super::token::Kind;
 
@@ -23,10 +23,10 @@ pub(super) enum State {
     BlockMappingFirst,
     BlockMappingKey,
     BlockMappingValue,
-    /// What follows a key and its colon.
+    /// What follows a key and its colon in a line that was read at once.
     BlockMappingNode,
-    /// The value behind them.
-    ValueInLine(Text),
+    /// The value that stands there.
+    ValueInLine(Span),
     FlowSequenceFirst,
     FlowSequence,
     PairKey,
@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
             State::BlockMappingKey => self.block_mapping_key(),
             State::BlockMappingValue => self.block_mapping_value(),
             State::BlockMappingNode => self.block_mapping_node(State::BlockMappingKey, self.scanner.input.mark),
-            State::ValueInLine(text) => Ok(self.value_in_line(text)),
+            State::ValueInLine(span) => Ok(self.value_in_line(span)),
             State::FlowSequenceFirst => {
                 self.enter()?;
                 self.flow_sequence(true)

@@ -34,7 +34,7 @@ pub(super) struct Scanner<'a> {
     pub(super) key_allowed: bool,
     /// One for each flow level, and one for the block.
     keys: Vec<SimpleKey>,
-    /// Whether plain lines are read at once, which makes no difference.
+    /// Whether plain lines are read at once: always, but for the test that this makes no difference.
     pub(super) by_line: bool,
 }
 
