@@ -81,7 +81,7 @@ struct Site {
 impl Site {
     fn new(folder: &Path) -> Result<Site> {
         let demo = folder.join("demo");
-        run(Command::new(HIERAD).arg("demo").arg("--keep").arg(&demo))?;
+        run(Command::new(&*HIERAD).arg("demo").arg("--keep").arg(&demo))?;
         let site = Site { repository: demo.join("data"), reports: folder.join("reports") };
         let settings = format!(
             "profiles: {}\nstate: {}\nsinks: {{out: {{stdout: true}}, files: {{folder: {}}}}}\n",
@@ -95,7 +95,7 @@ impl Site {
 
     /// A daemon, and a message for each of its reports.
     fn watch(&self) -> Result<(Daemon, Receiver<()>)> {
-        let mut command = Command::new(HIERAD);
+        let mut command = Command::new(&*HIERAD);
         command.arg("--repo").arg(&self.repository).args(["--cache-size", CACHE, "watch"]);
         let (sender, reports) = channel();
         let daemon = Daemon::start(&mut command, move |_| _ = sender.send(()))?;

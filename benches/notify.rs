@@ -25,7 +25,7 @@ fn main() -> Result<()> {
     let calls = measure::asked("HIERAD_BENCH_CALLS", 1000);
     let made = Synthetic::new(shape(10_000, 5_000, 10))?;
     let subject = &made.subject;
-    run(Command::new(HIERAD).args(["hooks", "install", "post-commit", "--repo"]).arg(&subject.repository))?;
+    run(Command::new(&*HIERAD).args(["hooks", "install", "post-commit", "--repo"]).arg(&subject.repository))?;
     all("no daemon", subject, calls)?;
     let daemon = Busy::start(subject)?;
     let (before, start) = (daemon.count(), Instant::now());
@@ -57,7 +57,7 @@ fn all(what: &str, subject: &Subject, calls: usize) -> Result<()> {
 fn slowest_hundredth(subject: &Subject, calls: usize) -> Result<f64> {
     let mut times = Vec::new();
     for _ in 0..calls.max(1) {
-        let mut notify = Command::new(HIERAD);
+        let mut notify = Command::new(&*HIERAD);
         notify.arg("notify").current_dir(&subject.repository);
         notify.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let start = Instant::now();

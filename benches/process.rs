@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use measure::program::{HIERAD, Subject, run};
+use measure::program::{HIERAD, Subject, installed, run};
 use measure::puppet::Puppet;
 use measure::{Result, Times, Wanted, floor, print, runs};
 
@@ -33,7 +33,7 @@ fn main() -> Result<()> {
     }
     let temporary = tempfile::tempdir()?;
     let demo = temporary.path().join("demo");
-    run(Command::new(HIERAD).arg("demo").arg("--keep").arg(&demo))?;
+    run(Command::new(&*HIERAD).arg("demo").arg("--keep").arg(&demo))?;
     measure(&Subject { name: "demo".into(), repository: demo.join("data"), profiles: demo.join("profiles") }, None)?;
     let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
     if let (Some(repository), Some(profiles)) = (named("HIERAD_BENCH_REPO"), named("HIERAD_BENCH_PROFILES")) {
@@ -56,9 +56,10 @@ fn measure(subject: &Subject, wanted: Option<Wanted>) -> Result<Times> {
     let mut command = subject.diff(REVISIONS[0], REVISIONS[1])?;
     let mut diff = || run(&mut command);
     let mut again = || run(subject.hierad().arg("diff").args(REVISIONS));
-    let mut nothing = || run(Command::new(HIERAD).arg("--version"));
-    let mut data = || run(&mut this(&[&subject.repository])?);
-    let mut all = || run(&mut this(&[&subject.repository, &subject.profiles])?);
+    let mut nothing = || run(Command::new(&*HIERAD).arg("--version"));
+    let this = installed(&std::env::current_exe()?);
+    let mut data = || run(&mut least(&this, &[&subject.repository]));
+    let mut all = || run(&mut least(&this, &[&subject.repository, &subject.profiles]));
     let [diff, again, nothing, data, all] =
         Times::of_each(runs, [&mut diff, &mut again, &mut nothing, &mut data, &mut all])?;
     print(&name("diff HEAD~1 HEAD"), &diff.spread(), None);
@@ -77,10 +78,10 @@ fn measure(subject: &Subject, wanted: Option<Wanted>) -> Result<Times> {
 }
 
 /// This program, to do the least.
-fn this(paths: &[&Path]) -> Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
+fn least(program: &Path, paths: &[&Path]) -> Command {
+    let mut command = Command::new(program);
     command.arg(FLOOR).args(paths);
-    Ok(command)
+    command
 }
 
 fn read_floor(repository: &Path, profiles: Option<&Path>) -> Result<floor::Work> {

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use super::memory;
@@ -10,7 +11,14 @@ use super::memory;
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The program that is measured.
-pub(crate) const HIERAD: &str = env!("CARGO_BIN_EXE_hierad");
+pub(crate) static HIERAD: LazyLock<PathBuf> = LazyLock::new(|| installed(Path::new(env!("CARGO_BIN_EXE_hierad"))));
+
+/// A copy of a program, as people install it: one that was just linked lies in the system's memory in small pieces and starts slower.
+pub(crate) fn installed(program: &Path) -> PathBuf {
+    let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program.file_name().unwrap_or_default());
+    _ = std::fs::remove_file(&copy);
+    std::fs::copy(program, &copy).map_or_else(|_| program.to_owned(), |_| copy)
+}
 
 /// A whole run of a program, from start to exit.
 pub(crate) struct Run {
@@ -62,7 +70,7 @@ pub(crate) struct Subject {
 impl Subject {
     /// hierad on it; `HIERAD_BENCH_PUPPET` is `--puppet`.
     pub(crate) fn hierad(&self) -> Command {
-        let mut command = Command::new(HIERAD);
+        let mut command = Command::new(&*HIERAD);
         command.arg("--repo").arg(&self.repository).arg("--profiles").arg(&self.profiles);
         if let Some(version) = std::env::var_os("HIERAD_BENCH_PUPPET") {
             command.arg("--puppet").arg(version);
@@ -74,7 +82,7 @@ impl Subject {
     pub(crate) fn diff(&self, before: &str, after: &str) -> Result<Command> {
         let mut command = self.hierad();
         command.arg("diff");
-        let help = Command::new(HIERAD).args(["diff", "--help"]).output()?.stdout;
+        let help = Command::new(&*HIERAD).args(["diff", "--help"]).output()?.stdout;
         if String::from_utf8_lossy(&help).contains("--no-cache") {
             command.arg("--no-cache");
         }
