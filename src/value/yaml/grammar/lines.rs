@@ -205,7 +205,7 @@ fn key(text: &[u8]) -> Option<usize> {
         }
         match text.get(len + 1)? {
             b' ' | b'\n' => return Some(len),
-            b':' | 0x21..=0x7e => len += 1,
+            0x21..=0x7e => len += 1,
             _ => return None,
         }
     }
