@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::ops::ControlFlow;
 
 use super::super::Fault;
 use super::super::event::{Data, Event, Props};
@@ -49,7 +50,7 @@ fn run(bytes: &[u8], set: u8) -> (usize, Option<u8>) {
 
 /// A scalar that stands in a line, from here on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
+struct Span {
     /// Its bytes, without the quotes.
     len: usize,
     /// How many quotes stand at either end.
@@ -65,13 +66,31 @@ enum Line {
 }
 
 impl<'a> Parser<'a> {
-    /// The next event in a block mapping, where a line tells it.
-    pub(super) fn line_of_mapping(&mut self) -> Result<Option<Event<'a>>, Fault> {
-        Ok(match self.scanner.line()? {
-            Some((Ordering::Less, _)) => Some(self.leave_at_line()),
-            Some((Ordering::Equal, Line::Key(len))) => Some(self.entry(len)),
-            _ => None,
-        })
+    /// Feeds the events in block mappings to `sink`, as far as lines tell them.
+    pub(super) fn entries_in_lines(
+        &mut self,
+        sink: &mut impl FnMut(Event<'a>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Fault> {
+        while self.state == State::BlockMappingKey {
+            let event = match self.scanner.line()? {
+                Some((Ordering::Less, _)) => self.leave_at_line(),
+                Some((Ordering::Equal, Line::Key(len))) => {
+                    if sink(self.scanner.scalar(Span { len, quotes: 0 })).is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    let Some(span) = self.scanner.value() else {
+                        self.state = State::BlockMappingNode;
+                        break;
+                    };
+                    self.scanner.scalar(span)
+                }
+                _ => break,
+            };
+            if sink(event).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// The start of a block mapping, behind which `next` follows, where a line tells it.
@@ -104,19 +123,6 @@ impl<'a> Parser<'a> {
             }
             _ => None,
         })
-    }
-
-    /// The value that stands behind the colon here.
-    pub(super) fn value_in_line(&mut self, span: Span) -> Event<'a> {
-        self.state = State::BlockMappingKey;
-        self.scanner.scalar(span)
-    }
-
-    /// A key of `len` bytes. Its colon is passed over, and what follows is found out.
-    fn entry(&mut self, len: usize) -> Event<'a> {
-        let key = self.scanner.scalar(Span { len, quotes: 0 });
-        self.state = self.scanner.value().map_or(State::BlockMappingNode, State::ValueInLine);
-        key
     }
 
     /// Leaves the innermost block collection.
@@ -251,8 +257,6 @@ fn is_over(text: &[u8], indent: i64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::ops::ControlFlow;
-
     use super::*;
 
     fn read(document: &str, by_line: bool) -> (Vec<Event<'_>>, Option<Fault>) {

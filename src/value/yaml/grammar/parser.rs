@@ -8,7 +8,6 @@ use std::ops::ControlFlow;
 use super::super::Fault;
 use super::super::event::{Data, Event, Props};
 use super::input::{Mark, fault};
-use super::lines::Span;
 use super::scanner::Scanner;
 use super::token::Kind;
 
@@ -25,8 +24,6 @@ pub(super) enum State {
     BlockMappingValue,
     /// What follows a key and its colon in a line that was read at once.
     BlockMappingNode,
-    /// The value that stands there.
-    ValueInLine(Span),
     FlowSequenceFirst,
     FlowSequence,
     PairKey,
@@ -66,7 +63,13 @@ impl<'a> Parser<'a> {
         if !self.document_start(sink)? {
             return Ok(());
         }
-        while self.state != State::DocumentEnd {
+        loop {
+            if self.entries_in_lines(sink)?.is_break() {
+                return Ok(());
+            }
+            if self.state == State::DocumentEnd {
+                break;
+            }
             let event = self.next_event()?;
             if sink(event).is_break() {
                 return Ok(());
@@ -153,7 +156,6 @@ impl<'a> Parser<'a> {
             State::BlockMappingKey => self.block_mapping_key(),
             State::BlockMappingValue => self.block_mapping_value(),
             State::BlockMappingNode => self.block_mapping_node(State::BlockMappingKey, self.scanner.input.mark),
-            State::ValueInLine(span) => Ok(self.value_in_line(span)),
             State::FlowSequenceFirst => {
                 self.enter()?;
                 self.flow_sequence(true)
@@ -321,9 +323,6 @@ impl<'a> Parser<'a> {
     }
 
     fn block_mapping_key(&mut self) -> Result<Event<'a>, Fault> {
-        if let Some(event) = self.line_of_mapping()? {
-            return Ok(event);
-        }
         let token = self.scanner.peek()?;
         let (start, end) = (token.start, token.end);
         match token.kind {
