@@ -4,11 +4,10 @@
 //! composing goes on around it, so that the keys of a faulty file are still known.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::entries::{Entries, merge_source};
-use super::event::{Data, Event, Props};
+use super::event::{Data, Event, Onward, Props};
 use super::omap::Recorder;
 use super::scalar::{self, Refusal};
 use super::{Fault, FaultKind, MAX_DEPTH, MAX_EXPANSION, Marks, Parsed, tag};
@@ -124,14 +123,14 @@ impl<'a> Composer<'a> {
         parsed
     }
 
-    /// Takes the next event; breaks off where it gives up.
-    pub(super) fn feed(&mut self, event: Event<'a>) -> ControlFlow<()> {
+    /// Takes the next event; stops where it gives up.
+    pub(super) fn feed(&mut self, event: Event<'a>) -> Onward {
         if self.recorder.is_some() {
             self.record(event);
         } else {
             self.compose(event);
         }
-        if self.given_up { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.given_up { Onward::Stop } else { Onward::Next }
     }
 
     fn compose(&mut self, event: Event<'a>) {
@@ -142,6 +141,7 @@ impl<'a> Composer<'a> {
             Data::Sequence(props) => self.open_sequence(props, line),
             Data::Mapping(props) => self.open_mapping(props, line),
             Data::End => self.close(),
+            Data::Passed => {}
         }
     }
 

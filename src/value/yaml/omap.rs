@@ -2,7 +2,7 @@
 
 use super::compose::{Becomes, Body, Composer};
 use super::entries::Entries;
-use super::event::{Data, Event, Props};
+use super::event::{Data, Event, Onward, Props};
 use super::scalar::Refusal;
 
 /// How deep `!!omap` sequences may be nested: each level is read twice.
@@ -53,7 +53,7 @@ impl<'a> Composer<'a> {
                 continue;
             };
             for event in first.iter().chain(*last) {
-                if self.feed(event.clone()).is_break() {
+                if let Onward::Stop = self.feed(event.clone()) {
                     return;
                 }
             }

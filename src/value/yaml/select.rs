@@ -1,8 +1,6 @@
 //! Reads parts of YAML documents, fast: most of a node's facts are never looked at.
 
-use std::ops::ControlFlow;
-
-use super::event::{Data, Event, Props};
+use super::event::{Data, Event, Onward, Props};
 use super::{MAX_DEPTH, grammar, scalar};
 use crate::value::{Picked, Selection, Value};
 
@@ -14,7 +12,7 @@ pub fn select(content: &[u8], selection: &Selection) -> Option<Value> {
     let mut is_plain = true;
     let mut sink = |event: Event<'_>| {
         is_plain = selector.take(event.data).is_some();
-        if is_plain { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if is_plain { selector.onward() } else { Onward::Stop }
     };
     grammar::first_document(content, &mut sink).ok()?;
     selector.root.filter(|_| is_plain)
@@ -57,7 +55,18 @@ impl<'s> Selector<'s> {
                 self.begin(&props, |selection| Open::Map { selection, picked: Picked::default(), next: Next::Key })
             }
             Data::End => self.end(),
+            Data::Passed => {
+                self.pass();
+                Some(())
+            }
         }
+    }
+
+    /// What is next.
+    fn onward(&self) -> Onward {
+        let is_passed = self.passed == 0 && matches!(self.open.last(), Some(Open::Map { next: Next::Passed, .. }));
+        let has_room = self.open.len() + grammar::DEEPEST < MAX_DEPTH;
+        if is_passed && has_room { Onward::PastValue(scalar::has_value) } else { Onward::Next }
     }
 
     fn scalar(&mut self, props: &Props<'_>, text: &str, is_text: bool) -> Option<()> {

@@ -1,5 +1,7 @@
 //! The characters of a document, one after the other, and the places they stand at.
 
+use memchr::{memchr_iter, memrchr};
+
 use super::super::{Fault, FaultKind, line_at};
 
 /// libyaml decodes its input in pieces of this many bytes; a fault in a piece is found before anything in it is read.
@@ -95,6 +97,17 @@ impl<'a> Input<'a> {
         self.at += count;
         self.mark.index += count;
         self.mark.column = self.mark.column.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+    }
+
+    /// Passes over `count` ASCII characters, of which only `\n` breaks lines.
+    pub(super) fn pass_lines(&mut self, count: usize) {
+        let passed = &self.bytes[self.at..self.at + count];
+        let Some(last) = memrchr(b'\n', passed) else { return self.pass(count) };
+        let lines = u32::try_from(memchr_iter(b'\n', passed).count()).unwrap_or(u32::MAX);
+        self.at += count;
+        self.mark.index += count;
+        self.mark.line = self.mark.line.saturating_add(lines);
+        self.mark.column = u32::try_from(count - last - 1).unwrap_or(u32::MAX);
     }
 
     /// Passes over a character.

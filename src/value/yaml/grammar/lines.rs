@@ -6,10 +6,9 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::ops::ControlFlow;
 
 use super::super::Fault;
-use super::super::event::{Data, Event, Props};
+use super::super::event::{Data, Event, Onward, Props};
 use super::parser::{Parser, State};
 use super::scanner::Scanner;
 
@@ -49,48 +48,62 @@ fn run(bytes: &[u8], set: u8) -> (usize, Option<u8>) {
 }
 
 /// A scalar that stands in a line, from here on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Span {
+#[derive(Clone, Copy)]
+pub(super) struct Span {
     /// Its bytes, without the quotes.
-    len: usize,
+    pub(super) len: usize,
     /// How many quotes stand at either end.
-    quotes: usize,
+    pub(super) quotes: usize,
 }
 
 /// What stands where a line may begin.
-enum Line {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Line {
     /// A key of this length, and a colon.
     Key(usize),
     /// A dash.
     Item,
 }
 
+impl Line {
+    /// What `text` starts with, where that is sure.
+    pub(super) fn of(text: &[u8]) -> Option<Line> {
+        if text.starts_with(b"- ") { Some(Line::Item) } else { key(text).map(Line::Key) }
+    }
+}
+
 impl<'a> Parser<'a> {
     /// Feeds the events in block mappings to `sink`, as far as lines tell them.
-    pub(super) fn entries_in_lines(
-        &mut self,
-        sink: &mut impl FnMut(Event<'a>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, Fault> {
+    pub(super) fn entries_in_lines(&mut self, sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<Onward, Fault> {
         while self.state == State::BlockMappingKey {
-            let event = match self.scanner.line()? {
-                Some((Ordering::Less, _)) => self.leave_at_line(),
-                Some((Ordering::Equal, Line::Key(len))) => {
-                    if sink(self.scanner.scalar(Span { len, quotes: 0 })).is_break() {
-                        return Ok(ControlFlow::Break(()));
-                    }
-                    let Some(span) = self.scanner.value() else {
-                        self.state = State::BlockMappingNode;
-                        break;
-                    };
-                    self.scanner.scalar(span)
-                }
+            let onward = match self.scanner.line()? {
+                Some((Ordering::Less, _)) => sink(self.leave_at_line()),
+                Some((Ordering::Equal, Line::Key(len))) => self.entry(len, sink),
                 _ => break,
             };
-            if sink(event).is_break() {
-                return Ok(ControlFlow::Break(()));
+            if let Onward::Stop = onward {
+                return Ok(Onward::Stop);
             }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(Onward::Next)
+    }
+
+    /// Feeds a key of `len` bytes to `sink`, and its value where lines tell it.
+    fn entry(&mut self, len: usize, sink: &mut impl FnMut(Event<'a>) -> Onward) -> Onward {
+        match sink(self.scanner.scalar(Span { len, quotes: 0 })) {
+            Onward::Stop => return Onward::Stop,
+            Onward::PastValue(has_value) if self.scanner.pass_block(has_value) => {
+                return sink(self.event(Data::Passed));
+            }
+            _ => {}
+        }
+        match self.scanner.value() {
+            Some(span) => sink(self.scanner.scalar(span)),
+            None => {
+                self.state = State::BlockMappingNode;
+                Onward::Next
+            }
+        }
     }
 
     /// The start of a block mapping, behind which `next` follows, where a line tells it.
@@ -119,7 +132,7 @@ impl<'a> Parser<'a> {
             Some((Ordering::Equal, Line::Item)) => self.scanner.item(),
             Some((Ordering::Less, _) | (Ordering::Equal, Line::Key(_))) => {
                 self.resume();
-                Some(self.end())
+                Some(self.event(Data::End))
             }
             _ => None,
         })
@@ -130,11 +143,12 @@ impl<'a> Parser<'a> {
         self.scanner.leave_indent();
         self.starts.pop();
         self.resume();
-        self.end()
+        self.event(Data::End)
     }
 
-    fn end(&self) -> Event<'a> {
-        Event { line: self.scanner.input.mark.line_number(), data: Data::End }
+    /// An event here.
+    fn event(&self, data: Data<'a>) -> Event<'a> {
+        Event { line: self.scanner.input.mark.line_number(), data }
     }
 }
 
@@ -147,8 +161,7 @@ impl<'a> Scanner<'a> {
         }
         self.skip_to_token()?;
         let Some(text) = self.input.rest().filter(|_| self.key_allowed) else { return Ok(None) };
-        let line = if text.starts_with(b"- ") { Some(Line::Item) } else { key(text).map(Line::Key) };
-        Ok(line.map(|line| (i64::from(self.input.mark.column).cmp(&self.indent), line)))
+        Ok(Line::of(text).map(|line| (i64::from(self.input.mark.column).cmp(&self.indent), line)))
     }
 
     /// Passes over a scalar.
@@ -184,12 +197,12 @@ impl<'a> Scanner<'a> {
     }
 }
 
-fn blanks(text: &[u8]) -> usize {
+pub(super) fn blanks(text: &[u8]) -> usize {
     text.iter().take_while(|b| **b == b' ').count()
 }
 
 /// The scalar that `text` starts with, in a collection at column `indent`, where that is sure.
-fn scalar(text: &[u8], indent: i64) -> Option<Span> {
+pub(super) fn scalar(text: &[u8], indent: i64) -> Option<Span> {
     match *text.first()? {
         quote @ (b'\'' | b'"') => Some(Span { len: quoted(text, quote)?, quotes: 1 }),
         _ => Some(Span { len: plain(text, indent)?, quotes: 0 }),
@@ -265,7 +278,7 @@ mod tests {
         let mut events = Vec::new();
         let read = parser.document(&mut |event| {
             events.push(event);
-            ControlFlow::Continue(())
+            Onward::Next
         });
         (events, read.err())
     }

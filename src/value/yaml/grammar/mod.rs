@@ -2,9 +2,11 @@
 //!
 //! libyaml (MIT licence) defines what this module must do, down to how far it reads ahead before it finds a fault. `input` holds
 //! the characters, `scanner` makes tokens of them with the help of `scalars` and `properties`, and `parser` turns tokens into
-//! events; `lines` makes events of the plainest lines at once. Of the crates that offer these events, the unsafe ones are out of
-//! the question and `libyaml-safer` panics on a file that ends within a block scalar.
+//! events; `lines` makes events of the plainest lines at once, and `blocks` passes over such lines where they are not wanted. Of the
+//! crates that offer these events, the unsafe ones are out of the question and `libyaml-safer` panics on a file that ends within a
+//! block scalar.
 
+mod blocks;
 mod input;
 mod lines;
 mod parser;
@@ -13,15 +15,13 @@ mod scalars;
 mod scanner;
 mod token;
 
-use std::ops::ControlFlow;
-
 use super::Fault;
-use super::event::Event;
+use super::event::{Event, Onward};
 
-/// Feeds the events of the first document of `content` to `sink`, until it breaks off.
-pub(super) fn first_document<'a>(
-    content: &'a [u8],
-    sink: &mut impl FnMut(Event<'a>) -> ControlFlow<()>,
-) -> Result<(), Fault> {
+/// The most collections within each other that are passed over at once.
+pub(super) use blocks::DEEPEST;
+
+/// Feeds the events of the first document of `content` to `sink`, until it stops.
+pub(super) fn first_document<'a>(content: &'a [u8], sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<(), Fault> {
     parser::Parser::new(content).document(sink)
 }

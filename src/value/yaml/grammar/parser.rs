@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem;
-use std::ops::ControlFlow;
 
 use super::super::Fault;
-use super::super::event::{Data, Event, Props};
+use super::super::event::{Data, Event, Onward, Props};
 use super::input::{Mark, fault};
 use super::scanner::Scanner;
 use super::token::Kind;
@@ -59,19 +58,19 @@ impl<'a> Parser<'a> {
     }
 
     /// Feeds the document's events to `sink`.
-    pub(super) fn document(mut self, sink: &mut impl FnMut(Event<'a>) -> ControlFlow<()>) -> Result<(), Fault> {
+    pub(super) fn document(mut self, sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<(), Fault> {
         if !self.document_start(sink)? {
             return Ok(());
         }
         loop {
-            if self.entries_in_lines(sink)?.is_break() {
+            if let Onward::Stop = self.entries_in_lines(sink)? {
                 return Ok(());
             }
             if self.state == State::DocumentEnd {
                 break;
             }
             let event = self.next_event()?;
-            if sink(event).is_break() {
+            if let Onward::Stop = sink(event) {
                 return Ok(());
             }
         }
@@ -80,7 +79,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads up to the first node; false where there is no document.
-    fn document_start(&mut self, sink: &mut impl FnMut(Event<'a>) -> ControlFlow<()>) -> Result<bool, Fault> {
+    fn document_start(&mut self, sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<bool, Fault> {
         self.states.push(State::DocumentEnd);
         match self.scanner.peek()?.kind {
             Kind::StreamEnd => return Ok(false),
