@@ -30,7 +30,9 @@ pub(super) fn is_text(text: &str) -> bool {
 
 /// Whether a scalar that nothing marks as text has a value.
 pub(super) fn has_value(text: &str) -> bool {
-    other_than_text(text).is_ok()
+    // No date, no limit: what such a number is need not be worked out.
+    let is_short_number = text.len() < 20 && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    is_short_number || other_than_text(text).is_ok()
 }
 
 /// The value of a scalar; nothing if that is its text as it stands.
@@ -199,4 +201,20 @@ fn zone(rest: &[u8]) -> bool {
 fn ends_after_pair(offset: &[u8], count: usize) -> impl Fn(&[u8]) -> bool {
     let minutes = offset.len() - count - 1;
     move |rest| rest.is_empty() && (minutes == 0 || minutes == 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_numbers_have_a_value_without_being_read() {
+        let mut texts = vec![String::new()];
+        for _ in 0..7 {
+            texts = texts.iter().flat_map(|text| ['0', '1', '8', '.'].map(|c| format!("{text}{c}"))).collect();
+            for text in &texts {
+                assert!(has_value(text) && other_than_text(text).is_ok(), "{text}");
+            }
+        }
+    }
 }

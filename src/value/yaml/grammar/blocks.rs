@@ -10,17 +10,20 @@ use super::scanner::Scanner;
 pub(in super::super) const DEEPEST: usize = 8;
 
 impl Scanner<'_> {
-    /// Passes over the colon here and the lines below that are its key's value, where they are all plain, and `has_value` holds for
-    /// each scalar that is not quoted.
-    pub(super) fn pass_block(&mut self, has_value: fn(&str) -> bool) -> bool {
-        let below = self.input.rest().and_then(|rest| rest.get(1..)).filter(|below| below.first() == Some(&b'\n'));
-        let column = usize::try_from(self.indent).ok();
-        let Some(len) = below.zip(column).and_then(|(below, column)| block(below, column, has_value)) else {
-            return false;
+    /// Passes over the colon here and its key's value, in this line or in those below, where they are all plain, and `has_value` holds
+    /// for each scalar that is not quoted.
+    pub(super) fn pass_value(&mut self, has_value: fn(&str) -> bool) -> bool {
+        let behind = self.input.rest().and_then(|rest| rest.get(1..));
+        let Some((text, column)) = behind.zip(usize::try_from(self.indent).ok()) else { return false };
+        let len = match text.first() {
+            Some(b'\n') => block(text, column, has_value),
+            _ => value(text, column, has_value),
         };
-        self.input.pass_lines(1 + len);
-        self.key_allowed = false;
-        true
+        if let Some(len) = len {
+            self.input.pass_lines(1 + len);
+            self.key_allowed = false;
+        }
+        len.is_some()
     }
 }
 

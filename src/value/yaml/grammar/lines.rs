@@ -92,7 +92,7 @@ impl<'a> Parser<'a> {
     fn entry(&mut self, len: usize, sink: &mut impl FnMut(Event<'a>) -> Onward) -> Onward {
         match sink(self.scanner.scalar(Span { len, quotes: 0 })) {
             Onward::Stop => return Onward::Stop,
-            Onward::PastValue(has_value) if self.scanner.pass_block(has_value) => {
+            Onward::PastValue(has_value) if self.scanner.pass_value(has_value) => {
                 return sink(self.event(Data::Passed));
             }
             _ => {}
@@ -159,9 +159,18 @@ impl<'a> Scanner<'a> {
         if !self.by_line || !self.has_taken_all() {
             return Ok(None);
         }
+        self.skip_to_line();
         self.skip_to_token()?;
         let Some(text) = self.input.rest().filter(|_| self.key_allowed) else { return Ok(None) };
         Ok(Line::of(text).map(|line| (i64::from(self.input.mark.column).cmp(&self.indent), line)))
+    }
+
+    /// Goes to the start of the next line, and over its indentation, where this one ends here.
+    fn skip_to_line(&mut self) {
+        let Some([b'\n', next @ ..]) = self.input.rest() else { return };
+        self.input.skip_break();
+        self.input.pass(blanks(next));
+        self.key_allowed = true;
     }
 
     /// Passes over a scalar.
