@@ -258,6 +258,15 @@ impl Context {
         }
         Ok(Point::Commit(self.repository.resolve(revision)?))
     }
+
+    /// The points that two revisions name.
+    pub(super) fn points(&self, [from, to]: [&str; 2]) -> Result<(Point, Point)> {
+        if [from, to].contains(&".") {
+            return Ok((self.point(from)?, self.point(to)?));
+        }
+        let [from, to] = self.repository.resolve_all([from, to])?;
+        Ok((Point::Commit(from), Point::Commit(to)))
+    }
 }
 
 /// How many bytes of parsed data are kept.

@@ -131,21 +131,21 @@ fn revisions(context: &Context, arguments: &Arguments) -> Result<(Point, Point)>
         (Some(range), Some(to)) if range.contains("..") => {
             Err(format!("{range} names two revisions already: what is {to} for?").into())
         }
-        (Some(from), Some(to)) => Ok((context.point(from)?, context.point(to)?)),
+        (Some(from), Some(to)) => context.points([from, to]),
         (Some(range), None) => {
             if let Some((from, to)) = range.split_once("...") {
-                let (from, to) = (repository.resolve(&or_head(from))?, repository.resolve(&or_head(to))?);
+                let [from, to] = repository.resolve_all([&or_head(from), &or_head(to)])?;
                 let base = repository.merge_base(from, to)?;
                 let base = base.ok_or_else(|| format!("{range}: the two have no commit in common"))?;
                 return Ok((Point::Commit(base), Point::Commit(to)));
             }
             if let Some((from, to)) = range.split_once("..").filter(|_| range != "..") {
-                return Ok((context.point(&or_head(from))?, context.point(&or_head(to))?));
+                return context.points([&or_head(from), &or_head(to)]);
             }
             if range == "." {
                 return Ok((context.point("HEAD")?, Point::WorkTree));
             }
-            Ok((context.point(range)?, context.point("HEAD")?))
+            context.points([range, "HEAD"])
         }
     }
 }

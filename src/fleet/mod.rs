@@ -29,7 +29,6 @@ pub use nodes::Fleet;
 pub use nodes::mentioned::Mentioned;
 pub use nodes::variables::FleetScope;
 pub use revision::Revision;
-pub use revision::keys::data_files;
 
 /// One answer for a key and the nodes that get it.
 #[derive(Debug, Clone, PartialEq)]

@@ -98,7 +98,13 @@ impl Repository {
 
     /// The commit that `revision` names, in any notation of `git rev-parse`; a tag stands for its commit.
     pub fn resolve(&self, revision: &str) -> Result<CommitId, RevisionError> {
-        self.refs.resolve(revision, &self.objects, self.is_shallow())
+        let [commit] = self.resolve_all([revision])?;
+        Ok(commit)
+    }
+
+    /// The commits that `revisions` name, all at the same moment; see [`Repository::resolve`].
+    pub fn resolve_all<const N: usize>(&self, revisions: [&str; N]) -> Result<[CommitId; N], RevisionError> {
+        self.refs.resolve(revisions, &self.objects, self.is_shallow())
     }
 
     /// What is checked out.

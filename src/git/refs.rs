@@ -95,21 +95,40 @@ impl Refs {
         Refs::Command(GitCommand::for_git_dir(git_dir, borrowed))
     }
 
-    /// The commit that a revision names.
-    pub(super) fn resolve(&self, revision: &str, objects: &Objects, shallow: bool) -> Result<CommitId, RevisionError> {
+    /// The commits that revisions name, all at the same moment.
+    pub(super) fn resolve<const N: usize>(
+        &self,
+        revisions: [&str; N],
+        objects: &Objects,
+        shallow: bool,
+    ) -> Result<[CommitId; N], RevisionError> {
+        let library = match self {
+            Refs::Library { git_dir, borrowed, .. } => Some(library_with_objects(git_dir, borrowed)?),
+            Refs::Command(_) => None,
+        };
+        let mut commits = [CommitId([0; 20]); N];
+        for (commit, revision) in commits.iter_mut().zip(revisions) {
+            *commit = self.resolve_one(revision, library.as_ref(), objects, shallow)?;
+        }
+        Ok(commits)
+    }
+
+    fn resolve_one(
+        &self,
+        revision: &str,
+        library: Option<&git2::Repository>,
+        objects: &Objects,
+        shallow: bool,
+    ) -> Result<CommitId, RevisionError> {
         if revision.is_empty() || revision.contains('\0') {
             return Err(RevisionError::Unknown { revision: revision.into(), shallow });
         }
-        let found = match self {
-            Refs::Library { git_dir, borrowed, command } => {
-                let found = library_resolve(git_dir, borrowed, revision)?;
-                if found.is_none() && is_notation(revision) {
-                    command_resolve(command, revision).ok().flatten() // libgit2 knows most notations, git knows all
-                } else {
-                    found
-                }
-            }
-            Refs::Command(command) => command_resolve(command, revision)?,
+        let (Refs::Library { command, .. } | Refs::Command(command)) = self;
+        let found = match library.map(|library| library_resolve(library, revision)).transpose()? {
+            None => command_resolve(command, revision)?,
+            // libgit2 knows most notations, git knows all.
+            Some(None) if is_notation(revision) => command_resolve(command, revision).ok().flatten(),
+            Some(found) => found,
         };
         if let Some(id) = found {
             return objects.peel(id).map_err(|source| match source {
@@ -202,13 +221,18 @@ fn library_open(git_dir: &Path) -> Result<git2::Repository, git2::Error> {
     git2::Repository::open_ext(git_dir, flags, std::iter::empty::<&Path>())
 }
 
-fn library_resolve(git_dir: &Path, borrowed: &[PathBuf], revision: &str) -> Result<Option<[u8; 20]>, RevisionError> {
+/// A handle that sees the objects of the borrowed folders as well.
+fn library_with_objects(git_dir: &Path, borrowed: &[PathBuf]) -> Result<git2::Repository, RefsError> {
     let repository = library_open(git_dir).map_err(|error| unreadable(git_dir, &error))?;
     if let Ok(objects) = repository.odb() {
         for folder in borrowed.iter().filter_map(|folder| folder.to_str()) {
             objects.add_disk_alternate(folder).map_err(|error| unreadable(git_dir, &error))?;
         }
     }
+    Ok(repository)
+}
+
+fn library_resolve(repository: &git2::Repository, revision: &str) -> Result<Option<[u8; 20]>, RevisionError> {
     match repository.revparse_single(revision) {
         Ok(object) => Ok(object.id().as_bytes().try_into().ok()),
         Err(error) if error.code() == ErrorCode::Ambiguous => {

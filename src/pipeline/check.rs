@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Pipeline, PipelineError, Point};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::disclosure::Disclosure;
-use crate::fleet::{Effective, Finding, Revision, data_files};
+use crate::fleet::{Effective, Finding, Revision};
 use crate::hiera::backend::Format;
 use crate::hiera::hierarchy::{Datadir, join};
 use crate::hiera::layer::Environment;
@@ -52,8 +52,8 @@ impl Pipeline {
         let reached = revision.reached_files();
         let datadirs = datadirs(revision);
         let mut findings = Vec::new();
-        for (path, id) in data_files(environment)? {
-            let is_reached = reached.contains(&*path);
+        for (path, id) in &environment.data_files()?.files {
+            let is_reached = reached.contains(path.as_str());
             let is_data = datadirs.iter().any(|folder| is_below(&path, folder));
             if !is_reached && !is_data {
                 continue;
@@ -61,7 +61,7 @@ impl Pipeline {
             let place = |line| Some(Place { path: path.as_str().into(), line });
             let mut add = |diagnostic| findings.push(Finding { diagnostic, nodes: failing_on(&path, causes) });
             let format = environment.format_of(&path);
-            let file = environment.store.files.get(&*environment.tree, id, format)?;
+            let file = environment.store.files.get(&*environment.tree, *id, format)?;
             if let Some(fault) = file.fault() {
                 let text = format!("the file cannot be read: {}", fault.text);
                 add(Diagnostic::error("data-syntax", place(Some(fault.line)), text));

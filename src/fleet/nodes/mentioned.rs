@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use crate::fleet::Fleet;
 use crate::fleet::nodes::variables::VariablePath;
 use crate::fleet::parallel;
-use crate::fleet::revision::keys::{data_file, data_files, is_looked_for};
+use crate::fleet::revision::keys::data_file;
 use crate::hiera::backend::{DataFile, FileId};
 use crate::hiera::config::{Config, Locations};
 use crate::hiera::interpolation::Template;
@@ -45,13 +45,13 @@ impl Mentioned {
     /// Adds what `environment` mentions.
     pub fn add(&mut self, environment: &Environment, workers: &Workers) -> Result<(), TreeError> {
         self.add_configs(environment);
-        let mut files = data_files(environment)?;
-        files.retain(|(path, id)| self.files.insert((*id, environment.format_of(path))));
+        let is_first = |(path, id): &&(String, BlobId)| self.files.insert((*id, environment.format_of(path)));
+        let files: Vec<_> = environment.data_files()?.files.iter().filter(is_first).collect();
         // No more than the names is held of files that nobody else holds.
-        let names = |(path, id): &(String, BlobId)| -> Result<BTreeSet<Arc<str>>, TreeError> {
+        let names = |(path, id): &&(String, BlobId)| -> Result<BTreeSet<Arc<str>>, TreeError> {
             Ok(variables(&*data_file(environment, path, *id)?).cloned().collect())
         };
-        let is_new = |(path, id): &&(String, BlobId)| !environment.store.files.has((*id, environment.format_of(path)));
+        let is_new = |(path, id): &&&(String, BlobId)| !environment.store.files.has((*id, environment.format_of(path)));
         let new = files.iter().filter(is_new).count();
         let workers = workers.worth(files.len() * A_FILE + new * A_NEW_FILE);
         for names in parallel::map(&files, &workers, "reading data files", names) {
@@ -67,7 +67,7 @@ impl Mentioned {
         changed: &BTreeSet<String>,
     ) -> Result<(), TreeError> {
         self.add_configs(environment);
-        for path in changed.iter().filter(|path| is_looked_for(environment, path)) {
+        for path in changed.iter().filter(|path| environment.has_data_file_at(path)) {
             if let Target::File(_, id) = follow(&*environment.tree, path)? {
                 variables(&*data_file(environment, path, id)?).for_each(|name| self.add_name(name));
             }

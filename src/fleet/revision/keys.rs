@@ -8,9 +8,9 @@ use foldhash::fast::RandomState;
 use crate::diagnostic::Diagnostic;
 use crate::fleet::Finding;
 use crate::hiera::backend::DataFile;
-use crate::hiera::layer::Environment;
+use crate::hiera::layer::{DataFileList, Environment};
 use crate::node::NodeSet;
-use crate::tree::{BlobId, Entry, FileTree, Target, TreeError, child, follow};
+use crate::tree::{BlobId, Entry, FileTree, TreeError};
 
 /// The data files of a repository, reached by a hierarchy or not, and how many of them have each root key.
 #[derive(Clone)]
@@ -23,14 +23,18 @@ pub(in crate::fleet) struct RepositoryKeys {
 
 impl RepositoryKeys {
     pub(in crate::fleet) fn new(environment: &Environment) -> Result<RepositoryKeys, TreeError> {
-        let (files, has_links) = walk(environment)?;
+        let DataFileList { files, has_links } = environment.data_files()?;
         let mut counts: HashMap<Arc<str>, u32, RandomState> = HashMap::default();
-        for (path, id) in &files {
+        for (path, id) in files {
             for key in data_file(environment, path, *id)?.keys() {
                 *counts.entry(key.clone()).or_default() += 1;
             }
         }
-        Ok(RepositoryKeys { files: Arc::new(files.into_iter().collect()), counts: Arc::new(counts), has_links })
+        Ok(RepositoryKeys {
+            files: Arc::new(files.iter().cloned().collect()),
+            counts: Arc::new(counts),
+            has_links: *has_links,
+        })
     }
 
     /// The same where the repository is now what `environment` says, and differs at the paths `changed`; and the keys that this
@@ -52,7 +56,7 @@ impl RepositoryKeys {
         let (mut updated, mut touched) = (self.clone(), BTreeSet::new());
         for path in changed {
             let is = match environment.tree.entry(path)? {
-                Some(Entry::File(id)) if is_looked_for(environment, path) => Some(id),
+                Some(Entry::File(id)) if environment.has_data_file_at(path) => Some(id),
                 _ => None,
             };
             let was = self.files.get(path).copied();
@@ -104,54 +108,6 @@ pub(in crate::fleet) fn data_file(
     environment.store.files.get(&*environment.tree, id, environment.format_of(path))
 }
 
-/// Whether the walk over all data files comes to `path`, if it is a file.
-pub(in crate::fleet) fn is_looked_for(environment: &Environment, path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
-    let is_passed = |folder: &str| folder.rsplit('/').next() != Some("spec");
-    is_data_file(name)
-        && !path.split('/').any(|name| name.starts_with('.'))
-        && folders.clone().chain([path]).all(|path| !environment.options.own_files.contains(path))
-        && folders.clone().all(is_passed)
-}
-
-/// The data files of a repository that no hierarchy needs to reach: every YAML and JSON file that is not configuration, hidden
-/// or hierad's own. Their root keys are what "every key" means.
-pub fn data_files(environment: &Environment) -> Result<Vec<(String, BlobId)>, TreeError> {
-    Ok(walk(environment)?.0)
-}
-
-/// All data files, and whether some are there by symbolic links.
-fn walk(environment: &Environment) -> Result<(Vec<(String, BlobId)>, bool), TreeError> {
-    let tree = &*environment.tree;
-    let (mut found, mut has_links) = (Vec::new(), false);
-    let mut pending = vec![String::new()];
-    while let Some(folder) = pending.pop() {
-        for (name, entry) in tree.list(&folder)? {
-            if name.starts_with('.') {
-                continue;
-            }
-            let path = child(&folder, &name);
-            if environment.options.own_files.contains(&path) {
-                continue;
-            }
-            match entry {
-                Entry::Folder if name != "spec" => pending.push(path),
-                Entry::File(id) if is_data_file(&name) => found.push((path, id)),
-                Entry::Link(_) if is_data_file(&name) => {
-                    has_links = true;
-                    if let Target::File(_, id) = follow(tree, &path)? {
-                        found.push((path, id));
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    found.sort();
-    Ok((found, has_links))
-}
-
 /// Modules that are not there, of which there are keys: what the modules' own data says is not searched.
 pub(in crate::fleet) fn absent_modules(environment: &Environment, keys: &BTreeSet<Arc<str>>) -> Vec<Finding> {
     let is_asked_for = |name: &str| {
@@ -166,11 +122,4 @@ pub(in crate::fleet) fn absent_modules(environment: &Environment, keys: &BTreeSe
             Finding { diagnostic, nodes: NodeSet::new() }
         })
         .collect()
-}
-
-fn is_data_file(name: &str) -> bool {
-    let Some((stem, extension)) = name.rsplit_once('.') else { return false };
-    let configuration =
-        matches!(extension, "yaml" | "json") && (stem.ends_with("hiera") || stem == "Puppetfile" || stem == "metadata");
-    matches!(extension, "yaml" | "yml" | "json" | "eyaml") && !configuration
 }

@@ -1,6 +1,6 @@
 //! Reading the layers of an environment from their files.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::environment_conf::EnvironmentConf;
 use super::modules::Modules;
@@ -64,6 +64,7 @@ pub(super) fn load(
         options,
         store,
         keys,
+        data_files: OnceLock::new(),
     })
 }
 

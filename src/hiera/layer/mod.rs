@@ -4,6 +4,7 @@
 //! repository: each [`Layer`] has the tree that its files come from.
 //! Source: `pops/lookup/lookup_adapter.rb`, `node/environment.rb`, `settings/environment_conf.rb`, `module.rb`.
 
+mod data_files;
 mod declared;
 mod environment_conf;
 mod folders;
@@ -12,8 +13,9 @@ mod load;
 mod modules;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+pub use data_files::DataFileList;
 pub use declared::DeclaredModule;
 
 use super::backend::eyaml::{KeyNames, KeyPairs, Keys};
@@ -153,6 +155,8 @@ pub struct Environment {
     pub store: Arc<Store>,
     /// The keys of encrypted data, as they are when the environment is read.
     pub keys: Keys,
+    /// The data files, once somebody has asked for them.
+    data_files: OnceLock<DataFileList>,
 }
 
 impl Environment {

@@ -1,0 +1,69 @@
+//! The data files of a repository.
+
+use super::Environment;
+use crate::tree::{BlobId, Entry, Target, TreeError, child, follow};
+
+/// All data files of a repository that no hierarchy needs to reach: every YAML and JSON file that is not configuration, hidden or
+/// hierad's own. Their root keys are what "every key" means.
+#[derive(Debug, Default)]
+pub struct DataFileList {
+    /// Their paths, in order, with what is there.
+    pub files: Vec<(String, BlobId)>,
+    /// Whether some are there by symbolic links.
+    pub has_links: bool,
+}
+
+impl Environment {
+    /// The data files of the repository.
+    pub fn data_files(&self) -> Result<&DataFileList, TreeError> {
+        if let Some(known) = self.data_files.get() {
+            return Ok(known);
+        }
+        let list = self.list_data_files()?;
+        Ok(self.data_files.get_or_init(|| list))
+    }
+
+    /// Whether a file at `path` is a data file.
+    pub fn has_data_file_at(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+        let is_passed = |folder: &str| folder.rsplit('/').next() != Some("spec");
+        is_data_file(name)
+            && !path.split('/').any(|name| name.starts_with('.'))
+            && folders.clone().chain([path]).all(|path| !self.options.own_files.contains(path))
+            && folders.clone().all(is_passed)
+    }
+
+    fn list_data_files(&self) -> Result<DataFileList, TreeError> {
+        let mut list = DataFileList::default();
+        let mut pending = vec![String::new()];
+        while let Some(folder) = pending.pop() {
+            for (name, entry) in self.tree.list(&folder)? {
+                let path = child(&folder, &name);
+                if name.starts_with('.') || self.options.own_files.contains(&path) {
+                    continue;
+                }
+                match entry {
+                    Entry::Folder if name != "spec" => pending.push(path),
+                    Entry::File(id) if is_data_file(&name) => list.files.push((path, id)),
+                    Entry::Link(_) if is_data_file(&name) => {
+                        list.has_links = true;
+                        if let Target::File(_, id) = follow(&*self.tree, &path)? {
+                            list.files.push((path, id));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        list.files.sort();
+        Ok(list)
+    }
+}
+
+fn is_data_file(name: &str) -> bool {
+    let Some((stem, extension)) = name.rsplit_once('.') else { return false };
+    let configuration =
+        matches!(extension, "yaml" | "json") && (stem.ends_with("hiera") || stem == "Puppetfile" || stem == "metadata");
+    matches!(extension, "yaml" | "yml" | "json" | "eyaml") && !configuration
+}
