@@ -71,25 +71,25 @@ impl Selection {
 /// A hash of which some entries are read. The first one that is left out stays as undef, so that it shows that there was one.
 #[derive(Default)]
 pub(super) struct Picked {
-    hash: Hash,
+    entries: Vec<(Value, Value)>,
     is_left_out: bool,
 }
 
 impl Picked {
     /// Sets an entry.
     pub(super) fn add(&mut self, key: impl Into<Value>, value: Value) {
-        self.hash.insert(key, value);
+        self.entries.push((key.into(), value));
     }
 
     /// Leaves the entry `key` out.
     pub(super) fn leave_out(&mut self, key: &str) {
         if !std::mem::replace(&mut self.is_left_out, true) {
-            self.hash.insert(key, Value::Undef);
+            self.entries.push((key.into(), Value::Undef));
         }
     }
 
-    /// What was read.
+    /// What was read; of two entries with the same key the last one counts.
     pub(super) fn hash(self) -> Hash {
-        self.hash
+        self.entries.into_iter().collect()
     }
 }

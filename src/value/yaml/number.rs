@@ -13,6 +13,10 @@ const RUBY_BUFFER: usize = 60;
 
 /// The number `text` stands for; nothing where it stands for none.
 pub(super) fn read(text: &str) -> Option<Result<Value, Refusal>> {
+    // What else is in a text tells at once that it is none: most that start with a digit are no numbers.
+    if !text.bytes().all(|b| b.is_ascii_hexdigit() || b"+-.,_:xXiInN".contains(&b)) {
+        return None;
+    }
     special(text)
         .map(|f| Ok(Value::Float(f)))
         .or_else(|| base60(text))

@@ -39,6 +39,9 @@ pub(super) fn has_value(text: &str) -> bool {
 fn other_than_text(text: &str) -> Result<Option<Value>, Refusal> {
     let bytes = text.as_bytes();
     let Some(&first) = bytes.first() else { return Ok(Some(Value::Undef)) };
+    if first.is_ascii_alphabetic() && !starts_named_value(first) {
+        return Ok(None);
+    }
     let second = bytes.get(1).copied();
     if starts_as_word(first, second) || bytes.contains(&b'\n') {
         return Ok(word(text));
@@ -64,9 +67,14 @@ fn is_word_byte(b: u8) -> bool {
         || matches!(b, b'(' | b')' | b'{' | b'}' | b'<' | b'>' | b'|' | b'/' | b'\\' | b'~' | b';' | b'=')
 }
 
+/// Whether the name of a boolean or of null may start so.
+fn starts_named_value(first: u8) -> bool {
+    matches!(first, b'y' | b't' | b'o' | b'n' | b'f' | b'Y' | b'T' | b'O' | b'N' | b'F' | b'~')
+}
+
 /// The boolean or null that a short text stands for.
 fn word(text: &str) -> Option<Value> {
-    let at_line_start = |line: &str| line.starts_with(['y', 't', 'o', 'n', 'f', 'Y', 'T', 'O', 'N', 'F', '~']);
+    let at_line_start = |line: &str| line.bytes().next().is_some_and(starts_named_value);
     if !at_line_start(text) || text.chars().take(6).count() > 5 {
         return None;
     }

@@ -15,15 +15,18 @@ impl Scanner<'_> {
     pub(super) fn pass_value(&mut self, has_value: fn(&str) -> bool) -> bool {
         let behind = self.input.rest().and_then(|rest| rest.get(1..));
         let Some((text, column)) = behind.zip(usize::try_from(self.indent).ok()) else { return false };
-        let len = match text.first() {
-            Some(b'\n') => block(text, column, has_value),
-            _ => value(text, column, has_value),
+        let (is_block, len) = match text.first() {
+            Some(b'\n') => (true, block(text, column, has_value)),
+            _ => (false, value(text, column, has_value)),
         };
-        if let Some(len) = len {
+        let Some(len) = len else { return false };
+        if is_block {
             self.input.pass_lines(1 + len);
-            self.key_allowed = false;
+        } else {
+            self.input.pass(1 + len);
         }
-        len.is_some()
+        self.key_allowed = false;
+        true
     }
 }
 

@@ -159,18 +159,21 @@ impl<'a> Scanner<'a> {
         if !self.by_line || !self.has_taken_all() {
             return Ok(None);
         }
-        self.skip_to_line();
-        self.skip_to_token()?;
+        if !self.skip_to_line() {
+            self.skip_to_token()?;
+        }
         let Some(text) = self.input.rest().filter(|_| self.key_allowed) else { return Ok(None) };
         Ok(Line::of(text).map(|line| (i64::from(self.input.mark.column).cmp(&self.indent), line)))
     }
 
-    /// Goes to the start of the next line, and over its indentation, where this one ends here.
-    fn skip_to_line(&mut self) {
-        let Some([b'\n', next @ ..]) = self.input.rest() else { return };
+    /// Goes to the first character of the next line that is no blank, where this line ends here; true where a token surely starts there.
+    fn skip_to_line(&mut self) -> bool {
+        let Some([b'\n', next @ ..]) = self.input.rest() else { return false };
+        let blanks = blanks(next);
         self.input.skip_break();
-        self.input.pass(blanks(next));
+        self.input.pass(blanks);
         self.key_allowed = true;
+        matches!(next.get(blanks), Some(0x21..=0x7e)) && next[blanks] != b'#'
     }
 
     /// Passes over a scalar.
