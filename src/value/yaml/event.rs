@@ -40,7 +40,7 @@ pub(super) enum Onward {
     /// With the next one.
     Next,
     /// The value of the key that this was is not wanted: where it is of plain lines, and this holds for each scalar that is not
-    /// quoted, it may be passed over.
+    /// quoted, keys included, it may be passed over.
     PastValue(fn(&str) -> bool),
     /// Not at all.
     Stop,

@@ -65,7 +65,7 @@ impl<'s> Selector<'s> {
     /// What is next.
     fn onward(&self) -> Onward {
         let is_passed = self.passed == 0 && matches!(self.open.last(), Some(Open::Map { next: Next::Passed, .. }));
-        let has_room = self.open.len() + grammar::DEEPEST < MAX_DEPTH;
+        let has_room = self.open.len() + grammar::DEEPEST <= MAX_DEPTH;
         if is_passed && has_room { Onward::PastValue(scalar::has_value) } else { Onward::Next }
     }
 
@@ -210,6 +210,27 @@ mod tests {
             assert_eq!(select(document.as_bytes(), &Selection::Whole), None, "{document}");
         }
         // Where nothing is wanted, what is passed over is no matter, unless it is a fault.
+        let digits = format!("x: 1\na: {}\n", "1".repeat(20_001));
+        let level = |depth: usize| format!("{}x:\n", " ".repeat(depth));
+        let nested = |depth: usize| (0..depth).map(level).collect::<String>() + &" ".repeat(depth) + "y: 1\n";
+        let mut selection = Selection::default();
+        selection.add(&vec!["x"; 495]);
+        for (depth, is_read) in [(499, true), (500, false)] {
+            let unwanted = nested(depth).replace(&format!("{}x", " ".repeat(493)), &format!("{}z", " ".repeat(493)));
+            assert_eq!(select(unwanted.as_bytes(), &selection).is_some(), is_read, "{depth}");
+            assert_eq!(yaml::parse(unwanted.as_bytes()).fault.is_none(), is_read, "{depth}");
+        }
+        for document in [
+            "x: 1\na:\n  2020-01-01: b\n",
+            "a: ''\nb: 0x_\n",
+            "a:\n x: 0x_\n",
+            "- a: 2020-1-1\n",
+            "a: b\x7f\n",
+            &digits,
+        ] {
+            assert!(yaml::parse(document.as_bytes()).fault.is_some(), "{document}");
+            assert_eq!(select(document.as_bytes(), &Selection::default()), None, "{document}");
+        }
         let document = "a: {1: b, ? [c] : d, <<: {e: f}}\n";
         assert!(select(document.as_bytes(), &Selection::default()).is_some());
         for document in [&documents[..3], &documents[8..]].concat() {

@@ -11,59 +11,60 @@ pub(in super::super) const DEEPEST: usize = 8;
 
 impl Scanner<'_> {
     /// Passes over the colon here and its key's value, in this line or in those below, where they are all plain, and `has_value` holds
-    /// for each scalar that is not quoted.
+    /// for each scalar that is not quoted, keys included.
     pub(super) fn pass_value(&mut self, has_value: fn(&str) -> bool) -> bool {
-        let behind = self.input.rest().and_then(|rest| rest.get(1..));
+        let behind = self.input.rest_text().and_then(|rest| rest.get(1..));
         let Some((text, column)) = behind.zip(usize::try_from(self.indent).ok()) else { return false };
-        let (is_block, len) = match text.first() {
-            Some(b'\n') => (true, block(text, column, has_value)),
-            _ => (false, value(text, column, has_value)),
-        };
-        let Some(len) = len else { return false };
-        if is_block {
+        if text.starts_with('\n') {
+            let Some(len) = block(text, column, has_value) else { return false };
             self.input.pass_lines(1 + len);
         } else {
+            let Some(len) = rest_of_line(text, column, has_value) else { return false };
             self.input.pass(1 + len);
         }
-        self.key_allowed = false;
         true
     }
 }
 
 /// The length of the block that `text` starts with, below a key at `column`: from the break before its first line to the one behind
 /// its last; 0 where there is none.
-fn block(text: &[u8], column: usize, has_value: fn(&str) -> bool) -> Option<usize> {
+fn block(text: &str, column: usize, has_value: fn(&str) -> bool) -> Option<usize> {
     let mut open = Open { collections: [(column, Kind::Mapping); DEEPEST + 1], depth: 0 };
     let (mut at, mut is_value_next) = (0, true);
     loop {
         let start = at + 1;
-        let column = blanks(&text[start..]);
-        let rest = &text[start + column..];
+        let indentation = blanks(&text.as_bytes()[start..]);
+        let rest = &text[start + indentation..];
         if rest.is_empty() {
-            return (column == 0).then_some(at);
-        }
-        let line = Line::of(rest)?;
-        if !open.goes_on(column, line, is_value_next)? {
             return Some(at);
         }
-        let indicator = if let Line::Key(len) = line { len + 1 } else { 1 };
-        is_value_next = rest[indicator..].starts_with(b"\n") && line != Line::Item;
-        let len = if is_value_next { 0 } else { value(&rest[indicator..], open.column(), has_value)? };
-        at = start + column + indicator + len;
+        let line = Line::of(rest.as_bytes())?;
+        if !open.goes_on(indentation, line, is_value_next)? {
+            return Some(at);
+        }
+        let indicator = match line {
+            Line::Key(len) => rest.get(..len).filter(|key| has_value(key))?.len() + 1,
+            Line::Item => 1,
+        };
+        let behind = &rest[indicator..];
+        is_value_next = behind.starts_with('\n');
+        let len = if is_value_next { 0 } else { rest_of_line(behind, open.column(), has_value)? };
+        at = start + indentation + indicator + len;
     }
 }
 
-/// The length of the scalar that is all there is in the line behind an indicator, with the blanks before it.
-fn value(text: &[u8], column: usize, has_value: fn(&str) -> bool) -> Option<usize> {
-    let blanks = blanks(text);
-    let Span { len, quotes } = scalar(&text[blanks..], i64::try_from(column).ok()?)?;
+/// The length of the rest of a line, which is blanks and a scalar, in a collection at `column`.
+fn rest_of_line(text: &str, column: usize, has_value: fn(&str) -> bool) -> Option<usize> {
+    let blanks = blanks(text.as_bytes());
+    let Span { len, quotes } = scalar(&text.as_bytes()[blanks..], i64::try_from(column).ok()?)?;
     let end = blanks + len + 2 * quotes;
-    let is_known = quotes > 0 || std::str::from_utf8(&text[blanks..end]).is_ok_and(has_value);
-    (is_known && text.get(end) == Some(&b'\n')).then_some(end)
+    let is_known = quotes > 0 || has_value(text.get(blanks..end)?);
+    (is_known && text.as_bytes().get(end) == Some(&b'\n')).then_some(end)
 }
 
 /// The collections that are open in a block, and the mapping around it.
 struct Open {
+    /// Their columns, and what their lines are.
     collections: [(usize, Kind); DEEPEST + 1],
     depth: usize,
 }
@@ -90,13 +91,11 @@ impl Open {
             *self.collections.get_mut(self.depth)? = (column, kind);
             return Some(true);
         }
-        while self.depth > 0 && self.collections[self.depth] != (column, kind) && column <= self.column() {
+        // The line belongs to an outer collection, or to none: then the block is over, if it stands no deeper than its key.
+        while self.depth > 0 && self.collections[self.depth] != (column, kind) {
             self.depth -= 1;
         }
-        match self.collections[self.depth] {
-            (of, _) if column > of => None,
-            _ => Some(self.depth > 0),
-        }
+        (self.depth > 0 || column <= self.column()).then_some(self.depth > 0)
     }
 }
 
@@ -122,7 +121,9 @@ mod tests {
             match &event.data {
                 Data::Sequence(_) | Data::Mapping(_) => depth += 1,
                 Data::End => depth -= 1,
-                Data::Scalar { props, .. } => assert!(props.tag.is_none() && props.anchor.is_none()),
+                Data::Scalar { props, value, text } => {
+                    assert!(props.tag.is_none() && props.anchor.is_none() && (*text || scalar::has_value(value)));
+                }
                 Data::Alias(_) | Data::Passed => panic!("{event:?}"),
             }
             if depth == 0 {
@@ -133,10 +134,10 @@ mod tests {
     }
 
     /// What lines are made of: plain, and odd.
-    const INDICATORS: [&str; 2] = ["a: ¦b: ¦c:¦c:¦- ¦- ", "-¦- a: ¦- - ¦? ¦'d': ¦é: ¦# e¦a:b¦"];
+    const INDICATORS: [&str; 2] = ["a: ¦b: ¦c:¦c:¦- ¦- ", "-¦- a: ¦- - ¦? ¦'d': ¦é: ¦# e¦a:b¦¦0x_: ¦2020-01-01:"];
     const VALUES: [&str; 2] = [
         "a¦1¦'b'¦\"c d\"¦e f¦.5",
-        "2020-01-01¦1:2¦g #h¦'i' j¦'k' ¦l ¦m: n¦|¦>-¦*a¦&a¦&a b¦!t c¦[¦{}¦é¦\"é\"¦---¦~¦o\tp¦'q''r'",
+        "2020-01-01¦1:2¦g #h¦'i' j¦'k' ¦l ¦m: n¦|¦>-¦*a¦&a¦&a b¦!t c¦[¦{}¦é¦\"é\"¦---¦~¦o\tp¦'q''r'¦0x_¦'2020-01-01'",
     ];
     const ENDS: [&str; 2] = ["\n", "¦\n\n¦\n#\n¦\r\n¦\n---\n¦ \n"];
 
@@ -190,5 +191,15 @@ mod tests {
             faulty += usize::from(fault.is_some());
         }
         assert!(passed > 1000 && faulty > 1000, "{passed} {faulty}");
+    }
+
+    #[test]
+    fn so_many_levels_are_passed_over() {
+        let nested = |levels: usize| -> String { (1..=levels).map(|at| format!("\n{}a:", " ".repeat(at))).collect() };
+        let passed = |levels: usize| {
+            let block = nested(levels) + " 1\n";
+            super::block(&block, 0, scalar::has_value).map(|len| len == block.len() - 1)
+        };
+        assert_eq!([1, super::DEEPEST, super::DEEPEST + 1].map(passed), [Some(true), Some(true), None]);
     }
 }

@@ -91,6 +91,11 @@ impl<'a> Input<'a> {
         if self.bad.is_some() { None } else { self.bytes.get(self.at..) }
     }
 
+    /// The text that is left, where nothing bad follows.
+    pub(super) fn rest_text(&self) -> Option<&'a str> {
+        if self.bad.is_some() { None } else { self.text.get(self.at..) }
+    }
+
     /// Passes over `count` ASCII characters that break no line.
     #[inline]
     pub(super) fn pass(&mut self, count: usize) {
