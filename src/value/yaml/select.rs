@@ -216,7 +216,7 @@ mod tests {
         let mut selection = Selection::default();
         selection.add(&vec!["x"; 495]);
         for (depth, is_read) in [(499, true), (500, false)] {
-            let unwanted = nested(depth).replace(&format!("{}x", " ".repeat(493)), &format!("{}z", " ".repeat(493)));
+            let unwanted = nested(depth).replace(&format!("{}x", " ".repeat(492)), &format!("{}z", " ".repeat(492)));
             assert_eq!(select(unwanted.as_bytes(), &selection).is_some(), is_read, "{depth}");
             assert_eq!(yaml::parse(unwanted.as_bytes()).fault.is_none(), is_read, "{depth}");
         }
