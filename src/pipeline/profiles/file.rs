@@ -55,17 +55,46 @@ impl ProfileFile {
     pub(super) fn read(&self) -> Result<Vec<u8>, ProfileError> {
         let file = self.open()?;
         let size = self.stamp().and_then(|(size, _)| usize::try_from(size).ok()).unwrap_or_default();
-        let mut content = Vec::new();
-        // A byte more, so that the end shows without growing.
-        let room = content.try_reserve_exact(size.saturating_add(1)).map_err(io::Error::from);
-        // A file that is read by itself is asked for its size again.
-        let read = room.and_then(|()| file.take(u64::MAX).read_to_end(&mut content));
-        read.map_err(|error| self.unreadable(&error))?;
-        Ok(content)
+        read_whole(file, size).map_err(|error| self.unreadable(&error))
     }
 
     /// What the file was when it was first looked at.
     pub(super) fn stamp(&self) -> Option<Stamp> {
         *self.stamp.get_or_init(|| self.path.metadata().ok().as_ref().map(stamp))
+    }
+}
+
+/// Reads a file to its end. One that has the size that is expected is read at once.
+fn read_whole(mut file: File, size: usize) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    // A byte more: where that is not given, the file has ended.
+    content.try_reserve_exact(size.saturating_add(1))?;
+    content.resize(size + 1, 0);
+    let len = file.read(&mut content).or_else(|error| match error.kind() {
+        io::ErrorKind::Interrupted => Ok(0),
+        _ => Err(error),
+    })?;
+    content.truncate(len);
+    if len != size || size == 0 {
+        // A file that is read by itself is asked for its size again.
+        file.take(u64::MAX).read_to_end(&mut content)?;
+    }
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_to_its_end_whatever_size_is_expected() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("profile.yaml");
+        for content in ["", "a", "name: web01\n"] {
+            std::fs::write(&path, content).unwrap();
+            for size in 0..20 {
+                assert_eq!(read_whole(File::open(&path).unwrap(), size).unwrap(), content.as_bytes(), "{size}");
+            }
+        }
     }
 }

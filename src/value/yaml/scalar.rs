@@ -25,7 +25,8 @@ pub(super) fn resolve(text: &str) -> Result<Value, Refusal> {
 
 /// Whether a scalar that nothing marks as text is one.
 pub(super) fn is_text(text: &str) -> bool {
-    matches!(other_than_text(text), Ok(None | Some(Value::String(_))))
+    let is_word = text.bytes().next().is_some_and(|first| is_plain_word(text.as_bytes(), first));
+    is_word || matches!(other_than_text(text), Ok(None | Some(Value::String(_))))
 }
 
 /// Whether a scalar that nothing marks as text has a value.
@@ -39,7 +40,7 @@ pub(super) fn has_value(text: &str) -> bool {
 fn other_than_text(text: &str) -> Result<Option<Value>, Refusal> {
     let bytes = text.as_bytes();
     let Some(&first) = bytes.first() else { return Ok(Some(Value::Undef)) };
-    if first.is_ascii_alphabetic() && !starts_named_value(first) {
+    if is_plain_word(bytes, first) {
         return Ok(None);
     }
     let second = bytes.get(1).copied();
@@ -51,6 +52,12 @@ fn other_than_text(text: &str) -> Result<Option<Value>, Refusal> {
         b':' if text.len() > 1 => Ok(Some(symbol(text))),
         _ => Ok(None),
     }
+}
+
+/// Whether a text that starts with the byte `first` is a word and surely no name of a value, as nearly every key is.
+fn is_plain_word(bytes: &[u8], first: u8) -> bool {
+    let is_long = || bytes.get(..LONGEST_NAME + 1).is_some_and(<[u8]>::is_ascii);
+    first.is_ascii_alphabetic() && (!starts_named_value(first) || is_long())
 }
 
 /// Whether the text is told to be no number by its first two bytes.
@@ -67,6 +74,9 @@ fn is_word_byte(b: u8) -> bool {
         || matches!(b, b'(' | b')' | b'{' | b'}' | b'<' | b'>' | b'|' | b'/' | b'\\' | b'~' | b';' | b'=')
 }
 
+/// The characters of `false`, the longest name of a value.
+const LONGEST_NAME: usize = 5;
+
 /// Whether the name of a boolean or of null may start so.
 fn starts_named_value(first: u8) -> bool {
     matches!(first, b'y' | b't' | b'o' | b'n' | b'f' | b'Y' | b'T' | b'O' | b'N' | b'F' | b'~')
@@ -75,7 +85,7 @@ fn starts_named_value(first: u8) -> bool {
 /// The boolean or null that a short text stands for.
 fn word(text: &str) -> Option<Value> {
     let at_line_start = |line: &str| line.bytes().next().is_some_and(starts_named_value);
-    if !at_line_start(text) || text.chars().take(6).count() > 5 {
+    if !at_line_start(text) || text.chars().nth(LONGEST_NAME).is_some() {
         return None;
     }
     if !text.contains('\n') {
