@@ -54,13 +54,13 @@ impl Pipeline {
         let mut findings = Vec::new();
         for (path, id) in &environment.data_files()?.files {
             let is_reached = reached.contains(path.as_str());
-            let is_data = datadirs.iter().any(|folder| is_below(&path, folder));
+            let is_data = datadirs.iter().any(|folder| is_below(path, folder));
             if !is_reached && !is_data {
                 continue;
             }
             let place = |line| Some(Place { path: path.as_str().into(), line });
-            let mut add = |diagnostic| findings.push(Finding { diagnostic, nodes: failing_on(&path, causes) });
-            let format = environment.format_of(&path);
+            let mut add = |diagnostic| findings.push(Finding { diagnostic, nodes: failing_on(path, causes) });
+            let format = environment.format_of(path);
             let file = environment.store.files.get(&*environment.tree, *id, format)?;
             if let Some(fault) = file.fault() {
                 let text = format!("the file cannot be read: {}", fault.text);

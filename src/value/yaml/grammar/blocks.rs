@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn so_many_levels_are_passed_over() {
-        let nested = |levels: usize| -> String { (1..=levels).map(|at| format!("\n{}a:", " ".repeat(at))).collect() };
+        let nested =
+            |levels: usize| (1..=levels).map(|at| "\n".to_owned() + &" ".repeat(at) + "a:").collect::<String>();
         let passed = |levels: usize| {
             let block = nested(levels) + " 1\n";
             super::block(&block, 0, scalar::has_value).map(|len| len == block.len() - 1)

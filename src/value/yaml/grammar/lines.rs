@@ -97,13 +97,11 @@ impl<'a> Parser<'a> {
             }
             _ => {}
         }
-        match self.scanner.value() {
-            Some(span) => sink(self.scanner.scalar(span)),
-            None => {
-                self.state = State::BlockMappingNode;
-                Onward::Next
-            }
+        if let Some(span) = self.scanner.value() {
+            return sink(self.scanner.scalar(span));
         }
+        self.state = State::BlockMappingNode;
+        Onward::Next
     }
 
     /// The start of a block mapping, behind which `next` follows, where a line tells it.
