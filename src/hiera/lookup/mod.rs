@@ -157,10 +157,15 @@ impl<'a> Lookup<'a> {
 
     /// Searches all layers; a recursion comes up in the first.
     fn search_layers(&self, search: Search<'_>) -> Found {
-        self.fold(search.strategy, self.providers, |provider| {
+        let find = |provider: &Provider| {
             let inner = search.stack.push_key(search.key)?;
             self.provider(*provider, Search { stack: &inner, ..search })
-        })
+        };
+        match self.providers {
+            // Around the global layer alone Puppet has no merge, not even one that makes an array of one layer unique.
+            [alone] => find(alone),
+            all => self.fold(search.strategy, all, find),
+        }
     }
 
     /// Folds what `find` gives for the `variants`; one variant alone, or none, is no fold for those who watch.
