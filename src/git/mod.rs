@@ -102,7 +102,7 @@ impl Repository {
         Ok(commit)
     }
 
-    /// The commits that `revisions` name, all at the same moment; see [`Repository::resolve`].
+    /// The commits that `revisions` name, asked for together, which takes less time; see [`Repository::resolve`].
     pub fn resolve_all<const N: usize>(&self, revisions: [&str; N]) -> Result<[CommitId; N], RevisionError> {
         self.refs.resolve(revisions, &self.objects, self.is_shallow())
     }

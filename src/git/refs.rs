@@ -95,7 +95,7 @@ impl Refs {
         Refs::Command(GitCommand::for_git_dir(git_dir, borrowed))
     }
 
-    /// The commits that revisions name, all at the same moment.
+    /// The commits that revisions name, asked for with one handle.
     pub(super) fn resolve<const N: usize>(
         &self,
         revisions: [&str; N],

@@ -3,7 +3,7 @@
 use super::Environment;
 use crate::tree::{BlobId, Entry, Target, TreeError, child, follow};
 
-/// All data files of a repository that no hierarchy needs to reach: every YAML and JSON file that is not configuration, hidden or
+/// All data files of a repository, reached by a hierarchy or not: every YAML and JSON file that is not configuration, hidden or
 /// hierad's own. Their root keys are what "every key" means.
 #[derive(Debug, Default)]
 pub struct DataFileList {

@@ -62,7 +62,7 @@ impl<'s> Selector<'s> {
         }
     }
 
-    /// What is next.
+    /// How to go on after what was taken: past a value that is not wanted, where the parser can.
     fn onward(&self) -> Onward {
         let is_passed = self.passed == 0 && matches!(self.open.last(), Some(Open::Map { next: Next::Passed, .. }));
         let has_room = self.open.len() + grammar::DEEPEST <= MAX_DEPTH;

@@ -1,7 +1,7 @@
-//! Blocks of plain lines that are passed over: nobody looks at most of a node's facts.
+//! Values in plain lines, behind their key or in a block below it, that are passed over: nobody looks at most of a node's facts.
 //!
-//! No events are made of them. Where anything in such a block, or right behind it, is not of the simplest form, all of it is left to
-//! the parser.
+//! No events are made of what is in them. Where anything in such a value, or right behind it, is not of the simplest form, all of it is
+//! left to the parser.
 
 use super::lines::{Line, Span, blanks, scalar};
 use super::scanner::Scanner;
