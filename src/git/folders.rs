@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use foldhash::fast::RandomState;
+
 use super::parse::Item;
 
 /// A folder's names.
@@ -22,8 +24,8 @@ pub(super) struct Folders(RwLock<Generations>);
 
 #[derive(Default)]
 struct Generations {
-    young: HashMap<[u8; 20], Folder>,
-    old: HashMap<[u8; 20], Folder>,
+    young: HashMap<[u8; 20], Folder, RandomState>,
+    old: HashMap<[u8; 20], Folder, RandomState>,
     /// How many names the younger ones hold.
     names: usize,
     /// How many the largest of all had.

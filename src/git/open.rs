@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorCode, RepositoryOpenFlags};
+use git2::ErrorCode;
 
 use super::command::{CommandError, GitCommand};
 use super::objects::{ObjectError, Objects};
-use super::refs::Refs;
+use super::refs::{Refs, open_handle};
 
 /// A repository could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -121,12 +121,8 @@ pub(super) fn open(path: Option<&Path>, environment: &Environment) -> Result<Ope
     let by_environment = path.is_none() && environment.git_dir.is_some();
     let Found { folder, git_dir } = find_by(path, environment)?;
     let borrowed = if is_named(environment, &git_dir) { borrowed(environment) } else { Vec::new() };
-    let (mut layout, refs) = match git2::Repository::open_ext(
-        &git_dir,
-        RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT,
-        std::iter::empty::<&Path>(),
-    ) {
-        Ok(repository) => (library_layout(&repository), Refs::library(&git_dir, &borrowed)),
+    let (mut layout, refs) = match open_handle(&git_dir) {
+        Ok(handle) => (library_layout(&handle), Refs::library(&git_dir, &borrowed, handle)),
         Err(error) => (command_layout(&folder, &git_dir, &error)?, Refs::command(&git_dir, &borrowed)),
     };
     if layout.work.as_deref() == git_dir.parent() {

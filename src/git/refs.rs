@@ -4,6 +4,7 @@
 //! Each question is asked with a fresh handle: what a handle remembers of references can be out of date.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use git2::{ErrorCode, RepositoryOpenFlags};
 
@@ -75,19 +76,27 @@ pub struct Head {
 }
 
 /// Where references come from.
-#[derive(Debug, Clone)]
 pub(super) enum Refs {
     /// libgit2 reads them.
-    Library { git_dir: PathBuf, borrowed: Vec<PathBuf>, command: GitCommand },
+    Library(Library, GitCommand),
     /// Only the `git` command can.
     Command(GitCommand),
 }
 
+/// The handles by which libgit2 is asked.
+pub(super) struct Library {
+    git_dir: PathBuf,
+    borrowed: Vec<PathBuf>,
+    /// The one that the repository was opened with, until it is asked: it has read no references yet.
+    first: Mutex<Option<git2::Repository>>,
+}
+
 impl Refs {
-    /// References that libgit2 can read.
-    pub(super) fn library(git_dir: &Path, borrowed: &[PathBuf]) -> Refs {
+    /// References that libgit2 can read; `opened` is a handle that nothing was asked yet.
+    pub(super) fn library(git_dir: &Path, borrowed: &[PathBuf], opened: git2::Repository) -> Refs {
         let command = GitCommand::for_git_dir(git_dir, borrowed);
-        Refs::Library { git_dir: git_dir.to_owned(), borrowed: borrowed.to_vec(), command }
+        let (git_dir, borrowed) = (git_dir.to_owned(), borrowed.to_vec());
+        Refs::Library(Library { git_dir, borrowed, first: Mutex::new(Some(opened)) }, command)
     }
 
     /// References that only the `git` command can read.
@@ -103,7 +112,7 @@ impl Refs {
         shallow: bool,
     ) -> Result<[CommitId; N], RevisionError> {
         let library = match self {
-            Refs::Library { git_dir, borrowed, .. } => Some(library_with_objects(git_dir, borrowed)?),
+            Refs::Library(library, _) => Some(library.with_objects().map_err(|error| library.unreadable(&error))?),
             Refs::Command(_) => None,
         };
         let mut commits = [CommitId([0; 20]); N];
@@ -123,7 +132,7 @@ impl Refs {
         if revision.is_empty() || revision.contains('\0') {
             return Err(RevisionError::Unknown { revision: revision.into(), shallow });
         }
-        let (Refs::Library { command, .. } | Refs::Command(command)) = self;
+        let (Refs::Library(_, command) | Refs::Command(command)) = self;
         let found = match library.map(|library| library_resolve(library, revision)).transpose()? {
             None => command_resolve(command, revision)?,
             // libgit2 knows most notations, git knows all.
@@ -151,7 +160,7 @@ impl Refs {
     /// What is checked out.
     pub(super) fn head(&self) -> Result<Head, RefsError> {
         match self {
-            Refs::Library { git_dir, .. } => library_head(git_dir).map_err(|error| unreadable(git_dir, &error)),
+            Refs::Library(library, _) => library.head().map_err(|error| library.unreadable(&error)),
             Refs::Command(command) => {
                 let branch = command.ask(&["symbolic-ref", "--quiet", "HEAD"])?;
                 let branch = branch.and_then(|name| BranchName::from_reference(name.trim()));
@@ -163,7 +172,7 @@ impl Refs {
     /// All local branches. While references are being packed, one may be missing or behind its time; see [`Refs::target`].
     pub(super) fn branches(&self) -> Result<Vec<(BranchName, CommitId)>, RefsError> {
         match self {
-            Refs::Library { git_dir, .. } => library_branches(git_dir).map_err(|error| unreadable(git_dir, &error)),
+            Refs::Library(library, _) => library.branches().map_err(|error| library.unreadable(&error)),
             Refs::Command(command) => {
                 let list = command.ask(&["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"])?;
                 Ok(list.unwrap_or_default().lines().filter_map(listed_branch).collect())
@@ -173,7 +182,7 @@ impl Refs {
 
     /// The objects that the references below `prefix` point to.
     pub(super) fn tips(&self, prefix: &str) -> Result<Vec<CommitId>, RefsError> {
-        let (Refs::Library { command, .. } | Refs::Command(command)) = self;
+        let (Refs::Library(_, command) | Refs::Command(command)) = self;
         let list = command.ask(&["for-each-ref", "--format=%(objectname)", prefix])?;
         Ok(list.unwrap_or_default().lines().filter_map(CommitId::from_hex).collect())
     }
@@ -181,9 +190,7 @@ impl Refs {
     /// What one reference points to, which is right even while references are being packed.
     pub(super) fn target(&self, reference: &str) -> Result<Option<CommitId>, RefsError> {
         match self {
-            Refs::Library { git_dir, .. } => {
-                library_tip(git_dir, reference).map_err(|error| unreadable(git_dir, &error))
-            }
+            Refs::Library(library, _) => library.tip(reference).map_err(|error| library.unreadable(&error)),
             Refs::Command(command) => Ok(command_tip(command, reference)?),
         }
     }
@@ -216,20 +223,68 @@ fn command_tip(command: &GitCommand, reference: &str) -> Result<Option<CommitId>
     Ok(id.and_then(|id| CommitId::from_hex(id.trim())))
 }
 
-fn library_open(git_dir: &Path) -> Result<git2::Repository, git2::Error> {
-    let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
-    git2::Repository::open_ext(git_dir, flags, std::iter::empty::<&Path>())
-}
+impl Library {
+    /// A handle that has read no references.
+    fn handle(&self) -> Result<git2::Repository, git2::Error> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        first.map_or_else(|| open_handle(&self.git_dir), Ok)
+    }
 
-/// A handle that sees the objects of the borrowed folders as well.
-fn library_with_objects(git_dir: &Path, borrowed: &[PathBuf]) -> Result<git2::Repository, RefsError> {
-    let repository = library_open(git_dir).map_err(|error| unreadable(git_dir, &error))?;
-    if let Ok(objects) = repository.odb() {
-        for folder in borrowed.iter().filter_map(|folder| folder.to_str()) {
-            objects.add_disk_alternate(folder).map_err(|error| unreadable(git_dir, &error))?;
+    /// A handle that sees the objects of the borrowed folders as well.
+    fn with_objects(&self) -> Result<git2::Repository, git2::Error> {
+        let repository = self.handle()?;
+        if let Ok(objects) = repository.odb() {
+            for folder in self.borrowed.iter().filter_map(|folder| folder.to_str()) {
+                objects.add_disk_alternate(folder)?;
+            }
+        }
+        Ok(repository)
+    }
+
+    fn head(&self) -> Result<Head, git2::Error> {
+        let repository = self.handle()?;
+        let head = repository.find_reference("HEAD")?;
+        let Some(target) = head.symbolic_target().ok().flatten() else {
+            return Ok(Head { branch: None, commit: head.target().and_then(commit_id) });
+        };
+        let branch = BranchName::from_reference(target);
+        let commit = match repository.refname_to_id(target) {
+            Ok(id) => commit_id(id),
+            Err(error) if error.code() == ErrorCode::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Head { branch, commit })
+    }
+
+    fn branches(&self) -> Result<Vec<(BranchName, CommitId)>, git2::Error> {
+        let repository = self.handle()?;
+        let mut branches = Vec::new();
+        for reference in repository.references_glob("refs/heads/*")? {
+            let Ok(reference) = reference else { continue }; // one broken reference does not hide the others
+            let Some(name) = reference.name().ok().and_then(BranchName::from_reference) else { continue };
+            let target = reference.target().or_else(|| reference.resolve().ok()?.target());
+            branches.extend(target.and_then(commit_id).map(|id| (name, id)));
+        }
+        Ok(branches)
+    }
+
+    fn tip(&self, reference: &str) -> Result<Option<CommitId>, git2::Error> {
+        match self.handle()?.refname_to_id(reference) {
+            Ok(id) => Ok(commit_id(id)),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error),
         }
     }
-    Ok(repository)
+
+    fn unreadable(&self, error: &git2::Error) -> RefsError {
+        RefsError::Unreadable { repository: self.git_dir.clone(), reason: error.message().to_owned() }
+    }
+}
+
+/// Opens the git directory `git_dir`, and no other.
+pub(super) fn open_handle(git_dir: &Path) -> Result<git2::Repository, git2::Error> {
+    let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
+    git2::Repository::open_ext(git_dir, flags, std::iter::empty::<&Path>())
 }
 
 fn library_resolve(repository: &git2::Repository, revision: &str) -> Result<Option<[u8; 20]>, RevisionError> {
@@ -242,45 +297,6 @@ fn library_resolve(repository: &git2::Repository, revision: &str) -> Result<Opti
     }
 }
 
-fn library_head(git_dir: &Path) -> Result<Head, git2::Error> {
-    let repository = library_open(git_dir)?;
-    let head = repository.find_reference("HEAD")?;
-    let Some(target) = head.symbolic_target().ok().flatten() else {
-        return Ok(Head { branch: None, commit: head.target().and_then(commit_id) });
-    };
-    let branch = BranchName::from_reference(target);
-    let commit = match repository.refname_to_id(target) {
-        Ok(id) => commit_id(id),
-        Err(error) if error.code() == ErrorCode::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    Ok(Head { branch, commit })
-}
-
-fn library_branches(git_dir: &Path) -> Result<Vec<(BranchName, CommitId)>, git2::Error> {
-    let repository = library_open(git_dir)?;
-    let mut branches = Vec::new();
-    for reference in repository.references_glob("refs/heads/*")? {
-        let Ok(reference) = reference else { continue }; // one broken reference does not hide the others
-        let Some(name) = reference.name().ok().and_then(BranchName::from_reference) else { continue };
-        let target = reference.target().or_else(|| reference.resolve().ok()?.target());
-        branches.extend(target.and_then(commit_id).map(|id| (name, id)));
-    }
-    Ok(branches)
-}
-
-fn library_tip(git_dir: &Path, reference: &str) -> Result<Option<CommitId>, git2::Error> {
-    match library_open(git_dir)?.refname_to_id(reference) {
-        Ok(id) => Ok(commit_id(id)),
-        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 fn commit_id(id: git2::Oid) -> Option<CommitId> {
     id.as_bytes().try_into().ok().map(CommitId)
-}
-
-fn unreadable(git_dir: &Path, error: &git2::Error) -> RefsError {
-    RefsError::Unreadable { repository: git_dir.to_owned(), reason: error.message().to_owned() }
 }
