@@ -1,15 +1,60 @@
 //! The insertion-ordered hash of a [`Value`].
 
-use std::hash::{Hash as StdHash, Hasher};
+use std::fmt;
+use std::hash::{BuildHasher, Hash as StdHash, Hasher};
 
-use indexmap::{Equivalent, IndexMap};
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use indexmap::Equivalent;
 
 use super::Value;
 
+/// So many keys are found sooner one after the other than by an index. Nearly all hashes have no more.
+const FEW: usize = 8;
+
 /// An insertion-ordered map with keys of any kind. Equality takes the order of the entries into account.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Hash {
-    entries: IndexMap<Value, Value, foldhash::fast::RandomState>,
+    entries: Vec<(Value, Value)>,
+    /// Where more than a few keys are.
+    index: Option<Box<Index>>,
+}
+
+/// The positions of keys.
+#[derive(Clone, Default)]
+struct Index {
+    /// With the hash of each key.
+    positions: HashTable<(u64, usize)>,
+    state: RandomState,
+}
+
+impl Index {
+    /// The index of these entries, with room for as many as they have room for.
+    fn of(entries: &Vec<(Value, Value)>) -> Index {
+        let mut index = Index { positions: HashTable::with_capacity(entries.capacity()), ..Index::default() };
+        entries.iter().enumerate().for_each(|(at, (key, _))| index.add(key, at));
+        index
+    }
+
+    fn add(&mut self, key: &Value, at: usize) {
+        let hash = self.state.hash_one(key);
+        self.positions.insert_unique(hash, (hash, at), |(hash, _)| *hash);
+    }
+
+    /// Forgets the entry at `at`, which the others move up to.
+    fn remove(&mut self, at: usize) {
+        self.positions.retain(|(_, other)| {
+            let is_it = *other == at;
+            *other -= usize::from(*other > at);
+            !is_it
+        });
+    }
+
+    fn find<Q: StdHash + Equivalent<Value>>(&self, key: &Q, entries: &[(Value, Value)]) -> Option<usize> {
+        let hash = self.state.hash_one(key);
+        let is_it = |(other, at): &(u64, usize)| *other == hash && key.equivalent(&entries[*at].0);
+        self.positions.find(hash, is_it).map(|(_, at)| *at)
+    }
 }
 
 /// Lets a hash be asked for a text without making a [`Value`] of it.
@@ -43,54 +88,82 @@ impl Hash {
         self.entries.is_empty()
     }
 
+    fn find<Q: StdHash + Equivalent<Value>>(&self, key: &Q) -> Option<usize> {
+        match &self.index {
+            Some(index) => index.find(key, &self.entries),
+            None => self.entries.iter().position(|(other, _)| key.equivalent(other)),
+        }
+    }
+
     /// The value of the text key `key`.
     pub fn get(&self, key: &str) -> Option<&Value> {
-        self.entries.get(&Text(key))
+        self.index_of_text(key).map(|at| &self.entries[at].1)
     }
 
     /// The value of a key of any kind.
     pub fn get_value(&self, key: &Value) -> Option<&Value> {
-        self.entries.get(key)
+        self.index_of(key).map(|at| &self.entries[at].1)
     }
 
     /// The entry of a key of any kind, the key as it stands here.
     pub fn entry(&self, key: &Value) -> Option<(&Value, &Value)> {
-        self.entries.get_key_value(key)
+        self.index_of(key).map(|at| (&self.entries[at].0, &self.entries[at].1))
     }
 
     /// The position of a key of any kind.
     pub fn index_of(&self, key: &Value) -> Option<usize> {
-        self.entries.get_index_of(key)
+        self.find(key)
     }
 
     /// The position of the text key `key`.
     pub fn index_of_text(&self, key: &str) -> Option<usize> {
-        self.entries.get_index_of(&Text(key))
+        self.find(&Text(key))
     }
 
     /// Sets `key`; an existing key keeps its position. Returns the old value.
     pub fn insert(&mut self, key: impl Into<Value>, value: Value) -> Option<Value> {
-        self.entries.insert(key.into(), value)
+        let key = key.into();
+        if let Some(at) = self.find(&key) {
+            return Some(std::mem::replace(&mut self.entries[at].1, value));
+        }
+        if let Some(index) = &mut self.index {
+            index.add(&key, self.entries.len());
+        }
+        self.entries.push((key, value));
+        if self.index.is_none() && self.entries.len() > FEW {
+            self.index = Some(Index::of(&self.entries).into());
+        }
+        None
     }
 
     /// Removes `key`, keeping the order of the rest.
     pub fn remove(&mut self, key: &Value) -> Option<Value> {
-        self.entries.shift_remove(key)
+        let at = self.find(key)?;
+        if let Some(index) = &mut self.index {
+            index.remove(at);
+        }
+        Some(self.entries.remove(at).1)
     }
 
     /// The entries in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Value, &Value)> + DoubleEndedIterator {
-        self.entries.iter()
+        self.entries.iter().map(|(key, value)| (key, value))
     }
 
     /// The keys in order.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &Value> {
-        self.entries.keys()
+        self.entries.iter().map(|(key, _)| key)
     }
 
     /// The values in order.
     pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> {
-        self.entries.values()
+        self.entries.iter().map(|(_, value)| value)
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
     }
 }
 
@@ -113,7 +186,20 @@ impl StdHash for Hash {
 
 impl<K: Into<Value>> FromIterator<(K, Value)> for Hash {
     fn from_iter<I: IntoIterator<Item = (K, Value)>>(entries: I) -> Hash {
-        Hash { entries: entries.into_iter().map(|(k, v)| (k.into(), v)).collect() }
+        entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Vec<_>>().into()
+    }
+}
+
+/// Of two entries with the same key the place of the first and the value of the last count.
+impl From<Vec<(Value, Value)>> for Hash {
+    fn from(entries: Vec<(Value, Value)>) -> Hash {
+        let is_new = |at: usize| entries[..at].iter().all(|(key, _)| *key != entries[at].0);
+        if entries.len() <= FEW && (1..entries.len()).all(is_new) {
+            return Hash { entries, index: None };
+        }
+        let mut hash = Hash { entries: Vec::with_capacity(entries.len()), index: None };
+        hash.extend(entries);
+        hash
     }
 }
 
@@ -125,9 +211,58 @@ impl<K: Into<Value>> Extend<(K, Value)> for Hash {
 
 impl IntoIterator for Hash {
     type Item = (Value, Value);
-    type IntoIter = indexmap::map::IntoIter<Value, Value>;
+    type IntoIter = std::vec::IntoIter<(Value, Value)>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.entries.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: usize) -> Value {
+        Value::from(&*format!("k{number}"))
+    }
+
+    fn value(number: usize) -> Value {
+        Value::Integer(number.try_into().unwrap())
+    }
+
+    /// Whether `hash` is what `list` is.
+    fn check(hash: &Hash, list: &[(usize, usize)]) {
+        let entries: Vec<(Value, Value)> = list.iter().map(|(k, v)| (key(*k), value(*v))).collect();
+        assert!(hash.iter().eq(entries.iter().map(|(key, value)| (key, value))), "{hash:?} {list:?}");
+        for number in 0..40 {
+            let at = list.iter().position(|(k, _)| *k == number);
+            assert_eq!((hash.index_of(&key(number)), hash.index_of_text(&format!("k{number}"))), (at, at), "{hash:?}");
+        }
+    }
+
+    #[test]
+    fn it_is_a_list_of_entries_whatever_its_size() {
+        let dice = &mut fastrand::Rng::with_seed(1);
+        for _ in 0..2_000 {
+            let (keys, mut list, mut hash) = (dice.usize(1..40), Vec::<(usize, usize)>::new(), Hash::new());
+            for step in 0..60 {
+                let number = dice.usize(0..keys);
+                let known = list.iter().position(|(k, _)| *k == number);
+                if dice.u8(0..4) == 0 {
+                    let removed = known.map(|at| value(list.remove(at).1));
+                    assert_eq!(hash.remove(&key(number)), removed);
+                    continue;
+                }
+                let former = hash.insert(key(number), value(step));
+                assert_eq!(former, known.map(|at| value(list[at].1)));
+                match known {
+                    Some(at) => list[at].1 = step,
+                    None => list.push((number, step)),
+                }
+            }
+            check(&hash, &list);
+            let doubled = list.iter().map(|(k, _)| (*k, 0)).chain(list.iter().copied());
+            check(&doubled.map(|(k, v)| (key(k), value(v))).collect(), &list);
+        }
     }
 }
