@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::wanted::wants_trusted;
 use crate::value::yaml::{Fault, Parsed};
 use crate::value::{Hash, Selection, Value, json, ruby, yaml};
 
@@ -67,7 +68,8 @@ impl<'a> ProfileReader<'a> {
     /// A reader of the file at `path`, which decides the form by its extension and names errors. `environment` is for profiles that
     /// name none; `selection` is what is wanted of each ([`Wanted::of_document`](super::Wanted::of_document)).
     pub fn new(path: &'a str, environment: &'a str, selection: &'a Selection) -> ProfileReader<'a> {
-        ProfileReader { reader: Reader { path, environment, default_name: None }, selection }
+        let wants_trusted = wants_trusted(selection);
+        ProfileReader { reader: Reader { path, environment, default_name: None, wants_trusted }, selection }
     }
 
     /// Reads some whole lines of a file that has a profile a line, those after the first `before` ones.
@@ -118,7 +120,7 @@ fn parted<T, E>(results: impl IntoIterator<Item = Result<T, E>>) -> (Vec<T>, Vec
 /// Reads the facts of the node `name` in one file, in any form that a profile may have; they need not tell the name. Of a file
 /// without a known extension JSON is tried first, then YAML, as `puppet lookup --facts` does.
 pub fn read_facts(content: &[u8], path: &str, name: &str, environment: &str) -> Result<NodeProfile, ProfileError> {
-    let reader = Reader { path, environment, default_name: Some(name) };
+    let reader = Reader { path, environment, default_name: Some(name), wants_trusted: true };
     match extension(path) {
         Some("json") => reader.document(json::parse(content), 0),
         Some("yaml" | "yml") => reader.yaml(content),
@@ -141,6 +143,8 @@ struct Reader<'a> {
     environment: &'a str,
     /// The name of a node that has none.
     default_name: Option<&'a str>,
+    /// Whether `$trusted` is made.
+    wants_trusted: bool,
 }
 
 impl Reader<'_> {
@@ -186,7 +190,8 @@ impl Reader<'_> {
         };
         let mut variables = owned(section("variables")?);
         variables.extend(owned(section("parameters")?));
-        let trusted = trusted(&name, section("trusted")?).into();
+        let declared = section("trusted")?;
+        let trusted = if self.wants_trusted { trusted(&name, declared).into() } else { Arc::default() };
         let server_facts = hash.get("server_facts").map(|_| section("server_facts")).transpose()?.map(owned);
         let environment = hash.get("environment").and_then(Value::as_str).unwrap_or(self.environment).into();
         Ok(NodeProfile { name: name.into(), environment, facts, trusted, variables, server_facts })

@@ -61,14 +61,25 @@ impl Wanted {
         }
         // Facts may be the document itself.
         let mut document = facts.clone();
-        for name in ["name", "certname", "environment", "trusted", "server_facts", "variables", "parameters"] {
+        for name in ["name", "certname", "environment", "server_facts"] {
             document.add(&[name]);
         }
+        let mut trusted = Selection::default();
+        if let Some(wanted) = self.facts.entry("trusted") {
+            trusted.extend(wanted);
+            trusted.add(&["certname"]); // what is not said of it is made of that
+        }
         if let Selection::Entries(entries) = &mut document {
-            for name in ["facts", "values"] {
+            for name in ["facts", "values", "variables", "parameters"] {
                 entries.insert(name.into(), facts.clone());
             }
+            entries.insert("trusted".into(), trusted);
         }
         document
     }
+}
+
+/// Whether `$trusted` is wanted where this is wanted of documents, see [`Wanted::of_document`].
+pub(super) fn wants_trusted(document: &Selection) -> bool {
+    document.entry("facts").is_some_and(|facts| facts.entry("trusted").is_some())
 }

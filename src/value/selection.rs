@@ -69,13 +69,24 @@ impl Selection {
 }
 
 /// A hash of which some entries are read. The first one that is left out stays as undef, so that it shows that there was one.
-#[derive(Default)]
 pub(super) struct Picked {
     entries: Vec<(Value, Value)>,
     is_left_out: bool,
 }
 
+/// So many entries have room from the start, at most.
+const ROOM: usize = 8;
+
 impl Picked {
+    /// Nothing yet of a hash of which this is wanted.
+    pub(super) fn new(wanted: &Selection) -> Picked {
+        let room = match wanted {
+            Selection::Whole => 0,
+            Selection::Entries(entries) => ROOM.min(entries.len() + 1),
+        };
+        Picked { entries: Vec::with_capacity(room), is_left_out: false }
+    }
+
     /// Sets an entry.
     pub(super) fn add(&mut self, key: impl Into<Value>, value: Value) {
         self.entries.push((key.into(), value));
@@ -90,6 +101,6 @@ impl Picked {
 
     /// What was read; of two entries with the same key the last one counts.
     pub(super) fn hash(self) -> Hash {
-        self.entries.into_iter().collect()
+        self.entries.into()
     }
 }

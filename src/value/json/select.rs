@@ -80,7 +80,7 @@ impl<'de> Visitor<'de> for Wanted<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut picked = Picked::default();
+        let mut picked = Picked::new(self.selection);
         while let Some(Key(key)) = entries.next_key()? {
             if let Some(selection) = self.selection.entry(&key) {
                 let value = entries.next_value_seed(self.inside(selection)?)?;

@@ -52,7 +52,7 @@ impl<'s> Selector<'s> {
             Data::Scalar { props, value, text } => self.scalar(&props, &value, text),
             Data::Sequence(props) => self.begin(&props, |_| Open::List(Vec::new())),
             Data::Mapping(props) => {
-                self.begin(&props, |selection| Open::Map { selection, picked: Picked::default(), next: Next::Key })
+                self.begin(&props, |selection| Open::Map { selection, picked: Picked::new(selection), next: Next::Key })
             }
             Data::End => self.end(),
             Data::Passed => {
