@@ -6,8 +6,9 @@
 use super::lines::{Line, Span, blanks, scalar};
 use super::scanner::Scanner;
 
-/// The most collections within each other that are passed over.
-pub(in super::super) const DEEPEST: usize = 8;
+/// The most collections within each other that are passed over: blocks, and an empty one in the innermost.
+pub(in super::super) const DEEPEST: usize = BLOCKS + 1;
+const BLOCKS: usize = 8;
 
 impl Scanner<'_> {
     /// Passes over the colon here and its key's value, in this line or in those below, where they are all plain, and `has_value` holds
@@ -29,7 +30,7 @@ impl Scanner<'_> {
 /// The length of the block that `text` starts with, below a key at `column`: from the break before its first line to the one behind
 /// its last; 0 where there is none.
 fn block(text: &str, column: usize, has_value: fn(&str) -> bool) -> Option<usize> {
-    let mut open = Open { collections: [(column, Kind::Mapping); DEEPEST + 1], depth: 0 };
+    let mut open = Open { collections: [(column, Kind::Mapping); BLOCKS + 1], depth: 0 };
     let (mut at, mut is_value_next) = (0, true);
     loop {
         let start = at + 1;
@@ -53,9 +54,12 @@ fn block(text: &str, column: usize, has_value: fn(&str) -> bool) -> Option<usize
     }
 }
 
-/// The length of the rest of a line, which is blanks and a scalar, in a collection at `column`.
+/// The length of the rest of a line, which is blanks and a scalar or an empty collection, in a collection at `column`.
 fn rest_of_line(text: &str, column: usize, has_value: fn(&str) -> bool) -> Option<usize> {
     let blanks = blanks(text.as_bytes());
+    if [b"{}\n", b"[]\n"].iter().any(|empty| text.as_bytes()[blanks..].starts_with(*empty)) {
+        return Some(blanks + 2);
+    }
     let Span { len, quotes } = scalar(&text.as_bytes()[blanks..], i64::try_from(column).ok()?)?;
     let end = blanks + len + 2 * quotes;
     let is_known = quotes > 0 || has_value(text.get(blanks..end)?);
@@ -65,7 +69,7 @@ fn rest_of_line(text: &str, column: usize, has_value: fn(&str) -> bool) -> Optio
 /// The collections that are open in a block, and the mapping around it.
 struct Open {
     /// Their columns, and what their lines are.
-    collections: [(usize, Kind); DEEPEST + 1],
+    collections: [(usize, Kind); BLOCKS + 1],
     depth: usize,
 }
 
@@ -136,8 +140,8 @@ mod tests {
     /// What lines are made of: plain, and odd.
     const INDICATORS: [&str; 2] = ["a: ¦b: ¦c:¦c:¦- ¦- ", "-¦- a: ¦- - ¦? ¦'d': ¦é: ¦# e¦a:b¦¦0x_: ¦2020-01-01:"];
     const VALUES: [&str; 2] = [
-        "a¦1¦'b'¦\"c d\"¦e f¦.5",
-        "2020-01-01¦1:2¦g #h¦'i' j¦'k' ¦l ¦m: n¦|¦>-¦*a¦&a¦&a b¦!t c¦[¦{}¦é¦\"é\"¦---¦~¦o\tp¦'q''r'¦0x_¦'2020-01-01'",
+        "a¦1¦'b'¦\"c d\"¦e f¦.5¦{}¦[]",
+        "2020-01-01¦1:2¦g #h¦'i' j¦'k' ¦l ¦m: n¦|¦>-¦*a¦&a¦&a b¦!t c¦[¦{} #¦[]: a¦{}{}¦[] ¦é¦\"é\"¦---¦~¦o\tp¦'q''r'¦0x_¦'2020-01-01'",
     ];
     const ENDS: [&str; 2] = ["\n", "¦\n\n¦\n#\n¦\r\n¦\n---\n¦ \n"];
 
@@ -201,6 +205,6 @@ mod tests {
             let block = nested(levels) + " 1\n";
             super::block(&block, 0, scalar::has_value).map(|len| len == block.len() - 1)
         };
-        assert_eq!([1, super::DEEPEST, super::DEEPEST + 1].map(passed), [Some(true), Some(true), None]);
+        assert_eq!([1, super::BLOCKS, super::BLOCKS + 1].map(passed), [Some(true), Some(true), None]);
     }
 }

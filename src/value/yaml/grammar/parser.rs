@@ -42,7 +42,7 @@ pub(super) struct Parser<'a> {
     pub(super) states: Vec<State>,
     /// Where the open collections started.
     pub(super) starts: Vec<Mark>,
-    /// The prefixes of tag handles.
+    /// The prefixes of tag handles that were declared.
     prefixes: HashMap<&'a str, String, foldhash::fast::RandomState>,
 }
 
@@ -128,10 +128,17 @@ impl<'a> Parser<'a> {
             }
             self.scanner.skip_token();
         }
-        for (handle, prefix) in [("!", "!"), ("!!", "tag:yaml.org,2002:")] {
-            self.prefixes.entry(handle).or_insert_with(|| prefix.to_owned());
-        }
         Ok(())
+    }
+
+    /// The prefix of a tag handle; nothing if it was not declared.
+    fn prefix(&self, handle: &str) -> Option<&str> {
+        let declared = self.prefixes.get(handle).map(String::as_str);
+        declared.or(match handle {
+            "!" => Some("!"),
+            "!!" => Some("tag:yaml.org,2002:"),
+            _ => None,
+        })
     }
 
     /// Goes on where the node that is done belongs.
@@ -270,7 +277,7 @@ impl<'a> Parser<'a> {
             self.scanner.skip_token();
         }
         if let Some((handle, suffix, at)) = tag {
-            props.tag = Some(match self.prefixes.get(handle) {
+            props.tag = Some(match self.prefix(handle) {
                 _ if handle.is_empty() => suffix.into(),
                 Some(prefix) => format!("{prefix}{suffix}").into(),
                 None => return Err(fault("found undefined tag handle", at, "while parsing a node", *start)),
