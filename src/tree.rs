@@ -122,7 +122,8 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
         )));
     };
     let mut pending: Vec<Cow<'_, str>> = names(inner).rev().map(Cow::Borrowed).collect();
-    let mut at = root.to_owned();
+    let mut at = String::with_capacity(path.len());
+    at.push_str(root);
     let mut here = Entry::Folder;
     let mut links = 0;
     while let Some(name) = pending.pop() {

@@ -304,9 +304,15 @@ impl<'a> Resolver<'a> {
 
     /// A location's text. An undefined variable is the empty text in both versions, and worth a warning.
     fn text(&mut self, declared: &Declared, scope: &dyn Scope) -> Result<String, LookupError> {
-        let stack = NameStack::default();
-        let context = Context { scope, resolver: None, stack: &stack, undefined: Undefined::Empty };
-        let text = interpolate_text(&declared.text, &context).map_err(|e| self.blame(e, &declared.place))?;
+        let evaluate = |undefined| {
+            let stack = NameStack::default();
+            interpolate_text(&declared.text, &Context { scope, resolver: None, stack: &stack, undefined })
+        };
+        // Most often all are defined, and nobody need look for those that are not.
+        if let Ok(text) = evaluate(Undefined::Error) {
+            return Ok(text);
+        }
+        let text = evaluate(Undefined::Empty).map_err(|e| self.blame(e, &declared.place))?;
         self.warn_undefined(declared, scope);
         Ok(text)
     }
@@ -503,7 +509,7 @@ pub fn join(base: &str, path: &str) -> String {
     }
     let shown = if base.starts_with('/') && chop(base).is_none() { "/" } else { base.trim_end_matches('/') };
     let slash = if shown.is_empty() || rest.is_empty() || shown.ends_with('/') { "" } else { "/" };
-    format!("{shown}{slash}{rest}")
+    [shown, slash, rest].concat()
 }
 
 /// A path without its last name, and that name; nothing where there is no name.

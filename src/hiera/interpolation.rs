@@ -165,7 +165,7 @@ impl<'a> Template<'a> {
     pub fn parse(text: &'a str) -> Option<Template<'a>> {
         let mut parts = Vec::new();
         let mut rest = text;
-        while let Some(start) = rest.find("%{") {
+        while let Some(start) = opening(rest) {
             let Some(length) = rest[start..].find('}') else { break };
             parts.push(Part::Literal(&rest[..start]));
             let whole = &rest[start..=start + length];
@@ -223,7 +223,11 @@ impl<'a> Template<'a> {
                 Part::Expression(_, Expression::Empty) => continue,
                 Part::Expression(_, Expression::Variable(name)) => {
                     let value = variable(name, self.text, context)?;
-                    context.again(&format!("scope:{name}"), &value)?
+                    match &value {
+                        // It stays as it is, and leads to nothing that may be met again.
+                        Value::String(text) if !text.contains("%{") => budget.read(text).map(|()| value)?,
+                        _ => context.again(&format!("scope:{name}"), &value)?,
+                    }
                 }
                 Part::Expression(whole, Expression::Method(method, key)) => {
                     let value = self.call(method, key, whole, context)?;
@@ -274,6 +278,11 @@ impl<'a> Template<'a> {
             _ => Err(LookupError::puppet(format!("Unknown interpolation method '{method}'"))),
         }
     }
+}
+
+/// Where the first `%{` of `text` is. Most texts are short: to prepare the search for a text would take longer than that for a character.
+fn opening(text: &str) -> Option<usize> {
+    text.match_indices('%').map(|(at, _)| at).find(|at| text[at + 1..].starts_with('{'))
 }
 
 impl<'a> Expression<'a> {
@@ -379,10 +388,9 @@ fn collection(
 
 /// The text that `text` is with all its interpolations resolved, for places that need a text, such as paths.
 pub fn interpolate_text(text: &str, context: &Context<'_>) -> Result<String, LookupError> {
-    if !text.contains("%{") {
-        return context.stack.budget().read(text).map(|()| text.to_owned());
-    }
-    interpolate(&text.into(), context).map(|value| ruby::to_s(&value))
+    context.stack.budget().read(text)?;
+    let Some(template) = Template::parse(text) else { return Ok(text.to_owned()) };
+    template.evaluate(context).map(|value| ruby::to_s(&value))
 }
 
 /// The variable `name`, with dotted access, as `%{name}` reads it; undef where there is none. `subject` is for error texts.

@@ -29,8 +29,7 @@ impl LookupKey {
         let whole: Arc<str> = text.into();
         let (root, segments) = if is_plain(text) { (whole.clone(), Vec::new()) } else { parts(text)? };
         // Ruby: root[0..index-1], so that a leading `::` makes the whole key the module's name.
-        let colons = root.as_bytes().windows(2).position(|pair| pair == b"::");
-        let module = colons.map(|at| if at == 0 { root.clone() } else { root[..at].into() });
+        let module = colons(&root).map(|at| if at == 0 { root.clone() } else { root[..at].into() });
         Ok(LookupKey { text: whole, root, segments, module })
     }
 
@@ -38,6 +37,11 @@ impl LookupKey {
     pub fn dig(&self, value: Value, recorder: Option<&Recorder>) -> Result<Option<Value>, LookupError> {
         dig(&self.text, &self.segments, value, recorder)
     }
+}
+
+/// Where the first `::` of a name is. Names are short: to prepare a search would take longer.
+pub(super) fn colons(name: &str) -> Option<usize> {
+    name.as_bytes().windows(2).position(|pair| pair == b"::")
 }
 
 /// Whether a key has no more than one segment, as it is written.

@@ -3,6 +3,7 @@
 //! Source: `parser/scope.rb` (`lookupvar`, `lookup_qualified_variable`, `variable_not_found`) and `parser/compiler.rb`, which
 //! fills the top scope.
 
+use super::key::colons;
 use crate::node::NodeProfile;
 use crate::value::{Hash, Value};
 
@@ -90,7 +91,7 @@ impl<'a> NodeScope<'a> {
 
 impl Scope for NodeScope<'_> {
     fn variable(&self, name: &str) -> Variable {
-        let Some(at) = name.find("::") else {
+        let Some(at) = colons(name) else {
             return self.top(name).unwrap_or_else(|| absent(name));
         };
         let qualified = if at == 0 { &name[2..] } else { name };

@@ -133,7 +133,7 @@ impl OwnPath {
     /// The last name, with this value of the variable.
     fn name(&self, value: &str) -> String {
         let [before, behind] = &self.around;
-        format!("{before}{value}{behind}")
+        [before, value, behind].concat()
     }
 
     /// The value of the variable that makes this path of it.
