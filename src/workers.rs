@@ -53,8 +53,8 @@ impl Progress for Nobody {
     fn begin(&self, _: &Arc<Stage>) {}
 }
 
-/// What is worth a thread, in microseconds of work: to begin and to end one takes some hundreds.
-const FOR_A_THREAD: usize = 1000;
+/// What is worth a thread, in microseconds of work: to begin and to end one takes some hundreds, and it may wait for a core as long.
+const FOR_A_THREAD: usize = 2000;
 
 /// As many threads as there are cores, where there is work for them; nobody is told.
 impl Default for Workers {
@@ -130,7 +130,7 @@ mod tests {
     fn small_work_gets_fewer_threads_where_nobody_says_how_many() {
         let sparing = Workers { sparing: true, ..Workers::of(4) };
         let threads = |workers: &Workers, micros| workers.worth(micros).threads.get();
-        assert_eq!([0, 1000, 1001, 3000, usize::MAX].map(|micros| threads(&sparing, micros)), [1, 1, 2, 3, 4]);
+        assert_eq!([0, 2000, 2001, 6000, usize::MAX].map(|micros| threads(&sparing, micros)), [1, 1, 2, 3, 4]);
         assert_eq!(threads(&Workers::of(4), 0), 4);
         assert_eq!(threads(&sparing.at_most(2), usize::MAX), 2);
     }
