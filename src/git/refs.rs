@@ -1,7 +1,7 @@
 //! References and revisions, behind one interface with two backends: libgit2, and the `git` command for repositories
 //! that libgit2 refuses (reftables, partial clones).
 //!
-//! Each question is asked with a fresh handle: what a handle remembers of references can be out of date.
+//! Each question is asked with a handle that has read no references: what one remembers of them can be out of date.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};

@@ -83,3 +83,33 @@ impl Wanted {
 pub(super) fn wants_trusted(document: &Selection) -> bool {
     document.entry("facts").is_some_and(|facts| facts.entry("trusted").is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::ProfileReader;
+
+    #[test]
+    fn what_is_wanted_of_trusted_facts_is_what_the_whole_profile_has() {
+        let profiles = [
+            "name: a.example.com",
+            "name: a.example.com\ntrusted: {certname: b.example.org, extensions: {pp_role: web}}",
+            "name: a.example.com\ntrusted: {authenticated: local, hostname: c, certname: b.example.org}",
+        ];
+        let read = |profile: &str, selection: &Selection| {
+            let (mut profiles, errors) = ProfileReader::new("p.yaml", "production", selection).file(profile.as_bytes());
+            assert!(errors.is_empty(), "{errors:?}");
+            profiles.remove(0).trusted
+        };
+        for name in ["certname", "hostname", "domain", "authenticated", "extensions", "external"] {
+            let mut wanted = Wanted::default();
+            wanted.add("trusted", &[name.into()]);
+            for profile in profiles {
+                let (part, whole) = (read(profile, &wanted.of_document()), read(profile, &Selection::Whole));
+                assert_eq!(part.get(name), whole.get(name), "{name} of {profile}");
+                assert!(whole.get(name).is_some(), "{name} of {profile}");
+            }
+        }
+        assert!(read(profiles[1], &Wanted::default().of_document()).is_empty());
+    }
+}

@@ -136,7 +136,7 @@ impl Hash {
         None
     }
 
-    /// Removes `key`, keeping the order of the rest.
+    /// Removes `key`, keeping the order of the rest; it takes longer the more there are.
     pub fn remove(&mut self, key: &Value) -> Option<Value> {
         let at = self.find(key)?;
         if let Some(index) = &mut self.index {

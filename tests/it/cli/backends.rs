@@ -104,6 +104,23 @@ fn a_time_limit_holds_for_the_keys_that_meet_it() {
 }
 
 #[test]
+fn a_command_ends_before_the_program_does() {
+    let site = site("lookup_key: vault", "{command: [./stays]}");
+    site.write(
+        "stays",
+        "#!/bin/sh\necho $$ >> started\nwhile read -r line; do echo '{\"not_found\": true}'; done\nexec sleep 60\n",
+    );
+    site.sh("chmod +x stays");
+    site.commit("a command that does not end by itself");
+    for command in ["diff HEAD~1 HEAD", "render HEAD --format ndjson", "lookup motd --node web01"] {
+        _ = std::fs::remove_file(site.root().join("started"));
+        site.hierad(command).ok();
+        let still = site.sh("for pid in $(cat started); do if kill -0 $pid 2>&-; then echo $pid; fi; done");
+        assert!(site.root().join("started").exists() && still.is_empty(), "{command}: {still}");
+    }
+}
+
+#[test]
 fn values_of_a_file_are_treated_as_the_function_would_be() {
     for (level, expected) in [
         ("data_hash: vault", ["role web", "v", "no data"]),
