@@ -131,7 +131,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The prefix of a tag handle; nothing if it was not declared.
+    /// The prefix of a tag handle, declared or YAML's own; nothing if there is none.
     fn prefix(&self, handle: &str) -> Option<&str> {
         let declared = self.prefixes.get(handle).map(String::as_str);
         declared.or(match handle {
