@@ -13,6 +13,9 @@ const RUBY_BUFFER: usize = 60;
 
 /// The number `text` stands for; nothing where it stands for none.
 pub(super) fn read(text: &str) -> Option<Result<Value, Refusal>> {
+    if let Some(number) = plain_integer(text) {
+        return Some(Ok(number));
+    }
     // What else is in a text tells at once that it is none: most that start with a digit are no numbers.
     if !text.bytes().all(|b| b.is_ascii_hexdigit() || b"+-.,_:xXiInN".contains(&b)) {
         return None;
@@ -22,6 +25,16 @@ pub(super) fn read(text: &str) -> Option<Result<Value, Refusal>> {
         .or_else(|| base60(text))
         .or_else(|| float(text))
         .or_else(|| integer(text))
+}
+
+/// The most digits that surely fit into 64 bits.
+const FITTING: usize = 18;
+
+/// `17`: nothing but digits, without a zero in front, as nearly every number is.
+fn plain_integer(text: &str) -> Option<Value> {
+    let [b'1'..=b'9', rest @ ..] = text.as_bytes() else { return None };
+    let is_plain = rest.len() < FITTING && rest.iter().all(u8::is_ascii_digit);
+    if is_plain { text.parse().ok().map(Value::Integer) } else { None }
 }
 
 fn special(text: &str) -> Option<f64> {
@@ -226,4 +239,26 @@ fn decimal_float(text: &str) -> Option<f64> {
 /// Digits, with single underscores between them.
 fn in_groups(text: &str) -> bool {
     is_digits_with(text, b"_") && !text.ends_with('_') && !text.contains("__")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_integer_is_what_the_rules_make_of_it() {
+        let digits = "7".repeat(FITTING + 3);
+        let lengths = (1..digits.len()).map(|len| digits[..len].to_owned());
+        let texts = (0..2_000)
+            .flat_map(|n: u32| [format!("{n}"), format!("0{n}"), format!("-{n}"), format!("{n}_1"), format!("{n}.")]);
+        let mut plain = 0;
+        for text in lengths.chain(texts) {
+            if let Some(value) = plain_integer(&text) {
+                assert_eq!((special(&text), base60(&text), float(&text)), (None, None, None), "{text}");
+                assert_eq!(integer(&text), Some(Ok(value)), "{text}");
+                plain += 1;
+            }
+        }
+        assert_eq!(plain, FITTING + 1_999);
+    }
 }

@@ -57,10 +57,11 @@ fn block(text: &str, column: usize, has_value: fn(&str) -> bool) -> Option<usize
 /// The length of the rest of a line, which is blanks and a scalar or an empty collection, in a collection at `column`.
 fn rest_of_line(text: &str, column: usize, has_value: fn(&str) -> bool) -> Option<usize> {
     let blanks = blanks(text.as_bytes());
-    if [b"{}\n", b"[]\n"].iter().any(|empty| text.as_bytes()[blanks..].starts_with(*empty)) {
+    let value = &text.as_bytes()[blanks..];
+    if let [b'{', b'}', b'\n', ..] | [b'[', b']', b'\n', ..] = value {
         return Some(blanks + 2);
     }
-    let Span { len, quotes } = scalar(&text.as_bytes()[blanks..], i64::try_from(column).ok()?)?;
+    let Span { len, quotes } = scalar(value, i64::try_from(column).ok()?)?;
     let end = blanks + len + 2 * quotes;
     let is_known = quotes > 0 || has_value(text.get(blanks..end)?);
     (is_known && text.as_bytes().get(end) == Some(&b'\n')).then_some(end)

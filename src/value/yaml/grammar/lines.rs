@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
         while self.state == State::BlockMappingKey {
             let onward = match self.scanner.line()? {
                 Some((Ordering::Less, _)) => sink(self.leave_at_line()),
-                Some((Ordering::Equal, Line::Key(len))) => self.entry(len, sink),
+                Some((Ordering::Equal, Some(Line::Key(len)))) => self.entry(len, sink),
                 _ => break,
             };
             if let Onward::Stop = onward {
@@ -106,7 +106,7 @@ impl<'a> Parser<'a> {
 
     /// The start of a block mapping, behind which `next` follows, where a line tells it.
     pub(super) fn mapping_at_line(&mut self, next: State) -> Result<Option<Event<'a>>, Fault> {
-        let Some((Ordering::Greater, Line::Key(_))) = self.scanner.line()? else { return Ok(None) };
+        let Some((Ordering::Greater, Some(Line::Key(_)))) = self.scanner.line()? else { return Ok(None) };
         let mark = self.scanner.input.mark;
         self.scanner.enter_indent(mark.column);
         self.starts.push(mark);
@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
     pub(super) fn line_of_sequence(&mut self) -> Result<Option<Event<'a>>, Fault> {
         Ok(match self.scanner.line()? {
             Some((Ordering::Less, _)) => Some(self.leave_at_line()),
-            Some((Ordering::Equal, Line::Item)) => self.scanner.item(),
+            Some((Ordering::Equal, Some(Line::Item))) => self.scanner.item(),
             _ => None,
         })
     }
@@ -127,8 +127,8 @@ impl<'a> Parser<'a> {
     /// The next event in a sequence at the indentation of the mapping around it, where a line tells it.
     pub(super) fn line_of_indentless_sequence(&mut self) -> Result<Option<Event<'a>>, Fault> {
         Ok(match self.scanner.line()? {
-            Some((Ordering::Equal, Line::Item)) => self.scanner.item(),
-            Some((Ordering::Less, _) | (Ordering::Equal, Line::Key(_))) => {
+            Some((Ordering::Equal, Some(Line::Item))) => self.scanner.item(),
+            Some((Ordering::Less, _) | (Ordering::Equal, Some(Line::Key(_)))) => {
                 self.resume();
                 Some(self.event(Data::End))
             }
@@ -151,9 +151,14 @@ impl<'a> Parser<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Goes to where the next token starts, unless tokens wait to be taken, and tells what stands there if a line may begin so, and how
-    /// its column compares with the innermost block's. To go there twice does no harm.
-    fn line(&mut self) -> Result<Option<(Ordering, Line)>, Fault> {
+    /// Whether all tokens were taken and the text ends here.
+    pub(super) fn is_at_end(&mut self) -> Result<bool, Fault> {
+        Ok(matches!(self.line()?, Some((_, None))))
+    }
+
+    /// Goes to where the next token starts, unless tokens wait to be taken, and tells what stands there if a line may begin so, nothing
+    /// at the end of the text, and how its column compares with the innermost block's. To go there twice does no harm.
+    fn line(&mut self) -> Result<Option<(Ordering, Option<Line>)>, Fault> {
         if !self.by_line || !self.has_taken_all() {
             return Ok(None);
         }
@@ -161,7 +166,11 @@ impl<'a> Scanner<'a> {
             self.skip_to_token()?;
         }
         let Some(text) = self.input.rest().filter(|_| self.key_allowed) else { return Ok(None) };
-        Ok(Line::of(text).map(|line| (i64::from(self.input.mark.column).cmp(&self.indent), line)))
+        let column = i64::from(self.input.mark.column);
+        if text.is_empty() {
+            return Ok((column == 0).then_some(((-1).cmp(&self.indent), None)));
+        }
+        Ok(Line::of(text).map(|line| (column.cmp(&self.indent), Some(line))))
     }
 
     /// Goes to the first character of the next line that is no blank, where this line ends here; true where a token surely starts there.

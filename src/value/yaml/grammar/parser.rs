@@ -75,17 +75,20 @@ impl<'a> Parser<'a> {
             }
         }
         // Psych has the document only once the token behind it is read.
-        self.scanner.peek().map(|_| ())
+        if self.scanner.is_at_end()? { Ok(()) } else { self.scanner.peek().map(|_| ()) }
     }
 
-    /// Reads up to the first node; false where there is no document.
+    /// Reads up to the first node, or into it; false where there is no document, or `sink` stops.
     fn document_start(&mut self, sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<bool, Fault> {
-        self.states.push(State::DocumentEnd);
+        if let Some(event) = self.mapping_at_line(State::DocumentEnd)? {
+            return Ok(!matches!(sink(event), Onward::Stop));
+        }
         match self.scanner.peek()?.kind {
             Kind::StreamEnd => return Ok(false),
             Kind::Version { .. } | Kind::TagDirective { .. } | Kind::DocumentStart => {}
             _ => {
                 self.directives()?;
+                self.states.push(State::DocumentEnd);
                 return Ok(true);
             }
         }
@@ -95,6 +98,10 @@ impl<'a> Parser<'a> {
             return Err(fault("did not find expected <document start>", token.start, "", Mark::default()));
         }
         self.scanner.skip_token();
+        if let Some(event) = self.mapping_at_line(State::DocumentEnd)? {
+            return Ok(!matches!(sink(event), Onward::Stop));
+        }
+        self.states.push(State::DocumentEnd);
         let token = self.scanner.peek()?;
         if matches!(
             token.kind,
