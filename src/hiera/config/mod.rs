@@ -1,9 +1,10 @@
 //! hiera.yaml: read, checked and put into a form that a hierarchy can be resolved from.
 //!
-//! [`Config::parse`] refuses what Puppet refuses, at the place where it stands: version 4 only outside of the global layer, and
+//! [`ReadConfig::new`] refuses what Puppet refuses, at the place where it stands: version 4 only outside of the global layer, and
 //! version 3 only in it. Elsewhere Puppet 7 ignores version 3, and 8 refuses it.
 //! Source: `pops/lookup/hiera_config.rb`.
 
+mod configs;
 mod node;
 mod version3;
 mod version4;
@@ -12,10 +13,12 @@ mod version5;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+pub use self::configs::Configs;
 use self::node::Node;
 use super::version3::Hiera3;
 use super::{LookupError, Puppet};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::value::yaml::Parsed;
 use crate::value::{Value, ruby, yaml};
 
 /// A hiera.yaml that Puppet accepts.
@@ -37,6 +40,17 @@ pub struct Config {
     pub implied: bool,
     /// What Hiera 3 reads, where it answers instead of Puppet.
     pub hiera3: Option<Arc<Hiera3>>,
+}
+
+/// A hiera.yaml that was read.
+#[derive(Debug)]
+pub struct ReadConfig {
+    /// What it says, or why Puppet refuses it; nothing where Puppet ignores the file.
+    pub config: Result<Option<Arc<Config>>, LookupError>,
+    /// Whether it is one as Hiera 3 has them.
+    pub is_hiera3: bool,
+    /// What was found on the way.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// One entry of `hierarchy`, the defaults filled in.
@@ -176,7 +190,7 @@ pub struct Declared {
 }
 
 /// Whose hiera.yaml it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Owner {
     /// The global layer.
     Global,
@@ -207,50 +221,6 @@ impl Config {
         self.fault.clone().map_or(Ok(()), Err)
     }
 
-    /// Reads the hiera.yaml at `path`. Nothing where Puppet ignores the file; why it does is a diagnostic.
-    pub fn parse(
-        content: &[u8],
-        path: &str,
-        owner: Owner,
-        puppet: Puppet,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) -> Result<Option<Config>, LookupError> {
-        let parsed = yaml::parse(content);
-        if let Some(fault) = parsed.fault {
-            return Err(LookupError::puppet(fault.message(path)).at(Place::line(path, fault.line)));
-        }
-        let version = version(&parsed.value, path)?;
-        let (value, marks) = yaml::symkeys_to_string(parsed.value, parsed.marks);
-        let value = filled(&version, &value);
-        let source: Arc<str> = String::from_utf8_lossy(content).into();
-        let file = Node::root(&value, &marks, path, &source);
-        match &version {
-            Value::Integer(5) => {
-                file.check(version5::shape()?)?;
-                version5::parse(&file, owner).map(Some)
-            }
-            Value::Integer(4) => {
-                file.check(version4::shape()?)?;
-                if owner == Owner::Global {
-                    let text = "hiera.yaml version 4 cannot be used in the global layer";
-                    return Err(file.refuse(text, file.entry_place("version")));
-                }
-                Ok(Some(version4::parse(&file)))
-            }
-            Value::Integer(3) => {
-                file.check(&version3::shape(&file)?)?;
-                match owner {
-                    Owner::Global => Ok(Some(version3::parse(&file))),
-                    _ => ignore_version_3(path, owner, puppet, diagnostics),
-                }
-            }
-            other => {
-                let text = format!("This runtime does not support hiera.yaml version {}", ruby::to_s(other));
-                Err(file.refuse(&text, file.entry_place("version")))
-            }
-        }
-    }
-
     /// Puppet's error about the undefined variable `name`, which names the line that uses it.
     pub fn undefined_variable(&self, name: &str) -> LookupError {
         let pattern = format!(r#"%\{{['"]?{name}['"]?}}"#);
@@ -258,18 +228,6 @@ impl Config {
             Ok(line) => LookupError::puppet(format!("Undefined variable '{name}' {}", node::in_file(&self.path, line))),
             Err(error) => error,
         }
-    }
-
-    /// Whether `content` is a hiera.yaml as Hiera 3 has them: of version 3 or of none, with symbols as keys. Hiera 3 ignores texts.
-    pub fn is_hiera3(content: &[u8]) -> bool {
-        let parsed = yaml::parse(content);
-        let Value::Hash(hash) = &parsed.value else { return false };
-        let is_symbol = |key: &Value| matches!(key, Value::Symbol(_));
-        let version = [hash.get("version"), hash.get_value(&Value::Symbol("version".into()))];
-        let version = version.into_iter().flatten().find(|version| version.is_truthy());
-        parsed.fault.is_none()
-            && hash.keys().any(is_symbol)
-            && version.is_none_or(|version| matches!(version, Value::Integer(..4)))
     }
 
     /// The configuration in place of a hiera.yaml at `path` that is not there, in the global layer or with `data_provider: hiera`:
@@ -294,6 +252,71 @@ impl Config {
             fault: None,
             implied: true,
             hiera3: None,
+        }
+    }
+}
+
+impl ReadConfig {
+    /// Reads `content`, which stands at `path`.
+    pub fn new(content: &[u8], path: &str, owner: Owner, puppet: Puppet) -> ReadConfig {
+        let parsed = yaml::parse(content);
+        let (is_hiera3, mut diagnostics) = (is_hiera3(&parsed), Vec::new());
+        let config = parse(content, parsed, path, owner, puppet, &mut diagnostics);
+        ReadConfig { config: config.map(|config| config.map(Arc::new)), is_hiera3, diagnostics }
+    }
+}
+
+/// Whether it is a hiera.yaml as Hiera 3 has them: of version 3 or of none, with symbols as keys. Hiera 3 ignores texts.
+fn is_hiera3(parsed: &Parsed) -> bool {
+    let Value::Hash(hash) = &parsed.value else { return false };
+    let is_symbol = |key: &Value| matches!(key, Value::Symbol(_));
+    let version = [hash.get("version"), hash.get_value(&Value::Symbol("version".into()))];
+    let version = version.into_iter().flatten().find(|version| version.is_truthy());
+    parsed.fault.is_none()
+        && hash.keys().any(is_symbol)
+        && version.is_none_or(|version| matches!(version, Value::Integer(..4)))
+}
+
+/// What a hiera.yaml says; nothing where Puppet ignores the file, why it does is a diagnostic.
+fn parse(
+    content: &[u8],
+    parsed: Parsed,
+    path: &str,
+    owner: Owner,
+    puppet: Puppet,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<Config>, LookupError> {
+    if let Some(fault) = parsed.fault {
+        return Err(LookupError::puppet(fault.message(path)).at(Place::line(path, fault.line)));
+    }
+    let version = version(&parsed.value, path)?;
+    let (value, marks) = yaml::symkeys_to_string(parsed.value, parsed.marks);
+    let value = filled(&version, &value);
+    let source: Arc<str> = String::from_utf8_lossy(content).into();
+    let file = Node::root(&value, &marks, path, &source);
+    match &version {
+        Value::Integer(5) => {
+            file.check(version5::shape())?;
+            version5::parse(&file, owner).map(Some)
+        }
+        Value::Integer(4) => {
+            file.check(version4::shape()?)?;
+            if owner == Owner::Global {
+                let text = "hiera.yaml version 4 cannot be used in the global layer";
+                return Err(file.refuse(text, file.entry_place("version")));
+            }
+            Ok(Some(version4::parse(&file)))
+        }
+        Value::Integer(3) => {
+            file.check(&version3::shape(&file)?)?;
+            match owner {
+                Owner::Global => Ok(Some(version3::parse(&file))),
+                _ => ignore_version_3(path, owner, puppet, diagnostics),
+            }
+        }
+        other => {
+            let text = format!("This runtime does not support hiera.yaml version {}", ruby::to_s(other));
+            Err(file.refuse(&text, file.entry_place("version")))
         }
     }
 }

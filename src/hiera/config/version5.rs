@@ -4,57 +4,78 @@ use std::sync::{Arc, LazyLock};
 
 use super::node::{Node, fill as fill_in, texts};
 use super::{Config, Function, FunctionKind, LevelConfig, Locations, Owner, doubled_name};
-use crate::hiera::{LookupError, convert};
-use crate::value::types::{Element, Range, Texts};
+use crate::hiera::LookupError;
+use crate::value::types::{Alias, Element, OwnAlias, Range, Texts};
 use crate::value::{Hash, Type, Value};
 
-/// The type of a hierarchy.
-const HIERARCHY: &str = r"Array[Struct[{
-    name => String[1],
-    Optional[options] => Hash[Pattern[/\A[A-Za-z](:?[0-9A-Za-z_-]*[0-9A-Za-z])?\z/], Data],
-    Optional[data_hash] => String[1],
-    Optional[lookup_key] => String[1],
-    Optional[hiera3_backend] => String[1],
-    Optional[v4_data_hash] => String[1],
-    Optional[data_dig] => String[1],
-    Optional[path] => String[1],
-    Optional[paths] => Array[String[1], 1],
-    Optional[glob] => String[1],
-    Optional[globs] => Array[String[1], 1],
-    Optional[uri] => String[1],
-    Optional[uris] => Array[String[1], 1],
-    Optional[mapped_paths] => Array[String[1], 3, 3],
-    Optional[datadir] => String[1]
-}]]";
-
-/// The type of `defaults`.
-const DEFAULTS: &str = r"Struct[{
-    Optional[data_hash] => String[1],
-    Optional[lookup_key] => String[1],
-    Optional[data_dig] => String[1],
-    Optional[datadir] => String[1],
-    Optional[options] => Hash[Pattern[/\A[A-Za-z](:?[0-9A-Za-z_-]*[0-9A-Za-z])?\z/], Data]
-}]";
+/// What the name of an option must match.
+const OPTION: &str = r"\A[A-Za-z](:?[0-9A-Za-z_-]*[0-9A-Za-z])?\z";
 
 const LOCATION_KEYS: [&str; 7] = ["path", "paths", "glob", "globs", "uri", "uris", "mapped_paths"];
 const RESERVED_OPTIONS: [&str; 2] = ["path", "uri"];
 
-/// The type that Puppet declares.
-pub(super) fn shape() -> Result<&'static Type, LookupError> {
-    static PARSED: LazyLock<Result<Type, LookupError>> = LazyLock::new(|| {
-        let hierarchy = convert::parse(HIERARCHY)?;
-        let name = |name: &str| Type::String(Texts::Value(name.into()));
-        let optional = |key: &str, value| Element { key: Type::Optional(Some(Arc::new(name(key)))), value };
-        let elements = [
+/// The type that Puppet declares, built piece by piece: reading its words takes longer than reading a hiera.yaml.
+pub(super) fn shape() -> &'static Type {
+    static SHAPE: LazyLock<Type> = LazyLock::new(|| {
+        let hierarchy = Type::array(level_shape(), None);
+        Type::Struct(Arc::new([
             Element { key: name("version"), value: Type::Integer(Range::exactly(5)) },
-            optional("defaults", convert::parse(DEFAULTS)?),
+            optional("defaults", defaults_shape()),
             optional("hierarchy", hierarchy.clone()),
             optional("plan_hierarchy", hierarchy.clone()),
             optional("default_hierarchy", hierarchy),
-        ];
-        Ok(Type::Struct(elements.into()))
+        ]))
     });
-    PARSED.as_ref().map_err(Clone::clone)
+    &SHAPE
+}
+
+fn level_shape() -> Type {
+    let texts = |size| Type::array(text(), Some(size));
+    Type::Struct(Arc::new([
+        Element { key: name("name"), value: text() },
+        optional("options", options()),
+        optional("data_hash", text()),
+        optional("lookup_key", text()),
+        optional("hiera3_backend", text()),
+        optional("v4_data_hash", text()),
+        optional("data_dig", text()),
+        optional("path", text()),
+        optional("paths", texts(Range::at_least(1))),
+        optional("glob", text()),
+        optional("globs", texts(Range::at_least(1))),
+        optional("uri", text()),
+        optional("uris", texts(Range::at_least(1))),
+        optional("mapped_paths", texts(Range::exactly(3))),
+        optional("datadir", text()),
+    ]))
+}
+
+fn defaults_shape() -> Type {
+    Type::Struct(Arc::new([
+        optional("data_hash", text()),
+        optional("lookup_key", text()),
+        optional("data_dig", text()),
+        optional("datadir", text()),
+        optional("options", options()),
+    ]))
+}
+
+fn name(name: &str) -> Type {
+    Type::String(Texts::Value(name.into()))
+}
+
+fn optional(key: &str, value: Type) -> Element {
+    Element { key: Type::Optional(Some(Arc::new(name(key)))), value }
+}
+
+/// A text that is not empty.
+fn text() -> Type {
+    Type::String(Texts::Size(Range::at_least(1)))
+}
+
+fn options() -> Type {
+    let data = Type::Alias(Alias::Own(OwnAlias::Data));
+    Type::hash(Type::Pattern(Arc::new([Some(OPTION.into())])), data, None)
 }
 
 /// Fills in what a configuration leaves out.
@@ -199,6 +220,35 @@ fn locations(key: &str, node: &Node<'_>) -> Locations {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hiera::convert;
+
+    /// The type of a hierarchy.
+    const HIERARCHY: &str = r"Array[Struct[{
+    name => String[1],
+    Optional[options] => Hash[Pattern[/\A[A-Za-z](:?[0-9A-Za-z_-]*[0-9A-Za-z])?\z/], Data],
+    Optional[data_hash] => String[1],
+    Optional[lookup_key] => String[1],
+    Optional[hiera3_backend] => String[1],
+    Optional[v4_data_hash] => String[1],
+    Optional[data_dig] => String[1],
+    Optional[path] => String[1],
+    Optional[paths] => Array[String[1], 1],
+    Optional[glob] => String[1],
+    Optional[globs] => Array[String[1], 1],
+    Optional[uri] => String[1],
+    Optional[uris] => Array[String[1], 1],
+    Optional[mapped_paths] => Array[String[1], 3, 3],
+    Optional[datadir] => String[1]
+}]]";
+
+    /// The type of `defaults`.
+    const DEFAULTS: &str = r"Struct[{
+    Optional[data_hash] => String[1],
+    Optional[lookup_key] => String[1],
+    Optional[data_dig] => String[1],
+    Optional[datadir] => String[1],
+    Optional[options] => Hash[Pattern[/\A[A-Za-z](:?[0-9A-Za-z_-]*[0-9A-Za-z])?\z/], Data]
+}]";
 
     #[test]
     fn the_type_is_as_puppet_writes_it() {
@@ -211,6 +261,6 @@ mod tests {
                 Optional[default_hierarchy] => {HIERARCHY}
             }}]"
         );
-        assert_eq!(format!("{:?}", shape().unwrap()), format!("{:?}", convert::parse(&written).unwrap()));
+        assert_eq!(format!("{:?}", shape()), format!("{:?}", convert::parse(&written).unwrap()));
     }
 }

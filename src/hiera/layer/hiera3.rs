@@ -4,11 +4,13 @@
 //! the settings decide, Hiera 3 is taken to read such a file where nothing speaks of Puppet's layers: neither an
 //! environment.conf beside it nor a global layer.
 
+use std::sync::Arc;
+
 use super::load::{ConfigFile, Loader, read};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::hiera::config::Config;
 use crate::hiera::{LookupError, Reader};
-use crate::tree::TreeError;
+use crate::tree::{Target, TreeError, follow};
 
 impl Loader<'_> {
     /// The configuration of a repository of Hiera 3; nothing where Puppet reads it. `is_environment` tells whether there is an
@@ -17,18 +19,24 @@ impl Loader<'_> {
         &mut self,
         file: &ConfigFile<'_>,
         is_environment: bool,
-    ) -> Result<Option<Result<Config, LookupError>>, TreeError> {
+    ) -> Result<Option<Result<Arc<Config>, LookupError>>, TreeError> {
         let reader = self.options.reader;
         if reader == Reader::Puppet {
             return Ok(None);
         }
-        let content = read(&**file.tree, file.path)?;
-        if reader == Reader::Hiera3 {
-            let path = file.path;
+        let path = file.path;
+        let parsed = || {
             let none = || LookupError::puppet(format!("Config file {path} not found")).at(Place::file(path));
-            return Ok(Some(content.ok_or_else(none).and_then(|content| Config::parse_hiera3(&content, path))));
+            let content = read(&**file.tree, path)?.ok_or_else(none);
+            Ok(Some(content.and_then(|content| Config::parse_hiera3(&content, path).map(Arc::new))))
+        };
+        if reader == Reader::Hiera3 {
+            return parsed();
         }
-        let Some(content) = content.filter(|content| Config::is_hiera3(content)) else { return Ok(None) };
+        let Target::File(_, id) = follow(&**file.tree, path)? else { return Ok(None) };
+        if !self.read(file, id)?.is_hiera3 {
+            return Ok(None);
+        }
         if is_environment || self.options.global.is_some() {
             let text = "Puppet reads a hiera.yaml of version 3 in the global layer only; --hiera 3 takes the repository as one of Hiera 3";
             self.tell(file, text);
@@ -36,7 +44,7 @@ impl Loader<'_> {
         }
         let text = "read as the configuration of Hiera 3; Puppet would not heed it in an environment: --hiera 5 does as Puppet";
         self.tell(file, text);
-        Ok(Some(Config::parse_hiera3(&content, file.path)))
+        parsed()
     }
 
     fn tell(&mut self, file: &ConfigFile<'_>, text: &str) {

@@ -8,13 +8,14 @@ use super::{Environment, EnvironmentOptions, GlobalConfig, Layer, Store};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::hiera::LookupError;
 use crate::hiera::backend::eyaml::Keys;
-use crate::hiera::config::{Config, Owner};
-use crate::tree::{FileTree, Target, TreeError, child, folder_of, follow};
+use crate::hiera::config::{Config, Configs, Owner, ReadConfig};
+use crate::tree::{BlobId, FileTree, Target, TreeError, child, folder_of, follow};
 
 /// What is read, and what was found on the way.
 pub(super) struct Loader<'a> {
     pub(super) tree: &'a Arc<dyn FileTree>,
     pub(super) options: &'a EnvironmentOptions,
+    pub(super) configs: &'a Configs,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
@@ -32,7 +33,7 @@ pub(super) fn load(
     options: EnvironmentOptions,
     store: Arc<Store>,
 ) -> Result<Environment, TreeError> {
-    let mut loader = Loader { tree: &tree, options: &options, diagnostics: Vec::new() };
+    let mut loader = Loader { tree: &tree, options: &options, configs: &store.configs, diagnostics: Vec::new() };
     let root = folder_of(&options.hiera_config);
     let path = child(root, "environment.conf");
     let conf = read(&*tree, &path)?;
@@ -98,7 +99,7 @@ impl Loader<'_> {
             None => {
                 let text = "there is no hiera.yaml of the global layer here: Puppet reads data/common.yaml beside it";
                 self.warn("no-global-hiera-yaml", Place::file(path), text.to_owned());
-                Ok(Config::implied(path))
+                Ok(Config::implied(path).into())
             }
         };
         Ok(file.layer(config))
@@ -120,7 +121,7 @@ impl Loader<'_> {
                 let error = LookupError::puppet("undefined method `configured_data_providers' for nil:NilClass");
                 Some(Err(error.at(Place::file(file.path))))
             }
-            (config, Some("hiera")) => Some(config.unwrap_or_else(|| Ok(Config::implied(file.path)))),
+            (config, Some("hiera")) => Some(config.unwrap_or_else(|| Ok(Config::implied(file.path).into()))),
             (_, Some(provider)) => {
                 let error = match (provider, file.owner) {
                     ("function", _) => LookupError::unknown("the data provider 'function' is not supported"),
@@ -135,13 +136,19 @@ impl Loader<'_> {
         Ok(config.map(|config| file.layer(config)))
     }
 
+    /// The hiera.yaml that is the file `id`.
+    pub(super) fn read(&self, file: &ConfigFile<'_>, id: BlobId) -> Result<Arc<ReadConfig>, TreeError> {
+        self.configs.get(&**file.tree, id, file.path, file.owner, self.options.puppet)
+    }
+
     /// What a hiera.yaml says; nothing if it is not there, or has no effect.
-    fn config(&mut self, file: &ConfigFile<'_>) -> Result<Option<Result<Config, LookupError>>, TreeError> {
+    fn config(&mut self, file: &ConfigFile<'_>) -> Result<Option<Result<Arc<Config>, LookupError>>, TreeError> {
         let path = file.path;
         Ok(match follow(&**file.tree, path)? {
             Target::File(_, id) => {
-                let content = file.tree.read(id)?;
-                Config::parse(&content, path, file.owner, self.options.puppet, &mut self.diagnostics).transpose()
+                let read = self.read(file, id)?;
+                self.diagnostics.extend_from_slice(&read.diagnostics);
+                read.config.clone().transpose()
             }
             Target::Folder(_) => {
                 Some(Err(LookupError::puppet(format!("Is a directory @ io_fread - {path}")).at(Place::file(path))))
@@ -157,13 +164,13 @@ impl Loader<'_> {
 }
 
 impl ConfigFile<'_> {
-    pub(super) fn layer(self, config: Result<Config, LookupError>) -> Layer {
+    pub(super) fn layer(self, config: Result<Arc<Config>, LookupError>) -> Layer {
         Layer {
             owner: self.owner,
             module: self.module,
             tree: self.tree.clone(),
             root: folder_of(self.path).to_owned(),
-            config: config.map(Arc::new),
+            config,
         }
     }
 }

@@ -20,7 +20,7 @@ pub use declared::DeclaredModule;
 
 use super::backend::eyaml::{KeyNames, KeyPairs, Keys};
 use super::backend::{Backends, DataFiles, Format};
-use super::config::{Config, Owner};
+use super::config::{Config, Configs, Owner};
 use super::hierarchy::{Datadir, Source};
 use super::options::LookupOptions;
 use super::outside::{Nowhere, Outside};
@@ -95,6 +95,8 @@ impl Default for EnvironmentOptions {
 pub struct Store {
     /// Parsed data files.
     pub files: DataFiles,
+    /// Files hiera.yaml.
+    pub configs: Configs,
     /// Compiled patterns.
     pub regexes: Regexes,
     /// Key pairs, with what they have decrypted.

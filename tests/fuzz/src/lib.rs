@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hierad::hiera::config::{Config, Owner};
+use hierad::hiera::config::{Owner, ReadConfig};
 use hierad::hiera::hierarchy::Datadir;
 use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig};
 use hierad::hiera::lookup::{Lookup, NodeSources};
@@ -53,7 +53,7 @@ pub fn hiera_yaml(version: i64, content: &[u8]) -> bool {
     let Some(first) = contents.next().filter(|first| is_of(version, first)) else { return false };
     for owner in [Owner::Global, Owner::Environment, Owner::Module] {
         for puppet in [Puppet::V7, Puppet::V8] {
-            _ = Config::parse(first, "hiera.yaml", owner, puppet, &mut Vec::new());
+            _ = ReadConfig::new(first, "hiera.yaml", owner, puppet);
         }
     }
     let tree = tree(first, contents);
