@@ -121,12 +121,14 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
             if root.is_empty() { "an absolute" } else { "another" }
         )));
     };
-    let mut pending: Vec<Cow<'_, str>> = names(inner).rev().map(Cow::Borrowed).collect();
+    let mut pending = names(inner);
+    // The names in links on the way, the next one last.
+    let mut linked: Vec<String> = Vec::new();
     let mut at = String::with_capacity(path.len());
     at.push_str(root);
     let mut here = Entry::Folder;
     let mut links = 0;
-    while let Some(name) = pending.pop() {
+    while let Some(name) = linked.pop().map(Cow::Owned).or_else(|| pending.next().map(Cow::Borrowed)) {
         if here != Entry::Folder {
             return Ok(Target::Absent);
         }
@@ -158,7 +160,7 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
                     }
                     None => return Ok(Target::Outside(format!("{at} is a symbolic link to {target}"))),
                 };
-                pending.extend(names(inner).rev().map(|name| Cow::Owned(name.to_owned())));
+                linked.extend(names(inner).rev().map(str::to_owned));
             }
             Some(entry) => here = entry,
         }

@@ -165,14 +165,16 @@ fn find(start: &Path, exactly: bool) -> Result<Found, OpenError> {
     Ok(Found { folder, git_dir })
 }
 
-/// The folder at or above `folder` whose file `.git` names the git directory, wherever that is.
+/// The folder at or above `folder` whose file `.git` names the git directory, wherever that is, unless the directory itself is met
+/// first.
 fn work_dir_by_file(folder: &Path, git_dir: &Path) -> Option<PathBuf> {
     let names_it = |folder: &&Path| {
         let text = std::fs::read_to_string(folder.join(".git")).ok();
         let named = text.and_then(|text| Some(folder.join(text.strip_prefix("gitdir: ")?.trim_end())));
         named.and_then(|named| named.canonicalize().ok()).is_some_and(|named| named == git_dir)
     };
-    folder.ancestors().find(names_it).map(Path::to_owned)
+    let is_below = |folder: &&Path| folder.join(".git") != git_dir;
+    folder.ancestors().take_while(is_below).find(names_it).map(Path::to_owned)
 }
 
 /// Whether the environment's variables are about this repository.

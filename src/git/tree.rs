@@ -33,24 +33,28 @@ impl CommitTree {
 
     /// The folder at `path`; nothing if none is there.
     fn folder(&self, path: &str) -> Result<Option<Folder>, TreeError> {
-        let mut folder = Arc::clone(&self.root);
-        let mut end = 0;
-        for name in path.split('/').filter(|_| !path.is_empty()) {
-            end += name.len() + 1;
-            let Some(Item { kind: Kind::Folder, id, .. }) = find(&folder, name) else { return Ok(None) };
-            folder = self.objects.folder(*id).map_err(|error| failed(&path[..end - 1], &error))?;
+        if path.is_empty() {
+            return Ok(Some(Arc::clone(&self.root)));
         }
-        Ok(Some(folder))
+        let id = self.item(path, |item| (item.kind == Kind::Folder).then_some(item.id))?.flatten();
+        id.map(|id| self.open_folder(id, path)).transpose()
     }
 
     /// What `of` makes of the item at `path`, which is not the root; nothing if none is there.
     fn item<T>(&self, path: &str, of: impl FnOnce(&Item) -> T) -> Result<Option<T>, TreeError> {
-        let (above, name) = match path.rsplit_once('/') {
-            Some(("", _)) => return Ok(None),
-            Some(parts) => parts,
-            None => ("", path),
-        };
-        Ok(self.folder(above)?.and_then(|folder| find(&folder, name).map(of)))
+        let mut folder = Arc::clone(&self.root);
+        let mut start = 0;
+        while let Some(len) = path[start..].find('/') {
+            let end = start + len;
+            let Some(Item { kind: Kind::Folder, id, .. }) = find(&folder, &path[start..end]) else { return Ok(None) };
+            folder = self.open_folder(*id, &path[..end])?;
+            start = end + 1;
+        }
+        Ok(find(&folder, &path[start..]).map(of))
+    }
+
+    fn open_folder(&self, id: [u8; 20], path: &str) -> Result<Folder, TreeError> {
+        self.objects.folder(id).map_err(|error| failed(path, &error))
     }
 
     /// The entry that `item` is; `path` tells where, if it cannot be read.

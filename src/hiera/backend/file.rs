@@ -27,10 +27,13 @@ pub enum Format {
 impl Format {
     /// The format that the extension of `path` suggests.
     pub fn of_path(path: &str) -> Format {
-        match path.rsplit_once('.') {
-            Some((_, "json")) => Format::Json,
-            Some((_, "conf" | "hocon")) => Format::Hocon,
-            _ => Format::Yaml,
+        let is_any = |extensions: &[&str]| extensions.iter().any(|extension| path.ends_with(extension));
+        if is_any(&[".json"]) {
+            Format::Json
+        } else if is_any(&[".conf", ".hocon"]) {
+            Format::Hocon
+        } else {
+            Format::Yaml
         }
     }
 

@@ -62,8 +62,10 @@ impl Environment {
 }
 
 fn is_data_file(name: &str) -> bool {
-    let Some((stem, extension)) = name.rsplit_once('.') else { return false };
-    let configuration =
-        matches!(extension, "yaml" | "json") && (stem.ends_with("hiera") || stem == "Puppetfile" || stem == "metadata");
-    matches!(extension, "yaml" | "yml" | "json" | "eyaml") && !configuration
+    let stem = |extension: &&str| name.strip_suffix(*extension);
+    let is_configuration = |stem: &str| stem.ends_with("hiera") || stem == "Puppetfile" || stem == "metadata";
+    match [".yaml", ".json"].iter().find_map(stem) {
+        Some(stem) => !is_configuration(stem),
+        None => [".yml", ".eyaml"].iter().any(|extension| name.ends_with(extension)),
+    }
 }
