@@ -80,7 +80,8 @@ impl Budget {
     }
 }
 
-/// Does `work`, which may nest, with enough stack, on whatever thread it is.
+/// Does `work`, which nests in a lookup, with enough stack. A lookup itself is begun where there is some: to ask a thread for its stack
+/// takes longer than most lookups.
 pub(super) fn with_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK_LEFT, MORE_STACK, work)
 }

@@ -226,7 +226,10 @@ impl<'a> Template<'a> {
                     match &value {
                         // It stays as it is, and leads to nothing that may be met again.
                         Value::String(text) if !text.contains("%{") => budget.read(text).map(|()| value)?,
-                        _ => context.again(&format!("scope:{name}"), &value)?,
+                        Value::String(_) | Value::Array(_) | Value::Hash(_) => {
+                            context.again(&format!("scope:{name}"), &value)?
+                        }
+                        _ => budget.spend(1).map(|()| value)?,
                     }
                 }
                 Part::Expression(whole, Expression::Method(method, key)) => {

@@ -92,7 +92,7 @@ impl<'a> Lookup<'a> {
                 let configured = || self.environment.options.lookup_options.hiera3_strategy(key);
                 engine.get(key, &strategy.map_or_else(configured, |strategy| Ok(strategy.clone()))?)
             }),
-            None => with_stack(|| self.find(key, strategy, &NameStack::default())),
+            None => self.find(key, strategy, &NameStack::default()),
         })
     }
 

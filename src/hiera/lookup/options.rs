@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use super::{Found, FoundOptions, Lookup, Merged, OptionsOf, Provider, Search};
 use crate::hiera::LookupError;
-use crate::hiera::budget::with_stack;
 use crate::hiera::explain::{Branch, Event};
 use crate::hiera::interpolation::NameStack;
 use crate::hiera::layer::LayerId;
@@ -47,14 +46,14 @@ impl Lookup<'_> {
     /// Finds options, with nothing known.
     pub fn find_options(&self, of: &OptionsOf) -> FoundOptions {
         let root = NameStack::default();
-        let options = with_stack(|| match of {
+        let options = match of {
             OptionsOf::Layers(module) => self.merge_options(module.as_ref(), &root).map(Arc::new),
             OptionsOf::Default(module) => {
                 // By then Puppet has found the others, which those may refer to.
                 _ = self.options(Some(module), &root);
                 self.find_default_options(module, &root)
             }
-        });
+        };
         let on_the_way = self.options.merged.borrow().clone();
         FoundOptions { options, on_the_way: on_the_way.into_iter().collect() }
     }

@@ -69,14 +69,14 @@ impl<'a> Engine<'a> {
         };
         let budget = Budget::default();
         let context = Context { scope: self.scope, keys: self, guard: None, budget: &budget, depth: 0 };
-        with_stack(|| self.find(key, &Resolution::of(strategy, &configured), &context))
+        self.find(key, &Resolution::of(strategy, &configured), &context)
     }
 
     /// `default` as the answer where there is none: interpolated, too.
     pub fn default_value(&self, default: &str) -> Result<Value, LookupError> {
         let budget = Budget::default();
         let context = Context { scope: self.scope, keys: self, guard: None, budget: &budget, depth: 0 };
-        with_stack(|| text(&Text::from(default), &context))
+        text(&Text::from(default), &context)
     }
 
     fn find(&self, key: &str, resolution: &Resolution, context: &Context<'_>) -> Found {
