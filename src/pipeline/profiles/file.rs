@@ -29,7 +29,7 @@ fn stamp(metadata: &Metadata) -> Stamp {
 
 impl ProfileFile {
     pub(super) fn new(Found { path, real }: Found) -> ProfileFile {
-        let shown = path.display().to_string().into();
+        let shown = path.to_string_lossy().into();
         ProfileFile { path, real, shown, stamp: OnceLock::new() }
     }
 

@@ -47,7 +47,8 @@ impl Line {
 
 /// The columns that `text` takes.
 pub(super) fn width(text: &str) -> usize {
-    text.width()
+    let is_plain = text.bytes().all(|b| matches!(b, b' '..=b'~'));
+    if is_plain { text.len() } else { text.width() }
 }
 
 /// Between a line and its origin.
