@@ -78,6 +78,11 @@ impl<'a> NameStack<'a> {
         self.names().any(|n| n == name)
     }
 
+    /// Whether a variable is being resolved, or a key that is called like the variable on the stack.
+    fn has_variable(&self, name: &str) -> bool {
+        self.names().any(|n| n.strip_prefix("scope:") == Some(name))
+    }
+
     /// The name that was last begun with.
     pub(super) fn innermost(&self) -> Option<&str> {
         self.names().next()
@@ -223,12 +228,12 @@ impl<'a> Template<'a> {
                 Part::Expression(_, Expression::Empty) => continue,
                 Part::Expression(_, Expression::Variable(name)) => {
                     let value = variable(name, self.text, context)?;
+                    let again = || context.again(&format!("scope:{name}"), &value);
                     match &value {
+                        _ if context.stack.has_variable(name) => again()?,
                         // It stays as it is, and leads to nothing that may be met again.
                         Value::String(text) if !text.contains("%{") => budget.read(text).map(|()| value)?,
-                        Value::String(_) | Value::Array(_) | Value::Hash(_) => {
-                            context.again(&format!("scope:{name}"), &value)?
-                        }
+                        Value::String(_) | Value::Array(_) | Value::Hash(_) => again()?,
                         _ => budget.spend(1).map(|()| value)?,
                     }
                 }
