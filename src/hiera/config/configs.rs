@@ -12,10 +12,13 @@ use crate::tree::{BlobId, FileTree, TreeError};
 /// A content, where it stands, whose it is and who reads it.
 type ConfigId = (BlobId, Arc<str>, Owner, Puppet);
 
-/// The most bytes of content that are kept.
-const MOST: usize = 4 << 20;
+/// About how much memory is kept, in bytes.
+const LIMIT: usize = 4 << 20;
 
-/// What is kept of an empty file.
+/// One that takes more of that is not kept.
+const LARGEST: usize = LIMIT / 16;
+
+/// About how much memory it takes however small it is.
 const LEAST: usize = 1 << 10;
 
 /// The hiera.yaml files that were read: one that is the same in the next revision is not read again, and modules may have hundreds.
@@ -26,7 +29,7 @@ pub struct Configs(Mutex<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     read: HashMap<ConfigId, Arc<ReadConfig>, RandomState>,
-    bytes: usize,
+    size: usize,
 }
 
 impl Configs {
@@ -46,18 +49,23 @@ impl Configs {
         }
         let content = tree.read(id)?;
         let read = Arc::new(ReadConfig::new(&content, path, owner, puppet));
-        lock().add(key, &read, LEAST + content.len());
+        lock().add(key, &read);
         Ok(read)
     }
 }
 
 impl Kept {
-    fn add(&mut self, key: ConfigId, read: &Arc<ReadConfig>, bytes: usize) {
-        if self.bytes + bytes > MOST {
+    fn add(&mut self, key: ConfigId, read: &Arc<ReadConfig>) {
+        let size = LEAST + read.config.iter().flatten().map(|config| config.size()).sum::<usize>();
+        if size > LARGEST {
+            return;
+        }
+        if self.size + size > LIMIT {
             *self = Kept::default();
         }
-        self.bytes += bytes;
-        self.read.insert(key, read.clone());
+        if self.read.insert(key, read.clone()).is_none() {
+            self.size += size;
+        }
     }
 }
 
@@ -86,13 +94,31 @@ mod tests {
         assert_eq!(others[1].config.as_ref().unwrap().as_ref().unwrap().path.as_ref(), "m/hiera.yaml");
     }
 
-    #[test]
-    fn many_are_forgotten() {
-        let (mut kept, read) = (Kept::default(), Arc::new(ReadConfig::new(b"", "", Owner::Module, Puppet::V8)));
-        for number in 0..100_000u32 {
-            let id = BlobId::of(&number.to_le_bytes());
-            kept.add((id, "".into(), Owner::Module, Puppet::V8), &read, LEAST);
-            assert!(kept.read.len() <= MOST / LEAST && !kept.read.is_empty());
+    /// How many of 10,000 files with this content are kept at the end, and the most on the way.
+    fn kept_of(content: &str) -> (usize, usize) {
+        let read = Arc::new(ReadConfig::new(content.as_bytes(), "", Owner::Module, Puppet::V8));
+        assert!(read.config.is_ok(), "{:?}", read.config);
+        let (mut kept, mut most) = (Kept::default(), 0);
+        for number in 0..10_000u32 {
+            let key = (BlobId::of(&number.to_le_bytes()), "".into(), Owner::Module, Puppet::V8);
+            kept.add(key.clone(), &read);
+            kept.add(key, &read);
+            most = most.max(kept.read.len());
         }
+        (kept.read.len(), most)
+    }
+
+    #[test]
+    fn many_are_forgotten_and_large_ones_are_not_kept() {
+        let (kept, most) = kept_of("version: 5\n");
+        assert!(kept > 0 && most > 1_000 && most <= LIMIT / LEAST, "{kept} {most}");
+        let names = |count: usize| vec!["x"; count].join(", ");
+        let levels = |count: usize| (1..count).map(|n| format!("- {{name: l{n}, paths: *p}}\n")).collect::<String>();
+        let of = |paths, count| {
+            format!("version: 5\nhierarchy:\n- {{name: l, paths: &p [{}]}}\n{}", names(paths), levels(count))
+        };
+        let (kept, most) = kept_of(&of(20, 20));
+        assert!(kept > 0 && (10..200).contains(&most), "{kept} {most}");
+        assert_eq!(kept_of(&of(1_000, 100)), (0, 0));
     }
 }

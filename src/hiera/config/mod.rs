@@ -206,6 +206,15 @@ impl Config {
         self.levels.iter().chain(self.default_hierarchy.iter().flatten())
     }
 
+    /// About how much memory it takes, in bytes: each place that an alias stands at has a level of its own.
+    fn size(&self) -> usize {
+        let of_level = |level: &LevelConfig| {
+            let declared = level.locations.declared().iter();
+            size_of::<LevelConfig>() + declared.map(|one| size_of::<Declared>() + one.text.len()).sum::<usize>()
+        };
+        self.source.len() + self.all_levels().map(of_level).sum::<usize>()
+    }
+
     /// Fails if no hierarchy can be made of it.
     pub fn sound(&self) -> Result<(), LookupError> {
         self.fault.clone().map_or(Ok(()), Err)
