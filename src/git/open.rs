@@ -165,16 +165,17 @@ fn find(start: &Path, exactly: bool) -> Result<Found, OpenError> {
     Ok(Found { folder, git_dir })
 }
 
-/// The folder at or above `folder` whose file `.git` names the git directory, wherever that is, unless the directory itself is met
-/// first.
+/// The folder at or above `folder` whose `.git`, a file or a link, leads to the git directory, wherever that is, unless the directory
+/// itself is met first.
 fn work_dir_by_file(folder: &Path, git_dir: &Path) -> Option<PathBuf> {
-    let names_it = |folder: &&Path| {
-        let text = std::fs::read_to_string(folder.join(".git")).ok();
+    let leads_there = |folder: &&Path| {
+        let link = folder.join(".git");
+        let text = std::fs::read_to_string(&link).ok();
         let named = text.and_then(|text| Some(folder.join(text.strip_prefix("gitdir: ")?.trim_end())));
-        named.and_then(|named| named.canonicalize().ok()).is_some_and(|named| named == git_dir)
+        named.unwrap_or(link).canonicalize().is_ok_and(|named| named == git_dir)
     };
     let is_below = |folder: &&Path| folder.join(".git") != git_dir;
-    folder.ancestors().take_while(is_below).find(names_it).map(Path::to_owned)
+    folder.ancestors().take_while(is_below).find(leads_there).map(Path::to_owned)
 }
 
 /// Whether the environment's variables are about this repository.

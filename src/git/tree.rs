@@ -36,8 +36,7 @@ impl CommitTree {
         if path.is_empty() {
             return Ok(Some(Arc::clone(&self.root)));
         }
-        let id = self.item(path, |item| (item.kind == Kind::Folder).then_some(item.id))?.flatten();
-        id.map(|id| self.open_folder(id, path)).transpose()
+        self.id_of_folder(path)?.map(|id| self.open_folder(id, path)).transpose()
     }
 
     /// What `of` makes of the item at `path`, which is not the root; nothing if none is there.
@@ -51,6 +50,11 @@ impl CommitTree {
             start = end + 1;
         }
         Ok(find(&folder, &path[start..]).map(of))
+    }
+
+    /// The id of the folder at `path`, which is not the root; nothing if none is there.
+    fn id_of_folder(&self, path: &str) -> Result<Option<[u8; 20]>, TreeError> {
+        Ok(self.item(path, |item| (item.kind == Kind::Folder).then_some(item.id))?.flatten())
     }
 
     fn open_folder(&self, id: [u8; 20], path: &str) -> Result<Folder, TreeError> {
@@ -83,7 +87,7 @@ impl FileTree for CommitTree {
         if path.is_empty() {
             return Some(self.root_id);
         }
-        self.item(path, |item| (item.kind == Kind::Folder).then_some(item.id)).ok()??
+        self.id_of_folder(path).ok()?
     }
 
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {

@@ -70,6 +70,26 @@ fn a_git_directory_elsewhere() {
             let repository = check(&sandbox, &sandbox.root().join(path), &elsewhere, Some(sandbox.root()));
             assert_eq!(repository.common_dir(), elsewhere);
         }
+        std::fs::remove_file(sandbox.root().join(".git")).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, sandbox.root().join(".git")).unwrap();
+        for path in ["", "data"] {
+            check(&sandbox, &sandbox.root().join(path), &elsewhere, Some(sandbox.root()));
+        }
+    }
+}
+
+#[test]
+fn the_next_git_directory_above_counts() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.yaml", "a: 1\n");
+    sandbox.commit("one");
+    let (root, git_dir) = (sandbox.root(), sandbox.root().join(".git"));
+    let above = root.parent().unwrap();
+    std::fs::write(above.join(".git"), format!("gitdir: {}\n", git_dir.display())).unwrap();
+    for (path, work_dir) in [(root.join("data"), root), (above.to_owned(), above)] {
+        check(&sandbox, &path, &git_dir, Some(work_dir));
+        let told = git_command(&path).args(["rev-parse", "--show-toplevel"]).output().unwrap();
+        assert_eq!(String::from_utf8(told.stdout).unwrap().trim_end(), work_dir.to_str().unwrap());
     }
 }
 
