@@ -85,7 +85,8 @@ impl<'a> Lookup<'a> {
         self
     }
 
-    /// The effective value of `key`: with the merge strategy that `lookup_options` name, or with `strategy`.
+    /// The effective value of `key`: with the merge strategy that `lookup_options` name, or with `strategy`. It wants 1 MiB of the
+    /// thread's stack; lookups that nest are given more.
     pub fn get(&self, key: &str, strategy: Option<&Strategy>) -> Outcome {
         Outcome::from_result(match self.hiera3() {
             Some(engine) => engine.and_then(|engine| {

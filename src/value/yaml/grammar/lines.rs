@@ -65,6 +65,14 @@ pub(super) enum Line {
     Item,
 }
 
+/// What comes next where a line may begin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Line(Line),
+    /// The end of the text.
+    End,
+}
+
 impl Line {
     /// What `text` starts with, where that is sure.
     pub(super) fn of(text: &[u8]) -> Option<Line> {
@@ -78,7 +86,7 @@ impl<'a> Parser<'a> {
         while self.state == State::BlockMappingKey {
             let onward = match self.scanner.line()? {
                 Some((Ordering::Less, _)) => sink(self.leave_at_line()),
-                Some((Ordering::Equal, Some(Line::Key(len)))) => self.entry(len, sink),
+                Some((Ordering::Equal, Next::Line(Line::Key(len)))) => self.entry(len, sink),
                 _ => break,
             };
             if let Onward::Stop = onward {
@@ -106,7 +114,7 @@ impl<'a> Parser<'a> {
 
     /// The start of a block mapping, behind which `next` follows, where a line tells it.
     pub(super) fn mapping_at_line(&mut self, next: State) -> Result<Option<Event<'a>>, Fault> {
-        let Some((Ordering::Greater, Some(Line::Key(_)))) = self.scanner.line()? else { return Ok(None) };
+        let Some((Ordering::Greater, Next::Line(Line::Key(_)))) = self.scanner.line()? else { return Ok(None) };
         let mark = self.scanner.input.mark;
         self.scanner.enter_indent(mark.column);
         self.starts.push(mark);
@@ -119,7 +127,7 @@ impl<'a> Parser<'a> {
     pub(super) fn line_of_sequence(&mut self) -> Result<Option<Event<'a>>, Fault> {
         Ok(match self.scanner.line()? {
             Some((Ordering::Less, _)) => Some(self.leave_at_line()),
-            Some((Ordering::Equal, Some(Line::Item))) => self.scanner.item(),
+            Some((Ordering::Equal, Next::Line(Line::Item))) => self.scanner.item(),
             _ => None,
         })
     }
@@ -127,8 +135,8 @@ impl<'a> Parser<'a> {
     /// The next event in a sequence at the indentation of the mapping around it, where a line tells it.
     pub(super) fn line_of_indentless_sequence(&mut self) -> Result<Option<Event<'a>>, Fault> {
         Ok(match self.scanner.line()? {
-            Some((Ordering::Equal, Some(Line::Item))) => self.scanner.item(),
-            Some((Ordering::Less, _) | (Ordering::Equal, Some(Line::Key(_)))) => {
+            Some((Ordering::Equal, Next::Line(Line::Item))) => self.scanner.item(),
+            Some((Ordering::Less, _) | (Ordering::Equal, Next::Line(Line::Key(_)))) => {
                 self.resume();
                 Some(self.event(Data::End))
             }
@@ -153,12 +161,12 @@ impl<'a> Parser<'a> {
 impl<'a> Scanner<'a> {
     /// Whether all tokens were taken and the text ends here.
     pub(super) fn is_at_end(&mut self) -> Result<bool, Fault> {
-        Ok(matches!(self.line()?, Some((_, None))))
+        Ok(matches!(self.line()?, Some((_, Next::End))))
     }
 
-    /// Goes to where the next token starts, unless tokens wait to be taken, and tells what stands there if a line may begin so, nothing
-    /// at the end of the text, and how its column compares with the innermost block's. To go there twice does no harm.
-    fn line(&mut self) -> Result<Option<(Ordering, Option<Line>)>, Fault> {
+    /// Goes to where the next token starts, unless tokens wait to be taken, and tells what stands there, where that is sure, and how its
+    /// column compares with the innermost block's. To go there twice does no harm.
+    fn line(&mut self) -> Result<Option<(Ordering, Next)>, Fault> {
         if !self.by_line || !self.has_taken_all() {
             return Ok(None);
         }
@@ -168,9 +176,10 @@ impl<'a> Scanner<'a> {
         let Some(text) = self.input.rest().filter(|_| self.key_allowed) else { return Ok(None) };
         let column = i64::from(self.input.mark.column);
         if text.is_empty() {
-            return Ok((column == 0).then_some(((-1).cmp(&self.indent), None)));
+            // Where the last line is not ended, libyaml takes the end for the start of another one.
+            return Ok((column == 0).then_some(((-1).cmp(&self.indent), Next::End)));
         }
-        Ok(Line::of(text).map(|line| (column.cmp(&self.indent), Some(line))))
+        Ok(Line::of(text).map(|line| (column.cmp(&self.indent), Next::Line(line))))
     }
 
     /// Goes to the first character of the next line that is no blank, where this line ends here; true where a token surely starts there.
