@@ -126,7 +126,7 @@ pub(super) fn open(path: Option<&Path>, environment: &Environment) -> Result<Ope
         Err(error) => (command_layout(&folder, &git_dir, &error)?, Refs::command(&git_dir, &borrowed)),
     };
     if layout.work.as_deref() == git_dir.parent() {
-        layout.work = work_dir_by_file(&folder, &git_dir).or(layout.work);
+        layout.work = work_dir_by_name(&folder, &git_dir).or(layout.work);
     }
     if by_environment {
         layout.work = work_dir_by_environment(environment, layout.work);
@@ -165,17 +165,15 @@ fn find(start: &Path, exactly: bool) -> Result<Found, OpenError> {
     Ok(Found { folder, git_dir })
 }
 
-/// The folder at or above `folder` whose `.git`, a file or a link, leads to the git directory, wherever that is, unless the directory
-/// itself is met first.
-fn work_dir_by_file(folder: &Path, git_dir: &Path) -> Option<PathBuf> {
+/// The folder at or above `folder` whose `.git` is the git directory, or leads there as a file or a link.
+fn work_dir_by_name(folder: &Path, git_dir: &Path) -> Option<PathBuf> {
     let leads_there = |folder: &&Path| {
         let link = folder.join(".git");
         let text = std::fs::read_to_string(&link).ok();
         let named = text.and_then(|text| Some(folder.join(text.strip_prefix("gitdir: ")?.trim_end())));
         named.unwrap_or(link).canonicalize().is_ok_and(|named| named == git_dir)
     };
-    let is_below = |folder: &&Path| folder.join(".git") != git_dir;
-    folder.ancestors().take_while(is_below).find(leads_there).map(Path::to_owned)
+    folder.ancestors().find(leads_there).map(Path::to_owned)
 }
 
 /// Whether the environment's variables are about this repository.

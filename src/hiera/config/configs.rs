@@ -113,9 +113,9 @@ mod tests {
         let (kept, most) = kept_of("version: 5\n");
         assert!(kept > 0 && most > 1_000 && most <= LIMIT / LEAST, "{kept} {most}");
         let names = |count: usize| vec!["x"; count].join(", ");
-        let levels = |count: usize| (1..count).map(|n| format!("- {{name: l{n}, paths: *p}}\n")).collect::<String>();
-        let of = |paths, count| {
-            format!("version: 5\nhierarchy:\n- {{name: l, paths: &p [{}]}}\n{}", names(paths), levels(count))
+        let of = |paths, levels| {
+            let first = format!("version: 5\nhierarchy:\n- {{name: l, paths: &p [{}]}}\n", names(paths));
+            (1..levels).fold(first, |text, n| text + &format!("- {{name: l{n}, paths: *p}}\n"))
         };
         let (kept, most) = kept_of(&of(20, 20));
         assert!(kept > 0 && (10..200).contains(&most), "{kept} {most}");
