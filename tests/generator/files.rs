@@ -51,6 +51,11 @@ fn environment_file(random: &mut Random, language: Language, encrypted: bool, sh
         let (key, _) = entries[random.index(entries.len())].clone();
         entries.push((key, Node::Scalar(random.pick(&["1", "[\"again\"]", "{\"again\": 2}", "\"%{role}\""]).into())));
     }
+    if random.percent(4) {
+        // On the stack of names a variable is called so.
+        let name = random.pick(&["role", "::site", "flag", "list", "nope", "quirk"]);
+        entries.push((format!("\"scope:{name}\""), Node::Scalar(format!("\"{{%{{{name}}}}}\""))));
+    }
     if random.percent(6) {
         let key = expression::embedded(random, Place::Aside);
         entries.push((language.text(random, &key), Node::Scalar("1".into())));
