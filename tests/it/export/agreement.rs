@@ -93,6 +93,7 @@ impl Site {
             if told != logged {
                 let known = [self.known(&pair[0]), self.known(&pair[1])];
                 leave_out_unknown(&mut told, &mut logged, &known);
+                hide(&told, &mut logged);
             }
             assert_eq!(logged, told, "{}", pair[1]);
         }
@@ -200,6 +201,22 @@ fn leave_out_unknown(
     }
 }
 
+/// What stands for a value that is a secret on one side only: a report shows neither.
+const HIDDEN: &str = "hidden";
+
+/// Hides in the log what `hierad diff` does not tell.
+fn hide(told: &BTreeMap<String, Changes>, logged: &mut BTreeMap<String, Changes>) {
+    for (node, changes) in logged {
+        for (key, sides) in changes {
+            let told = told.get(node).and_then(|changes| changes.get(key));
+            let is_hidden = |side: &Option<String>| side.as_ref().is_some_and(|text| text.starts_with(HIDDEN));
+            if let Some(told) = told.filter(|told| told.iter().all(is_hidden)) {
+                sides.clone_from(told);
+            }
+        }
+    }
+}
+
 /// The text of an error without the place that a report adds to it.
 fn error(text: &Json) -> String {
     let text = text.as_str().unwrap();
@@ -211,7 +228,12 @@ fn error(text: &Json) -> String {
 fn of_report(report: &Json) -> BTreeMap<String, Changes> {
     let mut nodes: BTreeMap<String, Changes> = BTreeMap::new();
     for change in report["changes"].as_array().unwrap() {
+        let leaves = change["leaves"].as_array().unwrap();
+        let is_hidden = leaves.iter().any(|leaf| ["sealed", "unsealed"].iter().any(|kind| leaf["kind"] == *kind));
         let side = |side: &str| {
+            if is_hidden {
+                return Some(format!("{HIDDEN} {side}"));
+            }
             let answer = change[side].as_object()?;
             Some(answer.get("value").map_or_else(|| error(&answer["error"]), Json::to_string))
         };
