@@ -73,7 +73,7 @@ impl ProfileFiles {
         for file in &self.files {
             let (size, modified) = file.stamp()?;
             let modified = modified.filter(|modified| *modified < settled)?.duration_since(UNIX_EPOCH).ok()?;
-            _ = write!(name, "\n{} {size} {}", file.real.display(), modified.as_nanos());
+            _ = write!(name, "\n{} {size} {}", file.real.to_string_lossy(), modified.as_nanos());
         }
         Some(name)
     }
