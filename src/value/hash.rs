@@ -41,6 +41,14 @@ impl Index {
         self.positions.insert_unique(hash, (hash, at), |(hash, _)| *hash);
     }
 
+    /// Where the key is, or that it is now behind `entries`.
+    fn find_or_add(&mut self, key: &Value, entries: &[(Value, Value)]) -> usize {
+        let hash = self.state.hash_one(key);
+        let is_it = |(other, at): &(u64, usize)| *other == hash && *key == entries[*at].0;
+        let place = self.positions.entry(hash, is_it, |(hash, _)| *hash);
+        place.or_insert((hash, entries.len())).get().1
+    }
+
     /// Forgets the entry at `at`, which the others move up to.
     fn remove(&mut self, at: usize) {
         self.positions.retain(|(_, other)| {
@@ -122,18 +130,24 @@ impl Hash {
 
     /// Sets `key`; an existing key keeps its position. Returns the old value.
     pub fn insert(&mut self, key: impl Into<Value>, value: Value) -> Option<Value> {
-        let key = key.into();
-        if let Some(at) = self.find(&key) {
-            return Some(std::mem::replace(&mut self.entries[at].1, value));
-        }
-        if let Some(index) = &mut self.index {
-            index.add(&key, self.entries.len());
+        self.insert_full(key, value).1
+    }
+
+    /// The same; returns the position of the entry, too.
+    pub fn insert_full(&mut self, key: impl Into<Value>, value: Value) -> (usize, Option<Value>) {
+        let (key, count) = (key.into(), self.entries.len());
+        let at = match &mut self.index {
+            Some(index) => index.find_or_add(&key, &self.entries),
+            None => self.find(&key).unwrap_or(count),
+        };
+        if at < count {
+            return (at, Some(std::mem::replace(&mut self.entries[at].1, value)));
         }
         self.entries.push((key, value));
         if self.index.is_none() && self.entries.len() > FEW {
             self.index = Some(Index::of(&self.entries).into());
         }
-        None
+        (at, None)
     }
 
     /// Removes `key`, keeping the order of the rest; it takes longer the more there are.
@@ -148,6 +162,17 @@ impl Hash {
     /// The entries in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Value, &Value)> + DoubleEndedIterator {
         self.entries.iter().map(|(key, value)| (key, value))
+    }
+
+    /// The entries in order, each with the value that `other` has for its key. Where keys stand in the same order, it is found soon.
+    pub fn beside<'h>(&'h self, other: &'h Hash) -> impl Iterator<Item = ((&'h Value, &'h Value), Option<&'h Value>)> {
+        let mut next = 0;
+        self.iter().map(move |(key, value)| {
+            let is_next = other.entries.get(next).is_some_and(|(other, _)| other == key);
+            let found = if is_next { Some(next) } else { other.find(key) };
+            next = found.map_or(next, |at| at + 1);
+            ((key, value), found.map(|at| &other.entries[at].1))
+        })
     }
 
     /// The keys in order.
@@ -253,8 +278,8 @@ mod tests {
                     assert_eq!(hash.remove(&key(number)), removed);
                     continue;
                 }
-                let former = hash.insert(key(number), value(step));
-                assert_eq!(former, known.map(|at| value(list[at].1)));
+                let former = hash.insert_full(key(number), value(step));
+                assert_eq!(former, (known.unwrap_or(list.len()), known.map(|at| value(list[at].1))));
                 match known {
                     Some(at) => list[at].1 = step,
                     None => list.push((number, step)),
@@ -263,6 +288,26 @@ mod tests {
             check(&hash, &list);
             let doubled = list.iter().map(|(k, _)| (*k, 0)).chain(list.iter().copied());
             check(&doubled.map(|(k, v)| (key(k), value(v))).collect(), &list);
+        }
+    }
+
+    #[test]
+    fn hashes_are_gone_through_side_by_side() {
+        let dice = &mut fastrand::Rng::with_seed(2);
+        for _ in 0..2_000 {
+            let mut keys: Vec<usize> = (0..dice.usize(0..30)).collect();
+            let hash: Hash = keys.iter().map(|number| (key(*number), value(*number))).collect();
+            for _ in 0..dice.usize(0..4) {
+                let at = dice.usize(0..=keys.len());
+                match dice.u8(0..3) {
+                    0 => keys.insert(at, dice.usize(0..40)),
+                    1 => keys.truncate(at),
+                    _ => keys.rotate_left(at),
+                }
+            }
+            let other: Hash = keys.iter().map(|number| (key(*number), value(*number + 1))).collect();
+            let expected = hash.iter().map(|(key, value)| ((key, value), other.get_value(key)));
+            assert!(hash.beside(&other).eq(expected), "{hash:?} {other:?}");
         }
     }
 }

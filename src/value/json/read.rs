@@ -175,7 +175,7 @@ impl Reader<'_> {
             }
             let Ok(start) = self.ignore(colon + 1) else { return Ok(None) };
             let Some((value, children, end)) = self.value(start, depth)? else { return Ok(None) };
-            put(&mut hash, &mut marks, &key, value, Marks { line, children: children.into() });
+            put(&mut hash, &mut marks, key, value, Marks { line, children: children.into() });
             let Ok(next) = self.ignore(end) else { return Ok(None) };
             match self.peek(next) {
                 Some(b'}') => return Ok(Some((Value::hash(hash), marks, next + 1))),

@@ -36,7 +36,7 @@ impl Entries {
             }
             key => key,
         };
-        put(&mut self.hash, &mut self.marks, &key, value, mark);
+        put(&mut self.hash, &mut self.marks, key, value, mark);
     }
 }
 

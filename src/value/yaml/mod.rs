@@ -138,10 +138,10 @@ pub(super) fn line_at(content: &[u8], at: usize) -> u32 {
 }
 
 /// Sets an entry and its marks; an existing one keeps its position.
-pub(super) fn put(hash: &mut Hash, marks: &mut Vec<Marks>, key: &Value, value: Value, mark: Marks) {
-    if hash.insert(key.clone(), value).is_none() {
-        marks.push(mark);
-    } else if let Some(slot) = hash.index_of(key).and_then(|at| marks.get_mut(at)) {
-        *slot = mark;
+pub(super) fn put(hash: &mut Hash, marks: &mut Vec<Marks>, key: Value, value: Value, mark: Marks) {
+    let (at, _) = hash.insert_full(key, value);
+    match marks.get_mut(at) {
+        Some(known) => *known = mark,
+        None => marks.push(mark),
     }
 }

@@ -41,6 +41,9 @@ fn convert(value: &Value, marks: &Arc<[Marks]>, seen: &mut Seen) -> Option<(Valu
 }
 
 fn child(value: &Value, marks: Option<&Marks>, seen: &mut Seen) -> Option<(Value, Marks)> {
+    if !matches!(value, Value::Array(_) | Value::Hash(_)) {
+        return None;
+    }
     let marks = marks.cloned().unwrap_or_default();
     let (value, children) = convert(value, &marks.children, seen)?;
     Some((value, Marks { line: marks.line, children }))
@@ -61,18 +64,23 @@ fn array(items: &[Value], marks: &Arc<[Marks]>, seen: &mut Seen) -> Option<(Valu
 }
 
 fn entries(hash: &Hash, marks: &Arc<[Marks]>, seen: &mut Seen) -> Option<(Value, Arc<[Marks]>)> {
-    let converted: Vec<_> = hash.values().enumerate().map(|(at, value)| child(value, marks.get(at), seen)).collect();
-    if !hash.keys().any(|key| matches!(key, Value::Symbol(_))) && converted.iter().all(Option::is_none) {
+    let child = |(at, value)| Some((at, child(value, marks.get(at), seen)?));
+    let converted: Vec<(usize, (Value, Marks))> = hash.values().enumerate().filter_map(child).collect();
+    if !hash.keys().any(|key| matches!(key, Value::Symbol(_))) && converted.is_empty() {
         return None;
     }
+    let mut converted = converted.into_iter().peekable();
     let (mut out, mut lines) = (Hash::new(), Vec::with_capacity(hash.len()));
-    for (at, ((key, value), converted)) in hash.iter().zip(converted).enumerate() {
+    for (at, (key, value)) in hash.iter().enumerate() {
         let key = match key {
             Value::Symbol(name) => Value::String(name.clone().into()),
             other => other.clone(),
         };
-        let (value, mark) = converted.unwrap_or_else(|| (value.clone(), marks.get(at).cloned().unwrap_or_default()));
-        put(&mut out, &mut lines, &key, value, mark);
+        let (value, mark) = match converted.next_if(|(changed, _)| *changed == at) {
+            Some((_, converted)) => converted,
+            None => (value.clone(), marks.get(at).cloned().unwrap_or_default()),
+        };
+        put(&mut out, &mut lines, key, value, mark);
     }
     Some((Value::hash(out), lines.into()))
 }
