@@ -12,7 +12,7 @@ pub mod outside;
 pub mod profiles;
 mod revisions;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::diagnostic::Diagnostic;
@@ -22,7 +22,7 @@ use crate::fleet::{self, Answer, Effective, Fleet, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError, Repository};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeSet};
-use crate::report::{Commit, Input, Report};
+use crate::report::{Commit, Input, Names, Report};
 use crate::tree::TreeError;
 use crate::workers::Workers;
 
@@ -71,6 +71,7 @@ pub struct Pipeline {
     revisions: Revisions,
     /// The nodes.
     pub fleet: Arc<Fleet>,
+    names: Names,
     /// What may be seen of secrets.
     pub disclosure: Arc<Disclosure>,
     workers: Workers,
@@ -80,7 +81,8 @@ pub struct Pipeline {
 impl Pipeline {
     /// A pipeline over `revisions` for `fleet`, whose reports show of secrets what `disclosure` lets through.
     pub fn new(revisions: Revisions, fleet: Arc<Fleet>, workers: Workers, disclosure: Arc<Disclosure>) -> Pipeline {
-        Pipeline { revisions, fleet, disclosure, workers, kept: Mutex::default() }
+        let names = Names::new(fleet.clone());
+        Pipeline { revisions, fleet, names, disclosure, workers, kept: Mutex::default() }
     }
 
     /// The repository.
@@ -121,7 +123,7 @@ impl Pipeline {
         let report = Report::new(Input {
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             arrival: None,
-            fleet: self.fleet.clone(),
+            names: self.names.clone(),
             keys,
             origins: origin::origins(&changes, &revisions, &self.workers),
             changes,
@@ -139,8 +141,12 @@ impl Pipeline {
 
     /// The answers on both sides that may not be the same, for the keys that `chosen` lets through, and how many keys these are.
     fn compare(&self, revisions: Diff<&Revision>, chosen: &dyn Fn(&str) -> bool) -> (usize, Diff<Effective>) {
-        let all = revisions.before.keys.union(&revisions.after.keys);
-        let keys: BTreeSet<Arc<str>> = all.filter(|key| chosen(key)).cloned().collect();
+        let [before, after] = [&revisions.before.keys, &revisions.after.keys];
+        let keys = if Arc::ptr_eq(before, after) && after.iter().all(|key| chosen(key)) {
+            after.clone()
+        } else {
+            Arc::new(before.union(after).filter(|key| chosen(key)).cloned().collect())
+        };
         let reached = fleet::reach(revisions.before, revisions.after, &keys, &self.workers);
         let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &reached, &self.workers);
         (keys.len(), Diff::new(was, is))

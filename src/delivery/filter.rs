@@ -49,7 +49,7 @@ impl Filter {
 
     /// The nodes that are meant; nothing for all. Each name is looked at once, however many changes there are.
     fn nodes_of(&self, report: &Report) -> Option<NodeSet> {
-        let fleet = &report.names.0;
+        let fleet = &report.names.fleet;
         let is_meant = |name: &str| any(&self.nodes, name);
         let matching = || fleet.all().iter().filter(|node| is_meant(fleet.name(*node))).collect();
         (!self.nodes.is_empty()).then(matching)

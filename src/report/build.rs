@@ -20,7 +20,7 @@ pub struct Input<'a> {
     /// How the commit has come to a branch, where that is known.
     pub arrival: Option<Arrival>,
     /// The nodes.
-    pub fleet: Arc<Fleet>,
+    pub names: Names,
     /// The number of keys that were compared.
     pub keys: usize,
     /// The changes, as [`crate::diff::changes`] gives them.
@@ -48,17 +48,18 @@ impl Report {
         let Changes { changes, reencrypted } = input.changes;
         // What is alike among secrets must not be told either, so they are hidden before anything is compared.
         let changes: Vec<Change> = changes.into_iter().map(|change| disclosed(change, input.disclosure)).collect();
-        let nodes = NodeSet::union(input.fleet.len(), changes.iter().map(|change| change.nodes.clone()));
+        let fleet = input.names.fleet.clone();
+        let nodes = NodeSet::union(fleet.len(), changes.iter().map(|change| change.nodes.clone()));
         let keys: BTreeSet<&Arc<str>> = changes.iter().map(|change| &change.key).collect();
         let keys = Count { total: input.keys, changed: keys.len() };
-        let groups = groups(&changes, &input.fleet);
+        let groups = groups(&changes, &fleet);
         let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(Vec::new));
         let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {
+            names: input.names,
             commit: input.commit,
             arrival: input.arrival,
-            nodes: Count { total: input.fleet.len(), changed: nodes.len() },
-            names: Names(input.fleet),
+            nodes: Count { total: fleet.len(), changed: nodes.len() },
             keys,
             groups,
             changes: changes.into_iter().zip(origins).map(|(c, origins)| key_change(c, origins)).collect(),

@@ -2,18 +2,17 @@
 //!
 //! Scripts rely on its names: fields may be added, none renamed. Values are written as they are, integers of any size included.
 
-use std::cell::RefCell;
 use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
 use serde_json::ser::Formatter;
 
-use super::{Arrival, Commit, FindingChange, KeyChange, Leaf, Origin, Reencrypted, Report, value};
+use super::{Arrival, Commit, FindingChange, KeyChange, Leaf, Names, Origin, Reencrypted, Report, value};
 use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, LeafKind, Part};
 use crate::hiera::{ErrorKind, Outcome};
 use crate::node::NodeSet;
-use crate::value::{Value, json};
+use crate::value::Value;
 
 /// The version of the form.
 pub const SCHEMA: &str = "hierad.diff/1";
@@ -27,8 +26,7 @@ pub struct Options {
 
 /// Writes the document and a newline.
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
-    let names = Names::new(report);
-    let document = Document::new(report, &names);
+    let document = Document::new(report);
     if options.pretty {
         document.serialize(&mut serde_json::Serializer::with_formatter(Pretty::new(out), Written))?;
     } else {
@@ -161,7 +159,7 @@ struct WireFinding<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn new(report: &'a Report, names: &'a Names<'a>) -> Document<'a> {
+    fn new(report: &'a Report) -> Document<'a> {
         let count = |count: super::Count| WireCount { total: count.total, changed: count.changed };
         Document {
             schema: SCHEMA,
@@ -171,8 +169,8 @@ impl<'a> Document<'a> {
             after: report.commit.after.as_ref().map(WireCommit::new),
             nodes: count(report.nodes),
             keys: count(report.keys),
-            changes: Named(&report.changes, names, WireChange::new),
-            reencrypted: Named(&report.reencrypted, names, WireReencrypted::new),
+            changes: Named(&report.changes, &report.names, WireChange::new),
+            reencrypted: Named(&report.reencrypted, &report.names, WireReencrypted::new),
             diagnostics: report.findings.iter().map(WireFinding::new).collect(),
         }
     }
@@ -186,7 +184,7 @@ impl<'a> WireCommit<'a> {
 }
 
 impl<'a> WireChange<'a> {
-    fn new(change: &'a KeyChange, names: &'a Names<'a>) -> WireChange<'a> {
+    fn new(change: &'a KeyChange, names: &'a Names) -> WireChange<'a> {
         WireChange {
             key: &change.key,
             kind: kind(change.kind),
@@ -229,7 +227,7 @@ impl<'a> WireLeaf<'a> {
 }
 
 impl<'a> WireReencrypted<'a> {
-    fn new(secret: &'a Reencrypted, names: &'a Names<'a>) -> WireReencrypted<'a> {
+    fn new(secret: &'a Reencrypted, names: &'a Names) -> WireReencrypted<'a> {
         WireReencrypted {
             key: &secret.key,
             path: (!secret.path.0.is_empty()).then(|| secret.name()),
@@ -288,7 +286,7 @@ fn leaf_kind(kind: LeafKind) -> &'static str {
 }
 
 /// A list of what concerns nodes, whose wire forms are made one at a time.
-struct Named<'a, T, W>(&'a [T], &'a Names<'a>, fn(&'a T, &'a Names<'a>) -> W);
+struct Named<'a, T, W>(&'a [T], &'a Names, fn(&'a T, &'a Names) -> W);
 
 impl<T, W: Serialize> Serialize for Named<'_, T, W> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -305,55 +303,11 @@ impl Serialize for Leaves<'_> {
 }
 
 /// The list of the names of nodes.
-struct Nodes<'a>(&'a NodeSet, &'a Names<'a>);
+struct Nodes<'a>(&'a NodeSet, &'a Names);
 
 impl Serialize for Nodes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(self.1.quoted.borrow_mut().list(self.0, &self.1.report.names))
-    }
-}
-
-/// The names of nodes as JSON has them. Thousands of changes may each name thousands of nodes, so each name is put in quotes once.
-struct Names<'a> {
-    report: &'a Report,
-    quoted: RefCell<Quoted>,
-}
-
-/// Names in quotes, each with a comma behind it.
-#[derive(Default)]
-struct Quoted {
-    text: Vec<u8>,
-    /// Where the name of each node begins and ends; nowhere as long as nobody has asked for it.
-    places: Vec<(usize, usize)>,
-    /// The last list.
-    list: Vec<u8>,
-}
-
-impl<'a> Names<'a> {
-    fn new(report: &'a Report) -> Names<'a> {
-        let quoted = Quoted { places: vec![(0, 0); report.nodes.total], ..Quoted::default() };
-        Names { report, quoted: RefCell::new(quoted) }
-    }
-}
-
-impl Quoted {
-    fn list(&mut self, nodes: &NodeSet, names: &super::Names) -> &[u8] {
-        let Quoted { text, places, list } = self;
-        list.clear();
-        list.push(b'[');
-        for node in nodes.iter() {
-            let (start, end) = &mut places[node.0 as usize];
-            if start == end {
-                *start = text.len();
-                text.extend(json::string(names.0.name(node)).into_bytes());
-                text.push(b',');
-                *end = text.len();
-            }
-            list.extend_from_slice(&text[*start..*end]);
-        }
-        list.pop_if(|last| *last == b',');
-        list.push(b']');
-        list
+        serializer.serialize_bytes(&self.1.json(self.0))
     }
 }
 

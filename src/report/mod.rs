@@ -9,6 +9,7 @@ mod build;
 mod detail;
 pub mod json;
 pub mod markdown;
+mod names;
 mod nodes;
 mod secret;
 pub mod text;
@@ -17,17 +18,16 @@ mod verdict;
 mod visible;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::diff::{ChangeKind, Diff, LeafChange};
-use crate::fleet::Fleet;
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::value::ValuePath;
 
 pub use build::{Input, Origins};
+pub use names::Names;
 pub use visible::visible;
 
 /// What a revision changes on a fleet.
@@ -105,23 +105,6 @@ pub struct Count {
     pub total: usize,
     /// Those with a change.
     pub changed: usize,
-}
-
-/// What the nodes of a fleet are called.
-#[derive(Clone)]
-pub struct Names(pub Arc<Fleet>);
-
-impl Names {
-    /// The names of some nodes, in order.
-    pub fn of<'n>(&'n self, nodes: &'n NodeSet) -> impl Iterator<Item = &'n str> + Clone {
-        nodes.iter().map(|node| &**self.0.name(node))
-    }
-}
-
-impl fmt::Debug for Names {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.of(&self.0.all())).finish()
-    }
 }
 
 /// What happens to a key on some nodes.

@@ -6,4 +6,4 @@ mod write;
 
 pub use read::parse;
 pub use select::select;
-pub use write::{compact, indented, pretty, string, write};
+pub use write::{compact, indented, pretty, string, write, write_text};

@@ -34,8 +34,18 @@ pub fn indented(value: &Value, level: usize) -> String {
 /// A text as a JSON string.
 pub fn string(text: &str) -> String {
     let mut out = String::new();
-    Writer { out: &mut out, indent: None }.text(text);
+    write_text(text, &mut out);
     out
+}
+
+/// Appends a text as a JSON string.
+pub fn write_text(text: &str, out: &mut String) {
+    Writer { out, indent: None }.text(text);
+}
+
+/// Whether a byte of a text stands for itself.
+fn is_plain_byte(byte: u8) -> bool {
+    byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
 struct Writer<'a> {
@@ -143,9 +153,15 @@ impl Writer<'_> {
 
     fn text(&mut self, text: &str) {
         self.out.push('"');
+        // Nearly all texts are so, and this way all bytes are looked at together.
+        if text.bytes().fold(true, |is_plain, b| is_plain & is_plain_byte(b)) {
+            self.out.push_str(text);
+            self.out.push('"');
+            return;
+        }
         let mut from = 0;
         for (at, b) in text.bytes().enumerate() {
-            if b >= 0x20 && b != b'"' && b != b'\\' {
+            if is_plain_byte(b) {
                 continue;
             }
             self.out.push_str(&text[from..at]);

@@ -1,0 +1,74 @@
+//! What the nodes of a fleet are called, in reports.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::fleet::Fleet;
+use crate::node::{NodeId, NodeSet};
+use crate::value::json;
+
+/// The names of the nodes of a fleet. Its reports share them.
+#[derive(Clone)]
+pub struct Names {
+    /// The nodes.
+    pub fleet: Arc<Fleet>,
+    quoted: Arc<OnceLock<Quoted>>,
+}
+
+impl Names {
+    /// The names of `fleet`.
+    pub fn new(fleet: Arc<Fleet>) -> Names {
+        Names { fleet, quoted: Arc::default() }
+    }
+
+    /// The names of some nodes, in order.
+    pub fn of<'n>(&'n self, nodes: &'n NodeSet) -> impl Iterator<Item = &'n str> + Clone {
+        nodes.iter().map(|node| &**self.fleet.name(node))
+    }
+
+    /// The names of some nodes as a list in JSON.
+    pub(super) fn json(&self, nodes: &NodeSet) -> Vec<u8> {
+        self.quoted.get_or_init(|| Quoted::new(&self.fleet)).list(nodes)
+    }
+}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.of(&self.fleet.all())).finish()
+    }
+}
+
+/// All names as JSON has them, each with a comma behind it. Report after report may have thousands of changes that each name
+/// thousands of nodes, so each name is put in quotes once.
+struct Quoted {
+    text: String,
+    /// Where each name begins, and where the last one ends.
+    places: Vec<usize>,
+}
+
+impl Quoted {
+    fn new(fleet: &Fleet) -> Quoted {
+        let all = fleet.all();
+        let names = || all.iter().map(|node| &**fleet.name(node));
+        let mut text = String::with_capacity(names().map(|name| name.len() + "\"\",".len()).sum());
+        let mut places = Vec::with_capacity(all.len() + 1);
+        places.push(0);
+        for name in names() {
+            json::write_text(name, &mut text);
+            text.push(',');
+            places.push(text.len());
+        }
+        Quoted { text, places }
+    }
+
+    fn list(&self, nodes: &NodeSet) -> Vec<u8> {
+        let place = |node: NodeId| self.places[node.0 as usize]..self.places[node.0 as usize + 1];
+        let length: usize = nodes.iter().map(|node| place(node).len()).sum();
+        let mut list = Vec::with_capacity(length + "[]".len());
+        list.push(b'[');
+        nodes.iter().for_each(|node| list.extend_from_slice(&self.text.as_bytes()[place(node)]));
+        list.pop_if(|last| *last == b',');
+        list.push(b']');
+        list
+    }
+}
