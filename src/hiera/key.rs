@@ -40,13 +40,13 @@ impl LookupKey {
 }
 
 /// Where the first `::` of a name is. Names are short: to prepare a search would take longer.
-pub(super) fn colons(name: &str) -> Option<usize> {
+pub fn colons(name: &str) -> Option<usize> {
     name.as_bytes().windows(2).position(|pair| pair == b"::")
 }
 
 /// Whether a key has no more than one segment, as it is written.
 pub fn is_plain(key: &str) -> bool {
-    !key.contains(['\'', '"', '.'])
+    !key.bytes().any(|byte| matches!(byte, b'\'' | b'"' | b'.'))
 }
 
 /// The root and the other segments of a key.
@@ -63,6 +63,12 @@ fn parts(text: &str) -> Result<(Arc<str>, Vec<Value>), LookupError> {
         None => "".into(),
     };
     Ok((root, segments.collect()))
+}
+
+/// Whether Puppet can split a dotted key into segments.
+pub fn is_split(key: &str) -> bool {
+    let is_simple = !key.contains(['\'', '"']) && key.split('.').all(|segment| !segment.is_empty());
+    is_simple || split(key).is_some()
 }
 
 /// Splits a dotted key into its segments, the first one the root: text, or an integer where the segment is one.
@@ -222,6 +228,7 @@ mod tests {
             let text: String = (0..8).map(|_| letter()).collect();
             let expected: Vec<_> = expression.find_iter(&text).map(|piece| piece.range()).collect();
             assert_eq!(pieces(&text).collect::<Vec<_>>(), expected, "{text:?}");
+            assert_eq!(is_split(&text), split(&text).is_some(), "{text:?}");
             let short: String = text.chars().take(4).collect();
             assert_eq!(has_number(&short), number.is_match(&short), "{short:?}");
         }

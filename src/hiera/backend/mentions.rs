@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::hiera::interpolation::Template;
-use crate::hiera::key::{LookupKey, split};
+use crate::hiera::key::{LookupKey, is_plain, is_split};
 use crate::value::{Hash, Value, ruby};
 
 /// What the value of one key of a file refers to.
@@ -61,6 +61,10 @@ impl Mentions {
     }
 
     fn add_text(&mut self, text: &str) {
+        // Most texts are told by one look at each byte.
+        if !text.bytes().any(|byte| matches!(byte, b'%' | b'[')) {
+            return;
+        }
         self.anything |= text.contains("ENC[");
         if !text.contains('%') {
             return;
@@ -70,13 +74,14 @@ impl Mentions {
         self.anything |= template.literals().any(begins_more);
         self.anything |= text.contains("literal");
         for key in template.keys() {
-            match LookupKey::parse(key) {
-                Ok(key) => _ = self.keys.insert(key.root),
+            let root = if is_plain(key) { Ok(key.into()) } else { LookupKey::parse(key).map(|key| key.root) };
+            match root {
+                Ok(root) => _ = self.keys.insert(root),
                 Err(_) => self.anything = true,
             }
         }
         for name in template.variables() {
-            self.anything |= split(name).is_none();
+            self.anything |= !is_split(name);
             self.variables.insert(name.into());
         }
     }
