@@ -111,9 +111,9 @@ fn differing(old: &DataFile, new: &DataFile) -> Vec<Arc<str>> {
         return old.keys().iter().chain(new.keys()).cloned().collect();
     };
     let name = |key: &Value| Arc::from(ruby::to_s(key));
-    let changed = before.iter().filter(|(key, value)| after.get_value(key) != Some(value)).map(|(key, _)| key);
-    let new = after.keys().filter(|key| before.get_value(key).is_none());
-    changed.chain(new).map(name).collect()
+    let changed = before.beside(after).filter(|((_, value), other)| *other != Some(value));
+    let new = after.beside(before).filter(|(_, other)| other.is_none());
+    changed.chain(new).map(|((key, _), _)| name(key)).collect()
 }
 
 /// The nodes that see something else, by what they see.

@@ -12,6 +12,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use indexmap::IndexMap;
 
 use crate::fleet::Fleet;
 use crate::fleet::answers::Work;
@@ -21,7 +22,7 @@ use crate::fleet::change::references::References;
 use crate::fleet::revision::Revision;
 use crate::hiera::LookupKey;
 use crate::hiera::config::{Config, LevelConfig};
-use crate::hiera::key::is_plain;
+use crate::hiera::key::{colons, is_plain};
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::lookup::{Merged, OptionsOf};
 use crate::hiera::options::LOOKUP_OPTIONS;
@@ -32,6 +33,7 @@ use crate::workers::Workers;
 pub fn reach(before: &Revision, after: &Revision, keys: &BTreeSet<Arc<str>>, workers: &Workers) -> Work {
     let reached = Reach { before, after, fleet: &before.fleet, workers }.reached();
     let nodes = |key: &Arc<str>| match &reached {
+        Some(reached) if is_plain(key) => reached.get(key).cloned(),
         Some(reached) => reached.get(&root(key)).cloned(),
         None => Some(before.fleet.all()),
     };
@@ -193,14 +195,22 @@ impl Reach<'_> {
 
     /// The root keys that there are, and that others refer to; some of them again.
     fn roots(&self, references: &References) -> RootsByModule {
-        let mut roots: RootsByModule = HashMap::default();
-        let mut add = |root: Arc<str>| roots.entry(module(&root).map(Arc::from)).or_default().push(root);
+        let (mut roots, mut last) = (RootsByModule::default(), 0);
+        // Most are of the same module as the one before them.
+        let mut add = |root: Arc<str>| {
+            let module = module(&root);
+            if roots.get_index(last).is_none_or(|(of, _)| of.as_deref() != module) {
+                let entry = roots.entry(module.map(Arc::from));
+                last = entry.index();
+                entry.or_default();
+            }
+            roots[last].push(root);
+        };
         let is_same = Arc::ptr_eq(&self.before.keys, &self.after.keys);
         let keys = self.before.keys.iter().chain(self.after.keys.iter().filter(|_| !is_same));
         for key in keys {
-            let root = root(key);
-            if root != *key {
-                add(root);
+            if !is_plain(key) {
+                add(root(key));
             }
             add(key.clone());
         }
@@ -213,7 +223,7 @@ impl Reach<'_> {
 type PlacedLevel = ((Arc<str>, u8, bool), LevelConfig);
 
 /// Root keys by the module that they belong to, or none.
-type RootsByModule = HashMap<Option<Arc<str>>, Vec<Arc<str>>, RandomState>;
+type RootsByModule = IndexMap<Option<Arc<str>>, Vec<Arc<str>>, RandomState>;
 
 /// The name that is searched for a key.
 fn root(key: &Arc<str>) -> Arc<str> {
@@ -225,7 +235,7 @@ fn root(key: &Arc<str>) -> Arc<str> {
 
 /// What stands before the first `::` of a key.
 fn module(key: &str) -> Option<&str> {
-    match key.find("::") {
+    match colons(key) {
         Some(0) => Some(key),
         at => at.map(|at| &key[..at]),
     }

@@ -1,8 +1,10 @@
 //! Makes a revision: from nothing, or from another one that differs a little.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
+
+use foldhash::fast::RandomState;
 
 use crate::fleet::Fleet;
 use crate::fleet::nodes::mentioned::Mentioned;
@@ -132,7 +134,7 @@ impl Revision {
         let old = self.placed.iter().filter(|one| !is_in(placed, one)).flat_map(|placed| placed.keyed());
         let new = placed.iter().filter(|one| !is_in(&self.placed, one)).flat_map(|placed| placed.keyed());
         let (gone, come) = moved(old, new);
-        let moved = gone.into_iter().chain(come).flat_map(Keyed::keys);
+        let moved = with_other_keys(&gone, &come).chain(with_other_keys(&come, &gone)).flat_map(Keyed::keys);
         let stays = |key: &Arc<str>| self.repository_keys.contains(key) && repository_keys.contains(key);
         let moved = moved.filter(|key| !stays(key));
         let mut keys = self.keys.clone();
@@ -149,6 +151,14 @@ impl Revision {
         }
         keys
     }
+}
+
+/// What of `these` is no file with the same root keys as one of `others`.
+fn with_other_keys<'k>(these: &[&'k Keyed], others: &[&'k Keyed]) -> impl Iterator<Item = &'k Keyed> {
+    let known: HashSet<&[Arc<str>], RandomState> =
+        others.iter().filter_map(|keyed| keyed.file()).map(|file| file.keys()).collect();
+    let is_known = move |keyed: &&Keyed| keyed.file().is_some_and(|file| known.contains(file.keys()));
+    these.iter().copied().filter(move |keyed| !is_known(keyed))
 }
 
 /// The nodes that look at a part, and what all others see of it.
