@@ -1,9 +1,10 @@
 //! What wakes the loop, and how events are waited for.
 
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch as flag};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 /// A reason to look at the branches, or to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +23,8 @@ pub(super) enum Event {
     Stop,
 }
 
-/// How long the files must be quiet before a look, and how long to wait for that at most. Timers count whole milliseconds and come
-/// late rather than early: this becomes one, and one would become two.
-const QUIET: Duration = Duration::from_micros(100);
+/// How long the files must be quiet before a look, and how long to wait for that at most.
+const QUIET: Duration = Duration::from_micros(200);
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The least time between two looks that only the clock asks for.
@@ -79,18 +79,26 @@ pub(super) async fn next(
     }
 }
 
-/// Waits until no more events come for a moment, or patience ends; swallows them, since one look answers all.
-pub(super) async fn settle(events: &mut mpsc::Receiver<Event>) {
-    settle_within(events, QUIET, PATIENCE).await;
+/// Waits until no more events come for a moment, or patience ends; swallows them, since one look answers all. It blocks: the
+/// runtime's own timers count whole milliseconds, and a report waits for this.
+pub(super) fn settle(events: &mut mpsc::Receiver<Event>) {
+    settle_within(events, QUIET, PATIENCE);
 }
 
-async fn settle_within(events: &mut mpsc::Receiver<Event>, quiet: Duration, patience: Duration) {
+fn settle_within(events: &mut mpsc::Receiver<Event>, quiet: Duration, patience: Duration) {
     let end = Instant::now() + patience;
-    while let Ok(Some(_)) = timeout(quiet.min(end - Instant::now()), events.recv()).await {
-        if Instant::now() >= end {
+    while Instant::now() < end {
+        thread::sleep(quiet);
+        if events.try_recv().is_err() {
             return;
         }
+        swallow(events);
     }
+}
+
+/// Takes all events that are there.
+pub(super) fn swallow(events: &mut mpsc::Receiver<Event>) {
+    while events.try_recv().is_ok() {}
 }
 
 #[cfg(test)]
@@ -105,21 +113,23 @@ mod tests {
         assert_eq!(delays, [None, millis(50), millis(100), millis(200), millis(2000), millis(2000)]);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn many_events_are_one() {
+    #[test]
+    fn many_events_are_one() {
         let (sender, mut events) = mpsc::channel(4);
-        // A timer of less than some milliseconds is not exact.
-        let quiet = Duration::from_millis(20);
-        let noise = tokio::spawn(async move {
-            while sender.send(Event::Files).await.is_ok() {
-                sleep(quiet / 2).await;
-            }
-        });
-        let start = Instant::now();
-        settle_within(&mut events, quiet, PATIENCE).await;
-        assert!(start.elapsed() >= PATIENCE && start.elapsed() < PATIENCE * 2);
+        let noise = thread::spawn(move || while sender.blocking_send(Event::Files).is_ok() {});
+        let (start, patience) = (Instant::now(), Duration::from_millis(50));
+        settle_within(&mut events, QUIET, patience);
+        assert!(start.elapsed() >= patience);
         drop(events);
-        noise.await.unwrap();
+        noise.join().unwrap();
+    }
+
+    #[test]
+    fn silence_is_waited_for() {
+        let (sender, mut events) = mpsc::channel(4);
+        sender.try_send(Event::Files).unwrap();
+        settle_within(&mut events, QUIET, Duration::from_hours(1));
+        assert!(events.is_empty());
     }
 
     #[tokio::test(start_paused = true)]

@@ -207,13 +207,12 @@ async fn run(
         workers.spawn(files::notify(place.clone(), options.poll, sender.clone()).in_current_span());
     }
     drop(sender);
-    let watch = Loop { events, stopped, place, poll: options.poll, sampler: Sampler::default(), failures: 0 };
-    watch.run(watched, handler).await
+    let watch = Loop { stopped, place, poll: options.poll, sampler: Sampler::default(), failures: 0 };
+    watch.run(watched, events, handler).await
 }
 
-/// The state of the loop besides the branches themselves.
+/// The state of the loop besides the branches themselves and the events.
 struct Loop {
-    events: mpsc::Receiver<Event>,
     stopped: flag::Receiver<bool>,
     place: PathBuf,
     poll: Duration,
@@ -223,22 +222,28 @@ struct Loop {
 }
 
 impl Loop {
-    async fn run(mut self, mut watched: Watched, handler: &mut impl Handler) -> Result<(), WatchError> {
+    async fn run(
+        mut self,
+        mut watched: Watched,
+        mut events: mpsc::Receiver<Event>,
+        handler: &mut impl Handler,
+    ) -> Result<(), WatchError> {
         loop {
             let retry = event::retry_delay(self.failures, self.poll);
-            let event = event::next(&mut self.events, &mut self.stopped, retry).await;
+            let event = event::next(&mut events, &mut self.stopped, retry).await;
             tracing::trace!(?event, "woken");
-            match event {
-                Event::Stop => return Ok(()),
-                Event::Files => event::settle(&mut self.events).await,
-                Event::Start | Event::Poke | Event::Tick | Event::Retry => {}
+            if event == Event::Stop {
+                return Ok(());
             }
-            while self.events.try_recv().is_ok() {} // one look answers all
             let looked;
             let span = Span::current();
-            (watched, looked) = spawn_blocking(move || {
+            (watched, events, looked) = spawn_blocking(move || {
+                if event == Event::Files {
+                    event::settle(&mut events);
+                }
+                event::swallow(&mut events); // one look answers all
                 let looked = span.in_scope(|| watched.look());
-                (watched, looked)
+                (watched, events, looked)
             })
             .await?;
             let is_seen = self.log(&looked);
