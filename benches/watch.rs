@@ -28,6 +28,9 @@ const BRANCH: &str = "watched";
 /// The commit before the one by which hiera.yaml loses a level, and that one.
 const LEVEL_LOST: [&str; 2] = ["hierarchy~1", "hierarchy"];
 
+/// The kind of commits that change hiera.yaml, in whatever way.
+const HIERARCHY: &str = "hierarchy";
+
 /// How long a report may take.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -53,7 +56,7 @@ fn main() -> Result<()> {
         }
     }
     for (kind, times) in &times {
-        show(kind, times, None);
+        show(kind, times, (*kind != HIERARCHY).then_some(10.0));
     }
     let all: Vec<Reported> = times.into_values().flatten().collect();
     show("all", &all, Some(10.0));
@@ -89,7 +92,7 @@ fn kind(summary: &str) -> &'static str {
         Some("roles") => "role",
         Some("common.yaml") => "common",
         Some("lookup_options") => "options",
-        _ => "hierarchy",
+        _ => HIERARCHY,
     }
 }
 
