@@ -70,19 +70,17 @@ impl Watched {
         &self.known
     }
 
-    /// Compares the branches with what is known of them.
-    pub(super) fn look(&mut self) -> Looked {
+    /// Compares the branches with what is known of them. `settle` waits until git has done with what it does together, such as a
+    /// fetch of several branches.
+    pub(super) fn look(&mut self, settle: impl FnOnce()) -> Looked {
         let mut looked = Looked::default();
-        let listed = match self.repository.branches(&BranchPatterns::all()) {
-            Ok(listed) => listed,
+        let (watched, others) = match self.changed(settle) {
+            Ok(changed) => changed,
             Err(error) => {
                 looked.failures.push(Failure { about: "the list of branches".into(), error: error.into() });
                 return looked;
             }
         };
-        let (watched, others): (Vec<_>, Vec<_>) = changes(&self.known.branches, &listed)
-            .into_iter()
-            .partition(|change| self.patterns.matches(&change.branch));
         for change in others {
             self.set(&change.branch, change.new);
         }
@@ -103,6 +101,21 @@ impl Watched {
             }
         }
         looked
+    }
+
+    /// The watched branches that have changed, and the others. Where one of them appears it matters what else has changed: its
+    /// commits may be those of another one that is about to move.
+    fn changed(&self, settle: impl FnOnce()) -> Result<(Vec<RefChange>, Vec<RefChange>), RefsError> {
+        let changed = || {
+            let changes = changes(&self.known.branches, &self.repository.branches(&BranchPatterns::all())?);
+            Ok(changes.into_iter().partition(|change| self.patterns.matches(&change.branch)))
+        };
+        let found: (Vec<RefChange>, Vec<RefChange>) = changed()?;
+        if found.0.iter().all(|change| change.old.is_some()) {
+            return Ok(found);
+        }
+        settle();
+        changed()
     }
 
     /// What has happened to one watched branch. The list may have been read while git packed references; the branch's own
@@ -161,5 +174,39 @@ impl Watched {
         }
         let former = self.known.branches.remove(branch);
         self.known.forget(former);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::super::{CATCH_UP, CommitKind};
+    use super::*;
+    use crate::git::Scratch;
+
+    fn git(folder: &Path, arguments: &[&str]) {
+        assert!(Command::new("git").arg("-C").arg(folder).args(arguments).status().unwrap().success());
+    }
+
+    #[test]
+    fn a_branch_that_appears_waits_for_those_that_move_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::init(folder.path()).unwrap();
+        scratch.commit("one", 1).unwrap();
+        let repository = Repository::discover(folder.path()).unwrap();
+        let known = Known::now(&repository).unwrap();
+        scratch.commit("two", 2).unwrap();
+        scratch.branch("feature").unwrap();
+        git(folder.path(), &["update-ref", "refs/heads/main", "main~1"]);
+        let mut watched = Watched::new(repository, BranchPatterns::all(), CATCH_UP, known);
+        let look = watched.look(|| git(folder.path(), &["update-ref", "refs/heads/main", "feature"]));
+        let found: Vec<_> = look.commits.iter().map(|commit| (commit.branch.as_str(), commit.kind)).collect();
+        assert_eq!(found, [("main", CommitKind::New)]);
+        let look = watched.look(|| ());
+        assert_eq!(look.commits.len(), 1);
+        look.commits.iter().for_each(|commit| watched.done(commit));
+        assert!(watched.look(|| unreachable!("no branch is new")).commits.is_empty());
     }
 }

@@ -164,9 +164,6 @@ const GONE_AFTER: u32 = 5;
 /// The longest time until commits that were refused are handed out again.
 const LONGEST_REST: Duration = Duration::from_mins(1);
 
-/// How many events may wait; more say nothing new.
-const WAITING_EVENTS: usize = 16;
-
 /// Watches `repository` until `shutdown` resolves, and hands each commit that is not `known` to `handler`. A commit that is being handled then
 /// is still finished; commits not begun are left for a later watch.
 pub async fn watch(
@@ -195,7 +192,7 @@ async fn run(
     handler: &mut impl Handler,
     (poked, stopped): (flag::Receiver<()>, flag::Receiver<bool>),
 ) -> Result<(), WatchError> {
-    let (sender, events) = mpsc::channel(WAITING_EVENTS);
+    let (sender, events) = mpsc::channel(event::WAITING_EVENTS);
     let place = repository.common_dir().to_owned();
     let watched = Watched::new(repository, options.branches, options.catch_up, known);
     tracing::info!(folder = %place.display(), branches = watched.count(), "watching");
@@ -242,7 +239,7 @@ impl Loop {
                     event::settle(&mut events);
                 }
                 event::swallow(&mut events); // one look answers all
-                let looked = span.in_scope(|| watched.look());
+                let looked = span.in_scope(|| watched.look(|| event::settle_long(&mut events)));
                 (watched, events, looked)
             })
             .await?;
