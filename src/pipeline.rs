@@ -71,6 +71,7 @@ pub struct Pipeline {
     revisions: Revisions,
     /// The nodes.
     pub fleet: Arc<Fleet>,
+    /// What they are called, for all reports.
     names: Names,
     /// What may be seen of secrets.
     pub disclosure: Arc<Disclosure>,

@@ -44,10 +44,11 @@ pub(super) fn stdout() -> impl Write {
     Output { piece: Vec::new(), writer: None }
 }
 
-/// What is written at a time: a report of few keys on thousands of nodes is less, and is there sooner without a thread.
+/// What is written at a time: a report of few keys on thousands of nodes is less, and is there sooner without a thread. A reader
+/// that has gone is noticed no sooner.
 const PIECE: usize = 1 << 19;
 
-/// How many pieces wait for the reader before the one who writes does.
+/// How many pieces wait for the reader before the one who writes does: two megabytes.
 const WAITING: usize = 4;
 
 /// Standard output. What is more than a piece is written by a thread, while the next piece is made.

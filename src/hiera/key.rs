@@ -40,7 +40,7 @@ impl LookupKey {
 }
 
 /// Where the first `::` of a name is. Names are short: to prepare a search would take longer.
-pub fn colons(name: &str) -> Option<usize> {
+pub(crate) fn colons(name: &str) -> Option<usize> {
     name.as_bytes().windows(2).position(|pair| pair == b"::")
 }
 
@@ -65,8 +65,9 @@ fn parts(text: &str) -> Result<(Arc<str>, Vec<Value>), LookupError> {
     Ok((root, segments.collect()))
 }
 
-/// Whether Puppet can split a dotted key into segments.
+/// Whether [`split`] can split a dotted key.
 pub fn is_split(key: &str) -> bool {
+    // Nearly all keys are so, and need no list of their segments.
     let is_simple = !key.contains(['\'', '"']) && key.split('.').all(|segment| !segment.is_empty());
     is_simple || split(key).is_some()
 }

@@ -19,7 +19,7 @@ pub struct Input<'a> {
     pub commit: Diff<Option<Commit>>,
     /// How the commit has come to a branch, where that is known.
     pub arrival: Option<Arrival>,
-    /// The nodes.
+    /// What the nodes are called.
     pub names: Names,
     /// The number of keys that were compared.
     pub keys: usize,

@@ -307,7 +307,7 @@ struct Nodes<'a>(&'a NodeSet, &'a Names);
 
 impl Serialize for Nodes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&self.1.json(self.0))
+        serializer.serialize_bytes(&self.1.json_list(self.0))
     }
 }
 

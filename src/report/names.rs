@@ -27,7 +27,7 @@ impl Names {
     }
 
     /// The names of some nodes as a list in JSON.
-    pub(super) fn json(&self, nodes: &NodeSet) -> Vec<u8> {
+    pub(super) fn json_list(&self, nodes: &NodeSet) -> Vec<u8> {
         self.quoted.get_or_init(|| Quoted::new(&self.fleet)).list(nodes)
     }
 }

@@ -195,7 +195,7 @@ impl Reach<'_> {
 
     /// The root keys that there are, and that others refer to; some of them again.
     fn roots(&self, references: &References) -> RootsByModule {
-        let (mut roots, mut last) = (RootsByModule::default(), 0);
+        let (mut roots, mut last) = (RootsByModule::default(), usize::MAX);
         // Most are of the same module as the one before them.
         let mut add = |root: Arc<str>| {
             let module = module(&root);

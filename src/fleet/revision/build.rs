@@ -134,7 +134,7 @@ impl Revision {
         let old = self.placed.iter().filter(|one| !is_in(placed, one)).flat_map(|placed| placed.keyed());
         let new = placed.iter().filter(|one| !is_in(&self.placed, one)).flat_map(|placed| placed.keyed());
         let (gone, come) = moved(old, new);
-        let moved = with_other_keys(&gone, &come).chain(with_other_keys(&come, &gone)).flat_map(Keyed::keys);
+        let moved = without_like(&gone, &come).chain(without_like(&come, &gone)).flat_map(Keyed::keys);
         let stays = |key: &Arc<str>| self.repository_keys.contains(key) && repository_keys.contains(key);
         let moved = moved.filter(|key| !stays(key));
         let mut keys = self.keys.clone();
@@ -153,8 +153,9 @@ impl Revision {
     }
 }
 
-/// What of `these` is no file with the same root keys as one of `others`.
-fn with_other_keys<'k>(these: &[&'k Keyed], others: &[&'k Keyed]) -> impl Iterator<Item = &'k Keyed> {
+/// Those of `these` that are no files with the same root keys as one of `others`. Of what goes and what comes with the same keys
+/// nothing has to be known: a key of the one is there for the other.
+fn without_like<'k>(these: &[&'k Keyed], others: &[&'k Keyed]) -> impl Iterator<Item = &'k Keyed> {
     let known: HashSet<&[Arc<str>], RandomState> =
         others.iter().filter_map(|keyed| keyed.file()).map(|file| file.keys()).collect();
     let is_known = move |keyed: &&Keyed| keyed.file().is_some_and(|file| known.contains(file.keys()));

@@ -64,19 +64,19 @@ fn array(items: &[Value], marks: &Arc<[Marks]>, seen: &mut Seen) -> Option<(Valu
 }
 
 fn entries(hash: &Hash, marks: &Arc<[Marks]>, seen: &mut Seen) -> Option<(Value, Arc<[Marks]>)> {
-    let child = |(at, value)| Some((at, child(value, marks.get(at), seen)?));
-    let converted: Vec<(usize, (Value, Marks))> = hash.values().enumerate().filter_map(child).collect();
-    if !hash.keys().any(|key| matches!(key, Value::Symbol(_))) && converted.is_empty() {
+    let change = |(at, value)| Some((at, child(value, marks.get(at), seen)?));
+    let changed: Vec<(usize, (Value, Marks))> = hash.values().enumerate().filter_map(change).collect();
+    if !hash.keys().any(|key| matches!(key, Value::Symbol(_))) && changed.is_empty() {
         return None;
     }
-    let mut converted = converted.into_iter().peekable();
+    let mut changed = changed.into_iter().peekable();
     let (mut out, mut lines) = (Hash::new(), Vec::with_capacity(hash.len()));
     for (at, (key, value)) in hash.iter().enumerate() {
         let key = match key {
             Value::Symbol(name) => Value::String(name.clone().into()),
             other => other.clone(),
         };
-        let (value, mark) = match converted.next_if(|(changed, _)| *changed == at) {
+        let (value, mark) = match changed.next_if(|(place, _)| *place == at) {
             Some((_, converted)) => converted,
             None => (value.clone(), marks.get(at).cloned().unwrap_or_default()),
         };
