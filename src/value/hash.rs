@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash as StdHash, Hasher};
+use std::ops::Range;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -159,6 +160,21 @@ impl Hash {
         Some(self.entries.remove(at).1)
     }
 
+    /// The hash with the entries at these places replaced by those of `others`; nothing where a key would be there twice.
+    pub fn spliced(&self, places: Range<usize>, others: &Hash) -> Option<Hash> {
+        if self.entries[places.clone()].iter().map(|(key, _)| key).eq(others.keys()) {
+            let mut hash = self.clone();
+            let values = hash.entries[places].iter_mut().map(|(_, value)| value);
+            values.zip(others.values()).for_each(|(value, other)| value.clone_from(other));
+            return Some(hash);
+        }
+        let (before, behind) = (&self.entries[..places.start], &self.entries[places.end..]);
+        let count = before.len() + others.len() + behind.len();
+        let mut entries = Vec::with_capacity(count);
+        entries.extend(before.iter().chain(&others.entries).chain(behind).cloned());
+        Some(Hash::from(entries)).filter(|hash| hash.len() == count)
+    }
+
     /// The entries in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Value, &Value)> + DoubleEndedIterator {
         self.entries.iter().map(|(key, value)| (key, value))
@@ -288,6 +304,31 @@ mod tests {
             check(&hash, &list);
             let doubled = list.iter().map(|(k, _)| (*k, 0)).chain(list.iter().copied());
             check(&doubled.map(|(k, v)| (key(k), value(v))).collect(), &list);
+        }
+    }
+
+    #[test]
+    fn some_entries_are_replaced_by_others() {
+        let dice = &mut fastrand::Rng::with_seed(3);
+        for _ in 0..2_000 {
+            let (count, more) = (dice.usize(0..30), dice.usize(0..12));
+            let list: Vec<(usize, usize)> = (0..count).map(|number| (number, number)).collect();
+            let start = dice.usize(0..=count);
+            let places = start..dice.usize(start..=count);
+            let mut others: Vec<(usize, usize)> = (0..more).map(|number| (dice.usize(28..40), number)).collect();
+            if dice.bool() {
+                others = list[places.clone()].iter().map(|(k, v)| (*k, v + 1)).collect();
+            }
+            let hash = |list: &[(usize, usize)]| list.iter().map(|(k, v)| (key(*k), value(*v))).collect::<Hash>();
+            let others_hash = hash(&others);
+            let mut expected = list.clone();
+            expected.splice(places.clone(), others);
+            let spliced = hash(&list).spliced(places.clone(), &others_hash);
+            let expected = Some(hash(&expected)).filter(|all| all.len() == count - places.len() + others_hash.len());
+            assert_eq!(spliced, expected);
+            if let Some(spliced) = spliced {
+                assert!(spliced.iter().all(|(key, value)| spliced.get_value(key) == Some(value)));
+            }
         }
     }
 

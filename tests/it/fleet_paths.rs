@@ -113,8 +113,8 @@ fn tree(files: &Files) -> MemoryTree {
     tree
 }
 
-fn environment(files: &Files) -> Environment {
-    Environment::load(Arc::new(tree(files)), EnvironmentOptions::default(), Arc::new(Store::default())).unwrap()
+fn environment(files: &Files, store: &Arc<Store>) -> Environment {
+    Environment::load(Arc::new(tree(files)), EnvironmentOptions::default(), store.clone()).unwrap()
 }
 
 /// What is odd about the hierarchy for one node by itself.
@@ -149,13 +149,18 @@ fn files_come_and_go_at_paths_of_one_variable() {
         let mut files = Files::from([("hiera.yaml".to_owned(), Err(config.clone()))]);
         (0..6).for_each(|_| edit(&mut random, &mut files));
         let fleet = Arc::new(Fleet::new(profiles.values().cloned()));
-        let mut revision = Revision::new(environment(&files), fleet.clone(), &Workers::of(1)).unwrap();
+        let store = Arc::default();
+        let mut revision = Revision::new(environment(&files, &store), fleet.clone(), &Workers::of(1)).unwrap();
         for commit in 0..COMMITS {
             let about = format!("seed {seed}, commit {commit}, {config}{files:#?}");
             check(&revision, &profiles, &about);
-            check(&Revision::new(environment(&files), fleet.clone(), &Workers::of(2)).unwrap(), &profiles, &about);
+            check(
+                &Revision::new(environment(&files, &Arc::default()), fleet.clone(), &Workers::of(2)).unwrap(),
+                &profiles,
+                &about,
+            );
             edit(&mut random, &mut files);
-            revision = revision.next(environment(&files), &Workers::of(1)).unwrap();
+            revision = revision.next(environment(&files, &store), &Workers::of(1)).unwrap();
         }
     }
 }

@@ -9,7 +9,7 @@ use hierad::value::{Value, json};
 /// Reads on a thread with the stack that threads usually have, and drops the value there.
 fn parse(text: String) -> (Option<FaultKind>, Value) {
     let work = move || {
-        let Parsed { value, marks, fault } = yaml::parse(text.as_bytes());
+        let Parsed { value, marks, fault, .. } = yaml::parse(text.as_bytes());
         let (value, _) = yaml::symkeys_to_string(value, marks);
         let mut out = String::new();
         json::write(&value, &mut out);

@@ -20,7 +20,7 @@ use crate::hiera::hierarchy::Part;
 use crate::hiera::layer::{Environment, Layer, LayerId};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::node::NodeSet;
-use crate::tree::{self, TreeError};
+use crate::tree::{self, Entry, TreeError};
 use crate::workers::Workers;
 
 /// What is told of the parts of hierarchies.
@@ -57,6 +57,7 @@ impl Revision {
         }
         let fleet = &self.fleet;
         let changed = tree::changes(&*self.environment.tree, &*environment.tree)?;
+        self.add_versions(&environment, &changed)?;
         let mut mentioned = Mentioned::default();
         mentioned.add_changed(&environment, &changed)?;
         fleet.read_ahead(&mentioned);
@@ -72,6 +73,18 @@ impl Revision {
         let (repository_keys, touched) = self.repository_keys.updated(&self.environment, &environment, &changed)?;
         let keys = self.keys_after(&repository_keys, touched, &placed);
         Ok(Revision::assemble(environment, fleet.clone(), (keys, repository_keys), (placed, layers)))
+    }
+
+    /// Parses the data files at the paths `changed` as new versions of what they are in this revision.
+    fn add_versions(&self, environment: &Environment, changed: &BTreeSet<String>) -> Result<(), TreeError> {
+        let (before, after) = (&*self.environment.tree, &*environment.tree);
+        for path in changed.iter().filter(|path| environment.has_data_file_at(path)) {
+            if let (Some(Entry::File(was)), Some(Entry::File(is))) = (before.entry(path)?, after.entry(path)?) {
+                let format = environment.format_of(path);
+                environment.store.files.add_version((before, was), (after, is), format)?;
+            }
+        }
+        Ok(())
     }
 
     fn assemble(

@@ -66,9 +66,10 @@ pub struct DataFile {
     value: Value,
     marks: Marks,
     fault: Option<Fault>,
+    is_entangled: bool,
     keys: OnceLock<Vec<Arc<str>>>,
     has_odd_keys: OnceLock<bool>,
-    mentions: OnceLock<Vec<(Arc<str>, Mentions)>>,
+    pub(super) mentions: OnceLock<Vec<(Arc<str>, Mentions)>>,
 }
 
 impl DataFile {
@@ -85,16 +86,17 @@ impl DataFile {
             Format::Yaml => yaml::symkeys_to_string(parsed.value, parsed.marks),
             _ => (parsed.value, parsed.marks),
         };
-        DataFile { fault: parsed.fault, ..DataFile::parsed(format, value, marks) }
+        DataFile { fault: parsed.fault, ..DataFile::parsed(format, value, marks, parsed.is_entangled) }
     }
 
     /// A file that was parsed before, without fault.
-    pub(super) fn parsed(format: Format, value: Value, marks: Marks) -> DataFile {
+    pub(super) fn parsed(format: Format, value: Value, marks: Marks, is_entangled: bool) -> DataFile {
         DataFile {
             format,
             value,
             marks,
             fault: None,
+            is_entangled,
             keys: OnceLock::new(),
             has_odd_keys: OnceLock::new(),
             mentions: OnceLock::new(),
@@ -107,6 +109,11 @@ impl DataFile {
 
     pub(super) fn lines(&self) -> &Marks {
         &self.marks
+    }
+
+    /// Whether entries of it may be what they are by others: by aliases, or by `<<`.
+    pub(super) fn is_entangled(&self) -> bool {
+        self.is_entangled
     }
 
     /// The names that the file gives a value to, as text; also those of a file that Puppet refuses, where they can be read.

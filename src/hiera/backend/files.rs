@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 
@@ -71,8 +71,7 @@ impl DataFiles {
 
     /// The file `id` of `tree`, parsed.
     pub fn get(&self, tree: &dyn FileTree, id: BlobId, format: Format) -> Result<Arc<DataFile>, TreeError> {
-        let lock = || self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = lock().find((id, format)) {
+        if let Some(file) = self.lock().find((id, format)) {
             return Ok(file);
         }
         let shelved = self.shelf.as_ref().and_then(|shelf| shelf.find((id, format)));
@@ -83,18 +82,38 @@ impl DataFiles {
             let content = tree.read(id)?;
             (DataFile::parse(&content, format), content.len())
         };
-        Ok(lock().add((id, format), Arc::new(file), (LEAST + size * GROWTH, is_new), self.limit))
+        Ok(self.lock().add((id, format), Arc::new(file), (LEAST + size * GROWTH, is_new), self.limit))
+    }
+
+    /// Parses the file `id` of `tree` as a new version of the file `was` of `before`, where that is here and may have something in
+    /// common with it.
+    pub fn add_version(
+        &self,
+        (before, was): (&dyn FileTree, BlobId),
+        (tree, id): (&dyn FileTree, BlobId),
+        format: Format,
+    ) -> Result<(), TreeError> {
+        let file = self.lock().find((was, format)).filter(|file| file.is_separable());
+        let Some(file) = file.filter(|_| !self.has((id, format))) else { return Ok(()) };
+        let Ok(former) = before.read(was) else { return Ok(()) };
+        let content = tree.read(id)?;
+        let file = file.version(&content, &former);
+        self.lock().add((id, format), Arc::new(file), (LEAST + content.len() * GROWTH, true), self.limit);
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Parsed> {
+        self.parsed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a file need not be parsed.
     pub fn has(&self, id: FileId) -> bool {
-        let is_parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner).files.contains_key(&id);
-        is_parsed || self.shelf.as_ref().is_some_and(|shelf| shelf.has(id))
+        self.lock().files.contains_key(&id) || self.shelf.as_ref().is_some_and(|shelf| shelf.has(id))
     }
 
     /// The files that were parsed here, and not found on the shelf.
     pub fn parsed(&self) -> Vec<(FileId, Arc<DataFile>)> {
-        let parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        let parsed = self.lock();
         let new = parsed.files.iter().filter(|(_, kept)| kept.is_new);
         new.map(|(id, kept)| (*id, kept.file.clone())).collect()
     }
@@ -138,6 +157,32 @@ impl Parsed {
 mod tests {
     use super::*;
     use crate::tree::MemoryTree;
+    use crate::value::Value;
+
+    #[test]
+    fn a_version_shares_what_it_has_in_common() {
+        let (mut tree, contents) =
+            (MemoryTree::new(), ["a: 1\nb: {c: d}\n", "a: 2\nb: {c: d}\n", "a: 1\ne: {b: {c: d}}\n"]);
+        for content in contents {
+            tree.add(content, content.as_bytes());
+        }
+        let [former, similar, other] = contents.map(|content| BlobId::of(content.as_bytes()));
+        let files = DataFiles::default();
+        let add_versions = || {
+            for id in [similar, other] {
+                files.add_version((&tree, former), (&tree, id), Format::Yaml).unwrap();
+            }
+        };
+        add_versions();
+        assert!(!files.has((similar, Format::Yaml)), "nothing is known of what was not parsed");
+        let last =
+            |id| files.get(&tree, id, Format::Yaml).unwrap().content().and_then(|hash| hash.values().last().cloned());
+        let shared = last(former).unwrap();
+        add_versions();
+        let is_shared =
+            |id| matches!((last(id), &shared), (Some(Value::Hash(a)), Value::Hash(b)) if Arc::ptr_eq(&a, b));
+        assert_eq!([similar, other].map(is_shared), [true, false]);
+    }
 
     #[test]
     fn what_is_not_used_is_dropped_beyond_the_limit() {

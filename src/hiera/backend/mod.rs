@@ -9,6 +9,7 @@ mod file;
 mod files;
 mod mentions;
 mod packed;
+mod version;
 
 pub use declared::{Answer, Asks, Backends, Command, Declared};
 pub use file::{DataFile, Format};

@@ -11,6 +11,7 @@ use crate::value::{Packed, Unpacked};
 struct PackedFile<V> {
     value: V,
     lines: Lines,
+    is_entangled: bool,
 }
 
 /// The lines of a value, in its shape.
@@ -26,13 +27,13 @@ impl DataFile {
         let mut parts = MAX_PARTS;
         let value = Packed::of(self.value(), &mut parts).filter(|_| self.fault().is_none())?;
         let lines = Lines::of(self.lines(), &mut parts)?;
-        postcard::to_allocvec(&PackedFile { value, lines }).ok()
+        postcard::to_allocvec(&PackedFile { value, lines, is_entangled: self.is_entangled() }).ok()
     }
 
     /// The file that was packed; nothing if these bytes are none.
     pub fn unpack(bytes: &[u8], format: Format) -> Option<DataFile> {
-        let PackedFile { value: Unpacked(value), lines } = postcard::from_bytes(bytes).ok()?;
-        Some(DataFile::parsed(format, value, lines.marks()))
+        let PackedFile { value: Unpacked(value), lines, is_entangled } = postcard::from_bytes(bytes).ok()?;
+        Some(DataFile::parsed(format, value, lines.marks(), is_entangled))
     }
 }
 
@@ -54,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_packed_file_is_the_file() {
-        let content = b"a: {b: [1, {c: x}]}\n\nd: '%{a}'\n";
+        let content = b"a: {b: [1, {c: x}]}\n\nd: '%{a}'\n<<: {e: f}\n";
         for format in [Format::Yaml, Format::Hiera3Yaml] {
             let file = DataFile::parse(content, format);
             let again = DataFile::unpack(&file.pack().unwrap(), format).unwrap();

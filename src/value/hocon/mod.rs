@@ -154,10 +154,10 @@ pub fn parse(content: &[u8]) -> Parsed {
         };
         let mut resolver = resolve::Resolver::new(&budget);
         match resolver.document(&root).and_then(|resolved| unwrap(&resolved, &budget, 0)) {
-            Ok((value, marks)) => Parsed { value, marks, fault: None },
+            Ok((value, marks)) => Parsed { value, marks, ..Parsed::default() },
             Err(refusal) => {
                 let (value, marks) = keys_of(&root);
-                Parsed { value, marks, fault: Some(refusal.fault(resolver.line())) }
+                Parsed { value, marks, fault: Some(refusal.fault(resolver.line())), ..Parsed::default() }
             }
         }
     })

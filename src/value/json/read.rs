@@ -21,7 +21,7 @@ type Found = Option<(Value, Vec<Marks>, usize)>;
 pub fn parse(content: &[u8]) -> Parsed {
     let mut reader = Reader { bytes: content, counted: 0, line: 1 };
     match reader.document() {
-        Ok((value, marks)) => Parsed { value, marks, fault: None },
+        Ok((value, marks)) => Parsed { value, marks, ..Parsed::default() },
         Err(fault) => Parsed::refused(fault),
     }
 }

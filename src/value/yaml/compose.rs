@@ -88,6 +88,7 @@ pub(super) struct Composer<'a> {
     /// Too deep or too large: the rest is not composed.
     given_up: bool,
     refuses_aliases: bool,
+    is_entangled: bool,
 }
 
 impl<'a> Composer<'a> {
@@ -105,6 +106,7 @@ impl<'a> Composer<'a> {
             fault: None,
             given_up: false,
             refuses_aliases: false,
+            is_entangled: false,
         }
     }
 
@@ -115,7 +117,7 @@ impl<'a> Composer<'a> {
 
     /// The document, once all its events were fed.
     pub(super) fn finish(self) -> Parsed {
-        let mut parsed = Parsed { fault: self.fault, ..Parsed::default() };
+        let mut parsed = Parsed { fault: self.fault, is_entangled: self.is_entangled, ..Parsed::default() };
         if let Some((line, node)) = self.root.filter(|_| !self.given_up) {
             parsed.value = node.value;
             parsed.marks = Marks { line, children: node.marks };
@@ -188,6 +190,7 @@ impl<'a> Composer<'a> {
     }
 
     fn alias(&mut self, name: &str, line: u32) {
+        self.is_entangled = true;
         let mut node = Node { value: Value::Undef, marks: Arc::default(), height: 0, weight: 0 };
         if self.refuses_aliases {
             self.refuse(line, Refusal::Error(format!("Unknown alias: {name}")));
@@ -322,6 +325,7 @@ impl<'a> Composer<'a> {
                 Some(key) => match key.merges.then(|| merge_source(&node, origin)).flatten() {
                     Some((merged, lines)) => {
                         entries.merge(&merged, &lines);
+                        self.is_entangled = true;
                         self.weigh(64 * merged.len(), line);
                     }
                     None => entries.insert(key, node),

@@ -7,6 +7,7 @@
 //! Ruby's own limits are those of its stack and memory; ours are [`MAX_DEPTH`] and [`MAX_EXPANSION`], and meeting them is a fault.
 
 mod compose;
+mod edit;
 mod entries;
 mod event;
 mod grammar;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 
 use super::{Hash, Segment, Value};
 
+pub use edit::Edit;
 pub use select::select;
 pub use symkeys::symkeys_to_string;
 
@@ -100,6 +102,8 @@ pub struct Parsed {
     pub marks: Marks,
     /// Why Psych refuses the document.
     pub fault: Option<Fault>,
+    /// Whether it has aliases, or entries that `<<` takes from another mapping.
+    pub is_entangled: bool,
 }
 
 impl Parsed {

@@ -23,6 +23,7 @@ fn main() -> io::Result<()> {
     types()?;
     hocon()?;
     eyaml()?;
+    versions()?;
     hiera_yaml()
 }
 
@@ -67,6 +68,18 @@ fn eyaml() -> io::Result<()> {
     }
     for entry in fs::read_dir(vectors().join("eyaml/keys"))? {
         seed("eyaml", &[b"\0", &*fs::read(entry?.path())?].concat())?;
+    }
+    Ok(())
+}
+
+/// Data files of which an entry is another one.
+fn versions() -> io::Result<()> {
+    for (path, content) in fixtures()? {
+        let lines: Vec<&str> = content.split_inclusive('\n').collect();
+        if path.ends_with(".yaml") && lines.len() > 2 {
+            let (start, end) = lines.split_at(lines.len() / 2);
+            seed("version", [&*start.concat(), "a: 1\n", "b:\n  c: 2\n", &*end.concat()].join("\0").as_bytes())?;
+        }
     }
     Ok(())
 }

@@ -224,7 +224,7 @@ const IS_ODD: [bool; 256] = {
 };
 
 /// Where `content` stops being text that YAML allows, and why.
-fn first_bad(content: &[u8]) -> Option<(usize, &'static str)> {
+pub(super) fn first_bad(content: &[u8]) -> Option<(usize, &'static str)> {
     // Nearly every file is told to be good by its bytes alone, and most are plain: that is seen of many bytes at a time.
     if content.iter().fold(true, |is_plain, b| is_plain & matches!(b, b' '..=b'~' | b'\n')) {
         return None;

@@ -225,6 +225,15 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// Whether `text` surely starts with a key.
+pub(in crate::value::yaml) fn starts_with_key(text: &[u8]) -> bool {
+    let after = match text {
+        [quote @ (b'\'' | b'"'), ..] => quoted(text, *quote).and_then(|len| text.get(len + 2..)),
+        _ => key(text).and_then(|len| text.get(len..)),
+    };
+    matches!(after, Some([b':', b' ' | b'\n', ..]))
+}
+
 pub(super) fn blanks(text: &[u8]) -> usize {
     text.iter().take_while(|b| **b == b' ').count()
 }

@@ -20,8 +20,14 @@ use super::event::{Event, Onward};
 
 /// The most collections within each other that are passed over at once.
 pub(super) use blocks::DEEPEST;
+pub(super) use lines::starts_with_key;
 
 /// Feeds the events of the first document of `content` to `sink`, until it stops.
 pub(super) fn first_document<'a>(content: &'a [u8], sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<(), Fault> {
     parser::Parser::new(content).document(sink)
+}
+
+/// Whether nothing in `content` is a character that YAML does not allow.
+pub(super) fn is_readable(content: &[u8]) -> bool {
+    input::first_bad(content).is_none()
 }

@@ -1,0 +1,162 @@
+//! A new version of a data file that was parsed before.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::mentions::Mentions;
+use super::{DataFile, Format};
+use crate::value::yaml::Edit;
+use crate::value::{Hash, Value};
+
+impl DataFile {
+    /// Whether each root entry is what it is by itself, so that another version of the file can have it.
+    pub fn is_separable(&self) -> bool {
+        self.format() == Format::Yaml && !self.concerns_all_keys() && !self.is_entangled()
+    }
+
+    /// Parses `content`, as what this file is. What it has in common with `former`, of which this file was parsed, is not parsed again,
+    /// but shared.
+    #[must_use]
+    pub fn version(&self, content: &[u8], former: &[u8]) -> DataFile {
+        self.edited(content, former).unwrap_or_else(|| DataFile::parse(content, self.format()))
+    }
+
+    /// The same, where it is surely known which entries are shared, and worth it.
+    fn edited(&self, content: &[u8], former: &[u8]) -> Option<DataFile> {
+        let hash = self.content().filter(|_| self.is_separable())?;
+        let edit = Edit::of(content, former, self.lines())?;
+        let new = DataFile::parse(edit.text, self.format());
+        if new.fault().is_some() {
+            return None;
+        }
+        let nothing = Hash::new();
+        let value = Value::hash(hash.spliced(edit.entries.clone(), new.content().unwrap_or(&nothing))?);
+        let file = DataFile::parsed(self.format(), value, edit.marks(self.lines(), new.lines()), new.is_entangled());
+        if let Some(mentions) = self.mentions.get() {
+            _ = file.mentions.set(self.mentions_with(mentions, edit.entries, new.mentions()));
+        }
+        Some(file)
+    }
+
+    /// These mentions, which stand in the order of the entries, with those of some entries replaced.
+    fn mentions_with(
+        &self,
+        mentions: &[(Arc<str>, Mentions)],
+        entries: Range<usize>,
+        others: &[(Arc<str>, Mentions)],
+    ) -> Vec<(Arc<str>, Mentions)> {
+        let place = |key: &str| self.content().and_then(|hash| hash.index_of_text(key)).unwrap_or(usize::MAX);
+        let before = |entry: usize| mentions.partition_point(|(key, _)| place(key) < entry);
+        let (head, tail) = (&mentions[..before(entries.start)], &mentions[before(entries.end)..]);
+        head.iter().chain(others).chain(tail).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries of a data file, plain and odd; what an edit may leave of them is odder.
+    const ENTRIES: &str = "a: 1\n¦b: two\n¦c::d: '%{e}'\n¦f: \"g\"\n¦h:\n  i: j\n  k: [l, m]\n¦n:\n- o\n- p: '%{lookup(\"a\")}'\n¦q: |\n  r\n\n  s\n\n\
+        ¦t: >-\n  u\n  v\n¦w: x\n  y\n¦# z\n¦\n¦  \n¦  # A\n¦'B': C\n¦\"D\": E\n¦? F\n: G\n¦? H\n¦:I: J\n¦:a: 2\n¦b: K\n¦1: 2\n¦-L: M\n¦---\n¦...\n\
+        ¦--- # N\n¦--- O\n¦%P\n¦Q: &R S\n¦T: *R\n¦U: '*V'\n¦W: '\nX: Y'\n¦Z: {é: f,\ng: h}\n¦i: [j,\n  k]\n¦l: \"m\n  n\"\n¦<<: {o: p}\n¦<<: {b: q, k1: r,\nk2: s}\n¦q: |+\n\n\n\
+        ¦r: |2\n   s\n¦t:\n  - u\n  -\n¦v: !w x\n¦y: 2020-01-01\n¦z: {A: {B: C}}\n¦D:\n  E:\n    F: '%{G}'\n    :H: I\n¦J: K # L\n¦M:\n¦N: 'O''P'\n¦\
+        {Q: R}\n¦- S\n¦T\n¦U: V: W\n¦X:\tY\n¦\tZ\n¦é: ENC[x]\n¦f: g\r\n¦h: i\u{85}j: k\n¦l: m\u{2028}\n¦n: \u{1}\n¦\u{feff}\n¦0.0: o\n¦-0.0: p\n¦q: |\n r";
+
+    fn entries(dice: &mut fastrand::Rng, most: usize) -> Vec<String> {
+        let all: Vec<&str> = ENTRIES.split('¦').collect();
+        let one = |dice: &mut fastrand::Rng| match dice.u8(0..8) {
+            0 => (*dice.choice(&all).unwrap_or(&"")).to_owned(),
+            1 => format!("{}: {}\n", dice.alphabetic(), dice.u8(..)),
+            2 => format!("k{}:\n  a: {}\n  b: '%{{c{}}}'\n", dice.u8(..), dice.u8(..), dice.u8(..4)),
+            3 => dice.choice(&all[..14]).map_or(String::new(), |entry| (*entry).to_owned()),
+            _ => format!("k{}: v{}\n", dice.u8(..), dice.u8(..)),
+        };
+        (0..dice.usize(0..most)).map(|_| one(dice)).collect()
+    }
+
+    /// All that a file says of its content.
+    fn all_of(file: &DataFile) -> String {
+        _ = (file.keys(), file.mentions(), file.concerns_all_keys());
+        format!("{file:?}")
+    }
+
+    /// Whether the version was not parsed from nothing; it comes out the same.
+    fn check(former: &[u8], content: &[u8]) -> bool {
+        let file = DataFile::parse(former, Format::Yaml);
+        file.mentions();
+        let (version, expected) = (file.version(content, former), DataFile::parse(content, Format::Yaml));
+        assert_eq!(all_of(&version), all_of(&expected), "{} | {}", former.escape_ascii(), content.escape_ascii());
+        file.edited(content, former).is_some()
+    }
+
+    #[test]
+    fn a_version_is_what_is_parsed_from_nothing() {
+        let dice = &mut fastrand::Rng::with_seed(4);
+        let mut edited = 0;
+        for _ in 0..20_000 {
+            let mut lines = entries(dice, 12);
+            let former = lines.concat();
+            for _ in 0..dice.usize(1..3) {
+                let start = dice.usize(0..=lines.len());
+                let end = dice.usize(start..=lines.len().min(start + 3));
+                lines.splice(start..end, entries(dice, 3));
+            }
+            let mut content = lines.concat().into_bytes();
+            if dice.u8(0..4) == 0 && !content.is_empty() {
+                let at = dice.usize(0..content.len());
+                content.drain(at..content.len().min(at + dice.usize(0..4)));
+            }
+            edited += usize::from(check(former.as_bytes(), &content));
+        }
+        assert!(edited > 5_000, "{edited}");
+    }
+
+    #[test]
+    fn what_entries_do_to_others_is_seen() {
+        let padding = "#".repeat(16_369);
+        let bad_behind = |keys: &str| format!("{keys}---\n{padding}\u{1}");
+        for (former, content) in [
+            // What an anchor stands for.
+            ("a: &x 1\nb: 2\nc: *x\n", "a: &x 2\nb: 2\nc: *x\n"),
+            ("a: &x 1\nb: {c: d}\nc: [ *x]\n", "a: &x 2\nb: {c: d}\nc: [ *x]\n"),
+            // What `<<` takes from elsewhere.
+            ("x: 0\n<<: {c: 1, b: 2}\nb: 5\nd: 6\n", "x: 0\n<<: {c: 1, b: 2}\nd: 6\n"),
+            ("x: 0\n!y <<: {c: 1, b: 2}\nb: 5\nd: 6\n", "x: 0\n!y <<: {c: 1, b: 2}\nd: 6\n"),
+            ("x: 0\n\"\\x3c<\": {c: 1, b: 2}\nb: 5\nd: 6\n", "x: 0\n\"\\x3c<\": {c: 1, b: 2}\nd: 6\n"),
+            ("x: 0\n<<: {a: 1,\nb: 2}\nc: 3\n", "x: 0\n<<: {a: 1,\nb: 3}\nc: 3\n"),
+            ("x: 0\ny: 1\nz: 2\nb: 3\n", "x: 0\ny: 1\nz: 2\n<<: {c: 1, b: 2}\nb: 3\n"),
+            ("x: 0\ny: 1\nz: 2\nb: 3\n", "x: 0\ny: 1\nz: 2\n<<: {c: 1, d: 2}\nb: 3\n"),
+            // Keys that Ruby takes for the same.
+            ("a: b\n0.0: c\nd: e\nf: g\n", "a: b\n0.0: c\nd: e\n-0.0: f\nf: g\n"),
+            ("a: b\nc: d\ne: f\ng: h\n", "a: b\nc: d\n:a: e\ne: f\ng: h\n"),
+            // Where the root is no block mapping.
+            ("{a: 1,\nb: 2}\n", "{a: 1,\nb: 3}\n"),
+            ("--- {\na: 1,\nb: 2}\n", "--- {\na: 1,\nb: 3}\n"),
+            // What ends the document, or goes on.
+            ("a: 1\nb: 2\nc: 3\n", "a: 1\nb: 2\n---\nc: 3\n"),
+            ("a: 1\nb: 2\nc: 3\n", "a: 1\nb: 2\n...\nc: 3\n"),
+            ("a: {b: c, d: e}\nf: 1\ng: 2\n", "a: {b: c, d: e}\nf: 1\n%TAG ! x\ng: 2\n"),
+            ("a: 1\nb: 2\nc: 3\n", "a: 1\nb: '2\nc: 3\n"),
+            ("a: 1\nb: 2\nc: 3\n", "a: 1\nb:\nc: 3\n"),
+            ("a: 1\nb:\n- 2\nc: 3\n", "a: 1\n- 2\nc: 3\n"),
+            // What libyaml reads of it at once.
+            (&bad_behind("a: 1\nb: 2\nc: 3\n"), &bad_behind("a: 1\nc: 3\n")),
+        ] {
+            check(former.as_bytes(), content.as_bytes());
+        }
+    }
+
+    #[test]
+    fn most_versions_are_not_parsed_from_nothing() {
+        for (former, content) in [
+            ("---\n# a\nb: 1\nc: 2\nd: 3\n", "---\n# a\nb: 1\nc: 4\nd: 3\n"),
+            ("'a': 1\n\"b\": 2\n'c::d': 3\n", "'a': 1\n\"b\": 4\n'c::d': 3\n"),
+            ("a:\n- 1\nb:\n  c: d\n  e: f\n", "a:\n- 1\n- 2\nb:\n  c: d\n  e: f\n"),
+            ("a: 1\nb: |\n  c\n\nd: '*.e'\n", "a: 1\nd: '*.e'\n"),
+            ("a: {b: c, d: e}\nf: 1\n", "a: {b: c, d: e}\nf: 1\ng: 2\n"),
+        ] {
+            assert!(check(former.as_bytes(), content.as_bytes()), "{former} {content}");
+        }
+    }
+}
