@@ -1,7 +1,8 @@
 //! Data provider functions: what a level's `data_hash`, `lookup_key` or `data_dig` is here.
 //!
 //! [`DataFile`] is a parsed file of `yaml_data`, `json_data` or `hocon_data`, [`DataFiles`] the store that parses each content once,
-//! [`Declared`] what the settings say of a function that hierad does not have; [`eyaml`] opens encrypted texts.
+//! and of a new version of a file only what is new; [`Declared`] is what the settings say of a function that hierad does not have;
+//! [`eyaml`] opens encrypted texts.
 
 mod declared;
 pub mod eyaml;
