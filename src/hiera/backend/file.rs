@@ -111,7 +111,7 @@ impl DataFile {
         &self.marks
     }
 
-    /// Whether entries of it may be what they are by others: by aliases, or by `<<`.
+    /// Whether entries of it may be what they are by others.
     pub(super) fn is_entangled(&self) -> bool {
         self.is_entangled
     }

@@ -14,8 +14,8 @@ impl DataFile {
         self.format() == Format::Yaml && !self.concerns_all_keys() && !self.is_entangled()
     }
 
-    /// Parses `content`, as what this file is. What it has in common with `former`, of which this file was parsed, is not parsed again,
-    /// but shared.
+    /// Parses `content`, as what this file is. What it has in common with `former`, the very text that this file was parsed from, is not
+    /// parsed again, but shared.
     #[must_use]
     pub fn version(&self, content: &[u8], former: &[u8]) -> DataFile {
         self.edited(content, former).unwrap_or_else(|| DataFile::parse(content, self.format()))
@@ -58,7 +58,7 @@ mod tests {
 
     /// Entries of a data file, plain and odd; what an edit may leave of them is odder.
     const ENTRIES: &str = "a: 1\n¦b: two\n¦c::d: '%{e}'\n¦f: \"g\"\n¦h:\n  i: j\n  k: [l, m]\n¦n:\n- o\n- p: '%{lookup(\"a\")}'\n¦q: |\n  r\n\n  s\n\n\
-        ¦t: >-\n  u\n  v\n¦w: x\n  y\n¦# z\n¦\n¦  \n¦  # A\n¦'B': C\n¦\"D\": E\n¦? F\n: G\n¦? H\n¦:I: J\n¦:a: 2\n¦b: K\n¦1: 2\n¦-L: M\n¦---\n¦...\n\
+        ¦t: >-\n  u\n  v\n¦w: x\n  y\n¦# z\n¦\n¦  \n¦  # A\n¦'B': C\n¦\"D\": E\n¦? F\n: G\n¦? H\n¦:I: J\n¦:a: 2\n¦b: K\n¦1: 2\n¦-L: M\n¦'-L': N\n¦\"-L\": O\n¦? --L\n¦--L: P\n¦---\n¦...\n\
         ¦--- # N\n¦--- O\n¦%P\n¦Q: &R S\n¦T: *R\n¦U: '*V'\n¦W: '\nX: Y'\n¦Z: {é: f,\ng: h}\n¦i: [j,\n  k]\n¦l: \"m\n  n\"\n¦<<: {o: p}\n¦<<: {b: q, k1: r,\nk2: s}\n¦q: |+\n\n\n\
         ¦r: |2\n   s\n¦t:\n  - u\n  -\n¦v: !w x\n¦y: 2020-01-01\n¦z: {A: {B: C}}\n¦D:\n  E:\n    F: '%{G}'\n    :H: I\n¦J: K # L\n¦M:\n¦N: 'O''P'\n¦\
         {Q: R}\n¦- S\n¦T\n¦U: V: W\n¦X:\tY\n¦\tZ\n¦é: ENC[x]\n¦f: g\r\n¦h: i\u{85}j: k\n¦l: m\u{2028}\n¦n: \u{1}\n¦\u{feff}\n¦0.0: o\n¦-0.0: p\n¦q: |\n r";
@@ -115,6 +115,9 @@ mod tests {
     #[test]
     fn what_entries_do_to_others_is_seen() {
         let padding = "#".repeat(16_369);
+        let items = format!("[{}]", vec!["a"; 4_000].join(","));
+        let omaps = (0..8).fold(items, |inner, _| format!("!!omap [[{inner}]]"));
+        let with_omaps = |text: &str| text.replace('O', &omaps).replace('Z', &"z".repeat(3 * omaps.len()));
         let bad_behind = |keys: &str| format!("{keys}---\n{padding}\u{1}");
         for (former, content) in [
             // What an anchor stands for.
@@ -127,6 +130,10 @@ mod tests {
             ("x: 0\n<<: {a: 1,\nb: 2}\nc: 3\n", "x: 0\n<<: {a: 1,\nb: 3}\nc: 3\n"),
             ("x: 0\ny: 1\nz: 2\nb: 3\n", "x: 0\ny: 1\nz: 2\n<<: {c: 1, b: 2}\nb: 3\n"),
             ("x: 0\ny: 1\nz: 2\nb: 3\n", "x: 0\ny: 1\nz: 2\n<<: {c: 1, d: 2}\nb: 3\n"),
+            // Keys that are there twice.
+            ("a: 0\n-x: 1\n'-x': 3\nc: 4\n", "a: 0\n-x: 1\nc: 4\n"),
+            ("a: 0\n-x: 1\n'-x': 3\nc: 4\n", "a: 0\n-x: 1\ny: 3\nc: 4\n"),
+            ("a: 0\n--x: 1\n? --x\nc: 4\n", "a: 0\n--x: 1\nc: 4\n"),
             // Keys that Ruby takes for the same.
             ("a: b\n0.0: c\nd: e\nf: g\n", "a: b\n0.0: c\nd: e\n-0.0: f\nf: g\n"),
             ("a: b\nc: d\ne: f\ng: h\n", "a: b\nc: d\n:a: e\ne: f\ng: h\n"),
@@ -142,6 +149,8 @@ mod tests {
             ("a: 1\nb:\n- 2\nc: 3\n", "a: 1\n- 2\nc: 3\n"),
             // What libyaml reads of it at once.
             (&bad_behind("a: 1\nb: 2\nc: 3\n"), &bad_behind("a: 1\nc: 3\n")),
+            // How large it may get.
+            (&with_omaps("k0: O\nk1: O\nz: Z\n"), &with_omaps("k0: O\nk1: O\nk2: O\nz: Z\n")),
         ] {
             check(former.as_bytes(), content.as_bytes());
         }

@@ -231,6 +231,7 @@ impl<'a> Composer<'a> {
         match props.tag.as_deref().map_or(Ok(tag::Sequence::List), tag::sequence) {
             Ok(tag::Sequence::List) => {}
             Ok(tag::Sequence::Omap) => {
+                self.is_entangled = true;
                 self.recorder = Some(Recorder { line, props, depth: 1, events: Vec::new() });
                 return;
             }

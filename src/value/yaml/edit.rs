@@ -1,8 +1,10 @@
 //! What of a new version of a document need not be read again.
 //!
 //! Where a root key begins a line, all that libyaml has on its mind is the root mapping, and the anchors that were set before. So the
-//! entries before such a line are what they are whatever follows, and those from it on whatever was before, unless there are aliases or
-//! merges, or a key is there twice. Where root keys begin lines is known by the marks: libyaml has found them there.
+//! entries before such a line are what they are whatever follows, and those from it on whatever was before, unless the document is
+//! entangled, or a key is there twice. Where root keys begin lines is known by the marks: libyaml has found them there.
+//!
+//! A document that is not entangled never meets the limit of what it expands to: no text is so dense.
 
 use std::iter::once;
 use std::ops::Range;
@@ -19,15 +21,15 @@ pub struct Edit<'a> {
     /// The text of those in the new one: a document of its own, or nothing.
     pub text: &'a [u8],
     /// How many lines the new version has before that text.
-    line: i32,
+    text_shift: i32,
     /// How many lines further down the entries behind it are.
-    shift: i32,
+    tail_shift: i32,
 }
 
 impl<'a> Edit<'a> {
-    /// What differs in `content` from `former`, a document without fault, aliases and merges, whose root is a hash with texts as keys
-    /// and has these marks; nothing where that is not sure, or more than half of it. It counts only if what is new has no fault
-    /// and none of the keys that stay.
+    /// What differs in `content` from `former`, a document without fault that is not entangled, whose root is a hash with texts as keys
+    /// and has these marks; nothing where that is not sure, or more than half of it. It counts only if what is new has no fault, and
+    /// none of the keys that stay.
     pub fn of(content: &'a [u8], former: &[u8], marks: &Marks) -> Option<Edit<'a>> {
         if !has_plain_breaks(former) || !has_plain_breaks(content) || !grammar::is_readable(content) {
             return None;
@@ -41,18 +43,18 @@ impl<'a> Edit<'a> {
             return None;
         }
         let line = i32::try_from(marks.children[first].line).ok()?;
-        let shift = match marks.children.get(last) {
+        let tail_shift = match marks.children.get(last) {
             Some(_) if !goes_on_behind(text) => return None,
             Some(behind) => lines(text)? - (i32::try_from(behind.line).ok()? - line),
             None => 0,
         };
-        Some(Edit { entries: first..last, text, line: line - 1, shift })
+        Some(Edit { entries: first..last, text, text_shift: line - 1, tail_shift })
     }
 
     /// The marks of the new version, where `former` are those of the former one, and `text` those of the text that is new.
     pub fn marks(&self, former: &Marks, text: &Marks) -> Marks {
         let (head, tail) = (&former.children[..self.entries.start], &former.children[self.entries.end..]);
-        let (text, tail) = (shifted(&text.children, self.line), shifted(tail, self.shift));
+        let (text, tail) = (shifted(&text.children, self.text_shift), shifted(tail, self.tail_shift));
         Marks { line: former.line, children: head.iter().cloned().chain(text).chain(tail).collect() }
     }
 }
@@ -102,12 +104,13 @@ fn shifted(marks: &[Marks], by: i32) -> impl Iterator<Item = Marks> {
     marks.iter().map(shift)
 }
 
-/// Where the root keys of a text are, if each of them begins a line, and no other line begins like one: then none is there twice.
+/// Where the root keys of a text are, if no other line begins at the left edge than blank ones, comments and items. A key that is there
+/// twice has one mark for two lines.
 fn root_keys(text: &[u8], marks: &Marks) -> Option<Vec<usize>> {
     let mut known = marks.children.iter().map(|marks| marks.line);
     let mut keys = Vec::with_capacity(known.len());
     for (start, line) in once(0).chain(memchr_iter(b'\n', text).map(|at| at + 1)).zip(1..) {
-        if !matches!(text.get(start), None | Some(b'\n' | b' ' | b'\t' | b'#' | b'-')) {
+        if !is_no_key(&text[start..]) {
             if known.next() != Some(line) {
                 return None;
             }
@@ -115,6 +118,14 @@ fn root_keys(text: &[u8], marks: &Marks) -> Option<Vec<usize>> {
         }
     }
     known.next().is_none().then_some(keys)
+}
+
+/// Whether a line surely does not begin with a root key.
+fn is_no_key(line: &[u8]) -> bool {
+    matches!(
+        line,
+        [] | [b'\n' | b' ' | b'\t' | b'#', ..] | [b'-', b' ' | b'\n', ..] | [b'-', b'-', b'-', b' ' | b'\n', ..]
+    )
 }
 
 /// Whether the root of a text with these keys surely is a block mapping, and nothing before it changes how it is read.

@@ -102,7 +102,7 @@ pub struct Parsed {
     pub marks: Marks,
     /// Why Psych refuses the document.
     pub fault: Option<Fault>,
-    /// Whether it has aliases, or entries that `<<` takes from another mapping.
+    /// Whether it has aliases, `<<` or `!!omap`: entries may depend on others, or weigh more than their text.
     pub is_entangled: bool,
 }
 
