@@ -130,6 +130,8 @@ impl Pipeline {
             changes,
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,
+            blind_spots: Vec::new(),
+            is_blind: Diff::default(),
         });
         Ok(Compared { report, effective, unseen })
     }

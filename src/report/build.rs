@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::alike::items;
 use super::secret::disclosed;
-use super::{Arrival, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Names, Origin, Reencrypted, Report};
+use super::{Arrival, BlindSpot, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Names, Origin, Reencrypted, Report};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::diff::{Change, ChangeKind, Changes, Diff};
 use crate::disclosure::Disclosure;
@@ -31,6 +31,10 @@ pub struct Input<'a> {
     pub disclosure: &'a Disclosure,
     /// What was found wrong on either side.
     pub findings: Diff<&'a [Finding]>,
+    /// What the commit may have changed unseen, the most important first.
+    pub blind_spots: Vec<BlindSpot>,
+    /// The sides on which nothing at all could be read.
+    pub is_blind: Diff<bool>,
 }
 
 /// Where parts of changed values come from, as far as that is known: for those before the end of each list.
@@ -74,6 +78,8 @@ impl Report {
                 })
                 .collect(),
             findings: findings(input.findings),
+            blind_spots: input.blind_spots,
+            is_blind: input.is_blind,
         }
     }
 

@@ -5,6 +5,7 @@
 //! one place, `value.rs`.
 
 mod alike;
+mod blind;
 mod build;
 mod detail;
 pub mod json;
@@ -26,6 +27,7 @@ use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::value::ValuePath;
 
+pub use blind::{BlindSpot, Verdict};
 pub use build::{Input, Origins};
 pub use names::Names;
 pub use visible::visible;
@@ -51,6 +53,10 @@ pub struct Report {
     pub reencrypted: Vec<Reencrypted>,
     /// Findings that are not the same on both sides: new ones first, then those that are gone.
     pub findings: Vec<FindingChange>,
+    /// What the commit may have changed unseen, the most important first.
+    pub blind_spots: Vec<BlindSpot>,
+    /// The sides on which nothing at all could be read.
+    pub is_blind: Diff<bool>,
 }
 
 /// One revision.

@@ -1,11 +1,22 @@
 //! What all writers say in the same words.
 
 use super::visible::visible;
-use super::{Alike, Count, FindingChange, Item, KeyChange, Leaf, Origin, Report};
+use super::{Alike, Count, FindingChange, Item, KeyChange, Leaf, Origin, Report, Verdict};
 use crate::diff::ChangeKind;
 use crate::hiera::{ErrorKind, Outcome};
 
 impl Report {
+    /// Whether the commit changes anything. A commit that takes all sight away, or gives it back, does.
+    pub fn judgement(&self) -> Verdict {
+        if !self.changes.is_empty() || self.is_blind.before != self.is_blind.after {
+            Verdict::Changes
+        } else if self.blind_spots.is_empty() && !self.is_blind.after {
+            Verdict::NoChange
+        } else {
+            Verdict::NoChangeSeen
+        }
+    }
+
     /// The verdict, in one line.
     pub fn verdict(&self) -> String {
         let Report { nodes, keys, .. } = self;

@@ -84,6 +84,8 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
         origins: Origins::default(),
         disclosure: &values::disclosure(),
         findings: findings.as_ref().map(Vec::as_slice),
+        blind_spots: Vec::new(),
+        is_blind: Diff::default(),
     });
     for change in &mut report.changes {
         for leaf in &mut change.leaves {
