@@ -6,7 +6,10 @@ use regex::Regex;
 
 /// A pattern for names.
 #[derive(Debug, Clone)]
-pub struct Pattern(Regex);
+pub struct Pattern {
+    text: String,
+    expression: Regex,
+}
 
 /// What was given is no pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +24,12 @@ pub struct PatternError {
 impl Pattern {
     /// Whether a name is meant.
     pub fn matches(&self, name: &str) -> bool {
-        self.0.is_match(name)
+        self.expression.is_match(name)
+    }
+
+    /// The pattern as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.text
     }
 }
 
@@ -35,7 +43,7 @@ impl FromStr for Pattern {
             let glob = regex::escape(text).replace(r"\*", ".*").replace(r"\?", ".");
             format!("^(?:{glob})$")
         };
-        Regex::new(&expression).map(Pattern).map_err(|error| {
+        Regex::new(&expression).map(|expression| Pattern { text: text.to_owned(), expression }).map_err(|error| {
             // The lines before show the place.
             let text_of_error = error.to_string();
             let reason = text_of_error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
@@ -49,9 +57,33 @@ pub fn any(patterns: &[Pattern], name: &str) -> bool {
     patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
 }
 
+/// The least likeness of names, from 0 to 1, that makes one worth suggesting for the other.
+const LIKE: f64 = 0.75;
+
+/// Returns at most so many of `names` that are like `wanted`, the nearest first.
+pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>, most: usize) -> Vec<&'n str> {
+    let wanted = wanted.trim_matches(['*', '?']);
+    let likeness = |name: &str| {
+        let is_part = !wanted.is_empty() && name.contains(wanted);
+        if is_part { 1.0 } else { strsim::jaro_winkler(wanted, name) }
+    };
+    let mut near: Vec<(f64, &str)> =
+        names.map(|name| (likeness(name), name)).filter(|(likeness, _)| *likeness >= LIKE).collect();
+    near.sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.len().cmp(&other.len())).then(one.cmp(other)));
+    near.into_iter().take(most).map(|(_, name)| name).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nearest_names_are_suggested() {
+        let names = ["ntp::servers", "ntp::package", "monit::alert", "sshd::port"];
+        assert_eq!(nearest("ntp::server", names.into_iter(), 1), ["ntp::servers"]);
+        assert_eq!(nearest("monit", names.into_iter(), 3), ["monit::alert"]);
+        assert_eq!(nearest("zzz", names.into_iter(), 3), [""; 0]);
+    }
 
     #[test]
     fn globs_match_whole_names_and_expressions_any_part() {

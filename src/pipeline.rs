@@ -2,6 +2,7 @@
 //!
 //! The face that commands and the daemon call. A [`Pipeline`] keeps what was parsed, and the last revisions that it resolved.
 
+pub mod advice;
 pub mod cache;
 pub mod check;
 pub mod command;
@@ -11,22 +12,25 @@ mod origin;
 pub mod outside;
 pub mod profiles;
 mod revisions;
+pub mod sight;
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::diagnostic::Diagnostic;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{self, Answer, Effective, Fleet, Revision};
+use crate::fleet::{self, Effective, Fleet, Reached, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError, Repository};
-use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeSet};
-use crate::report::{Commit, Input, Names, Report};
+use crate::report::{BlindSpot, Commit, Input, Names, Report};
 use crate::tree::TreeError;
 use crate::workers::Workers;
 
 pub use revisions::Revisions;
+
+use sight::Scene;
+use sight::accept::Accepted;
 
 /// The most resolved revisions that are kept: those that were of use last.
 const KEPT_REVISIONS: usize = 4;
@@ -62,8 +66,19 @@ pub struct Compared {
     pub report: Report,
     /// The answers that were compared. To drop them takes time, which whoever waits for the report need not wait for.
     pub effective: Diff<Effective>,
-    /// The keys that the change reaches and that fail before and after it, with an error of each.
-    pub unseen: BTreeMap<Arc<str>, LookupError>,
+}
+
+/// The keys and nodes that a report is about.
+pub struct Chosen<'a> {
+    /// The keys.
+    pub key: &'a dyn Fn(&str) -> bool,
+    /// The nodes, by name.
+    pub node: &'a dyn Fn(&str) -> bool,
+}
+
+impl Chosen<'_> {
+    /// All keys on all nodes.
+    pub const ALL: Chosen<'static> = Chosen { key: &|_| true, node: &|_| true };
 }
 
 /// A fleet and the way a repository is read for it.
@@ -75,6 +90,8 @@ pub struct Pipeline {
     names: Names,
     /// What may be seen of secrets.
     pub disclosure: Arc<Disclosure>,
+    /// Blind spots that the settings call fine.
+    accepted: Accepted,
     workers: Workers,
     kept: Mutex<VecDeque<(Point, Arc<Revision>)>>,
 }
@@ -83,7 +100,13 @@ impl Pipeline {
     /// A pipeline over `revisions` for `fleet`, whose reports show of secrets what `disclosure` lets through.
     pub fn new(revisions: Revisions, fleet: Arc<Fleet>, workers: Workers, disclosure: Arc<Disclosure>) -> Pipeline {
         let names = Names::new(fleet.clone());
-        Pipeline { revisions, fleet, names, disclosure, workers, kept: Mutex::default() }
+        Pipeline { revisions, fleet, names, disclosure, accepted: Accepted::default(), workers, kept: Mutex::default() }
+    }
+
+    /// The same with blind spots that are fine.
+    #[must_use]
+    pub fn accepting(self, accepted: Accepted) -> Pipeline {
+        Pipeline { accepted, ..self }
     }
 
     /// The repository.
@@ -113,27 +136,43 @@ impl Pipeline {
         fleet::resolve(revision, &work, &self.workers)
     }
 
-    /// What changes from `before` to `after`, for the keys that `chosen` lets through.
-    pub fn diff(&self, before: Point, after: Point, chosen: &dyn Fn(&str) -> bool) -> Result<Compared, PipelineError> {
+    /// Returns what changes from `before` to `after`, as far as it is `chosen`. What is not chosen is compared all the same: the
+    /// report says that something of it changes, and not what.
+    pub fn diff(&self, before: Point, after: Point, chosen: &Chosen<'_>) -> Result<Compared, PipelineError> {
         let kept = self.both(Diff::new(before, after))?;
         let revisions = kept.as_ref().map(|kept| &**kept);
-        let (keys, effective) = self.compare(revisions, chosen);
+        let (keys, reached, effective) = self.compare(revisions);
         let findings = revisions.map(Pipeline::findings);
         let changes = diff::changes(effective.as_ref(), &self.workers);
-        let unseen = self.unseen(&effective, &changes);
+        let blind = revisions.map(|revision| sight::blindness::blindness(revision, &self.workers));
+        let scene = Scene {
+            revisions,
+            reached: &reached,
+            effective: &effective,
+            changes: &changes,
+            blind: &blind,
+            accepted: &self.accepted,
+            disclosure: &self.disclosure,
+        };
+        let mut blind_spots = scene.blind_spots()?;
+        let (nodes, keys, changes) = self.choose(chosen, &keys, changes, &mut blind_spots);
         let report = Report::new(Input {
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             arrival: None,
             names: self.names.clone(),
+            nodes,
             keys,
             origins: origin::origins(&changes, &revisions, &self.workers),
             changes,
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,
-            blind_spots: Vec::new(),
-            is_blind: Diff::default(),
+            blind_spots,
+            is_blind: Diff {
+                before: if before == Point::Nothing { blind.after.is_some() } else { blind.before.is_some() },
+                after: blind.after.is_some(),
+            },
         });
-        Ok(Compared { report, effective, unseen })
+        Ok(Compared { report, effective })
     }
 
     /// Both revisions, opened with the same keys.
@@ -142,30 +181,42 @@ impl Pipeline {
         Ok(Diff { before: self.known(points.before)?, after: self.known(points.after)? })
     }
 
-    /// The answers on both sides that may not be the same, for the keys that `chosen` lets through, and how many keys these are.
-    fn compare(&self, revisions: Diff<&Revision>, chosen: &dyn Fn(&str) -> bool) -> (usize, Diff<Effective>) {
+    /// All keys of both sides, those that the change may reach, and the answers to these.
+    fn compare(&self, revisions: Diff<&Revision>) -> (Arc<BTreeSet<Arc<str>>>, Reached, Diff<Effective>) {
         let [before, after] = [&revisions.before.keys, &revisions.after.keys];
-        let keys = if Arc::ptr_eq(before, after) && after.iter().all(|key| chosen(key)) {
-            after.clone()
-        } else {
-            Arc::new(before.union(after).filter(|key| chosen(key)).cloned().collect())
-        };
+        let keys =
+            if Arc::ptr_eq(before, after) { after.clone() } else { Arc::new(before.union(after).cloned().collect()) };
         let reached = fleet::reach(revisions.before, revisions.after, &keys, &self.workers);
-        let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &reached, &self.workers);
-        (keys.len(), Diff::new(was, is))
+        let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &reached.keys, &self.workers);
+        (keys, reached, Diff::new(was, is))
     }
 
-    /// The keys that fail on some node on both sides and do not change, with the first error of each as it may be seen.
-    fn unseen(&self, effective: &Diff<Effective>, changes: &Changes) -> BTreeMap<Arc<str>, LookupError> {
-        let error = |answers: &Vec<Answer>| {
-            answers.iter().find_map(|answer| match &*answer.outcome {
-                Outcome::Failed(error) => Some(self.disclosure.error(error).into_owned()),
-                _ => None,
-            })
-        };
-        let told: HashSet<&Arc<str>> = changes.changes.iter().map(|change| &change.key).collect();
-        let same = effective.after.keys.iter().filter(|(key, _)| !told.contains(key));
-        same.filter_map(|(key, answers)| Some((key.clone(), error(answers)?))).collect()
+    /// All keys at some points.
+    pub fn keys(&self, points: &[Point]) -> Result<BTreeSet<Arc<str>>, PipelineError> {
+        let mut keys = BTreeSet::new();
+        for point in points {
+            keys.extend(self.known(*point)?.keys.iter().cloned());
+        }
+        Ok(keys)
+    }
+
+    /// The nodes, the number of keys and the changes that are chosen; that others change, too, is a blind spot.
+    fn choose(
+        &self,
+        chosen: &Chosen<'_>,
+        keys: &BTreeSet<Arc<str>>,
+        changes: Changes,
+        blind_spots: &mut Vec<BlindSpot>,
+    ) -> (NodeSet, usize, Changes) {
+        let count = keys.iter().filter(|key| (chosen.key)(key)).count();
+        let nodes: NodeSet = self.fleet.iter().filter(|(_, name)| (chosen.node)(name)).map(|(node, _)| node).collect();
+        let nodes = if nodes.len() == self.fleet.len() { self.fleet.all() } else { nodes };
+        if nodes.len() == self.fleet.len() && count == keys.len() {
+            return (nodes, count, changes);
+        }
+        let (chosen, hidden) = changes.chosen(chosen.key, &nodes);
+        blind_spots.extend(sight::hidden(&hidden, self.fleet.len()));
+        (nodes, count, chosen)
     }
 
     fn commit(&self, point: Point) -> Result<Option<Commit>, PipelineError> {

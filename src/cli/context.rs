@@ -207,7 +207,8 @@ impl Context {
 
     /// A pipeline over `revisions` for `fleet`.
     pub(super) fn pipeline(&self, revisions: Revisions, fleet: Arc<Fleet>) -> Pipeline {
-        Pipeline::new(revisions, fleet, self.workers.clone(), self.disclosure.clone())
+        let pipeline = Pipeline::new(revisions, fleet, self.workers.clone(), self.disclosure.clone());
+        pipeline.accepting(self.settings.accept.clone())
     }
 
     /// A pipeline for the nodes that are `chosen`, as `branch` is deployed, ready for `points`.

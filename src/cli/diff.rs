@@ -1,18 +1,16 @@
 //! `hierad diff`: what changes in effective values between two revisions.
 
-use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
 use super::context::Context;
-use super::{Global, Result, Status, output};
+use super::{Failure, Global, Result, Status, filter, output};
+use crate::diff::Diff;
 use crate::git::Repository;
-use crate::hiera::LookupError;
 use crate::pattern::{Pattern, any};
-use crate::pipeline::{Compared, Point};
-use crate::report::{Report, json, markdown, text};
+use crate::pipeline::{Chosen, Compared, Point};
+use crate::report::{BlindSpot, KeyChange, Report, Verdict, json, markdown, text};
 
 /// Arguments of `diff`.
 #[derive(Debug, Default, Args)]
@@ -35,9 +33,13 @@ pub(super) struct Arguments {
     /// Only these keys: a name, a glob or re:EXPRESSION; may be repeated
     #[arg(long, value_name = "PATTERN")]
     key: Vec<Pattern>,
-    /// Exit with status 2 if there are differences
+    /// Exit with status 2 if there are differences, and 3 if none is seen, but not all can be seen; `errors` counts only keys that
+    /// fail where they did not
+    #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
+    exit_code: Option<ExitCode>,
+    /// Go on where nothing at all can be read on either side
     #[arg(long)]
-    exit_code: bool,
+    allow_blind: bool,
     /// Shorten nothing in the text form
     #[arg(long)]
     full: bool,
@@ -55,35 +57,53 @@ pub(super) enum Format {
     Markdown,
 }
 
+/// The differences that the exit status tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExitCode {
+    Changes,
+    Errors,
+}
+
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let context = Context::open(global)?;
     let progress = context.show_progress();
     let (before, after) = revisions(&context, arguments)?;
     let branch = context.branch()?;
-    let pipeline = context.pipeline_for(branch.as_ref(), &[before, after], &|name: &str| any(&arguments.node, name))?;
-    let Compared { report, unseen, effective: _effective } =
-        pipeline.diff(before, after, &|key| any(&arguments.key, key))?;
+    let pipeline = context.pipeline_for(branch.as_ref(), &[before, after], &|_| true)?;
+    filter::matches_something("--node", &arguments.node, || pipeline.fleet.iter().map(|(_, name)| &**name))?;
+    let chosen = Chosen { key: &|key| any(&arguments.key, key), node: &|name| any(&arguments.node, name) };
+    let Compared { report, effective: _effective } = pipeline.diff(before, after, &chosen)?;
+    if report.keys.total == 0 && !arguments.key.is_empty() {
+        let keys = pipeline.keys(&[before, after])?;
+        filter::matches_something("--key", &arguments.key, || keys.iter().map(|key| &**key))?;
+    }
     drop(progress);
     let mut out = output::stdout();
     let style = Style { full: arguments.full, budget: arguments.budget, pretty: false };
     write(&report, arguments.format, global, style, &mut out)?;
     out.flush()?;
     context.save();
-    if let Some(warning) = blind(&unseen) {
-        anstream::eprintln!("hierad: {warning}");
+    if report.is_blind == Diff::new(true, true) && !arguments.allow_blind {
+        return Err(blind(report.blind_spots.first()));
     }
-    let differs = !report.changes.is_empty();
-    Ok(if arguments.exit_code && differs { Status::Found } else { Status::Done })
+    Ok(arguments.exit_code.map_or(Status::Done, |of| status(of, &report)))
 }
 
-/// A word on keys that fail on both sides: that no change of them shows does not mean that there is none.
-fn blind(failing: &BTreeMap<Arc<str>, LookupError>) -> Option<String> {
-    let (key, error) = failing.iter().next()?;
-    let count = match failing.len() {
-        1 => format!("key '{key}' fails"),
-        count => format!("{count} keys, such as '{key}', fail"),
-    };
-    Some(format!("{count} before and after, so no change of them can be seen: {error}; see `hierad check`"))
+/// Why nothing can be said of the change, and what to do.
+pub(super) fn blind(spot: Option<&BlindSpot>) -> Failure {
+    let Some(spot) = spot else { return "nothing could be read".into() };
+    let fix = spot.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
+    format!("nothing could be read: {}{fix}; --allow-blind goes on all the same", spot.message).into()
+}
+
+fn status(of: ExitCode, report: &Report) -> Status {
+    let is_error = |change: &KeyChange| change.kind.is_error();
+    match (report.judgement(), of) {
+        (Verdict::Changes, ExitCode::Errors) if !report.changes.iter().any(is_error) => Status::Done,
+        (Verdict::Changes, _) => Status::Found,
+        (Verdict::NoChangeSeen, _) => Status::Unseen,
+        (Verdict::NoChange, _) => Status::Done,
+    }
 }
 
 /// How a report is written, besides its form.

@@ -9,6 +9,7 @@ mod demo;
 mod diff;
 mod export;
 mod fault;
+mod filter;
 mod global;
 mod hooks;
 mod http;
@@ -55,11 +56,14 @@ enum Status {
     NotFound,
     /// Done, and differences or faults were found.
     Found,
+    /// Done, and no difference was seen, but not all could be seen.
+    Unseen,
 }
 
 /// What scripts need to know.
 const STATUS: &str = "Exit status: 0 done, 1 could not (or `lookup` found no key), 2 differences found (`diff --exit-code`), \
-faults found (`check`) or disagreements found (`verify`).";
+faults found (`check`) or disagreements found (`verify`), 3 no difference seen, but not all could be seen \
+(`diff --exit-code`).";
 
 /// Shows what a commit to a Puppet Hiera data repository really does to every node.
 #[derive(Debug, Parser)]
@@ -229,6 +233,7 @@ pub fn main() -> ExitCode {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::NotFound) => ExitCode::from(1),
         Ok(Status::Found) => ExitCode::from(2),
+        Ok(Status::Unseen) => ExitCode::from(3),
         // A reader that has seen enough, such as `head`, is no failure.
         Err(failure) if is_broken_pipe(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -17,7 +17,7 @@ use super::{Global, Result, Status, log, output};
 use crate::daemon::{self, CommitEvent, HandlerError};
 use crate::git::{BranchName, BranchPatterns, Repository};
 use crate::node::ProfileError;
-use crate::pipeline::{Compared, Pipeline, Point};
+use crate::pipeline::{Chosen, Compared, Pipeline, Point};
 use crate::settings::{EnvironmentName, listen_address};
 
 /// Arguments of `watch`.
@@ -222,7 +222,7 @@ pub(super) fn compared(pipeline: &Pipeline, event: &CommitEvent) -> Result<Compa
         tracing::warn!(%gone, compared, "the former tip was collected; the commit is compared with its parent");
     }
     let before = before.map_or(Point::Nothing, Point::Commit);
-    Ok(pipeline.diff(before, Point::Commit(event.after), &|_| true)?)
+    Ok(pipeline.diff(before, Point::Commit(event.after), &Chosen::ALL)?)
 }
 
 /// Prints a report for each commit.
@@ -236,7 +236,7 @@ impl Reporter {
     fn handle(&mut self, event: &CommitEvent) -> std::result::Result<(), HandlerError> {
         let _span = tracing::error_span!("commit", commit = %event.after, branch = %event.branch).entered();
         let compared = self.pipelines.compared(event).map_err(HandlerError::Runtime)?;
-        let Compared { mut report, effective: _effective, .. } = compared;
+        let Compared { mut report, effective: _effective } = compared;
         report.arrival = Some(event.arrival(None));
         let mut out = output::stdout();
         write(&report, self.format, &self.global, Style::default(), &mut out)

@@ -145,6 +145,28 @@ fn changes_of(key: &Arc<str>, answers: Diff<&[Answer]>) -> Changes {
 }
 
 impl Changes {
+    /// The changes of the keys that are `chosen` on `nodes`, and all others.
+    pub fn chosen(self, chosen: impl Fn(&str) -> bool, nodes: &NodeSet) -> (Changes, Changes) {
+        let (mut these, mut others) = (Changes::default(), Changes::default());
+        for change in self.changes {
+            let on = if chosen(&change.key) { change.nodes.and(nodes) } else { NodeSet::new() };
+            let rest = change.nodes.without(&on);
+            if !rest.is_empty() {
+                others.changes.push(Change { nodes: rest, ..change.clone() });
+            }
+            if !on.is_empty() {
+                these.changes.push(Change { nodes: on, ..change });
+            }
+        }
+        for secret in self.reencrypted.into_iter().filter(|secret| chosen(&secret.key)) {
+            let on = secret.nodes.and(nodes);
+            if !on.is_empty() {
+                these.reencrypted.push(Reencrypted { nodes: on, ..secret });
+            }
+        }
+        (these, others)
+    }
+
     fn add(&mut self, key: &Arc<str>, outcome: Diff<Option<&Arc<Outcome>>>, nodes: NodeSet) {
         let fails = is_error(outcome.before) || is_error(outcome.after);
         let compared = if fails { Differences::default() } else { differences(outcome.map(value)) };

@@ -24,7 +24,7 @@ use crate::hiera::Outcome;
 use crate::node::NodeSet;
 
 pub use answers::{Work, resolve, resolve_all};
-pub use change::reach;
+pub use change::{Reached, reach};
 pub use nodes::Fleet;
 pub use nodes::mentioned::Mentioned;
 pub use nodes::variables::FleetScope;

@@ -207,7 +207,7 @@ impl Exporter {
         let all = self.pipeline.fleet.len();
         let touched = match compared.filter(|_| event.before == Some(source)) {
             Some(compared) => diff::touched(compared.effective.as_ref(), all),
-            None => diff::touched(self.pipeline.compare(revisions, &|_| true).1.as_ref(), all),
+            None => diff::touched(self.pipeline.compare(revisions).2.as_ref(), all),
         };
         Some(NodeSet::union(all, [touched, self.only(revisions), self.only(revisions.reversed())]))
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::alike::items;
 use super::secret::disclosed;
-use super::{Arrival, BlindSpot, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Names, Origin, Reencrypted, Report};
+use super::{
+    Arrival, BlindSpot, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Names, Origin, Reencrypted, Report,
+};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::diff::{Change, ChangeKind, Changes, Diff};
 use crate::disclosure::Disclosure;
@@ -21,6 +23,8 @@ pub struct Input<'a> {
     pub arrival: Option<Arrival>,
     /// What the nodes are called.
     pub names: Names,
+    /// The nodes that were compared.
+    pub nodes: NodeSet,
     /// The number of keys that were compared.
     pub keys: usize,
     /// The changes, as [`crate::diff::changes`] gives them.
@@ -56,14 +60,14 @@ impl Report {
         let nodes = NodeSet::union(fleet.len(), changes.iter().map(|change| change.nodes.clone()));
         let keys: BTreeSet<&Arc<str>> = changes.iter().map(|change| &change.key).collect();
         let keys = Count { total: input.keys, changed: keys.len() };
-        let groups = groups(&changes, &fleet);
+        let groups = groups(&changes, &fleet, &input.nodes);
         let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(Vec::new));
         let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {
             names: input.names,
             commit: input.commit,
             arrival: input.arrival,
-            nodes: Count { total: fleet.len(), changed: nodes.len() },
+            nodes: Count { total: input.nodes.len(), changed: nodes.len() },
             keys,
             groups,
             changes: changes.into_iter().zip(origins).map(|(c, origins)| key_change(c, origins)).collect(),
@@ -113,7 +117,7 @@ fn summary(nodes: &NodeSet) -> (usize, u32) {
 }
 
 /// Joins the changes of each key that read the same, and those that concern the same nodes.
-fn groups(changes: &[Change], fleet: &Fleet) -> Vec<Group> {
+fn groups(changes: &[Change], fleet: &Fleet, all: &NodeSet) -> Vec<Group> {
     let mut sets: Vec<(bool, NodeSet, Vec<Item>)> = Vec::new();
     let mut by_summary: HashMap<(bool, usize, u32), Vec<usize>> = HashMap::new();
     for (item, nodes) in items(changes, fleet) {
@@ -131,8 +135,8 @@ fn groups(changes: &[Change], fleet: &Fleet) -> Vec<Group> {
         (!fails, std::cmp::Reverse(nodes.len()), nodes.smallest(), items[0].first)
     });
     let group = |(_, nodes, items): (bool, NodeSet, Vec<Item>)| {
-        let are_most = fleet.len() - nodes.len() <= nodes.len() / 4;
-        let except = if are_most { fleet.all().without(&nodes) } else { NodeSet::new() };
+        let are_most = all.len() - nodes.len() <= nodes.len() / 4;
+        let except = if are_most { all.without(&nodes) } else { NodeSet::new() };
         Group { nodes, except, items }
     };
     sets.into_iter().map(group).collect()

@@ -2,6 +2,7 @@
 //!
 //! Paths are relative to the folder of the file. Everything has a flag too, so there may be no file at all.
 
+mod accept;
 mod backend;
 mod http;
 mod raw;
@@ -21,6 +22,7 @@ use crate::hiera::backend::eyaml::{KeyName, KeyNames};
 use crate::hiera::options::LookupOptions;
 use crate::hiera::regex::Regexes;
 use crate::hiera::{Puppet, Reader};
+use crate::pipeline::sight::accept::Accepted;
 use crate::value::{Hash, Value, ruby, yaml};
 
 pub use http::{HttpSetting, listen_address};
@@ -57,6 +59,8 @@ pub struct Settings {
     pub datadirs: Vec<(String, DatadirSetting)>,
     /// Functions that hierad does not have.
     pub backends: Backends,
+    /// Blind spots that are known and fine.
+    pub accept: Accepted,
     /// The file with the key that fingerprints of secrets are made with; nothing for the one of this installation.
     pub fingerprint_key: Option<PathBuf>,
     /// Patterns of the branches to watch; all if empty.
@@ -163,6 +167,7 @@ impl Default for Settings {
             reader: Reader::Auto,
             datadirs: Vec::new(),
             backends: Backends::new(),
+            accept: Accepted::default(),
             fingerprint_key: None,
             branches: Vec::new(),
             eyaml_keys: None,
@@ -294,6 +299,7 @@ impl Checker<'_> {
             reader: self.reader(raw.hiera.as_ref())?,
             datadirs,
             backends,
+            accept: accept::check(self, raw.accept)?,
             fingerprint_key: raw.fingerprint_key.map(|path| self.folder.join(path)),
             branches: raw.branches.into_vec(),
             eyaml_keys: self.eyaml(&raw.eyaml)?,

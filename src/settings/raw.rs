@@ -24,6 +24,8 @@ pub(super) struct Settings {
     pub(super) lookup_options: Option<IgnoredAny>,
     pub(super) datadirs: BTreeMap<String, String>,
     pub(super) backends: BTreeMap<String, Backend>,
+    /// Names by the codes of blind spots.
+    pub(super) accept: BTreeMap<String, OneOrMany>,
     pub(super) fingerprint_key: Option<String>,
     pub(super) branches: OneOrMany,
     pub(super) eyaml: Eyaml,

@@ -241,14 +241,14 @@ fn a_change_is_the_same_if_only_what_it_reaches_is_resolved() {
         for pair in revisions.windows(2) {
             let revisions = Diff { before: &pair[0], after: &pair[1] };
             let keys: BTreeSet<Arc<str>> = revisions.before.keys.union(&revisions.after.keys).cloned().collect();
-            let reached = fleet::reach(revisions.before, revisions.after, &keys, &Workers::of(2));
+            let reached = fleet::reach(revisions.before, revisions.after, &keys, &Workers::of(2)).keys;
             let changes = |work: &Work| {
                 let effective = revisions.map(|revision| fleet::resolve(revision, work, &Workers::of(1)));
                 format!("{:#?}", diff::changes(effective.as_ref(), &Workers::of(2)))
             };
             assert_eq!(changes(&reached), changes(&fleet.everywhere(&keys)), "seed {seed}");
             let some: BTreeSet<Arc<str>> = keys.iter().step_by(3).cloned().collect();
-            let of_some = fleet::reach(revisions.before, revisions.after, &some, &Workers::of(2));
+            let of_some = fleet::reach(revisions.before, revisions.after, &some, &Workers::of(2)).keys;
             let expected: Work = reached.iter().filter(|(key, _)| some.contains(*key)).map(owned).collect();
             assert_eq!(of_some, expected, "seed {seed}: a key is reached or not, whichever others are asked for");
             reached_answers += reached.values().map(NodeSet::len).sum::<usize>();
@@ -279,8 +279,8 @@ fn a_revision_made_of_another_is_the_same() {
                 // Only files of one store are known to be the same.
                 let whole = revision(one, &fleet, &store);
                 assert_eq!(
-                    fleet::reach(last, &made, &keys, &Workers::of(2)),
-                    fleet::reach(last, &whole, &keys, &Workers::of(2)),
+                    fleet::reach(last, &made, &keys, &Workers::of(2)).keys,
+                    fleet::reach(last, &whole, &keys, &Workers::of(2)).keys,
                     "seed {seed}"
                 );
             }
@@ -346,7 +346,7 @@ fn options_reach_those_that_refer_to_their_keys() {
     for key in ["plain", "quoted"] {
         let key = BTreeSet::from([Arc::from(key)]);
         assert_ne!(resolve(&before, &key, 1), resolve(&after, &key, 1));
-        assert_eq!(fleet::reach(&before, &after, &key, &Workers::of(2)), fleet.everywhere(&key));
+        assert_eq!(fleet::reach(&before, &after, &key, &Workers::of(2)).keys, fleet.everywhere(&key));
     }
 }
 
@@ -418,7 +418,7 @@ fn changes_that_reach_far_are_seen() {
         };
         let whole = changes(&fleet.everywhere(&keys));
         assert_ne!(whole, diff::Changes::default(), "{from}: the change is one");
-        assert_eq!(changes(&fleet::reach(&before, &after, &keys, &Workers::of(2))), whole, "{from}");
+        assert_eq!(changes(&fleet::reach(&before, &after, &keys, &Workers::of(2)).keys), whole, "{from}");
     }
 }
 
@@ -456,7 +456,7 @@ fn who_finds_the_same_text_first_is_not_reached() {
             Revision::new(environment, fleet.clone(), &Workers::of(1)).unwrap()
         });
         let keys: BTreeSet<Arc<str>> = before.keys.union(&after.keys).cloned().collect();
-        let reached = fleet::reach(&before, &after, &keys, &Workers::of(2));
+        let reached = fleet::reach(&before, &after, &keys, &Workers::of(2)).keys;
         assert_eq!(reached.get("k").map_or(0, NodeSet::len), count, "{goes} | {stays}");
         let changes = |work: &Work| {
             let [before, after] = fleet::resolve_all([&before, &after], work, &Workers::of(1));

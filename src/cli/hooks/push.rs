@@ -11,7 +11,7 @@ use crate::cli::{Failure, Global, Result, Status, describe, output};
 use crate::git::{BranchName, CommitId, Repository};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
-use crate::pipeline::{Compared, Point};
+use crate::pipeline::{Chosen, Compared, Point};
 use crate::report::{Arrival, KeyChange, Report};
 use crate::settings::EnvironmentName;
 
@@ -141,8 +141,8 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
         drop(progress);
         for Step { update, before } in steps {
             let progress = context.show_progress();
-            let Compared { mut report, effective: _effective, .. } =
-                pipeline.diff(Point::Commit(before), Point::Commit(update.new), &|_| true)?;
+            let Compared { mut report, effective: _effective } =
+                pipeline.diff(Point::Commit(before), Point::Commit(update.new), &Chosen::ALL)?;
             drop(progress);
             report.arrival = Some(Arrival { branch: remote.branch(&update.branch), kind: "new", job: None });
             changed.add(&report);

@@ -28,16 +28,27 @@ use crate::hiera::lookup::{Merged, OptionsOf};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::workers::Workers;
 
+/// What a change can reach.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reached {
+    /// The keys that may have other answers, with the nodes on which they may.
+    pub keys: Work,
+    /// Whether data that some node sees differs at all, be it that no answer can.
+    pub touches_data: bool,
+}
+
 /// The keys of `keys` that may have other answers in `after` than in `before`, with the nodes on which they may. Both revisions are of
 /// the same fleet. The result does not depend on `workers`.
-pub fn reach(before: &Revision, after: &Revision, keys: &BTreeSet<Arc<str>>, workers: &Workers) -> Work {
-    let reached = Reach { before, after, fleet: &before.fleet, workers }.reached();
+pub fn reach(before: &Revision, after: &Revision, keys: &BTreeSet<Arc<str>>, workers: &Workers) -> Reached {
+    let mut touches_data = true;
+    let reached = Reach { before, after, fleet: &before.fleet, workers }.reached(&mut touches_data);
     let nodes = |key: &Arc<str>| match &reached {
         Some(reached) if is_plain(key) => reached.get(key).cloned(),
         Some(reached) => reached.get(&root(key)).cloned(),
         None => Some(before.fleet.all()),
     };
-    keys.iter().filter_map(|key| Some((key.clone(), nodes(key)?))).collect()
+    let keys = keys.iter().filter_map(|key| Some((key.clone(), nodes(key)?))).collect();
+    Reached { keys, touches_data }
 }
 
 struct Reach<'a> {
@@ -48,8 +59,8 @@ struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Root keys; nothing stands for all of them.
-    fn reached(&self) -> Option<Work> {
+    /// Root keys, nothing stands for all of them; and whether `data` differs.
+    fn reached(&self, data: &mut bool) -> Option<Work> {
         let (before, after) = (&self.before.environment, &self.after.environment);
         let faults = |environment: &Environment| (environment.fault.clone(), environment.modules_fault.clone());
         if before.is_hiera3 || after.is_hiera3 || faults(before) != faults(after) {
@@ -63,6 +74,7 @@ impl Reach<'_> {
             }
         }
         let mut reached = self.in_data()?;
+        *data = !reached.is_empty();
         if !reached.is_empty() {
             let references = References::new([self.before, self.after], self.fleet)?;
             if !reached.contains_key(LOOKUP_OPTIONS) && !references.is_referrer(LOOKUP_OPTIONS) {

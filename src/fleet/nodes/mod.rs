@@ -33,6 +33,8 @@ pub struct Fleet {
     /// The data files of which all is read that they mention.
     mentioning: MentioningFiles,
     all: NodeSet,
+    /// Profiles that could not be read.
+    left_out: Vec<ProfileError>,
 }
 
 /// How the nodes divide by what they have at one place, and what that is.
@@ -98,7 +100,8 @@ impl Fleet {
         let all = NodeSet::first(u32::try_from(names.len()).unwrap_or(u32::MAX));
         let mentioning = mentioned.files().clone();
         let reading = Mutex::default();
-        let fleet = Fleet { names, paths: files, by_name, source, columns, reading, mentioning, all };
+        let left_out = errors.clone();
+        let fleet = Fleet { names, paths: files, by_name, source, columns, reading, mentioning, all, left_out };
         fleet.add(paths, &table, &rows);
         (fleet, errors)
     }
@@ -170,6 +173,11 @@ impl Fleet {
     /// Whether the profile of a node that counts is in the file at `path`: where that cannot be read any more, no other counts.
     fn is_of(&self, node: NodeId, path: &str) -> bool {
         *self.paths[node.0 as usize] == *path
+    }
+
+    /// The profiles that could not be read when the fleet was loaded.
+    pub fn left_out(&self) -> &[ProfileError] {
+        &self.left_out
     }
 
     /// The number of nodes.

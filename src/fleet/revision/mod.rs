@@ -8,6 +8,7 @@ pub(in crate::fleet) mod lanes;
 mod looks;
 mod own_paths;
 pub(in crate::fleet) mod placed;
+mod sight;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;

@@ -1,0 +1,40 @@
+//! Which folders of the repository the absolute datadirs of a hiera.yaml stand for, guessed by how they end.
+
+use std::collections::BTreeMap;
+
+use crate::hiera::layer::Environment;
+use crate::tree::{FileTree, Target, follow};
+
+/// Returns the folder of the repository that the absolute `datadir` of a level, as written, ends like. Of several datadirs that end
+/// like the same folder only the shortest has it.
+pub fn folder_like(environment: &Environment, datadir: &str) -> Option<String> {
+    let mut by_folder: BTreeMap<String, &str> = BTreeMap::new();
+    let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
+    for level in configs.flat_map(|config| config.all_levels()).filter(|level| level.datadir.starts_with('/')) {
+        if let Some(folder) = ending(&*environment.tree, &level.datadir) {
+            let known = by_folder.entry(folder).or_insert(&level.datadir);
+            if level.datadir.len() < known.len() {
+                *known = &level.datadir;
+            }
+        }
+    }
+    let found = by_folder.into_iter().find(|(_, known)| *known == datadir);
+    found
+        .map(|(folder, _)| folder)
+        .or_else(|| ending(&*environment.tree, datadir).filter(|_| !is_written(environment, datadir)))
+}
+
+fn is_written(environment: &Environment, datadir: &str) -> bool {
+    let mut configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
+    configs.any(|config| config.all_levels().any(|level| *level.datadir == *datadir))
+}
+
+/// The longest end of `datadir` that is a folder of the tree; `.` where the datadir is that of an environment itself.
+fn ending(tree: &dyn FileTree, datadir: &str) -> Option<String> {
+    let names: Vec<&str> = datadir.split('/').filter(|name| !name.is_empty()).collect();
+    let plain = names.iter().rev().take_while(|name| !name.contains("%{")).count();
+    let is_folder = |folder: &String| matches!(follow(tree, folder), Ok(Target::Folder(_)));
+    let ends = (names.len() - plain..names.len()).map(|first| names[first..].join("/"));
+    let is_environment = plain == 0 && names.last().is_some_and(|name| name.contains("environment"));
+    ends.into_iter().find(is_folder).or_else(|| is_environment.then(|| ".".to_owned()))
+}

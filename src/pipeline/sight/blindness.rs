@@ -1,0 +1,152 @@
+//! Whether a revision can be read at all: no level of any layer on any node, or every key fails.
+
+use super::words;
+use crate::fleet::Revision;
+use crate::hiera::layer::Environment;
+use crate::pipeline::advice;
+use crate::report::BlindSpot;
+use crate::tree::{Entry, FileTree, TreeError, child};
+use crate::workers::Workers;
+
+/// Says why nothing of a revision can be read; nothing where something can.
+pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
+    if revision.fleet.is_empty() {
+        return None;
+    }
+    let environment = &revision.environment;
+    if revision.reads_data() {
+        let error = revision.fault_of_every_key(workers)?;
+        let place = error.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+        return Some(BlindSpot {
+            code: "every-key-fails",
+            headline: format!("every key fails: {place}{}", error.text.visible()),
+            message: format!("every lookup fails on {}: {place}{}", on_all(revision), error.text.visible()),
+            fix: Some("correct what the error names; `hierad check` tells more".to_owned()),
+            nodes: revision.fleet.all(),
+            ..BlindSpot::default()
+        });
+    }
+    if let Some(error) = environment.layers().find_map(|layer| layer.config.as_ref().err()) {
+        let place = error.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+        return Some(BlindSpot {
+            code: "invalid-hiera-yaml",
+            headline: format!("hiera.yaml cannot be used: {place}{}", error.text.visible()),
+            message: format!(
+                "hiera.yaml cannot be used, so that nothing is looked up: {place}{}",
+                error.text.visible()
+            ),
+            fix: Some("correct hiera.yaml; `hierad check` names the fault".to_owned()),
+            nodes: revision.fleet.all(),
+            ..BlindSpot::default()
+        });
+    }
+    if environment.layer.is_none() && environment.global.is_none() {
+        return Some(no_hiera_yaml(revision));
+    }
+    Some(no_level(revision))
+}
+
+fn on_all(revision: &Revision) -> String {
+    words::nodes_of(&revision.fleet.all(), revision.fleet.len())
+}
+
+fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
+    let environment = &revision.environment;
+    let path = &environment.options.hiera_config;
+    let is_ignored = environment.diagnostics.iter().find(|diagnostic| diagnostic.code == "hiera-version-3");
+    let others = hiera_yamls(&*environment.tree).unwrap_or_default();
+    let others: Vec<&String> = others.iter().filter(|other| *other != path).collect();
+    let fix = match (&others[..], is_ignored) {
+        (_, Some(_)) => "if it is one of Hiera 3, put into hierad.yaml: hiera: 3".to_owned(),
+        ([], None) => "name it with --hiera-config PATH, or put into hierad.yaml: hiera_config: PATH".to_owned(),
+        (found, None) => {
+            let lines = found.iter().map(|path| format!("hiera_config: {}", words::quoted(path)));
+            format!("put into hierad.yaml: {}", lines.collect::<Vec<_>>().join("    # or "))
+        }
+    };
+    let what = match is_ignored {
+        Some(diagnostic) => diagnostic.text.clone(),
+        None => format!("there is no {path} in this repository"),
+    };
+    BlindSpot {
+        code: "no-hiera-yaml",
+        headline: what.clone(),
+        message: format!("{what}, so that no data can be read on {}", on_all(revision)),
+        fix: Some(fix),
+        nodes: revision.fleet.all(),
+        files: others.into_iter().cloned().collect(),
+        ..BlindSpot::default()
+    }
+}
+
+fn no_level(revision: &Revision) -> BlindSpot {
+    let all = on_all(revision);
+    let environment = &revision.environment;
+    let outside = written_outside(environment);
+    let fixes: Vec<String> = outside
+        .iter()
+        .map(|(datadir, folder)| {
+            let folder = folder.as_deref().unwrap_or("FOLDER OF THE REPOSITORY OR ON DISK");
+            format!("{}: {}", words::quoted(datadir), words::quoted(folder))
+        })
+        .collect();
+    let (why, fix) = if fixes.is_empty() {
+        let text = "none of the files that its levels lead to is there".to_owned();
+        (text, "correct the datadirs and paths of hiera.yaml, or the facts in the profiles; `hierad check` tells what each level looks for".to_owned())
+    } else {
+        let names: Vec<&str> = outside.iter().map(|(datadir, _)| datadir.as_str()).collect();
+        let (first, rest) = (names[0], names.len() - 1);
+        let others = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+        let like = match &outside[0].1 {
+            Some(folder) => format!("; it ends like the folder {folder}/ here"),
+            None => String::new(),
+        };
+        let text = format!("datadir {first}{others} is outside of this repository{like}");
+        (text, format!("put into hierad.yaml: datadirs: {{{}}}", fixes.join(", ")))
+    };
+    let headline = format!("no level of the hierarchy could be read on {all}");
+    BlindSpot {
+        code: "no-level-read",
+        message: format!("{headline}: {why}"),
+        headline,
+        fix: Some(fix),
+        nodes: revision.fleet.all(),
+        ..BlindSpot::default()
+    }
+}
+
+/// The absolute datadirs that no setting maps, each with the folder of the repository that it ends like.
+fn written_outside(environment: &Environment) -> Vec<(String, Option<String>)> {
+    let mut found: Vec<(String, Option<String>)> = Vec::new();
+    for layer in environment.layers() {
+        let Ok(config) = &layer.config else { continue };
+        for level in config.all_levels().filter(|level| level.datadir.starts_with('/')) {
+            let is_known = found.iter().any(|(known, _)| **known == *level.datadir);
+            if !is_known && super::patterns::datadir(environment, layer, level).is_none() {
+                let folder = advice::folder_like(environment, &level.datadir);
+                found.push((level.datadir.to_string(), folder));
+            }
+        }
+    }
+    found
+}
+
+/// Files in the tree that are called like a hiera.yaml: at most a few.
+fn hiera_yamls(tree: &dyn FileTree) -> Result<Vec<String>, TreeError> {
+    const MOST: usize = 3;
+    let mut found = Vec::new();
+    let mut pending = vec![String::new()];
+    while let Some(folder) = pending.pop() {
+        for (name, entry) in tree.list(&folder)? {
+            let path = child(&folder, &name);
+            match entry {
+                Entry::Folder if !name.starts_with('.') => pending.push(path),
+                Entry::File(_) if name.ends_with("hiera.yaml") => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found.sort_by_key(|path| (path.matches('/').count(), path.clone()));
+    found.truncate(MOST);
+    Ok(found)
+}

@@ -1,0 +1,89 @@
+//! Keys that fail before and after: that no change of them shows does not mean that there is none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::{Scene, accept, words};
+use crate::disclosure::Disclosure;
+use crate::fleet::Answer;
+use crate::hiera::{LookupError, Outcome};
+use crate::node::NodeSet;
+use crate::pipeline::check::missing_function;
+use crate::report::BlindSpot;
+
+/// What fails for one cause.
+#[derive(Default)]
+struct Failing {
+    nodes: NodeSet,
+    keys: BTreeSet<Arc<str>>,
+}
+
+impl Scene<'_> {
+    /// Keys that the commit reaches and that fail on both sides, by cause.
+    pub(super) fn failing_keys(&self) -> Vec<BlindSpot> {
+        let mut causes: BTreeMap<LookupError, Failing> = BTreeMap::new();
+        for (key, after) in &self.effective.after.keys {
+            let Some(before) = self.effective.before.keys.get(key) else { continue };
+            if self.accepted.has("failing-keys", key) {
+                continue;
+            }
+            for (error, nodes) in failing(before, after) {
+                let failing = causes.entry(LookupError { place: None, ..error.clone() }).or_default();
+                failing.nodes.extend(&nodes);
+                failing.keys.insert(key.clone());
+            }
+        }
+        let all = self.revisions.after.fleet.len();
+        let mut spots: Vec<BlindSpot> =
+            causes.into_iter().map(|(error, failing)| spot(self.disclosure, &error, failing, all)).collect();
+        spots.sort_by_key(|spot| std::cmp::Reverse(spot.keys.len()));
+        spots
+    }
+}
+
+/// The errors after, with the nodes on which there was one before, too.
+fn failing<'a>(before: &'a [Answer], after: &'a [Answer]) -> impl Iterator<Item = (&'a LookupError, NodeSet)> {
+    let error = |answer: &'a Answer| match &*answer.outcome {
+        Outcome::Failed(error) => Some((error, &answer.nodes)),
+        _ => None,
+    };
+    let failed: Vec<&NodeSet> = before.iter().filter_map(error).map(|(_, nodes)| nodes).collect();
+    after.iter().filter_map(error).filter_map(move |(error, nodes)| {
+        let mut both = NodeSet::new();
+        failed.iter().for_each(|failed| both.extend(&failed.and(nodes)));
+        (!both.is_empty()).then_some((error, both))
+    })
+}
+
+fn spot(disclosure: &Disclosure, error: &LookupError, Failing { nodes, keys }: Failing, all: usize) -> BlindSpot {
+    let error = disclosure.error(error);
+    let (count, of) = (words::count(keys.len(), "key"), words::nodes_of(&nodes, all));
+    let fails = if keys.len() == 1 { "fails" } else { "fail" };
+    let names = words::some(keys.iter().map(|key| &**key));
+    let function = missing_function(&error.text).map(str::to_owned);
+    let fix = match &function {
+        Some(name) => format!(
+            "say in hierad.yaml what the function finds: backends: {{{}: {{not_found: true}}}}    # or values: FILE, or command: [PROGRAM]",
+            words::quoted(name)
+        ),
+        None => {
+            let first = keys.first().map_or("", |key| &**key);
+            format!(
+                "`hierad check` names each cause; if they may fail, put into hierad.yaml: {}",
+                accept::line("failing-keys", first)
+            )
+        }
+    };
+    BlindSpot {
+        code: if function.is_some() { "unknown-function" } else { "failing-keys" },
+        headline: format!("{count} {fails} before and after on {of}"),
+        message: format!(
+            "{count} that the commit may change ({names}) {fails} before and after on {of}: {}",
+            error.text.visible()
+        ),
+        fix: Some(fix),
+        nodes,
+        keys: keys.into_iter().collect(),
+        ..BlindSpot::default()
+    }
+}

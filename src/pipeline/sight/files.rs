@@ -1,0 +1,219 @@
+//! Which of the changed files concern Hiera, and which of these no profile reaches.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::patterns::{PathPattern, datadir, patterns};
+use super::{Scene, accept, changed_paths, words};
+use crate::fleet::Revision;
+use crate::hiera::layer::Environment;
+use crate::report::BlindSpot;
+use crate::tree::{Entry, Target, TreeError, child, folder_of, follow};
+
+/// Names of folders that people keep data in.
+const DATA_FOLDERS: [&str; 4] = ["data", "hiera", "hieradata", "hiera-data"];
+
+/// Names of folders of which the files are no data, whatever they look like.
+const OTHER_FOLDERS: [&str; 7] = ["examples", "files", "fixtures", "locales", "spec", "templates", "test"];
+
+/// Files that decide about hierarchies and layers.
+const CONFIG_FILES: [&str; 4] = ["hiera.yaml", "environment.conf", "Puppetfile", ".fixtures.yml"];
+
+/// The changed files that concern Hiera.
+#[derive(Debug, Default)]
+pub(super) struct ChangedFiles {
+    /// Data that some node sees, before or after.
+    pub(super) reached: BTreeSet<String>,
+    /// Files of a folder of data, or where a level looks for some nodes, that no profile reaches.
+    pub(super) unreached: BTreeSet<String>,
+    /// Files that look like data, in a folder that no level names.
+    pub(super) unnamed: BTreeSet<String>,
+    /// Whether anything of Hiera is touched at all, configuration included.
+    pub(super) is_hiera_touched: bool,
+}
+
+impl ChangedFiles {
+    pub(super) fn find(scene: &Scene<'_>) -> Result<ChangedFiles, TreeError> {
+        let mut files = ChangedFiles::default();
+        let mut folders = None;
+        for path in changed_paths(scene.revisions)? {
+            files.is_hiera_touched |= scene.both().iter().any(|revision| is_config(revision, &path));
+            if !scene.both().iter().any(|revision| is_file(revision, &path)) {
+                // Behind a link there may be data.
+                files.is_hiera_touched |= scene.both().iter().any(|revision| is_link(revision, &path));
+                continue;
+            }
+            if scene.revisions.before.reaches(&path)? || scene.revisions.after.reaches(&path)? {
+                files.reached.insert(path);
+                continue;
+            }
+            let places = folders.get_or_insert_with(|| scene.both().map(Places::of));
+            let is_data = scene.both().iter().any(|revision| revision.environment.has_data_file_at(&path));
+            if places.iter().any(|places| places.leads_to(&path) || is_data && places.has_datadir_of(&path)) {
+                files.unreached.insert(path);
+            } else if is_data && looks_like_data(scene, &path)? {
+                files.unnamed.insert(path);
+            }
+        }
+        let counts = [files.reached.len(), files.unreached.len(), files.unnamed.len()];
+        files.is_hiera_touched |= counts.iter().any(|count| *count > 0);
+        Ok(files)
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &String> {
+        self.reached.iter().chain(&self.unreached).chain(&self.unnamed)
+    }
+}
+
+/// Where the levels of a revision look.
+struct Places<'a> {
+    patterns: Vec<PathPattern<'a>>,
+    /// Folders of data as far as they do not depend on variables.
+    datadirs: BTreeSet<String>,
+}
+
+impl<'a> Places<'a> {
+    fn of(revision: &'a Revision) -> Places<'a> {
+        let environment = &revision.environment;
+        let mut datadirs = BTreeSet::new();
+        for layer in environment.layers() {
+            let Ok(config) = &layer.config else { continue };
+            let of_levels = config.all_levels().filter_map(|level| datadir(environment, layer, level));
+            // The root of the repository is no folder of data.
+            datadirs.extend(of_levels.map(|folder| fixed(&folder)).filter(|folder| !folder.is_empty()));
+        }
+        Places { patterns: patterns(environment), datadirs }
+    }
+
+    fn leads_to(&self, path: &str) -> bool {
+        self.patterns.iter().any(|pattern| pattern.matches(path))
+    }
+
+    fn has_datadir_of(&self, path: &str) -> bool {
+        self.datadirs.iter().any(|folder| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/')))
+    }
+}
+
+/// The part of a folder's path before its first variable.
+fn fixed(folder: &str) -> String {
+    let fixed = match folder.split_once("%{") {
+        Some((fixed, _)) => folder_of(fixed),
+        None => folder,
+    };
+    fixed.trim_end_matches('/').to_owned()
+}
+
+fn is_config(revision: &Revision, path: &str) -> bool {
+    let environment = &revision.environment;
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let beside = child(folder_of(&environment.options.hiera_config), name);
+    path == environment.options.hiera_config
+        || (CONFIG_FILES[1..].contains(&name) && beside == path)
+        || name == CONFIG_FILES[0]
+        || environment.layers().any(|layer| layer.config.as_ref().is_ok_and(|config| *config.path == *path))
+}
+
+fn is_link(revision: &Revision, path: &str) -> bool {
+    matches!(revision.environment.tree.entry(path), Ok(Some(Entry::Link(_) | Entry::Submodule)))
+}
+
+fn is_file(revision: &Revision, path: &str) -> bool {
+    matches!(follow(&*revision.environment.tree, path), Ok(Target::File(..)))
+}
+
+/// Returns true if a file has keys as Hiera's data has, or lies where people keep data.
+fn looks_like_data(scene: &Scene<'_>, path: &str) -> Result<bool, TreeError> {
+    let mut folders = folder_of(path).split('/');
+    if folders.clone().any(|folder| OTHER_FOLDERS.contains(&folder)) {
+        return Ok(false);
+    }
+    let is_in_folder = folders.any(|folder| DATA_FOLDERS.contains(&folder));
+    for revision in scene.both() {
+        let keys = keys(&revision.environment, path)?;
+        let is_key_of_hiera = |key: &Arc<str>| key.contains("::") || **key == *"lookup_options";
+        if keys.iter().any(is_key_of_hiera) || (is_in_folder && !keys.is_empty()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn keys(environment: &Environment, path: &str) -> Result<Vec<Arc<str>>, TreeError> {
+    match follow(&*environment.tree, path)? {
+        Target::File(_, id) => {
+            Ok(environment.store.files.get(&*environment.tree, id, environment.format_of(path))?.keys().to_vec())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+impl Scene<'_> {
+    /// Changed files that no profile reaches, in folders of data and elsewhere.
+    pub(super) fn unreached_files(&self, files: &ChangedFiles) -> impl Iterator<Item = BlindSpot> {
+        let kept = |code: &str, files: &BTreeSet<String>| -> Vec<String> {
+            files.iter().filter(|file| !self.accepted.has(code, file)).cloned().collect()
+        };
+        let unreached = kept("unreached-file", &files.unreached);
+        let unnamed = kept("unnamed-folder", &files.unnamed);
+        let names = |files: &[String]| words::some(files.iter().map(String::as_str));
+        let verb = |files: &[String]| if files.len() == 1 { "is" } else { "are" };
+        let reach = (!unreached.is_empty()).then(|| BlindSpot {
+            code: "unreached-file",
+            headline: format!("no profile reaches {}", short(&unreached)),
+            message: format!(
+                "no profile's hierarchy leads to {}, which {} changed: nodes that see {} are not among the profiles",
+                names(&unreached),
+                verb(&unreached),
+                if unreached.len() == 1 { "it" } else { "them" },
+            ),
+            fix: Some(format!(
+                "add profiles of the nodes that it is for, or put into hierad.yaml: {}",
+                accept::line("unreached-file", &common(&unreached))
+            )),
+            files: unreached.clone(),
+            ..BlindSpot::default()
+        });
+        let name = (!unnamed.is_empty()).then(|| BlindSpot {
+            code: "unnamed-folder",
+            headline: format!("no level of the hierarchy names {}", short(&unnamed)),
+            message: format!(
+                "{} {} changed and {} like data, and no level of the hierarchy looks there",
+                names(&unnamed),
+                verb(&unnamed),
+                if unnamed.len() == 1 { "looks" } else { "look" },
+            ),
+            fix: Some(format!(
+                "if it is no data, put into hierad.yaml: {}",
+                accept::line("unnamed-folder", &common(&unnamed))
+            )),
+            files: unnamed.clone(),
+            ..BlindSpot::default()
+        });
+        reach.into_iter().chain(name)
+    }
+}
+
+/// `data/x.yaml`, or how many they are.
+fn short(files: &[String]) -> String {
+    match files {
+        [file] => file.clone(),
+        files => words::count(files.len(), "changed file"),
+    }
+}
+
+/// The file, or a pattern for the folder that all of them are in.
+fn common(files: &[String]) -> String {
+    let [first, rest @ ..] = files else { return String::new() };
+    if rest.is_empty() {
+        return first.clone();
+    }
+    let mut folder = folder_of(first);
+    while !rest
+        .iter()
+        .all(|file| folder.is_empty() || file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
+    {
+        folder = folder_of(folder);
+    }
+    child(folder, "*")
+}

@@ -1,0 +1,150 @@
+//! Levels of a hierarchy that lie outside of the repository, and those whose paths need a variable that a profile lacks.
+
+use std::collections::BTreeMap;
+
+use super::files::ChangedFiles;
+use super::patterns::{PathPattern, patterns};
+use super::{Scene, accept, words};
+use crate::fleet::{Finding, Revision};
+use crate::hiera::layer::Environment;
+use crate::node::NodeSet;
+use crate::pipeline::advice;
+use crate::report::BlindSpot;
+
+/// The codes of the findings that are looked at.
+const OUTSIDE: &str = "outside-repository";
+const UNDEFINED: &str = "undefined-variable";
+
+/// What is known of levels that lie in one place outside.
+#[derive(Default)]
+struct Outside {
+    levels: Vec<String>,
+    nodes: NodeSet,
+    fix: Option<String>,
+}
+
+impl Scene<'_> {
+    /// Levels outside of the repository, by where they lie.
+    pub(super) fn outside_levels(&self, files: &ChangedFiles) -> Vec<BlindSpot> {
+        let mut found: BTreeMap<String, Outside> = BTreeMap::new();
+        for revision in self.both() {
+            collect_outside(revision, &mut found);
+        }
+        _ = files;
+        let all = self.revisions.after.fleet.len();
+        found.into_iter().map(|(place, outside)| outside.spot(&place, all)).collect()
+    }
+
+    /// Variables that some profile lacks, where a path with one of them may lead to a changed file.
+    pub(super) fn undefined_variables(&self, files: &ChangedFiles) -> Vec<BlindSpot> {
+        let mut found: BTreeMap<String, (NodeSet, Vec<String>)> = BTreeMap::new();
+        for revision in self.both() {
+            let findings = revision.findings.iter().filter(|finding| finding.diagnostic.code == UNDEFINED);
+            let mut known = None;
+            for finding in findings {
+                let patterns = known.get_or_insert_with(|| patterns(&revision.environment));
+                let Some(variable) = variable(finding).filter(|name| !self.accepted.has(UNDEFINED, name)) else {
+                    continue;
+                };
+                let of_finding = patterns
+                    .iter()
+                    .filter(|pattern| Some(&pattern.declared.place) == finding.diagnostic.place.as_ref());
+                let leads = |file: &&String| of_finding.clone().any(|pattern| pattern.matches(file));
+                let led: Vec<String> = files.all().filter(leads).cloned().collect();
+                if !led.is_empty() {
+                    let (nodes, files) = found.entry(variable.to_owned()).or_default();
+                    nodes.extend(&finding.nodes);
+                    files.extend(led);
+                }
+            }
+        }
+        let all = self.revisions.after.fleet.len();
+        let spot = |(name, (nodes, mut files)): (String, (NodeSet, Vec<String>))| {
+            files.sort();
+            files.dedup();
+            let of = words::nodes_of(&nodes, all);
+            BlindSpot {
+                code: UNDEFINED,
+                headline: format!("the variable '{name}' is not set on {of}"),
+                message: format!(
+                    "the profiles of {of} do not set the variable '{name}', which may lead to {}",
+                    words::some(files.iter().map(String::as_str))
+                ),
+                fix: Some(format!(
+                    "set it in the profiles, or, if these nodes have none, put into hierad.yaml: {}",
+                    accept::line(UNDEFINED, &name)
+                )),
+                nodes,
+                files,
+                ..BlindSpot::default()
+            }
+        };
+        found.into_iter().map(spot).collect()
+    }
+}
+
+/// The name in the text of a finding.
+fn variable(finding: &Finding) -> Option<&str> {
+    finding.diagnostic.text.split('\'').nth(1)
+}
+
+fn collect_outside(revision: &Revision, found: &mut BTreeMap<String, Outside>) {
+    let environment = &revision.environment;
+    let findings = revision.findings.iter().filter(|finding| finding.diagnostic.code == OUTSIDE);
+    let mut known = None;
+    for finding in findings {
+        let patterns = known.get_or_insert_with(|| patterns(environment));
+        let place = finding.diagnostic.place.as_ref();
+        let pattern = patterns.iter().find(|pattern| Some(&pattern.declared.place) == place);
+        let (name, level, fix) = match pattern {
+            Some(pattern) => {
+                let (name, fix) = named(environment, pattern, &finding.diagnostic.text);
+                (name, pattern.level.name.to_string(), fix)
+            }
+            None => (finding.diagnostic.text.clone(), String::new(), None),
+        };
+        let outside = found.entry(name).or_default();
+        outside.nodes.extend(&finding.nodes);
+        outside.fix = outside.fix.take().or(fix);
+        if !outside.levels.contains(&level) && !level.is_empty() {
+            outside.levels.push(level);
+        }
+    }
+}
+
+/// What a level outside of the repository is called, and what to put into the settings for it.
+fn named(environment: &Environment, pattern: &PathPattern<'_>, text: &str) -> (String, Option<String>) {
+    let why = text.split_once(", outside the repository").map_or(text, |(why, _)| why);
+    let datadir = &*pattern.level.datadir;
+    let written = if pattern.declared.text.starts_with('/') { &*pattern.declared.text } else { datadir };
+    if !written.starts_with('/') {
+        return (why.to_owned(), None);
+    }
+    let fix = match advice::folder_like(environment, written) {
+        Some(folder) => format!("datadirs: {{{}: {}}}", words::quoted(written), words::quoted(&folder)),
+        None => format!("datadirs: {{{}: none}}", words::quoted(written)),
+    };
+    (format!("datadir {written}"), Some(fix))
+}
+
+impl Outside {
+    fn spot(self, place: &str, all: usize) -> BlindSpot {
+        let Outside { levels, nodes, fix } = self;
+        let of = words::nodes_of(&nodes, all);
+        let count = words::count(levels.len(), "level");
+        let is_folder = fix.as_deref().is_some_and(|fix| !fix.ends_with(": none}"));
+        let hint = if is_folder { "; a folder here ends like it" } else { "" };
+        let names = words::some(levels.iter().map(String::as_str));
+        let verb = if levels.len() == 1 { "is" } else { "are" };
+        BlindSpot {
+            code: OUTSIDE,
+            headline: format!("{count} {verb} outside of this repository on {of}"),
+            message: format!(
+                "{place} is outside of this repository: {count} ({names}) {verb} taken as absent on {of}{hint}"
+            ),
+            fix: fix.map(|fix| format!("put into hierad.yaml: {fix}")),
+            nodes,
+            ..BlindSpot::default()
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What a diff could not see, as far as the commit may matter to it: the blind spots of its report.
+//!
+//! A blind spot is about the commit at hand. A commit that touches nothing of Hiera has none, in a repository of which nothing can
+//! be read there is always one ([`blindness`]). Each kind has a file of its own; [`accept`] takes out what the settings call fine.
+
+pub mod accept;
+pub mod blindness;
+mod failing;
+mod files;
+mod levels;
+mod modules;
+mod patterns;
+mod words;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::diff::{Changes, Diff};
+use crate::disclosure::Disclosure;
+use crate::fleet::{Effective, Reached, Revision};
+use crate::node::NodeSet;
+use crate::report::BlindSpot;
+use crate::tree::{self, TreeError};
+
+use accept::Accepted;
+use files::ChangedFiles;
+
+pub use words::nodes_of;
+
+/// The two revisions of a diff, and what came of comparing them.
+pub(super) struct Scene<'a> {
+    pub(super) revisions: Diff<&'a Revision>,
+    /// The keys that the change may reach, of all that there are.
+    pub(super) reached: &'a Reached,
+    /// The answers to these.
+    pub(super) effective: &'a Diff<Effective>,
+    /// How they differ.
+    pub(super) changes: &'a Changes,
+    /// The sides of which nothing can be read, and why.
+    pub(super) blind: &'a Diff<Option<BlindSpot>>,
+    /// What the settings call fine.
+    pub(super) accepted: &'a Accepted,
+    /// What may be seen of secrets.
+    pub(super) disclosure: &'a Disclosure,
+}
+
+impl Scene<'_> {
+    /// Returns what the commit may have changed unseen, the most important first.
+    pub(super) fn blind_spots(&self) -> Result<Vec<BlindSpot>, TreeError> {
+        let mut spots: Vec<BlindSpot> = Vec::new();
+        // Where nothing can be read, that says it all.
+        if let Some(blind) = self.blind.after.as_ref().or(self.blind.before.as_ref()) {
+            spots.push(blind.clone());
+        }
+        let files = ChangedFiles::find(self)?;
+        if files.is_hiera_touched || self.reached.touches_data {
+            spots.extend(self.left_out());
+            if self.blind.before.is_none() && self.blind.after.is_none() {
+                spots.extend(self.outside_levels(&files));
+                spots.extend(self.failing_keys());
+                spots.extend(self.undefined_variables(&files));
+                spots.extend(self.absent_modules());
+            }
+            spots.extend(self.unreached_files(&files));
+        }
+        Ok(spots)
+    }
+
+    /// Profiles that could not be read: nobody knows what their nodes would get.
+    fn left_out(&self) -> Option<BlindSpot> {
+        let errors = self.revisions.after.fleet.left_out();
+        let first = errors.first()?;
+        let profiles = words::count(errors.len(), "node profile");
+        let files: BTreeSet<String> = errors.iter().map(|error| error.path.clone()).collect();
+        let others =
+            if errors.len() > 1 { format!("; and {} more", words::number(errors.len() - 1)) } else { String::new() };
+        Some(BlindSpot {
+            code: "profile-left-out",
+            headline: format!("{profiles} could not be read"),
+            message: format!("{profiles} could not be read, and what their nodes get is not known: {first}{others}"),
+            fix: Some("correct the profiles; `hierad check` names each fault".to_owned()),
+            files: files.into_iter().collect(),
+            ..BlindSpot::default()
+        })
+    }
+
+    /// Both revisions.
+    fn both(&self) -> [&Revision; 2] {
+        [self.revisions.before, self.revisions.after]
+    }
+}
+
+/// The paths of the repository that differ.
+fn changed_paths(revisions: Diff<&Revision>) -> Result<BTreeSet<String>, TreeError> {
+    tree::changes(&*revisions.before.environment.tree, &*revisions.after.environment.tree)
+}
+
+/// Changes that a filter hides.
+pub(super) fn hidden(changes: &Changes, all: usize) -> Option<BlindSpot> {
+    if changes.changes.is_empty() {
+        return None;
+    }
+    let keys: BTreeSet<&Arc<str>> = changes.changes.iter().map(|change| &change.key).collect();
+    let nodes = NodeSet::union(all, changes.changes.iter().map(|change| change.nodes.clone()));
+    let (count, of) = (words::count(keys.len(), "key"), words::nodes_of(&nodes, all));
+    let verb = if keys.len() == 1 { "changes" } else { "change" };
+    Some(BlindSpot {
+        code: "hidden-by-filter",
+        headline: format!("{count} that the filter hides {verb} on {of}"),
+        message: format!("--node and --key hide changes: {count} {verb} on {of}"),
+        fix: Some("leave out --node and --key to see them".to_owned()),
+        keys: keys.into_iter().cloned().collect(),
+        nodes,
+        ..BlindSpot::default()
+    })
+}

@@ -1,0 +1,75 @@
+//! Modules that are not in the repository: their `lookup_options` may merge what a commit changes at a level that others shadow.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::{Scene, accept, words};
+use crate::diff::Changes;
+use crate::hiera::key::colons;
+use crate::hiera::layer::Environment;
+use crate::node::NodeSet;
+use crate::report::BlindSpot;
+
+const ABSENT: &str = "absent-module";
+
+impl Scene<'_> {
+    /// Modules that are not there, of which the commit touches keys whose values do not change on all nodes that it reaches.
+    pub(super) fn absent_modules(&self) -> Option<BlindSpot> {
+        let environment = &self.revisions.after.environment;
+        let is_named = |name: &str| environment.absent_modules.iter().any(|module| *module.name == *name);
+        let leads_outside = environment.diagnostics.iter().any(|diagnostic| diagnostic.code == "modules-outside");
+        if environment.absent_modules.is_empty() && !leads_outside {
+            return None;
+        }
+        let changed = changed_nodes(self.changes);
+        let mut modules: BTreeSet<&str> = BTreeSet::new();
+        let (mut keys, mut nodes) = (Vec::new(), NodeSet::new());
+        for (key, reached) in &self.reached.keys {
+            let Some(module) = colons(key).map(|at| &key[..at]).filter(|module| !module.is_empty()) else { continue };
+            let is_absent = is_named(module) || leads_outside && !is_loaded(environment, module);
+            if !is_absent || self.accepted.has(ABSENT, module) {
+                continue;
+            }
+            let unseen = changed.get(key).map_or_else(|| reached.clone(), |changed| reached.without(changed));
+            if !unseen.is_empty() {
+                modules.insert(module);
+                nodes.extend(&unseen);
+                keys.push(key.clone());
+            }
+        }
+        let first = *modules.first()?;
+        let of = words::nodes_of(&nodes, self.revisions.after.fleet.len());
+        let count = words::count(modules.len(), "module");
+        let verb = if modules.len() == 1 { "is" } else { "are" };
+        let accepted = if modules.len() == 1 { first } else { "*" };
+        Some(BlindSpot {
+            code: ABSENT,
+            headline: format!("{count} {verb} not in this repository"),
+            message: format!(
+                "{count} ({}) {verb} not in this repository: options that merge {} on {of} may be in their data",
+                words::some(modules.iter().copied()),
+                words::count(keys.len(), "key"),
+            ),
+            fix: Some(format!(
+                "deploy them and put into hierad.yaml: basemodulepath: [/path/to/modules]; or, if they have no data: {}",
+                accept::line(ABSENT, accepted)
+            )),
+            nodes,
+            keys,
+            ..BlindSpot::default()
+        })
+    }
+}
+
+fn is_loaded(environment: &Environment, module: &str) -> bool {
+    environment.module_names.contains(module)
+}
+
+/// The nodes on which each key changes.
+fn changed_nodes(changes: &Changes) -> BTreeMap<&Arc<str>, NodeSet> {
+    let mut changed: BTreeMap<&Arc<str>, NodeSet> = BTreeMap::new();
+    for change in &changes.changes {
+        changed.entry(&change.key).or_default().extend(&change.nodes);
+    }
+    changed
+}

@@ -1,0 +1,41 @@
+//! Counts and lists in the texts of blind spots.
+
+use crate::node::NodeSet;
+
+/// `1 key`, `2,345 keys`.
+pub(super) fn count(n: usize, thing: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", number(n))
+}
+
+/// `12,345`.
+pub(super) fn number(n: usize) -> String {
+    let digits = n.to_string();
+    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
+    groups.join(",")
+}
+
+/// `all 161 nodes`, `3 of 161 nodes`.
+pub fn nodes_of(nodes: &NodeSet, all: usize) -> String {
+    match nodes.len() {
+        1 if all == 1 => "the only node".to_owned(),
+        n if n == all => format!("all {} nodes", number(n)),
+        n => format!("{} of {} nodes", number(n), number(all)),
+    }
+}
+
+/// The first of some names, and how many more there are: `'a', 'b' and 3 more`.
+pub(super) fn some<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
+    const SHOWN: usize = 3;
+    let rest = names.len().saturating_sub(SHOWN);
+    let shown: Vec<String> = names.take(SHOWN).map(|name| format!("'{name}'")).collect();
+    match rest {
+        0 => shown.join(", "),
+        rest => format!("{} and {} more", shown.join(", "), number(rest)),
+    }
+}
+
+/// A text as YAML writes it on one line.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
