@@ -14,5 +14,6 @@ mod profiles;
 mod render;
 mod settings;
 mod trouble;
+mod verdict;
 mod verify;
 mod watch;

@@ -80,13 +80,14 @@ fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
 }
 
 fn no_level(revision: &Revision) -> BlindSpot {
-    let all = on_all(revision);
+    let count = words::number(revision.fleet.len());
+    let all = format!("{count} of {count} nodes");
     let environment = &revision.environment;
     let outside = written_outside(environment);
     let fixes: Vec<String> = outside
         .iter()
         .map(|(datadir, folder)| {
-            let folder = folder.as_deref().unwrap_or("FOLDER OF THE REPOSITORY OR ON DISK");
+            let folder = folder.as_deref().unwrap_or("none");
             format!("{}: {}", words::quoted(datadir), words::quoted(folder))
         })
         .collect();

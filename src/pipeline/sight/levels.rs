@@ -10,6 +10,7 @@ use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
 use crate::pipeline::advice;
 use crate::report::BlindSpot;
+use crate::tree::folder_of;
 
 /// The codes of the findings that are looked at.
 const OUTSIDE: &str = "outside-repository";
@@ -115,16 +116,32 @@ fn collect_outside(revision: &Revision, found: &mut BTreeMap<String, Outside>) {
 /// What a level outside of the repository is called, and what to put into the settings for it.
 fn named(environment: &Environment, pattern: &PathPattern<'_>, text: &str) -> (String, Option<String>) {
     let why = text.split_once(", outside the repository").map_or(text, |(why, _)| why);
-    let datadir = &*pattern.level.datadir;
-    let written = if pattern.declared.text.starts_with('/') { &*pattern.declared.text } else { datadir };
-    if !written.starts_with('/') {
-        return (why.to_owned(), None);
+    let (datadir, path) = (&*pattern.level.datadir, &*pattern.declared.text);
+    let written = if path.starts_with('/') { folder_of(path) } else { datadir };
+    if written.starts_with('/') {
+        let (like, fix) = mapping(environment, written);
+        return (format!("datadir {written} is outside of this repository{like}"), Some(fix));
     }
-    let fix = match advice::folder_like(environment, written) {
-        Some(folder) => format!("datadirs: {{{}: {}}}", words::quoted(written), words::quoted(&folder)),
-        None => format!("datadirs: {{{}: none}}", words::quoted(written)),
-    };
-    (format!("datadir {written}"), Some(fix))
+    // A link or a submodule: it is the path in front of these words that leads outside.
+    let place =
+        ["symbolic link", "submodule"].iter().find_map(|kind| Some(why.split_once(&format!(" is a {kind}"))?.0));
+    let fix = |place: &str| format!("datadirs: {{{}: none}}", words::quoted(place));
+    (why.to_owned(), Some(fix(place.unwrap_or(datadir))))
+}
+
+/// Says which folder of the repository an absolute datadir ends like, and the setting that maps it there.
+fn mapping(environment: &Environment, datadir: &str) -> (String, String) {
+    match advice::folder_like(environment, datadir) {
+        Some(folder) => {
+            let like = if folder == "." {
+                "; it is that of the environment itself".to_owned()
+            } else {
+                format!("; it ends like the folder {folder}/ here")
+            };
+            (like, format!("datadirs: {{{}: {}}}", words::quoted(datadir), words::quoted(&folder)))
+        }
+        None => (String::new(), format!("datadirs: {{{}: none}}", words::quoted(datadir))),
+    }
 }
 
 impl Outside {
@@ -132,16 +149,12 @@ impl Outside {
         let Outside { levels, nodes, fix } = self;
         let of = words::nodes_of(&nodes, all);
         let count = words::count(levels.len(), "level");
-        let is_folder = fix.as_deref().is_some_and(|fix| !fix.ends_with(": none}"));
-        let hint = if is_folder { "; a folder here ends like it" } else { "" };
         let names = words::some(levels.iter().map(String::as_str));
         let verb = if levels.len() == 1 { "is" } else { "are" };
         BlindSpot {
             code: OUTSIDE,
             headline: format!("{count} {verb} outside of this repository on {of}"),
-            message: format!(
-                "{place} is outside of this repository: {count} ({names}) {verb} taken as absent on {of}{hint}"
-            ),
+            message: format!("{place}: {count} ({names}) {verb} taken as absent on {of}"),
             fix: fix.map(|fix| format!("put into hierad.yaml: {fix}")),
             nodes,
             ..BlindSpot::default()

@@ -1,0 +1,364 @@
+//! The verdict of `hierad diff`: what it could not see, what to do about it, and the exit status that scripts go by.
+
+use serde_json::Value as Json;
+
+use crate::support::Sandbox;
+use crate::support::terminal::{Printed, SITE};
+
+/// What a diff says of a blind spot in each form.
+struct Case<'a> {
+    site: &'a Sandbox,
+    arguments: &'a str,
+    /// The status without and with `--exit-code`.
+    status: [i32; 2],
+    verdict: &'a str,
+    /// The code of the blind spot; nothing where there is none.
+    code: Option<&'a str>,
+    /// Words of its headline, and of its fix.
+    headline: &'a str,
+    fix: &'a str,
+}
+
+impl Case<'_> {
+    fn diff(&self, more: &str) -> Printed {
+        self.site.hierad(&format!("diff {} {more}", self.arguments))
+    }
+
+    #[track_caller]
+    fn check(&self) {
+        let printed = self.diff("--format json");
+        printed.is(self.status[0]);
+        let report = printed.json();
+        assert_eq!(report["verdict"], self.verdict, "{report:#}");
+        let spots = report["blind_spots"].as_array().unwrap();
+        let codes: Vec<&str> = spots.iter().map(|spot| spot["code"].as_str().unwrap()).collect();
+        assert_eq!(codes.first().copied(), self.code, "{report:#}");
+        let spot = spots.first().unwrap_or(&Json::Null);
+        assert!(spot["fix"].as_str().unwrap_or_default().contains(self.fix), "{spot:#}");
+        assert!(report["headline"].as_str().unwrap().contains(self.headline), "{report:#}");
+        for format in ["text", "markdown"] {
+            let printed = self.diff(&format!("--format {format}"));
+            printed.is(self.status[0]);
+            let plain = plain(&printed.out);
+            assert!(plain.lines().next().unwrap().contains(self.headline), "{format}: {}", printed.out);
+            assert!(plain.contains(self.fix), "{format}: no {} in {}", self.fix, printed.out);
+        }
+        self.diff("--exit-code").is(self.status[1]);
+    }
+}
+
+/// Markdown without the escapes that keep data in its place, and without the ends of wrapped lines.
+fn plain(text: &str) -> String {
+    let characters = regex::Regex::new(r"&#(\d+);").unwrap();
+    let decoded = characters.replace_all(text, |found: &regex::Captures<'_>| {
+        char::from_u32(found[1].parse().unwrap()).unwrap().to_string()
+    });
+    let (first, rest) = decoded.split_once('\n').unwrap_or((&decoded, ""));
+    format!("{first}\n{}", rest.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A site whose second commit does what `files` say; `before` is done to the first.
+fn site(before: &str, files: &str) -> Sandbox {
+    let site = Sandbox::of(&format!("{SITE}{before}"));
+    site.files(files);
+    site.commit("second");
+    site
+}
+
+const ABSOLUTE: &str = "-- hiera.yaml
+version: 5
+defaults: {datadir: '/etc/puppetlabs/code/environments/%{environment}/data'}
+hierarchy:
+  - {name: Node, path: 'nodes/%{trusted.certname}.yaml'}
+  - {name: Common, path: common.yaml}
+";
+
+#[test]
+fn all_levels_outside_of_the_repository() {
+    let site = site(ABSOLUTE, "-- data/common.yaml\nmotd: bye\n");
+    let case = Case {
+        site: &site,
+        arguments: "",
+        status: [1, 1],
+        verdict: "no_change_seen",
+        code: Some("no-level-read"),
+        headline: "no level of the hierarchy could be read on 2 of 2 nodes",
+        fix: r#"datadirs: {"/etc/puppetlabs/code/environments/%{environment}/data": "data"}"#,
+    };
+    case.check();
+    site.hierad("diff").says(&["nothing could be read", "--allow-blind"]);
+    Case { arguments: "--allow-blind", status: [0, 3], ..case }.check();
+    site.files(&format!("-- hierad.yaml\nprofiles: [profiles]\n{}\n", case.fix));
+    assert_eq!(site.hierad("diff --format json").json()["verdict"], "changes");
+}
+
+#[test]
+fn one_of_several_levels_outside_of_the_repository() {
+    let hiera = "-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Private, path: common.yaml, datadir: /etc/puppet/private}
+  - {name: Role, path: 'roles/%{role}.yaml'}
+  - {name: Common, path: common.yaml}
+";
+    let site = site(hiera, "-- data/roles/web.yaml\nport: 80\n# touched\nx: 1\n");
+    let case = Case {
+        site: &site,
+        arguments: "",
+        status: [0, 2],
+        verdict: "changes",
+        code: Some("outside-repository"),
+        headline: "1 key changes on 1 of 2 nodes",
+        fix: r#"datadirs: {"/etc/puppet/private": none}"#,
+    };
+    case.check();
+    site.files("-- data/common.yaml\nmotd: hello\nntp: [a, b]\nport: 1\n");
+    let case = Case {
+        arguments: ".",
+        status: [0, 3],
+        verdict: "no_change_seen",
+        headline: "1 level is outside of this repository on all 2 nodes",
+        ..case
+    };
+    case.check();
+    site.files(&format!("-- hierad.yaml\nprofiles: [profiles]\n{}\n", case.fix));
+    assert_eq!(site.hierad("diff . --format json").json()["verdict"], "no_change");
+}
+
+#[test]
+fn a_hiera_yaml_that_is_not_there() {
+    let site = site("-- hierad.yaml\nprofiles: [profiles]\nhiera_config: other.yaml\n", "-- data/common.yaml\nmotd: bye\n");
+    let case = Case {
+        site: &site,
+        arguments: "",
+        status: [1, 1],
+        verdict: "no_change_seen",
+        code: Some("no-hiera-yaml"),
+        headline: "there is no other.yaml in this repository",
+        fix: r#"hiera_config: "hiera.yaml""#,
+    };
+    case.check();
+}
+
+const NO_FUNCTION: &str = "-- hiera.yaml
+version: 5
+defaults: {datadir: data}
+hierarchy:
+  - {name: Common, path: common.yaml}
+";
+
+const INVALID: &str = "-- hiera.yaml\nversion: 5\nhierarchy: nonsense\n";
+
+#[test]
+fn a_hiera_yaml_that_is_invalid_on_both_sides() {
+    let site = site(INVALID, "-- data/common.yaml\nmotd: bye\n");
+    let case = Case {
+        site: &site,
+        arguments: "",
+        status: [1, 1],
+        verdict: "no_change_seen",
+        code: Some("invalid-hiera-yaml"),
+        headline: "hiera.yaml",
+        fix: "correct hiera.yaml",
+    };
+    case.check();
+}
+
+#[test]
+fn a_hiera_yaml_that_becomes_invalid_or_is_mended() {
+    for (before, after) in [("", INVALID), (INVALID, SITE)] {
+        let site = site(before, after);
+        let printed = site.hierad("diff --format json --exit-code");
+        printed.is(2);
+        assert_eq!(printed.json()["verdict"], "changes", "{printed:?}");
+        assert_eq!(printed.json()["blind_spots"][0]["code"], "invalid-hiera-yaml", "{printed:?}");
+        site.hierad("diff").is(0);
+    }
+}
+
+#[test]
+fn every_key_fails() {
+    let site = site(NO_FUNCTION, "-- data/common.yaml\nmotd: bye\n");
+    let case = Case {
+        site: &site,
+        arguments: "",
+        status: [1, 1],
+        verdict: "no_change_seen",
+        code: Some("every-key-fails"),
+        headline: "every key fails",
+        fix: "hierad check",
+    };
+    case.check();
+}
+
+#[test]
+fn some_keys_fail_on_both_sides() {
+    let many: String = (0..97).map(|n| format!("key{n}: {n}\n")).collect();
+    let broken = |text: &str| format!("-- data/common.yaml\n{many}a: '{text} %{{nope}}'\nb: '{text} %{{nope}}'\nc: '{text} %{{nope}}'\n");
+    let site = site(&broken("x"), &broken("y"));
+    let case = Case {
+        site: &site,
+        arguments: "",
+        status: [0, 3],
+        verdict: "no_change_seen",
+        code: Some("failing-keys"),
+        headline: "3 keys fail before and after on all 2 nodes",
+        fix: r#"accept: {failing-keys: ["a"]}"#,
+    };
+    case.check();
+    // What the commit does not touch does not count.
+    site.files("-- data/roles/db.yaml\nport: 5433\n");
+    assert_eq!(site.hierad("diff . --format json").json()["blind_spots"], serde_json::json!([]));
+}
+
+#[test]
+fn a_changed_file_that_no_profile_reaches() {
+    let one = site("-- data/nodes/old01.yaml\nmotd: old\n", "-- data/nodes/old01.yaml\nmotd: older\n");
+    let case = Case {
+        site: &one,
+        arguments: "",
+        status: [0, 3],
+        verdict: "no_change_seen",
+        code: Some("unreached-file"),
+        headline: "no profile reaches data/nodes/old01.yaml",
+        fix: r#"accept: {unreached-file: ["data/nodes/old01.yaml"]}"#,
+    };
+    case.check();
+    let beside = site(
+        "-- data/nodes/old01.yaml\nmotd: old\n",
+        "-- data/nodes/old01.yaml\nmotd: older\n-- data/common.yaml\nmotd: bye\nntp: [a, b]\n",
+    );
+    let status = [0, 2];
+    Case { site: &beside, status, verdict: "changes", headline: "1 key changes on both nodes", ..case }.check();
+    one.files(&format!("-- hierad.yaml\nprofiles: [profiles]\n{}\n", case.fix));
+    assert_eq!(one.hierad("diff --format json").json()["verdict"], "no_change");
+}
+
+#[test]
+fn a_changed_file_in_a_folder_that_no_level_names() {
+    let site = site("-- other/hieradata/web.yaml\nweb::port: 1\n", "-- other/hieradata/web.yaml\nweb::port: 2\n");
+    let case = Case {
+        site: &site,
+        arguments: "",
+        status: [0, 3],
+        verdict: "no_change_seen",
+        code: Some("unnamed-folder"),
+        headline: "no level of the hierarchy names other/hieradata/web.yaml",
+        fix: r#"accept: {unnamed-folder: ["other/hieradata/web.yaml"]}"#,
+    };
+    case.check();
+}
+
+#[test]
+fn a_function_that_nobody_declared() {
+    let hiera = "-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Common, path: common.yaml}
+  - {name: Vault, lookup_key: hiera_vault}
+";
+    let site = site(hiera, "-- data/roles/web.yaml\nport: 81\n-- data/common.yaml\nntp: [a, b]\n-- data/nodes/web01.yaml\nport: 1\n");
+    // A key that reaches the function fails before and after.
+    let printed = site.hierad("diff --format json");
+    let spots = printed.json()["blind_spots"].clone();
+    let found = spots.as_array().unwrap().iter().find(|spot| spot["code"] == "unknown-function");
+    let fix = found.unwrap_or_else(|| panic!("{spots:#}"))["fix"].as_str().unwrap();
+    assert!(fix.contains(r#"backends: {"hiera_vault": {not_found: true}}"#), "{fix}");
+}
+
+#[test]
+fn a_profile_that_cannot_be_read_among_good_ones() {
+    let site = site("-- profiles/bad.yaml\n{name: bad, facts: [\n", "-- data/roles/web.yaml\nport: 80\nx: 1\n-- data/nodes/bad.yaml\ny: 1\n");
+    let printed = site.hierad("diff --format json");
+    printed.is(0);
+    let report = printed.json();
+    assert_eq!(report["verdict"], "changes");
+    assert_eq!(report["blind_spots"][0]["code"], "profile-left-out", "{report:#}");
+    assert!(report["blind_spots"][0]["message"].as_str().unwrap().contains("profiles/bad.yaml:"), "{report:#}");
+    site.files("-- data/common.yaml\nmotd: hello\nntp: [a, b]\nport: 1\n");
+    let case = Case {
+        site: &site,
+        arguments: ".",
+        status: [0, 3],
+        verdict: "no_change_seen",
+        code: Some("profile-left-out"),
+        headline: "1 node profile could not be read",
+        fix: "correct the profiles",
+    };
+    case.check();
+    // A commit that touches no data has nothing to hide.
+    site.git(["checkout", "--quiet", "data"]);
+    site.files("-- README.md\nwords\n");
+    assert_eq!(site.hierad("diff . --format json").json()["verdict"], "no_change");
+}
+
+#[test]
+fn a_variable_that_a_profile_lacks() {
+    let hiera = "-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Site, path: 'sites/%{facts.site}.yaml'}
+  - {name: Common, path: common.yaml}
+-- data/sites/berlin.yaml
+motd: berlin
+";
+    let site = site(hiera, "-- data/sites/berlin.yaml\nmotd: moin\n");
+    let report = site.hierad("diff --format json").json();
+    assert_eq!(report["verdict"], "no_change_seen");
+    let spots = report["blind_spots"].as_array().unwrap();
+    let undefined = spots.iter().find(|spot| spot["code"] == "undefined-variable").unwrap();
+    assert!(undefined["fix"].as_str().unwrap().contains(r#"accept: {undefined-variable: ["facts.site"]}"#), "{report:#}");
+}
+
+#[test]
+fn a_filter_that_hides_a_change_and_one_that_matches_nothing() {
+    let site = site("", "-- data/roles/web.yaml\nport: 81\n");
+    let case = Case {
+        site: &site,
+        arguments: "--node db01",
+        status: [0, 3],
+        verdict: "no_change_seen",
+        code: Some("hidden-by-filter"),
+        headline: "1 key that the filter hides changes on 1 of 2 nodes",
+        fix: "leave out --node and --key",
+    };
+    case.check();
+    Case { arguments: "--key motd", ..case }.check();
+    site.hierad("diff --node web1").fails(&["no node matches --node 'web1'", "did you mean web01?"]);
+    site.hierad("diff --key prt").fails(&["no key matches --key 'prt'", "did you mean port?"]);
+}
+
+#[test]
+fn an_empty_repository_and_one_without_hiera() {
+    let empty = Sandbox::of("-- README.md\nwords\n-- profiles/web01.yaml\nname: web01\n");
+    empty.files("-- README.md\nother words\n");
+    empty.commit("second");
+    let case = Case {
+        site: &empty,
+        arguments: "--profiles profiles",
+        status: [1, 1],
+        verdict: "no_change_seen",
+        code: Some("no-hiera-yaml"),
+        headline: "there is no hiera.yaml in this repository",
+        fix: "hiera_config: PATH",
+    };
+    case.check();
+    let first = Sandbox::of("-- README.md\nwords\n-- profiles/web01.yaml\nname: web01\n");
+    Case { site: &first, ..case }.check();
+}
+
+#[test]
+fn errors_alone_can_decide_the_exit_status() {
+    let site = site("", "-- data/roles/web.yaml\nport: 81\n");
+    site.hierad("diff --exit-code=errors").is(0);
+    site.files("-- data/roles/web.yaml\nport: '%{nope}'\n");
+    site.hierad("diff . --exit-code=errors").is(2);
+    site.hierad("diff . --exit-code=changes").is(2);
+    site.hierad("diff --exit-code=nonsense").fails(&["--exit-code"]);
+}
+
+#[test]
+fn what_the_settings_accept_is_checked() {
+    let site = Sandbox::of(&format!("{SITE}-- hierad.yaml\nprofiles: [profiles]\naccept: {{unreached: [a]}}\n"));
+    site.hierad("diff").fails(&["hierad.yaml:2", "'accept' has no 'unreached'", "unreached-file (files)"]);
+}
