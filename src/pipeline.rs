@@ -20,8 +20,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::diagnostic::Diagnostic;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{self, Effective, Fleet, Reached, Revision};
+use crate::fleet::{self, Effective, Finding, Fleet, Reached, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError, Repository};
+use crate::hiera::layer::DeclaredModule;
 use crate::node::{NodeId, NodeSet};
 use crate::report::{BlindSpot, Commit, Input, Names, Report};
 use crate::tree::TreeError;
@@ -142,7 +143,7 @@ impl Pipeline {
         let kept = self.both(Diff::new(before, after))?;
         let revisions = kept.as_ref().map(|kept| &**kept);
         let (keys, reached, effective) = self.compare(revisions);
-        let findings = revisions.map(Pipeline::findings);
+        let findings = revisions.map(Pipeline::findings).map(|findings| without_old_news(findings, revisions));
         let changes = diff::changes(effective.as_ref(), &self.workers);
         let blind = revisions.map(|revision| sight::blindness::blindness(revision, &self.workers));
         let scene = Scene {
@@ -271,12 +272,24 @@ impl Pipeline {
     }
 
     /// What was found wrong with a revision, besides keys that fail.
-    fn findings(revision: &Revision) -> Vec<fleet::Finding> {
-        let whole = |diagnostic: &Diagnostic| fleet::Finding { diagnostic: diagnostic.clone(), nodes: NodeSet::new() };
-        let mut findings: Vec<fleet::Finding> = revision.environment.diagnostics.iter().map(whole).collect();
+    fn findings(revision: &Revision) -> Vec<Finding> {
+        let whole = |diagnostic: &Diagnostic| Finding { diagnostic: diagnostic.clone(), nodes: NodeSet::new() };
+        let mut findings: Vec<Finding> = revision.environment.diagnostics.iter().map(whole).collect();
         findings.extend(revision.findings.iter().cloned());
         findings
     }
+}
+
+/// Leaves out what a fault merely brings along: a module that both sides lack is no news, though one of them has no keys of it.
+fn without_old_news(mut findings: Vec<Finding>, revisions: Diff<&Revision>) -> Vec<Finding> {
+    let [before, after] = [revisions.before, revisions.after].map(|revision| &revision.environment.absent_modules);
+    let is_old = |finding: &Finding| {
+        let text = &finding.diagnostic.text;
+        let names = |modules: &[DeclaredModule]| modules.iter().any(|module| text.contains(&format!("module {} ", module.name)));
+        finding.diagnostic.code == "absent-module" && names(before) && names(after)
+    };
+    findings.retain(|finding| !is_old(finding));
+    findings
 }
 
 fn commit(info: &CommitInfo) -> Commit {

@@ -69,7 +69,7 @@ fn every_stage_is_told_up_to_its_end() {
 
         let disclosure = Arc::new(Disclosure::shown());
         let pipeline = Pipeline::new(revisions, Arc::new(fleet), workers.clone(), disclosure.clone());
-        let report = pipeline.diff(before, after, &|_| true).unwrap().report;
+        let report = pipeline.diff(before, after, &hierad::pipeline::Chosen::ALL).unwrap().report;
         assert_eq!(report.changes.len(), 1);
         let hierarchies = ("resolving hierarchies", 3);
         // The level whose file changes, and the key that does, in both commits.

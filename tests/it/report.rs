@@ -78,6 +78,7 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
     let mut report = Report::new(Input {
         commit: Diff::new("before", "after").map(|side| commit(&yaml["commits"][side])),
         arrival: yaml["branch"].as_str().map(|branch| Arrival { branch: branch.into(), kind: "new", job: None }),
+        nodes: fleet.all(),
         names: Names::new(Arc::new(fleet)),
         keys: yaml["keys"].as_u64().map_or_else(|| keys(&before, &after), |n| usize::try_from(n).unwrap()),
         changes: changes(Diff::new(&before, &after), &Workers::of(1)),

@@ -105,7 +105,7 @@ impl Site {
     fn told(&self, commits: &[String]) -> History {
         let told = Mutex::new(History::new());
         parallel(&commits.windows(2).collect::<Vec<_>>(), |pair| {
-            let report = self.hierad(&format!("diff --format json {} {}", pair[0], pair[1]));
+            let report = self.hierad(&format!("diff --allow-blind --format json {} {}", pair[0], pair[1]));
             report.is(0);
             let report = report.json();
             assert_eq!(report["after"]["commit"], *pair[1]);

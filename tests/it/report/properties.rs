@@ -142,12 +142,15 @@ fn report(random: &mut Random) -> Report {
     Report::new(Input {
         commit: Diff::new(Some(commit("\u{1b}[1m")), Some(commit("@a`|"))),
         arrival: Some(Arrival { branch: "<b>".repeat(9), kind: "new", job: None }),
+        nodes: fleet.all(),
         names: Names::new(Arc::new(fleet)),
         keys: before.keys.keys().chain(after.keys.keys()).collect::<BTreeSet<_>>().len(),
         changes: changes(Diff::new(&before, &after), &Workers::of(1)),
         origins: Origins::default(),
         disclosure: &values::disclosure(),
         findings: Diff::new(&[], &[]),
+        blind_spots: Vec::new(),
+        is_blind: Diff::default(),
     })
 }
 

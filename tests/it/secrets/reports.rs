@@ -50,12 +50,15 @@ fn forms(both: Diff<&Effective>, fleet: &Arc<Fleet>, nodes: &NodeSet, disclosure
     let report = Report::new(Input {
         commit: Diff::default(),
         arrival: None,
+        nodes: fleet.all(),
         names: Names::new(fleet.clone()),
         keys: both.after.keys.len(),
         changes: changes(both, &Workers::of(1)),
         origins: Origins::default(),
         disclosure,
         findings: nothing,
+        blind_spots: Vec::new(),
+        is_blind: Diff::default(),
     });
     let write = |write: &dyn Fn(&mut Vec<u8>) -> std::io::Result<()>| {
         let mut out = Vec::new();
