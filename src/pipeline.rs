@@ -285,7 +285,9 @@ fn without_old_news(mut findings: Vec<Finding>, revisions: Diff<&Revision>) -> V
     let [before, after] = [revisions.before, revisions.after].map(|revision| &revision.environment.absent_modules);
     let is_old = |finding: &Finding| {
         let text = &finding.diagnostic.text;
-        let names = |modules: &[DeclaredModule]| modules.iter().any(|module| text.contains(&format!("module {} ", module.name)));
+        let names = |modules: &[DeclaredModule]| {
+            modules.iter().any(|module| text.contains(&format!("module {} ", module.name)))
+        };
         finding.diagnostic.code == "absent-module" && names(before) && names(after)
     };
     findings.retain(|finding| !is_old(finding));

@@ -25,11 +25,18 @@ pub(crate) fn printed(diff: &Json) -> Result<Changes, Fault> {
         if matches!(sides, [Some(Answer::Error(_)), Some(Answer::Error(_))]) {
             continue;
         }
-        for node in change.get("nodes").ok_or("a change without nodes")?.items() {
+        for node in nodes(diff, change)? {
             changes.insert((node.text().to_owned(), key.to_owned()), sides.clone());
         }
     }
     Ok(changes)
+}
+
+/// The nodes of a change, which names their set by its number.
+fn nodes<'d>(diff: &'d Json, change: &Json) -> Result<&'d [Json], Fault> {
+    let number: usize = change.get("nodes").ok_or("a change without nodes")?.to_string().parse()?;
+    let sets = diff.get("node_sets").ok_or("no sets of nodes")?.items();
+    Ok(sets.get(number).ok_or("a change with a set of nodes that is not there")?.items())
 }
 
 fn answer(side: &Json) -> Option<Answer> {

@@ -67,7 +67,7 @@ impl Hierad {
     /// Its difference of two revisions, as it prints it.
     pub(crate) fn diff(&self, subject: Subject<'_>, version: u8, range: [&str; 2]) -> Result<Json, Fault> {
         let mut command = self.command("diff", subject, version);
-        let text = process::output(command.args(["--format", "json"]).args(range))?;
+        let text = process::output(command.args(["--format", "json", "--full", "--allow-blind"]).args(range))?;
         Ok(Json::read(&text)?)
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     /// Go on where nothing at all can be read on either side
     #[arg(long)]
     allow_blind: bool,
-    /// Shorten nothing in the text form
+    /// Shorten nothing in the text form; in JSON, tell each key that fails for a shared cause by itself
     #[arg(long)]
     full: bool,
     /// The most characters in the Markdown form
@@ -79,7 +79,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     drop(progress);
     let mut out = output::stdout();
-    let style = Style { full: arguments.full, budget: arguments.budget, pretty: false };
+    let style = Style { full: arguments.full, budget: arguments.budget, ..Style::default() };
     write(&report, arguments.format, global, style, &mut out)?;
     out.flush()?;
     context.save();
@@ -109,8 +109,10 @@ fn status(of: ExitCode, report: &Report) -> Status {
 /// How a report is written, besides its form.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Style {
-    /// Shorten nothing in the text form.
+    /// Shorten nothing in the text form, and fold nothing in JSON.
     pub(super) full: bool,
+    /// About how many lines the text form may have.
+    pub(super) lines: Option<usize>,
     /// The most characters in the Markdown form.
     pub(super) budget: Option<usize>,
     /// JSON over several lines.
@@ -127,10 +129,15 @@ pub(super) fn write(
 ) -> std::io::Result<()> {
     match format {
         Format::Text => {
-            let options = text::Options { color: output::color(global), width: output::width(), full: style.full };
+            let options = text::Options {
+                color: output::color(global),
+                width: output::width(),
+                full: style.full,
+                lines: style.lines,
+            };
             text::write(report, options, out)
         }
-        Format::Json => json::write(report, json::Options { pretty: style.pretty }, out),
+        Format::Json => json::write(report, json::Options { pretty: style.pretty, full: style.full }, out),
         Format::Markdown => {
             let default = markdown::Options::default();
             markdown::write(report, markdown::Options { budget: style.budget.unwrap_or(default.budget) }, out)

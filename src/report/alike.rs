@@ -5,7 +5,7 @@
 //! changes in more ways than anyone reads, those of the same shape are one item with an example.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -31,15 +31,16 @@ enum Reading<'c> {
     Shape(ChangeKind, Vec<(LeafKind, ValuePath)>),
 }
 
-/// The items of all changes, with their nodes.
-pub(super) fn items(changes: &[Change], fleet: &Fleet) -> Vec<(Item, NodeSet)> {
+/// The items of all changes but those at the positions `folded`, with their nodes.
+pub(super) fn items(changes: &[Change], folded: &HashSet<usize>, fleet: &Fleet) -> Vec<(Item, NodeSet)> {
     let mut all = Vec::new();
     let mut start = 0;
     for run in changes.chunk_by(|a, b| a.key == b.key) {
         let single = |(first, change): (usize, &Change)| {
             (Item { first, others: Vec::new(), alike: Alike::Equal }, change.nodes.clone())
         };
-        let mut items: Vec<(Item, NodeSet)> = (start..).zip(run).map(single).collect();
+        let shown = (start..).zip(run).filter(|(at, _)| !folded.contains(at));
+        let mut items: Vec<(Item, NodeSet)> = shown.map(single).collect();
         start += run.len();
         if items.len() > 1 {
             items = join(items, Alike::Equal, |item| Some(equal(&changes[item.first])));

@@ -1,9 +1,10 @@
 //! Makes a [`Report`] of changes and findings: counts, groups, order.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::alike::items;
+use super::causes::causes;
 use super::secret::disclosed;
 use super::{
     Arrival, BlindSpot, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Names, Origin, Reencrypted, Report,
@@ -60,7 +61,11 @@ impl Report {
         let nodes = NodeSet::union(fleet.len(), changes.iter().map(|change| change.nodes.clone()));
         let keys: BTreeSet<&Arc<str>> = changes.iter().map(|change| &change.key).collect();
         let keys = Count { total: input.keys, changed: keys.len() };
-        let groups = groups(&changes, &fleet, &input.nodes);
+        let causes = causes(&changes);
+        let folded: HashSet<usize> = causes.iter().flat_map(|cause| cause.changes.iter().copied()).collect();
+        let groups = groups(&changes, &folded, &fleet, &input.nodes);
+        let mut blind_spots = input.blind_spots;
+        blind_spots.extend(emptiness(input.nodes.len(), keys.total).filter(|_| blind_spots.is_empty()));
         let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(Vec::new));
         let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {
@@ -70,6 +75,7 @@ impl Report {
             nodes: Count { total: input.nodes.len(), changed: nodes.len() },
             keys,
             groups,
+            causes,
             changes: changes.into_iter().zip(origins).map(|(c, origins)| key_change(c, origins)).collect(),
             reencrypted: reencrypted
                 .into_iter()
@@ -82,7 +88,7 @@ impl Report {
                 })
                 .collect(),
             findings: findings(input.findings),
-            blind_spots: input.blind_spots,
+            blind_spots,
             is_blind: input.is_blind,
         }
     }
@@ -117,10 +123,10 @@ fn summary(nodes: &NodeSet) -> (usize, u32) {
 }
 
 /// Joins the changes of each key that read the same, and those that concern the same nodes.
-fn groups(changes: &[Change], fleet: &Fleet, all: &NodeSet) -> Vec<Group> {
+fn groups(changes: &[Change], folded: &HashSet<usize>, fleet: &Fleet, all: &NodeSet) -> Vec<Group> {
     let mut sets: Vec<(bool, NodeSet, Vec<Item>)> = Vec::new();
     let mut by_summary: HashMap<(bool, usize, u32), Vec<usize>> = HashMap::new();
-    for (item, nodes) in items(changes, fleet) {
+    for (item, nodes) in items(changes, folded, fleet) {
         let fails = changes[item.first].kind.is_error();
         let (len, smallest) = summary(&nodes);
         let candidates = by_summary.entry((fails, len, smallest)).or_default();
@@ -140,6 +146,21 @@ fn groups(changes: &[Change], fleet: &Fleet, all: &NodeSet) -> Vec<Group> {
         Group { nodes, except, items }
     };
     sets.into_iter().map(group).collect()
+}
+
+/// That there is nothing to compare, if so.
+fn emptiness(nodes: usize, keys: usize) -> Option<BlindSpot> {
+    let (code, headline, fix) = match (nodes, keys) {
+        (0, _) => ("no-profiles", "there are no node profiles", "add profiles of the nodes"),
+        (_, 0) => (
+            "no-keys",
+            "no data file has a key",
+            "put data where the hierarchy looks for it; `hierad check` tells more",
+        ),
+        _ => return None,
+    };
+    let message = format!("{headline}, so no change can be seen");
+    Some(BlindSpot { code, headline: headline.to_owned(), message, fix: Some(fix.to_owned()), ..BlindSpot::default() })
 }
 
 /// Findings of one side only. A line that has moved is the same finding.

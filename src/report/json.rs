@@ -1,13 +1,19 @@
-//! The report for programs: one JSON document, `hierad.diff/1`.
+//! The report for programs: one JSON document, `hierad.diff/2`.
 //!
 //! Scripts rely on its names: fields may be added, none renamed. Values are written as they are, integers of any size included.
+//! Each set of nodes is said once, in `node_sets`; everything else refers to it by its number. Keys that fail for one cause stand in
+//! `causes`, and not in `changes` again.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
 use serde_json::ser::Formatter;
 
-use super::{Arrival, Commit, FindingChange, KeyChange, Leaf, Names, Origin, Reencrypted, Report, value};
+use super::node_sets::NodeSets;
+use super::{
+    Arrival, BlindSpot, Cause, Commit, FindingChange, KeyChange, Leaf, Names, Origin, Reencrypted, Report, value,
+};
 use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, LeafKind, Part};
 use crate::hiera::{ErrorKind, Outcome};
@@ -15,18 +21,20 @@ use crate::node::NodeSet;
 use crate::value::Value;
 
 /// The version of the form.
-pub const SCHEMA: &str = "hierad.diff/1";
+pub const SCHEMA: &str = "hierad.diff/2";
 
 /// How the document looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
     /// Over many indented lines rather than on one.
     pub pretty: bool,
+    /// With each key that fails for a shared cause among the changes, too: its nodes and its former value.
+    pub full: bool,
 }
 
 /// Writes the document and a newline.
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
-    let document = Document::new(report);
+    let document = Document::new(report, options);
     if options.pretty {
         document.serialize(&mut serde_json::Serializer::with_formatter(Pretty::new(out), Written))?;
     } else {
@@ -51,13 +59,58 @@ struct Document<'a> {
     branch: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     event: Option<WireEvent<'a>>,
+    verdict: &'static str,
+    headline: String,
     before: Option<WireCommit<'a>>,
     after: Option<WireCommit<'a>>,
     nodes: WireCount,
     keys: WireCount,
-    changes: Named<'a, KeyChange, WireChange<'a>>,
-    reencrypted: Named<'a, Reencrypted, WireReencrypted<'a>>,
+    blind_spots: Vec<WireBlindSpot<'a>>,
+    node_sets: Sets<'a>,
+    causes: Vec<WireCause<'a>>,
+    changes: Numbered<'a, KeyChange, WireChange<'a>>,
+    reencrypted: Numbered<'a, Reencrypted, WireReencrypted<'a>>,
     diagnostics: Vec<WireFinding<'a>>,
+}
+
+/// Names in a list at most; how many there are is said.
+const LISTED: usize = 100;
+
+#[derive(Serialize)]
+struct WireBlindSpot<'a> {
+    code: &'static str,
+    headline: &'a str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    keys: Vec<&'a str>,
+    #[serde(skip_serializing_if = "is_zero")]
+    more_keys: usize,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    files: &'a [String],
+    #[serde(skip_serializing_if = "is_zero")]
+    more_files: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+#[derive(Serialize)]
+struct WireCause<'a> {
+    state: &'static str,
+    error: &'a str,
+    unknown: bool,
+    path: Option<&'a str>,
+    line: Option<u32>,
+    /// In how many places it stands.
+    places: usize,
+    keys: Vec<&'a str>,
+    nodes: usize,
 }
 
 #[derive(Serialize)]
@@ -100,7 +153,7 @@ struct WireChange<'a> {
     kind: &'static str,
     before: Option<WireOutcome<'a>>,
     after: Option<WireOutcome<'a>>,
-    nodes: Nodes<'a>,
+    nodes: usize,
     leaves: Leaves<'a>,
 }
 
@@ -142,7 +195,7 @@ struct WireReencrypted<'a> {
     /// Where it is not the whole value.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    nodes: Nodes<'a>,
+    nodes: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<WireOrigin<'a>>,
 }
@@ -159,19 +212,64 @@ struct WireFinding<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn new(report: &'a Report) -> Document<'a> {
+    fn new(report: &'a Report, options: Options) -> Document<'a> {
         let count = |count: super::Count| WireCount { total: count.total, changed: count.changed };
+        let mut sets = NodeSets::default();
+        let blind_spots = report.blind_spots.iter().map(|spot| WireBlindSpot::new(spot, &mut sets)).collect();
+        let causes = report.causes.iter().map(|cause| WireCause::new(cause, &mut sets)).collect();
+        let causes_folded = report.causes.iter().filter(|_| !options.full);
+        let folded: HashSet<usize> = causes_folded.flat_map(|cause| cause.changes.iter().copied()).collect();
+        let changes = report.changes.iter().enumerate().filter(|(at, _)| !folded.contains(at));
+        let changes = changes.map(|(_, change)| (change, sets.number(&change.nodes))).collect();
+        let reencrypted = report.reencrypted.iter().map(|secret| (secret, sets.number(&secret.nodes))).collect();
         Document {
             schema: SCHEMA,
             branch: report.arrival.as_ref().map(|arrival| &*arrival.branch),
             event: report.arrival.as_ref().map(WireEvent::new),
+            verdict: report.judgement().as_str(),
+            headline: report.verdict(),
             before: report.commit.before.as_ref().map(WireCommit::new),
             after: report.commit.after.as_ref().map(WireCommit::new),
             nodes: count(report.nodes),
             keys: count(report.keys),
-            changes: Named(&report.changes, &report.names, WireChange::new),
-            reencrypted: Named(&report.reencrypted, &report.names, WireReencrypted::new),
+            blind_spots,
+            causes,
+            changes: Numbered(changes, WireChange::new),
+            reencrypted: Numbered(reencrypted, WireReencrypted::new),
+            node_sets: Sets(sets.all().to_vec(), &report.names),
             diagnostics: report.findings.iter().map(WireFinding::new).collect(),
+        }
+    }
+}
+
+impl<'a> WireBlindSpot<'a> {
+    fn new(spot: &'a BlindSpot, sets: &mut NodeSets<'a>) -> WireBlindSpot<'a> {
+        let (keys, files) = (spot.keys.len().min(LISTED), spot.files.len().min(LISTED));
+        WireBlindSpot {
+            code: spot.code,
+            headline: &spot.headline,
+            message: &spot.message,
+            fix: spot.fix.as_deref(),
+            nodes: (!spot.nodes.is_empty()).then(|| sets.number(&spot.nodes)),
+            keys: spot.keys[..keys].iter().map(|key| &**key).collect(),
+            more_keys: spot.keys.len() - keys,
+            files: &spot.files[..files],
+            more_files: spot.files.len() - files,
+        }
+    }
+}
+
+impl<'a> WireCause<'a> {
+    fn new(cause: &'a Cause, sets: &mut NodeSets<'a>) -> WireCause<'a> {
+        WireCause {
+            state: if cause.is_new { "new" } else { "gone" },
+            error: cause.error.text.visible(),
+            unknown: cause.error.kind == ErrorKind::Unknown,
+            path: cause.error.place.as_ref().map(|place| &*place.path),
+            line: cause.error.place.as_ref().and_then(|place| place.line),
+            places: cause.places.len(),
+            keys: cause.keys.iter().map(|key| &**key).collect(),
+            nodes: sets.number(&cause.nodes),
         }
     }
 }
@@ -184,13 +282,13 @@ impl<'a> WireCommit<'a> {
 }
 
 impl<'a> WireChange<'a> {
-    fn new(change: &'a KeyChange, names: &'a Names) -> WireChange<'a> {
+    fn new(change: &'a KeyChange, nodes: usize) -> WireChange<'a> {
         WireChange {
             key: &change.key,
             kind: kind(change.kind),
             before: change.outcome.before.as_deref().and_then(WireOutcome::new),
             after: change.outcome.after.as_deref().and_then(WireOutcome::new),
-            nodes: Nodes(&change.nodes, names),
+            nodes,
             leaves: Leaves(change),
         }
     }
@@ -227,11 +325,11 @@ impl<'a> WireLeaf<'a> {
 }
 
 impl<'a> WireReencrypted<'a> {
-    fn new(secret: &'a Reencrypted, names: &'a Names) -> WireReencrypted<'a> {
+    fn new(secret: &'a Reencrypted, nodes: usize) -> WireReencrypted<'a> {
         WireReencrypted {
             key: &secret.key,
             path: (!secret.path.0.is_empty()).then(|| secret.name()),
-            nodes: Nodes(&secret.nodes, names),
+            nodes,
             origin: secret.origin.as_ref().map(WireOrigin::new),
         }
     }
@@ -285,12 +383,21 @@ fn leaf_kind(kind: LeafKind) -> &'static str {
     }
 }
 
-/// A list of what concerns nodes, whose wire forms are made one at a time.
-struct Named<'a, T, W>(&'a [T], &'a Names, fn(&'a T, &'a Names) -> W);
+/// A list of what concerns nodes, with the numbers of their sets; the wire forms are made one at a time.
+struct Numbered<'a, T, W>(Vec<(&'a T, usize)>, fn(&'a T, usize) -> W);
 
-impl<T, W: Serialize> Serialize for Named<'_, T, W> {
+impl<T, W: Serialize> Serialize for Numbered<'_, T, W> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|item| self.2(item, self.1)))
+        serializer.collect_seq(self.0.iter().map(|(item, nodes)| self.1(item, *nodes)))
+    }
+}
+
+/// The names of the nodes of each set.
+struct Sets<'a>(Vec<&'a NodeSet>, &'a Names);
+
+impl Serialize for Sets<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|set| Nodes(set, self.1)))
     }
 }
 

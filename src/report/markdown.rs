@@ -11,7 +11,7 @@ use super::detail::{self, DetailLine, Mark, Room};
 use super::secret::reencrypted_heading;
 use super::verdict::{count, findings_heading, number, share};
 use super::visible::{ELLIPSIS, shorten, shorten_middle, visible};
-use super::{Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Reencrypted, Report, nodes};
+use super::{BlindSpot, Cause, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Reencrypted, Report, nodes};
 
 /// How long the comment may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,11 @@ impl Default for Options {
 /// The room for one difference, and for the name of a key or of nodes.
 const ROOM: Room = Room { columns: 160, lines: 40 };
 const NAME: usize = 120;
+/// The room for the verdict, and for one blind spot or the error of a cause.
+const HEADLINE: usize = 400;
+const MESSAGE: usize = 1000;
+/// Keys shown for one cause.
+const KEYS: usize = 40;
 const NODES: usize = 60;
 const ALL_NODES: usize = 1000;
 /// Differences shown for one key.
@@ -51,6 +56,8 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
         return out.write_all(shorten_to(&report.verdict(), options.budget).as_bytes());
     }
     comment.budget -= characters(&footer) + NOTES;
+    let spots = blind_spots(report, comment.left() / 4);
+    comment.text.push_str(&spots);
     let rest = reencrypted(report, comment.left() / 8);
     let rest = rest + &findings(report, comment.left() / 4);
     comment.budget -= characters(&rest);
@@ -86,11 +93,21 @@ fn shorten_to(text: &str, most: usize) -> String {
 }
 
 fn head(report: &Report) -> String {
-    let mut text = format!("**{}**\n", report.verdict());
-    for warning in report.warnings() {
-        _ = write!(text, "\n**Warning:** {warning}.\n");
-    }
-    text
+    format!("**{}**\n", html(&shorten(&report.verdict(), HEADLINE)))
+}
+
+/// The blind spots, each with what to do about it, in at most `budget` characters.
+fn blind_spots(report: &Report, budget: usize) -> String {
+    let line = |spot: &BlindSpot| {
+        let message = html(&shorten(&visible(&spot.message), MESSAGE));
+        let fix = spot.fix.as_ref().map(|fix| {
+            let lines: Vec<String> = fix.lines().map(|line| format!("  {}\n", visible(line))).collect();
+            let fence = fence(fix);
+            format!("  {fence}\n{}  {fence}\n", lines.concat())
+        });
+        format!("- {message}\n{}", fix.unwrap_or_default())
+    };
+    list(&count(report.blind_spots.len(), "blind spot"), report.blind_spots.iter().map(line), budget)
 }
 
 fn footer(report: &Report) -> String {
@@ -111,25 +128,37 @@ fn footer(report: &Report) -> String {
 /// A row for each change, for at most a third of the comment.
 fn table(report: &Report, comment: &mut Comment) {
     let items: Vec<(&Item, &Group)> = items(report).collect();
-    if items.is_empty() {
+    if items.is_empty() && report.causes.is_empty() {
         return;
     }
     let mut left = comment.left() / 3;
     comment.text.push_str("\n| | key | nodes |\n|---|---|---|\n");
-    for (shown, (item, group)) in items.iter().enumerate() {
-        let change = report.first(item);
-        let key = code(&shorten_middle(&visible(&change.key), NAME));
-        let names = names(report, group, NODES).map(|names| format!(": {names}")).unwrap_or_default();
-        let row = format!("| {} | {key} | {}{names} |\n", change.word(), share_of(report, group));
+    let rows = report.causes.iter().map(|cause| cause_row(report, cause));
+    let rows = rows.chain(items.iter().map(|(item, group)| row(report, item, group)));
+    for (shown, row) in rows.enumerate() {
         let length = characters(&row);
         if shown == ROWS || length > left {
-            let more = count(items.len() - shown, "more change");
+            let more = count(report.causes.len() + items.len() - shown, "more change");
             _ = writeln!(comment.text, "| {ELLIPSIS} | {more} | |");
             return;
         }
         left -= length;
         comment.text.push_str(&row);
     }
+}
+
+/// `| changed | ntp::servers | all 143 nodes |`
+fn row(report: &Report, item: &Item, group: &Group) -> String {
+    let change = report.first(item);
+    let key = code(&shorten_middle(&visible(&change.key), NAME));
+    let names = names(report, group, NODES).map(|names| format!(": {names}")).unwrap_or_default();
+    format!("| {} | {key} | {}{names} |\n", change.word(), share_of(report, group))
+}
+
+fn cause_row(report: &Report, cause: &Cause) -> String {
+    let nodes = share(Count { total: report.nodes.total, changed: cause.nodes.len() });
+    let word = if cause.is_new { "fail" } else { "recover" };
+    format!("| {word} | {}: {} | {nodes} |\n", count(cause.keys.len(), "key"), cause_keys(cause, 3))
 }
 
 fn items(report: &Report) -> impl Iterator<Item = (&Item, &Group)> {
@@ -148,8 +177,15 @@ fn names(report: &Report, group: &Group, columns: usize) -> Option<String> {
 
 /// What happens to each key, folded; what does not fit is counted.
 fn details(report: &Report, comment: &mut Comment) {
-    let total = report.groups.iter().map(|group| group.items.len()).sum();
+    let total = report.groups.iter().map(|group| group.items.len()).sum::<usize>() + report.causes.len();
     let mut shown = 0;
+    for cause in &report.causes {
+        let text = cause_detail(report, cause, total <= OPEN);
+        if characters(&text) <= comment.left() {
+            comment.text.push_str(&text);
+            shown += 1;
+        }
+    }
     for (item, group) in items(report) {
         let text = detail(report, item, group, total <= OPEN);
         if characters(&text) <= comment.left() {
@@ -160,6 +196,29 @@ fn details(report: &Report, comment: &mut Comment) {
     if shown < total {
         let (shown, total) = (number(shown), count(total, "change"));
         _ = writeln!(comment.text, "\n**{shown} of {total} shown**; the details of the others do not fit.");
+    }
+}
+
+/// The error that several keys share, folded.
+fn cause_detail(report: &Report, cause: &Cause, open: bool) -> String {
+    let open = if open { " open" } else { "" };
+    let mark = if cause.is_new { '!' } else { '+' };
+    let error = visible(&shorten(&cause.words(), MESSAGE)).into_owned();
+    let fence = fence(&error);
+    format!(
+        "\n<details{open}><summary>{}</summary>\n\n{fence}diff\n{mark} {error}\n{fence}\n\n{}\n\n</details>\n",
+        html(&cause.heading(report)),
+        cause_keys(cause, KEYS)
+    )
+}
+
+/// Some of the keys of a cause, and how many more there are.
+fn cause_keys(cause: &Cause, most: usize) -> String {
+    let keys = cause.keys.iter().take(most).map(|key| code(&shorten_middle(&visible(key), NAME)));
+    let keys: Vec<String> = keys.collect();
+    match cause.keys.len() - keys.len() {
+        0 => keys.join(", "),
+        more => format!("{} and {} more", keys.join(", "), number(more)),
     }
 }
 

@@ -7,10 +7,12 @@
 mod alike;
 mod blind;
 mod build;
+mod causes;
 mod detail;
 pub mod json;
 pub mod markdown;
 mod names;
+mod node_sets;
 mod nodes;
 mod secret;
 pub mod text;
@@ -29,6 +31,7 @@ use crate::value::ValuePath;
 
 pub use blind::{BlindSpot, Verdict};
 pub use build::{Input, Origins};
+pub use causes::Cause;
 pub use names::Names;
 pub use visible::visible;
 
@@ -47,7 +50,9 @@ pub struct Report {
     pub keys: Count,
     /// All changes, by key and then by first node.
     pub changes: Vec<KeyChange>,
-    /// The same changes in the order in which a person should read them: those that fail first, then what concerns most nodes.
+    /// Errors that several keys share; their changes are in no group.
+    pub causes: Vec<Cause>,
+    /// The other changes in the order in which a person should read them: those that fail first, then what concerns most nodes.
     pub groups: Vec<Group>,
     /// What is no change: secrets that were encrypted anew and mean the same, by key.
     pub reencrypted: Vec<Reencrypted>,

@@ -1,9 +1,12 @@
 //! What all writers say in the same words.
 
+use std::collections::BTreeMap;
+
 use super::visible::visible;
-use super::{Alike, Count, FindingChange, Item, KeyChange, Leaf, Origin, Report, Verdict};
+use super::{Alike, BlindSpot, Count, FindingChange, Item, KeyChange, Leaf, Origin, Report, Verdict};
 use crate::diff::ChangeKind;
 use crate::hiera::{ErrorKind, Outcome};
+use crate::node::NodeSet;
 
 impl Report {
     /// Whether the commit changes anything. A commit that takes all sight away, or gives it back, does.
@@ -19,40 +22,88 @@ impl Report {
 
     /// The verdict, in one line.
     pub fn verdict(&self) -> String {
-        let Report { nodes, keys, .. } = self;
-        let compared = format!("{} and {}", count(nodes.total, "node"), count(keys.total, "key"));
-        if nodes.total == 0 || keys.total == 0 {
-            return format!("nothing compared: {compared}");
+        let headline = |spot: &BlindSpot| visible(&spot.headline).into_owned();
+        match self.judgement() {
+            Verdict::NoChange => {
+                let compared = format!("{} and {}", count(self.nodes.total, "node"), count(self.keys.total, "key"));
+                format!("no effective change ({compared} compared)")
+            }
+            Verdict::NoChangeSeen => {
+                let but = self.blind_spots.first().map_or_else(|| "nothing could be read".to_owned(), headline);
+                let more = match self.blind_spots.len() {
+                    0 | 1 => String::new(),
+                    spots => format!("; and {}", count(spots - 1, "more blind spot")),
+                };
+                format!("no change seen, but: {but}{more}")
+            }
+            Verdict::Changes => {
+                let (spots, blind) = (self.blind_spots.len(), &self.is_blind);
+                let first = self.blind_spots.first().map(headline).unwrap_or_default();
+                match (blind.before, blind.after) {
+                    (false, true) => {
+                        join([format!("nothing can be read any more: {first}"), self.changes_in_words()], "; ")
+                    }
+                    (true, false) => {
+                        join(["what could not be read before can be now".to_owned(), self.changes_in_words()], ": ")
+                    }
+                    _ if spots == 0 => self.changes_in_words(),
+                    _ => format!("{}; {}: {first}", self.changes_in_words(), count(spots, "blind spot")),
+                }
+            }
         }
-        if keys.changed == 0 {
-            return format!("no effective change ({compared} compared)");
-        }
-        let nodes = share(*nodes);
-        let (failing, unknown) = (self.keys_of("fails"), self.keys_of("unknown"));
-        if failing == keys.changed && unknown == 0 {
-            let verb = if failing == 1 { "fails" } else { "fail" };
-            return format!("{} {verb} on {nodes}", count(failing, "key"));
-        }
-        let verb = if keys.changed == 1 { "changes" } else { "change" };
-        let part = |n, one: &str, many: &str| match n {
-            0 => String::new(),
-            1 => format!(", 1 of them {one}"),
-            n => format!(", {} of them {many}", number(n)),
-        };
-        let parts = part(failing, "fails", "fail") + &part(unknown, "becomes unknown", "become unknown");
-        format!("{} {verb} on {nodes}{parts}", count(keys.changed, "key"))
     }
 
-    /// What makes the verdict worth less than it seems.
-    pub fn warnings(&self) -> Vec<&'static str> {
-        let mut warnings = Vec::new();
-        if self.nodes.total == 0 {
-            warnings.push("there are no node profiles, so no change can be seen");
+    /// How many keys change, and on how many nodes each.
+    fn changes_in_words(&self) -> String {
+        if self.keys.changed == 0 {
+            return String::new();
         }
-        if self.keys.total == 0 {
-            warnings.push("no data file has a key, so no change can be seen");
+        let spread = self.spread();
+        let (failing, unknown) = (self.keys_of("fails"), self.keys_of("unknown"));
+        let keys = count(self.keys.changed, "key");
+        let verb = |one: &'static str, many: &'static str| if self.keys.changed == 1 { one } else { many };
+        if failing == self.keys.changed && unknown == 0 {
+            return format!("{keys} {}{spread}", verb("fails", "fail"));
         }
-        warnings
+        if self.keys_of("recovers") == self.keys.changed {
+            return format!("{keys} {}{spread}", verb("recovers", "recover"));
+        }
+        let part = |n, one: &str, many: &str| match n {
+            0 => String::new(),
+            1 => format!("; 1 of them {one}"),
+            n => format!("; {} of them {many}", number(n)),
+        };
+        let parts = part(failing, "fails", "fail") + &part(unknown, "becomes unknown", "become unknown");
+        format!("{keys} {}{spread}{parts}", verb("changes", "change"))
+    }
+
+    /// ` on all 161 nodes`, or `, one on all 161 nodes, one on 3` where the keys do not change on the same nodes.
+    fn spread(&self) -> String {
+        let mut by_key: BTreeMap<&str, NodeSet> = BTreeMap::new();
+        for change in &self.changes {
+            by_key.entry(&change.key).or_default().extend(&change.nodes);
+        }
+        if by_key.values().all(|nodes| nodes.len() == self.nodes.changed) {
+            return format!(" on {}", share(self.nodes));
+        }
+        let mut keys_by_nodes: BTreeMap<usize, usize> = BTreeMap::new();
+        by_key.values().for_each(|nodes| *keys_by_nodes.entry(nodes.len()).or_default() += 1);
+        let (least, most) = (keys_by_nodes.keys().next().copied(), keys_by_nodes.keys().next_back().copied());
+        let (Some(least), Some(most)) = (least, most) else { return String::new() };
+        let union = share(self.nodes);
+        if least == most {
+            return format!(", each on {}, {union} in all", count(least, "node"));
+        }
+        if keys_by_nodes.len() > DISTINCT {
+            return format!(", each on {} to {}, {union} in all", number(least), count(most, "node"));
+        }
+        let mut parts = Vec::new();
+        for (nodes, keys) in keys_by_nodes.into_iter().rev() {
+            let keys = if keys == 1 { "one".to_owned() } else { number(keys) };
+            let nodes = if parts.is_empty() { share(Count { changed: nodes, ..self.nodes }) } else { number(nodes) };
+            parts.push(format!("{keys} on {nodes}"));
+        }
+        format!(", {}", parts.join(", "))
     }
 
     /// How many keys have a change that goes by `word`.
@@ -110,6 +161,14 @@ impl Leaf {
             (None, None) => None,
         }
     }
+}
+
+/// So many different numbers of nodes are told one by one.
+const DISTINCT: usize = 3;
+
+/// Both texts, or the one that is there.
+fn join(texts: [String; 2], separator: &str) -> String {
+    texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(separator)
 }
 
 /// `1 key`, `2 keys`.

@@ -36,8 +36,8 @@ fn check(case: &Path, yaml: &Yaml, golden: &mut Golden) {
     for (file, actual) in [
         ("text-80.txt", text(&report, text::Options { width: 80, ..text::Options::default() })),
         ("text-120.txt", text(&report, text::Options { width: 120, ..text::Options::default() })),
-        ("text-full.txt", text(&report, text::Options { width: 80, full: true, color: false })),
-        ("text-color.txt", text(&report, text::Options { width: 100, full: false, color: true })),
+        ("text-full.txt", text(&report, text::Options { width: 80, full: true, ..text::Options::default() })),
+        ("text-color.txt", text(&report, text::Options { width: 100, color: true, ..text::Options::default() })),
         ("report.json", json(&report, true)),
         ("report.md", markdown(&report, usize::try_from(yaml["budget"].as_u64().unwrap_or(60_000)).unwrap())),
     ] {
@@ -58,7 +58,7 @@ fn text(report: &Report, options: text::Options) -> String {
 
 fn json(report: &Report, pretty: bool) -> String {
     let mut out = Vec::new();
-    json::write(report, json::Options { pretty }, &mut out).unwrap();
+    json::write(report, json::Options { pretty, full: false }, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

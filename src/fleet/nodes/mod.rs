@@ -244,6 +244,15 @@ impl Fleet {
         found.into_iter().map(|(node, (_, profile))| (node, profile)).collect()
     }
 
+    /// The nodes whose profiles do not set the variable `name`, dotted access included. One that they set to null is set.
+    pub fn nodes_without(&self, name: &str) -> NodeSet {
+        let Some(path) = VariablePath::parse(name) else { return NodeSet::new() };
+        let column = self.column(path.by_ref());
+        let is_missing = |reading: &Reading| reading.is_missing(&path.segments);
+        let sets = column.partition.sets().iter().zip(&column.readings);
+        NodeSet::union(self.len(), sets.filter(|(_, reading)| is_missing(reading)).map(|(nodes, _)| nodes.clone()))
+    }
+
     /// Whether the variable `name`, dotted access included, has a value on some node that is interpolated itself.
     pub(in crate::fleet) fn interpolates(&self, name: &str) -> bool {
         let Some(path) = VariablePath::parse(name) else { return true };

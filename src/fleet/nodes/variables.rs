@@ -101,6 +101,15 @@ impl Reading {
         }
     }
 
+    /// Returns true if nothing says what is at the end of `segments`.
+    pub(in crate::fleet) fn is_missing(&self, segments: &[Value]) -> bool {
+        match &self.there {
+            None | Some(Variable::Undefined(_)) => true,
+            Some(Variable::Value(Value::Undef)) => self.depth < segments.len(),
+            Some(_) => false,
+        }
+    }
+
     /// That nobody knows what is there.
     pub(in crate::fleet) fn unknown() -> Reading {
         Reading { depth: 0, there: Some(Variable::Unknown) }

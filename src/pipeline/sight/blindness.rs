@@ -8,6 +8,9 @@ use crate::report::BlindSpot;
 use crate::tree::{Entry, FileTree, TreeError, child};
 use crate::workers::Workers;
 
+/// What to do about a fault of the data.
+const CORRECT: &str = "correct what the error names; `hierad check` tells more";
+
 /// Says why nothing of a revision can be read; nothing where something can.
 pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
     if revision.fleet.is_empty() {
@@ -21,7 +24,7 @@ pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
             code: "every-key-fails",
             headline: format!("every key fails: {place}{}", error.text.visible()),
             message: format!("every lookup fails on {}: {place}{}", on_all(revision), error.text.visible()),
-            fix: Some("correct what the error names; `hierad check` tells more".to_owned()),
+            fix: Some(words::fix_of_function(&error.text).unwrap_or_else(|| CORRECT.to_owned())),
             nodes: revision.fleet.all(),
             ..BlindSpot::default()
         });

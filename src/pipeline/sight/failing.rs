@@ -8,7 +8,6 @@ use crate::disclosure::Disclosure;
 use crate::fleet::Answer;
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
-use crate::pipeline::check::missing_function;
 use crate::report::BlindSpot;
 
 /// What fails for one cause.
@@ -60,28 +59,18 @@ fn spot(disclosure: &Disclosure, error: &LookupError, Failing { nodes, keys }: F
     let (count, of) = (words::count(keys.len(), "key"), words::nodes_of(&nodes, all));
     let fails = if keys.len() == 1 { "fails" } else { "fail" };
     let names = words::some(keys.iter().map(|key| &**key));
-    let function = missing_function(&error.text).map(str::to_owned);
-    let fix = match &function {
-        Some(name) => format!(
-            "say in hierad.yaml what the function finds: backends: {{{}: {{not_found: true}}}}    # or values: FILE, or command: [PROGRAM]",
-            words::quoted(name)
-        ),
-        None => {
-            let first = keys.first().map_or("", |key| &**key);
-            format!(
-                "`hierad check` names each cause; if they may fail, put into hierad.yaml: {}",
-                accept::line("failing-keys", first)
-            )
-        }
-    };
+    let function = words::fix_of_function(&error.text);
+    let first = keys.first().map_or("", |key| &**key);
+    let accept = accept::line("failing-keys", first);
+    let accept = || format!("`hierad check` names each cause; if they may fail, put into hierad.yaml: {accept}");
     BlindSpot {
         code: if function.is_some() { "unknown-function" } else { "failing-keys" },
         headline: format!("{count} {fails} before and after on {of}"),
         message: format!(
             "{count} that the commit may change ({names}) {fails} before and after on {of}: {}",
-            error.text.visible()
+            error.text.visible().trim_end_matches([' ', ';', '\n'])
         ),
-        fix: Some(fix),
+        fix: Some(function.unwrap_or_else(accept)),
         nodes,
         keys: keys.into_iter().collect(),
         ..BlindSpot::default()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::files::ChangedFiles;
 use super::patterns::{PathPattern, patterns};
 use super::{Scene, accept, words};
-use crate::fleet::{Finding, Revision};
+use crate::fleet::Revision;
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
 use crate::pipeline::advice;
@@ -26,12 +26,11 @@ struct Outside {
 
 impl Scene<'_> {
     /// Levels outside of the repository, by where they lie.
-    pub(super) fn outside_levels(&self, files: &ChangedFiles) -> Vec<BlindSpot> {
+    pub(super) fn outside_levels(&self) -> Vec<BlindSpot> {
         let mut found: BTreeMap<String, Outside> = BTreeMap::new();
         for revision in self.both() {
             collect_outside(revision, &mut found);
         }
-        _ = files;
         let all = self.revisions.after.fleet.len();
         found.into_iter().map(|(place, outside)| outside.spot(&place, all)).collect()
     }
@@ -39,23 +38,18 @@ impl Scene<'_> {
     /// Variables that some profile lacks, where a path with one of them may lead to a changed file.
     pub(super) fn undefined_variables(&self, files: &ChangedFiles) -> Vec<BlindSpot> {
         let mut found: BTreeMap<String, (NodeSet, Vec<String>)> = BTreeMap::new();
+        let fleet = &self.revisions.after.fleet;
         for revision in self.both() {
-            let findings = revision.findings.iter().filter(|finding| finding.diagnostic.code == UNDEFINED);
-            let mut known = None;
-            for finding in findings {
-                let patterns = known.get_or_insert_with(|| patterns(&revision.environment));
-                let Some(variable) = variable(finding).filter(|name| !self.accepted.has(UNDEFINED, name)) else {
-                    continue;
-                };
-                let of_finding = patterns
-                    .iter()
-                    .filter(|pattern| Some(&pattern.declared.place) == finding.diagnostic.place.as_ref());
-                let leads = |file: &&String| of_finding.clone().any(|pattern| pattern.matches(file));
-                let led: Vec<String> = files.all().filter(leads).cloned().collect();
-                if !led.is_empty() {
-                    let (nodes, files) = found.entry(variable.to_owned()).or_default();
-                    nodes.extend(&finding.nodes);
-                    files.extend(led);
+            for pattern in patterns(&revision.environment) {
+                let led: Vec<String> = files.all().filter(|file| pattern.matches(file)).cloned().collect();
+                let is_fine = |name: &&String| led.is_empty() || self.accepted.has(UNDEFINED, name);
+                for variable in pattern.variables().iter().filter(|name| !is_fine(name)) {
+                    let nodes = fleet.nodes_without(variable);
+                    if !nodes.is_empty() {
+                        let known = found.entry(variable.clone()).or_default();
+                        known.0.extend(&nodes);
+                        known.1.extend(led.iter().cloned());
+                    }
                 }
             }
         }
@@ -82,11 +76,6 @@ impl Scene<'_> {
         };
         found.into_iter().map(spot).collect()
     }
-}
-
-/// The name in the text of a finding.
-fn variable(finding: &Finding) -> Option<&str> {
-    finding.diagnostic.text.split('\'').nth(1)
 }
 
 fn collect_outside(revision: &Revision, found: &mut BTreeMap<String, Outside>) {

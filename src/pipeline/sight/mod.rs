@@ -47,20 +47,18 @@ pub(super) struct Scene<'a> {
 impl Scene<'_> {
     /// Returns what the commit may have changed unseen, the most important first.
     pub(super) fn blind_spots(&self) -> Result<Vec<BlindSpot>, TreeError> {
-        let mut spots: Vec<BlindSpot> = Vec::new();
         // Where nothing can be read, that says it all.
         if let Some(blind) = self.blind.after.as_ref().or(self.blind.before.as_ref()) {
-            spots.push(blind.clone());
+            return Ok([blind.clone()].into_iter().chain(self.left_out()).collect());
         }
         let files = ChangedFiles::find(self)?;
+        let mut spots: Vec<BlindSpot> = Vec::new();
         if files.is_hiera_touched || self.reached.touches_data {
             spots.extend(self.left_out());
-            if self.blind.before.is_none() && self.blind.after.is_none() {
-                spots.extend(self.outside_levels(&files));
-                spots.extend(self.failing_keys());
-                spots.extend(self.undefined_variables(&files));
-                spots.extend(self.absent_modules());
-            }
+            spots.extend(self.outside_levels());
+            spots.extend(self.failing_keys());
+            spots.extend(self.undefined_variables(&files));
+            spots.extend(self.absent_modules());
             spots.extend(self.unreached_files(&files));
         }
         Ok(spots)

@@ -2,6 +2,7 @@
 
 use crate::hiera::config::{Declared, LevelConfig, Locations};
 use crate::hiera::hierarchy::{Datadir, join};
+use crate::hiera::interpolation::Template;
 use crate::hiera::layer::{Environment, Layer};
 
 /// Stands for any text in a pattern.
@@ -16,6 +17,20 @@ pub(super) struct PathPattern<'a> {
 }
 
 impl PathPattern<'_> {
+    /// The variables in the path, as they are written.
+    pub(super) fn variables(&self) -> Vec<String> {
+        let templates = [&*self.level.datadir, &*self.declared.text].into_iter().filter_map(Template::parse);
+        let mut found = Vec::new();
+        for template in templates {
+            found.extend(template.variables().map(|name| name.trim_start_matches("::").to_owned()));
+        }
+        if let Locations::MappedPaths([variable, name, _]) = &self.level.locations {
+            found.retain(|found| *found != *name.text);
+            found.push(variable.text.trim_start_matches("::").to_owned());
+        }
+        found
+    }
+
     /// Returns true if some node may be led to the file at `path` of the repository.
     pub(super) fn matches(&self, path: &str) -> bool {
         self.pieces.as_ref().is_some_and(|pieces| is_made_of(path, pieces))

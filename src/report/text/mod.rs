@@ -5,16 +5,18 @@
 
 mod change;
 mod page;
+mod spots;
 
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
 use self::page::{Line, Page};
+use self::spots::{write_blind_spots, write_cause};
 use super::secret::reencrypted_heading;
 use super::verdict::{count, findings_heading, number};
 use super::visible::{ELLIPSIS, shorten, shorten_middle, visible, wrap};
-use super::{Commit, FindingChange, Group, Reencrypted, Report, nodes};
+use super::{Commit, FindingChange, Group, Reencrypted, Report, Verdict, nodes};
 use crate::diagnostic::Severity;
 
 /// How the text looks.
@@ -26,11 +28,13 @@ pub struct Options {
     pub width: usize,
     /// Everything, however long.
     pub full: bool,
+    /// About how many lines there may be: what is beyond them is counted. All if absent, or if everything is asked for.
+    pub lines: Option<usize>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { color: false, width: 80, full: false }
+        Options { color: false, width: 80, full: false, lines: None }
     }
 }
 
@@ -56,13 +60,17 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
     let options = Options { width: options.width.max(NARROWEST), ..options };
     let mut page = Page::new(out, options);
     head(report, &mut page)?;
-    let style = change::ChangeStyle::new(report, options);
-    for group in &report.groups {
-        write_group(report, group, &style, &mut page)?;
+    let is_calm = report.judgement() != Verdict::Changes;
+    if is_calm {
+        write_blind_spots(report, &mut page)?;
     }
+    write_changes(report, options, &mut page)?;
     write_reencrypted(report, &mut page)?;
     for is_new in [true, false] {
         write_findings(report, is_new, &mut page)?;
+    }
+    if !is_calm {
+        write_blind_spots(report, &mut page)?;
     }
     if page.is_shortened() && !options.full {
         page.blank()?;
@@ -71,10 +79,33 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
+/// Writes causes and groups, as many as there is room for; the others are counted.
+fn write_changes(report: &Report, options: Options, page: &mut Page<'_>) -> io::Result<()> {
+    let limit = options.lines.filter(|_| !options.full).unwrap_or(usize::MAX);
+    let style = change::ChangeStyle::new(report, options);
+    let mut left = report.groups.iter().map(|group| group.items.len()).sum::<usize>() + report.causes.len();
+    for cause in &report.causes {
+        if page.written() < limit {
+            write_cause(report, cause, page)?;
+            left -= 1;
+        }
+    }
+    for group in &report.groups {
+        if page.written() < limit {
+            left -= write_group(report, group, &style, limit, page)?;
+        }
+    }
+    if left > 0 {
+        page.blank()?;
+        let more = format!("{ELLIPSIS} {}: `hierad diff --full` shows all", count(left, "more change"));
+        page.line(Line::new(0).add(HEADING, more))?;
+    }
+    Ok(())
+}
+
 fn head(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
-    page.line(Line::new(0).add(HEADING, report.verdict()))?;
-    for warning in report.warnings() {
-        page.line(Line::new(0).add(NEW, "warning: ").add(PLAIN, warning))?;
+    for (at, text) in wrap(&report.verdict(), page.room()).into_iter().enumerate() {
+        page.line(Line::new(if at == 0 { 0 } else { 2 }).add(HEADING, text))?;
     }
     if let Some(after) = &report.commit.after {
         let before = report.commit.before.as_ref();
@@ -105,11 +136,26 @@ fn author_name(author: &str) -> &str {
     author.split(" <").next().unwrap_or(author)
 }
 
-fn write_group(report: &Report, group: &Group, style: &change::ChangeStyle<'_>, page: &mut Page<'_>) -> io::Result<()> {
+/// Writes the items of a group up to a line of the page; how many these are.
+fn write_group(
+    report: &Report,
+    group: &Group,
+    style: &change::ChangeStyle<'_>,
+    limit: usize,
+    page: &mut Page<'_>,
+) -> io::Result<usize> {
     page.blank()?;
     page.line(Line::new(0).add(HEADING, nodes::heading(report, group, page.room())))?;
-    let lines = group.items.iter().flat_map(|item| style.lines(item)).collect();
-    page.lines(lines)
+    let (mut lines, mut items) = (Vec::new(), 0);
+    for item in &group.items {
+        if items > 0 && page.written() + lines.len() >= limit {
+            break;
+        }
+        lines.extend(style.lines(item));
+        items += 1;
+    }
+    page.lines(lines)?;
+    Ok(items)
 }
 
 fn write_reencrypted(report: &Report, page: &mut Page<'_>) -> io::Result<()> {

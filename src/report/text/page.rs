@@ -59,11 +59,12 @@ pub(super) struct Page<'w> {
     out: &'w mut dyn Write,
     options: Options,
     shortened: bool,
+    written: usize,
 }
 
 impl<'w> Page<'w> {
     pub(super) fn new(out: &'w mut dyn Write, options: Options) -> Page<'w> {
-        Page { out, options, shortened: false }
+        Page { out, options, shortened: false, written: 0 }
     }
 
     /// The columns of the terminal.
@@ -86,6 +87,7 @@ impl<'w> Page<'w> {
     }
 
     pub(super) fn blank(&mut self) -> io::Result<()> {
+        self.written += 1;
         self.out.write_all(b"\n")
     }
 
@@ -117,8 +119,24 @@ impl<'w> Page<'w> {
         Ok(())
     }
 
+    /// How many lines were written.
+    pub(super) fn written(&self) -> usize {
+        self.written
+    }
+
+    /// Writes a line as long as it is.
+    pub(super) fn unbroken(&mut self, line: Line) -> io::Result<()> {
+        self.fit(line, usize::MAX)
+    }
+
     pub(super) fn line(&mut self, line: Line) -> io::Result<()> {
         let room = self.room();
+        self.fit(line, room)
+    }
+
+    /// Writes a line in so many columns.
+    fn fit(&mut self, line: Line, room: usize) -> io::Result<()> {
+        self.written += 1;
         // What exceeds the room ends in an ellipsis, which needs a column.
         let mut left = if line.width() <= room { room } else { room - 1 };
         for (style, text) in line.spans {

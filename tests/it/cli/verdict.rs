@@ -67,7 +67,7 @@ fn site(before: &str, files: &str) -> Sandbox {
 
 const ABSOLUTE: &str = "-- hiera.yaml
 version: 5
-defaults: {datadir: '/etc/puppetlabs/code/environments/%{environment}/data'}
+defaults: {datadir: '/etc/puppetlabs/code/environments/%{environment}/data', data_hash: yaml_data}
 hierarchy:
   - {name: Node, path: 'nodes/%{trusted.certname}.yaml'}
   - {name: Common, path: common.yaml}
@@ -127,7 +127,8 @@ hierarchy:
 
 #[test]
 fn a_hiera_yaml_that_is_not_there() {
-    let site = site("-- hierad.yaml\nprofiles: [profiles]\nhiera_config: other.yaml\n", "-- data/common.yaml\nmotd: bye\n");
+    let site =
+        site("-- hierad.yaml\nprofiles: [profiles]\nhiera_config: other.yaml\n", "-- data/common.yaml\nmotd: bye\n");
     let case = Case {
         site: &site,
         arguments: "",
@@ -139,13 +140,6 @@ fn a_hiera_yaml_that_is_not_there() {
     };
     case.check();
 }
-
-const NO_FUNCTION: &str = "-- hiera.yaml
-version: 5
-defaults: {datadir: data}
-hierarchy:
-  - {name: Common, path: common.yaml}
-";
 
 const INVALID: &str = "-- hiera.yaml\nversion: 5\nhierarchy: nonsense\n";
 
@@ -178,7 +172,7 @@ fn a_hiera_yaml_that_becomes_invalid_or_is_mended() {
 
 #[test]
 fn every_key_fails() {
-    let site = site(NO_FUNCTION, "-- data/common.yaml\nmotd: bye\n");
+    let site = site("-- data/common.yaml\nmotd: [\n", "-- data/common.yaml\nmotd: {\n");
     let case = Case {
         site: &site,
         arguments: "",
@@ -194,7 +188,9 @@ fn every_key_fails() {
 #[test]
 fn some_keys_fail_on_both_sides() {
     let many: String = (0..97).map(|n| format!("key{n}: {n}\n")).collect();
-    let broken = |text: &str| format!("-- data/common.yaml\n{many}a: '{text} %{{nope}}'\nb: '{text} %{{nope}}'\nc: '{text} %{{nope}}'\n");
+    let broken = |text: &str| {
+        format!("-- data/common.yaml\n{many}a: '{text} %{{nope}}'\nb: '{text} %{{nope}}'\nc: '{text} %{{nope}}'\n")
+    };
     let site = site(&broken("x"), &broken("y"));
     let case = Case {
         site: &site,
@@ -257,18 +253,28 @@ hierarchy:
   - {name: Common, path: common.yaml}
   - {name: Vault, lookup_key: hiera_vault}
 ";
-    let site = site(hiera, "-- data/roles/web.yaml\nport: 81\n-- data/common.yaml\nntp: [a, b]\n-- data/nodes/web01.yaml\nport: 1\n");
-    // A key that reaches the function fails before and after.
-    let printed = site.hierad("diff --format json");
-    let spots = printed.json()["blind_spots"].clone();
-    let found = spots.as_array().unwrap().iter().find(|spot| spot["code"] == "unknown-function");
-    let fix = found.unwrap_or_else(|| panic!("{spots:#}"))["fix"].as_str().unwrap();
-    assert!(fix.contains(r#"backends: {"hiera_vault": {not_found: true}}"#), "{fix}");
+    // `lookup_options` are looked up at all levels, so every key reaches the function.
+    let site = site(hiera, "-- data/common.yaml\nmotd: bye\n");
+    let case = Case {
+        site: &site,
+        arguments: "",
+        status: [1, 1],
+        verdict: "no_change_seen",
+        code: Some("every-key-fails"),
+        headline: "hiera_vault",
+        fix: r#"backends: {"hiera_vault": {not_found: true}}"#,
+    };
+    case.check();
+    site.files(&format!("-- hierad.yaml\nprofiles: [profiles]\n{}\n", case.fix));
+    assert_eq!(site.hierad("diff --format json").json()["verdict"], "changes");
 }
 
 #[test]
 fn a_profile_that_cannot_be_read_among_good_ones() {
-    let site = site("-- profiles/bad.yaml\n{name: bad, facts: [\n", "-- data/roles/web.yaml\nport: 80\nx: 1\n-- data/nodes/bad.yaml\ny: 1\n");
+    let site = site(
+        "-- profiles/bad.yaml\n{name: bad, facts: [\n",
+        "-- data/roles/web.yaml\nport: 80\nx: 1\n-- data/nodes/bad.yaml\ny: 1\n",
+    );
     let printed = site.hierad("diff --format json");
     printed.is(0);
     let report = printed.json();
@@ -307,7 +313,10 @@ motd: berlin
     assert_eq!(report["verdict"], "no_change_seen");
     let spots = report["blind_spots"].as_array().unwrap();
     let undefined = spots.iter().find(|spot| spot["code"] == "undefined-variable").unwrap();
-    assert!(undefined["fix"].as_str().unwrap().contains(r#"accept: {undefined-variable: ["facts.site"]}"#), "{report:#}");
+    assert!(
+        undefined["fix"].as_str().unwrap().contains(r#"accept: {undefined-variable: ["facts.site"]}"#),
+        "{report:#}"
+    );
 }
 
 #[test]

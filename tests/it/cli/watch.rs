@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use crate::support::Sandbox;
-use crate::support::terminal::{SITE, changes, hierad};
+use crate::support::terminal::{SITE, changes, hierad, nodes_of};
 
 /// How long a report may take; only a fault makes a test wait so long.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -139,7 +139,8 @@ fn profiles_that_change_are_read_again() {
     let port = |number: u32| {
         site.files(&format!("-- data/roles/web.yaml\nport: {number}\n"));
         site.commit("port");
-        watch.report()["changes"][0]["nodes"].clone()
+        let report = watch.report();
+        serde_json::json!(nodes_of(&report, &report["changes"][0]["nodes"]))
     };
     assert_eq!(port(1), serde_json::json!(["web01"]));
     site.files("-- profiles/web02.yaml\n{name: web02, variables: {role: web}}\n");

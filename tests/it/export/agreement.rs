@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use super::{REFERENCE, commits, files, sources};
 use crate::generator::{self, Repository};
 use crate::support::Sandbox;
-use crate::support::terminal::{hierad, run};
+use crate::support::terminal::{hierad, nodes_of, run};
 
 /// What happens to the keys of a node: its value or error before and after.
 type Changes = BTreeMap<String, [Option<String>; 2]>;
@@ -105,7 +105,7 @@ impl Site {
     fn told(&self, commits: &[String]) -> History {
         let told = Mutex::new(History::new());
         parallel(&commits.windows(2).collect::<Vec<_>>(), |pair| {
-            let report = self.hierad(&format!("diff --allow-blind --format json {} {}", pair[0], pair[1]));
+            let report = self.hierad(&format!("diff --allow-blind --full --format json {} {}", pair[0], pair[1]));
             report.is(0);
             let report = report.json();
             assert_eq!(report["after"]["commit"], *pair[1]);
@@ -237,9 +237,9 @@ fn of_report(report: &Json) -> BTreeMap<String, Changes> {
             let answer = change[side].as_object()?;
             Some(answer.get("value").map_or_else(|| error(&answer["error"]), Json::to_string))
         };
-        for node in change["nodes"].as_array().unwrap() {
+        for node in nodes_of(report, &change["nodes"]) {
             let key = change["key"].as_str().unwrap().to_owned();
-            let known = nodes.entry(node.as_str().unwrap().to_owned()).or_default();
+            let known = nodes.entry(node.to_owned()).or_default();
             assert_eq!(known.insert(key, [side("before"), side("after")]), None);
         }
     }

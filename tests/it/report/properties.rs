@@ -187,7 +187,7 @@ fn a_line_of_text_fits_the_terminal_and_commands_nothing() {
         for line in text.lines() {
             assert!(line.width() <= width, "{} > {width}: {line}", line.width());
         }
-        let full = super::text(&report, super::text::Options { width, full: true, color: false });
+        let full = super::text(&report, super::text::Options { width, full: true, ..super::text::Options::default() });
         assert!(!(text + &full).chars().any(|c| c.is_control() && c != '\n'));
     }
 }
@@ -237,7 +237,7 @@ fn json_is_the_same_pretty_or_not() {
         assert_eq!(compact.lines().count(), 1);
         let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         assert_eq!(parsed(&compact), parsed(&pretty));
-        assert_eq!(parsed(&compact)["schema"], "hierad.diff/1");
+        assert_eq!(parsed(&compact)["schema"], "hierad.diff/2");
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::repository::{block, hiera_yaml};
 use super::search::found;
 use crate::support::Sandbox;
-use crate::support::terminal::{Printed, changes, hierad, run};
+use crate::support::terminal::{Printed, changes, hierad, nodes_of, run};
 
 /// A site with the secrets `hush01` and `hush19`; `variant` tells which of two blocks of each is there.
 fn write(site: &Sandbox, variant: usize, second: &str) {
@@ -60,7 +60,7 @@ fn a_secret_encrypted_anew_is_no_change() {
     assert_eq!(json["nodes"]["changed"], 0);
     assert_eq!(changes(&json), Vec::<String>::new());
     assert_eq!(json["reencrypted"][0]["key"], "db::password");
-    assert_eq!(json["reencrypted"][0]["nodes"], serde_json::json!(["db01", "web01"]));
+    assert_eq!(nodes_of(&json, &json["reencrypted"][0]["nodes"]), ["db01", "web01"]);
 }
 
 #[test]

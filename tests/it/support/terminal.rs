@@ -119,16 +119,25 @@ impl Printed {
     }
 }
 
-/// The changes of a report in JSON, a line each: the key, what happens to it, and the nodes.
+/// The names of a set of nodes of a report in JSON.
+pub(crate) fn nodes_of<'r>(report: &'r Json, set: &Json) -> Vec<&'r str> {
+    let set = usize::try_from(set.as_u64().unwrap()).unwrap();
+    report["node_sets"][set].as_array().unwrap().iter().map(|node| node.as_str().unwrap()).collect()
+}
+
+/// The changes of a report in JSON, a line each: the key, what happens to it, and the nodes. Keys with one cause come behind them.
 pub(crate) fn changes(report: &Json) -> Vec<String> {
-    let names = |change: &Json| {
-        let nodes = change["nodes"].as_array().unwrap().iter();
-        nodes.map(|node| node.as_str().unwrap().to_owned()).collect::<Vec<_>>().join(",")
-    };
+    let text = |value: &Json| value.as_str().unwrap().to_owned();
     let line = |change: &Json| {
-        format!("{} {} {}", change["key"].as_str().unwrap(), change["kind"].as_str().unwrap(), names(change))
+        format!("{} {} {}", text(&change["key"]), text(&change["kind"]), nodes_of(report, &change["nodes"]).join(","))
     };
-    report["changes"].as_array().unwrap().iter().map(line).collect()
+    let of_cause = |cause: &Json| {
+        let (state, nodes) = (text(&cause["state"]), nodes_of(report, &cause["nodes"]).join(","));
+        let line = |key: &Json| format!("{} cause {state} {nodes}", text(key));
+        cause["keys"].as_array().unwrap().iter().map(line).collect::<Vec<_>>()
+    };
+    let changes = report["changes"].as_array().unwrap().iter().map(line);
+    changes.chain(report["causes"].as_array().unwrap().iter().flat_map(of_cause)).collect()
 }
 
 /// Two nodes, a role, a common file.

@@ -1,0 +1,55 @@
+//! Blind spots and causes, as a person reads them.
+
+use std::io;
+
+use super::page::{Line, Page};
+use super::{ALARM, GOOD, HEADING, NEW, PLAIN, QUIET};
+use crate::report::verdict::{count, number};
+use crate::report::visible::{ELLIPSIS, visible, wrap};
+use crate::report::{Cause, Report};
+
+/// Lines of keys for one cause, unless everything is asked for.
+const KEY_LINES: usize = 4;
+
+/// Writes the blind spots, each with what to do about it.
+pub(super) fn write_blind_spots(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
+    if report.blind_spots.is_empty() {
+        return Ok(());
+    }
+    page.blank()?;
+    page.line(Line::new(0).add(HEADING, count(report.blind_spots.len(), "blind spot")))?;
+    for spot in &report.blind_spots {
+        for (at, text) in wrap(&visible(&spot.message), page.width() - 4).into_iter().enumerate() {
+            let mark = if at == 0 { "? " } else { "  " };
+            page.line(Line::new(2).add(NEW, mark).add(PLAIN, text))?;
+        }
+        // It is there to be copied, so it is not broken into lines.
+        for line in spot.fix.iter().flat_map(|fix| fix.lines()) {
+            page.unbroken(Line::new(4).add(QUIET, "-> ").add(PLAIN, visible(line)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a cause: how many keys fail on how many nodes, the error, and the keys.
+pub(super) fn write_cause(report: &Report, cause: &Cause, page: &mut Page<'_>) -> io::Result<()> {
+    page.blank()?;
+    page.line(Line::new(0).add(HEADING, cause.heading(report)))?;
+    let (style, mark) = if cause.is_new { (ALARM, "! ") } else { (GOOD, "+ ") };
+    let error = visible(&cause.words()).into_owned();
+    for (at, text) in wrap(&error, page.width() - 4).into_iter().enumerate() {
+        page.line(Line::new(2).add(style, if at == 0 { mark } else { "  " }).add(PLAIN, text))?;
+    }
+    let names: Vec<String> = cause.keys.iter().map(|key| visible(key).into_owned()).collect();
+    let lines = wrap(&names.join(", "), page.width() - 4);
+    let most = if page.is_full() { lines.len() } else { KEY_LINES };
+    let shown: Vec<&String> = lines.iter().take(most).collect();
+    for line in &shown {
+        page.line(Line::new(4).add(QUIET, line.as_str()))?;
+    }
+    let told: usize = shown.iter().map(|line| line.matches(',').count()).sum();
+    if lines.len() > most {
+        page.line(Line::new(4).add(QUIET, format!("{ELLIPSIS} {} more", number(names.len() - told))))?;
+    }
+    Ok(())
+}
