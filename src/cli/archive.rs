@@ -13,6 +13,7 @@ use crate::diagnostic::describe;
 use crate::git::{BranchName, Branches, CommitId};
 use crate::pipeline::export::events::since;
 use crate::pipeline::export::{Event, Exported, Exporter};
+use crate::pipeline::folder::FolderError;
 use crate::pipeline::{Pipeline, Point};
 use crate::schedule::Schedule;
 use crate::settings::{SnapshotPlace, SnapshotSetting};
@@ -138,7 +139,10 @@ impl Writer {
         };
         let result = export(&mut exporter);
         self.exporters.insert(branch.clone(), (pipeline, exporter));
-        let Exported { commits, files } = result?;
+        let Exported { commits, files, skipped } = result?;
+        for (commit, spot) in skipped {
+            tracing::warn!(repository = self.name, %branch, %commit, "the last good snapshots stay: {}", spot.message);
+        }
         let (commits, name) = (commits.len(), &self.setting.name);
         tracing::debug!(name, %branch, commits, files = files.changed, "snapshots are on the reference");
         Ok(())
@@ -158,7 +162,13 @@ impl Writer {
         if is_trusted && self.folders.get(folder).is_some_and(is_there) {
             return Ok(());
         }
-        let written = pipeline.render(Point::Commit(tip), folder)?;
+        let written = match pipeline.render(Point::Commit(tip), folder) {
+            Err(FolderError::Blind(spot)) => {
+                tracing::warn!(repository = self.name, %branch, commit = %tip, "the last good snapshots stay: {}", spot.message);
+                return Ok(());
+            }
+            written => written?,
+        };
         let name = &self.setting.name;
         tracing::debug!(name, %branch, commit = %tip, files = written.changed, removed = written.removed, "snapshots are in the folder");
         self.folders.insert(folder.clone(), (pipeline, tip));

@@ -36,6 +36,9 @@ pub(super) struct Arguments {
     /// Only these nodes, so that new commits have no files of others: a name, a glob or re:EXPRESSION; may be repeated
     #[arg(long, value_name = "PATTERN")]
     node: Vec<Pattern>,
+    /// Write snapshots even of commits of which nothing at all can be read
+    #[arg(long)]
+    allow_blind: bool,
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
@@ -46,14 +49,26 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     };
     if let Some(folder) = &arguments.output {
         let revision = arguments.revision.clone().unwrap_or_else(|| branch.reference());
-        let arguments = render::Arguments::of_folder(revision, folder.clone(), arguments.node.clone());
+        let arguments =
+            render::Arguments::of_folder(revision, folder.clone(), arguments.node.clone(), arguments.allow_blind);
         return render::render(&context, Some(&branch), &arguments);
     }
     if global.show_secrets {
         return Err("git keeps what was committed once: secrets are shown with --output only".into());
     }
     let events = events(&context.repository, &branch, arguments.revision.as_deref())?;
-    let exported = export(&context, &branch, &events, &arguments.node)?;
+    let exported = export(&context, &branch, &events, arguments)?;
+    if let Some((commit, spot)) = exported.skipped.first() {
+        let count = match exported.skipped.len() {
+            1 => format!("commit {} is left out", commit.short()),
+            count => format!("{count} commits are left out, the first of them {}", commit.short()),
+        };
+        let fix = spot.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
+        anstream::eprintln!("hierad: warning: {count}: {}{fix}; --allow-blind exports it all the same", spot.message);
+    }
+    if exported.commits.is_empty() && !exported.skipped.is_empty() {
+        return Err("nothing was exported: nothing of these commits could be read".into());
+    }
     anstream::eprintln!("{}", told(&exported, &reference(&branch)));
     if let Some(remote) = &arguments.push {
         context.repository.push(remote, &reference(&branch))?;
@@ -62,11 +77,13 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     Ok(Status::Done)
 }
 
-fn export(context: &Context, branch: &BranchName, events: &[Event], nodes: &[Pattern]) -> Result<Exported> {
+fn export(context: &Context, branch: &BranchName, events: &[Event], arguments: &Arguments) -> Result<Exported> {
     let Some(last) = events.last() else { return Ok(Exported::default()) };
     let progress = context.show_progress();
-    let pipeline = context.pipeline_for(Some(branch), &[Point::Commit(last.after)], &|name: &str| any(nodes, name))?;
-    let exported = Exporter::new(Arc::new(pipeline)).export_all(branch, events)?;
+    let pipeline =
+        context.pipeline_for(Some(branch), &[Point::Commit(last.after)], &|name: &str| any(&arguments.node, name))?;
+    let exported =
+        Exporter::new(Arc::new(pipeline)).allowing_blind(arguments.allow_blind).export_all(branch, events)?;
     drop(progress);
     context.save();
     Ok(exported)

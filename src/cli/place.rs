@@ -10,7 +10,8 @@ use crate::daemon::Following;
 use crate::daemon::http::{Answers, Found, Question, Snapshot, Unanswered};
 use crate::daemon::queue::{Job, Queue};
 use crate::daemon::service::{Next, Opened, Resolve, Resolved, Unresolved, Watched};
-use crate::git::{BranchPatterns, Mirror, OpenError, Repository};
+use crate::git::{BranchName, BranchPatterns, Mirror, OpenError, Repository};
+use crate::pipeline::{Pipeline, Point};
 use crate::report::{self, JobName};
 use crate::settings::{RepositoryPlace, RepositorySetting, Settings, SnapshotPlace, SnapshotSetting};
 
@@ -167,10 +168,20 @@ impl Place {
         let answers = http::answers(&context);
         let mut pipelines = Pipelines::new(context);
         // Trouble with the profiles shows at once.
-        pipelines.get(None)?;
+        let pipeline = pipelines.get(None)?;
+        let blind = blind(&pipeline);
         let source = Source { repository: repository.clone(), pipelines: Arc::new(Mutex::new(pipelines)), answers };
-        Ok(Ready { opened: Opened { repository, known, options }, source, banner })
+        Ok(Ready { opened: Opened { repository, known, options, blind }, source, banner })
     }
+}
+
+/// The branch that is checked out, if nothing of it can be read, and why. What goes wrong on the way shows with the next commit.
+fn blind(pipeline: &Pipeline) -> Option<(BranchName, String)> {
+    let repository = pipeline.repository();
+    let branch = repository.branch().ok()??;
+    let tip = repository.tip(&branch).ok()??;
+    let revision = pipeline.kept(Point::Commit(tip)).ok()?;
+    Some((branch, pipeline.blindness(&revision)?.headline))
 }
 
 /// A repository that can be watched.

@@ -7,9 +7,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::context::Context;
-use super::{Global, Result, Status, output};
+use super::diff::blind;
+use super::progress::Progress;
+use super::{Global, Result, Status, filter, output};
 use crate::git::BranchName;
 use crate::pattern::{Pattern, any};
+use crate::report::{BlindSpot, visible};
 use crate::snapshot::{self, Written};
 
 /// Arguments of `render`.
@@ -33,6 +36,9 @@ pub(super) struct Arguments {
     /// Only these keys: a name, a glob or re:EXPRESSION; may be repeated
     #[arg(long, value_name = "PATTERN")]
     key: Vec<Pattern>,
+    /// Write snapshots even where nothing at all can be read
+    #[arg(long)]
+    allow_blind: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -54,8 +60,8 @@ impl From<Format> for snapshot::Format {
 
 impl Arguments {
     /// Snapshots of all keys of a revision, for a folder.
-    pub(super) fn of_folder(revision: String, output: PathBuf, node: Vec<Pattern>) -> Arguments {
-        Arguments { revision, format: Format::Json, output, node, key: Vec::new() }
+    pub(super) fn of_folder(revision: String, output: PathBuf, node: Vec<Pattern>, allow_blind: bool) -> Arguments {
+        Arguments { revision, format: Format::Json, output, node, key: Vec::new(), allow_blind }
     }
 }
 
@@ -75,21 +81,40 @@ pub(super) fn render(context: &Context, branch: Option<&BranchName>, arguments: 
     if revision.keys.is_empty() {
         context.progress.print(&"hierad: warning: no data file gives a value to any key; see `hierad check`");
     }
+    if let Some(spot) = pipeline.blindness(&revision).filter(|_| !arguments.allow_blind) {
+        return Err(blind(Some(&spot)));
+    }
+    filter::matches_something("--key", &arguments.key, || revision.keys.iter().map(|key| &**key))?;
     let keys: BTreeSet<_> = revision.keys.iter().filter(|key| any(&arguments.key, key)).cloned().collect();
-    let snapshots = pipeline.snapshots(&revision, &keys, arguments.format.into());
+    let rendered = pipeline.snapshots(&revision, &keys, arguments.format.into());
     context.save();
+    warn(&context.progress, &rendered.blind_spots);
     if arguments.output.as_os_str() == "-" {
         drop(progress);
         let mut out = output::stdout();
-        snapshots.write(&mut out)?;
+        rendered.snapshots.write(&mut out)?;
         out.flush()?;
         return Ok(Status::Done);
     }
     let folder = &arguments.output;
-    let written = pipeline.write_folder(point, &snapshots, keys.len(), folder)?;
+    let written = pipeline.write_folder(point, &rendered, folder)?;
     drop(progress);
     let Written { changed, removed } = written;
     let count = if nodes == 1 { "1 snapshot".to_owned() } else { format!("{nodes} snapshots") };
     anstream::eprintln!("{count} in {}: {changed} written, {removed} removed", folder.display());
     Ok(Status::Done)
+}
+
+/// Blind spots that are told one by one.
+const WARNINGS: usize = 3;
+
+/// Tells what could not be seen of the data. What is wrong with profiles was told when they were read.
+fn warn(progress: &Progress, spots: &[BlindSpot]) {
+    let spots: Vec<&BlindSpot> = spots.iter().filter(|spot| spot.code != "profile-left-out").collect();
+    for spot in spots.iter().take(WARNINGS) {
+        progress.print(&format_args!("hierad: warning: {}", visible(&spot.message)));
+    }
+    if let Some(more @ 1..) = spots.len().checked_sub(WARNINGS) {
+        progress.print(&format_args!("hierad: warning: and {more} more; see `hierad check`"));
+    }
 }

@@ -88,7 +88,7 @@ impl Plan {
         if arguments.state.is_none() && !is_wanted {
             return Ok(None);
         }
-        let name = context.repository.common_dir().display().to_string();
+        let name = context.repository.name();
         let patterns = if arguments.branch.is_empty() { &settings.branches } else { &arguments.branch };
         let place = Place::at_hand(name, global, patterns);
         let state = state_folder(global, arguments.state.as_deref())?;

@@ -122,6 +122,7 @@ pub(super) struct Meters {
     last_done: Family<OfName, Level>,
     depth: Family<OfStage, Gauge>,
     queue_failed: Counter,
+    blind: Family<OfRepository, Gauge>,
     requests: Family<OfRequest, Counter>,
     /// Clients that listen to the stream of reports.
     pub(super) listeners: Gauge,
@@ -130,9 +131,13 @@ pub(super) struct Meters {
     /// Those of mirrors at what they follow.
     mirrors: Looks,
     sinks: Mutex<BTreeSet<String>>,
+    blind_branches: Mutex<BlindBranches>,
     /// Steps in the queue that are tried again.
     stuck: Arc<AtomicUsize>,
 }
+
+/// Why nothing can be read of a branch, by its repository and its name.
+type BlindBranches = BTreeMap<(String, String), String>;
 
 /// A step in the queue that is tried again, as long as this is held.
 pub(super) struct Stuck(Arc<AtomicUsize>);
@@ -175,6 +180,8 @@ impl Meters {
             last_done: Family::default(),
             depth: Family::default(),
             queue_failed: Counter::default(),
+            blind: Family::default(),
+            blind_branches: Mutex::default(),
             requests: Family::default(),
             listeners: Gauge::default(),
             memory: Gauge::default(),
@@ -226,6 +233,7 @@ impl Meters {
         registry.register_with_unit("scheduled_last_success_timestamp", help, Unit::Seconds, self.last_done.clone());
         registry.register("queue_items", "What is in the queue and not done", self.depth.clone());
         registry.register("queue_failures", "Times that the queue could not be used", self.queue_failed.clone());
+        registry.register("blind_branches", "Branches of which no data can be read", self.blind.clone());
         registry.register("http_requests", "Requests that were answered", self.requests.clone());
         registry.register("http_stream_clients", "Clients of the stream of reports", self.listeners.clone());
     }
@@ -237,6 +245,7 @@ impl Meters {
             drop(family.get_or_create(&label));
         }
         drop(self.resolving.get_or_create(&label));
+        drop(self.blind.get_or_create(&label));
         let look = Look { last: None, patience: LATELY + 2 * poll };
         locked(&self.looks).insert(repository.to_owned(), look);
     }
@@ -310,6 +319,40 @@ impl Meters {
         } else {
             self.not_resolved.get_or_create(&label).inc();
         }
+    }
+
+    /// Takes note of whether data of a branch can be read, or why it cannot. Returns true if it was otherwise before.
+    pub(super) fn sight(&self, repository: &str, branch: &str, blind: Option<&str>) -> bool {
+        let place = (repository.to_owned(), branch.to_owned());
+        let mut branches = self.blind_branches();
+        let was_blind = match blind {
+            Some(why) => branches.insert(place, why.to_owned()).is_some(),
+            None => branches.remove(&place).is_some(),
+        };
+        self.count_blind(repository, &branches);
+        was_blind != blind.is_some()
+    }
+
+    /// Forgets branches of a repository that are not there any more.
+    pub(super) fn only_branches(&self, repository: &str, is_there: impl Fn(&str) -> bool) {
+        let mut branches = self.blind_branches();
+        branches.retain(|(of, branch), _| of != repository || is_there(branch));
+        self.count_blind(repository, &branches);
+    }
+
+    /// Returns the branches of which nothing can be read, and why.
+    pub(super) fn blind(&self) -> Vec<String> {
+        let branches = self.blind_branches();
+        branches.iter().map(|((repository, branch), why)| format!("{branch} of {repository}: {why}")).collect()
+    }
+
+    fn blind_branches(&self) -> MutexGuard<'_, BlindBranches> {
+        self.blind_branches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count_blind(&self, repository: &str, branches: &BlindBranches) {
+        let count = branches.keys().filter(|(of, _)| of == repository).count();
+        self.blind.get_or_create(&of(repository)).set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// A report was given to a sink.

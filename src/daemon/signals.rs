@@ -5,6 +5,7 @@ use std::fmt;
 use tokio::sync::watch as flag;
 
 use super::meters::Meters;
+use crate::git::BranchName;
 
 /// Shared by all parts of a service.
 #[derive(Debug)]
@@ -21,6 +22,18 @@ impl Signals {
     /// Nothing has happened yet.
     pub(super) fn new() -> Signals {
         Signals { meters: Meters::new(), poke: Bell::new(), resolved: Bell::new() }
+    }
+
+    /// Takes note of whether the data of a branch can be read, or why it cannot.
+    pub(super) fn saw(&self, repository: &str, branch: &BranchName, blind: Option<&str>) {
+        if !self.meters.sight(repository, branch.as_str(), blind) {
+            return;
+        }
+        if let Some(why) = blind {
+            tracing::warn!(repository, %branch, "nothing of the branch can be read: {why}");
+        } else {
+            tracing::info!(repository, %branch, "the branch can be read again");
+        }
     }
 }
 

@@ -239,15 +239,7 @@ fn subject(parcel: &Parcel) -> String {
     let short: String = parcel.after.chars().take(8).collect();
     let verdict = parcel.text.as_deref().and_then(|text| text.lines().next()).unwrap_or(&short);
     let verdict: String = verdict.chars().take(MAX_VERDICT).collect();
-    visible(&format!("[{}] {branch}: {verdict}", short_name(&parcel.repository))).into_owned()
-}
-
-/// The folder that a repository is called by.
-fn short_name(repository: &str) -> &str {
-    let path = repository.trim_end_matches('/');
-    let path = path.strip_suffix("/.git").unwrap_or(path);
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.strip_suffix(".git").filter(|name| !name.is_empty()).unwrap_or(name)
+    visible(&format!("[{}] {branch}: {verdict}", parcel.repository)).into_owned()
 }
 
 fn body(parcel: &Parcel) -> String {
@@ -267,7 +259,7 @@ mod tests {
         Parcel {
             id: "00112233445566778899aabbccddeeff".to_owned(),
             number: 7,
-            repository: "/srv/control/.git".to_owned(),
+            repository: "control".to_owned(),
             branch: "production".to_owned(),
             before: Some("a".repeat(40)),
             after: "b".repeat(40),
@@ -295,7 +287,7 @@ mod tests {
         assert_eq!(
             subject_of(&|parcel| {
                 parcel.kind = "rewritten";
-                parcel.repository = "/srv/hiera.git".into();
+                parcel.repository = "hiera".into();
                 parcel.text = None;
             }),
             "[hiera] production (rewritten): bbbbbbbb"

@@ -76,6 +76,14 @@ impl Repository {
         &self.layout.common
     }
 
+    /// Returns what people call it: the folder of its files, or that of a bare repository without `.git`.
+    pub fn name(&self) -> String {
+        let path = self.common_dir();
+        let folder = if path.ends_with(".git") { path.parent().unwrap_or(path) } else { path };
+        let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy();
+        name.strip_suffix(".git").filter(|name| !name.is_empty()).unwrap_or(&name).to_owned()
+    }
+
     /// Whether it is still there: it may have been removed since it was opened, or the disk that it is on.
     pub fn is_there(&self) -> bool {
         self.common_dir().join("objects").is_dir()

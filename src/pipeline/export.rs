@@ -14,6 +14,7 @@ use crate::diff::{self, Diff};
 use crate::fleet::{self, Revision, Work};
 use crate::git::{BranchName, CommitId, HistoryError, Import, ImportError};
 use crate::node::NodeSet;
+use crate::report::BlindSpot;
 use crate::snapshot::history::{self, Files, Last, Rest};
 use crate::snapshot::{Format, Snapshots, Written};
 
@@ -66,12 +67,14 @@ pub struct Event {
 }
 
 /// What was done on a reference.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Exported {
     /// The new commits there, oldest first; none where all were there already.
     pub commits: Vec<CommitId>,
     /// The files that were written or removed for them.
     pub files: Written,
+    /// The commits of which nothing can be read, and why: they are left out until it can.
+    pub skipped: Vec<(CommitId, BlindSpot)>,
 }
 
 /// Puts snapshots of the nodes of a pipeline on the references of branches.
@@ -80,6 +83,8 @@ pub struct Exporter {
     /// What it has left there.
     written: BTreeMap<BranchName, State>,
     imports: usize,
+    /// Whether commits are written of which nothing can be read.
+    allows_blind: bool,
 }
 
 /// The last snapshots on the reference of a branch.
@@ -94,7 +99,13 @@ struct State {
 impl Exporter {
     /// For the nodes of `pipeline`, with its settings.
     pub fn new(pipeline: Arc<Pipeline>) -> Exporter {
-        Exporter { pipeline, written: BTreeMap::new(), imports: 0 }
+        Exporter { pipeline, written: BTreeMap::new(), imports: 0, allows_blind: false }
+    }
+
+    /// Writes commits of which nothing can be read, too, if `allowed`.
+    #[must_use]
+    pub fn allowing_blind(self, allowed: bool) -> Exporter {
+        Exporter { allows_blind: allowed, ..self }
     }
 
     /// Puts the snapshots of one commit on the reference of its branch. What is there already is left alone, so that it does no harm to
@@ -116,6 +127,7 @@ impl Exporter {
             let done = self.batch(branch, batch, None)?;
             all.commits.extend(done.commits);
             all.files += done.files;
+            all.skipped.extend(done.skipped);
             stage.advance(batch.len());
         }
         Ok(all)
@@ -131,8 +143,14 @@ impl Exporter {
         let unreadable = |source| ExportError::Last { reference: reference.clone(), source };
         let failed = |source| ExportError::Import { reference: reference.clone(), source };
         let mut state = self.state(branch).map_err(unreadable)?;
-        let pending = self.pending(state.source(), events)?;
         let mut exported = Exported::default();
+        let mut pending = Vec::new();
+        for event in self.pending(state.source(), events)? {
+            match self.blindness(event)? {
+                Some(blind) => exported.skipped.push((event.after, blind)),
+                None => pending.push(event),
+            }
+        }
         if !pending.is_empty() {
             let parent = state.last.map(|last| last.commit);
             let mut import = self.pipeline.repository().import(&reference, parent).map_err(failed)?;
@@ -151,6 +169,14 @@ impl Exporter {
         }
         self.written.insert(branch.clone(), state);
         Ok(exported)
+    }
+
+    /// Why nothing of a commit can be read, unless that is fine.
+    fn blindness(&self, event: &Event) -> Result<Option<BlindSpot>, ExportError> {
+        if self.allows_blind {
+            return Ok(None);
+        }
+        Ok(self.pipeline.blindness(&*self.pipeline.known(Point::Commit(event.after))?))
     }
 
     fn tidy(&mut self) {

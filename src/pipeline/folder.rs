@@ -5,8 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Pipeline, PipelineError, Point};
+use super::{Pipeline, PipelineError, Point, sight};
 use crate::fleet::Revision;
+use crate::report::BlindSpot;
 use crate::snapshot::{self, Format, Manifest, Snapshots, Written};
 
 /// Snapshots could not be written to a folder. What is there is whole, and can be of two revisions.
@@ -15,6 +16,9 @@ pub enum FolderError {
     /// The values could not be resolved.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
+    /// Nothing of the revision can be read: the snapshots that are there are better.
+    #[error("nothing could be read: {}", .0.message)]
+    Blind(Box<BlindSpot>),
     /// The folder cannot be written.
     #[error("cannot write snapshots to {}: {source}", .folder.display())]
     Write {
@@ -26,34 +30,49 @@ pub enum FolderError {
 }
 
 impl Pipeline {
-    /// The snapshots of all nodes at a revision, with these of its keys.
-    pub fn snapshots(&self, revision: &Revision, keys: &BTreeSet<Arc<str>>, format: Format) -> Snapshots<'_> {
-        let (effective, nodes) = (self.effective(revision, keys), self.fleet.all());
-        Snapshots::new(effective, &self.fleet, &nodes, format, &self.disclosure, &self.workers)
+    /// Says why nothing of a revision can be read; nothing where something can.
+    pub fn blindness(&self, revision: &Revision) -> Option<BlindSpot> {
+        sight::blindness::blindness(revision, &self.workers)
     }
 
-    /// Writes snapshots of `point` with so many keys to a folder, which then holds just these.
-    pub fn write_folder(
-        &self,
-        point: Point,
-        snapshots: &Snapshots<'_>,
-        keys: usize,
-        folder: &Path,
-    ) -> Result<Written, FolderError> {
+    /// The snapshots of all nodes at a revision, with these of its keys.
+    pub fn snapshots(&self, revision: &Revision, keys: &BTreeSet<Arc<str>>, format: Format) -> Rendered<'_> {
+        let (effective, nodes) = (self.effective(revision, keys), self.fleet.all());
+        let blind_spots = sight::of_revision(revision, &effective, &self.accepted, &self.disclosure);
+        let snapshots = Snapshots::new(effective, &self.fleet, &nodes, format, &self.disclosure, &self.workers);
+        Rendered { snapshots, blind_spots, keys: keys.len() }
+    }
+
+    /// Writes the snapshots of `point` to a folder, which then holds just these.
+    pub fn write_folder(&self, point: Point, rendered: &Rendered<'_>, folder: &Path) -> Result<Written, FolderError> {
         let commit = match point {
             Point::Commit(id) => Some(id.to_string()),
             Point::WorkTree | Point::Nothing => None,
         };
         let puppet = self.revisions.options.puppet.number();
-        let manifest = Manifest::new(commit, self.fleet.len(), keys, puppet);
-        let written = snapshot::write_folder(snapshots, manifest, folder, &self.workers);
+        let manifest = Manifest::new(commit, self.fleet.len(), rendered.keys, puppet);
+        let manifest = manifest.with_blind_spots(&rendered.blind_spots);
+        let written = snapshot::write_folder(&rendered.snapshots, manifest, folder, &self.workers);
         written.map_err(|source| FolderError::Write { folder: folder.to_owned(), source })
     }
 
-    /// Writes the snapshots of all nodes with all keys at `point` to a folder, which then holds just these.
+    /// Writes the snapshots of all nodes with all keys at `point` to a folder, which then holds just these; nothing if nothing of it
+    /// can be read.
     pub fn render(&self, point: Point, folder: &Path) -> Result<Written, FolderError> {
         let revision = self.kept(point)?;
-        let snapshots = self.snapshots(&revision, &revision.keys, Format::Json);
-        self.write_folder(point, &snapshots, revision.keys.len(), folder)
+        if let Some(blind) = self.blindness(&revision) {
+            return Err(FolderError::Blind(Box::new(blind)));
+        }
+        self.write_folder(point, &self.snapshots(&revision, &revision.keys, Format::Json), folder)
     }
+}
+
+/// The snapshots of a revision.
+pub struct Rendered<'p> {
+    /// The snapshots.
+    pub snapshots: Snapshots<'p>,
+    /// What could not be seen of the data.
+    pub blind_spots: Vec<BlindSpot>,
+    /// The number of keys.
+    keys: usize,
 }

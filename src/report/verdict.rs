@@ -87,7 +87,9 @@ impl Report {
             return format!(" on {}", share(self.nodes));
         }
         let mut keys_by_nodes: BTreeMap<usize, usize> = BTreeMap::new();
-        by_key.values().for_each(|nodes| *keys_by_nodes.entry(nodes.len()).or_default() += 1);
+        for nodes in by_key.values() {
+            *keys_by_nodes.entry(nodes.len()).or_default() += 1;
+        }
         let (least, most) = (keys_by_nodes.keys().next().copied(), keys_by_nodes.keys().next_back().copied());
         let (Some(least), Some(most)) = (least, most) else { return String::new() };
         let union = share(self.nodes);

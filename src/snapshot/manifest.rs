@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::SCHEMA;
+use crate::report::BlindSpot;
 
 /// The name of its file.
 pub(super) const MANIFEST: &str = "manifest.json";
@@ -26,8 +27,32 @@ pub struct Manifest {
     pub hierad: &'static str,
     /// The Puppet whose behaviour counts.
     pub puppet: u8,
+    /// What could not be seen of the data, the most important first.
+    pub blind_spots: Vec<Unseen>,
     /// The file of each node, by the node's name.
     pub files: BTreeMap<String, String>,
+}
+
+/// A blind spot, with how much it concerns.
+#[derive(Debug, Clone, Serialize)]
+pub struct Unseen {
+    /// The kind.
+    pub code: &'static str,
+    /// One or two sentences for a person.
+    pub message: String,
+    /// The number of nodes; 0 where it does not depend on nodes.
+    pub nodes: usize,
+    /// The number of keys, as far as they are known.
+    pub keys: usize,
+    /// The number of files.
+    pub files: usize,
+}
+
+impl Unseen {
+    fn new(spot: &BlindSpot) -> Unseen {
+        let BlindSpot { code, message, nodes, keys, files, .. } = spot;
+        Unseen { code, message: message.clone(), nodes: nodes.len(), keys: keys.len(), files: files.len() }
+    }
 }
 
 /// What an old manifest is read for.
@@ -47,8 +72,15 @@ impl Manifest {
             keys,
             hierad: env!("CARGO_PKG_VERSION"),
             puppet,
+            blind_spots: Vec::new(),
             files: BTreeMap::new(),
         }
+    }
+
+    /// The same with what could not be seen of the data.
+    #[must_use]
+    pub fn with_blind_spots(self, spots: &[BlindSpot]) -> Manifest {
+        Manifest { blind_spots: spots.iter().map(Unseen::new).collect(), ..self }
     }
 }
 

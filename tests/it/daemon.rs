@@ -1,5 +1,6 @@
 //! The daemon with a durable queue: what it promises when it is killed, when disks are full and receivers are down.
 
+mod blind;
 mod kills;
 mod mirrors;
 mod queue;

@@ -28,7 +28,7 @@ fn parcel(report: &[u8]) -> Parcel {
     Parcel {
         id: "00112233445566778899aabbccddeeff".to_owned(),
         number: 7,
-        repository: "/srv/control/.git".to_owned(),
+        repository: "control".to_owned(),
         branch: "production".to_owned(),
         before: Some("a".repeat(40)),
         after: "b".repeat(40),

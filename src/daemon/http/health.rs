@@ -7,10 +7,11 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::problem::Problem;
 use super::state::State;
+use crate::daemon::queue::{Count, Stage};
 
 /// The process runs.
 pub(super) async fn live() -> Response {
@@ -20,14 +21,40 @@ pub(super) async fn live() -> Response {
 /// Commits are found, and the queue can take them.
 pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> Result<Response, Problem> {
     let mut trouble = state.signals.meters.trouble();
-    if state.queue(state.queue.cursor()).await.is_err() {
+    let counts = state.queue(state.queue.counts()).await;
+    if counts.is_err() {
         trouble.push("the queue cannot be read".to_owned());
     }
-    if trouble.is_empty() { Ok(status("ready")) } else { Err(Problem::busy(trouble.join("; "))) }
+    if !trouble.is_empty() {
+        return Err(Problem::busy(trouble.join("; ")));
+    }
+    // The daemon works; what it works on may not.
+    let mut reasons = state.signals.meters.blind();
+    reasons.extend(counts.iter().flatten().filter_map(set_aside));
+    if reasons.is_empty() {
+        Ok(status("ready"))
+    } else {
+        Ok(answer(&json!({"status": "degraded", "reasons": reasons})))
+    }
+}
+
+/// What was set aside, in words.
+fn set_aside(count: &Count) -> Option<String> {
+    let number = count.number;
+    match (count.stage, &count.sink) {
+        (_, _) if number == 0 => None,
+        (Stage::Failed, _) => Some(format!("{number} commits could not be resolved and are set aside")),
+        (Stage::Dead, Some(sink)) => Some(format!("{number} reports for the sink '{sink}' are set aside")),
+        _ => None,
+    }
 }
 
 fn status(status: &str) -> Response {
-    ([(CONTENT_TYPE, "application/json")], json!({"status": status}).to_string()).into_response()
+    answer(&json!({"status": status}))
+}
+
+fn answer(body: &Value) -> Response {
+    ([(CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }
 
 /// All that is counted, for Prometheus.

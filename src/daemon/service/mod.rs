@@ -229,6 +229,8 @@ impl Handler for Adder {
             let noted = self.queue.remember(&self.repository, known).await;
             noted.map_err(|error| self.refused(error))?;
             self.known = Some(known.clone());
+            let is_there = |branch: &str| known.branches.keys().any(|name| name.as_str() == branch);
+            self.signals.meters.only_branches(&self.repository, is_there);
         }
         Ok(())
     }

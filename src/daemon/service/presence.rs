@@ -10,7 +10,7 @@ use super::{Adder, ServiceError, Stopped, backoff, ended, insist, woken};
 use crate::daemon::queue::{Queue, QueueError};
 use crate::daemon::sample::Sampler;
 use crate::daemon::{Known, WatchError, WatchOptions, run};
-use crate::git::Repository;
+use crate::git::{BranchName, Repository};
 
 /// Opens a repository. May block, and fail: then it is asked again.
 pub type Open = Arc<dyn Fn() -> Result<Opened, Box<dyn std::error::Error + Send + Sync>> + Send + Sync>;
@@ -26,6 +26,8 @@ pub struct Opened {
     pub known: Known,
     /// How to watch it.
     pub options: WatchOptions,
+    /// A branch of which nothing can be read as it is, and why.
+    pub blind: Option<(BranchName, String)>,
 }
 
 /// What the queue knows of a repository: if that is nothing, it is told this.
@@ -61,7 +63,10 @@ impl Presence {
                 Some(opened) => Some(opened),
                 None => self.opened(&adder, &mut stopped).await?,
             };
-            let Some(Opened { repository, known, options }) = found else { return Ok(()) };
+            let Some(Opened { repository, known, options, blind }) = found else { return Ok(()) };
+            if let Some((branch, why)) = blind {
+                adder.signals.saw(&adder.repository, &branch, Some(&why));
+            }
             let known = insist(&adder.signals, &mut stopped, || noted(&adder.queue, &adder.repository, &known)).await;
             let Some(known) = known else { return Ok(()) };
             let poked = adder.signals.poke.listen();

@@ -85,14 +85,18 @@ impl Resolver {
                 let wanting = sinks.iter().filter(|outlet| outlet.sink.filter.wants(repository, branch, &report));
                 let wanting: Vec<_> = wanting.cloned().collect();
                 let text = wanting.iter().any(|outlet| outlet.sink.wants_text()).then(|| text_of(&report));
-                (Written { json, text }, wanting)
+                let blind = report.blind_spots.first().filter(|_| report.is_blind.after);
+                (Written { json, text }, wanting, blind.map(|spot| spot.headline.clone()))
             });
             (resolve, result)
         })
         .await?;
         self.signals.meters.resolved(&self.repository, start.elapsed(), result.is_ok());
         match result {
-            Ok((report, sinks)) => self.done(&job, &report, sinks, stopped).await,
+            Ok((report, sinks, blind)) => {
+                self.signals.saw(&self.repository, &job.event.branch, blind.as_deref());
+                self.done(&job, &report, sinks, stopped).await;
+            }
             Err(Unresolved { next: Next::Wait, error }) => {
                 tracing::debug!(%error, "the commit waits for its repository");
                 pause(LOOK, stopped).await;

@@ -2,6 +2,7 @@
 
 use super::words;
 use crate::fleet::Revision;
+use crate::hiera::LookupError;
 use crate::hiera::layer::Environment;
 use crate::pipeline::advice;
 use crate::report::BlindSpot;
@@ -19,25 +20,20 @@ pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
     let environment = &revision.environment;
     if revision.reads_data() {
         let error = revision.fault_of_every_key(workers)?;
-        let place = error.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
         return Some(BlindSpot {
             code: "every-key-fails",
-            headline: format!("every key fails: {place}{}", error.text.visible()),
-            message: format!("every lookup fails on {}: {place}{}", on_all(revision), error.text.visible()),
+            headline: format!("every key fails{}", at(&error)),
+            message: format!("every lookup fails on {}: {}", on_all(revision), in_words(&error)),
             fix: Some(words::fix_of_function(&error.text).unwrap_or_else(|| CORRECT.to_owned())),
             nodes: revision.fleet.all(),
             ..BlindSpot::default()
         });
     }
     if let Some(error) = environment.layers().find_map(|layer| layer.config.as_ref().err()) {
-        let place = error.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
         return Some(BlindSpot {
             code: "invalid-hiera-yaml",
-            headline: format!("hiera.yaml cannot be used: {place}{}", error.text.visible()),
-            message: format!(
-                "hiera.yaml cannot be used, so that nothing is looked up: {place}{}",
-                error.text.visible()
-            ),
+            headline: format!("hiera.yaml cannot be used{}", at(error)),
+            message: format!("hiera.yaml cannot be used, so that nothing is looked up: {}", in_words(error)),
             fix: Some("correct hiera.yaml; `hierad check` names the fault".to_owned()),
             nodes: revision.fleet.all(),
             ..BlindSpot::default()
@@ -47,6 +43,17 @@ pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
         return Some(no_hiera_yaml(revision));
     }
     Some(no_level(revision))
+}
+
+/// ` (data/common.yaml:12)`, where that is known.
+fn at(error: &LookupError) -> String {
+    error.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default()
+}
+
+/// The error behind its place.
+fn in_words(error: &LookupError) -> String {
+    let place = error.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    format!("{place}{}", error.text.visible().trim_end_matches([' ', ';', '\n']))
 }
 
 fn on_all(revision: &Revision) -> String {

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Scene, accept, words};
+use super::accept::{self, Accepted};
+use super::{Scene, words};
 use crate::disclosure::Disclosure;
-use crate::fleet::Answer;
+use crate::fleet::{Answer, Effective, Fleet};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
 use crate::report::BlindSpot;
@@ -40,6 +41,42 @@ impl Scene<'_> {
     }
 }
 
+/// Keys that fail at one revision, by cause.
+pub(super) fn of_answers(
+    effective: &Effective,
+    fleet: &Fleet,
+    accepted: &Accepted,
+    disclosure: &Disclosure,
+) -> Vec<BlindSpot> {
+    let mut causes: BTreeMap<LookupError, Failing> = BTreeMap::new();
+    for (key, answers) in effective.keys.iter().filter(|(key, _)| !accepted.has("failing-keys", key)) {
+        for answer in answers {
+            if let Outcome::Failed(error) = &*answer.outcome {
+                let failing = causes.entry(LookupError { place: None, ..error.clone() }).or_default();
+                failing.nodes.extend(&answer.nodes);
+                failing.keys.insert(key.clone());
+            }
+        }
+    }
+    let spots = causes.into_iter().map(|(error, failing)| {
+        let (count, of) = (words::count(failing.keys.len(), "key"), words::nodes_of(&failing.nodes, fleet.len()));
+        let verb = if failing.keys.len() == 1 { "fails" } else { "fail" };
+        let error = disclosure.error(&error).into_owned();
+        let message = format!("{count} {verb} on {of}: {}", error.text.visible());
+        BlindSpot {
+            code: "failing-keys",
+            headline: format!("{count} {verb} on {of}"),
+            message,
+            nodes: failing.nodes,
+            keys: failing.keys.into_iter().collect(),
+            ..BlindSpot::default()
+        }
+    });
+    let mut spots: Vec<BlindSpot> = spots.collect();
+    spots.sort_by_key(|spot| std::cmp::Reverse(spot.keys.len()));
+    spots
+}
+
 /// The errors after, with the nodes on which there was one before, too.
 fn failing<'a>(before: &'a [Answer], after: &'a [Answer]) -> impl Iterator<Item = (&'a LookupError, NodeSet)> {
     let error = |answer: &'a Answer| match &*answer.outcome {
@@ -49,7 +86,9 @@ fn failing<'a>(before: &'a [Answer], after: &'a [Answer]) -> impl Iterator<Item 
     let failed: Vec<&NodeSet> = before.iter().filter_map(error).map(|(_, nodes)| nodes).collect();
     after.iter().filter_map(error).filter_map(move |(error, nodes)| {
         let mut both = NodeSet::new();
-        failed.iter().for_each(|failed| both.extend(&failed.and(nodes)));
+        for failed in &failed {
+            both.extend(&failed.and(nodes));
+        }
         (!both.is_empty()).then_some((error, both))
     })
 }

@@ -25,16 +25,6 @@ struct Outside {
 }
 
 impl Scene<'_> {
-    /// Levels outside of the repository, by where they lie.
-    pub(super) fn outside_levels(&self) -> Vec<BlindSpot> {
-        let mut found: BTreeMap<String, Outside> = BTreeMap::new();
-        for revision in self.both() {
-            collect_outside(revision, &mut found);
-        }
-        let all = self.revisions.after.fleet.len();
-        found.into_iter().map(|(place, outside)| outside.spot(&place, all)).collect()
-    }
-
     /// Variables that some profile lacks, where a path with one of them may lead to a changed file.
     pub(super) fn undefined_variables(&self, files: &ChangedFiles) -> Vec<BlindSpot> {
         let mut found: BTreeMap<String, (NodeSet, Vec<String>)> = BTreeMap::new();
@@ -76,6 +66,17 @@ impl Scene<'_> {
         };
         found.into_iter().map(spot).collect()
     }
+}
+
+/// Levels outside of the repository, by where they lie.
+pub(super) fn outside<'r>(revisions: impl IntoIterator<Item = &'r Revision>) -> Vec<BlindSpot> {
+    let mut found: BTreeMap<String, Outside> = BTreeMap::new();
+    let mut all = 0;
+    for revision in revisions {
+        all = revision.fleet.len();
+        collect_outside(revision, &mut found);
+    }
+    found.into_iter().map(|(place, outside)| outside.spot(&place, all)).collect()
 }
 
 fn collect_outside(revision: &Revision, found: &mut BTreeMap<String, Outside>) {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::diff::{Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{Effective, Reached, Revision};
+use crate::fleet::{Effective, Fleet, Reached, Revision};
 use crate::node::NodeSet;
 use crate::report::BlindSpot;
 use crate::tree::{self, TreeError};
@@ -49,13 +49,13 @@ impl Scene<'_> {
     pub(super) fn blind_spots(&self) -> Result<Vec<BlindSpot>, TreeError> {
         // Where nothing can be read, that says it all.
         if let Some(blind) = self.blind.after.as_ref().or(self.blind.before.as_ref()) {
-            return Ok([blind.clone()].into_iter().chain(self.left_out()).collect());
+            return Ok([blind.clone()].into_iter().chain(left_out(&self.revisions.after.fleet)).collect());
         }
         let files = ChangedFiles::find(self)?;
         let mut spots: Vec<BlindSpot> = Vec::new();
         if files.is_hiera_touched || self.reached.touches_data {
-            spots.extend(self.left_out());
-            spots.extend(self.outside_levels());
+            spots.extend(left_out(&self.revisions.after.fleet));
+            spots.extend(levels::outside(self.both()));
             spots.extend(self.failing_keys());
             spots.extend(self.undefined_variables(&files));
             spots.extend(self.absent_modules());
@@ -64,28 +64,41 @@ impl Scene<'_> {
         Ok(spots)
     }
 
-    /// Profiles that could not be read: nobody knows what their nodes would get.
-    fn left_out(&self) -> Option<BlindSpot> {
-        let errors = self.revisions.after.fleet.left_out();
-        let first = errors.first()?;
-        let profiles = words::count(errors.len(), "node profile");
-        let files: BTreeSet<String> = errors.iter().map(|error| error.path.clone()).collect();
-        let others =
-            if errors.len() > 1 { format!("; and {} more", words::number(errors.len() - 1)) } else { String::new() };
-        Some(BlindSpot {
-            code: "profile-left-out",
-            headline: format!("{profiles} could not be read"),
-            message: format!("{profiles} could not be read, and what their nodes get is not known: {first}{others}"),
-            fix: Some("correct the profiles; `hierad check` names each fault".to_owned()),
-            files: files.into_iter().collect(),
-            ..BlindSpot::default()
-        })
-    }
-
     /// Both revisions.
     fn both(&self) -> [&Revision; 2] {
         [self.revisions.before, self.revisions.after]
     }
+}
+
+/// Returns what could not be seen of the data of one revision, of which these are all answers.
+pub(super) fn of_revision(
+    revision: &Revision,
+    effective: &Effective,
+    accepted: &Accepted,
+    disclosure: &Disclosure,
+) -> Vec<BlindSpot> {
+    let mut spots: Vec<BlindSpot> = left_out(&revision.fleet).into_iter().collect();
+    spots.extend(levels::outside([revision]));
+    spots.extend(failing::of_answers(effective, &revision.fleet, accepted, disclosure));
+    spots
+}
+
+/// Profiles that could not be read: nobody knows what their nodes would get.
+fn left_out(fleet: &Fleet) -> Option<BlindSpot> {
+    let errors = fleet.left_out();
+    let first = errors.first()?;
+    let profiles = words::count(errors.len(), "node profile");
+    let files: BTreeSet<String> = errors.iter().map(|error| error.path.clone()).collect();
+    let others =
+        if errors.len() > 1 { format!("; and {} more", words::number(errors.len() - 1)) } else { String::new() };
+    Some(BlindSpot {
+        code: "profile-left-out",
+        headline: format!("{profiles} could not be read"),
+        message: format!("{profiles} could not be read, and what their nodes get is not known: {first}{others}"),
+        fix: Some("correct the profiles; `hierad check` names each fault".to_owned()),
+        files: files.into_iter().collect(),
+        ..BlindSpot::default()
+    })
 }
 
 /// The paths of the repository that differ.

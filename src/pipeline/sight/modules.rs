@@ -67,9 +67,9 @@ fn is_loaded(environment: &Environment, module: &str) -> bool {
 
 /// The nodes on which each key changes.
 fn changed_nodes(changes: &Changes) -> BTreeMap<&Arc<str>, NodeSet> {
-    let mut changed: BTreeMap<&Arc<str>, NodeSet> = BTreeMap::new();
+    let mut by_key: BTreeMap<&Arc<str>, NodeSet> = BTreeMap::new();
     for change in &changes.changes {
-        changed.entry(&change.key).or_default().extend(&change.nodes);
+        by_key.entry(&change.key).or_default().extend(&change.nodes);
     }
-    changed
+    by_key
 }

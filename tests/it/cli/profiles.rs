@@ -187,7 +187,8 @@ fn no_data_is_not_no_change() {
     site.commit("nothing");
     let diff = site_of("diff");
     assert!(diff.is(1).out.starts_with("no change seen, but: no level of the hierarchy could be read"), "{diff:?}");
-    let render = site_of("render --format ndjson");
+    site_of("render --format ndjson").fails(&["nothing could be read: no level of the hierarchy"]);
+    let render = site_of("render --format ndjson --allow-blind");
     assert_eq!(render.ok(), "{\"node\":\"a\",\"values\":{},\"errors\":{}}\n");
     render.says(&["no data file gives a value to any key"]);
     assert!(site_of("check").is(2).out.contains("no data file gives a value to any key [no-keys]"));

@@ -187,9 +187,9 @@ fn every_key_fails() {
 
 #[test]
 fn some_keys_fail_on_both_sides() {
-    let many: String = (0..97).map(|n| format!("key{n}: {n}\n")).collect();
+    let many = (0..97).map(|n| format!("key{n}: {n}")).collect::<Vec<_>>().join("\n");
     let broken = |text: &str| {
-        format!("-- data/common.yaml\n{many}a: '{text} %{{nope}}'\nb: '{text} %{{nope}}'\nc: '{text} %{{nope}}'\n")
+        format!("-- data/common.yaml\n{many}\na: '{text} %{{nope}}'\nb: '{text} %{{nope}}'\nc: '{text} %{{nope}}'\n")
     };
     let site = site(&broken("x"), &broken("y"));
     let case = Case {
@@ -261,7 +261,7 @@ hierarchy:
         status: [1, 1],
         verdict: "no_change_seen",
         code: Some("every-key-fails"),
-        headline: "hiera_vault",
+        headline: "every key fails (hiera.yaml:4)",
         fix: r#"backends: {"hiera_vault": {not_found: true}}"#,
     };
     case.check();

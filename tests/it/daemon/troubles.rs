@@ -81,8 +81,7 @@ fn what_git_has_collected_before_anybody_looked_holds_up_nothing() {
     // So is a commit that is a job, and it is no use to wait for it.
     let gone = CommitId::from_hex(&"1".repeat(40)).unwrap();
     let event = CommitEvent { branch: BranchName::new("main"), before: None, after: gone, kind: CommitKind::New };
-    let repository = service.site.root().join(".git").display().to_string();
-    service.in_queue(async |queue| queue.add(&repository, &[event]).await.unwrap());
+    service.in_queue(async |queue| queue.add("repository", &[event]).await.unwrap());
     let daemon = service.start();
     service.wait("a report", || service.told().len() == 2);
     service.end(daemon);

@@ -27,7 +27,7 @@ fn a_command_gets_the_report_and_what_is_known_of_it() {
     let (before, after) = ("a".repeat(40), "b".repeat(40));
     let expected = format!(
         "HIERAD_AFTER={after}\nHIERAD_BEFORE={before}\nHIERAD_BRANCH=production\n\
-        HIERAD_ID=00112233445566778899aabbccddeeff\nHIERAD_KIND=new\nHIERAD_NUMBER=7\nHIERAD_REPOSITORY=/srv/control/.git\n"
+        HIERAD_ID=00112233445566778899aabbccddeeff\nHIERAD_KIND=new\nHIERAD_NUMBER=7\nHIERAD_REPOSITORY=control\n"
     );
     assert_eq!(read("names"), expected);
     assert_eq!(Path::new(read("place").trim_end()), folder.path().canonicalize().unwrap());

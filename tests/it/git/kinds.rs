@@ -28,6 +28,7 @@ fn check_work_trees(arguments: &[&str]) {
     sandbox.git(["worktree", "add", "--quiet", "-b", "other", linked.to_str().unwrap()]);
     let repository = check(&sandbox, &linked.join("data"), &git_dir.join("worktrees/linked"), Some(&linked));
     assert_eq!(repository.common_dir(), git_dir);
+    assert_eq!(repository.name(), "repository");
     assert_eq!(repository.branch().unwrap().unwrap().as_str(), "other");
     assert_eq!(check(&sandbox, root, &git_dir, Some(root)).branch().unwrap().unwrap().as_str(), "main");
 }
@@ -54,6 +55,7 @@ fn bare_repositories() {
         );
         let repository = check(&sandbox, &bare, &bare, None);
         assert!(repository.work_tree().is_none());
+        assert_eq!(repository.name(), "bare");
         check(&sandbox, &bare.join("refs"), &bare, None);
     }
 }

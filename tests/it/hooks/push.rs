@@ -124,7 +124,7 @@ fn it_can_refuse() {
     // Changes of what no node sees are none.
     site.files("-- data/roles/none.yaml\nport: 1\n");
     site.commit("unseen");
-    push("changes").says(&["no effective change"]).ok();
+    push("changes").says(&["no change seen, but: no profile reaches data/roles/none.yaml"]).ok();
 }
 
 #[test]
