@@ -13,6 +13,8 @@ pub mod diagnostic;
 
 pub mod workers;
 
+pub mod manifest;
+
 pub mod tree;
 
 pub mod disk;

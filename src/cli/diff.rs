@@ -5,12 +5,16 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 
 use super::context::Context;
+use super::pager::Paged;
 use super::{Failure, Global, Result, Status, filter, output};
 use crate::diff::Diff;
 use crate::git::Repository;
 use crate::pattern::{Pattern, any};
 use crate::pipeline::{Chosen, Compared, Point};
 use crate::report::{BlindSpot, KeyChange, Report, Verdict, json, markdown, text};
+
+/// About how many lines a report may have where git shows it: a screen.
+pub(super) const HOOK_LINES: usize = 40;
 
 /// Arguments of `diff`.
 #[derive(Debug, Default, Args)]
@@ -46,6 +50,16 @@ pub(super) struct Arguments {
     /// The most characters in the Markdown form
     #[arg(long, value_name = "CHARACTERS")]
     budget: Option<usize>,
+    /// Whether a hook of git shows it, among what git itself says.
+    #[arg(skip)]
+    in_hook: bool,
+}
+
+impl Arguments {
+    /// What the last commit changes, as a hook shows it.
+    pub(super) fn in_hook() -> Arguments {
+        Arguments { in_hook: true, ..Arguments::default() }
+    }
 }
 
 /// The forms of a report.
@@ -78,10 +92,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         filter::matches_something("--key", &arguments.key, || keys.iter().map(|key| &**key))?;
     }
     drop(progress);
-    let mut out = output::stdout();
-    let style = Style { full: arguments.full, budget: arguments.budget, ..Style::default() };
+    let is_paged = arguments.format == Format::Text && !arguments.in_hook;
+    let mut out = if is_paged { Paged::new(&context, global) } else { Paged::plain() };
+    let lines = if arguments.in_hook { Some(HOOK_LINES) } else { out.lines() };
+    let style = Style { full: arguments.full, budget: arguments.budget, lines, ..Style::default() };
     write(&report, arguments.format, global, style, &mut out)?;
-    out.flush()?;
+    out.finish()?;
     context.save();
     if report.is_blind == Diff::new(true, true) && !arguments.allow_blind {
         return Err(blind(report.blind_spots.first()));

@@ -19,6 +19,7 @@ mod log;
 mod lookup;
 mod notify;
 mod output;
+mod pager;
 mod place;
 mod progress;
 mod queue;
@@ -135,6 +136,9 @@ struct Global {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
+    /// Show long reports without a pager
+    #[arg(long, global = true)]
+    no_pager: bool,
     #[arg(skip)]
     progress: Progress,
 }

@@ -12,6 +12,9 @@ use super::{Color, Global};
 /// The width where there is no terminal to ask.
 const DEFAULT_WIDTH: usize = 100;
 
+/// The least number of lines that are worth a report.
+const LEAST_HEIGHT: usize = 20;
+
 /// Whether standard output gets colour.
 pub(super) fn color(global: &Global) -> bool {
     has_color(global, &std::io::stdout())
@@ -37,6 +40,13 @@ pub(super) fn width() -> usize {
         .or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
         .filter(|width| *width >= 20)
         .unwrap_or(DEFAULT_WIDTH)
+}
+
+/// The lines of a report that a terminal shows at once; None where that is not known.
+pub(super) fn height() -> Option<usize> {
+    // The prompt, the command and what is said of the rest need some.
+    let rows = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
+    rows.map(|rows| rows.saturating_sub(6).max(LEAST_HEIGHT))
 }
 
 /// Standard output, buffered; to be flushed by the one who writes.

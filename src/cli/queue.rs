@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::service::state_folder;
 use super::{Global, Result, Status, output};
-use crate::daemon::queue::{JobNumber, Queue, Row, Stage};
+use crate::daemon::queue::{FailingWork, JobNumber, Queue, Row, Stage};
 use crate::report::visible;
 
 /// Arguments of `queue`.
@@ -103,15 +103,24 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 
 async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()> {
     let rows = queue.rows(arguments.limit).await?;
+    let failing = queue.failing_work().await?;
     if arguments.format == Format::Json {
         for row in &rows {
             serde_json::to_writer(&mut *out, &Wire::new(row))?;
             writeln!(out)?;
         }
+        for FailingWork { name, failures, error } in &failing {
+            let work = serde_json::json!({"schedule": name, "state": "failing", "attempts": failures, "error": error});
+            writeln!(out, "{work}")?;
+        }
         return Ok(());
     }
     for row in &rows {
         writeln!(out, "{}", line(row))?;
+    }
+    for FailingWork { name, failures, error } in &failing {
+        let times = if *failures == 1 { "once".to_owned() } else { format!("{failures} times") };
+        writeln!(out, "schedule '{name}' has failed {times}: {}", visible(error))?;
     }
     let counts = queue.counts().await?;
     let mut words = Vec::new();
@@ -119,6 +128,7 @@ async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()
         let count: u64 = counts.iter().filter(|count| count.stage == stage).map(|count| count.number).sum();
         words.extend((count > 0).then(|| format!("{count} {}", stage.as_str())));
     }
+    words.extend((!failing.is_empty()).then(|| format!("{} failing on schedule", failing.len())));
     writeln!(out, "{}", if words.is_empty() { "nothing is waiting".to_owned() } else { words.join(", ") })?;
     Ok(())
 }

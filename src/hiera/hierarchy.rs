@@ -187,7 +187,7 @@ pub struct Source<'a> {
     pub disk: &'a dyn FileTree,
     /// Parsed files.
     pub files: &'a DataFiles,
-    /// Absolute datadirs, as written in the settings, and what they stand for.
+    /// Paths, as written in the settings, and what they stand for; relative ones are from the root of the repository.
     pub datadirs: &'a [(String, Datadir)],
     /// Declared functions.
     pub backends: &'a Backends,
@@ -443,12 +443,9 @@ impl<'a> Resolver<'a> {
         Ok(Location::Path { original: declared.text.clone(), path: path.into(), content })
     }
 
-    /// Which tree an absolute path lies in, and where; a relative one is in the repository. What the settings say comes first,
-    /// then the files that the layer lies among.
+    /// Which tree a path lies in, and where. What the settings say comes first, then the files that the layer lies among if it is
+    /// absolute, the repository if it is relative.
     fn mount(&self, path: &str) -> Mount<'a> {
-        if !path.starts_with('/') {
-            return Mount::Tree(self.source.repository, path.to_owned());
-        }
         for (prefix, target) in self.source.datadirs {
             let stack = NameStack::default();
             let Ok(prefix) = interpolate_text(prefix, &self.context(&stack, Undefined::Empty)) else { continue };
@@ -462,6 +459,9 @@ impl<'a> Resolver<'a> {
                 Datadir::Disk(folder) => Mount::Tree(self.source.disk, join(folder, rest)),
                 Datadir::None => Mount::Nothing,
             };
+        }
+        if !path.starts_with('/') {
+            return Mount::Tree(self.source.repository, path.to_owned());
         }
         if below(self.source.layer.root(), path).is_some() {
             return Mount::Tree(self.source.layer, path.to_owned());

@@ -72,6 +72,17 @@ impl LookupOptions {
         Ok(None)
     }
 
+    /// Returns the same with a merge strategy for each of these keys, and nothing else said of them.
+    #[must_use]
+    pub fn with_merges(&self, merges: impl IntoIterator<Item = (Value, Value)>) -> LookupOptions {
+        let mut options = self.clone();
+        for (key, merge) in merges {
+            let of_key = Hash::from_iter([("merge", merge)]);
+            options.names.insert(key, Value::Hash(Arc::new(of_key)));
+        }
+        options
+    }
+
     /// The root keys that may have other options in `other`; nothing if any key may.
     pub fn differing(&self, other: &LookupOptions) -> Option<BTreeSet<Arc<str>>> {
         if self.patterns != other.patterns {
@@ -122,6 +133,15 @@ impl KeyOptions {
         };
         let convert_to = at("convert_to")?;
         Ok(KeyOptions { merge: at("merge")?, convert_to: Some(convert_to).filter(|value| !value.is_undef()) })
+    }
+
+    /// Returns these options, and of those that they do not name what `below` says.
+    #[must_use]
+    pub fn above(self, below: KeyOptions) -> KeyOptions {
+        KeyOptions {
+            merge: if self.merge.is_undef() { below.merge } else { self.merge },
+            convert_to: self.convert_to.or(below.convert_to),
+        }
     }
 
     /// How secret the merge strategy is: an error that names its options is as secret.

@@ -1,4 +1,5 @@
-//! Which folders of the repository the absolute datadirs of a hiera.yaml stand for, guessed by how they end.
+//! What to put into the settings: the folders that absolute datadirs stand for, guessed by how they end, and the functions that are
+//! not there.
 
 use std::collections::BTreeMap;
 
@@ -37,4 +38,26 @@ fn ending(tree: &dyn FileTree, datadir: &str) -> Option<String> {
     let ends = (names.len() - plain..names.len()).map(|first| names[first..].join("/"));
     let is_environment = plain == 0 && names.last().is_some_and(|name| name.contains("environment"));
     ends.into_iter().find(is_folder).or_else(|| is_environment.then(|| ".".to_owned()))
+}
+
+/// Returns the data provider function that a lookup failed for want of, by the text of the failure.
+pub fn missing_function(text: &str) -> Option<&str> {
+    let rest = text
+        .split_once("Unable to find '")
+        .and_then(|(_, rest)| Some(rest.split_once("' function named '")?.1))
+        .or_else(|| Some(text.split_once("the function '")?.1).filter(|rest| rest.contains("' is not supported")));
+    Some(rest?.split_once('\'')?.0)
+}
+
+/// A text as YAML writes it on one line.
+pub fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+/// Returns what to put into the settings for a function that a lookup failed for want of; None for other failures.
+pub fn fix_of_function(error: &str) -> Option<String> {
+    let name = quoted(missing_function(error)?);
+    Some(format!(
+        "say in hierad.yaml what the function finds: backends: {{{name}: {{not_found: true}}}}    # or values: FILE, or command: [PROGRAM]"
+    ))
 }

@@ -4,6 +4,7 @@
 
 mod accept;
 mod backend;
+mod check;
 mod http;
 mod raw;
 mod repository;
@@ -25,6 +26,7 @@ use crate::hiera::{Puppet, Reader};
 use crate::pipeline::sight::accept::Accepted;
 use crate::value::{Hash, Value, ruby, yaml};
 
+pub use check::CheckSetting;
 pub use http::{HttpSetting, listen_address};
 pub use repository::{RepositoryPlace, RepositorySetting};
 pub use secret::{Secret, SecretError, read_secret};
@@ -61,6 +63,8 @@ pub struct Settings {
     pub backends: Backends,
     /// Blind spots that are known and fine.
     pub accept: Accepted,
+    /// Which faults `hierad check` asks for.
+    pub check: CheckSetting,
     /// The file with the key that fingerprints of secrets are made with; nothing for the one of this installation.
     pub fingerprint_key: Option<PathBuf>,
     /// Patterns of the branches to watch; all if empty.
@@ -168,6 +172,7 @@ impl Default for Settings {
             datadirs: Vec::new(),
             backends: Backends::new(),
             accept: Accepted::default(),
+            check: CheckSetting::default(),
             fingerprint_key: None,
             branches: Vec::new(),
             eyaml_keys: None,
@@ -300,6 +305,7 @@ impl Checker<'_> {
             datadirs,
             backends,
             accept: accept::check(self, raw.accept)?,
+            check: check::check(self, raw.check)?,
             fingerprint_key: raw.fingerprint_key.map(|path| self.folder.join(path)),
             branches: raw.branches.into_vec(),
             eyaml_keys: self.eyaml(&raw.eyaml)?,
@@ -402,8 +408,8 @@ impl Checker<'_> {
     }
 
     fn datadir(&self, from: &str, to: &str) -> Result<DatadirSetting, SettingsError> {
-        if !from.starts_with('/') {
-            let text = format!("'{from}' under 'datadirs' is no absolute path: what is relative is in the repository");
+        if from.is_empty() || from == "." {
+            let text = "'datadirs' are folders or files, not the whole repository";
             return Err(self.invalid(&["datadirs", from], text));
         }
         if to.split('/').any(|name| name == "..") {

@@ -26,6 +26,7 @@ pub(super) struct Settings {
     pub(super) backends: BTreeMap<String, Backend>,
     /// Names by the codes of blind spots.
     pub(super) accept: BTreeMap<String, OneOrMany>,
+    pub(super) check: Check,
     pub(super) fingerprint_key: Option<String>,
     pub(super) branches: OneOrMany,
     pub(super) eyaml: Eyaml,
@@ -37,6 +38,14 @@ pub(super) struct Settings {
     pub(super) snapshots: BTreeMap<String, Snapshots>,
     pub(super) http: Option<Http>,
     pub(super) repositories: BTreeMap<String, Watched>,
+}
+
+/// What `hierad check` goes by.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a hash such as {severity: error, allow: [CODE]}")]
+pub(super) struct Check {
+    pub(super) severity: Option<String>,
+    pub(super) allow: OneOrMany,
 }
 
 /// Snapshots that the daemon writes.

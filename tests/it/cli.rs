@@ -9,6 +9,7 @@ mod help;
 mod hiera3;
 mod layers;
 mod lookup;
+mod pager;
 mod places;
 mod profiles;
 mod render;

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{Read, Write};
 
-use super::run::setting;
+use super::run::{in_short, setting};
 use crate::cli::context::Context;
-use crate::cli::diff::{Format, Style, write};
-use crate::cli::{Failure, Global, Result, Status, describe, output};
+use crate::cli::diff::{Format, HOOK_LINES, Style, write};
+use crate::cli::{Global, Result, Status, output};
 use crate::git::{BranchName, CommitId, Repository};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
@@ -77,11 +77,6 @@ fn mode(global: &Global) -> Result<Mode> {
     })
 }
 
-/// The first line: what it is about, without what to do about it.
-fn in_short(failure: &Failure) -> String {
-    describe(&**failure).lines().next().unwrap_or_default().to_owned()
-}
-
 impl Remote {
     fn new(arguments: &[OsString]) -> Remote {
         let argument = |at| arguments.get(at).map(|argument: &OsString| argument.to_string_lossy().into_owned());
@@ -126,7 +121,7 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
         return Ok(None);
     }
     let context = Context::open(global)?;
-    let mut changed = Brought::default();
+    let mut brought = Brought::default();
     // Branches that are deployed to one environment share its profiles.
     let mut groups: BTreeMap<Option<BranchName>, Vec<Step>> = BTreeMap::new();
     for step in steps(&context.repository, remote, updates)? {
@@ -145,17 +140,17 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
                 pipeline.diff(Point::Commit(before), Point::Commit(update.new), &Chosen::ALL)?;
             drop(progress);
             report.arrival = Some(Arrival { branch: remote.branch(&update.branch), kind: "new", job: None });
-            changed.add(&report);
+            brought.add(&report);
             print(&report, global)?;
         }
     }
     context.save();
-    Ok(changed.refusal(mode))
+    Ok(brought.refusal(mode))
 }
 
 fn print(report: &Report, global: &Global) -> Result<()> {
     let mut out = output::stdout();
-    write(report, Format::Text, global, Style::default(), &mut out)?;
+    write(report, Format::Text, global, Style { lines: Some(HOOK_LINES), ..Style::default() }, &mut out)?;
     writeln!(out)?;
     out.flush()?;
     Ok(())
@@ -192,10 +187,15 @@ struct Brought {
     keys: BTreeSet<String>,
     /// The nodes on which a key fails that did not.
     failing: BTreeSet<String>,
+    /// Why nothing of what is pushed can be read, if so.
+    blind: Option<String>,
 }
 
 impl Brought {
     fn add(&mut self, report: &Report) {
+        if report.is_blind.after {
+            self.blind = report.blind_spots.first().map(|spot| spot.headline.clone());
+        }
         self.keys.extend(report.changes.iter().map(|change| change.key.to_string()));
         let breaks = report.changes.iter().filter(|change| is_break(change));
         let failing = NodeSet::union(report.nodes.total, breaks.map(|change| change.nodes.clone()));
@@ -204,6 +204,10 @@ impl Brought {
 
     fn refusal(&self, mode: Mode) -> Option<String> {
         let count = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        match (mode, &self.blind) {
+            (Mode::Errors | Mode::Changes, Some(why)) => return Some(format!("cannot be checked: {why}")),
+            _ => {}
+        }
         match mode {
             Mode::Errors if !self.failing.is_empty() => {
                 Some(format!("brings errors to {}", count(self.failing.len(), "node")))

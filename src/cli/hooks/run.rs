@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use super::push;
 use super::script::Hook;
-use crate::cli::{Global, Result, Status, diff, notify};
+use crate::cli::{Failure, Global, Result, Status, describe, diff, notify};
 use crate::git::{self, Environment};
 
 pub(super) fn run(global: &Global, hook: Hook, arguments: &[OsString]) -> Result {
@@ -13,6 +13,11 @@ pub(super) fn run(global: &Global, hook: Hook, arguments: &[OsString]) -> Result
         Hook::PostMerge | Hook::PostRewrite | Hook::PostReceive => Ok(notify::run(global)),
         Hook::PrePush => push::run(global, arguments),
     }
+}
+
+/// The first line: what it is about, without what to do about it.
+pub(super) fn in_short(failure: &Failure) -> String {
+    describe(&**failure).lines().next().unwrap_or_default().to_owned()
 }
 
 /// A setting of hierad's in git's configuration, which `git -c` reaches as well.
@@ -25,7 +30,7 @@ fn post_commit(global: &Global) -> Result {
     notify::run(global);
     match setting(global, "hierad.postCommit")?.as_deref() {
         None | Some("notify") => Ok(Status::Done),
-        Some("print") => diff::run(global, &diff::Arguments::default()),
+        Some("print") => diff::run(global, &diff::Arguments::in_hook()).map_err(|failure| in_short(&failure).into()),
         Some(other) => Err(format!("hierad.postCommit is '{other}': wanted notify or print").into()),
     }
 }

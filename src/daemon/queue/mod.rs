@@ -25,6 +25,7 @@ pub use deliveries::Waiting;
 pub use jobs::{Job, JobNumber, Written};
 pub use overview::{Count, Row, Stage};
 pub use reports::{Cursor, Kept, Wanted};
+pub use schedules::FailingWork;
 
 /// The database in its folder.
 const FILE: &str = "queue.db";
@@ -33,7 +34,12 @@ const FILE: &str = "queue.db";
 const LOCK: &str = "lock";
 
 /// What makes each version of the schema of the one before.
-const SCHEMA: [&str; 3] = [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const SCHEMA: [&str; 4] = [
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 
 /// The version of the schema, which `SQLite` keeps in `user_version`.
 const VERSION: usize = SCHEMA.len();

@@ -18,10 +18,42 @@ impl Queue {
 
     /// Notes that the work `name` is done that was begun at `start`.
     pub async fn done(&self, name: &str, start: SystemTime) -> Result<(), QueueError> {
-        let update =
-            "INSERT INTO schedule (name, done) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET done = excluded.done";
+        let update = "INSERT INTO schedule (name, done) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET done = excluded.done, failures = 0, error = NULL";
         self.execute(sqlx::query(update).bind(name).bind(since_1970(start))).await?;
         Ok(())
+    }
+}
+
+/// Scheduled work that was not done when it was tried last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailingWork {
+    /// What it is called.
+    pub name: String,
+    /// How often it has failed since it was done.
+    pub failures: u64,
+    /// Why it has failed the last time.
+    pub error: String,
+}
+
+impl Queue {
+    /// Notes that the work `name` has failed.
+    pub async fn failed_work(&self, name: &str, error: &str) -> Result<(), QueueError> {
+        let update = "UPDATE schedule SET failures = failures + 1, error = ? WHERE name = ?";
+        self.execute(sqlx::query(update).bind(error).bind(name)).await?;
+        Ok(())
+    }
+
+    /// Returns the scheduled work that was not done when it was tried last, by name.
+    pub async fn failing_work(&self) -> Result<Vec<FailingWork>, QueueError> {
+        let select = "SELECT name, failures, error FROM schedule WHERE failures > 0 ORDER BY name";
+        let rows = self.all(sqlx::query(select)).await?;
+        let work = rows.iter().map(|row| {
+            let failures: i64 = row.try_get(1)?;
+            let error: Option<String> = row.try_get(2)?;
+            let (failures, error) = (failures.unsigned_abs(), error.unwrap_or_default());
+            Ok(FailingWork { name: row.try_get(0)?, failures, error })
+        });
+        Ok(work.collect::<Result<_, sqlx::Error>>()?)
     }
 }
 

@@ -67,6 +67,7 @@ impl Scheduled {
                     failures += 1;
                     let delay = backoff(failures, LONGEST_DELAY);
                     tracing::warn!(failures, error, ?delay, "scheduled work has failed; trying again");
+                    insist(signals, &mut stopped, || queue.failed_work(&name, &error)).await;
                     pause(delay, &mut stopped).await;
                 }
             }

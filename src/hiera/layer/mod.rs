@@ -41,7 +41,7 @@ pub struct EnvironmentOptions {
     pub global: Option<GlobalConfig>,
     /// Options that win over those in the data.
     pub lookup_options: Arc<LookupOptions>,
-    /// Absolute datadirs and what they stand for.
+    /// Paths that datadirs lead to, absolute or from the root of the repository, and what they stand for.
     pub datadirs: Vec<(String, Datadir)>,
     /// The folders of modules, separated by colons, in place of what environment.conf says.
     pub modulepath: Option<String>,

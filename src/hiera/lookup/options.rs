@@ -65,10 +65,10 @@ impl Lookup<'_> {
         Some(found).filter(|found| knows_none || found.is_alone(of.module().as_ref()))
     }
 
-    /// The options of the key `root`: what the settings say of it, else what the data does.
+    /// The options of the key `root`: what the settings say of it, and for the rest what the data does.
     pub(super) fn in_effect(&self, in_data: &LookupOptions, root: &str) -> Result<KeyOptions, LookupError> {
         match self.environment.options.lookup_options.find(root)? {
-            Some(options) => Ok(options),
+            Some(options) => Ok(options.above(in_data.of(root)?)),
             None => in_data.of(root),
         }
     }

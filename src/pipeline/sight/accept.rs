@@ -25,6 +25,6 @@ impl Accepted {
 }
 
 /// The line of the settings that accepts `name`.
-pub(super) fn line(code: &str, name: &str) -> String {
-    format!("accept: {{{code}: [{}]}}", super::words::quoted(name))
+pub(in crate::pipeline) fn line(code: &str, name: &str) -> String {
+    format!("accept: {{{code}: [{}]}}", crate::pipeline::advice::quoted(name))
 }

@@ -24,7 +24,7 @@ pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
             code: "every-key-fails",
             headline: format!("every key fails{}", at(&error)),
             message: format!("every lookup fails on {}: {}", on_all(revision), in_words(&error)),
-            fix: Some(words::fix_of_function(&error.text).unwrap_or_else(|| CORRECT.to_owned())),
+            fix: Some(advice::fix_of_function(&error.text).unwrap_or_else(|| CORRECT.to_owned())),
             nodes: revision.fleet.all(),
             ..BlindSpot::default()
         });
@@ -70,7 +70,7 @@ fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
         (_, Some(_)) => "if it is one of Hiera 3, put into hierad.yaml: hiera: 3".to_owned(),
         ([], None) => "name it with --hiera-config PATH, or put into hierad.yaml: hiera_config: PATH".to_owned(),
         (found, None) => {
-            let lines = found.iter().map(|path| format!("hiera_config: {}", words::quoted(path)));
+            let lines = found.iter().map(|path| format!("hiera_config: {}", advice::quoted(path)));
             format!("put into hierad.yaml: {}", lines.collect::<Vec<_>>().join("    # or "))
         }
     };
@@ -97,8 +97,8 @@ fn no_level(revision: &Revision) -> BlindSpot {
     let fixes: Vec<String> = outside
         .iter()
         .map(|(datadir, folder)| {
-            let folder = folder.as_deref().unwrap_or("none");
-            format!("{}: {}", words::quoted(datadir), words::quoted(folder))
+            let folder = folder.as_deref().map_or_else(|| "none".to_owned(), advice::quoted);
+            format!("{}: {folder}", advice::quoted(datadir))
         })
         .collect();
     let (why, fix) = if fixes.is_empty() {

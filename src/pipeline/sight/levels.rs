@@ -1,10 +1,11 @@
 //! Levels of a hierarchy that lie outside of the repository, and those whose paths need a variable that a profile lacks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::files::ChangedFiles;
 use super::patterns::{PathPattern, patterns};
 use super::{Scene, accept, words};
+use crate::diagnostic::Place;
 use crate::fleet::Revision;
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
@@ -18,10 +19,14 @@ const UNDEFINED: &str = "undefined-variable";
 
 /// What is known of levels that lie in one place outside.
 #[derive(Default)]
-struct Outside {
+pub(in crate::pipeline) struct Outside {
     levels: Vec<String>,
-    nodes: NodeSet,
-    fix: Option<String>,
+    /// The levels' places.
+    pub(in crate::pipeline) places: BTreeSet<Place>,
+    /// The nodes that have such a level.
+    pub(in crate::pipeline) nodes: NodeSet,
+    /// The line of the settings that says what is there.
+    pub(in crate::pipeline) fix: Option<String>,
 }
 
 impl Scene<'_> {
@@ -69,14 +74,17 @@ impl Scene<'_> {
 }
 
 /// Levels outside of the repository, by where they lie.
-pub(super) fn outside<'r>(revisions: impl IntoIterator<Item = &'r Revision>) -> Vec<BlindSpot> {
+pub(in crate::pipeline) fn outside<'r>(revisions: impl IntoIterator<Item = &'r Revision>) -> BTreeMap<String, Outside> {
     let mut found: BTreeMap<String, Outside> = BTreeMap::new();
-    let mut all = 0;
     for revision in revisions {
-        all = revision.fleet.len();
         collect_outside(revision, &mut found);
     }
-    found.into_iter().map(|(place, outside)| outside.spot(&place, all)).collect()
+    found
+}
+
+/// Levels outside of the repository as blind spots of a fleet of `all` nodes.
+pub(super) fn outside_spots<'r>(revisions: impl IntoIterator<Item = &'r Revision>, all: usize) -> Vec<BlindSpot> {
+    outside(revisions).into_iter().map(|(place, outside)| outside.spot(&place, all)).collect()
 }
 
 fn collect_outside(revision: &Revision, found: &mut BTreeMap<String, Outside>) {
@@ -96,6 +104,7 @@ fn collect_outside(revision: &Revision, found: &mut BTreeMap<String, Outside>) {
         };
         let outside = found.entry(name).or_default();
         outside.nodes.extend(&finding.nodes);
+        outside.places.extend(place.cloned());
         outside.fix = outside.fix.take().or(fix);
         if !outside.levels.contains(&level) && !level.is_empty() {
             outside.levels.push(level);
@@ -115,7 +124,7 @@ fn named(environment: &Environment, pattern: &PathPattern<'_>, text: &str) -> (S
     // A link or a submodule: it is the path in front of these words that leads outside.
     let place =
         ["symbolic link", "submodule"].iter().find_map(|kind| Some(why.split_once(&format!(" is a {kind}"))?.0));
-    let fix = |place: &str| format!("datadirs: {{{}: none}}", words::quoted(place));
+    let fix = |place: &str| format!("datadirs: {{{}: none}}", advice::quoted(place));
     (why.to_owned(), Some(fix(place.unwrap_or(datadir))))
 }
 
@@ -128,25 +137,35 @@ fn mapping(environment: &Environment, datadir: &str) -> (String, String) {
             } else {
                 format!("; it ends like the folder {folder}/ here")
             };
-            (like, format!("datadirs: {{{}: {}}}", words::quoted(datadir), words::quoted(&folder)))
+            (like, format!("datadirs: {{{}: {}}}", advice::quoted(datadir), advice::quoted(&folder)))
         }
-        None => (String::new(), format!("datadirs: {{{}: none}}", words::quoted(datadir))),
+        None => (String::new(), format!("datadirs: {{{}: none}}", advice::quoted(datadir))),
     }
 }
 
 impl Outside {
+    /// Says of levels that lie at `place` what becomes of them.
+    pub(in crate::pipeline) fn text(&self, place: &str) -> String {
+        let names = words::some(self.levels.iter().map(String::as_str));
+        format!("{place}: {} ({names}) {} taken as absent", self.count(), self.verb())
+    }
+
+    fn count(&self) -> String {
+        words::count(self.levels.len(), "level")
+    }
+
+    fn verb(&self) -> &'static str {
+        if self.levels.len() == 1 { "is" } else { "are" }
+    }
+
     fn spot(self, place: &str, all: usize) -> BlindSpot {
-        let Outside { levels, nodes, fix } = self;
-        let of = words::nodes_of(&nodes, all);
-        let count = words::count(levels.len(), "level");
-        let names = words::some(levels.iter().map(String::as_str));
-        let verb = if levels.len() == 1 { "is" } else { "are" };
+        let of = words::nodes_of(&self.nodes, all);
         BlindSpot {
             code: OUTSIDE,
-            headline: format!("{count} {verb} outside of this repository on {of}"),
-            message: format!("{place}: {count} ({names}) {verb} taken as absent on {of}"),
-            fix: fix.map(|fix| format!("put into hierad.yaml: {fix}")),
-            nodes,
+            headline: format!("{} {} outside of this repository on {of}", self.count(), self.verb()),
+            message: format!("{} on {of}", self.text(place)),
+            fix: self.fix.map(|fix| format!("put into hierad.yaml: {fix}")),
+            nodes: self.nodes,
             ..BlindSpot::default()
         }
     }

@@ -7,10 +7,10 @@ pub mod accept;
 pub mod blindness;
 mod failing;
 mod files;
-mod levels;
+pub(super) mod levels;
 mod modules;
 mod patterns;
-mod words;
+pub(super) mod words;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Scene<'_> {
         let mut spots: Vec<BlindSpot> = Vec::new();
         if files.is_hiera_touched || self.reached.touches_data {
             spots.extend(left_out(&self.revisions.after.fleet));
-            spots.extend(levels::outside(self.both()));
+            spots.extend(levels::outside_spots(self.both(), self.revisions.after.fleet.len()));
             spots.extend(self.failing_keys());
             spots.extend(self.undefined_variables(&files));
             spots.extend(self.absent_modules());
@@ -78,7 +78,7 @@ pub(super) fn of_revision(
     disclosure: &Disclosure,
 ) -> Vec<BlindSpot> {
     let mut spots: Vec<BlindSpot> = left_out(&revision.fleet).into_iter().collect();
-    spots.extend(levels::outside([revision]));
+    spots.extend(levels::outside_spots([revision], revision.fleet.len()));
     spots.extend(failing::of_answers(effective, &revision.fleet, accepted, disclosure));
     spots
 }

@@ -1,7 +1,6 @@
 //! Counts and lists in the texts of blind spots.
 
 use crate::node::NodeSet;
-use crate::pipeline::check::missing_function;
 
 /// `1 key`, `2,345 keys`.
 pub(super) fn count(n: usize, thing: &str) -> String {
@@ -34,17 +33,4 @@ pub(super) fn some<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String 
         0 => shown.join(", "),
         rest => format!("{} and {} more", shown.join(", "), number(rest)),
     }
-}
-
-/// A text as YAML writes it on one line.
-pub(super) fn quoted(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_default()
-}
-
-/// What to put into the settings for a function that a lookup failed for want of.
-pub(super) fn fix_of_function(error: &str) -> Option<String> {
-    let name = quoted(missing_function(error)?);
-    Some(format!(
-        "say in hierad.yaml what the function finds: backends: {{{name}: {{not_found: true}}}}    # or values: FILE, or command: [PROGRAM]"
-    ))
 }

@@ -97,10 +97,20 @@ fn write_changes(report: &Report, options: Options, page: &mut Page<'_>) -> io::
     }
     if left > 0 {
         page.blank()?;
-        let more = format!("{ELLIPSIS} {}: `hierad diff --full` shows all", count(left, "more change"));
+        let more = format!("{ELLIPSIS} {}: `{}` shows all", count(left, "more change"), command(report));
         page.line(Line::new(0).add(HEADING, more))?;
     }
     Ok(())
+}
+
+/// The command that shows the whole report.
+fn command(report: &Report) -> String {
+    let short =
+        |commit: &Option<Commit>| commit.as_ref().map(|commit| visible(&commit.id).chars().take(8).collect::<String>());
+    match (short(&report.commit.before), short(&report.commit.after)) {
+        (Some(before), Some(after)) => format!("hierad diff --full {before} {after}"),
+        _ => "hierad diff --full".to_owned(),
+    }
 }
 
 fn head(report: &Report, page: &mut Page<'_>) -> io::Result<()> {

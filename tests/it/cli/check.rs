@@ -36,30 +36,37 @@ fn every_fault_is_named_once_with_its_place() {
     site.commit("faults");
     let printed = site.hierad("check");
     let expected = [
+        // Errors first.
         "data/list.json:1: error: the file holds no hash of keys and values [data-no-hash]",
-        "data/list.json:1: warning: no profile's hierarchy leads to this file [unreached-file]",
         "data/nodes/web01.yaml:2: error: the file cannot be read: ",
-        "data/roles/db.yaml:1: warning: no profile's hierarchy leads to this file [unreached-file]",
-        "data/roles/web.yaml:1: warning: no profile's hierarchy leads to this file [unreached-file]",
-        "data/sites/oslo.yaml:1: warning: no profile's hierarchy leads to this file [unreached-file]",
-        "hiera.yaml:6: warning: the variable 'site' is undefined: ",
         "hiera.yaml:9: error: ",
-        "hint: ",
-        "  backends:",
-        "    hiera_vault: {not_found: true}",
+        "data/list.json:1: warning: no profile's hierarchy leads to data/list.json [unreached-file]",
+        "data/roles/db.yaml:1: warning: no profile's hierarchy leads to any of the 2 files in data/roles/ [unreached-file] and at 1 more place",
+        "data/sites/oslo.yaml:1: warning: no profile's hierarchy leads to data/sites/oslo.yaml [unreached-file]",
+        "hiera.yaml:6: warning: the variable 'site' is undefined: ",
     ];
     printed.is(2);
-    let lines: Vec<&str> = printed.out.lines().collect();
-    let line = |words: &str| *lines.iter().find(|line| line.starts_with(words)).unwrap_or(&"");
-    for words in expected {
-        assert!(line(words).starts_with(words), "no {words:?} in {printed:#?}");
+    let (lines, fixes): (Vec<&str>, Vec<&str>) = printed.out.lines().partition(|line| !line.starts_with("    -> "));
+    for (line, words) in lines.iter().zip(expected) {
+        assert!(line.starts_with(words), "{line}: no {words:?} in {printed:#?}");
     }
-    assert_eq!(lines.len(), expected.len() + 1, "{printed:#?}");
-    assert!(line("data/nodes/web01").ends_with("[data-syntax] (on web01)"), "{printed:#?}");
+    assert_eq!((lines.len(), fixes.len()), (expected.len() + 1, expected.len()), "{printed:#?}");
+    let line = |words: &str| *lines.iter().find(|line| line.starts_with(words)).unwrap_or(&"");
+    assert!(
+        line("data/nodes/web01").ends_with("[data-syntax] (2 keys fail, such as 'motd', on web01)"),
+        "{printed:#?}"
+    );
     assert!(line("hiera.yaml:6").ends_with("[undefined-variable] (on all 2 nodes)"), "{printed:#?}");
     assert!(line("hiera.yaml:9").contains("'hiera_vault'"), "{printed:#?}");
-    assert!(line("hiera.yaml:9").ends_with("[unknown-function] (on db01)"), "{printed:#?}");
-    assert_eq!(lines.last(), Some(&"3 errors, 5 warnings on 2 nodes"));
+    assert!(
+        line("hiera.yaml:9").ends_with("[unknown-function] (2 keys fail, such as 'motd', on db01)"),
+        "{printed:#?}"
+    );
+    assert_eq!(lines.last(), Some(&"3 errors, 4 warnings on 2 nodes"));
+    let fixes = fixes.concat();
+    for fix in [r#"backends: {"hiera_vault": {not_found: true}}"#, r#"{unreached-file: ["data/roles/*"]}"#] {
+        assert!(fixes.contains(fix), "no {fix} in {printed:#?}");
+    }
 }
 
 #[test]
@@ -69,14 +76,18 @@ fn json_says_the_same() {
     site.commit("faults");
     let printed = site.hierad("check --format json");
     let json = printed.is(2).json();
-    assert_eq!(json["schema"], "hierad.check/1");
+    assert_eq!(json["schema"], "hierad.check/2");
+    assert_eq!((&json["errors"], &json["warnings"], &json["notes"]), (&3.into(), &4.into(), &0.into()));
     let findings = json["findings"].as_array().unwrap();
-    assert_eq!(findings.len(), 8);
+    assert_eq!(findings.len(), 7);
     let function = findings.iter().find(|finding| finding["code"] == "unknown-function").unwrap();
     assert_eq!(function["path"], "hiera.yaml");
     assert_eq!(function["line"], 9);
     assert_eq!(function["severity"], "error");
     assert_eq!(function["nodes"], serde_json::json!(["db01"]));
+    assert_eq!(function["keys"], serde_json::json!(["motd", "port"]));
+    let files = findings.iter().find(|finding| finding["path"] == "data/roles/db.yaml").unwrap();
+    assert_eq!(files["places"][1], serde_json::json!({"path": "data/roles/web.yaml", "line": 1}));
 }
 
 #[test]
@@ -90,7 +101,7 @@ fn nothing_wrong_is_status_0() {
     site.hierad("check").is(0);
     let printed = site.hierad("check .");
     assert!(printed.is(2).out.starts_with("data/common.yaml:2: error: the file cannot be read: "), "{printed:#?}");
-    assert!(printed.out.contains("[data-syntax] (on all 2 nodes)"), "{printed:#?}");
+    assert!(printed.out.contains("[data-syntax] ('port' fails on all 2 nodes)"), "{printed:#?}");
 }
 
 #[test]
@@ -123,7 +134,7 @@ fn a_bad_hiera_yaml_is_one_finding() {
         let lines: Vec<&str> = printed.is(2).out.lines().filter(|line| line.contains(": error: ")).collect();
         assert_eq!(lines.len(), 1, "{printed:#?}");
         assert!(lines[0].starts_with(line), "{content}: {printed:#?}");
-        assert!(lines[0].contains("keys fail") && lines[0].ends_with("(on all 2 nodes)"), "{printed:#?}");
+        assert!(lines[0].contains("keys fail") && lines[0].ends_with("on all 2 nodes)"), "{printed:#?}");
     }
     std::fs::remove_file(site.root().join("hiera.yaml")).unwrap();
     let printed = site.hierad("check .");
@@ -156,6 +167,7 @@ password: ENC[PKCS7,MIIBeQ==]
     let note = "hiera.yaml:3: note: no key here for this level, 'Secrets': ";
     let told: Vec<&str> = printed.ok().lines().filter(|line| line.contains(": note: ")).collect();
     assert!(matches!(told.as_slice(), [line] if line.starts_with(note)), "{printed:#?}");
+    assert!(printed.out.contains("-> name the private key in hierad.yaml: eyaml: "), "{printed:#?}");
     assert!(told[0].ends_with("[eyaml-no-key] (on all 2 nodes)"), "{printed:#?}");
 }
 
@@ -168,9 +180,9 @@ fn a_fault_on_many_nodes_is_one_line() {
     site.commit("faults");
     let printed = site.hierad("check --profiles more.ndjson --profiles profiles");
     let lines: Vec<&str> = printed.is(2).out.lines().collect();
-    assert_eq!(lines.len(), 3, "{printed:#?}");
-    assert!(lines[0].ends_with("(on all 145 nodes)"), "{printed:#?}");
-    assert!(lines[1].ends_with("[undefined-variable] (on 143 of 145 nodes, such as n000)"), "{printed:#?}");
+    assert_eq!(lines.len(), 5, "{printed:#?}");
+    assert!(lines[0].ends_with("('motd' fails on all 145 nodes)"), "{printed:#?}");
+    assert!(lines[2].ends_with("[undefined-variable] (on 143 of 145 nodes, such as n000)"), "{printed:#?}");
 }
 
 #[test]
@@ -212,8 +224,117 @@ fn keys_that_fail_for_one_cause_are_one_finding() {
     site.commit("faults");
     let printed = site.hierad("check");
     let lines: Vec<&str> = printed.is(2).out.lines().collect();
+    // The same variable, at two places.
     assert_eq!(lines.len(), 3, "{printed:#?}");
-    assert!(lines[0].starts_with("data/common.yaml:2: error: 2 keys fail, such as 'again': "), "{printed:#?}");
-    assert!(lines[1].starts_with("data/common.yaml:4: error: 'other' fails: "), "{printed:#?}");
-    assert!(lines.iter().take(2).all(|line| line.contains("'nope'") && line.ends_with("(on all 2 nodes)")));
+    assert!(lines[0].starts_with("data/common.yaml:2: error: "), "{printed:#?}");
+    assert!(lines[0].contains("'nope'"), "{printed:#?}");
+    assert!(lines[0].ends_with("(3 keys fail, such as 'again', on all 2 nodes) and at 1 more place"), "{printed:#?}");
+}
+
+#[test]
+fn severity_and_codes_are_chosen() {
+    let site = Sandbox::of(SITE);
+    site.files(FAULTY);
+    site.commit("faults");
+    let last = |arguments: &str, status: i32| {
+        site.hierad(&format!("check {arguments}")).is(status).out.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(last("--severity error", 2), "3 errors, 0 warnings on 2 nodes; 4 not asked for");
+    let allowed = "--allow data-syntax --allow data-no-hash --allow unknown-function";
+    assert_eq!(last(allowed, 2), "0 errors, 4 warnings on 2 nodes; 3 not asked for");
+    assert_eq!(last(&format!("--severity error {allowed}"), 0), "0 errors, 0 warnings on 2 nodes; 7 not asked for");
+    site.hierad("check --allow unreached").fails(&["there is no such kind of fault; did you mean unreached-file?"]);
+    site.write("hierad.yaml", "profiles: [profiles]\ncheck: {severity: error, allow: [data-syntax, data-no-hash]}\n");
+    assert_eq!(last("", 2), "1 error, 0 warnings on 2 nodes; 6 not asked for");
+    assert_eq!(last("--allow unknown-function", 0), "0 errors, 0 warnings on 2 nodes; 7 not asked for");
+    assert_eq!(last("--severity warning", 2), "1 error, 4 warnings on 2 nodes; 2 not asked for");
+    site.write("hierad.yaml", "check: {allow: [nothing]}\n");
+    site.hierad("check").fails(&["hierad.yaml:1: 'allow' has no 'nothing'; it takes absent-module, "]);
+}
+
+#[test]
+fn only_what_a_change_brings() {
+    let site = Sandbox::of(SITE);
+    site.files("-- data/common.yaml\nmotd: '%{nope}'\nntp: [a, b]\n");
+    site.commit("a fault");
+    let new = |since: &str| site.hierad(&format!("check . --new-since {since}"));
+    assert_eq!(new("HEAD").ok(), "0 errors, 0 warnings on 2 nodes\n");
+    // The old fault is on another line.
+    site.files("-- data/common.yaml\nntp: [a, b]\n# words\nmotd: '%{nope}'\n-- data/roles/none.yaml\na: 1\n");
+    let printed = new("HEAD");
+    assert_eq!(printed.is(2).out.lines().count(), 3, "{printed:#?}");
+    assert!(printed.out.starts_with("data/roles/none.yaml:1: warning: "), "{printed:#?}");
+    // It is at one more key, and in a file that had none.
+    site.files("-- data/roles/web.yaml\nport: '%{nope}'\n");
+    let printed = new("HEAD");
+    assert!(printed.is(2).out.starts_with("data/roles/web.yaml:1: error: "), "{printed:#?}");
+    assert_eq!(printed.out.lines().last(), Some("1 error, 1 warning on 2 nodes"));
+    new("nowhere").fails(&["nowhere"]);
+}
+
+#[test]
+fn a_screen_is_enough_for_whatever_is_wrong() {
+    let site = Sandbox::of(SITE);
+    for n in 0..50 {
+        site.write(&format!("data/group{n}/file.yaml"), "a: [\n");
+    }
+    let printed = site.hierad("check .");
+    assert!(printed.is(2).out.lines().count() <= 40, "{printed:#?}");
+    assert!(printed.out.contains("and 83 more; --full shows all: 50 unreached-file, 33 data-syntax"), "{printed:#?}");
+    assert_eq!(site.hierad("check . --full").is(2).out.lines().count(), 201);
+}
+
+#[test]
+fn a_revision_of_which_nothing_can_be_read_is_an_error() {
+    let site = Sandbox::of(SITE);
+    let hiera = "-- hiera.yaml\nversion: 5\ndefaults: {datadir: /srv/data, data_hash: yaml_data}\nhierarchy: [{name: All, path: common.yaml}]\n";
+    site.files(hiera);
+    let printed = site.hierad("check . --severity error");
+    let expected = "error: no level of the hierarchy could be read [no-level-read] (on all 2 nodes)\n    -> put into hierad.yaml: datadirs: {\"/srv/data\": \"data\"}\n";
+    assert!(printed.is(2).out.starts_with(expected), "{printed:#?}");
+}
+
+#[test]
+fn manifests_that_merge_otherwise_than_the_data() {
+    let site = Sandbox::of(SITE);
+    site.files(
+        "
+-- manifests/site.pp
+node default {
+  $ntp = lookup('ntp', {merge => unique})
+  $port = lookup('port', Integer, 'first', 1)
+  create_resources('user', hiera_hash('users'))
+  create_resources('file', lookup('absent', {merge => deep}))
+}
+-- data/common.yaml
+motd: hello
+ntp: [a, b]
+port: 1
+users: {root: {uid: 0}}
+-- data/nodes/web01.yaml
+ntp: [c]
+users: {ada: {uid: 1}}
+",
+    );
+    let printed = site.hierad("check .");
+    let faults: Vec<&str> = printed.is(2).out.lines().collect();
+    let expected = [
+        "manifests/site.pp:2: warning: manifests look up 'ntp' with the merge strategy 'unique'",
+        r#"    -> put into hierad.yaml: lookup_options: {"ntp":{"merge":"unique"}}"#,
+        "manifests/site.pp:4: warning: manifests look up 'users' with the merge strategy 'hash'",
+        r#"    -> put into hierad.yaml: lookup_options: {"users":{"merge":"hash"}}"#,
+        "0 errors, 2 warnings on 2 nodes",
+    ];
+    assert_eq!(faults.len(), expected.len(), "{printed:#?}");
+    for (fault, words) in faults.iter().zip(expected) {
+        assert!(fault.starts_with(words), "no {words} in {printed:#?}");
+    }
+    assert!(faults[0].ends_with("[merge-in-manifest] (on web01)"), "{printed:#?}");
+    // What is pasted counts, and is what the node gets.
+    site.write(
+        "hierad.yaml",
+        "profiles: [profiles]\nlookup_options: {\"ntp\":{\"merge\":\"unique\"},\"users\":{\"merge\":\"hash\"}}\n",
+    );
+    assert_eq!(site.hierad("check .").ok(), "0 errors, 0 warnings on 2 nodes\n");
+    assert_eq!(site.hierad("lookup ntp --node web01 --rev .").ok(), "---\n- c\n- a\n- b\n");
 }

@@ -148,7 +148,7 @@ fn faults_are_named_with_their_line() {
             "hierad.yaml:3: 'b' in 'lookup_options': Unknown merge strategy: 'best'",
         ),
         ("lookup_options:\n  ^(: {merge: first}\n", "hierad.yaml:2: '^(' in 'lookup_options': "),
-        ("datadirs:\n  /a: b\n  x: y\n", "hierad.yaml:3: 'x' under 'datadirs' is no absolute path"),
+        ("datadirs:\n  /a: b\n  .: y\n", "hierad.yaml:3: 'datadirs' are folders or files, not the whole repository"),
         ("datadirs:\n  /a: b\n  /x: ../y\n", "hierad.yaml:3: '../y' under 'datadirs' must not contain '..'"),
         ("datadirs:\n  - a\n", "hierad.yaml:1: datadirs: invalid type: sequence"),
         (
@@ -192,10 +192,37 @@ fn absolute_datadirs_are_mapped() {
     }
     site.write("hierad.yaml", format!("profiles: profiles\ndatadirs: {{'{code}': .}}\n"));
     let check = site.hierad("check .");
-    assert!(check.is(2).out.contains("data/roles/web.yaml:1: warning: no profile's hierarchy leads"), "{check:#?}");
+    assert!(check.is(2).out.contains("data/roles/db.yaml:1: warning: no profile's hierarchy leads"), "{check:#?}");
     site.write("hierad.yaml", "profiles: profiles\n");
     let check = site.hierad("check .");
-    assert!(check.is(2).out.contains("is an absolute path, outside the repository"), "{check:#?}");
+    assert!(
+        check.is(2).out.contains("is outside of this repository; it ends like the folder data/ here"),
+        "{check:#?}"
+    );
+}
+
+#[test]
+fn relative_datadirs_are_mapped() {
+    let site = Sandbox::of(SITE);
+    site.files("-- hiera.yaml\nversion: 5\ndefaults: {datadir: ../shared, data_hash: yaml_data}\nhierarchy: [{name: C, path: common.yaml}, {name: G, glob: 'c*.yaml'}]\n");
+    site.sh("ln -s /nowhere/private.yaml data/private.yaml");
+    let motd = || site.hierad("lookup motd --node web01 --rev . --render-as s").out;
+    assert_eq!(motd(), "");
+    site.write("hierad.yaml", "profiles: profiles\ndatadirs: {../shared: data}\n");
+    assert_eq!(motd(), "hello\n");
+    // A link out of the repository is mapped by its own path, as its finding proposes.
+    site.files("-- hiera.yaml\nversion: 5\nhierarchy: [{name: P, path: private.yaml}, {name: C, path: common.yaml}]\n");
+    site.write("hierad.yaml", "profiles: profiles\n");
+    let fix = r#"datadirs: {"data/private.yaml": none}"#;
+    let check = site.hierad("check . --allow unreached-file");
+    assert!(check.is(2).out.contains(fix), "{check:#?}");
+    site.write("hierad.yaml", format!("profiles: profiles\n{fix}\n"));
+    assert_eq!(
+        site.hierad("check . --severity warning --allow unreached-file").ok(),
+        "0 errors, 0 warnings on 2 nodes; 1 not asked for\n"
+    );
+    site.write("hierad.yaml", "profiles: profiles\ndatadirs: {data/private.yaml: data/roles/web.yaml}\n");
+    assert_eq!(site.hierad("lookup port --node web01 --rev . --render-as s").ok(), "80\n");
 }
 
 #[test]

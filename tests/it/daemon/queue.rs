@@ -109,7 +109,8 @@ fn a_queue_that_cannot_be_seen_is_not_said_to_be_absent() {
 }
 
 /// What makes former versions of a queue of the last one, and whether they knew of schedules: version 2 had two names for these.
-const FORMER: [(&str, bool); 3] = [
+const FORMER: [(&str, bool); 4] = [
+    ("PRAGMA user_version = 3", true),
     ("ALTER TABLE job DROP COLUMN due; PRAGMA user_version = 2", true),
     ("ALTER TABLE job DROP COLUMN due; ALTER TABLE schedule RENAME TO plan; PRAGMA user_version = 2", true),
     (
@@ -131,6 +132,8 @@ async fn queues_of_former_versions_go_on() {
         drop(lock);
         let database = format!("sqlite://{}", folder.path().join("queue.db").display());
         let mut connection = <sqlx::SqliteConnection as sqlx::Connection>::connect(&database).await.unwrap();
+        let reasons = "ALTER TABLE schedule DROP COLUMN failures; ALTER TABLE schedule DROP COLUMN error";
+        sqlx::raw_sql(reasons).execute(&mut connection).await.unwrap();
         sqlx::raw_sql(back).execute(&mut connection).await.unwrap();
         sqlx::Connection::close(connection).await.unwrap();
         let queue = Queue::open(folder.path()).await.unwrap();

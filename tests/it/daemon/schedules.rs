@@ -101,11 +101,15 @@ fn what_fails_is_done_again_and_holds_up_no_other() {
         service.log().contains("branch another of ") && service.log().contains("cannot write snapshots to ")
     });
     service.check_folder("tips/main", "main");
+    service.wait("the queue to tell", || service.site.hierad("queue").out.contains("schedule 'tips' has failed "));
+    let queue = service.site.hierad("queue");
+    assert!(queue.ok().contains("branch another of ") && queue.out.ends_with("1 failing on schedule\n"), "{queue:#?}");
     let waits = |line: &&str| line.contains("waiting for the time") && line.contains("next=\"197");
     assert_eq!(service.log().lines().find(waits), None, "nobody waits for what is past");
     fs::remove_file(service.site.beside("tips/another")).unwrap();
     service.wait("the other branch", || times(&service, "tips") == 1);
     service.check_folder("tips/another", "another");
+    service.settle(0);
     service.end(daemon);
 }
 

@@ -125,6 +125,29 @@ fn it_can_refuse() {
     site.files("-- data/roles/none.yaml\nport: 1\n");
     site.commit("unseen");
     push("changes").says(&["no change seen, but: no profile reaches data/roles/none.yaml"]).ok();
+    // Of what nothing can be read nothing is checked.
+    site.write("hiera.yaml", "version: 5\nhierarchy: []\n");
+    site.commit("blind");
+    push("errors").is(1).says(&["hierad: the push is refused, as it cannot be checked: no level of the hierarchy"]);
+}
+
+#[test]
+fn a_long_report_is_cut_at_a_screen() {
+    let site = pushed();
+    let keys = |value: &str| (0..200).map(|n| format!("key{n}: {value}\n")).collect::<Vec<_>>().concat();
+    site.write("data/common.yaml", keys("old"));
+    site.commit("old");
+    site.shell("git push --quiet origin main").ok();
+    site.write("data/common.yaml", keys("new"));
+    site.commit("new");
+    let printed = site.shell("git push --quiet origin main");
+    let lines = printed.is(0).err.lines().count();
+    assert!((30..50).contains(&lines), "{printed:#?}");
+    let [before, after] = ["HEAD~1", "HEAD"].map(|revision| site.open().resolve(revision).unwrap().short());
+    assert!(
+        printed.err.contains(&format!(" more changes: `hierad diff --full {before} {after}` shows all")),
+        "{printed:#?}"
+    );
 }
 
 #[test]

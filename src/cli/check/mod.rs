@@ -1,0 +1,120 @@
+//! `hierad check`: everything wrong with data, hiera.yaml and profiles, as a gate for commits.
+
+mod json;
+mod text;
+
+use std::io::Write;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+
+use super::context::Context;
+use super::inspection::{Format, Inspection};
+use super::{Global, Result, Status, output};
+use crate::diagnostic::Severity;
+use crate::pattern::nearest;
+use crate::pipeline::Pipeline;
+use crate::pipeline::check::{CODES, Fault, only_new};
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    at: Inspection,
+    /// Only faults that are at least so bad, which are what the exit status goes by [default: all; warnings and errors]
+    #[arg(long, value_name = "SEVERITY")]
+    severity: Option<Worst>,
+    /// No faults of this kind, such as unreached-file; may be repeated
+    #[arg(long, value_name = "CODE", value_parser = code)]
+    allow: Vec<String>,
+    /// Only faults that the change from this revision brings
+    #[arg(long, value_name = "REV")]
+    new_since: Option<String>,
+    /// All faults, however many they are
+    #[arg(long)]
+    full: bool,
+}
+
+/// [`Severity`], as a flag has it.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Worst {
+    Note,
+    Warning,
+    Error,
+}
+
+impl From<Worst> for Severity {
+    fn from(worst: Worst) -> Severity {
+        match worst {
+            Worst::Note => Severity::Note,
+            Worst::Warning => Severity::Warning,
+            Worst::Error => Severity::Error,
+        }
+    }
+}
+
+/// Checks the name of a kind of fault.
+fn code(name: &str) -> std::result::Result<String, String> {
+    if CODES.contains(&name) {
+        return Ok(name.to_owned());
+    }
+    let near = nearest(name, CODES.into_iter(), 1);
+    let hint = near.first().map_or_else(|| CODES.join(", "), |near| format!("did you mean {near}?"));
+    Err(format!("there is no such kind of fault; {hint}"))
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let context = Context::open(global)?;
+    let progress = context.show_progress();
+    let point = context.point(&arguments.at.revision)?;
+    let before = arguments.new_since.as_deref().map(|revision| context.point(revision)).transpose()?;
+    let points: Vec<_> = before.into_iter().chain([point]).collect();
+    let branch = context.branch()?;
+    let revisions = context.revisions();
+    let branch = branch.as_ref().map(crate::git::BranchName::as_str);
+    // What is wrong with profiles is among the faults.
+    let (fleet, _) = context.profiles(&revisions, branch, &points, &|_| true)?;
+    let pipeline = context.pipeline(revisions, Arc::new(fleet));
+    let mut faults = pipeline.check(point)?;
+    if let Some(before) = before {
+        faults = only_new(&pipeline.check(before)?, faults);
+    }
+    let found = Found::new(faults, arguments, &context);
+    drop(progress);
+    found.write(&pipeline, arguments)?;
+    context.save();
+    Ok(if found.is_faulty { Status::Found } else { Status::Done })
+}
+
+/// What was found, and is asked for.
+struct Found {
+    faults: Vec<Fault>,
+    /// How many are allowed or too harmless.
+    hidden: usize,
+    is_faulty: bool,
+}
+
+impl Found {
+    fn new(mut faults: Vec<Fault>, arguments: &Arguments, context: &Context) -> Found {
+        let settings = &context.settings.check;
+        let severity = arguments.severity.map(Severity::from).or(settings.severity);
+        let is_allowed = |code: &str| arguments.allow.iter().chain(&settings.allow).any(|allowed| allowed == code);
+        let all = faults.len();
+        faults.retain(|fault| fault.severity >= severity.unwrap_or(Severity::Note) && !is_allowed(fault.code));
+        let is_faulty = faults.iter().any(|fault| fault.severity >= severity.unwrap_or(Severity::Warning));
+        Found { hidden: all - faults.len(), faults, is_faulty }
+    }
+
+    fn write(&self, pipeline: &Pipeline, arguments: &Arguments) -> std::io::Result<()> {
+        let mut out = output::stdout();
+        match arguments.at.format {
+            Format::Text => text::write(self, &pipeline.fleet, arguments.full, &mut out)?,
+            Format::Json => json::write(self, &pipeline.fleet, &mut out)?,
+        }
+        out.flush()
+    }
+
+    fn count(&self, severity: Severity) -> usize {
+        self.faults.iter().filter(|fault| fault.severity == severity).count()
+    }
+}

@@ -1,0 +1,120 @@
+//! The pager of a terminal, chosen as git does: `GIT_PAGER`, git's `core.pager`, `PAGER`, else `less`.
+
+use std::env;
+use std::io::{Error, ErrorKind, IsTerminal, Result, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use super::context::Context;
+use super::{Global, output};
+use crate::git;
+
+/// Where a long text goes: through a pager on a terminal, to standard output else.
+pub(super) enum Paged {
+    Pager(Pager),
+    Plain(Box<dyn Write>),
+}
+
+/// A pager that runs.
+pub(super) struct Pager {
+    child: Child,
+    /// None once all is written.
+    input: Option<ChildStdin>,
+}
+
+impl Paged {
+    /// Starts the pager if standard output is a terminal and there is one.
+    pub(super) fn new(context: &Context, global: &Global) -> Paged {
+        let is_wanted = !global.no_pager && std::io::stdout().is_terminal();
+        let command = is_wanted.then(|| chosen(context)).flatten();
+        command.and_then(|command| Pager::start(&command)).map_or_else(Paged::plain, Paged::Pager)
+    }
+
+    /// Standard output as it is.
+    pub(super) fn plain() -> Paged {
+        Paged::Plain(Box::new(output::stdout()))
+    }
+
+    /// About how many lines fit the terminal; None if there is a pager or no terminal.
+    pub(super) fn lines(&self) -> Option<usize> {
+        match self {
+            Paged::Plain(_) if std::io::stdout().is_terminal() => output::height(),
+            _ => None,
+        }
+    }
+
+    /// Waits until all is written and the reader has seen it.
+    pub(super) fn finish(self) -> Result<()> {
+        match self {
+            Paged::Plain(mut out) => out.flush(),
+            Paged::Pager(mut pager) => {
+                drop(pager.input.take());
+                pager.child.wait().map(drop)
+            }
+        }
+    }
+}
+
+impl Write for Paged {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        let written = match self {
+            Paged::Plain(out) => return out.write(bytes),
+            Paged::Pager(pager) => pager.input.as_mut().map_or(Ok(bytes.len()), |input| input.write(bytes)),
+        };
+        match written {
+            // Whoever leaves the pager has seen enough.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(bytes.len()),
+            written => written,
+        }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        match self {
+            Paged::Plain(out) => out.flush(),
+            Paged::Pager(_) => Ok(()),
+        }
+    }
+}
+
+impl Pager {
+    fn start(command: &str) -> Option<Pager> {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).stdin(Stdio::piped());
+        // As git has it: `less` ends at once where a screen is enough, passes colours on and leaves the text where it is.
+        for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
+            if env::var_os(name).is_none() {
+                shell.env(name, value);
+            }
+        }
+        let mut child = shell.spawn().ok()?;
+        leave_interrupts_to_the_pager().ok()?;
+        let input = child.stdin.take();
+        Some(Pager { child, input })
+    }
+}
+
+/// Keeps this process from being ended by the key that ends a search in the pager.
+fn leave_interrupts_to_the_pager() -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _context = runtime.enter();
+    // The handler stays.
+    #[cfg(unix)]
+    drop(tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()).map_err(Error::other)?);
+    Ok(())
+}
+
+/// The command of the pager; None if nobody wants one, or there is none.
+fn chosen(context: &Context) -> Option<String> {
+    let variable = |name: &str| env::var(name).ok();
+    let setting =
+        || git::setting(context.repository.git_dir(), "core.pager").ok().flatten().map(|setting| setting.value);
+    let named = variable("GIT_PAGER").or_else(setting).or_else(|| variable("PAGER"));
+    let command = match named {
+        Some(command) => command,
+        None => is_installed("less").then(|| "less".to_owned())?,
+    };
+    Some(command).filter(|command| !command.trim().is_empty() && command != "cat")
+}
+
+fn is_installed(program: &str) -> bool {
+    env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+}

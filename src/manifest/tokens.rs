@@ -1,0 +1,223 @@
+//! The words of a manifest.
+//!
+//! Source: `pops/parser/lexer2.rb`; what it refuses is passed over here.
+
+use std::iter::Peekable;
+use std::str::CharIndices;
+
+/// A word with its place.
+#[derive(Debug)]
+pub(super) struct Word {
+    pub(super) token: Token,
+    /// Counted from 1.
+    pub(super) line: u32,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) enum Token {
+    /// A name, a type, a keyword or a number.
+    Name(String),
+    /// A string without variables.
+    Text(String),
+    /// A string with variables, a regular expression, a variable: what has no value here.
+    Opaque,
+    /// `=>`
+    Arrow,
+    /// Any other sign.
+    Sign(char),
+}
+
+/// Splits a manifest into its words.
+pub(super) fn tokens(text: &str) -> Vec<Word> {
+    let mut lexer =
+        Lexer { text, rest: text.char_indices().peekable(), line: 1, heredocs: Vec::new(), words: Vec::new() };
+    lexer.run();
+    lexer.words
+}
+
+struct Lexer<'t> {
+    text: &'t str,
+    rest: Peekable<CharIndices<'t>>,
+    line: u32,
+    /// The ends of the heredocs that begin with the next line.
+    heredocs: Vec<String>,
+    words: Vec<Word>,
+}
+
+impl Lexer<'_> {
+    fn run(&mut self) {
+        while let Some((at, sign)) = self.next() {
+            match sign {
+                '\n' => self.skip_heredocs(),
+                '#' => self.skip_line(),
+                '/' if self.peek() == Some('*') => self.skip_comment(),
+                '/' if self.may_begin_regex() => self.regex(),
+                '\'' => self.single_quoted(),
+                '"' => self.double_quoted(),
+                '@' if self.peek() == Some('(') => self.heredoc(),
+                '$' => {
+                    self.word_end(at);
+                    self.push(Token::Opaque);
+                }
+                '=' if self.peek() == Some('>') => {
+                    self.next();
+                    self.push(Token::Arrow);
+                }
+                sign if is_word(sign) || sign == ':' && self.peek() == Some(':') => {
+                    let end = self.word_end(at);
+                    self.push(Token::Name(self.text[at..end].to_owned()));
+                }
+                sign if sign.is_whitespace() => {}
+                sign => self.push(Token::Sign(sign)),
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<(usize, char)> {
+        let next = self.rest.next();
+        if matches!(next, Some((_, '\n'))) {
+            self.line += 1;
+        }
+        next
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        self.rest.peek().map(|(_, sign)| *sign)
+    }
+
+    fn push(&mut self, token: Token) {
+        self.words.push(Word { token, line: self.line });
+    }
+
+    /// Goes to the end of a name that begins at `start`.
+    fn word_end(&mut self, start: usize) -> usize {
+        let mut end = start + self.text[start..].chars().next().map_or(0, char::len_utf8);
+        while let Some((at, sign)) = self.rest.peek().copied().filter(|(_, sign)| is_word(*sign) || *sign == ':') {
+            // `a:` is a title, `a::b` is a name.
+            let is_alone = sign == ':' && !self.text[at + 1..].starts_with(':') && !self.text[..at].ends_with(':');
+            if is_alone {
+                break;
+            }
+            self.next();
+            end = at + sign.len_utf8();
+        }
+        end
+    }
+
+    fn skip_line(&mut self) {
+        while self.peek().is_some_and(|sign| sign != '\n') {
+            self.next();
+        }
+    }
+
+    fn skip_comment(&mut self) {
+        self.next();
+        let mut last = ' ';
+        while let Some((_, sign)) = self.next() {
+            if (last, sign) == ('*', '/') {
+                break;
+            }
+            last = sign;
+        }
+    }
+
+    /// Behind a value a slash divides.
+    fn may_begin_regex(&self) -> bool {
+        match self.words.last().map(|word| &word.token) {
+            None | Some(Token::Arrow) => true,
+            Some(Token::Name(name)) => matches!(&**name, "node" | "and" | "or" | "in" | "if" | "unless" | "case"),
+            Some(Token::Text(_) | Token::Opaque) => false,
+            Some(Token::Sign(sign)) => !matches!(sign, ')' | ']'),
+        }
+    }
+
+    fn regex(&mut self) {
+        while let Some((_, sign)) = self.next() {
+            match sign {
+                '\\' => drop(self.next()),
+                '/' | '\n' => break,
+                _ => {}
+            }
+        }
+        self.push(Token::Opaque);
+    }
+
+    fn single_quoted(&mut self) {
+        let (mut text, line) = (String::new(), self.line);
+        while let Some((_, sign)) = self.next() {
+            match sign {
+                '\'' => {
+                    self.words.push(Word { token: Token::Text(text), line });
+                    return;
+                }
+                '\\' if matches!(self.peek(), Some('\'' | '\\')) => text.extend(self.next().map(|(_, sign)| sign)),
+                sign => text.push(sign),
+            }
+        }
+    }
+
+    /// Inside of `${...}` there may be strings, which may have variables in turn.
+    fn double_quoted(&mut self) {
+        let (mut text, line, mut is_plain) = (String::new(), self.line, true);
+        let mut open = 0usize;
+        while let Some((_, sign)) = self.next() {
+            match sign {
+                '"' if open == 0 => {
+                    let token = if is_plain { Token::Text(text) } else { Token::Opaque };
+                    self.words.push(Word { token, line });
+                    return;
+                }
+                '\\' => {
+                    is_plain = false;
+                    self.next();
+                }
+                '$' => {
+                    is_plain = false;
+                    if self.peek() == Some('{') {
+                        self.next();
+                        open += 1;
+                    }
+                }
+                '{' if open > 0 => open += 1,
+                '}' if open > 0 => open -= 1,
+                sign => text.push(sign),
+            }
+        }
+    }
+
+    /// `@(END)`, `@("END":json/L)`: its text is on the lines that follow.
+    fn heredoc(&mut self) {
+        self.next();
+        let mut name = String::new();
+        while let Some((_, sign)) = self.next() {
+            match sign {
+                ')' => {
+                    let end = name.split([':', '/']).next().unwrap_or_default();
+                    self.heredocs.push(end.trim().trim_matches('"').trim().to_owned());
+                    self.push(Token::Opaque);
+                    return;
+                }
+                '\n' => return,
+                sign => name.push(sign),
+            }
+        }
+    }
+
+    fn skip_heredocs(&mut self) {
+        for end in std::mem::take(&mut self.heredocs) {
+            while self.peek().is_some() {
+                let start = self.rest.peek().map_or(self.text.len(), |(at, _)| *at);
+                self.skip_line();
+                let stop = self.rest.peek().map_or(self.text.len(), |(at, _)| *at);
+                self.next();
+                if self.text[start..stop].trim_start_matches([' ', '\t', '|', '-']).trim_end() == end {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+fn is_word(sign: char) -> bool {
+    sign.is_alphanumeric() || sign == '_'
+}

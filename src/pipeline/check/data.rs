@@ -1,0 +1,144 @@
+//! Data files that cannot be read, and those that no node's hierarchy leads to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::failing::{Causes, with_what_fails};
+use super::{Fault, Pipeline, PipelineError};
+use crate::diagnostic::{Place, Severity};
+use crate::fleet::Revision;
+use crate::hiera::backend::Format;
+use crate::hiera::hierarchy::{Datadir, join};
+use crate::pipeline::sight::accept;
+use crate::tree::child;
+
+const UNREACHED: &str = "unreached-file";
+
+impl Pipeline {
+    /// The faults of data files, and apart from these the files that nobody reaches.
+    pub(super) fn data_faults(
+        &self,
+        revision: &Revision,
+        causes: &Causes,
+    ) -> Result<(Vec<Fault>, Vec<Fault>), PipelineError> {
+        let environment = &revision.environment;
+        let strict = environment.options.puppet.refuses_data_files_that_are_no_hash();
+        let reached = revision.reached_files();
+        let datadirs = datadirs(revision);
+        let (mut faults, mut folders) = (Vec::new(), Folders::default());
+        for (path, id) in &environment.data_files()?.files {
+            let is_reached = reached.contains(path.as_str());
+            let is_data = datadirs.iter().any(|folder| is_below(path, folder));
+            if !is_reached && !is_data {
+                continue;
+            }
+            let format = environment.format_of(path);
+            let file = environment.store.files.get(&*environment.tree, *id, format)?;
+            let fault = if let Some(fault) = file.fault() {
+                let text = format!("the file cannot be read: {}", fault.text.replace(['\n', '\r'], " "));
+                Some(Fault::new(Severity::Error, "data-syntax", text).at(Some(Place::line(path.as_str(), fault.line))))
+            } else if file.is_no_hash() {
+                let severity = if strict || format != Format::Yaml { Severity::Error } else { Severity::Warning };
+                let text = "the file holds no hash of keys and values";
+                Some(Fault::new(severity, "data-no-hash", text).at(Some(Place::line(path.as_str(), 1))))
+            } else {
+                None
+            };
+            faults.extend(fault.map(|fault| with_what_fails(fault, path, causes)));
+            folders.add(path, &datadirs, is_reached || self.accepted.has(UNREACHED, path));
+        }
+        let unreached = if self.fleet.is_empty() { Vec::new() } else { folders.faults() };
+        Ok((faults, unreached))
+    }
+}
+
+/// The data files of each folder next to a datadir, and those of them that nobody reaches.
+#[derive(Default)]
+struct Folders(BTreeMap<String, Folder>);
+
+#[derive(Default)]
+struct Folder {
+    /// What matches the files that are counted here.
+    pattern: String,
+    files: usize,
+    unreached: Vec<String>,
+}
+
+/// A pattern for the files of a folder, but not for those below it.
+fn files_of(folder: &str) -> String {
+    let prefix = if folder.is_empty() { String::new() } else { format!("{}/", regex::escape(folder)) };
+    format!("re:^{prefix}[^/]*$")
+}
+
+impl Folders {
+    fn add(&mut self, path: &str, datadirs: &BTreeSet<String>, is_reached: bool) {
+        let below = datadirs.iter().filter(|datadir| is_below(path, datadir)).max_by_key(|datadir| datadir.len());
+        let datadir = below.map_or("", |datadir| datadir.as_str());
+        let rest = path[datadir.len()..].trim_start_matches('/');
+        let below = rest.split_once('/').map(|(name, _)| child(datadir, name));
+        let pattern = below.as_ref().map_or_else(|| files_of(datadir), |folder| child(folder, "*"));
+        let folder = self.0.entry(below.unwrap_or_else(|| datadir.to_owned())).or_default();
+        folder.pattern = pattern;
+        folder.files += 1;
+        folder.unreached.extend((!is_reached).then(|| path.to_owned()));
+    }
+
+    /// One fault for each folder of which somebody is missing.
+    fn faults(self) -> Vec<Fault> {
+        self.0.into_iter().filter_map(|(name, folder)| folder.fault(&name)).collect()
+    }
+}
+
+impl Folder {
+    fn fault(self, name: &str) -> Option<Fault> {
+        let shown = if name.is_empty() { "the root".to_owned() } else { format!("{name}/") };
+        let (text, pattern) = match (&*self.unreached, self.files) {
+            ([], _) => return None,
+            ([file], _) => (format!("no profile's hierarchy leads to {file}"), file.clone()),
+            (files, all) if files.len() == all => {
+                (format!("no profile's hierarchy leads to any of the {all} files in {shown}"), self.pattern)
+            }
+            (files, all) => {
+                let count = files.len();
+                (format!("no profile's hierarchy leads to {count} of the {all} files in {shown}"), self.pattern)
+            }
+        };
+        let them = if self.unreached.len() == 1 { "it is" } else { "they are" };
+        let line = accept::line(UNREACHED, &pattern);
+        let fix = format!("add profiles of the nodes that {them} for, or put into hierad.yaml: {line}");
+        let fault = Fault::new(Severity::Warning, UNREACHED, text).with_fix(fix);
+        let places = self.unreached.iter().map(|file| Some(Place::line(file.as_str(), 1)));
+        Some(places.fold(fault, Fault::at))
+    }
+}
+
+/// The folders that levels look for data in, as far as they do not depend on variables.
+fn datadirs(revision: &Revision) -> BTreeSet<String> {
+    let mut folders = BTreeSet::new();
+    for layer in revision.environment.layers() {
+        let Ok(config) = &layer.config else { continue };
+        for level in config.all_levels() {
+            let datadir = mapped(&join(&layer.root, &level.datadir), &revision.environment.options.datadirs);
+            let fixed = match datadir.split_once("%{") {
+                Some((fixed, _)) => fixed.rsplit_once('/').map_or("", |(folder, _)| folder),
+                None => &datadir,
+            };
+            folders.insert(fixed.to_owned());
+        }
+    }
+    folders
+}
+
+/// An absolute datadir as the settings map it into the repository, if they do.
+fn mapped(datadir: &str, datadirs: &[(String, Datadir)]) -> String {
+    let below = |(from, to): &(String, Datadir)| match (datadir.strip_prefix(from.trim_end_matches('/')), to) {
+        (Some(rest), Datadir::Folder(folder)) if rest.is_empty() || rest.starts_with('/') => {
+            Some(join(folder, rest.trim_start_matches('/')))
+        }
+        _ => None,
+    };
+    datadirs.iter().find_map(below).unwrap_or_else(|| datadir.to_owned())
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}

@@ -1,0 +1,78 @@
+//! What reading a revision has found wrong, by cause.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Fault, Pipeline};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::fleet::{Finding, Revision};
+use crate::pipeline::sight::accept;
+use crate::pipeline::sight::levels::{self, Outside};
+
+const UNDEFINED: &str = "undefined-variable";
+const OUTSIDE: &str = "outside-repository";
+const ABSENT_MODULE: &str = "absent-module";
+
+impl Pipeline {
+    /// The faults that reading a revision has found: levels outside by their datadirs, undefined variables by their names.
+    pub(super) fn finding_faults(&self, revision: &Revision) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let mut variables: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
+        for finding in Pipeline::findings(revision) {
+            let text = &finding.diagnostic.text;
+            match finding.diagnostic.code {
+                OUTSIDE => {}
+                UNDEFINED => {
+                    let name = between(text, "the variable '", '\'').to_owned();
+                    variables.entry(name).or_default().push(finding);
+                }
+                ABSENT_MODULE if self.accepted.has(ABSENT_MODULE, between(text, "module ", ' ')) => {}
+                _ => faults.push(Fault::of(finding.diagnostic).on(finding.nodes)),
+            }
+        }
+        let is_fine = |name: &str| self.accepted.has(UNDEFINED, name);
+        faults
+            .extend(variables.into_iter().filter(|(name, _)| !is_fine(name)).map(|(name, all)| undefined(&name, all)));
+        faults.extend(levels::outside([revision]).into_iter().map(|(place, outside)| outside_fault(&place, outside)));
+        faults.extend(keyless(revision));
+        faults
+    }
+}
+
+/// Levels outside of the repository, all that lie at one place.
+fn outside_fault(place: &str, outside: Outside) -> Fault {
+    let fault = Fault::new(Severity::Warning, OUTSIDE, outside.text(place));
+    let fix = outside.fix.map_or(fault.fix, |fix| format!("put into hierad.yaml: {fix}"));
+    Fault { places: outside.places, nodes: outside.nodes, fix, ..fault }
+}
+
+/// The text between `start` and the next `end`.
+fn between<'t>(text: &'t str, start: &str, end: char) -> &'t str {
+    text.strip_prefix(start).and_then(|rest| rest.split_once(end)).map_or("", |(found, _)| found)
+}
+
+/// A variable that paths need and profiles lack.
+fn undefined(name: &str, findings: Vec<Finding>) -> Fault {
+    let first = findings.first().map(|finding| finding.diagnostic.text.clone()).unwrap_or_default();
+    let texts: BTreeSet<&String> = findings.iter().map(|finding| &finding.diagnostic.text).collect();
+    let text = match texts.len() {
+        1 => first,
+        count => format!("the variable '{name}' is undefined: {count} paths look for nothing in its place"),
+    };
+    let fix = format!(
+        "set it in the profiles, or, if these nodes have none, put into hierad.yaml: {}",
+        accept::line(UNDEFINED, name)
+    );
+    let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(fix);
+    findings.into_iter().fold(fault, |mut fault, Finding { diagnostic: Diagnostic { place, .. }, nodes }| {
+        fault.nodes.extend(&nodes);
+        fault.at(place)
+    })
+}
+
+/// Levels of encrypted data that there is no key for.
+fn keyless(revision: &Revision) -> impl Iterator<Item = Fault> {
+    revision.keyless_levels().into_iter().map(|((place, name), nodes)| {
+        let text = format!("no key here for this level, '{name}': what is encrypted in it compares by its ciphertext");
+        Fault::new(Severity::Note, "eyaml-no-key", text).at(Some(place)).on(nodes)
+    })
+}

@@ -1,0 +1,36 @@
+//! What to do about each kind of fault.
+
+use crate::pipeline::advice::fix_of_function;
+
+/// Returns what to do about a fault that says no more than its text.
+pub(super) fn fix_of(code: &str, text: &str) -> String {
+    if let Some(fix) = fix_of_function(text) {
+        return fix;
+    }
+    let fix = match code {
+        "absent-module" => {
+            "name the folder of modules with 'modulepath', or accept it in hierad.yaml: accept: {absent-module: [\"*\"]}"
+        }
+        "data-syntax" => "correct the file: no lookup that reads it succeeds",
+        "data-no-hash" => "put KEY: VALUE pairs into it, or remove it",
+        "environment-conf" => "remove what Puppet ignores from environment.conf",
+        "eyaml-no-key" => {
+            "name the private key in hierad.yaml: eyaml: {pkcs7_private_key: FILE, pkcs7_public_key: FILE}"
+        }
+        "hiera-3" => "say in hierad.yaml what reads the repository: hiera: 3, or hiera: 5",
+        "hiera-version-3" => {
+            "convert it to version 5, or name it as the global layer's: global_hiera_config: {path: FILE}"
+        }
+        "module-metadata" => "correct the module's metadata.json",
+        "modulepath" => "nothing, if it is deployed from elsewhere; else correct the modulepath in environment.conf",
+        "modules-outside" => "put their folder into hierad.yaml: basemodulepath: [DIR], if they have data of their own",
+        "no-hiera-yaml" => "name it with --hiera-config FILE, or in hierad.yaml: hiera_config: FILE",
+        "no-keys" => "see that the datadirs in hiera.yaml are folders of this repository",
+        "no-profiles" => "name them with --profiles PATH, or in hierad.yaml: profiles: [PATH]",
+        "outside-repository" => "say in hierad.yaml where it is: datadirs: {\"ABSOLUTE\": FOLDER}, or none",
+        "profile" => "correct the profile: its node is left out of every answer",
+        "unknown-value" => "give hierad what it lacks: a fact in the profiles, a key, or a backend in hierad.yaml",
+        _ => "correct the data or hiera.yaml at this place",
+    };
+    fix.to_owned()
+}

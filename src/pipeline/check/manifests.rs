@@ -1,0 +1,132 @@
+//! Manifests that look keys up with a merge strategy of their own, where the data says otherwise: what is shown for such a key is
+//! not what the node gets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::{Fault, Pipeline, PipelineError, Point};
+use crate::diagnostic::{Place, Severity};
+use crate::diff::{self, Diff};
+use crate::fleet::{Answer, Effective, Revision};
+use crate::manifest::{LookupCall, lookup_calls};
+use crate::node::NodeSet;
+use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
+use crate::value::{Hash, Value, json, ruby};
+
+/// The largest manifest that is read, in bytes.
+const MAX_MANIFEST: usize = 1 << 20;
+
+/// Folders of which the manifests are on no node.
+const PASSED_FOLDERS: [&str; 4] = ["spec", "examples", "tests", "fixtures"];
+
+/// The strategies of a key, with the places that name them.
+type Strategies = Vec<(Value, BTreeSet<Place>)>;
+
+impl Pipeline {
+    /// The keys that some manifest merges otherwise, on the nodes where that makes another value.
+    pub(super) fn manifest_faults(
+        &self,
+        point: Point,
+        revision: &Revision,
+        effective: &Effective,
+    ) -> Result<Vec<Fault>, PipelineError> {
+        let mut calls = calls(revision)?;
+        let mut faults = Vec::new();
+        // The first strategy of each key together, then the second ones, and so on.
+        while !calls.is_empty() {
+            let round: BTreeMap<Arc<str>, (Value, BTreeSet<Place>)> =
+                calls.iter_mut().filter_map(|(key, strategies)| Some((key.clone(), strategies.pop()?))).collect();
+            calls.retain(|_, strategies| !strategies.is_empty());
+            let changed = self.changed_by(point, effective, &round)?;
+            faults.extend(changed.into_iter().filter_map(|(key, nodes)| {
+                let (merge, places) = round.get(&key)?;
+                Some(Fault { places: places.clone(), ..fault(&key, merge) }.on(nodes))
+            }));
+        }
+        Ok(faults)
+    }
+
+    /// The keys that have another value with these strategies, and the nodes on which they do.
+    fn changed_by(
+        &self,
+        point: Point,
+        effective: &Effective,
+        round: &BTreeMap<Arc<str>, (Value, BTreeSet<Place>)>,
+    ) -> Result<BTreeMap<Arc<str>, NodeSet>, PipelineError> {
+        let mut revisions = self.revisions.clone();
+        let options = round.iter().map(|(key, (merge, _))| (Value::from(&**key), merge.clone()));
+        revisions.options.lookup_options = Arc::new(revisions.options.lookup_options.with_merges(options));
+        let environment = revisions.environment(point)?;
+        let merged = Revision::new(environment, self.fleet.clone(), &self.workers)?;
+        let merged = self.effective(&merged, round.keys());
+        let of_data = Effective {
+            keys: effective.keys.iter().filter(|(key, _)| round.contains_key(*key)).map(clone_entry).collect(),
+            ..Effective::default()
+        };
+        let mut changed: BTreeMap<Arc<str>, NodeSet> = BTreeMap::new();
+        for change in diff::changes(Diff::new(&of_data, &merged), &self.workers).changes {
+            changed.entry(change.key).or_default().extend(&change.nodes);
+        }
+        Ok(changed)
+    }
+}
+
+fn clone_entry((key, answers): (&Arc<str>, &Vec<Answer>)) -> (Arc<str>, Vec<Answer>) {
+    (key.clone(), answers.clone())
+}
+
+/// The strategies that manifests name for keys of the data, but for keys whose strategy the settings name.
+fn calls(revision: &Revision) -> Result<BTreeMap<Arc<str>, Strategies>, TreeError> {
+    let environment = &revision.environment;
+    let settings = &environment.options.lookup_options;
+    let is_decided = |key: &str| settings.find(key).map_or(true, |of| of.is_some_and(|of| of.names_strategy()));
+    let mut found: BTreeMap<Arc<str>, Strategies> = BTreeMap::new();
+    for (path, id) in manifests(&*environment.tree)? {
+        let content = environment.tree.read(id)?;
+        if content.len() > MAX_MANIFEST {
+            continue;
+        }
+        for LookupCall { key, merge, line } in lookup_calls(&String::from_utf8_lossy(&content)) {
+            let Some(key) = revision.keys.get(key.as_str()).filter(|key| !is_decided(key)) else { continue };
+            let strategies = found.entry(key.clone()).or_default();
+            let place = Place::line(path.as_str(), line);
+            match strategies.iter_mut().find(|(known, _)| *known == merge) {
+                Some((_, places)) => drop(places.insert(place)),
+                None => strategies.push((merge, BTreeSet::from([place]))),
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// All manifests of a tree, but for those of tests and examples.
+fn manifests(tree: &dyn FileTree) -> Result<Vec<(String, BlobId)>, TreeError> {
+    let mut found = Vec::new();
+    let mut pending = vec![String::new()];
+    while let Some(folder) = pending.pop() {
+        for (name, entry) in tree.list(&folder)? {
+            let path = child(&folder, &name);
+            match entry {
+                Entry::Folder if !name.starts_with('.') && !PASSED_FOLDERS.contains(&&*name) => pending.push(path),
+                Entry::File(id) if name.ends_with(".pp") => found.push((path, id)),
+                _ => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn fault(key: &str, merge: &Value) -> Fault {
+    let strategy = match merge {
+        Value::Hash(options) => options.get("strategy").cloned().unwrap_or_default(),
+        name => name.clone(),
+    };
+    let text = format!(
+        "manifests look up '{key}' with the merge strategy '{}', the data says otherwise: what is shown for it is not what nodes get",
+        ruby::to_s(&strategy)
+    );
+    let options = Hash::from_iter([("merge", merge.clone())]);
+    let options = Hash::from_iter([(key, Value::Hash(options.into()))]);
+    let fix = format!("put into hierad.yaml: lookup_options: {}", json::compact(&Value::Hash(options.into())));
+    Fault::new(Severity::Warning, "merge-in-manifest", text).with_fix(fix)
+}

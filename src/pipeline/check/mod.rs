@@ -1,0 +1,178 @@
+//! Everything wrong with one revision: `hierad check`.
+//!
+//! A [`Fault`] is one cause, with all places, nodes and keys that it concerns, and with what to do about it.
+
+mod data;
+mod failing;
+mod findings;
+mod fixes;
+mod manifests;
+mod news;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::{Pipeline, PipelineError, Point};
+use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::fleet::Revision;
+use crate::hiera::layer::Environment;
+use crate::node::NodeSet;
+
+pub use news::only_new;
+
+/// The codes that faults can have.
+pub const CODES: [&str; 24] = [
+    "absent-module",
+    "data-no-hash",
+    "data-syntax",
+    "environment-conf",
+    "every-key-fails",
+    "eyaml-no-key",
+    "hiera-3",
+    "hiera-version-3",
+    "invalid-hiera-yaml",
+    "lookup-error",
+    "merge-in-manifest",
+    "module-metadata",
+    "modulepath",
+    "modules-outside",
+    "no-hiera-yaml",
+    "no-keys",
+    "no-level-read",
+    "no-profiles",
+    "outside-repository",
+    "profile",
+    "undefined-variable",
+    "unknown-function",
+    "unknown-value",
+    "unreached-file",
+];
+
+/// Something that is wrong, once, wherever it shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Which kind of fault it is: one of [`CODES`].
+    pub code: &'static str,
+    /// What is wrong, in one sentence.
+    pub text: String,
+    /// What to do about it.
+    pub fix: String,
+    /// Where it is; empty if it has no place.
+    pub places: BTreeSet<Place>,
+    /// The nodes that it concerns; empty if it is about the repository itself.
+    pub nodes: NodeSet,
+    /// The keys that fail for it.
+    pub keys: BTreeSet<Arc<str>>,
+}
+
+impl Fault {
+    fn new(severity: Severity, code: &'static str, text: impl Into<String>) -> Fault {
+        let text = text.into();
+        let fix = fixes::fix_of(code, &text);
+        let (places, nodes, keys) = (BTreeSet::new(), NodeSet::new(), BTreeSet::new());
+        Fault { severity, code, text, fix, places, nodes, keys }
+    }
+
+    fn of(diagnostic: Diagnostic) -> Fault {
+        let fault = Fault::new(diagnostic.severity, diagnostic.code, diagnostic.text);
+        Fault { places: diagnostic.place.into_iter().collect(), ..fault }
+    }
+
+    fn with_fix(self, fix: impl Into<String>) -> Fault {
+        Fault { fix: fix.into(), ..self }
+    }
+
+    fn at(mut self, place: Option<Place>) -> Fault {
+        self.places.extend(place);
+        self
+    }
+
+    fn on(self, nodes: NodeSet) -> Fault {
+        Fault { nodes, ..self }
+    }
+}
+
+impl Pipeline {
+    /// Returns everything wrong at `point`, the worst first: configuration, profiles, data files, variables, functions, keys that
+    /// fail on some node, and manifests that merge otherwise than the data says.
+    pub fn check(&self, point: Point) -> Result<Vec<Fault>, PipelineError> {
+        let revision = self.revision(point)?;
+        let effective = self.effective(&revision, revision.keys.iter());
+        let causes = failing::causes(&effective);
+        let (files, unreached) = self.data_faults(&revision, &causes)?;
+        let mut faults = failing::faults(&causes, &files, &self.disclosure);
+        faults.extend(files);
+        faults.extend(unreached);
+        faults.extend(self.finding_faults(&revision));
+        faults.extend(self.profile_faults());
+        faults.extend(self.manifest_faults(point, &revision, &effective)?);
+        faults.extend(emptiness(&revision));
+        faults.extend(self.blind_fault(&revision, &faults));
+        Ok(merged(faults))
+    }
+
+    /// Profiles that could not be read.
+    fn profile_faults(&self) -> impl Iterator<Item = Fault> {
+        self.fleet.left_out().iter().map(|error| {
+            let place = Place::line(error.path.as_str(), error.line);
+            Fault::new(Severity::Error, "profile", &*error.text).at(Some(place))
+        })
+    }
+
+    /// That nothing at all can be read, unless there are errors on all nodes, which tell why.
+    fn blind_fault(&self, revision: &Revision, faults: &[Fault]) -> Option<Fault> {
+        let errors = faults.iter().filter(|fault| fault.severity == Severity::Error);
+        let told = NodeSet::union(self.fleet.len(), errors.map(|fault| fault.nodes.clone()));
+        let spot = self.blindness(revision).filter(|_| told.len() < self.fleet.len())?;
+        // The nodes are told apart.
+        let text = spot.headline.split_once(" on ").map_or(&*spot.headline, |(text, _)| text);
+        let fault = Fault::new(Severity::Error, spot.code, text).on(spot.nodes);
+        Some(match spot.fix {
+            Some(fix) => fault.with_fix(fix),
+            None => fault,
+        })
+    }
+}
+
+fn emptiness(revision: &Revision) -> impl Iterator<Item = Fault> {
+    let warning = |code, text: &str| Fault::new(Severity::Warning, code, text);
+    let no_profiles = revision.fleet.is_empty();
+    let no_profiles = no_profiles.then(|| warning("no-profiles", "there are no node profiles: nothing is resolved"));
+    let no_keys = revision.keys.is_empty();
+    let no_keys = no_keys.then(|| warning("no-keys", "no data file gives a value to any key"));
+    no_profiles.into_iter().chain(no_keys).chain(absent_hierarchy(&revision.environment).map(Fault::of))
+}
+
+/// That the environment has no hiera.yaml, if so.
+pub fn absent_hierarchy(environment: &Environment) -> Option<Diagnostic> {
+    let place = Some(Place::file(environment.options.hiera_config.as_str()));
+    let text = "there is no hiera.yaml here, or none that Puppet heeds: the environment has no data; if it lies elsewhere, name it with --hiera-config";
+    environment.layer.is_none().then(|| Diagnostic::warning("no-hiera-yaml", place, text))
+}
+
+/// The codes of faults that are of a file: two files are two causes, whatever is wrong with them.
+const OF_A_FILE: [&str; 4] = ["data-no-hash", "data-syntax", "module-metadata", "profile"];
+
+/// Makes one of the faults that have one cause, and puts the worst first, then what is at the first place.
+fn merged(faults: Vec<Fault>) -> Vec<Fault> {
+    let mut by_cause: BTreeMap<_, Fault> = BTreeMap::new();
+    for fault in faults {
+        let file = fault.places.first().filter(|_| OF_A_FILE.contains(&fault.code)).cloned();
+        match by_cause.get_mut(&(fault.code, fault.text.clone(), file.clone())) {
+            Some(known) => {
+                known.severity = known.severity.max(fault.severity);
+                known.places.extend(fault.places);
+                known.nodes.extend(&fault.nodes);
+                known.keys.extend(fault.keys);
+            }
+            None => drop(by_cause.insert((fault.code, fault.text.clone(), file), fault)),
+        }
+    }
+    let mut faults: Vec<Fault> = by_cause.into_values().collect();
+    faults.sort_by(|a, b| {
+        b.severity.cmp(&a.severity).then_with(|| a.places.first().cmp(&b.places.first())).then(a.code.cmp(b.code))
+    });
+    faults
+}

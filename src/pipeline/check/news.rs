@@ -1,0 +1,55 @@
+//! The faults that a change brings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::Fault;
+use crate::node::NodeSet;
+
+/// Returns what of `after` is not in `before`: faults of another kind, and of known ones the files, keys and nodes that are new.
+/// That a known fault is on another line is no news.
+pub fn only_new(before: &[Fault], after: Vec<Fault>) -> Vec<Fault> {
+    let mut known: BTreeMap<(&str, String), Known<'_>> = BTreeMap::new();
+    for fault in before {
+        let known = known.entry((fault.code, without_numbers(&fault.text))).or_default();
+        known.paths.extend(fault.places.iter().map(|place| &*place.path));
+        known.keys.extend(&fault.keys);
+        known.nodes.extend(&fault.nodes);
+    }
+    after
+        .into_iter()
+        .filter_map(|fault| match known.get(&(fault.code, without_numbers(&fault.text))) {
+            None => Some(fault),
+            Some(known) => known.news(fault),
+        })
+        .collect()
+}
+
+/// What is known of faults of one cause.
+#[derive(Default)]
+struct Known<'a> {
+    paths: BTreeSet<&'a str>,
+    keys: BTreeSet<&'a Arc<str>>,
+    nodes: NodeSet,
+}
+
+impl Known<'_> {
+    fn news(&self, fault: Fault) -> Option<Fault> {
+        let places: BTreeSet<_> =
+            fault.places.iter().filter(|place| !self.paths.contains(&*place.path)).cloned().collect();
+        if !places.is_empty() {
+            return Some(Fault { places, ..fault });
+        }
+        let keys: BTreeSet<_> = fault.keys.iter().filter(|key| !self.keys.contains(key)).cloned().collect();
+        if !keys.is_empty() {
+            return Some(Fault { keys, ..fault });
+        }
+        let nodes = fault.nodes.without(&self.nodes);
+        (!nodes.is_empty()).then_some(Fault { nodes, ..fault })
+    }
+}
+
+/// Lines and counts in a text change with what is around a fault.
+fn without_numbers(text: &str) -> String {
+    text.chars().filter(|sign| !sign.is_ascii_digit()).collect()
+}

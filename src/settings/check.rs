@@ -1,0 +1,34 @@
+//! `check`: which faults `hierad check` asks for.
+
+use super::raw;
+use super::{Checker, SettingsError};
+use crate::diagnostic::Severity;
+use crate::pipeline::check::CODES;
+
+/// What `hierad check` goes by where no flag says otherwise.
+#[derive(Debug, Clone, Default)]
+pub struct CheckSetting {
+    /// Only faults that are at least so bad.
+    pub severity: Option<Severity>,
+    /// Codes of faults that are fine.
+    pub allow: Vec<String>,
+}
+
+pub(super) fn check(checker: &Checker<'_>, raw: raw::Check) -> Result<CheckSetting, SettingsError> {
+    let invalid = |name: &str, text: String| checker.invalid(&["check", name], text);
+    let severity = match raw.severity.as_deref() {
+        None => None,
+        Some("note") => Some(Severity::Note),
+        Some("warning") => Some(Severity::Warning),
+        Some("error") => Some(Severity::Error),
+        Some(other) => {
+            return Err(invalid("severity", format!("'severity' is note, warning or error, not '{other}'")));
+        }
+    };
+    let allow = raw.allow.into_vec();
+    if let Some(unknown) = allow.iter().find(|code| !CODES.contains(&code.as_str())) {
+        let text = format!("'allow' has no '{unknown}'; it takes {}", CODES.join(", "));
+        return Err(invalid("allow", text));
+    }
+    Ok(CheckSetting { severity, allow })
+}

@@ -1,0 +1,54 @@
+//! The pager of a terminal, and what stands in for it.
+
+use crate::support::Sandbox;
+use crate::support::terminal::{Printed, SITE, hierad};
+
+/// What a terminal of 30 lines shows of `hierad diff`; None where the system cannot make one.
+fn on_terminal(site: &Sandbox, environment: &[(&str, &str)], arguments: &str) -> Option<Printed> {
+    let is_there = |path: &str| std::path::Path::new(path).exists();
+    if !is_there("/usr/bin/script") {
+        eprintln!("skipped: there is no `script` here");
+        return None;
+    }
+    let mut command = hierad(site.root());
+    let call = format!("stty rows 30 cols 100; {} --color never diff {arguments}", command.get_program().to_str()?);
+    let shell: Vec<(String, Option<std::ffi::OsString>)> =
+        command.get_envs().map(|(name, value)| (name.to_string_lossy().into_owned(), value.map(Into::into))).collect();
+    command = std::process::Command::new("/usr/bin/script");
+    command.env_clear().current_dir(site.root()).envs(environment.iter().copied());
+    command.envs(shell.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    command.args(["--quiet", "--return", "--command", &call, "/dev/null"]);
+    Some(site.masked(&mut command))
+}
+
+#[test]
+fn as_git_has_it() {
+    let site = Sandbox::of(SITE);
+    let keys = |value: &str| (0..100).map(|n| format!("key{n}: {value}\n")).collect::<Vec<_>>().concat();
+    site.write("data/common.yaml", keys("old"));
+    site.commit("old");
+    site.write("data/common.yaml", keys("new"));
+    site.commit("new");
+    let paged = "sed 's/^/paged: /'";
+    let Some(printed) = on_terminal(&site, &[("GIT_PAGER", paged)], "") else { return };
+    assert!(printed.is(0).out.starts_with("paged: 100 keys change"), "{printed:#?}");
+    assert!(printed.out.lines().count() > 100, "{printed:#?}");
+    site.git(["config", "core.pager", paged]);
+    let printed = on_terminal(&site, &[("PAGER", "false")], "").unwrap();
+    assert!(printed.is(0).out.starts_with("paged: 100 keys"), "{printed:#?}");
+    // Who leaves the pager early has seen enough.
+    let printed = on_terminal(&site, &[("GIT_PAGER", "head -n 1")], "--exit-code").unwrap();
+    assert_eq!(printed.is(2).out.lines().count(), 1, "{printed:#?}");
+    // Without one a screen has to do.
+    for (environment, arguments) in [(("GIT_PAGER", "cat"), ""), (("GIT_PAGER", ""), ""), (("PAGER", ""), "--no-pager")]
+    {
+        let printed = on_terminal(&site, &[environment], arguments).unwrap();
+        assert!(printed.is(0).out.lines().count() <= 30, "{printed:#?}");
+        assert!(printed.out.contains(" more changes: `hierad diff --full "), "{printed:#?}");
+    }
+    let printed = on_terminal(&site, &[("GIT_PAGER", "cat")], "--full").unwrap();
+    assert!(printed.is(0).out.lines().count() > 100, "{printed:#?}");
+    // JSON is for programs.
+    let printed = on_terminal(&site, &[("GIT_PAGER", paged)], "--format json").unwrap();
+    assert!(printed.is(0).out.starts_with('{'), "{printed:#?}");
+}
