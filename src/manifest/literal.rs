@@ -18,11 +18,9 @@ pub(super) fn arguments(words: &[Word]) -> Option<Vec<Option<Value>>> {
     let mut options = Hash::default();
     while !reader.takes(')') {
         // Options at the end need no braces.
-        match reader.pair()? {
-            (Some(Value::String(name)), Some(value)) => {
-                options.insert(&*name, value.unwrap_or_default());
-            }
-            (value, _) => arguments.push(value),
+        match reader.item()? {
+            Item::Entry(Some(Value::String(name)), value) => drop(options.insert(&*name, value.unwrap_or_default())),
+            Item::Entry(value, _) | Item::Value(value) => arguments.push(value),
         }
         if !reader.takes(',') && reader.peek() != Some(&Token::Sign(')')) {
             return None;
@@ -32,6 +30,13 @@ pub(super) fn arguments(words: &[Word]) -> Option<Vec<Option<Value>>> {
         arguments.push(Some(Value::Hash(options.into())));
     }
     Some(arguments)
+}
+
+/// What stands between commas; None for what is no literal.
+enum Item {
+    Value(Option<Value>),
+    /// What an arrow leads from, and to.
+    Entry(Option<Value>, Option<Value>),
 }
 
 struct Reader<'w> {
@@ -52,16 +57,15 @@ impl Reader<'_> {
         is_next
     }
 
-    /// A value, and what an arrow leads to from it, if there is one. None at the end of the text.
-    #[expect(clippy::type_complexity, reason = "a pair of literals, each of which may be none")]
-    fn pair(&mut self) -> Option<(Option<Value>, Option<Option<Value>>)> {
+    /// Reads up to the next comma or closing bracket; None at the end of the text.
+    fn item(&mut self) -> Option<Item> {
         let before = self.words.len();
         let value = self.value();
         if self.peek() == Some(&Token::Arrow) {
             self.words = &self.words[1..];
-            return Some((value, Some(self.value())));
+            return Some(Item::Entry(value, self.value()));
         }
-        (self.words.len() < before).then_some((value, None))
+        (self.words.len() < before).then_some(Item::Value(value))
     }
 
     /// The literal up to the next comma or closing bracket; None if there is something else, which is passed over.
@@ -118,7 +122,7 @@ impl Reader<'_> {
         self.takes('{');
         let mut hash = Hash::default();
         while !self.takes('}') {
-            let (Some(Value::String(name)), Some(value)) = self.pair()? else { return None };
+            let Item::Entry(Some(Value::String(name)), value) = self.item()? else { return None };
             hash.insert(&*name, value.unwrap_or_default());
             if !self.takes(',') && self.peek() != Some(&Token::Sign('}')) {
                 return None;

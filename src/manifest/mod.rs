@@ -145,7 +145,7 @@ $i = $facts['i'].lookup('no') + ::lookup('j', undef, first, undef)
 
     #[test]
     fn what_is_no_literal_or_no_call_is_passed_over() {
-        let text = r##"
+        let text = r#"
 # lookup('a', {merge => deep})
 /* lookup('b', {merge => deep}) */
 $x = "lookup('c', {merge => deep})"
@@ -156,7 +156,7 @@ $z = $v =~ /it's "/ ? { true => lookup($k, {merge => deep}), default => lookup("
 lookup('f'); lookup('g', {default_value => {merge => deep}}); lookup('h', String, $merge)
 notify { 'lookup': message => 10 / 2 }
 lookup('last', {'merge' => 'deep'})
-"##;
+"#;
         assert_eq!(told(text), ["11 last \"deep\""]);
         for broken in
             ["lookup(", "lookup('a', {", "'", "\"${", "@(", "@(\"X\")\nx", "/* ", "lookup('a', [[[[{merge =>", "$"]

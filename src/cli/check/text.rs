@@ -30,9 +30,9 @@ pub(super) fn write(found: &Found, fleet: &Fleet, is_full: bool, out: &mut dyn W
     let (errors, warnings) = (count(Severity::Error, "error"), count(Severity::Warning, "warning"));
     let notes =
         if found.count(Severity::Note) > 0 { format!(", {}", count(Severity::Note, "note")) } else { String::new() };
-    let nodes = if fleet.len() == 1 { "1 node".to_owned() } else { format!("{} nodes", fleet.len()) };
+    let of = if fleet.len() == 1 { "1 node".to_owned() } else { format!("{} nodes", fleet.len()) };
     let hidden = if found.hidden > 0 { format!("; {} not asked for", found.hidden) } else { String::new() };
-    writeln!(out, "{errors}, {warnings}{notes} on {nodes}{hidden}")
+    writeln!(out, "{errors}, {warnings}{notes} on {of}{hidden}")
 }
 
 /// `data/common.yaml:25: error: the file cannot be read: ... [data-syntax] (149 keys on all 143 nodes)`

@@ -204,9 +204,8 @@ impl Brought {
 
     fn refusal(&self, mode: Mode) -> Option<String> {
         let count = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
-        match (mode, &self.blind) {
-            (Mode::Errors | Mode::Changes, Some(why)) => return Some(format!("cannot be checked: {why}")),
-            _ => {}
+        if let (Mode::Errors | Mode::Changes, Some(why)) = (mode, &self.blind) {
+            return Some(format!("cannot be checked: {why}"));
         }
         match mode {
             Mode::Errors if !self.failing.is_empty() => {

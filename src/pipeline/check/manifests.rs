@@ -61,7 +61,6 @@ impl Pipeline {
         let merged = self.effective(&merged, round.keys());
         let of_data = Effective {
             keys: effective.keys.iter().filter(|(key, _)| round.contains_key(*key)).map(clone_entry).collect(),
-            ..Effective::default()
         };
         let mut changed: BTreeMap<Arc<str>, NodeSet> = BTreeMap::new();
         for change in diff::changes(Diff::new(&of_data, &merged), &self.workers).changes {
@@ -108,7 +107,7 @@ fn manifests(tree: &dyn FileTree) -> Result<Vec<(String, BlobId)>, TreeError> {
             let path = child(&folder, &name);
             match entry {
                 Entry::Folder if !name.starts_with('.') && !PASSED_FOLDERS.contains(&&*name) => pending.push(path),
-                Entry::File(id) if name.ends_with(".pp") => found.push((path, id)),
+                Entry::File(id) if name.strip_suffix(".pp").is_some() => found.push((path, id)),
                 _ => {}
             }
         }
