@@ -431,7 +431,7 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
         }
         Variable::Unknown => Err(server_only(name)),
         Variable::Undefined(_) if context.undefined == Undefined::Empty => Ok(Value::Undef),
-        Variable::Undefined(reason) => Err(LookupError::puppet(format!("Undefined variable '{}'; {reason}", &*root))),
+        Variable::Undefined(error) => Err(LookupError::puppet(error)),
     }
 }
 

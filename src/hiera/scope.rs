@@ -3,6 +3,8 @@
 //! Source: `parser/scope.rb` (`lookupvar`, `lookup_qualified_variable`, `variable_not_found`) and `parser/compiler.rb`, which
 //! fills the top scope.
 
+mod settings;
+
 use super::key::colons;
 use crate::node::NodeProfile;
 use crate::value::{Hash, Value};
@@ -14,7 +16,7 @@ pub enum Variable {
     Value(Value),
     /// `server_facts`, of which only some entries are known here; the Puppet server knows the rest ([`SERVER_FACTS`]).
     Partial(Value),
-    /// Not set; the text is Puppet's reason, often empty.
+    /// Not set; the text is Puppet's error, where it refuses that.
     Undefined(String),
     /// Only the Puppet server knows it.
     Unknown,
@@ -71,6 +73,21 @@ impl<'a> NodeScope<'a> {
         Some(Variable::Value(value))
     }
 
+    /// The variable `name`, which is qualified, without the `::` that it may begin with.
+    fn qualified(self, name: &str) -> Variable {
+        if let Some(variable) = self.top(name) {
+            return variable;
+        }
+        let rooted = || undefined(&format!("::{name}"), "");
+        let Some((class, leaf)) = name.rsplit_once("::") else { return rooted() };
+        // Puppet drops one more `::` here; the class without a name is `main`.
+        match &*class.strip_prefix("::").unwrap_or(class).to_lowercase() {
+            "" => self.top(leaf).unwrap_or_else(rooted),
+            "settings" => of_settings(leaf).unwrap_or_else(rooted),
+            _ => undefined(name, &format!("class {class} could not be found")),
+        }
+    }
+
     fn server_facts(self) -> Variable {
         let environment = [("environment", Value::from(&*self.0.environment))];
         let Some(declared) = &self.0.server_facts else {
@@ -91,17 +108,10 @@ impl<'a> NodeScope<'a> {
 
 impl Scope for NodeScope<'_> {
     fn variable(&self, name: &str) -> Variable {
-        let Some(at) = colons(name) else {
-            return self.top(name).unwrap_or_else(|| absent(name));
-        };
-        let qualified = if at == 0 { &name[2..] } else { name };
-        if let Some(variable) = self.top(qualified) {
-            return variable;
-        }
-        match qualified.rsplit_once("::") {
-            Some(("settings", _)) => Variable::Unknown,
-            Some((class, _)) => Variable::Undefined(format!("class {class} could not be found")),
-            None => Variable::Undefined(String::new()),
+        match colons(name) {
+            None => self.top(name).unwrap_or_else(|| absent(name)),
+            Some(0) => self.qualified(&name[2..]),
+            Some(_) => self.qualified(name),
         }
     }
 }
@@ -113,8 +123,21 @@ fn absent(name: &str) -> Variable {
     if numbered || matches!(name, "module_name" | "caller_module_name") {
         Variable::Value(Value::Undef)
     } else {
-        Variable::Undefined(String::new())
+        undefined(name, "")
     }
+}
+
+/// The variable `name` of the class `settings`; nothing if it has none of that name.
+fn of_settings(name: &str) -> Option<Variable> {
+    match name {
+        "name" | "title" => Some(Variable::Value("settings".into())),
+        name => settings::is_setting(name).then_some(Variable::Unknown),
+    }
+}
+
+/// The variable `name`, as Puppet calls it, which is not set.
+fn undefined(name: &str, reason: &str) -> Variable {
+    Variable::Undefined(format!("Undefined variable '{name}'; {reason}"))
 }
 
 /// A scope with one more local variable, as `mapped_paths` makes it; a qualified name never is local.

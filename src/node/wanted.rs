@@ -21,10 +21,18 @@ impl Wanted {
     pub fn add(&mut self, name: &str, segments: &[Value]) {
         let steps: Vec<&str> = segments.iter().map_while(Value::as_str).collect();
         let name = name.strip_prefix("::").unwrap_or(name);
+        self.add_steps(name, &steps);
+        // What is not found by this name is looked for in `main`.
+        if name.starts_with("::") {
+            self.add_steps(name.trim_start_matches("::"), &steps);
+        }
+    }
+
+    fn add_steps(&mut self, name: &str, steps: &[&str]) {
         if name == "facts" {
-            self.facts.add(&steps);
+            self.facts.add(steps);
         } else {
-            let path: Vec<&str> = [name].into_iter().chain(steps).collect();
+            let path: Vec<&str> = [name].into_iter().chain(steps.iter().copied()).collect();
             self.facts.add(&path);
         }
     }

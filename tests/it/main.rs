@@ -36,6 +36,7 @@ mod vectors_hocon;
 mod vectors_json;
 mod vectors_regexp;
 mod vectors_ruby;
+mod vectors_settings;
 mod vectors_yaml;
 mod versions;
 mod watch_refs;

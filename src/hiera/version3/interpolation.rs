@@ -244,6 +244,10 @@ fn variable(name: &str, subject: &str, scope: &dyn Scope) -> Result<Value, Looku
             ruby::to_s(&at)
         )));
     }
+    // The command has each variable under two names, with and without one `::`.
+    if root.starts_with("::::") {
+        return Ok(Value::Undef);
+    }
     let looked_at: Vec<Value> = inner.iter().map(|segment| Value::from(*segment)).collect();
     match scope.variable_at(root, &looked_at) {
         Variable::Value(value) => Ok(key::walk(value, inner, name)?.unwrap_or_default()),
