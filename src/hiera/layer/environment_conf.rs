@@ -37,9 +37,10 @@ impl EnvironmentConf {
                     conf.fault.get_or_insert_with(|| LookupError::puppet(text).at(place.clone()));
                     String::new()
                 });
+                // Of settings that are there twice the first counts.
                 match name {
                     _ if ignored => {}
-                    "modulepath" => {
+                    "modulepath" if conf.modulepath.is_none() => {
                         if let Some(setting) = unknown_setting(&value) {
                             let text = format!("the setting ${setting} in modulepath; if there is none, Puppet fails");
                             conf.fault_in_modulepath = conf.fault.is_none();
@@ -47,7 +48,7 @@ impl EnvironmentConf {
                         }
                         conf.modulepath = Some(value);
                     }
-                    "environment_data_provider" => conf.data_provider = Some(value),
+                    "environment_data_provider" if conf.data_provider.is_none() => conf.data_provider = Some(value),
                     _ => {}
                 }
             } else if !line.is_empty() && !line.starts_with('#') {
