@@ -16,7 +16,7 @@ pub enum Format {
     Yaml,
     /// `json_data`
     Json,
-    /// YAML as Hiera 3 reads it: symbols stay symbols, aliases are refused.
+    /// YAML as Hiera 3 reads it: symbols stay symbols, aliases are refused, a byte order mark is no content.
     Hiera3Yaml,
     /// JSON as Hiera 3 reads it: a byte order mark is no content.
     Hiera3Json,
@@ -57,7 +57,10 @@ impl Format {
     }
 }
 
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+/// The content without the byte order mark that Ruby's `BOM|UTF-8` drops at its start.
+pub(in crate::hiera) fn without_mark(content: &[u8]) -> &[u8] {
+    content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content)
+}
 
 /// A parsed data file. It does not know its path: equal content at two paths is one of these.
 #[derive(Debug)]
@@ -79,8 +82,8 @@ impl DataFile {
             Format::Yaml => yaml::parse(content),
             Format::Json => json::parse(content),
             Format::Hocon => hocon::parse(content),
-            Format::Hiera3Yaml => yaml::parse_without_aliases(content),
-            Format::Hiera3Json => json::parse(content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content)),
+            Format::Hiera3Yaml => yaml::parse_without_aliases(without_mark(content)),
+            Format::Hiera3Json => json::parse(without_mark(content)),
         };
         let (value, marks) = match format {
             Format::Yaml => yaml::symkeys_to_string(parsed.value, parsed.marks),

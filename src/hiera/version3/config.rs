@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::merge::HashMerge;
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
+use crate::hiera::backend::without_mark;
 use crate::hiera::config::{Config, Declared, Function, FunctionKind, LevelConfig, Locations};
 use crate::hiera::merge::DeepOptions;
 use crate::value::yaml::{FaultKind, Marks};
@@ -49,7 +50,7 @@ pub(super) struct Section {
 impl Config {
     /// Reads the hiera.yaml at `path` as Hiera 3 does.
     pub fn parse_hiera3(content: &[u8], path: &str) -> Result<Config, LookupError> {
-        let parsed = yaml::parse_without_aliases(content);
+        let parsed = yaml::parse_without_aliases(without_mark(content));
         if let Some(fault) = parsed.fault {
             let text = if fault.kind == FaultKind::Class { fault.text.clone() } else { fault.message(path) };
             return Err(LookupError::puppet(text).at(Place::line(path, fault.line)));
