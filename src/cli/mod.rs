@@ -64,7 +64,7 @@ enum Status {
 /// What scripts need to know.
 const STATUS: &str = "Exit status: 0 done, 1 could not (or `lookup` found no key), 2 differences found (`diff --exit-code`), \
 faults found (`check`) or disagreements found (`verify`), 3 no difference seen, but not all could be seen \
-(`diff --exit-code`).";
+(`diff --exit-code`, `verify`).";
 
 /// Shows what a commit to a Puppet Hiera data repository really does to every node.
 #[derive(Debug, Parser)]

@@ -106,7 +106,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         puppet: &mut puppet,
         workers: &context.workers,
     };
-    let mut findings = Findings { seed: (!arguments.all).then_some(seed), ..Findings::default() };
+    let mut findings = Findings {
+        seed: (!arguments.all).then_some(seed),
+        all: pipeline.fleet.len() * revision.keys.len(),
+        left_out: pipeline.fleet.left_out().len(),
+        ..Findings::default()
+    };
     verification.compare(&pairs, &mut findings)?;
     findings.reference = verification.puppet.reference;
     findings.version.clone_from(&verification.puppet.version);
@@ -117,7 +122,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         Format::Json => report::write_json(&findings, &mut out)?,
     }
     out.flush()?;
-    Ok(if findings.disagreements.is_empty() { Status::Done } else { Status::Found })
+    Ok(match (findings.disagreements.is_empty(), findings.is_complete()) {
+        (false, _) => Status::Found,
+        (true, true) => Status::Done,
+        (true, false) => Status::Unseen,
+    })
 }
 
 /// The settings without what they declare that the other side has no word for: answers of `backends`, and Puppet has no
@@ -192,6 +201,7 @@ struct Verification<'a> {
 
 impl Verification<'_> {
     fn compare(&mut self, pairs: &BTreeMap<NodeId, Vec<Arc<str>>>, findings: &mut Findings) -> Result<()> {
+        findings.asked = pairs.values().map(Vec::len).sum();
         findings.nodes = pairs.len();
         findings.keys = pairs.values().flatten().collect::<std::collections::BTreeSet<_>>().len();
         let nodes: Vec<NodeId> = pairs.keys().filter(|node| self.profiles.contains_key(node)).copied().collect();

@@ -142,6 +142,9 @@ impl Process {
         let keys_of = |asked: &Asked| (Value::from(&*asked.profile.name), texts(&asked.keys));
         let answer = self.about(stage, staged, asked, "keys_of", Value::hash(asked.iter().map(keys_of).collect()))?;
         let nodes = answer.get("nodes").and_then(Value::as_array).ok_or("Puppet gave no answers")?;
+        if nodes.len() != asked.len() {
+            return Err(format!("Puppet answered for {} of {} nodes", nodes.len(), asked.len()).into());
+        }
         let mut told = Told::new();
         for (asked, node) in asked.iter().zip(nodes) {
             for (field, answer) in [("values", Answer::found as fn(&Value) -> Answer), ("errors", Answer::failed)] {

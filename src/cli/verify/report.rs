@@ -19,6 +19,12 @@ pub(super) struct Findings {
     pub(super) version: String,
     /// The seed of the sample; nothing where all was compared.
     pub(super) seed: Option<u64>,
+    /// Answers that there are.
+    pub(super) all: usize,
+    /// Answers that were to be compared.
+    pub(super) asked: usize,
+    /// Node profiles that cannot be read, or do not count.
+    pub(super) left_out: usize,
     /// Nodes that were asked about.
     pub(super) nodes: usize,
     /// Different keys.
@@ -61,6 +67,26 @@ impl Explained {
 }
 
 impl Findings {
+    /// Answers that were to be compared and were not, for want of the profiles of their nodes.
+    fn missing(&self) -> usize {
+        self.asked.saturating_sub(self.answers + self.unknown + self.declared)
+    }
+
+    /// Returns true if something was compared, and nothing that was to be compared was left out.
+    pub(super) fn is_complete(&self) -> bool {
+        self.answers > 0 && self.missing() == 0 && self.left_out == 0
+    }
+
+    /// Why nothing was compared.
+    fn why_nothing(&self) -> &'static str {
+        match self {
+            Findings { all: 0, .. } => "no data file gives a value to any key",
+            Findings { asked: 0, .. } => "the sample is empty",
+            _ if self.missing() > 0 => "no profile could be read again",
+            _ => "hierad knows none of the answers by itself",
+        }
+    }
+
     /// Counts an answer on which both agree.
     pub(super) fn count(&mut self, answer: &Answer) {
         self.answers += 1;
@@ -91,12 +117,31 @@ pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result
     if let Some(seed) = findings.seed {
         writeln!(out, "a sample: --seed {seed} chooses it again, --all compares everything")?;
     }
+    gaps(findings).iter().try_for_each(|gap| writeln!(out, "{gap}"))?;
     match findings.disagreements.len() {
+        0 if *answers == 0 => return Ok(()),
         0 => return writeln!(out, "no disagreement"),
         1 => writeln!(out, "1 disagreement")?,
         count => writeln!(out, "{count} disagreements")?,
     }
     findings.disagreements.iter().try_for_each(|one| write_disagreement(one, name, out))
+}
+
+/// What was not compared, though it was asked for.
+fn gaps(findings: &Findings) -> Vec<String> {
+    let mut gaps = Vec::new();
+    if findings.left_out > 0 {
+        let profiles = counted((findings.left_out, "node profile"));
+        gaps.push(format!("{profiles} left out: what nodes get by such profiles is not compared"));
+    }
+    if findings.missing() > 0 {
+        let (missing, asked) = (findings.missing(), findings.asked);
+        gaps.push(format!("{missing} of {asked} answers are not compared: the profiles of their nodes are gone"));
+    }
+    if findings.answers == 0 {
+        gaps.push(format!("nothing was compared: {}", findings.why_nothing()));
+    }
+    gaps
 }
 
 fn counted((count, one): (usize, &str)) -> String {
@@ -123,8 +168,11 @@ struct Wire<'a> {
     puppet: Option<&'a str>,
     hiera: Option<&'a str>,
     seed: Option<u64>,
+    complete: bool,
+    profiles_left_out: usize,
     nodes: usize,
     keys: usize,
+    asked: usize,
     answers: usize,
     errors: usize,
     unknown: usize,
@@ -177,8 +225,11 @@ pub(super) fn write_json(findings: &Findings, out: &mut dyn Write) -> io::Result
         puppet: of(Reference::Puppet),
         hiera: of(Reference::Hiera3),
         seed: findings.seed,
+        complete: findings.is_complete(),
+        profiles_left_out: findings.left_out,
         nodes: findings.nodes,
         keys: findings.keys,
+        asked: findings.asked,
         answers: findings.answers,
         errors: findings.errors,
         unknown: findings.unknown,

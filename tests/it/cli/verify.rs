@@ -177,10 +177,14 @@ fn what_only_the_settings_say_is_not_compared() {
     site.commit("vault");
     let ruby = puppet(&site, r#"{"a":1,"b":["x",2.5]}"#);
     let verify = || site.hierad(&format!("verify --profiles nodes --all --puppet-ruby {ruby}"));
-    assert!(verify().ok().contains("0 answers compared\n0 fail on both sides, 3 are unknown to hierad\n"));
+    let nothing = "nothing was compared: hierad knows none of the answers by itself\n";
+    let verified = verify();
+    let unknown = "0 answers compared\n0 fail on both sides, 3 are unknown to hierad\n";
+    assert!(verified.is(3).out.contains(unknown) && verified.out.ends_with(nothing), "{verified:#?}");
     site.write("hierad.yaml", "backends: {vault: {not_found: true}}\n");
     let told = "3 are not compared: they depend on 'backends' or 'lookup_options' in the settings";
-    assert!(verify().ok().contains(told), "{:#?}", verify());
+    let verified = verify();
+    assert!(verified.is(3).out.contains(told) && verified.out.ends_with(nothing), "{verified:#?}");
     site.files("-- hiera.yaml\nversion: 5\nhierarchy: [{name: C, path: common.yaml}]\n");
     site.commit("no vault");
     site.write("hierad.yaml", "lookup_options: {a: {convert_to: String}, b: {merge: first}}\n");
@@ -201,3 +205,37 @@ fn slow_work_is_not_told_where_there_is_no_terminal() {
     assert!(start.elapsed().as_secs_f64() > 1.5 && verified.ok().contains("no disagreement"), "{verified:#?}");
     assert_eq!(verified.err, "");
 }
+#[test]
+fn what_is_not_compared_is_told() {
+    let site = site();
+    let ruby = puppet(&site, r#"{"a":1,"b":["x",2.5]}"#);
+    let verify = |arguments: &str| site.hierad(&format!("verify {arguments} --puppet-ruby {ruby}"));
+    let verified = verify("--profiles nodes --sample 0");
+    assert!(verified.is(3).out.ends_with("nothing was compared: the sample is empty\n"), "{verified:#?}");
+    let found: serde_json::Value =
+        serde_json::from_str(&verify("--profiles nodes --sample 0 --format json").out).unwrap();
+    assert_eq!((&found["complete"], &found["asked"]), (&false.into(), &0.into()), "{found:#}");
+    site.write("broken/broken.yaml", "name: [\n");
+    let left_out = "1 node profile left out: what nodes get by such profiles is not compared\n";
+    let verified = verify("--profiles nodes --profiles broken --all");
+    assert!(verified.is(3).out.ends_with(&format!("{left_out}no disagreement\n")), "{verified:#?}");
+    // Disagreements count for more.
+    let ruby = puppet(&site, r#"{"a":2,"b":["x",2.5]}"#);
+    let lies = |arguments: &str| site.hierad(&format!("verify {arguments} --all --puppet-ruby {ruby}"));
+    lies("--profiles nodes --profiles broken").is(2);
+    let silent = r#"{"repo":"","keys":[],"nodes":[]}"#;
+    let script = std::fs::read_to_string(&ruby).unwrap();
+    let line = script.lines().find(|line| line.contains(r#""values""#)).unwrap();
+    std::fs::write(&ruby, script.replace(line, silent)).unwrap();
+    lies("--profiles nodes").fails(&["Puppet answered for 0 of 1 nodes"]);
+}
+
+#[test]
+fn a_revision_without_keys_is_not_verified() {
+    let site = Sandbox::of("-- hiera.yaml\nversion: 5\n-- nodes/web01.yaml\nname: web01\n");
+    let ruby = puppet(&site, "{}");
+    let verified = site.hierad(&format!("verify --profiles nodes --all --puppet-ruby {ruby}"));
+    let told = "nothing was compared: no data file gives a value to any key\n";
+    assert!(verified.is(3).out.ends_with(told), "{verified:#?}");
+}
+
