@@ -16,6 +16,8 @@
 # - global: (optional) the hiera.yaml of the global layer; without it there is no such layer;
 # - basemodulepath: (optional) folders of modules, for $basemodulepath.
 # The root keys of files in these two folders are looked up as well, last, and only values told of; not with keys_of.
+# - environmentpath: (optional) the folder in which the environment is: in hiera.yaml `..` leads there. The repository is linked there by
+#   the environment's name, unless something of that name is there already.
 # - eyaml: (optional) {"pkcs7_private_key": FILE...}: the key pair for all encrypted data, in place of those that options name.
 # - explain: (optional) lookups to explain, each {"node": NAME, "keys": [KEY...], "merge": OPTION, "only_options": bool} (merge and
 #   only_options optional); the answer has "explained": [{"text": TEXT, "data": HASH, "error": TEXT or null}...] in their order:
@@ -153,6 +155,7 @@ class Puppetry
     Puppet.initialize_settings(['--confdir', File.join(folder, 'conf'), '--vardir', File.join(folder, 'var'),
                                 '--codedir', File.join(folder, 'code'), '--environmentpath', @environments,
                                 '--basemodulepath', modules])
+    @own_environments = @environments
     @no_global = File.join(folder, 'none', 'hiera.yaml')
     Puppet[:code] = 'undef'
     Puppet::Util::Log.level = :err
@@ -163,6 +166,14 @@ class Puppetry
     File.join(@environments, environment)
   end
 
+  # Has the environment `name` lie in `folder`; in a folder of ours if there is none, or another thing of that name in it.
+  def place(repo, name, folder)
+    there = folder && File.join(folder, name)
+    taken = there && (File.exist?(there) || File.symlink?(there)) && !same?(there, repo)
+    @environments = there && !taken ? folder : @own_environments
+    Puppet[:environmentpath] = @environments unless Puppet[:environmentpath] == @environments
+  end
+
   # Yields the repository as a fresh environment, with nothing that earlier ones left behind.
   def with_environment(repo, name, strict, global, basemodulepath)
     Puppet[:environment] = name
@@ -171,8 +182,8 @@ class Puppetry
     Puppet[:strict_variables] = strict
     Puppet[:strict] = strict ? :error : :warning
     Puppet::Util::Logging.instance_method(:clear_deprecation_warnings).bind_call(Puppet)
-    link = path(name)
-    File.symlink(repo, link)
+    link = path(name) unless same?(path(name), repo)
+    File.symlink(repo, link) if link
     directories = Puppet::Environments::Directories.new(@environments, basemodulepath)
     # The settings of an environment are those of the environments at hand.
     Puppet.override(environments: directories) do
@@ -182,6 +193,10 @@ class Puppetry
     end
   ensure
     FileUtils.rm_f(link) if link
+  end
+
+  def same?(path, repo)
+    File.exist?(path) && File.realpath(path) == File.realpath(repo)
   end
 
   def compiler(profile, environment)
@@ -219,6 +234,7 @@ class Resolution
     @keys = (request['keys'] || Inputs.keys([@repo])) | (request['more_keys'] || [])
     @outside_keys = @keys_of ? [] : outside_keys
     @name = @profiles.first['environment'] || 'production'
+    @puppetry.place(@repo, @name, request['environmentpath'])
     @own_paths = /#{Regexp.union("#{@puppetry.path(@name)}/", "#{@repo}/")}/
   end
 

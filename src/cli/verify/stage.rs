@@ -1,7 +1,7 @@
 //! The temporary folder: the files of a revision as a Puppet environment, the layers around it, and what Puppet itself writes.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 
@@ -23,6 +23,8 @@ pub(super) struct Stage {
 pub(super) struct Staged {
     /// The folder that is the environment.
     environment: PathBuf,
+    /// The folder that Puppet is to see it in. Of a datadir that begins with `..` Ruby takes names away before it follows links.
+    environments: PathBuf,
     /// The hiera.yaml of the global layer, if there is one.
     global: Option<PathBuf>,
     /// What `$basemodulepath` stands for.
@@ -34,7 +36,7 @@ pub(super) struct Staged {
 impl Stage {
     pub(super) fn new() -> Result<Stage> {
         let stage = Stage { folder: tempfile::Builder::new().prefix("hierad_verify_").tempdir()? };
-        for name in ["files", "nothing", "tmp"] {
+        for name in ["environments", "files", "nothing", "tmp"] {
             fs::create_dir(stage.path(name))?;
         }
         Ok(stage)
@@ -63,11 +65,21 @@ impl Stage {
         }
         let global = context.global.as_ref();
         Ok(Staged {
+            environments: self.environments(root),
             environment,
             global: global.map(|global| self.global(global, &settings.global_hiera_config, &writer)).transpose()?,
             basemodulepath: settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),
             keys: settings.eyaml_keys.clone(),
         })
+    }
+
+    /// The folder around the environment, which lies in the folder `root` of the tree.
+    fn environments(&self, root: &str) -> PathBuf {
+        if root.is_empty() {
+            return self.path("environments");
+        }
+        let around = root.rsplit_once('/').map_or("", |(around, _)| around);
+        self.path("files").join(around)
     }
 
     /// Where the hiera.yaml of the global layer is to be read.
@@ -101,6 +113,7 @@ impl Staged {
         let path = |path: &PathBuf| Value::from(path.display().to_string());
         let mut request = Hash::from_iter([
             ("repo", path(&self.environment)),
+            ("environmentpath", path(&self.environments)),
             ("basemodulepath", self.basemodulepath.iter().map(|folder| Value::from(folder.as_str())).collect()),
         ]);
         request.extend(self.global.as_ref().map(|global| ("global", path(global))));
@@ -150,19 +163,24 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the hiera.yaml at `path`, and links beside it to what lies beside it on disk.
+    /// Writes the hiera.yaml at `path` to the same place below `target`, with links to what lies around it, and around the folders
+    /// that it is in, on disk: datadirs are relative to it.
     fn neighbours(&self, path: &Path, target: &Path) -> Result<PathBuf> {
-        fs::create_dir_all(target)?;
-        let name = path.file_name().unwrap_or_default();
-        for entry in fs::read_dir(path.parent().unwrap_or(path))? {
-            let entry = entry?;
-            if entry.file_name() == name {
-                fs::write(target.join(name), self.content("hiera.yaml", fs::read(path)?))?;
-            } else {
-                link(&entry.path(), &target.join(entry.file_name()))?;
+        let (mut from, mut to) = (PathBuf::from("/"), target.to_owned());
+        for part in path.components().filter(|part| matches!(part, Component::Normal(_))) {
+            fs::create_dir_all(&to)?;
+            // A folder that nobody may list is passed through.
+            for entry in fs::read_dir(&from).into_iter().flatten() {
+                let entry = entry?;
+                if entry.file_name() != part.as_os_str() {
+                    link(&entry.path(), &to.join(entry.file_name()))?;
+                }
             }
+            from.push(part);
+            to.push(part);
         }
-        Ok(target.join(name))
+        fs::write(&to, self.content("hiera.yaml", fs::read(path)?))?;
+        Ok(to)
     }
 
     fn content(&self, name: &str, content: Vec<u8>) -> Vec<u8> {

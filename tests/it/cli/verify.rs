@@ -133,7 +133,7 @@ fn the_global_layer_is_handed_over() {
         ("global_hiera_config: {path: global/hiera.yaml}".to_owned(), Some("/files/global/hiera.yaml")),
         (format!("global_hiera_config: {{repo: {other}, path: puppet/hiera.yaml}}"), Some("/global/puppet/hiera.yaml")),
         ("global_hiera_config: ../etc/hiera.yaml".to_owned(), Some("/etc/hiera.yaml")),
-        ("global_hiera_config: ../etc/hiera.yaml\ndatadirs: {/srv/data: data}".to_owned(), Some("/global/hiera.yaml")),
+        ("global_hiera_config: ../etc/hiera.yaml\ndatadirs: {/srv/data: data}".to_owned(), Some("/etc/hiera.yaml")),
     ] {
         site.write("hierad.yaml", format!("profiles: nodes\n{setting}\n"));
         site.hierad(&format!("verify --all --puppet-ruby {ruby}")).says(&[]);
@@ -142,9 +142,28 @@ fn the_global_layer_is_handed_over() {
         assert_eq!(global.is_some(), handed.is_some(), "{setting}: {request}");
         assert!(global.is_none_or(|global| global.ends_with(handed.unwrap())), "{setting}: {global:?}");
     }
-    // The mapped datadir stands in the file; what lies beside it is linked.
-    assert!(given(&site, "global/hiera.yaml").contains("/files/data"), "{}", given(&site, "global/hiera.yaml"));
-    assert!(site.beside("given/global/data").symlink_metadata().is_ok());
+    // The mapped datadir stands in the file; what lies around it is linked.
+    let folder = site.beside("etc").canonicalize().unwrap();
+    let at = |name: &str| format!("global{}/{name}", folder.display());
+    let written = given(&site, &at("hiera.yaml"));
+    assert!(written.contains("/files/data"), "{written}");
+    assert!(site.beside("given").join(at("data")).symlink_metadata().unwrap().is_symlink());
+    assert!(site.beside("given").join(at("../ruby")).symlink_metadata().unwrap().is_symlink());
+}
+
+#[test]
+fn an_environment_in_a_folder_lies_beside_the_same_files() {
+    let site = Sandbox::of(
+        "-- code/env/hiera.yaml\nversion: 5\ndefaults: {datadir: ../data, data_hash: yaml_data}\n-- code/data/common.yaml\na: 1\n-- nodes/web01.yaml\nname: web01\n",
+    );
+    let ruby = puppet(&site, r#"{"a":1}"#).replace(r#"{"c":"no"}"#, "{}");
+    let hiera_config = "--hiera-config code/env/hiera.yaml";
+    let verified = site.hierad(&format!("verify --profiles nodes --all {hiera_config} --puppet-ruby {ruby}"));
+    assert!(verified.ok().contains("1 node, 1 key, 1 answers compared"), "{verified:#?}");
+    let request = request(&site);
+    let path = |field: &str| request[field].as_str().unwrap_or_else(|| panic!("no {field} in {request}"));
+    assert!(path("repo").ends_with("/files/code/env"), "{request}");
+    assert!(path("environmentpath").ends_with("/files/code"), "{request}");
 }
 
 #[test]
@@ -193,19 +212,6 @@ fn what_only_the_settings_say_is_not_compared() {
 }
 
 #[test]
-fn slow_work_is_not_told_where_there_is_no_terminal() {
-    let site = site();
-    let ruby = puppet(&site, r#"{"a":1,"b":["x",2.5]}"#);
-    let slow = std::fs::read_to_string(&ruby).unwrap().replace("\n  *)\n", "\n  *)\n    sleep 1.5\n");
-    std::fs::write(&ruby, slow).unwrap();
-    let mut verify = hierad(site.root());
-    verify.env("TERM", "xterm").args(["verify", "--profiles", "nodes", "--all", "--puppet-ruby", &ruby]);
-    let start = std::time::Instant::now();
-    let verified = site.masked(&mut verify);
-    assert!(start.elapsed().as_secs_f64() > 1.5 && verified.ok().contains("no disagreement"), "{verified:#?}");
-    assert_eq!(verified.err, "");
-}
-#[test]
 fn what_is_not_compared_is_told() {
     let site = site();
     let ruby = puppet(&site, r#"{"a":1,"b":["x",2.5]}"#);
@@ -239,3 +245,16 @@ fn a_revision_without_keys_is_not_verified() {
     assert!(verified.is(3).out.ends_with(told), "{verified:#?}");
 }
 
+#[test]
+fn slow_work_is_not_told_where_there_is_no_terminal() {
+    let site = site();
+    let ruby = puppet(&site, r#"{"a":1,"b":["x",2.5]}"#);
+    let slow = std::fs::read_to_string(&ruby).unwrap().replace("\n  *)\n", "\n  *)\n    sleep 1.5\n");
+    std::fs::write(&ruby, slow).unwrap();
+    let mut verify = hierad(site.root());
+    verify.env("TERM", "xterm").args(["verify", "--profiles", "nodes", "--all", "--puppet-ruby", &ruby]);
+    let start = std::time::Instant::now();
+    let verified = site.masked(&mut verify);
+    assert!(start.elapsed().as_secs_f64() > 1.5 && verified.ok().contains("no disagreement"), "{verified:#?}");
+    assert_eq!(verified.err, "");
+}
