@@ -239,7 +239,7 @@ impl<'a> Resolver<'a> {
         }
         let has_path = matches!(level.locations, Locations::Paths(_) | Locations::Globs(_) | Locations::MappedPaths(_));
         let has_options = level.options.as_hash().is_some_and(|options| !options.is_empty());
-        let backend = Backend::of(&level.function, self.source.backends, has_path && !has_options, &self.config.path);
+        let backend = self.backend(level, has_path && !has_options);
         let locations = self.locations(level, &datadir, &backend)?;
         let options =
             interpolate(&level.options, &self.context(&stack, undefined)).map_err(|e| self.blame(e, &level.place))?;
@@ -252,6 +252,20 @@ impl<'a> Resolver<'a> {
             locations,
             options,
         })
+    }
+
+    /// What answers for a level; `only_path` tells whether it gets a path and nothing else.
+    pub(super) fn backend(&mut self, level: &LevelConfig, only_path: bool) -> Backend {
+        let backend = Backend::of(&level.function, self.source.backends, only_path, &self.config.path);
+        if matches!(backend, Backend::Absent) {
+            let name = &level.function.name;
+            let text = format!(
+                "the backend '{name}' of Hiera 3 is taken for one that is not installed: '{}' finds nothing",
+                level.name
+            );
+            self.diagnostics.push(Diagnostic::warning("absent-backend", Some(level.place.clone()), text));
+        }
+        backend
     }
 
     fn locations(

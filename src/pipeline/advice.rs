@@ -56,8 +56,13 @@ pub fn quoted(text: &str) -> String {
 
 /// Returns what to put into the settings for a function that a lookup failed for want of; None for other failures.
 pub fn fix_of_function(error: &str) -> Option<String> {
-    let name = quoted(missing_function(error)?);
-    Some(format!(
+    missing_function(error).map(fix_of_backend)
+}
+
+/// Returns what to put into the settings for the function or backend `name`.
+pub fn fix_of_backend(name: &str) -> String {
+    let name = quoted(name);
+    format!(
         "say in hierad.yaml what the function finds: backends: {{{name}: {{not_found: true}}}}    # or values: FILE, or command: [PROGRAM]"
-    ))
+    )
 }

@@ -115,6 +115,7 @@ fn is_for_any_key(part: &Part) -> bool {
     let Ok(levels) = &part.levels else { return true };
     let is_odd = |level: &Arc<Level>| match &level.backend {
         Backend::Declared(_) | Backend::Fails(_) => true,
+        Backend::Absent => false,
         Backend::Files(_) | Backend::Eyaml(_) => level.locations.iter().any(|location| match location {
             Location::Whole | Location::Uri { .. } => true,
             Location::Path { content, .. } => match content {

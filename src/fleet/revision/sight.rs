@@ -110,7 +110,8 @@ impl Class {
             matches!(location, Location::Path { content: Content::File(..) | Content::Other, .. })
         };
         let mut levels = self.part.levels.iter().flatten();
-        levels.any(|level| is_declared(level) || level.locations.iter().any(is_read))
+        let is_absent = |level: &Level| matches!(level.backend, Backend::Absent);
+        levels.any(|level| is_declared(level) || !is_absent(level) && level.locations.iter().any(is_read))
     }
 }
 

@@ -31,9 +31,14 @@ pub enum Backend {
     Eyaml(Format),
     /// A declared function.
     Declared(Declared),
+    /// A class of Hiera 3 that is not installed: it finds nothing.
+    Absent,
     /// A call that always fails in this way.
     Fails(LookupError),
 }
+
+/// The backends of Hiera 3 that it brings itself, and that of hiera-eyaml. All others are taken for not installed.
+const INSTALLED_BACKENDS: [&str; 3] = ["eyaml", "json", "yaml"];
 
 impl Backend {
     /// What `function` is, where `declared` are the settings' functions and `only_path` tells whether it gets a path and nothing
@@ -53,10 +58,10 @@ impl Backend {
             };
         }
         match (&**name, function.kind) {
-            // A class of Hiera 3; where its gem is not installed, Puppet finds nothing.
-            (_, FunctionKind::Hiera3Backend) | ("hocon_data", FunctionKind::DataHash) => {
+            (_, FunctionKind::Hiera3Backend) if INSTALLED_BACKENDS.contains(&&*name.to_lowercase()) => {
                 Backend::Fails(LookupError::unknown(format!("the function '{name}' is not supported")))
             }
+            (_, FunctionKind::Hiera3Backend) => Backend::Absent,
             ("eyaml_lookup_key", FunctionKind::LookupKey) => Backend::Eyaml(Format::Yaml),
             ("eyaml_lookup_key", FunctionKind::DataDig) => Backend::Fails(LookupError::puppet(format!(
                 "'{name}' parameter 'key' expects a String value, got Tuple"

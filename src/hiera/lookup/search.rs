@@ -102,6 +102,10 @@ impl Lookup<'_> {
 
     fn location(&self, layer: &Layer, level: &Level, location: &Location, search: Search<'_>) -> Found {
         search.stack.budget().spend(PLACE_STEPS)?;
+        if matches!(level.backend, Backend::Absent) {
+            explain::text(self.recorder, || not_loaded(&level.function));
+            return Ok(None);
+        }
         let content = match location {
             Location::Path { content: Content::Absent, .. } => {
                 self.event(|| Event::LocationNotFound);
@@ -123,7 +127,7 @@ impl Lookup<'_> {
                 Ok(self.found(search.root, value.as_ref(), None))
             }
             (Backend::Fails(error), _) => Err(error.clone().at(level.place.clone())),
-            (Backend::Files(_), _) => {
+            (Backend::Files(_) | Backend::Absent, _) => {
                 self.event(|| Event::NotFound(search.root.into()));
                 Ok(None)
             }
@@ -233,6 +237,12 @@ impl Lookup<'_> {
 pub(super) fn asked(level: &Level, location: &Location, search: Search<'_>) -> Asked {
     let number = level.locations.iter().take_while(|other| !ptr::eq(*other, location)).count();
     (level.place.clone(), level.name.clone(), number, search.root.into())
+}
+
+/// Why Puppet finds nothing by a backend of Hiera 3 that is not installed.
+fn not_loaded(backend: &str) -> Text {
+    let file = backend.to_lowercase();
+    format!("Unable to load backend '{backend}': cannot load such file -- hiera/backend/{file}_backend").into()
 }
 
 fn is_version3(layer: &Layer) -> bool {

@@ -45,13 +45,12 @@ pub fn resolve_global(config: &Config, root: &str, scope: &dyn Scope, source: So
     let scope = HieraScope(scope);
     let undefined = Undefined::in_data(source.puppet);
     let mut global =
-        Global { config, root, scope: &scope, source, undefined, files: Resolver::new(config, root, &scope, source) };
+        Global { root, scope: &scope, source, undefined, files: Resolver::new(config, root, &scope, source) };
     let levels = config.levels.iter().map(|level| global.level(level).map(Arc::new)).collect();
     Part { levels, diagnostics: global.files.into_diagnostics() }
 }
 
 struct Global<'a> {
-    config: &'a Config,
     root: &'a str,
     scope: &'a dyn Scope,
     source: Source<'a>,
@@ -76,7 +75,7 @@ impl Global<'_> {
             None | Some(Value::Undef) => format!(".{}", level.name),
             Some(extension) => format!(".{}", ruby::to_s(extension)),
         };
-        let backend = Backend::of(&level.function, self.source.backends, true, &self.config.path);
+        let backend = self.files.backend(level, true);
         let Locations::Paths(paths) = &level.locations else { return Err(LookupError::unknown("no paths")) };
         let locations =
             paths.iter().map(|path| self.location(path, &datadir, &extension, &backend)).collect::<Result<_, _>>()?;

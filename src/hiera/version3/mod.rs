@@ -131,7 +131,7 @@ impl<'a> Engine<'a> {
                 let of_key = format!(" for key '{}'", ruby::to_s(root));
                 self.files(level, root, resolution, context, &of_key)
             }
-            Backend::Declared(Declared::NotFound) => Ok(None),
+            Backend::Declared(Declared::NotFound) | Backend::Absent => Ok(None),
             Backend::Declared(Declared::Values(values)) => Ok(values.get_value(root).cloned()),
             Backend::Declared(Declared::Command(command)) => {
                 ask(command, level, &Location::Whole, (&ruby::to_s(root), &[]), self.scope)

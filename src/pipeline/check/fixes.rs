@@ -1,6 +1,6 @@
 //! What to do about each kind of fault.
 
-use crate::pipeline::advice::fix_of_function;
+use crate::pipeline::advice::{fix_of_backend, fix_of_function};
 
 /// Returns what to do about a fault that says no more than its text.
 pub(super) fn fix_of(code: &str, text: &str) -> String {
@@ -8,6 +8,7 @@ pub(super) fn fix_of(code: &str, text: &str) -> String {
         return fix;
     }
     let fix = match code {
+        "absent-backend" => return fix_of_backend(text.split('\'').nth(1).unwrap_or_default()),
         "absent-module" => {
             "name the folder of modules with 'modulepath', or accept it in hierad.yaml: accept: {absent-module: [\"*\"]}"
         }

@@ -21,7 +21,8 @@ use crate::node::NodeSet;
 pub use news::only_new;
 
 /// The codes that faults can have.
-pub const CODES: [&str; 24] = [
+pub const CODES: [&str; 25] = [
+    "absent-backend",
     "absent-module",
     "data-no-hash",
     "data-syntax",

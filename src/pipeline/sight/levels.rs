@@ -16,6 +16,7 @@ use crate::tree::folder_of;
 /// The codes of the findings that are looked at.
 const OUTSIDE: &str = "outside-repository";
 const UNDEFINED: &str = "undefined-variable";
+const ABSENT: &str = "absent-backend";
 
 /// What is known of levels that lie in one place outside.
 #[derive(Default)]
@@ -85,6 +86,32 @@ pub(in crate::pipeline) fn outside<'r>(revisions: impl IntoIterator<Item = &'r R
 /// Levels outside of the repository as blind spots of a fleet of `all` nodes.
 pub(super) fn outside_spots<'r>(revisions: impl IntoIterator<Item = &'r Revision>, all: usize) -> Vec<BlindSpot> {
     outside(revisions).into_iter().map(|(place, outside)| outside.spot(&place, all)).collect()
+}
+
+/// Backends of Hiera 3 that are taken for not installed.
+pub(super) fn absent_backends<'r>(revisions: impl IntoIterator<Item = &'r Revision>) -> Vec<BlindSpot> {
+    let mut found: BTreeMap<&str, (&str, NodeSet)> = BTreeMap::new();
+    let mut all = 0;
+    for revision in revisions {
+        all = revision.fleet.len();
+        for finding in revision.findings.iter().filter(|finding| finding.diagnostic.code == ABSENT) {
+            let text = &*finding.diagnostic.text;
+            let Some(name) = text.split('\'').nth(1) else { continue };
+            found.entry(name).or_insert((text, NodeSet::new())).1.extend(&finding.nodes);
+        }
+    }
+    let spot = |(name, (text, nodes)): (&str, (&str, NodeSet))| {
+        let of = words::nodes_of(&nodes, all);
+        BlindSpot {
+            code: ABSENT,
+            headline: format!("the backend '{name}' of Hiera 3 is taken for not installed on {of}"),
+            message: format!("{text} on {of}"),
+            fix: Some(advice::fix_of_backend(name)),
+            nodes,
+            ..BlindSpot::default()
+        }
+    };
+    found.into_iter().map(spot).collect()
 }
 
 fn collect_outside(revision: &Revision, found: &mut BTreeMap<String, Outside>) {

@@ -206,11 +206,20 @@ fn classes_of_hiera_3_are_declared() {
     let site = Sandbox::of(SITE);
     beside(&site, "-- etc/hiera.yaml\nversion: 5\nhierarchy: [{name: Old, hiera3_backend: mongodb}]\n");
     site.write("hierad.yaml", "profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n");
-    let failed = lookup(&site, "motd");
-    assert!(failed.contains("the function 'mongodb' is not supported"), "{failed}");
+    // As Puppet does where its gem is not installed.
+    assert_eq!(lookup(&site, "motd"), "hello");
+    let absent = "the backend 'mongodb' of Hiera 3 is taken for one that is not installed";
+    assert!(site.hierad("check").out.contains(absent), "{:#?}", site.hierad("check"));
+    site.files("-- data/common.yaml\nmotd: changed\n");
+    assert_eq!(site.hierad("diff . --format json").json()["blind_spots"][0]["code"], "absent-backend");
     let backends = "backends: {mongodb: {not_found: true}}";
     site.write("hierad.yaml", format!("profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n{backends}\n"));
-    assert_eq!(lookup(&site, "motd"), "hello");
+    assert!(!site.hierad("check").out.contains(absent));
+    assert_eq!(site.hierad("diff . --format json").json()["blind_spots"], serde_json::json!([]));
+    let values = "backends: {mongodb: {values: values.yaml}}";
+    site.write("hierad.yaml", format!("profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n{values}\n"));
+    site.write("values.yaml", "motd: declared\n");
+    assert_eq!(lookup(&site, "motd"), "declared");
 }
 
 #[test]
