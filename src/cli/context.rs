@@ -238,6 +238,7 @@ impl Context {
         EnvironmentOptions {
             puppet: self.settings.puppet,
             reader: self.settings.reader,
+            hiera3_yaml_aliases: self.settings.hiera3_yaml_aliases,
             hiera_config: self.settings.hiera_config.clone(),
             datadirs: self.settings.datadirs.iter().map(|(from, to)| (from.clone(), datadir(to))).collect(),
             backends: self.settings.backends.clone(),

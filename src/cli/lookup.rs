@@ -19,7 +19,7 @@ use crate::hiera::provenance::{contributions, origin};
 use crate::hiera::scope::NodeScope;
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeProfile, NodeSet, read_facts, trusted_names};
-use crate::pipeline::advice::missing_function;
+use crate::pipeline::advice::{alias_hint, missing_function};
 use crate::pipeline::check::absent_hierarchy;
 use crate::value::{Hash, Segment, Type, Value, ValuePath, emit, json, ruby};
 
@@ -288,10 +288,10 @@ fn origins(value: &Value, path: &ValuePath, visit: &mut dyn FnMut(&ValuePath)) {
 }
 
 pub(super) fn failure(key: &str, error: &LookupError) -> Failure {
-    let hint = match missing_function(&error.text) {
-        Some(name) => format!("; declare what '{name}' finds under 'backends' in hierad.yaml"),
-        None => String::new(),
-    };
+    let missing = missing_function(&error.text);
+    let declare = missing.map(|name| format!("declare what '{name}' finds under 'backends' in hierad.yaml"));
+    let hint = declare.as_deref().or_else(|| alias_hint(&error.text));
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
     format!("lookup of '{key}' failed: {error}{hint}").into()
 }
 

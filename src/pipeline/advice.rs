@@ -54,9 +54,17 @@ pub fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// Returns what to put into the settings for a function that a lookup failed for want of; None for other failures.
-pub fn fix_of_function(error: &str) -> Option<String> {
-    missing_function(error).map(fix_of_backend)
+/// Returns what to put into the settings about a failure; None if they cannot help.
+pub fn fix_of_error(error: &str) -> Option<String> {
+    missing_function(error).map(fix_of_backend).or_else(|| alias_hint(error).map(str::to_owned))
+}
+
+/// Returns what to do about an alias that Hiera 3 refuses, where the text of a failure is about one.
+pub fn alias_hint(text: &str) -> Option<&'static str> {
+    let hint =
+        "if Hiera 3 runs on a Ruby before 3.1, which takes aliases, put into hierad.yaml: hiera3_yaml_aliases: true";
+    // Puppet itself takes them, and says "Unable to parse" before it.
+    text.starts_with("Unknown alias: ").then_some(hint)
 }
 
 /// Returns what to put into the settings for the function or backend `name`.

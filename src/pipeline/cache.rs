@@ -113,6 +113,7 @@ fn key((id, format): FileId) -> Key {
         Format::Hiera3Yaml => 2,
         Format::Hiera3Json => 3,
         Format::Hocon => 4,
+        Format::Hiera3YamlAliases => 5,
     };
     Key::File(id.0, format)
 }

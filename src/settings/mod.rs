@@ -57,6 +57,8 @@ pub struct Settings {
     pub lookup_options: Arc<LookupOptions>,
     /// Who reads hiera.yaml.
     pub reader: Reader,
+    /// Whether Hiera 3 runs on a Ruby that takes aliases in YAML.
+    pub hiera3_yaml_aliases: bool,
     /// Absolute datadirs, and where they are.
     pub datadirs: Vec<(String, DatadirSetting)>,
     /// Functions that hierad does not have.
@@ -169,6 +171,7 @@ impl Default for Settings {
             basemodulepath: Vec::new(),
             lookup_options: Arc::default(),
             reader: Reader::Auto,
+            hiera3_yaml_aliases: false,
             datadirs: Vec::new(),
             backends: Backends::new(),
             accept: Accepted::default(),
@@ -302,6 +305,7 @@ impl Checker<'_> {
                 Some(other) => return Err(self.invalid(&["puppet"], format!("'puppet' must be 7 or 8, not {other}"))),
             },
             reader: self.reader(raw.hiera.as_ref())?,
+            hiera3_yaml_aliases: raw.hiera3_yaml_aliases,
             datadirs,
             backends,
             accept: accept::check(self, raw.accept)?,

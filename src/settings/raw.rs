@@ -17,6 +17,7 @@ pub(super) struct Settings {
     pub(super) environment: Option<String>,
     pub(super) puppet: Option<u64>,
     pub(super) hiera: Option<serde_yaml::Value>,
+    pub(super) hiera3_yaml_aliases: bool,
     pub(super) global_hiera_config: Option<GlobalConfig>,
     pub(super) modulepath: OneOrMany,
     pub(super) basemodulepath: OneOrMany,

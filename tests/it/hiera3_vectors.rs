@@ -61,7 +61,12 @@ fn comparable(answer: Option<&String>) -> Option<&str> {
 
 fn differences(case: &Value, resolution: &str, strategy: &Strategy) -> Vec<String> {
     let outside = Arc::new(TestKeys);
-    let options = EnvironmentOptions { reader: Reader::Hiera3, outside, ..EnvironmentOptions::default() };
+    let options = EnvironmentOptions {
+        reader: Reader::Hiera3,
+        hiera3_yaml_aliases: case.get("yaml_aliases").is_some(),
+        outside,
+        ..EnvironmentOptions::default()
+    };
     let tree = Arc::new(MemoryTree::from_fixture(text(case, "fixture")));
     let environment = Environment::load(tree, options, Arc::default()).unwrap();
     let mut found = Vec::new();

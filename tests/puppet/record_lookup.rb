@@ -30,6 +30,7 @@
 #   merge: JSON             the merge to ask for, instead of what lookup_options say
 #   global: PATH            the hiera.yaml of the global layer, in the fixture; there is no such layer without it
 #   basemodulepath: PATH    a folder of the fixture that $basemodulepath stands for
+#   yaml_aliases: true      Hiera 3 takes aliases in YAML, as on a Ruby before 3.1
 #   settings: PATH          a file of options of the highest priority, which hierad gets as settings
 #   # TEXT                  a remark
 # and ends at the first "-- PATH". <<TEXT>> in a file is encrypted, see eyaml.rb beside this file. What stands before the
@@ -52,7 +53,7 @@ Case = Struct.new(:name, :files, :nodes, :keys, :merge, :paths) do
     fields.each { |field, value| files.delete(value) if field == 'without' }
     files.merge!(parts.to_h { |part| file(part) })
     one = ->(field) { fields.assoc(field)&.then { |_, value| JSON.parse(value) } }
-    paths = %w[global basemodulepath settings].to_h { |field| [field, fields.assoc(field)&.last] }.compact
+    paths = %w[global basemodulepath settings yaml_aliases].to_h { |field| [field, fields.assoc(field)&.last] }.compact
     paths = (shared&.paths || {}).merge(paths)
     new(name, files, one['nodes'] || shared&.nodes || [], one['keys'] || shared&.keys || [], one['merge'], paths)
   end
@@ -98,6 +99,7 @@ def write_requests(cases, folder)
     one.write(repo)
     File.write(profiles, one.profiles.map { |profile| "#{here(JSON.generate(profile))}\n" }.join)
     request = { 'repo' => repo, 'profiles' => profiles, 'more_keys' => one.keys, 'merge' => one.merge }
+    request['yaml_aliases'] = true if one.paths['yaml_aliases']
     request['global'] = File.join(repo, one.paths['global']) if one.paths['global']
     request['basemodulepath'] = [File.join(repo, one.paths['basemodulepath'])] if one.paths['basemodulepath']
     request

@@ -8,7 +8,7 @@
 # Requests and answers are those of resolve.rb beside this file, with "resolution" (priority, array or hash; priority if not
 # given) in place of "strict", and "whole_keys" where it goes for keys without dots and quotes only, since Hiera refuses to
 # merge parts of values; those are asked for by priority. "resolutions" are those of single keys, a hash among them being
-# {"behavior": NAME} with options of the merge. A request {"version": true} is answered by {"hiera": VERSION}. The answers are those of the command `hiera -c hiera.yaml` in the root of the repository: each
+# {"behavior": NAME} with options of the merge; "yaml_aliases" has aliases taken. A request {"version": true} is answered by {"hiera": VERSION}. The answers are those of the command `hiera -c hiera.yaml` in the root of the repository: each
 # lookup starts with nothing read. Scope is a hash, as the command makes one of facts: what Puppet's top scope of the node
 # has, each variable as `name` and as `::name`.
 require_relative 'resolve'
@@ -34,6 +34,19 @@ module Variables
     { 'authenticated' => 'remote', 'certname' => name, 'hostname' => hostname, 'domain' => domain, 'extensions' => {},
       'external' => {} }.merge(profile['trusted'] || {})
   end
+end
+
+# Has Hiera read YAML as on a Ruby before 3.1, whose `YAML.load` takes aliases, where the request says so.
+module Aliases
+  class << self
+    attr_accessor :taken
+  end
+
+  def load(yaml, **options) = Aliases.taken ? unsafe_load(yaml) : super
+
+  def load_file(path, **options) = Aliases.taken ? unsafe_load_file(path) : super
+
+  YAML.singleton_class.prepend(self)
 end
 
 # Answers one request.
@@ -94,6 +107,7 @@ if $PROGRAM_NAME == __FILE__
     next { 'hiera' => Hiera::VERSION } if request['version']
 
     ChosenKeys.choose(request['eyaml'])
+    Aliases.taken = request['yaml_aliases']
     resolution = Hiera3Resolution.new(request)
     { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
   end

@@ -31,6 +31,8 @@ pub(super) struct Staged {
     basemodulepath: Vec<String>,
     /// The key pair for all encrypted data.
     keys: Option<KeyNames>,
+    /// Whether Hiera 3 is to take aliases in YAML.
+    yaml_aliases: bool,
 }
 
 impl Stage {
@@ -70,6 +72,7 @@ impl Stage {
             global: global.map(|global| self.global(global, &settings.global_hiera_config, &writer)).transpose()?,
             basemodulepath: settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),
             keys: settings.eyaml_keys.clone(),
+            yaml_aliases: settings.hiera3_yaml_aliases,
         })
     }
 
@@ -114,6 +117,7 @@ impl Staged {
         let mut request = Hash::from_iter([
             ("repo", path(&self.environment)),
             ("environmentpath", path(&self.environments)),
+            ("yaml_aliases", self.yaml_aliases.into()),
             ("basemodulepath", self.basemodulepath.iter().map(|folder| Value::from(folder.as_str())).collect()),
         ]);
         request.extend(self.global.as_ref().map(|global| ("global", path(global))));

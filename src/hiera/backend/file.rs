@@ -18,6 +18,8 @@ pub enum Format {
     Json,
     /// YAML as Hiera 3 reads it: symbols stay symbols, aliases are refused, a byte order mark is no content.
     Hiera3Yaml,
+    /// The same where aliases are taken, as by a Ruby before 3.1.
+    Hiera3YamlAliases,
     /// JSON as Hiera 3 reads it: a byte order mark is no content.
     Hiera3Json,
     /// `hocon_data`
@@ -39,13 +41,18 @@ impl Format {
 
     /// Whether it is YAML.
     pub fn is_yaml(self) -> bool {
-        matches!(self, Format::Yaml | Format::Hiera3Yaml)
+        matches!(self, Format::Yaml | Format::Hiera3Yaml | Format::Hiera3YamlAliases)
+    }
+
+    /// YAML as Hiera 3 reads it, on a Ruby that takes aliases or on one that does not.
+    pub fn hiera3_yaml(takes_aliases: bool) -> Format {
+        if takes_aliases { Format::Hiera3YamlAliases } else { Format::Hiera3Yaml }
     }
 
     /// The function that reads it.
     pub fn function(self) -> &'static str {
         match self {
-            Format::Yaml | Format::Hiera3Yaml => "yaml_data",
+            Format::Yaml | Format::Hiera3Yaml | Format::Hiera3YamlAliases => "yaml_data",
             Format::Json | Format::Hiera3Json => "json_data",
             Format::Hocon => "hocon_data",
         }
@@ -83,6 +90,7 @@ impl DataFile {
             Format::Json => json::parse(content),
             Format::Hocon => hocon::parse(content),
             Format::Hiera3Yaml => yaml::parse_without_aliases(without_mark(content)),
+            Format::Hiera3YamlAliases => yaml::parse(without_mark(content)),
             Format::Hiera3Json => json::parse(without_mark(content)),
         };
         let (value, marks) = match format {

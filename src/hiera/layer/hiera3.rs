@@ -28,7 +28,8 @@ impl Loader<'_> {
         let parsed = || {
             let none = || LookupError::puppet(format!("Config file {path} not found")).at(Place::file(path));
             let content = read(&**file.tree, path)?.ok_or_else(none);
-            Ok(Some(content.and_then(|content| Config::parse_hiera3(&content, path).map(Arc::new))))
+            let takes_aliases = self.options.hiera3_yaml_aliases;
+            Ok(Some(content.and_then(|content| Config::parse_hiera3(&content, path, takes_aliases).map(Arc::new))))
         };
         if reader == Reader::Hiera3 {
             return parsed();

@@ -57,6 +57,8 @@ pub struct EnvironmentOptions {
     pub eyaml_keys: Option<KeyNames>,
     /// Who reads the configuration.
     pub reader: Reader,
+    /// Whether Hiera 3 runs on a Ruby that takes aliases in YAML.
+    pub hiera3_yaml_aliases: bool,
     /// The world outside the repository.
     pub outside: Arc<dyn Outside>,
 }
@@ -85,6 +87,7 @@ impl Default for EnvironmentOptions {
             backends: Backends::new(),
             eyaml_keys: None,
             reader: Reader::default(),
+            hiera3_yaml_aliases: false,
             outside: Arc::new(Nowhere),
         }
     }
@@ -201,7 +204,7 @@ impl Environment {
     /// How the data file at `path` is written, where no level says so.
     pub fn format_of(&self, path: &str) -> Format {
         match Format::of_path(path) {
-            Format::Yaml if self.is_hiera3 => Format::Hiera3Yaml,
+            Format::Yaml if self.is_hiera3 => Format::hiera3_yaml(self.options.hiera3_yaml_aliases),
             Format::Json if self.is_hiera3 => Format::Hiera3Json,
             format => format,
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::merge::HashMerge;
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
-use crate::hiera::backend::without_mark;
+use crate::hiera::backend::{Format, without_mark};
 use crate::hiera::config::{Config, Declared, Function, FunctionKind, LevelConfig, Locations};
 use crate::hiera::merge::DeepOptions;
 use crate::value::yaml::{FaultKind, Marks};
@@ -27,6 +27,8 @@ pub struct Hiera3 {
     pub(super) sections: Vec<Section>,
     /// How hashes are merged.
     pub(super) merge: HashMerge,
+    /// How data files in YAML are read.
+    pub(super) yaml: Format,
 }
 
 /// An entry of `:hierarchy:`.
@@ -48,14 +50,15 @@ pub(super) struct Section {
 }
 
 impl Config {
-    /// Reads the hiera.yaml at `path` as Hiera 3 does.
-    pub fn parse_hiera3(content: &[u8], path: &str) -> Result<Config, LookupError> {
-        let parsed = yaml::parse_without_aliases(without_mark(content));
+    /// Reads the hiera.yaml at `path` as Hiera 3 does, on a Ruby that takes aliases in YAML or on one that does not.
+    pub fn parse_hiera3(content: &[u8], path: &str, takes_aliases: bool) -> Result<Config, LookupError> {
+        let parse = if takes_aliases { yaml::parse } else { yaml::parse_without_aliases };
+        let parsed = parse(without_mark(content));
         if let Some(fault) = parsed.fault {
             let text = if fault.kind == FaultKind::Class { fault.text.clone() } else { fault.message(path) };
             return Err(LookupError::puppet(text).at(Place::line(path, fault.line)));
         }
-        let file = File { path: path.into(), hash: hash(&parsed.value, path)?, marks: parsed.marks };
+        let file = File { path: path.into(), hash: hash(&parsed.value, path)?, marks: parsed.marks, takes_aliases };
         file.check_version()?;
         file.config()
     }
@@ -92,6 +95,7 @@ struct File {
     path: Arc<str>,
     hash: Hash,
     marks: Marks,
+    takes_aliases: bool,
 }
 
 impl File {
@@ -139,7 +143,8 @@ impl File {
             levels.push(level);
             sections.push(section);
         }
-        let hiera3 = Hiera3 { hierarchy: self.hierarchy(), sections, merge: self.merge() };
+        let yaml = Format::hiera3_yaml(self.takes_aliases);
+        let hiera3 = Hiera3 { hierarchy: self.hierarchy(), sections, merge: self.merge(), yaml };
         let hiera3 = Some(Arc::new(hiera3));
         Ok(Config {
             path: self.path.clone(),

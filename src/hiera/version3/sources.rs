@@ -42,8 +42,8 @@ impl Sources<'_> {
     fn add(&mut self, level: &LevelConfig, section: &Section, source: hierarchy::Source<'_>) {
         let backend = match (source.backends.get(&*level.name), &*level.name) {
             (Some(declared), _) => Backend::Declared(declared.clone()),
-            (None, "yaml") => Backend::Files(Format::Hiera3Yaml),
-            (None, "eyaml") => Backend::Eyaml(Format::Hiera3Yaml),
+            (None, "yaml") => Backend::Files(self.hiera.yaml),
+            (None, "eyaml") => Backend::Eyaml(self.hiera.yaml),
             (None, "json") => Backend::Files(Format::Hiera3Json),
             (None, other) => Backend::Fails(LookupError::unknown(format!(
                 "the backend '{other}' of Hiera 3 is not supported; declare what it finds under 'backends' in hierad.yaml"

@@ -8,6 +8,7 @@ use crate::diagnostic::{Place, Severity};
 use crate::fleet::Revision;
 use crate::hiera::backend::Format;
 use crate::hiera::hierarchy::{Datadir, join};
+use crate::pipeline::advice::alias_hint;
 use crate::pipeline::sight::accept;
 use crate::tree::child;
 
@@ -35,7 +36,13 @@ impl Pipeline {
             let file = environment.store.files.get(&*environment.tree, *id, format)?;
             let fault = if let Some(fault) = file.fault() {
                 let text = format!("the file cannot be read: {}", fault.text.replace(['\n', '\r'], " "));
-                Some(Fault::new(Severity::Error, "data-syntax", text).at(Some(Place::line(path.as_str(), fault.line))))
+                let hint = alias_hint(&fault.text).filter(|_| format == Format::Hiera3Yaml);
+                let told = Fault::new(Severity::Error, "data-syntax", text);
+                let told = told.at(Some(Place::line(path.as_str(), fault.line)));
+                Some(match hint {
+                    Some(hint) => told.with_fix(hint),
+                    None => told,
+                })
             } else if file.is_no_hash() {
                 let severity = if strict || format != Format::Yaml { Severity::Error } else { Severity::Warning };
                 let text = "the file holds no hash of keys and values";

@@ -1,10 +1,10 @@
 //! What to do about each kind of fault.
 
-use crate::pipeline::advice::{fix_of_backend, fix_of_function};
+use crate::pipeline::advice::{fix_of_backend, fix_of_error};
 
 /// Returns what to do about a fault that says no more than its text.
 pub(super) fn fix_of(code: &str, text: &str) -> String {
-    if let Some(fix) = fix_of_function(text) {
+    if let Some(fix) = fix_of_error(text) {
         return fix;
     }
     let fix = match code {

@@ -24,7 +24,7 @@ pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
             code: "every-key-fails",
             headline: format!("every key fails{}", at(&error)),
             message: format!("every lookup fails on {}: {}", on_all(revision), in_words(&error)),
-            fix: Some(advice::fix_of_function(&error.text).unwrap_or_else(|| CORRECT.to_owned())),
+            fix: Some(advice::fix_of_error(&error.text).unwrap_or_else(|| CORRECT.to_owned())),
             nodes: revision.fleet.all(),
             ..BlindSpot::default()
         });
@@ -34,7 +34,10 @@ pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
             code: "invalid-hiera-yaml",
             headline: format!("hiera.yaml cannot be used{}", at(error)),
             message: format!("hiera.yaml cannot be used, so that nothing is looked up: {}", in_words(error)),
-            fix: Some("correct hiera.yaml; `hierad check` names the fault".to_owned()),
+            fix: Some(
+                advice::fix_of_error(&error.text)
+                    .unwrap_or_else(|| "correct hiera.yaml; `hierad check` names the fault".to_owned()),
+            ),
             nodes: revision.fleet.all(),
             ..BlindSpot::default()
         });

@@ -99,7 +99,7 @@ fn spot(disclosure: &Disclosure, error: &LookupError, Failing { nodes, keys }: F
     let (count, of) = (words::count(keys.len(), "key"), words::nodes_of(&nodes, all));
     let fails = if keys.len() == 1 { "fails" } else { "fail" };
     let names = words::some(keys.iter().map(|key| &**key));
-    let function = advice::fix_of_function(&error.text);
+    let function = advice::fix_of_error(&error.text);
     let first = keys.first().map_or("", |key| &**key);
     let accept = accept::line("failing-keys", first);
     let accept = || format!("`hierad check` names each cause; if they may fail, put into hierad.yaml: {accept}");

@@ -198,3 +198,25 @@ fn without_its_configuration_every_key_fails() {
     let printed = site.hierad("lookup packages --node web01 --rev . --hiera 3");
     assert!(printed.is(1).err.contains("Config file hiera.yaml not found"), "{printed:#?}");
 }
+
+#[test]
+fn aliases_are_taken_where_the_settings_say_so() {
+    let site = site();
+    let data = |items: &str| site.write("hieradata/common.yaml", format!("base: &base [{items}]\nother: *base\n"));
+    data("a");
+    site.commit("aliases");
+    data("a, b");
+    let setting = "hiera3_yaml_aliases: true";
+    let lookup = "lookup --node web01 --rev . --render-as json other";
+    site.hierad(lookup).fails(&["Unknown alias: base", setting]);
+    let check = "Unknown alias: base; if Hiera 3 runs on a Ruby before 3.1, which takes aliases, put into hierad.yaml:";
+    let checked = site.hierad("check .");
+    assert!(checked.is(2).out.contains(check), "{checked:#?}");
+    let diff = site.hierad("diff . --format json").json();
+    assert!(diff["blind_spots"][0]["fix"].as_str().is_some_and(|fix| fix.contains(setting)), "{diff:#}");
+    site.write("hierad.yaml", format!("profiles: profiles/\n{setting}\n"));
+    assert_eq!(site.hierad(lookup).ok(), "[\"a\",\"b\"]\n");
+    let diff = site.hierad("diff . --format json").json();
+    assert_eq!(diff["verdict"], "changes", "{diff:#}");
+    assert_eq!(site.hierad("check .").out.matches("alias").count(), 0);
+}
