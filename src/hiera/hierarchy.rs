@@ -254,7 +254,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// What answers for a level; `only_path` tells whether it gets a path and nothing else.
+    /// Returns the backend of a level; `only_path` tells whether it gets a path and nothing else.
     pub(super) fn backend(&mut self, level: &LevelConfig, only_path: bool) -> Backend {
         let backend = Backend::of(&level.function, self.source.backends, only_path, &self.config.path);
         if matches!(backend, Backend::Absent) {

@@ -73,7 +73,7 @@ impl<'a> NodeScope<'a> {
         Some(Variable::Value(value))
     }
 
-    /// The variable `name`, which is qualified, without the `::` that it may begin with.
+    /// Looks up a qualified `name`, whose leading `::` is dropped already.
     fn qualified(self, name: &str) -> Variable {
         if let Some(variable) = self.top(name) {
             return variable;
@@ -127,7 +127,7 @@ fn absent(name: &str) -> Variable {
     }
 }
 
-/// The variable `name` of the class `settings`; nothing if it has none of that name.
+/// Looks up `name` in the class `settings`; returns nothing if it has no such variable.
 fn of_settings(name: &str) -> Option<Variable> {
     match name {
         "name" | "title" => Some(Variable::Value("settings".into())),
@@ -135,7 +135,7 @@ fn of_settings(name: &str) -> Option<Variable> {
     }
 }
 
-/// The variable `name`, as Puppet calls it, which is not set.
+/// Returns a variable that is not set; Puppet's error calls it `name`.
 fn undefined(name: &str, reason: &str) -> Variable {
     Variable::Undefined(format!("Undefined variable '{name}'; {reason}"))
 }

@@ -19,9 +19,9 @@ pub(super) struct Findings {
     pub(super) version: String,
     /// The seed of the sample; nothing where all was compared.
     pub(super) seed: Option<u64>,
-    /// Answers that there are.
+    /// All answers at the revision.
     pub(super) all: usize,
-    /// Answers that were to be compared.
+    /// Answers chosen for the comparison.
     pub(super) asked: usize,
     /// Node profiles that cannot be read, or do not count.
     pub(super) left_out: usize,
@@ -67,17 +67,17 @@ impl Explained {
 }
 
 impl Findings {
-    /// Answers that were to be compared and were not, for want of the profiles of their nodes.
+    /// Counts the answers that were chosen, but lost because the profiles of their nodes were gone.
     fn missing(&self) -> usize {
         self.asked.saturating_sub(self.answers + self.unknown + self.declared)
     }
 
-    /// Returns true if something was compared, and nothing that was to be compared was left out.
+    /// Returns true if something was compared and nothing was left out.
     pub(super) fn is_complete(&self) -> bool {
         self.answers > 0 && self.missing() == 0 && self.left_out == 0
     }
 
-    /// Why nothing was compared.
+    /// Says why nothing was compared.
     fn why_nothing(&self) -> &'static str {
         match self {
             Findings { all: 0, .. } => "no data file gives a value to any key",
@@ -127,7 +127,7 @@ pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result
     findings.disagreements.iter().try_for_each(|one| write_disagreement(one, name, out))
 }
 
-/// What was not compared, though it was asked for.
+/// Names what was asked for, but not compared.
 fn gaps(findings: &Findings) -> Vec<String> {
     let mut gaps = Vec::new();
     if findings.left_out > 0 {

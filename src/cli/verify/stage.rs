@@ -23,7 +23,7 @@ pub(super) struct Stage {
 pub(super) struct Staged {
     /// The folder that is the environment.
     environment: PathBuf,
-    /// The folder that Puppet is to see it in. Of a datadir that begins with `..` Ruby takes names away before it follows links.
+    /// The folder that Puppet sees it in. Ruby resolves a `..` at the start of a datadir before it follows links.
     environments: PathBuf,
     /// The hiera.yaml of the global layer, if there is one.
     global: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub(super) struct Staged {
     basemodulepath: Vec<String>,
     /// The key pair for all encrypted data.
     keys: Option<KeyNames>,
-    /// Whether Hiera 3 is to take aliases in YAML.
+    /// Whether Hiera 3 takes aliases in YAML.
     yaml_aliases: bool,
 }
 
@@ -76,7 +76,7 @@ impl Stage {
         })
     }
 
-    /// The folder around the environment, which lies in the folder `root` of the tree.
+    /// Returns the parent folder of the environment, whose folder in the tree is `root`.
     fn environments(&self, root: &str) -> PathBuf {
         if root.is_empty() {
             return self.path("environments");

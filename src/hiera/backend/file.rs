@@ -44,7 +44,7 @@ impl Format {
         matches!(self, Format::Yaml | Format::Hiera3Yaml | Format::Hiera3YamlAliases)
     }
 
-    /// YAML as Hiera 3 reads it, on a Ruby that takes aliases or on one that does not.
+    /// Returns the format of Hiera 3's YAML on a Ruby that takes aliases, or on one that does not.
     pub fn hiera3_yaml(takes_aliases: bool) -> Format {
         if takes_aliases { Format::Hiera3YamlAliases } else { Format::Hiera3Yaml }
     }
@@ -64,7 +64,7 @@ impl Format {
     }
 }
 
-/// The content without the byte order mark that Ruby's `BOM|UTF-8` drops at its start.
+/// Drops a byte order mark at the start of `content`, as Ruby's `BOM|UTF-8` does.
 pub(in crate::hiera) fn without_mark(content: &[u8]) -> &[u8] {
     content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content)
 }

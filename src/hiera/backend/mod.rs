@@ -37,7 +37,7 @@ pub enum Backend {
     Fails(LookupError),
 }
 
-/// The backends of Hiera 3 that it brings itself, and that of hiera-eyaml. All others are taken for not installed.
+/// Backends that Hiera 3 and hiera-eyaml bring. All others are assumed not to be installed.
 const INSTALLED_BACKENDS: [&str; 3] = ["eyaml", "json", "yaml"];
 
 impl Backend {

@@ -239,7 +239,7 @@ pub(super) fn asked(level: &Level, location: &Location, search: Search<'_>) -> A
     (level.place.clone(), level.name.clone(), number, search.root.into())
 }
 
-/// Why Puppet finds nothing by a backend of Hiera 3 that is not installed.
+/// Words Puppet's story of a backend of Hiera 3 that is not installed.
 fn not_loaded(backend: &str) -> Text {
     let file = backend.to_lowercase();
     format!("Unable to load backend '{backend}': cannot load such file -- hiera/backend/{file}_backend").into()

@@ -99,18 +99,19 @@ fn spot(disclosure: &Disclosure, error: &LookupError, Failing { nodes, keys }: F
     let (count, of) = (words::count(keys.len(), "key"), words::nodes_of(&nodes, all));
     let fails = if keys.len() == 1 { "fails" } else { "fail" };
     let names = words::some(keys.iter().map(|key| &**key));
-    let function = advice::fix_of_error(&error.text);
+    let fix = advice::fix_of_error(&error.text);
+    let is_function = advice::missing_function(&error.text).is_some();
     let first = keys.first().map_or("", |key| &**key);
     let accept = accept::line("failing-keys", first);
     let accept = || format!("`hierad check` names each cause; if they may fail, put into hierad.yaml: {accept}");
     BlindSpot {
-        code: if function.is_some() { "unknown-function" } else { "failing-keys" },
+        code: if is_function { "unknown-function" } else { "failing-keys" },
         headline: format!("{count} {fails} before and after on {of}"),
         message: format!(
             "{count} that the commit may change ({names}) {fails} before and after on {of}: {}",
             error.text.visible().trim_end_matches([' ', ';', '\n'])
         ),
-        fix: Some(function.unwrap_or_else(accept)),
+        fix: Some(fix.unwrap_or_else(accept)),
         nodes,
         keys: keys.into_iter().collect(),
         ..BlindSpot::default()

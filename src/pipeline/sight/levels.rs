@@ -88,7 +88,7 @@ pub(super) fn outside_spots<'r>(revisions: impl IntoIterator<Item = &'r Revision
     outside(revisions).into_iter().map(|(place, outside)| outside.spot(&place, all)).collect()
 }
 
-/// Backends of Hiera 3 that are taken for not installed.
+/// Returns the backends of Hiera 3 that are taken for not installed.
 pub(super) fn absent_backends<'r>(revisions: impl IntoIterator<Item = &'r Revision>) -> Vec<BlindSpot> {
     let mut found: BTreeMap<&str, (&str, NodeSet)> = BTreeMap::new();
     let mut all = 0;
