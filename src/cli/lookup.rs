@@ -235,13 +235,13 @@ impl Subject<'_> {
             }
             return Ok(Status::Done);
         }
-        out.write_all(explained.text(Places::Shown).as_bytes())?;
-        match answer {
-            Some((key, Outcome::Found(value))) if !only_options => {
-                write_origins(key, &self.disclosure.value(&value), &explained, out)?;
-            }
-            _ => {}
+        if let Some((key, Outcome::Found(value))) = answer.filter(|_| !only_options) {
+            let value = self.disclosure.value(&value);
+            out.write_all(render(&value, RenderAs::Yaml).as_bytes())?;
+            write_origins(key, &value, &explained, out)?;
+            writeln!(out)?;
         }
+        out.write_all(explained.text(Places::Shown).as_bytes())?;
         Ok(Status::Done)
     }
 }

@@ -167,6 +167,9 @@ fn explanations_name_levels_files_and_lines() {
     ] {
         assert!(explained.ok().contains(line), "no {line:?} in {explained:#?}");
     }
+    let answer = site.hierad("lookup --node web01 packages");
+    let first = format!("{}Where it comes from\n", answer.ok());
+    assert!(explained.out.starts_with(&first), "no {first:?} in front of {explained:#?}");
     let options = site.hierad("lookup --node web01 packages --explain-options");
     assert!(options.ok().contains("Found key: \"lookup_options\""), "{options:#?}");
     assert!(!options.out.contains("Searching for \"packages\""), "{options:#?}");
