@@ -32,9 +32,10 @@ mod supervisor;
 mod verify;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::diagnostic::describe;
@@ -85,7 +86,8 @@ struct Global {
     #[arg(long, short = 'C', global = true, value_name = "DIR")]
     repo: Option<PathBuf>,
     /// The settings [default: hierad.yaml beside the data or in the git directory]
-    #[arg(long, global = true, value_name = "FILE", env = "HIERAD_CONFIG", hide_env_values = true)]
+    #[arg(long, global = true, value_name = "FILE", env = "HIERAD_CONFIG", hide_env_values = true,
+        value_parser = OsStringValueParser::new().map(PathBuf::from))]
     config: Option<PathBuf>,
     /// Node profiles: a file, a folder or a glob; may be repeated
     #[arg(long, global = true, value_name = "PATH")]
@@ -141,6 +143,13 @@ struct Global {
     no_pager: bool,
     #[arg(skip)]
     progress: Progress,
+}
+
+impl Global {
+    /// The file with the settings, where one is named. A variable that is empty is as good as none.
+    fn config(&self) -> Option<&Path> {
+        self.config.as_deref().filter(|path| !path.as_os_str().is_empty())
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

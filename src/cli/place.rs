@@ -99,7 +99,7 @@ impl Place {
             Settings::load(config)?;
             Settings::check_own(config)?;
         }
-        let config = setting.config.clone().or_else(|| global.config.clone());
+        let config = setting.config.clone().or_else(|| global.config().map(Path::to_owned));
         let global = Global { repo: Some(folder), config, ..global.clone() };
         Ok(Place { name: setting.name.clone(), global, patterns: setting.branches.clone(), following })
     }

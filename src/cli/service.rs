@@ -48,7 +48,7 @@ pub(super) fn state_folder(global: &Global, flag: Option<&Path>) -> Result<PathB
     if let Some(folder) = flag {
         return Ok(folder.to_owned());
     }
-    let settings = global.config.as_deref().map(Settings::load).transpose()?;
+    let settings = global.config().map(Settings::load).transpose()?;
     if let Some(folder) = settings.and_then(|settings| settings.state) {
         return Ok(folder);
     }
@@ -59,7 +59,7 @@ pub(super) fn state_folder(global: &Global, flag: Option<&Path>) -> Result<PathB
 impl Plan {
     /// The plan that settings of several repositories make.
     pub(super) fn of_settings(global: &Global, arguments: &Arguments) -> Result<Option<Plan>> {
-        let settings = global.config.as_deref().map(Settings::load).transpose()?;
+        let settings = global.config().map(Settings::load).transpose()?;
         let Some(settings) = settings.filter(|settings| !settings.repositories.is_empty()) else { return Ok(None) };
         let Some(state) = arguments.state.clone().or_else(|| settings.state.clone()) else {
             return Err(

@@ -31,6 +31,7 @@ fn it_is_found_beside_the_data_in_the_git_directory_or_where_it_is_named() {
     assert_eq!(port(&site, "", &[]), "1");
     assert_eq!(port(&site, "", &variable), "4");
     assert_eq!(port(&site, "--config flag.yaml", &variable), "3");
+    assert_eq!(port(&site, "", &[("HIERAD_CONFIG", "")]), "1", "an empty one is none");
     assert_eq!(port(&site, "--profiles gitdir", &[]), "2", "a flag wins");
     std::fs::remove_file(site.root().join("hierad.yaml")).unwrap();
     assert_eq!(port(&site, "", &[]), "2");
