@@ -21,6 +21,8 @@ pub mod disk;
 
 pub mod git;
 
+pub mod pattern;
+
 pub mod node;
 
 pub mod hiera;
@@ -34,8 +36,6 @@ pub mod diff;
 pub mod report;
 
 pub mod snapshot;
-
-pub mod pattern;
 
 pub mod schedule;
 

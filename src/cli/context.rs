@@ -159,21 +159,25 @@ impl Context {
         if self.settings.profiles.is_empty() {
             return Err(self.no_profiles().into());
         }
-        let is_empty = AtomicBool::new(true);
+        let [is_read, is_chosen] = [const { AtomicBool::new(false) }; 2];
         let (fleet, errors) = self.profiles(revisions, branch.map(BranchName::as_str), points, &|name| {
-            is_empty.store(false, Ordering::Relaxed);
-            chosen(name)
+            is_read.store(true, Ordering::Relaxed);
+            let chosen = chosen(name);
+            is_chosen.fetch_or(chosen, Ordering::Relaxed);
+            chosen
         })?;
-        errors.iter().for_each(tell);
-        if is_empty.into_inner() {
-            let paths: Vec<String> = self.settings.profiles.iter().map(|path| path.display().to_string()).collect();
-            let wanted = "YAML, JSON or NDJSON files, a node each";
-            return Err(format!("no node profile could be read from {}: wanted {wanted}", paths.join(", ")).into());
+        // Where all is empty, the failure says so of each path.
+        let is_told = |error: &&ProfileError| !fleet.is_empty() || error.line.is_some();
+        errors.iter().filter(is_told).for_each(tell);
+        if !fleet.is_empty() {
+            return Ok(fleet);
         }
-        if fleet.is_empty() {
+        if is_read.into_inner() && !is_chosen.into_inner() {
             return Err("no node matches --node".into());
         }
-        Ok(fleet)
+        let paths: Vec<String> = self.settings.profiles.iter().map(|path| path.display().to_string()).collect();
+        let wanted = "YAML, JSON or NDJSON files, a node each";
+        Err(format!("no node profile could be read from {}: wanted {wanted}", paths.join(", ")).into())
     }
 
     /// Keeps what was parsed for the next run.
@@ -295,8 +299,8 @@ fn not_located(error: OpenError, global: &Global) -> Failure {
 }
 
 fn settings_file(global: &Global, repository: &Repository) -> Option<PathBuf> {
-    if let Some(path) = &global.config {
-        return Some(path.clone());
+    if let Some(path) = global.config() {
+        return Some(path.to_owned());
     }
     let folders = [repository.work_dir(), Some(repository.git_dir()), Some(repository.common_dir())];
     folders.into_iter().flatten().map(|folder| folder.join(SETTINGS_FILE)).find(|path| path.is_file())

@@ -2,12 +2,14 @@
 //!
 //! hierad's own form is a YAML or JSON hash with `name`, `environment`, `facts`, `trusted`, `variables` and `server_facts`; an
 //! `.ndjson` file has one a line. The forms of other tools are taken as they are: `facter --json`, `puppet facts`, the
-//! server's fact caches, and rows of `PuppetDB`'s inventory.
+//! server's fact caches, and rows of `PuppetDB`'s inventory and facts. What looks like none of them is refused.
 
 use std::sync::Arc;
 
+use super::fields::{self, Unknown};
+use super::rows::{Rows, begins_with_row, is_row};
 use super::wanted::wants_trusted;
-use crate::value::yaml::{Fault, Parsed};
+use crate::value::yaml::{Fault, Marks, Parsed};
 use crate::value::{Hash, Selection, Value, json, ruby, yaml};
 
 /// A declared node fact profile.
@@ -29,34 +31,53 @@ pub struct NodeProfile {
 
 /// A profile that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{path}:{line}: {text}")]
+#[error("{path}{line}: {text}", line = line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ProfileError {
-    /// The file.
+    /// The file, or what names files.
     pub path: String,
-    /// The line, counted from 1.
-    pub line: u32,
+    /// The line, counted from 1; nothing where no file is to blame.
+    pub line: Option<u32>,
     /// What is wrong.
     pub text: String,
+}
+
+/// The form of a file of profiles, which its extension tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A JSON document a line.
+    Lines,
+    /// A JSON document: a profile, or an array of them.
+    Json,
+    /// A profile in YAML.
+    Yaml,
+}
+
+impl Form {
+    /// Returns the form of the file at `path`.
+    pub fn of(path: &str) -> Form {
+        match extension(path) {
+            Some("ndjson" | "jsonl") => Form::Lines,
+            Some("json") => Form::Json,
+            _ => Form::Yaml,
+        }
+    }
+}
+
+fn extension(path: &str) -> Option<&str> {
+    path.rsplit_once('.').map(|(_, extension)| extension)
 }
 
 /// Reads the profiles in one file; `path` decides the form by its extension and names errors. `environment` is for profiles
 /// that name none.
 pub fn read_profiles(content: &[u8], path: &str, environment: &str) -> (Vec<NodeProfile>, Vec<ProfileError>) {
     let reader = ProfileReader::new(path, environment, &Selection::Whole);
-    if is_lines(path) {
-        return reader.lines(content, 0);
-    }
-    reader.file(content)
+    let is_by_line = Form::of(path) == Form::Lines && !begins_with_row(content);
+    let (profiles, errors) = if is_by_line { reader.lines(content, 0) } else { reader.file(content) };
+    (profiles.into_iter().map(|(_, profile)| profile).collect(), errors)
 }
 
-/// Whether the file at `path` has a profile a line.
-pub fn is_lines(path: &str) -> bool {
-    matches!(extension(path), Some("ndjson" | "jsonl"))
-}
-
-fn extension(path: &str) -> Option<&str> {
-    path.rsplit_once('.').map(|(_, extension)| extension)
-}
+/// Profiles with the lines that they begin on, and what could not be read.
+pub type Read = (Vec<(u32, NodeProfile)>, Vec<ProfileError>);
 
 /// Reads the profiles of one file, of which only a part may be wanted: more may come out.
 pub struct ProfileReader<'a> {
@@ -73,37 +94,77 @@ impl<'a> ProfileReader<'a> {
     }
 
     /// Reads some whole lines of a file that has a profile a line, those after the first `before` ones.
-    pub fn lines(&self, content: &[u8], before: u32) -> (Vec<NodeProfile>, Vec<ProfileError>) {
-        let lines = (before..).zip(content.split(|b| *b == b'\n'));
-        parted(lines.filter(|(_, line)| !line.trim_ascii().is_empty()).map(|(before, line)| self.line(line, before)))
+    pub fn lines(&self, content: &[u8], before: u32) -> Read {
+        parted(lines(content, before).map(|(line, text)| Ok((line, self.line(text, line - 1)?))))
     }
 
-    fn line(&self, line: &[u8], before: u32) -> Result<NodeProfile, ProfileError> {
-        match json::select(line, self.selection) {
-            Some(value) => self.reader.profile(&value, before + 1),
-            None => self.reader.document(json::parse(line), before),
+    fn line(&self, text: &[u8], before: u32) -> Result<NodeProfile, ProfileError> {
+        // What is refused is read once more, to tell where the fault is.
+        let selected = json::select(text, self.selection).and_then(|value| self.reader.profile(&value).ok());
+        selected.map_or_else(|| self.reader.document(&json::parse(text), before), Ok)
+    }
+
+    /// Reads a whole file, which may have rows of `PuppetDB`'s facts instead of profiles.
+    pub fn file(&self, content: &[u8]) -> Read {
+        match Form::of(self.reader.path) {
+            Form::Lines => self.rows(lines(content, 0).map(|(line, text)| self.row(text, line))),
+            Form::Json => self.json(content),
+            Form::Yaml => parted([self.yaml(content).map(|profile| (1, profile))]),
         }
     }
 
-    /// Reads a whole file of another form.
-    pub fn file(&self, content: &[u8]) -> (Vec<NodeProfile>, Vec<ProfileError>) {
-        let is_json = extension(self.reader.path) == Some("json");
-        let selected = if is_json {
-            json::select(content, self.selection)
-        } else {
-            yaml::select(document(content), self.selection)
+    fn yaml(&self, content: &[u8]) -> Result<NodeProfile, ProfileError> {
+        let selected = yaml::select(document(content), self.selection);
+        let profile = selected.and_then(|value| self.reader.profile(&value).ok());
+        profile.map_or_else(|| self.reader.yaml(content), Ok)
+    }
+
+    fn json(&self, content: &[u8]) -> Read {
+        let selected = json::select(content, self.selection);
+        if let Some(profile) = selected.and_then(|value| self.reader.profile(&value).ok()) {
+            return (vec![(1, profile)], Vec::new());
+        }
+        let parsed = json::parse(content);
+        let (Value::Array(items), None) = (&parsed.value, &parsed.fault) else {
+            return parted([self.reader.document(&parsed, 0).map(|profile| (1, profile))]);
         };
-        match selected {
-            Some(profile @ Value::Hash(_)) => parted([self.reader.profile(&profile, 1)]),
-            _ if is_json => match json::parse(content) {
-                Parsed { value: Value::Array(rows), fault: None, .. } => {
-                    parted(rows.iter().map(|row| self.reader.profile(row, 1)))
-                }
-                parsed => parted([self.reader.document(parsed, 0)]),
-            },
-            _ => parted([self.reader.yaml(content)]),
+        let items = items.iter().zip(parsed.marks.children.iter());
+        if items.clone().next().is_some_and(|(first, _)| is_row(first)) {
+            return self.rows(items.map(|(row, marks)| Ok((marks.line, row.clone()))));
         }
+        parted(items.map(|(item, marks)| {
+            let refused = |refusal: Refusal| self.reader.error(refusal.line(marks).unwrap_or(marks.line), refusal.text);
+            self.reader.profile(item).map(|profile| (marks.line, profile)).map_err(refused)
+        }))
     }
+
+    fn row(&self, text: &[u8], line: u32) -> Result<(u32, Value), ProfileError> {
+        if let Some(value) = json::select(text, &Selection::Whole) {
+            return Ok((line, value));
+        }
+        let Parsed { value, fault, .. } = json::parse(text);
+        fault.map_or(Ok((line, value)), |fault| Err(self.reader.error(line, fault.text)))
+    }
+
+    /// The profiles that rows of facts are of.
+    fn rows(&self, values: impl Iterator<Item = Result<(u32, Value), ProfileError>>) -> Read {
+        let (mut rows, nothing) = (Rows::default(), Selection::default());
+        let wanted = self.selection.entry("facts").unwrap_or(&nothing);
+        let mut add =
+            |(line, row): (u32, Value)| rows.add(line, &row, wanted).map_err(|text| self.reader.error(line, text));
+        let (_, mut errors) = parted(values.map(|row| add(row?)));
+        let refused = |line: u32| move |refusal: Refusal| self.reader.error(line, refusal.text);
+        let joined = rows.joined().map(|(line, node)| (line, self.reader.profile(&node).map_err(refused(line))));
+        let (profiles, others) = parted(joined.map(|(line, profile)| Ok((line, profile?))));
+        errors.extend(others);
+        (profiles, errors)
+    }
+}
+
+/// The lines of `content` that are not empty, with their numbers; there are `before` lines in front of them.
+fn lines(content: &[u8], before: u32) -> impl Iterator<Item = (u32, &[u8])> {
+    let numbers = before.saturating_add(1)..;
+    numbers.zip(content.split(|b| *b == b'\n')).filter(|(_, line)| !line.trim_ascii().is_empty())
 }
 
 fn parted<T, E>(results: impl IntoIterator<Item = Result<T, E>>) -> (Vec<T>, Vec<E>) {
@@ -122,11 +183,11 @@ fn parted<T, E>(results: impl IntoIterator<Item = Result<T, E>>) -> (Vec<T>, Vec
 pub fn read_facts(content: &[u8], path: &str, name: &str, environment: &str) -> Result<NodeProfile, ProfileError> {
     let reader = Reader { path, environment, default_name: Some(name), wants_trusted: true };
     match extension(path) {
-        Some("json") => reader.document(json::parse(content), 0),
+        Some("json") => reader.document(&json::parse(content), 0),
         Some("yaml" | "yml") => reader.yaml(content),
         _ => match json::parse(content) {
             Parsed { fault: Some(_), .. } => reader.yaml(content),
-            parsed => reader.document(parsed, 0),
+            parsed => reader.document(&parsed, 0),
         },
     }
 }
@@ -149,59 +210,95 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn error(&self, line: u32, text: impl Into<String>) -> ProfileError {
-        ProfileError { path: self.path.to_owned(), line, text: text.into() }
+        ProfileError { path: self.path.to_owned(), line: Some(line), text: text.into() }
     }
 
     fn yaml(&self, content: &[u8]) -> Result<NodeProfile, ProfileError> {
-        self.document(yaml::parse(document(content)), 0)
+        self.document(&yaml::parse(document(content)), 0)
     }
 
     /// One document; its lines count from `before`.
-    fn document(&self, parsed: Parsed, before: u32) -> Result<NodeProfile, ProfileError> {
-        if let Some(Fault { line, text, .. }) = parsed.fault {
-            return Err(self.error(before + line.max(1), text));
+    fn document(&self, parsed: &Parsed, before: u32) -> Result<NodeProfile, ProfileError> {
+        if let Some(Fault { line, text, .. }) = &parsed.fault {
+            return Err(self.error(before.saturating_add((*line).max(1)), text));
         }
-        self.profile(&parsed.value, before + 1)
+        self.profile(&parsed.value).map_err(|refusal| {
+            let line = refusal.line(&parsed.marks).unwrap_or(1);
+            self.error(before.saturating_add(line), refusal.text)
+        })
     }
 
-    fn profile(&self, value: &Value, line: u32) -> Result<NodeProfile, ProfileError> {
+    fn profile(&self, value: &Value) -> Result<NodeProfile, Refusal> {
         let Value::Hash(hash) = value else {
             let text = match self.default_name {
                 None => "a node profile must be a hash with 'name' and 'facts'",
                 Some(_) => "facts must be a hash of names and values",
             };
-            return Err(self.error(line, text));
+            return Err(Refusal::of(text));
         };
-        let section = |name: &str| match hash.get(name) {
-            None | Some(Value::Undef) => Ok(None),
-            Some(Value::Hash(section)) => Ok(Some(section)),
-            Some(_) => Err(self.error(line, format!("'{name}' of a node profile must be a hash"))),
+        let facts = self.facts(value, hash)?;
+        let Some(name) = name(hash, &facts).or_else(|| self.default_name.map(str::to_owned)) else {
+            return Err(Refusal::of("a node profile needs a 'name'"));
         };
         let owned = |section: Option<&Arc<Hash>>| section.map(|section| Hash::clone(section)).unwrap_or_default();
-        // `puppet facts` and the fact caches keep facts under `values`; plain facts are the hash itself.
-        let facts = match (hash.get("facts"), hash.get("values")) {
-            (Some(_), _) => inventory_facts(section("facts")?.cloned().unwrap_or_default()),
-            (None, Some(Value::Hash(values))) => values.clone(),
-            (None, _) if is_profile(hash) => Arc::default(),
-            _ => hash.clone(),
-        };
-        let Some(name) = name(hash, &facts).or_else(|| self.default_name.map(str::to_owned)) else {
-            return Err(self.error(line, "a node profile needs a 'name'"));
-        };
-        let mut variables = owned(section("variables")?);
-        variables.extend(owned(section("parameters")?));
-        let declared = section("trusted")?;
+        let mut variables = owned(section(hash, "variables")?);
+        variables.extend(owned(section(hash, "parameters")?));
+        let declared = section(hash, "trusted")?;
         let trusted = if self.wants_trusted { trusted(&name, declared).into() } else { Arc::default() };
-        let server_facts = hash.get("server_facts").map(|_| section("server_facts")).transpose()?.map(owned);
+        let server_facts = hash.get("server_facts").map(|_| section(hash, "server_facts")).transpose()?.map(owned);
         let environment = hash.get("environment").and_then(Value::as_str).unwrap_or(self.environment).into();
         Ok(NodeProfile { name: name.into(), environment, facts, trusted, variables, server_facts })
     }
+
+    /// The facts of the document `value`, which is this hash.
+    fn facts(&self, value: &Value, hash: &Arc<Hash>) -> Result<Arc<Hash>, Refusal> {
+        let unknown = fields::unknown(hash);
+        let is_plain = fields::is_plain_facts(hash)
+            || (self.default_name.is_some() && unknown.is_some() && !fields::is_decided(hash));
+        if is_plain {
+            return Ok(hash.clone());
+        }
+        if is_row(value) {
+            return Err(Refusal::of(
+                "rows of PuppetDB's facts must be alone in their file: a JSON array, or one a line",
+            ));
+        }
+        if let Some(Unknown { at, text }) = unknown {
+            return Err(Refusal { at: Some(at), text });
+        }
+        // `puppet facts` and the fact caches keep facts under `values`.
+        match section(hash, "facts")? {
+            Some(facts) => Ok(inventory_facts(facts.clone())),
+            None => Ok(section(hash, "values")?.cloned().unwrap_or_default()),
+        }
+    }
 }
 
-/// Whether a hash without facts is a profile all the same.
-fn is_profile(hash: &Hash) -> bool {
-    ["trusted", "variables", "parameters", "environment"].iter().any(|key| hash.get(key).is_some())
-        || (hash.len() == 1 && hash.get("name").is_some())
+/// Why a document is no profile.
+struct Refusal {
+    /// The number of the entry that is wrong, where it is one.
+    at: Option<usize>,
+    text: String,
+}
+
+impl Refusal {
+    fn of(text: impl Into<String>) -> Refusal {
+        Refusal { at: None, text: text.into() }
+    }
+
+    /// Returns the line of the entry in a document that has these marks.
+    fn line(&self, marks: &Marks) -> Option<u32> {
+        Some(marks.children.get(self.at?)?.line).filter(|line| *line > 0)
+    }
+}
+
+/// The hash in a field, where there is one.
+fn section<'h>(hash: &'h Hash, name: &str) -> Result<Option<&'h Arc<Hash>>, Refusal> {
+    match hash.get(name) {
+        None | Some(Value::Undef) => Ok(None),
+        Some(Value::Hash(section)) => Ok(Some(section)),
+        Some(_) => Err(Refusal::of(format!("'{name}' of a node profile must be a hash"))),
+    }
 }
 
 /// `PuppetDB`'s factsets wrap facts as `{"data": [{"name", "value"}]}`.

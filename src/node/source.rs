@@ -1,22 +1,31 @@
 //! Where node profiles come from, as often as something new is wanted of them.
 
-use std::sync::Arc;
+use serde::{Deserialize, Serialize};
 
 use super::{NodeProfile, ProfileError, Wanted};
+
+/// The place of a profile in its source, however the files of that are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfilePlace {
+    /// The number of the file.
+    pub file: u32,
+    /// The line that the profile begins on, counted from 1.
+    pub line: u32,
+}
 
 /// Some profiles.
 pub struct Batch {
     /// The place of the batch among all.
     pub number: usize,
-    /// The profiles, with at least what is wanted of them, and the files that they are in; in order.
-    pub profiles: Vec<(Arc<str>, NodeProfile)>,
+    /// The profiles, with at least what is wanted of them; in order.
+    pub profiles: Vec<(ProfilePlace, NodeProfile)>,
 }
 
 impl Batch {
-    /// The profiles of one file.
-    pub fn of_file(number: usize, path: &str, profiles: impl IntoIterator<Item = NodeProfile>) -> Batch {
-        let path: Arc<str> = path.into();
-        Batch { number, profiles: profiles.into_iter().map(|profile| (path.clone(), profile)).collect() }
+    /// The profiles of one file, one a line.
+    pub fn of_file(number: usize, file: u32, profiles: impl IntoIterator<Item = NodeProfile>) -> Batch {
+        let places = (1..).map(|line| ProfilePlace { file, line });
+        Batch { number, profiles: places.zip(profiles).collect() }
     }
 }
 
@@ -26,16 +35,28 @@ pub trait ProfileSource: Send + Sync {
     /// a time. What cannot be read comes back, in order.
     fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError>;
 
+    /// Returns the path of a file as people know it.
+    fn path(&self, file: u32) -> String {
+        file.to_string()
+    }
+
+    /// Returns the number of the declaration, such as a folder, that a file belongs to. A node may be declared once in each; the last
+    /// one counts.
+    fn declaration(&self, file: u32) -> usize {
+        file as usize
+    }
+
     /// Whether the profiles are still what they were when they were first read.
     fn is_current(&self) -> bool {
         true
     }
 }
 
-/// Profiles in memory.
+/// Profiles in memory: each is declared by itself.
 impl ProfileSource for Vec<NodeProfile> {
     fn read(&self, _: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
-        each(Batch::of_file(0, "", self.iter().cloned()));
+        let places = (0..).map(|file| ProfilePlace { file, line: 1 });
+        each(Batch { number: 0, profiles: places.zip(self.iter().cloned()).collect() });
         Vec::new()
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::fields;
 use crate::value::{Hash, Selection, Value};
 
 /// Places in the variables of nodes.
@@ -72,6 +73,10 @@ impl Wanted {
         for name in ["name", "certname", "environment", "server_facts"] {
             document.add(&[name]);
         }
+        // What tells one form from another, and shows a field that none of them has.
+        if let Selection::Entries(entries) = &mut document {
+            fields::telling().for_each(|name| _ = entries.entry(name.into()).or_default());
+        }
         let mut trusted = Selection::default();
         if let Some(wanted) = self.facts.entry("trusted") {
             trusted.extend(wanted);
@@ -107,7 +112,7 @@ mod tests {
         let read = |profile: &str, selection: &Selection| {
             let (mut profiles, errors) = ProfileReader::new("p.yaml", "production", selection).file(profile.as_bytes());
             assert!(errors.is_empty(), "{errors:?}");
-            profiles.remove(0).trusted
+            profiles.remove(0).1.trusted
         };
         for name in ["certname", "hostname", "domain", "authenticated", "extensions", "external"] {
             let mut wanted = Wanted::default();

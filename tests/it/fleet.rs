@@ -68,13 +68,13 @@ impl Texts {
             let reader = ProfileReader::new("p.ndjson", "production", &selection);
             let (profiles, errors) = reader.lines(text.as_bytes(), 0);
             assert_eq!(errors, []);
-            let copies = profiles.iter().flat_map(|profile| (0..self.copies).map(move |copy| (profile, copy)));
+            let copies = profiles.iter().flat_map(|(_, profile)| (0..self.copies).map(move |copy| (profile, copy)));
             let named = copies.map(|(profile, copy)| {
                 let name = format!("{number}-{copy}-{}", profile.name).into();
-                let facts = if copy % COPIES == COPIES - 1 { &profiles[0].facts } else { &profile.facts };
+                let facts = if copy % COPIES == COPIES - 1 { &profiles[0].1.facts } else { &profile.facts };
                 NodeProfile { name, facts: facts.clone(), ..profile.clone() }
             });
-            each(Batch::of_file(number, "p.ndjson", named));
+            each(Batch::of_file(number, u32::try_from(number).unwrap(), named));
         }
     }
 

@@ -28,6 +28,7 @@ mod report;
 mod secrets;
 mod snapshot;
 mod specs;
+mod spellings;
 mod support;
 mod vectors_convert;
 mod vectors_emit;

@@ -14,7 +14,7 @@ use crate::fleet::answers::Work;
 use crate::fleet::nodes::mentioned::{Mentioned, MentioningFiles};
 use crate::fleet::nodes::table::{Row, Table};
 use crate::fleet::nodes::variables::{FleetScope, PathRef, Reading, VariablePath};
-use crate::node::{NodeId, NodeProfile, NodeSet, Partition, ProfileError, ProfileSource, Wanted};
+use crate::node::{NodeId, NodeProfile, NodeSet, Partition, ProfileError, ProfilePlace, ProfileSource, Wanted};
 use crate::value::Value;
 
 /// The nodes whose effective values count, in the order of their names.
@@ -23,8 +23,8 @@ use crate::value::Value;
 /// profiles again.
 pub struct Fleet {
     names: Vec<Arc<str>>,
-    /// The file of each node's profile.
-    paths: Vec<Arc<str>>,
+    /// The place of each node's profile.
+    places: Vec<ProfilePlace>,
     by_name: HashMap<Arc<str>, NodeId, RandomState>,
     source: Arc<dyn ProfileSource>,
     columns: RwLock<IndexMap<VariablePath, Arc<Column>, RandomState>>,
@@ -74,7 +74,7 @@ impl Fleet {
     }
 
     /// The fleet of those profiles of `source` whose names are `chosen`, with what was `mentioned` read at once. What could not be
-    /// read is left out; of two profiles with the same name the last one counts, which is an error of the other.
+    /// read is left out, and so is a node that one declaration has two profiles of; of several declarations the last one counts.
     pub fn load(
         source: Arc<dyn ProfileSource>,
         mentioned: &Mentioned,
@@ -82,26 +82,19 @@ impl Fleet {
     ) -> (Fleet, Vec<ProfileError>) {
         let paths: Vec<VariablePath> = mentioned.paths().cloned().collect();
         let (table, mut errors) = Table::read(&*source, &paths, chosen);
-        // In the order of the files, which most often is that of the names.
-        let mut last: IndexMap<&Arc<str>, (Row, &Arc<str>), RandomState> = IndexMap::default();
-        for (row, name, path) in table.rows() {
-            if let Some((_, earlier)) = last.insert(name, (row, path)) {
-                let text = format!("node {name} is declared again in {path}, and that counts");
-                errors.push(ProfileError { path: earlier.to_string(), line: 1, text });
-            }
-        }
-        let mut nodes: Vec<_> = last.into_iter().collect();
-        nodes.sort_unstable_by_key(|(name, _)| *name);
-        let names: Vec<Arc<str>> = nodes.iter().map(|(name, _)| (*name).clone()).collect();
-        let files = nodes.iter().map(|(_, (_, path))| (*path).clone()).collect();
-        let rows: Vec<Option<Row>> = nodes.iter().map(|(_, (row, _))| Some(*row)).collect();
+        let (mut nodes, twice) = declared(&table, &*source);
+        errors.extend(twice);
+        nodes.sort_unstable_by_key(|node| node.name);
+        let names: Vec<Arc<str>> = nodes.iter().map(|node| node.name.clone()).collect();
+        let places = nodes.iter().map(|node| node.place).collect();
+        let rows: Vec<Option<Row>> = nodes.iter().map(|node| Some(node.row)).collect();
         let by_name = (0..).map(NodeId).zip(&names).map(|(id, name)| (name.clone(), id)).collect();
         let columns = RwLock::default();
         let all = NodeSet::first(u32::try_from(names.len()).unwrap_or(u32::MAX));
         let mentioning = mentioned.files().clone();
         let reading = Mutex::default();
         let left_out = errors.clone();
-        let fleet = Fleet { names, paths: files, by_name, source, columns, reading, mentioning, all, left_out };
+        let fleet = Fleet { names, places, by_name, source, columns, reading, mentioning, all, left_out };
         fleet.add(paths, &table, &rows);
         (fleet, errors)
     }
@@ -128,8 +121,8 @@ impl Fleet {
             tracing::warn!(%error, count = errors.len(), "profiles could not be read again");
         }
         let mut rows: Vec<Option<Row>> = vec![None; self.len()];
-        for (row, name, path) in table.rows() {
-            if let Some(node) = self.find(name).filter(|node| self.is_of(*node, path)) {
+        for (row, name, place) in table.rows() {
+            if let Some(node) = self.find(name).filter(|node| self.is_at(*node, place)) {
                 rows[node.0 as usize] = Some(row);
             }
         }
@@ -170,9 +163,9 @@ impl Fleet {
         self.source.is_current()
     }
 
-    /// Whether the profile of a node that counts is in the file at `path`: where that cannot be read any more, no other counts.
-    fn is_of(&self, node: NodeId, path: &str) -> bool {
-        *self.paths[node.0 as usize] == *path
+    /// Whether the profile of a node that counts is the one at `place`: where that cannot be read any more, no other counts.
+    fn is_at(&self, node: NodeId, place: ProfilePlace) -> bool {
+        self.places[node.0 as usize] == place
     }
 
     /// The profiles that could not be read when the fleet was loaded.
@@ -227,21 +220,16 @@ impl Fleet {
 
     /// The whole profiles of some nodes, read again; without those that cannot be read any more.
     pub fn profiles(&self, nodes: &NodeSet) -> BTreeMap<NodeId, NodeProfile> {
-        let found: Mutex<BTreeMap<NodeId, (usize, NodeProfile)>> = Mutex::default();
+        let found: Mutex<BTreeMap<NodeId, NodeProfile>> = Mutex::default();
         self.source.read(&Wanted::whole(), &|batch| {
-            for (path, profile) in batch.profiles {
-                let Some(node) = self.find(&profile.name) else { continue };
-                if !nodes.contains(node) || !self.is_of(node, &path) {
-                    continue;
-                }
-                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                if found.get(&node).is_none_or(|(number, _)| *number <= batch.number) {
-                    found.insert(node, (batch.number, profile));
+            for (place, profile) in batch.profiles {
+                let node = self.find(&profile.name).filter(|node| nodes.contains(*node) && self.is_at(*node, place));
+                if let Some(node) = node {
+                    found.lock().unwrap_or_else(PoisonError::into_inner).insert(node, profile);
                 }
             }
         });
-        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found.into_iter().map(|(node, (_, profile))| (node, profile)).collect()
+        found.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The nodes whose profiles do not set the variable `name`, dotted access included. One that they set to null is set.
@@ -268,4 +256,33 @@ impl Fleet {
         let longest = column.longest.get_or_init(|| lengths().collect::<Option<Vec<_>>>()?.into_iter().max());
         longest.is_some_and(|longest| longest <= limit) && !self.interpolates(name)
     }
+}
+
+/// A node whose profile counts.
+struct Declared<'t> {
+    name: &'t Arc<str>,
+    row: Row,
+    place: ProfilePlace,
+    /// Whether its declaration has another profile of the node, so that nobody knows which one is meant.
+    is_twice: bool,
+}
+
+/// Returns the nodes of `table`, and those that a declaration of `source` has two profiles of as errors.
+fn declared<'t>(table: &'t Table, source: &dyn ProfileSource) -> (Vec<Declared<'t>>, Vec<ProfileError>) {
+    let mut errors = Vec::new();
+    // In the order of the files, which most often is that of the names.
+    let mut last: IndexMap<&Arc<str>, Declared<'_>, RandomState> = IndexMap::default();
+    for (row, name, place) in table.rows() {
+        let is_same = |other: &&Declared<'_>| source.declaration(other.place.file) == source.declaration(place.file);
+        let twice = last.get(name).filter(is_same).map(|other| declared_twice(name, other.place, place, source));
+        last.insert(name, Declared { name, row, place, is_twice: twice.is_some() });
+        errors.extend(twice);
+    }
+    (last.into_values().filter(|node| !node.is_twice).collect(), errors)
+}
+
+fn declared_twice(name: &str, first: ProfilePlace, second: ProfilePlace, source: &dyn ProfileSource) -> ProfileError {
+    let (path, line) = (source.path(first.file), first.line);
+    let text = format!("node {name} has a profile in {path}:{line}, too; it is left out until there is only one");
+    ProfileError { path: source.path(second.file), line: Some(second.line), text }
 }

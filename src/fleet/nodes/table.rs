@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use crate::fleet::nodes::Column;
 use crate::fleet::nodes::variables::{Reading, VariablePath};
 use crate::hiera::scope::NodeScope;
-use crate::node::{Batch, NodeId, NodeProfile, Partition, ProfileError, ProfileSource, Wanted};
+use crate::node::{Batch, NodeId, NodeProfile, Partition, ProfileError, ProfilePlace, ProfileSource, Wanted};
 
 /// What some profiles have at some places.
 pub(super) struct Table {
@@ -18,8 +18,8 @@ pub(super) struct Table {
 
 /// What the profiles of a batch have.
 struct Piece {
-    /// Their names, and the files that they are in.
-    names: Vec<(Arc<str>, Arc<str>)>,
+    /// Their names and places.
+    names: Vec<(Arc<str>, ProfilePlace)>,
     /// For each place how the profiles divide by what they have there, and what that is.
     columns: Vec<(Partition, Vec<Reading>)>,
 }
@@ -48,11 +48,11 @@ impl Table {
         (Table { pieces: pieces.into_values().collect() }, errors)
     }
 
-    /// Where the profiles are, in their order, with their names and the files that they are in.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (Row, &Arc<str>, &Arc<str>)> {
+    /// Where the profiles are, in their order, with their names and their places in the source.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (Row, &Arc<str>, ProfilePlace)> {
         self.pieces.iter().enumerate().flat_map(|(at, piece)| {
             let names = (0..).map(NodeId).zip(&piece.names);
-            names.map(move |(number, (name, path))| ((at, number), name, path))
+            names.map(move |(number, (name, place))| ((at, number), name, *place))
         })
     }
 
@@ -82,11 +82,11 @@ impl Table {
 }
 
 impl Piece {
-    fn new(profiles: &[(Arc<str>, NodeProfile)], paths: &[VariablePath]) -> Piece {
+    fn new(profiles: &[(ProfilePlace, NodeProfile)], paths: &[VariablePath]) -> Piece {
         let reading = |path, profile| Reading::of(&NodeScope::new(profile), path);
         let column = |path| Partition::by(profiles.iter().map(|(_, profile)| reading(path, profile)));
         Piece {
-            names: profiles.iter().map(|(file, profile)| (profile.name.clone(), file.clone())).collect(),
+            names: profiles.iter().map(|(place, profile)| (profile.name.clone(), *place)).collect(),
             columns: paths.iter().map(column).collect(),
         }
     }

@@ -117,7 +117,7 @@ impl Pipeline {
     /// Profiles that could not be read.
     fn profile_faults(&self) -> impl Iterator<Item = Fault> {
         self.fleet.left_out().iter().map(|error| {
-            let place = Place::line(error.path.as_str(), error.line);
+            let place = Place { path: error.path.as_str().into(), line: error.line };
             Fault::new(Severity::Error, "profile", &*error.text).at(Some(place))
         })
     }

@@ -3,38 +3,85 @@
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use super::find::Found;
-use crate::node::ProfileError;
+use crate::node::{Form, ProfileError};
 
 /// A file, as it is when it is first looked at.
 pub(super) struct ProfileFile {
     path: PathBuf,
     /// The path that it has whoever asks.
     pub(super) real: PathBuf,
+    /// Which of the paths where files were looked for it was first found at.
+    pub(super) path_number: usize,
     /// The path that people are told.
-    pub(super) shown: Arc<str>,
+    pub(super) shown: String,
     /// What it was when it was first read.
     stamp: OnceLock<Option<Stamp>>,
+    /// Whether a profile or a fault was found in it.
+    pub(super) is_heard_of: AtomicBool,
 }
 
 /// What tells a file from what it was before.
-type Stamp = (u64, Option<SystemTime>);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    size: u64,
+    modified: Option<SystemTime>,
+    inode: Option<Inode>,
+}
 
-fn stamp(metadata: &Metadata) -> Stamp {
-    (metadata.len(), metadata.modified().ok())
+/// What the systems with inodes know of a file: the time of the last change is none that a program can set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Inode {
+    device: u64,
+    number: u64,
+    changed: Option<SystemTime>,
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Stamp {
+        Stamp { size: metadata.len(), modified: metadata.modified().ok(), inode: inode(metadata) }
+    }
+
+    /// Whether the file was last touched before `time`.
+    pub(super) fn is_before(&self, time: SystemTime) -> bool {
+        let is_before = |touched: Option<SystemTime>| touched.is_some_and(|touched| touched < time);
+        is_before(self.modified) && self.inode.is_none_or(|inode| is_before(inode.changed))
+    }
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+fn inode(metadata: &Metadata) -> Option<Inode> {
+    use std::os::unix::fs::MetadataExt;
+    use std::time::{Duration, UNIX_EPOCH};
+    let since_epoch = |seconds, nanoseconds| Some(Duration::new(seconds, u32::try_from(nanoseconds).ok()?));
+    let changed = u64::try_from(metadata.ctime()).ok().and_then(|seconds| since_epoch(seconds, metadata.ctime_nsec()));
+    let changed = changed.and_then(|since| UNIX_EPOCH.checked_add(since));
+    Some(Inode { device: metadata.dev(), number: metadata.ino(), changed })
+}
+
+#[cfg(not(unix))]
+fn inode(_: &Metadata) -> Option<Inode> {
+    None
 }
 
 impl ProfileFile {
-    pub(super) fn new(Found { path, real }: Found) -> ProfileFile {
-        let shown = path.to_string_lossy().into();
-        ProfileFile { path, real, shown, stamp: OnceLock::new() }
+    pub(super) fn new(Found { path, real }: Found, path_number: usize) -> ProfileFile {
+        let shown = path.to_string_lossy().into_owned();
+        ProfileFile { path, real, path_number, shown, stamp: OnceLock::new(), is_heard_of: AtomicBool::new(false) }
+    }
+
+    /// The form, by the name that was given: a link may have another one than what it leads to.
+    pub(super) fn form(&self) -> Form {
+        Form::of(&self.shown)
     }
 
     fn error(&self, text: impl Into<String>) -> ProfileError {
-        ProfileError { path: self.shown.to_string(), line: 1, text: text.into() }
+        ProfileError { path: self.shown.clone(), line: Some(1), text: text.into() }
     }
 
     pub(super) fn unreadable(&self, error: &io::Error) -> ProfileError {
@@ -44,7 +91,7 @@ impl ProfileFile {
     /// Opens the file, unless it has changed since it was first opened.
     pub(super) fn open(&self) -> Result<File, ProfileError> {
         let file = File::open(&self.path).map_err(|error| self.unreadable(&error))?;
-        let stamp = file.metadata().ok().as_ref().map(stamp);
+        let stamp = file.metadata().ok().as_ref().map(Stamp::of);
         if *self.stamp.get_or_init(|| stamp) != stamp {
             return Err(self.error("the file has changed since it was read first"));
         }
@@ -54,13 +101,18 @@ impl ProfileFile {
     /// The whole content.
     pub(super) fn read(&self) -> Result<Vec<u8>, ProfileError> {
         let file = self.open()?;
-        let size = self.stamp().and_then(|(size, _)| usize::try_from(size).ok()).unwrap_or_default();
+        let size = self.stamp().and_then(|stamp| usize::try_from(stamp.size).ok()).unwrap_or_default();
         read_whole(file, size).map_err(|error| self.unreadable(&error))
+    }
+
+    /// Whether another look at the same paths has found just this.
+    pub(super) fn is_same(&self, other: &ProfileFile) -> bool {
+        (&self.real, &self.shown, self.stamp()) == (&other.real, &other.shown, other.stamp())
     }
 
     /// What the file was when it was first looked at.
     pub(super) fn stamp(&self) -> Option<Stamp> {
-        *self.stamp.get_or_init(|| self.path.metadata().ok().as_ref().map(stamp))
+        *self.stamp.get_or_init(|| self.path.metadata().ok().as_ref().map(Stamp::of))
     }
 }
 

@@ -1,11 +1,13 @@
 //! Which files the paths of node profiles mean.
 
-use std::fs::DirEntry;
+use std::fs::{self, DirEntry};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::FindError;
-use crate::git::WorkTree;
+use crate::disk::{failed, is_absence};
 use crate::hiera::glob::{glob, is_pattern};
+use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
 
 type Result<T> = std::result::Result<T, FindError>;
 
@@ -55,8 +57,59 @@ fn matching(path: &Path) -> Result<Vec<PathBuf>> {
     let folder: PathBuf = path.components().take_while(plain).collect();
     let pattern: PathBuf = path.components().skip_while(plain).collect();
     let root = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
-    let found = glob(&WorkTree::new(root), &pattern.to_string_lossy()).map_err(|e| FindError(e.to_string()))?;
-    Ok(found.into_iter().map(|file| folder.join(file)).filter(|file| file.is_file()).collect())
+    let Ok(root) = root.canonicalize() else { return Ok(Vec::new()) };
+    let pattern = format!("{}/{}", escaped(&root.to_string_lossy()).trim_end_matches('/'), pattern.to_string_lossy());
+    let found = glob(&Names, &pattern).map_err(|e| FindError(e.to_string()))?;
+    let below = found.iter().filter_map(|file| Path::new(file).strip_prefix(&root).ok());
+    Ok(below.map(|file| folder.join(file)).filter(|file| file.is_file()).collect())
+}
+
+/// A pattern that matches nothing but this path.
+fn escaped(path: &str) -> String {
+    path.chars().flat_map(|c| ['\\', c].into_iter().skip(usize::from(!r"*?[]{},\".contains(c)))).collect()
+}
+
+/// What is on the disk; what is in files is not read.
+struct Names;
+
+impl Names {
+    fn entry_of(path: &Path) -> io::Result<Option<Entry>> {
+        let kind = fs::symlink_metadata(path)?.file_type();
+        Ok(if kind.is_symlink() {
+            Some(Entry::Link(fs::read_link(path)?.to_string_lossy().into_owned()))
+        } else if kind.is_dir() {
+            Some(Entry::Folder)
+        } else {
+            kind.is_file().then_some(Entry::File(BlobId([0; 20])))
+        })
+    }
+}
+
+impl FileTree for Names {
+    fn root(&self) -> &'static str {
+        "/"
+    }
+
+    fn entry(&self, path: &str) -> std::result::Result<Option<Entry>, TreeError> {
+        match Names::entry_of(Path::new(path)) {
+            Err(error) if is_absence(&error) => Ok(None),
+            entry => entry.map_err(|error| failed(path, &error)),
+        }
+    }
+
+    fn list(&self, path: &str) -> std::result::Result<Vec<(String, Entry)>, TreeError> {
+        let mut entries = Vec::new();
+        for file in fs::read_dir(path).map_err(|error| failed(path, &error))? {
+            let name = file.map_err(|error| failed(path, &error))?.file_name().to_string_lossy().into_owned();
+            entries.extend(self.entry(&child(path, &name))?.map(|entry| (name, entry)));
+        }
+        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(entries)
+    }
+
+    fn read(&self, id: BlobId) -> std::result::Result<Vec<u8>, TreeError> {
+        Err(TreeError { path: id.to_string(), reason: "no content is known".to_owned() })
+    }
 }
 
 /// Collects the profile files below `folder`, whose real path is `real`, in the order of their paths; what is hidden is left out, and
@@ -90,9 +143,27 @@ fn is_profile_file(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_glob_goes_through_links_and_strange_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("a{b},[c]*?\\/profiles/.git")).unwrap();
+        fs::write(at("a{b},[c]*?\\/profiles/x.yaml"), "").unwrap();
+        std::os::unix::fs::symlink(at("a{b},[c]*?\\"), at("link")).unwrap();
+        std::os::unix::fs::symlink("../link/profiles", at("link/again")).unwrap();
+        for (pattern, expected) in [
+            ("link/profiles/*.yaml", "link/profiles/x.yaml"),
+            ("link/again/*.yaml", "link/again/x.yaml"),
+            ("link/aga*/x.yaml", "link/again/x.yaml"),
+            ("link/again/../{p,q}rofiles/*", "link/again/../profiles/x.yaml"),
+            ("link/**/[x].yaml", "link/profiles/x.yaml"),
+        ] {
+            assert_eq!(files(&at(pattern)).unwrap(), [at(expected)], "{pattern}");
+        }
+    }
 
     #[test]
     fn files_of_a_folder_come_in_the_order_of_their_paths() {

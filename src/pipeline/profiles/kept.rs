@@ -1,20 +1,27 @@
 //! Profiles that were read before.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
 use crate::fleet::parallel;
-use crate::node::{Batch, NodeProfile, ProfileError, Wanted, pack, unpack};
+use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, Wanted, pack, unpack};
 use crate::pipeline::cache::Cache;
 use crate::workers::Workers;
 
 /// How much is unpacked in a microsecond, about.
 const BYTES_A_MICROSECOND: usize = 100;
 
-/// A batch: its number, and its profiles by the files that they are in.
+/// A batch.
 #[derive(Serialize, Deserialize)]
-struct Kept<'a>(usize, #[serde(borrow)] Vec<(&'a str, &'a [u8])>);
+struct Kept<'a> {
+    number: usize,
+    /// The places of the profiles. Paths are not kept: the next run may have others for the same files.
+    places: Vec<ProfilePlace>,
+    /// The profiles, packed.
+    #[serde(borrow)]
+    profiles: &'a [u8],
+}
 
 /// Hands out what was kept under `name`; nothing if there is nothing.
 pub(super) fn read(
@@ -24,54 +31,44 @@ pub(super) fn read(
     each: &(dyn Fn(Batch) + Sync),
 ) -> Option<Vec<ProfileError>> {
     let kept: Vec<Kept<'_>> = postcard::from_bytes(cache.profiles(name)?).ok()?;
-    let bytes: usize = kept.iter().map(Kept::len).sum();
+    let bytes: usize = kept.iter().map(|kept| kept.profiles.len()).sum();
     let workers = workers.worth(bytes / BYTES_A_MICROSECOND);
     let unpacked = parallel::map(&kept, &workers, "reading node profiles", Kept::profiles);
     let unpacked: Vec<_> = unpacked.into_iter().collect::<Option<_>>()?;
-    for (Kept(number, _), profiles) in kept.into_iter().zip(unpacked) {
+    for (Kept { number, .. }, profiles) in kept.into_iter().zip(unpacked) {
         each(Batch { number, profiles });
     }
     Some(Vec::new())
 }
 
 impl Kept<'_> {
-    fn len(&self) -> usize {
-        self.1.iter().map(|(_, bytes)| bytes.len()).sum()
-    }
-
-    fn profiles(&self) -> Option<Vec<(Arc<str>, NodeProfile)>> {
-        let mut profiles = Vec::new();
-        for (path, bytes) in &self.1 {
-            let path: Arc<str> = (*path).into();
-            profiles.extend(unpack(bytes)?.into_iter().map(|profile| (path.clone(), profile)));
-        }
-        Some(profiles)
+    fn profiles(&self) -> Option<Vec<(ProfilePlace, NodeProfile)>> {
+        let profiles = unpack(self.profiles)?;
+        (profiles.len() == self.places.len()).then(|| self.places.iter().copied().zip(profiles).collect())
     }
 }
 
 /// Collects what is to be kept.
 #[derive(Default)]
-pub(super) struct Keeper(Mutex<Vec<(usize, Option<Packed>)>>);
+pub(super) struct Keeper(Mutex<Vec<Packed>>);
 
-/// The profiles of a batch by the files that they are in.
-type Packed = Vec<(Arc<str>, Vec<u8>)>;
+/// A batch: its number, the places of its profiles, and these packed; nothing if they cannot be.
+type Packed = (usize, Vec<ProfilePlace>, Option<Vec<u8>>);
 
 impl Keeper {
     pub(super) fn add(&self, batch: &Batch, wanted: &Wanted) {
-        let files = batch.profiles.chunk_by(|(one, _), (other, _)| Arc::ptr_eq(one, other));
-        let packed =
-            files.map(|file| Some((file[0].0.clone(), pack(file.iter().map(|(_, profile)| profile), wanted)?)));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((batch.number, packed.collect()));
+        let places = batch.profiles.iter().map(|(place, _)| *place).collect();
+        let packed = (batch.number, places, pack(batch.profiles.iter().map(|(_, profile)| profile), wanted));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(packed);
     }
 
     pub(super) fn keep(self, cache: &Cache, name: &str) {
         let batches = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let kept = batches.iter().map(|(number, packed)| {
-            let files = packed.as_ref()?.iter().map(|(path, bytes)| (&**path, bytes.as_slice()));
-            Some(Kept(*number, files.collect()))
-        });
-        let bytes = kept.collect::<Option<Vec<Kept<'_>>>>().and_then(|kept| postcard::to_allocvec(&kept).ok());
-        if let Some(bytes) = bytes {
+        let kept = batches.into_iter().map(|(number, places, profiles)| Some((number, places, profiles?)));
+        let Some(kept) = kept.collect::<Option<Vec<_>>>() else { return };
+        let kept =
+            kept.iter().map(|(number, places, profiles)| Kept { number: *number, places: places.clone(), profiles });
+        if let Ok(bytes) = postcard::to_allocvec(&kept.collect::<Vec<_>>()) {
             cache.keep_profiles(name, bytes);
         }
     }

@@ -6,17 +6,17 @@ mod kept;
 mod lines;
 mod pieces;
 
-use std::collections::{BTreeMap, HashSet};
-use std::ffi::OsString;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use foldhash::fast::RandomState;
 
 use super::cache::Cache;
-use crate::node::{Batch, NodeProfile, ProfileError, ProfileReader, ProfileSource, Wanted, is_lines};
+use crate::node::{Batch, Form, NodeProfile, ProfileError, ProfilePlace, ProfileReader, ProfileSource, Read, Wanted};
 use crate::value::Selection;
 use crate::workers::Workers;
 use file::ProfileFile;
@@ -43,6 +43,8 @@ pub struct ProfileFiles {
     /// Where the files were looked for.
     paths: Vec<PathBuf>,
     files: Vec<ProfileFile>,
+    /// The numbers of the files at each of the paths. Paths may share files.
+    at_paths: Vec<Vec<u32>>,
     environment: EnvironmentOfNodes,
     workers: Workers,
     cache: Option<Arc<Cache>>,
@@ -63,7 +65,8 @@ impl ProfileFiles {
         workers: Workers,
         cache: Option<Arc<Cache>>,
     ) -> Result<ProfileFiles, FindError> {
-        Ok(ProfileFiles { paths: paths.to_vec(), files: found(paths)?, environment, workers, cache })
+        let Found { files, at_paths } = found(paths)?;
+        Ok(ProfileFiles { paths: paths.to_vec(), files, at_paths, environment, workers, cache })
     }
 
     /// A name for what is `wanted` of these files as they are now; nothing if one of them may still change without a trace.
@@ -71,9 +74,9 @@ impl ProfileFiles {
         let mut name = format!("{:?} {}", self.environment, wanted.text());
         let settled = SystemTime::now().checked_sub(SETTLED)?;
         for file in &self.files {
-            let (size, modified) = file.stamp()?;
-            let modified = modified.filter(|modified| *modified < settled)?.duration_since(UNIX_EPOCH).ok()?;
-            _ = write!(name, "\n{} {size} {}", file.real.to_string_lossy(), modified.as_nanos());
+            let stamp = file.stamp().filter(|stamp| stamp.is_before(settled))?;
+            let real = file.real.as_os_str().as_encoded_bytes().escape_ascii();
+            _ = write!(name, "\n{real} {:?} {stamp:?}", file.form());
         }
         Some(name)
     }
@@ -95,21 +98,37 @@ impl ProfileFiles {
                 each(Batch { number, profiles });
             }
         });
-        errors.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().flatten().collect()
+        let errors = errors.into_inner().unwrap_or_else(PoisonError::into_inner);
+        errors.into_values().flatten().chain(self.silent_paths()).collect()
+    }
+
+    /// The paths at which neither a profile nor a fault was found.
+    fn silent_paths(&self) -> impl Iterator<Item = ProfileError> {
+        let is_heard_of = |file: &u32| self.files[*file as usize].is_heard_of.load(Ordering::Relaxed);
+        let silent = self.paths.iter().zip(&self.at_paths).filter(move |(_, files)| !files.iter().any(is_heard_of));
+        silent.map(|(path, _)| ProfileError {
+            path: path.to_string_lossy().into_owned(),
+            line: None,
+            text: "no node profile is there".to_owned(),
+        })
     }
 
     /// Who reads the files; what there is in one of lines nobody knows.
     fn workers_for_files(&self) -> Workers {
-        let has_lines = self.files.iter().any(|file| is_lines(&file.shown));
+        let has_lines = self.files.iter().any(|file| file.form() == Form::Lines);
         if has_lines { self.workers.clone() } else { self.workers.worth(self.files.len() * A_FILE) }
     }
 
-    /// Reads one piece: profiles with their files, and what cannot be read.
-    fn piece(&self, piece: Piece, selection: &Selection) -> (Vec<(Arc<str>, NodeProfile)>, Vec<ProfileError>) {
+    /// Reads one piece: profiles with their places, and what cannot be read.
+    fn piece(&self, piece: Piece, selection: &Selection) -> (Vec<(ProfilePlace, NodeProfile)>, Vec<ProfileError>) {
         let (mut profiles, mut errors) = (Vec::new(), Vec::new());
-        let mut add = |file: usize, (found, faults): (Vec<NodeProfile>, Vec<ProfileError>)| {
-            let path = &self.files[file].shown;
-            profiles.extend(found.into_iter().map(|profile| (path.clone(), self.placed(profile))));
+        let mut add = |file: usize, (found, faults): Read| {
+            if !found.is_empty() || !faults.is_empty() {
+                self.files[file].is_heard_of.store(true, Ordering::Relaxed);
+            }
+            let file = number_of(file);
+            let place = |line| ProfilePlace { file, line };
+            profiles.extend(found.into_iter().map(|(line, profile)| (place(line), self.placed(profile))));
             errors.extend(faults);
         };
         let failed = |error| (Vec::new(), vec![error]);
@@ -161,18 +180,45 @@ impl ProfileSource for ProfileFiles {
     }
 
     fn is_current(&self) -> bool {
-        let is_same = |(old, new): (&ProfileFile, &ProfileFile)| old.real == new.real && old.stamp() == new.stamp();
-        found(&self.paths).is_ok_and(|new| new.len() == self.files.len() && self.files.iter().zip(&new).all(is_same))
+        let found = found(&self.paths).ok().filter(|found| found.at_paths == self.at_paths);
+        found.is_some_and(|found| self.files.iter().zip(&found.files).all(|(old, new)| old.is_same(new)))
+    }
+
+    fn path(&self, file: u32) -> String {
+        self.files[file as usize].shown.clone()
+    }
+
+    fn declaration(&self, file: u32) -> usize {
+        self.files[file as usize].path_number
     }
 }
 
-/// The profile files at `paths`, each once.
-fn found(paths: &[PathBuf]) -> Result<Vec<ProfileFile>, FindError> {
-    let mut seen: HashSet<OsString, RandomState> = HashSet::default();
-    let mut found = Vec::new();
-    for path in paths {
-        let new = find::find(path)?.into_iter().map(ProfileFile::new);
-        found.extend(new.filter(|file| seen.insert(file.real.as_os_str().to_owned())));
+/// The profile files at some paths.
+struct Found {
+    /// Each once.
+    files: Vec<ProfileFile>,
+    /// Their numbers, path by path.
+    at_paths: Vec<Vec<u32>>,
+}
+
+fn found(paths: &[PathBuf]) -> Result<Found, FindError> {
+    let mut numbers: HashMap<PathBuf, u32, RandomState> = HashMap::default();
+    let mut found = Found { files: Vec::new(), at_paths: Vec::new() };
+    for (path_number, path) in paths.iter().enumerate() {
+        let mut at_path = Vec::new();
+        for file in find::find(path)? {
+            let number = *numbers.entry(file.real.clone()).or_insert_with(|| {
+                found.files.push(ProfileFile::new(file, path_number));
+                number_of(found.files.len() - 1)
+            });
+            at_path.push(number);
+        }
+        found.at_paths.push(at_path);
     }
     Ok(found)
+}
+
+/// The number of a file; there are no more of them than memory has room for.
+fn number_of(file: usize) -> u32 {
+    u32::try_from(file).unwrap_or(u32::MAX)
 }

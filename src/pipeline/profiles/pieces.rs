@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use super::file::ProfileFile;
 use super::lines::Lines;
-use crate::node::{ProfileError, is_lines};
+use crate::node::{Form, ProfileError, begins_with_row};
 
 /// The most files that are read one after the other.
 const AT_ONCE: usize = 16;
 
 /// What is read on its own.
 pub(super) enum Piece {
-    /// Some files.
+    /// Some whole files.
     Files(Range<usize>),
     /// Some lines of a file.
     Lines {
@@ -50,6 +50,11 @@ impl Iterator for Pieces<'_> {
                 let file = self.next - 1;
                 let before = lines.passed();
                 match lines.next() {
+                    // Facts of one node may be in any two pieces.
+                    Some(Ok(content)) if before == 0 && begins_with_row(&content) => {
+                        self.lines = None;
+                        return Some(Piece::Files(file..self.next));
+                    }
                     Some(content) => {
                         let content = content.map_err(|error| self.files[file].unreadable(&error));
                         self.lines = self.lines.take().filter(|_| content.is_ok());
@@ -59,9 +64,9 @@ impl Iterator for Pieces<'_> {
                 }
             }
             let file = self.next;
-            if !is_lines(&self.files.get(file)?.shown) {
+            if self.files.get(file)?.form() != Form::Lines {
                 let rest = self.files[file..].iter().take(self.at_once);
-                self.next += rest.take_while(|file| !is_lines(&file.shown)).count();
+                self.next += rest.take_while(|file| file.form() != Form::Lines).count();
                 return Some(Piece::Files(file..self.next));
             }
             self.next += 1;
@@ -85,7 +90,7 @@ mod tests {
         for path in &paths {
             std::fs::write(path, "{}\n".repeat(100_000)).unwrap();
         }
-        let files = found(&paths).unwrap();
+        let files = found(&paths).unwrap().files;
         let shown = |piece| match piece {
             Piece::Files(range) => names[range].join(" "),
             Piece::Lines { file, before, content } => {

@@ -1,9 +1,14 @@
 //! What is kept between runs: it makes no difference but of time.
 
-use std::fs;
+use std::fs::{self, File};
+use std::thread;
+use std::time::Duration;
 
 use crate::support::Sandbox;
 use crate::support::terminal::SITE;
+
+/// How long after its last change a file of profiles is kept.
+const SETTLED: Duration = Duration::from_millis(2_200);
 
 fn kept(site: &Sandbox) -> std::path::PathBuf {
     site.root().join(".git/hierad/cache")
@@ -33,4 +38,46 @@ fn a_cache_that_cannot_be_written_is_no_failure() {
     let site = Sandbox::of(SITE);
     fs::write(site.root().join(".git/hierad"), "in the way").unwrap();
     site.hierad("render").ok();
+}
+
+#[test]
+fn profiles_that_were_kept_by_another_path_are_the_same() {
+    let site = Sandbox::of(
+        "
+-- hiera.yaml
+version: 5
+hierarchy: [{name: Common, path: common.yaml}]
+-- data/common.yaml
+k: 0
+v: 'in %{facts.via}'
+-- sub/file
+words
+-- nodes.ndjson
+{\"name\": \"n\", \"facts\": {\"dc\": \"east\", \"via\": \"%{facts.dc}\"}}
+",
+    );
+    site.files("-- data/common.yaml\nk: 0\nv: 'at %{facts.via}'\n");
+    site.commit("second");
+    thread::sleep(SETTLED);
+    // Not all that the others read is kept here: facts.dc is wanted by no one.
+    site.hierad("--profiles nodes.ndjson render --key k").ok();
+    let diff = site.hierad_in("sub", "--profiles ../nodes.ndjson diff");
+    assert!(diff.ok().contains("\"in east\" -> \"at east\""), "{diff:?}");
+    let render = site.hierad_in("sub", "--profiles ./../nodes.ndjson render --format ndjson");
+    assert_eq!(render.ok(), "{\"node\":\"n\",\"values\":{\"k\":0,\"v\":\"at east\"},\"errors\":{}}\n");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_of_the_same_size_and_time_is_another_one() {
+    let site = Sandbox::of(SITE);
+    let path = site.root().join("profiles/web01.yaml");
+    thread::sleep(SETTLED);
+    assert!(site.hierad("lookup port --node web01 --render-as s").ok().contains("80"));
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    let text = fs::read_to_string(&path).unwrap().replace("{role: web}", "{role: db }");
+    fs::write(&path, text).unwrap();
+    File::options().append(true).open(&path).unwrap().set_modified(modified).unwrap();
+    thread::sleep(SETTLED);
+    assert!(site.hierad("lookup port --node web01 --render-as s").ok().contains("5432"));
 }

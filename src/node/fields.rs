@@ -1,0 +1,76 @@
+//! The fields of node profiles, in all their forms, and what is none of them.
+
+use crate::pattern::nearest;
+use crate::value::{Hash, ruby};
+
+/// The fields of hierad's own form.
+const OWN: [&str; 6] = ["name", "environment", "facts", "trusted", "variables", "server_facts"];
+
+/// Fields of other tools: an ENC, the fact caches and `puppet facts`, `PuppetDB`. What is not read of them changes no answer.
+const FOREIGN: [&str; 11] = [
+    "certname",
+    "parameters",
+    "values",
+    "timestamp",
+    "expiration",
+    "producer_timestamp",
+    "producer",
+    "hash",
+    "classes",
+    "resources",
+    "package_inventory",
+];
+
+/// Fields that only a profile has, and no hash of plain facts.
+const DECISIVE: [&str; 6] = ["facts", "values", "trusted", "variables", "parameters", "server_facts"];
+
+/// Facts that show that a hash is what `facter` tells.
+const CORE_FACTS: [&str; 6] = ["networking", "os", "clientcert", "fqdn", "kernel", "facterversion"];
+
+/// The names in a document that tell which form it has: they have to be read, whatever else is wanted.
+pub(super) fn telling() -> impl Iterator<Item = &'static str> {
+    OWN.into_iter().chain(FOREIGN).chain(CORE_FACTS)
+}
+
+/// A field that no profile has.
+pub(super) struct Unknown {
+    /// The number of the entry.
+    pub(super) at: usize,
+    /// What is wrong, and what may be meant.
+    pub(super) text: String,
+}
+
+/// Returns the first field that no profile has.
+pub(super) fn unknown(hash: &Hash) -> Option<Unknown> {
+    let is_known = |name: &str| OWN.contains(&name) || FOREIGN.contains(&name);
+    let (at, (key, _)) = hash.iter().enumerate().find(|(_, (key, _))| !key.as_str().is_some_and(is_known))?;
+    let name = ruby::to_s(key);
+    let hint = match near(&name) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("it has {}", OWN.join(", ")),
+    };
+    Some(Unknown { at, text: format!("unknown field '{name}' of a node profile: {hint}") })
+}
+
+/// Returns the field that begins as `name` does, which may be short for it as `vars` is, or else the one that is most like it.
+fn near(name: &str) -> Option<&'static str> {
+    const BEGINNING: usize = 3;
+    let fields = || OWN.into_iter().chain(FOREIGN);
+    let beginning = name.get(..BEGINNING);
+    let begun = fields().find(|field| beginning.is_some_and(|beginning| field.starts_with(beginning)));
+    begun.or_else(|| nearest(name, fields(), 1).into_iter().next())
+}
+
+/// Whether a hash is nothing but facts, as `facter --json` prints them.
+pub(super) fn is_plain_facts(hash: &Hash) -> bool {
+    has_any(hash, &CORE_FACTS) && !is_decided(hash)
+}
+
+/// Whether a hash has a field that makes it a profile.
+pub(super) fn is_decided(hash: &Hash) -> bool {
+    has_any(hash, &DECISIVE)
+}
+
+fn has_any(hash: &Hash, names: &[&str]) -> bool {
+    names.iter().any(|name| hash.get(name).is_some())
+}
