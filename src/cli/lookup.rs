@@ -239,7 +239,7 @@ impl Subject<'_> {
             let value = self.disclosure.value(&value);
             out.write_all(render(&value, RenderAs::Yaml).as_bytes())?;
             write_origins(key, &value, &explained, out)?;
-            writeln!(out)?;
+            writeln!(out, "How it was found")?;
         }
         out.write_all(explained.text(Places::Shown).as_bytes())?;
         Ok(Status::Done)

@@ -21,13 +21,12 @@ const OTHER_WORDS: [&str; 4] = [
 /// Where hierad does otherwise, by words of Puppet's: a node may have no facts; what a server trusts is `remote` here.
 const DEPARTURES: [&str; 2] = ["No facts available for target node: bare", "\"authenticated\" => \"local\""];
 
-/// Lines of hierad's explanations that Puppet does not have, and the parts of lines.
+/// What hierad's explanations have that Puppet's have not: the answer before them, and parts of lines.
 struct Additions([Regex; 3]);
 
 impl Additions {
     fn new() -> Additions {
-        let patterns =
-            [r"(?s)Where it comes from\n.*", r"(?m) \([^ ():]+:\d+\)$", r#"(?m)^ *:line: \d+\n|,"line":\d+"#];
+        let patterns = [r"(?s)\A.*How it was found\n", r"(?m) \([^ ():]+:\d+\)$", r#"(?m)^ *:line: \d+\n|,"line":\d+"#];
         Additions(patterns.map(|pattern| Regex::new(pattern).unwrap()))
     }
 

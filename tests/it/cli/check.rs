@@ -249,7 +249,7 @@ fn severity_and_codes_are_chosen() {
     assert_eq!(last("--allow unknown-function", 0), "0 errors, 0 warnings on 2 nodes; 7 not asked for");
     assert_eq!(last("--severity warning", 2), "1 error, 4 warnings on 2 nodes; 2 not asked for");
     site.write("hierad.yaml", "check: {allow: [nothing]}\n");
-    site.hierad("check").fails(&["hierad.yaml:1: 'allow' has no 'nothing'; it takes absent-module, "]);
+    site.hierad("check").fails(&["hierad.yaml:1: 'allow' has no 'nothing'; it takes absent-backend, "]);
 }
 
 #[test]

@@ -209,7 +209,8 @@ fn aliases_are_taken_where_the_settings_say_so() {
     let setting = "hiera3_yaml_aliases: true";
     let lookup = "lookup --node web01 --rev . --render-as json other";
     site.hierad(lookup).fails(&["Unknown alias: base", setting]);
-    let check = "Unknown alias: base; if Hiera 3 runs on a Ruby before 3.1, which takes aliases, put into hierad.yaml:";
+    let check =
+        "-> if Hiera 3 runs on a Ruby before 3.1, which takes aliases, put into hierad.yaml: hiera3_yaml_aliases";
     let checked = site.hierad("check .");
     assert!(checked.is(2).out.contains(check), "{checked:#?}");
     let diff = site.hierad("diff . --format json").json();
