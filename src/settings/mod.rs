@@ -59,7 +59,7 @@ pub struct Settings {
     pub reader: Reader,
     /// Whether Hiera 3 runs on a Ruby that takes aliases in YAML.
     pub hiera3_yaml_aliases: bool,
-    /// Absolute datadirs, and where they are.
+    /// Datadirs, absolute or from the root of the repository, and where they are.
     pub datadirs: Vec<(String, DatadirSetting)>,
     /// Functions that hierad does not have.
     pub backends: Backends,
@@ -125,7 +125,7 @@ impl GlobalSetting {
     }
 }
 
-/// Where an absolute datadir is.
+/// Where a datadir is that the settings map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DatadirSetting {
     /// A folder of the tree.

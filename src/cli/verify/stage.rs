@@ -35,10 +35,13 @@ pub(super) struct Staged {
     yaml_aliases: bool,
 }
 
+/// The folders that are there for the stage itself.
+const OWN_FOLDERS: [&str; 5] = ["environments", "files", "global", "nothing", "tmp"];
+
 impl Stage {
     pub(super) fn new() -> Result<Stage> {
         let stage = Stage { folder: tempfile::Builder::new().prefix("hierad_verify_").tempdir()? };
-        for name in ["environments", "files", "nothing", "tmp"] {
+        for name in OWN_FOLDERS {
             fs::create_dir(stage.path(name))?;
         }
         Ok(stage)
@@ -56,6 +59,7 @@ impl Stage {
         let writer = Writer { mapped: self.mapped(settings) };
         writer.folder(tree, "", &self.path("files"))?;
         let (root, name) = settings.hiera_config.rsplit_once('/').unwrap_or(("", &settings.hiera_config));
+        self.put_in_place(settings, root)?;
         let environment = self.path("files").join(root);
         fs::create_dir_all(&environment)?;
         if name != "hiera.yaml" && environment.join(name).is_file() {
@@ -101,12 +105,57 @@ impl Stage {
 
     /// What stands in hiera.yaml and environment.conf, and the folder that is meant.
     fn mapped(&self, settings: &Settings) -> Vec<(String, String)> {
-        let target = |setting: &DatadirSetting| match setting {
+        let absolute = settings.datadirs.iter().filter(|(from, _)| from.starts_with('/'));
+        absolute.map(|(from, to)| (from.clone(), self.target(to).display().to_string())).collect()
+    }
+
+    fn target(&self, setting: &DatadirSetting) -> PathBuf {
+        match setting {
             DatadirSetting::Tree(folder) => self.path("files").join(folder.trim_start_matches("./")),
             DatadirSetting::Disk(folder) => PathBuf::from(absolute(folder)),
             DatadirSetting::None => self.path("nothing"),
-        };
-        settings.datadirs.iter().map(|(from, to)| (from.clone(), target(to).display().to_string())).collect()
+        }
+    }
+
+    /// Puts a link to what is meant in place of each relative path that the settings map.
+    fn put_in_place(&self, settings: &Settings, root: &str) -> Result<()> {
+        for (from, to) in settings.datadirs.iter().filter(|(from, _)| !from.starts_with('/')) {
+            let Some(place) = self.place(from, root) else {
+                return Err(format!("'{from}' under 'datadirs' is at no place that can be made for Puppet").into());
+            };
+            match fs::symlink_metadata(&place) {
+                Ok(known) if known.is_dir() => fs::remove_dir_all(&place)?,
+                Ok(_) => fs::remove_file(&place)?,
+                Err(_) => fs::create_dir_all(place.parent().unwrap_or(&place))?,
+            }
+            if *to != DatadirSetting::None {
+                link(&self.target(to), &place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a path of the repository is; None if that is behind a link or not below this folder, where nothing may be touched.
+    fn place(&self, path: &str, root: &str) -> Option<PathBuf> {
+        let mut place = self.path("files");
+        // An environment that is the whole repository has a link in another folder, which Ruby's `..` takes as it is written.
+        let above = if root.is_empty() { self.path("environments") } else { self.folder.path().to_owned() };
+        for part in Path::new(path).components() {
+            if place.is_symlink() {
+                return None;
+            }
+            match part {
+                Component::Normal(name) => place.push(name),
+                Component::ParentDir if place == self.path("files") => place.clone_from(&above),
+                Component::ParentDir if place == above => return None,
+                Component::ParentDir => drop(place.pop()),
+                Component::CurDir => {}
+                Component::RootDir | Component::Prefix(_) => return None,
+            }
+        }
+        let is_own = |name: &&str| place == self.path(name);
+        let is_free = place != above && !OWN_FOLDERS.iter().any(is_own);
+        is_free.then_some(place)
     }
 }
 
