@@ -435,18 +435,25 @@ impl<'a> Resolver<'a> {
         backend: &Backend,
         globbed: bool,
     ) -> Result<Location, LookupError> {
+        let reads = match backend {
+            Backend::Files(format) | Backend::Eyaml(format) => Some(*format),
+            Backend::Declared(_) | Backend::Fails(_) => None,
+        };
+        let unread = |error: String| match reads {
+            Some(_) => Content::Unreadable(LookupError::puppet(error)),
+            // The function decides what to do with a path that is there.
+            None => Content::Other,
+        };
         let content = match follow(files, path).map_err(|e| unreadable(&e))? {
-            Target::File(_, id) => match backend {
-                Backend::Files(format) | Backend::Eyaml(format) => {
-                    Content::File(id, self.source.files.get(files, id, *format).map_err(|e| unreadable(&e))?)
+            Target::File(_, id) => match reads {
+                Some(format) => {
+                    Content::File(id, self.source.files.get(files, id, format).map_err(|e| unreadable(&e))?)
                 }
-                _ => Content::Other,
+                None => Content::Other,
             },
-            Target::Folder(_) => {
-                Content::Unreadable(LookupError::puppet(format!("Is a directory @ io_fread - {path}")))
-            }
+            Target::Folder(_) => unread(format!("Is a directory @ io_fread - {path}")),
             Target::Absent if globbed && is_link(files, path).is_ok_and(|link| link) => {
-                Content::Unreadable(LookupError::puppet(format!("No such file or directory @ rb_file_s_stat - {path}")))
+                unread(format!("No such file or directory @ rb_file_s_stat - {path}"))
             }
             Target::Absent => Content::Absent,
             Target::Outside(why) => {
