@@ -437,7 +437,7 @@ impl<'a> Resolver<'a> {
     ) -> Result<Location, LookupError> {
         let reads = match backend {
             Backend::Files(format) | Backend::Eyaml(format) => Some(*format),
-            Backend::Declared(_) | Backend::Fails(_) => None,
+            Backend::Declared(_) | Backend::Fails(_) | Backend::Absent => None,
         };
         let unread = |error: String| match reads {
             Some(_) => Content::Unreadable(LookupError::puppet(error)),

@@ -110,7 +110,7 @@ impl Folder {
             }
         };
         let them = if self.unreached.len() == 1 { "it is" } else { "they are" };
-        let line = accept::line(UNREACHED, &pattern);
+        let line = accept::line(UNREACHED, [&*pattern]);
         let fix = format!("add profiles of the nodes that {them} for, or put into hierad.yaml: {line}");
         let fault = Fault::new(Severity::Warning, UNREACHED, text).with_fix(fix);
         let places = self.unreached.iter().map(|file| Some(Place::line(file.as_str(), 1)));

@@ -32,7 +32,11 @@ impl Pipeline {
         let is_fine = |name: &str| self.accepted.has(UNDEFINED, name);
         faults
             .extend(variables.into_iter().filter(|(name, _)| !is_fine(name)).map(|(name, all)| undefined(&name, all)));
-        faults.extend(levels::outside([revision]).into_iter().map(|(place, outside)| outside_fault(&place, outside)));
+        faults.extend(
+            levels::outside([revision], &self.accepted)
+                .into_iter()
+                .map(|(place, outside)| outside_fault(&place, outside)),
+        );
         faults.extend(keyless(revision));
         faults
     }
@@ -60,7 +64,7 @@ fn undefined(name: &str, findings: Vec<Finding>) -> Fault {
     };
     let fix = format!(
         "set it in the profiles, or, if these nodes have none, put into hierad.yaml: {}",
-        accept::line(UNDEFINED, name)
+        accept::line(UNDEFINED, [name])
     );
     let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(fix);
     findings.into_iter().fold(fault, |mut fault, Finding { diagnostic: Diagnostic { place, .. }, nodes }| {

@@ -21,7 +21,7 @@ use crate::node::NodeSet;
 pub use news::only_new;
 
 /// The codes that faults can have.
-pub const CODES: [&str; 25] = [
+pub const CODES: [&str; 26] = [
     "absent-backend",
     "absent-module",
     "data-no-hash",
@@ -34,6 +34,7 @@ pub const CODES: [&str; 25] = [
     "invalid-hiera-yaml",
     "lookup-error",
     "merge-in-manifest",
+    "missing-datadir",
     "module-metadata",
     "modulepath",
     "modules-outside",

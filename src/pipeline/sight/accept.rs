@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use crate::pattern::Pattern;
 
 /// The codes of blind spots of which the settings may accept some, and what is accepted of each: names of what it is about.
-pub const CODES: [(&str, &str); 5] = [
+pub const CODES: [(&str, &str); 6] = [
     ("absent-module", "modules"),
     ("failing-keys", "keys"),
+    ("outside-repository", "paths"),
     ("unnamed-folder", "files"),
     ("undefined-variable", "variables"),
     ("unreached-file", "files"),
@@ -24,7 +25,8 @@ impl Accepted {
     }
 }
 
-/// The line of the settings that accepts `name`.
-pub(in crate::pipeline) fn line(code: &str, name: &str) -> String {
-    format!("accept: {{{code}: [{}]}}", crate::pipeline::advice::quoted(name))
+/// The line of the settings that accepts `names`.
+pub(in crate::pipeline) fn line<'n>(code: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: Vec<String> = names.into_iter().map(crate::pipeline::advice::quoted).collect();
+    format!("accept: {{{code}: [{}]}}", names.join(", "))
 }

@@ -12,6 +12,9 @@ use crate::workers::Workers;
 /// What to do about a fault of the data.
 const CORRECT: &str = "correct what the error names; `hierad check` tells more";
 
+/// The environment's configuration, where the settings name no other.
+const HIERA_YAML: &str = "hiera.yaml";
+
 /// Says why nothing of a revision can be read; nothing where something can.
 pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
     if revision.fleet.is_empty() {
@@ -48,6 +51,14 @@ pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
     Some(no_level(revision))
 }
 
+/// Says that the settings name a hiera.yaml that no revision has, where the data of modules or of the global layer is read all the same.
+pub(super) fn missing_layer(revisions: [&Revision; 2]) -> Option<BlindSpot> {
+    let is_missing = |revision: &&Revision| {
+        revision.environment.layer.is_none() && revision.environment.options.hiera_config != HIERA_YAML
+    };
+    revisions.iter().all(is_missing).then(|| no_hiera_yaml(revisions[1]))
+}
+
 /// ` (data/common.yaml:12)`, where that is known.
 fn at(error: &LookupError) -> String {
     error.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default()
@@ -81,10 +92,11 @@ fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
         Some(diagnostic) => diagnostic.text.clone(),
         None => format!("there is no {path} in this repository"),
     };
+    let data = if revision.reads_data() { "only data of other layers" } else { "no data" };
     BlindSpot {
         code: "no-hiera-yaml",
         headline: what.clone(),
-        message: format!("{what}, so that no data can be read on {}", on_all(revision)),
+        message: format!("{what}, so that {data} can be read on {}", on_all(revision)),
         fix: Some(fix),
         nodes: revision.fleet.all(),
         files: others.into_iter().cloned().collect(),

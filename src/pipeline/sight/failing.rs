@@ -102,7 +102,7 @@ fn spot(disclosure: &Disclosure, error: &LookupError, Failing { nodes, keys }: F
     let fix = advice::fix_of_error(&error.text);
     let is_function = advice::missing_function(&error.text).is_some();
     let first = keys.first().map_or("", |key| &**key);
-    let accept = accept::line("failing-keys", first);
+    let accept = accept::line("failing-keys", [first]);
     let accept = || format!("`hierad check` names each cause; if they may fail, put into hierad.yaml: {accept}");
     BlindSpot {
         code: if is_function { "unknown-function" } else { "failing-keys" },

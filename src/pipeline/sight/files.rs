@@ -28,6 +28,8 @@ pub(super) struct ChangedFiles {
     pub(super) unreached: BTreeSet<String>,
     /// Files that look like data, in a folder that no level names.
     pub(super) unnamed: BTreeSet<String>,
+    /// Files that decide about hierarchies and layers.
+    configs: BTreeSet<String>,
     /// Whether anything of Hiera is touched at all, configuration included.
     pub(super) is_hiera_touched: bool,
 }
@@ -37,7 +39,9 @@ impl ChangedFiles {
         let mut files = ChangedFiles::default();
         let mut folders = None;
         for path in changed_paths(scene.revisions)? {
-            files.is_hiera_touched |= scene.both().iter().any(|revision| is_config(revision, &path));
+            if scene.both().iter().any(|revision| is_config(revision, &path)) {
+                files.configs.insert(path.clone());
+            }
             if !scene.both().iter().any(|revision| is_file(revision, &path)) {
                 // Behind a link there may be data.
                 files.is_hiera_touched |= scene.both().iter().any(|revision| is_link(revision, &path));
@@ -56,8 +60,14 @@ impl ChangedFiles {
             }
         }
         let counts = [files.reached.len(), files.unreached.len(), files.unnamed.len()];
-        files.is_hiera_touched |= counts.iter().any(|count| *count > 0);
+        files.is_hiera_touched |= !files.configs.is_empty() || counts.iter().any(|count| *count > 0);
         Ok(files)
+    }
+
+    /// Returns true if the levels of the hiera.yaml at `path` may be others before and after.
+    pub(super) fn may_change_levels_of(&self, path: &str) -> bool {
+        let is_of_all = |config: &String| config.ends_with(CONFIG_FILES[1]);
+        self.configs.contains(path) || self.configs.iter().any(is_of_all)
     }
 
     /// All of them.
@@ -96,7 +106,7 @@ impl<'a> Places<'a> {
 }
 
 /// The part of a folder's path before its first variable.
-fn fixed(folder: &str) -> String {
+pub(super) fn fixed(folder: &str) -> String {
     let fixed = match folder.split_once("%{") {
         Some((fixed, _)) => folder_of(fixed),
         None => folder,
@@ -169,7 +179,7 @@ impl Scene<'_> {
             ),
             fix: Some(format!(
                 "add profiles of the nodes that it is for, or put into hierad.yaml: {}",
-                accept::line("unreached-file", &common(&unreached))
+                accept::line("unreached-file", to_accept(&unreached).iter().map(String::as_str))
             )),
             files: unreached.clone(),
             ..BlindSpot::default()
@@ -185,7 +195,7 @@ impl Scene<'_> {
             ),
             fix: Some(format!(
                 "if it is no data, put into hierad.yaml: {}",
-                accept::line("unnamed-folder", &common(&unnamed))
+                accept::line("unnamed-folder", to_accept(&unnamed).iter().map(String::as_str))
             )),
             files: unnamed.clone(),
             ..BlindSpot::default()
@@ -202,18 +212,16 @@ fn short(files: &[String]) -> String {
     }
 }
 
-/// The file, or a pattern for the folder that all of them are in.
-fn common(files: &[String]) -> String {
-    let [first, rest @ ..] = files else { return String::new() };
-    if rest.is_empty() {
-        return first.clone();
-    }
+/// The most files that a fix accepts one by one.
+const MOST_ACCEPTED: usize = 8;
+
+/// The files one by one, so that others are still told of; of many a pattern for the folder that all of them are in.
+fn to_accept(files: &[String]) -> Vec<String> {
+    let Some(first) = files.first().filter(|_| files.len() > MOST_ACCEPTED) else { return files.to_vec() };
+    let is_below = |file: &String, folder: &str| file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
     let mut folder = folder_of(first);
-    while !rest
-        .iter()
-        .all(|file| folder.is_empty() || file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
-    {
+    while !folder.is_empty() && !files.iter().all(|file| is_below(file, folder)) {
         folder = folder_of(folder);
     }
-    child(folder, "*")
+    vec![child(folder, "*")]
 }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::files::ChangedFiles;
-use super::patterns::{PathPattern, patterns};
+use super::accept::Accepted;
+use super::files::{ChangedFiles, fixed};
+use super::patterns::{PathPattern, datadir, patterns};
 use super::{Scene, accept, words};
 use crate::diagnostic::Place;
 use crate::fleet::Revision;
@@ -11,7 +12,7 @@ use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
 use crate::pipeline::advice;
 use crate::report::BlindSpot;
-use crate::tree::folder_of;
+use crate::tree::{Target, TreeError, folder_of, follow};
 
 /// The codes of the findings that are looked at.
 const OUTSIDE: &str = "outside-repository";
@@ -32,12 +33,12 @@ pub(in crate::pipeline) struct Outside {
 
 impl Scene<'_> {
     /// Variables that some profile lacks, where a path with one of them may lead to a changed file.
-    pub(super) fn undefined_variables(&self, files: &ChangedFiles) -> Vec<BlindSpot> {
+    pub(super) fn undefined_variables(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
         let mut found: BTreeMap<String, (NodeSet, Vec<String>)> = BTreeMap::new();
         let fleet = &self.revisions.after.fleet;
         for revision in self.both() {
             for pattern in patterns(&revision.environment) {
-                let led: Vec<String> = files.all().filter(|file| pattern.matches(file)).cloned().collect();
+                let led = led_to(&pattern, files, &revision.environment)?;
                 let is_fine = |name: &&String| led.is_empty() || self.accepted.has(UNDEFINED, name);
                 for variable in pattern.variables().iter().filter(|name| !is_fine(name)) {
                     let nodes = fleet.nodes_without(variable);
@@ -63,29 +64,76 @@ impl Scene<'_> {
                 ),
                 fix: Some(format!(
                     "set it in the profiles, or, if these nodes have none, put into hierad.yaml: {}",
-                    accept::line(UNDEFINED, &name)
+                    accept::line(UNDEFINED, [&*name])
                 )),
                 nodes,
                 files,
                 ..BlindSpot::default()
             }
         };
-        found.into_iter().map(spot).collect()
+        Ok(found.into_iter().map(spot).collect())
     }
 }
 
+/// The files that a level may lead to and that the commit changes. A level that is new or gone changes what all of its files do.
+fn led_to(
+    pattern: &PathPattern<'_>,
+    files: &ChangedFiles,
+    environment: &Environment,
+) -> Result<Vec<String>, TreeError> {
+    let is_led_to = |file: &&String| pattern.matches(file);
+    if files.may_change_levels_of(pattern.config) {
+        return Ok(environment.data_files()?.files.iter().map(|(path, _)| path).filter(is_led_to).cloned().collect());
+    }
+    Ok(files.all().filter(is_led_to).cloned().collect())
+}
+
+/// Levels whose absolute datadirs the settings map to a folder that is not there.
+pub(super) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> {
+    let mut found: BTreeSet<(&str, String)> = BTreeSet::new();
+    for environment in revisions.map(|revision| &revision.environment) {
+        for layer in environment.layers() {
+            let Ok(config) = &layer.config else { continue };
+            for level in config.all_levels().filter(|level| level.datadir.starts_with('/')) {
+                let folder = datadir(environment, layer, level).map(|folder| fixed(&folder));
+                let is_there = |folder: &String| matches!(follow(&*environment.tree, folder), Ok(Target::Folder(_)));
+                found.extend(folder.filter(|folder| !is_there(folder)).map(|folder| (&*level.datadir, folder)));
+            }
+        }
+    }
+    let (datadir, folder) = found.first()?;
+    Some(BlindSpot {
+        code: "missing-datadir",
+        headline: format!("there is no folder {folder}/, to which the settings map {datadir}"),
+        message: format!(
+            "the settings map {} to folders that are not there, so that their levels are taken as absent",
+            words::some(found.iter().map(|(datadir, _)| *datadir).collect::<Vec<_>>().into_iter())
+        ),
+        fix: Some("correct `datadirs` in hierad.yaml; `none` stands for data that is elsewhere".to_owned()),
+        files: found.iter().map(|(_, folder)| folder.clone()).collect(),
+        ..BlindSpot::default()
+    })
+}
+
 /// Levels outside of the repository, by where they lie.
-pub(in crate::pipeline) fn outside<'r>(revisions: impl IntoIterator<Item = &'r Revision>) -> BTreeMap<String, Outside> {
+pub(in crate::pipeline) fn outside<'r>(
+    revisions: impl IntoIterator<Item = &'r Revision>,
+    accepted: &Accepted,
+) -> BTreeMap<String, Outside> {
     let mut found: BTreeMap<String, Outside> = BTreeMap::new();
     for revision in revisions {
-        collect_outside(revision, &mut found);
+        collect_outside(revision, accepted, &mut found);
     }
     found
 }
 
 /// Levels outside of the repository as blind spots of a fleet of `all` nodes.
-pub(super) fn outside_spots<'r>(revisions: impl IntoIterator<Item = &'r Revision>, all: usize) -> Vec<BlindSpot> {
-    outside(revisions).into_iter().map(|(place, outside)| outside.spot(&place, all)).collect()
+pub(super) fn outside_spots<'r>(
+    revisions: impl IntoIterator<Item = &'r Revision>,
+    accepted: &Accepted,
+    all: usize,
+) -> Vec<BlindSpot> {
+    outside(revisions, accepted).into_iter().map(|(place, outside)| outside.spot(&place, all)).collect()
 }
 
 /// Returns the backends of Hiera 3 that are taken for not installed.
@@ -114,20 +162,22 @@ pub(super) fn absent_backends<'r>(revisions: impl IntoIterator<Item = &'r Revisi
     found.into_iter().map(spot).collect()
 }
 
-fn collect_outside(revision: &Revision, found: &mut BTreeMap<String, Outside>) {
+fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMap<String, Outside>) {
     let environment = &revision.environment;
-    let findings = revision.findings.iter().filter(|finding| finding.diagnostic.code == OUTSIDE);
+    let is_fine = |text: &str| accepted.has(OUTSIDE, leading(text));
+    let findings = revision.findings.iter().map(|finding| (finding, &*finding.diagnostic.text));
+    let findings = findings.filter(|(finding, text)| finding.diagnostic.code == OUTSIDE && !is_fine(text));
     let mut known = None;
-    for finding in findings {
+    for (finding, text) in findings {
         let patterns = known.get_or_insert_with(|| patterns(environment));
         let place = finding.diagnostic.place.as_ref();
         let pattern = patterns.iter().find(|pattern| Some(&pattern.declared.place) == place);
         let (name, level, fix) = match pattern {
             Some(pattern) => {
-                let (name, fix) = named(environment, pattern, &finding.diagnostic.text);
+                let (name, fix) = named(environment, pattern, text);
                 (name, pattern.level.name.to_string(), fix)
             }
-            None => (finding.diagnostic.text.clone(), String::new(), None),
+            None => (text.to_owned(), String::new(), None),
         };
         let outside = found.entry(name).or_default();
         outside.nodes.extend(&finding.nodes);
@@ -148,11 +198,13 @@ fn named(environment: &Environment, pattern: &PathPattern<'_>, text: &str) -> (S
         let (like, fix) = mapping(environment, written);
         return (format!("datadir {written} is outside of this repository{like}"), Some(fix));
     }
-    // A link or a submodule: it is the path in front of these words that leads outside.
-    let place =
-        ["symbolic link", "submodule"].iter().find_map(|kind| Some(why.split_once(&format!(" is a {kind}"))?.0));
-    let fix = |place: &str| format!("datadirs: {{{}: none}}", advice::quoted(place));
-    (why.to_owned(), Some(fix(place.unwrap_or(datadir))))
+    (why.to_owned(), Some(accept::line(OUTSIDE, [leading(why)])))
+}
+
+/// The path that leads outside, which the text of the finding begins with.
+fn leading(text: &str) -> &str {
+    let ends = [" is a symbolic link to ", " is a submodule", " leads ", " is an absolute path", " is another path"];
+    ends.iter().find_map(|end| Some(text.split_once(end)?.0)).unwrap_or(text)
 }
 
 /// Says which folder of the repository an absolute datadir ends like, and the setting that maps it there.

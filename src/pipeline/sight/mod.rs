@@ -55,10 +55,12 @@ impl Scene<'_> {
         let mut spots: Vec<BlindSpot> = Vec::new();
         if files.is_hiera_touched || self.reached.touches_data {
             spots.extend(left_out(&self.revisions.after.fleet));
-            spots.extend(levels::outside_spots(self.both(), self.revisions.after.fleet.len()));
+            spots.extend(blindness::missing_layer(self.both()));
+            spots.extend(levels::mapped_to_nothing(self.both()));
+            spots.extend(levels::outside_spots(self.both(), self.accepted, self.revisions.after.fleet.len()));
             spots.extend(levels::absent_backends(self.both()));
             spots.extend(self.failing_keys());
-            spots.extend(self.undefined_variables(&files));
+            spots.extend(self.undefined_variables(&files)?);
             spots.extend(self.absent_modules());
             spots.extend(self.unreached_files(&files));
         }
@@ -79,7 +81,7 @@ pub(super) fn of_revision(
     disclosure: &Disclosure,
 ) -> Vec<BlindSpot> {
     let mut spots: Vec<BlindSpot> = left_out(&revision.fleet).into_iter().collect();
-    spots.extend(levels::outside_spots([revision], revision.fleet.len()));
+    spots.extend(levels::outside_spots([revision], accepted, revision.fleet.len()));
     spots.extend(levels::absent_backends([revision]));
     spots.extend(failing::of_answers(effective, &revision.fleet, accepted, disclosure));
     spots

@@ -52,7 +52,7 @@ impl Scene<'_> {
             ),
             fix: Some(format!(
                 "deploy them and put into hierad.yaml: basemodulepath: [/path/to/modules]; or, if they have no data: {}",
-                accept::line(ABSENT, accepted)
+                accept::line(ABSENT, [accepted])
             )),
             nodes,
             keys,

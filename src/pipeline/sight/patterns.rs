@@ -12,6 +12,8 @@ const ANY: char = '\0';
 pub(super) struct PathPattern<'a> {
     pub(super) level: &'a LevelConfig,
     pub(super) declared: &'a Declared,
+    /// The file that declares it.
+    pub(super) config: &'a str,
     /// The path in the repository; nothing if it is outside.
     pieces: Option<Vec<String>>,
 }
@@ -52,7 +54,7 @@ pub(super) fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
             for declared in declared {
                 let pieces = path(environment, layer, level, declared)
                     .map(|path| pieces(&path, is_glob, level.version4.map_or("", |version| version.extension)));
-                found.push(PathPattern { level, declared, pieces });
+                found.push(PathPattern { level, declared, config: &config.path, pieces });
             }
         }
     }

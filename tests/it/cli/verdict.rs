@@ -320,6 +320,114 @@ motd: berlin
 }
 
 #[test]
+fn a_link_that_leads_outside() {
+    let hiera = "-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Private, path: private.yaml}
+  - {name: Common, path: common.yaml}
+";
+    let site = Sandbox::of(&format!("{SITE}{hiera}"));
+    std::os::unix::fs::symlink("/opt/puppet/private.yaml", site.root().join("data/private.yaml")).unwrap();
+    site.commit("second");
+    site.files("-- data/common.yaml\nntp: [a, b]\nmotd: hello\n");
+    let case = Case {
+        site: &site,
+        arguments: ".",
+        status: [0, 3],
+        verdict: "no_change_seen",
+        code: Some("outside-repository"),
+        headline: "1 level is outside of this repository",
+        fix: r#"accept: {outside-repository: ["data/private.yaml"]}"#,
+    };
+    case.check();
+    site.files(&format!("-- hierad.yaml\nprofiles: [profiles]\n{}\n", case.fix));
+    assert_eq!(site.hierad("diff . --format json").json()["verdict"], "no_change");
+}
+
+/// A module whose level needs a fact that no profile has.
+const MODULE: &str = "-- modules/ntp/data/oslo.yaml
+ntp::servers: [a]
+-- modules/ntp/hiera.yaml
+version: 5
+hierarchy:
+  - {name: Site, path: '%{facts.site}.yaml'}
+  - {name: Common, path: common.yaml}
+";
+
+#[test]
+fn a_level_with_a_variable_that_a_profile_lacks_goes() {
+    let site = site(MODULE, "-- modules/ntp/hiera.yaml\nversion: 5\nhierarchy: [{name: Common, path: common.yaml}]\n");
+    Case {
+        site: &site,
+        arguments: "",
+        status: [0, 3],
+        verdict: "no_change_seen",
+        code: Some("undefined-variable"),
+        headline: "the variable 'facts.site' is not set on all 2 nodes",
+        fix: r#"accept: {undefined-variable: ["facts.site"]}"#,
+    }
+    .check();
+}
+
+#[test]
+fn a_hiera_yaml_that_is_not_there_beside_a_module_that_can_be_read() {
+    let before = "-- hierad.yaml\nprofiles: [profiles]\nhiera_config: other.yaml\n";
+    let module = "-- modules/ntp/data/common.yaml\nntp::port: 1\n";
+    let site = site(&format!("{before}{MODULE}{module}"), "-- hiera.yaml\nversion: 5\n");
+    Case {
+        site: &site,
+        arguments: "",
+        status: [0, 3],
+        verdict: "no_change_seen",
+        code: Some("no-hiera-yaml"),
+        headline: "there is no other.yaml in this repository",
+        fix: r#"hiera_config: "hiera.yaml""#,
+    }
+    .check();
+}
+
+#[test]
+fn a_datadir_that_the_settings_map_to_nowhere() {
+    let settings = r#"-- hierad.yaml
+profiles: [profiles]
+datadirs: {"/etc/puppet/data": dta}
+-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Common, path: common.yaml}
+  - {name: Other, path: other.yaml, datadir: /etc/puppet/data}
+"#;
+    let site = site(settings, "-- hiera.yaml\nversion: 5\nhierarchy: [{name: Common, path: common.yaml}]\n");
+    Case {
+        site: &site,
+        arguments: "",
+        status: [0, 3],
+        verdict: "no_change_seen",
+        code: Some("missing-datadir"),
+        headline: "there is no folder dta/, to which the settings map /etc/puppet/data",
+        fix: "correct `datadirs`",
+    }
+    .check();
+}
+
+#[test]
+fn a_function_that_nobody_declared_is_asked_about_a_folder() {
+    let hiera = "-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Expanded, lookup_key: expand, path: roles}
+  - {name: Common, path: common.yaml}
+";
+    let site = site(hiera, "-- data/common.yaml\nmotd: bye\n");
+    let report = site.hierad("diff --format json --allow-blind").json();
+    let fix = report["blind_spots"][0]["fix"].as_str().unwrap();
+    assert!(fix.contains(r#"backends: {"expand": {not_found: true}}"#), "{report:#}");
+    site.files("-- hierad.yaml\nprofiles: [profiles]\nbackends: {expand: {not_found: true}}\n");
+    assert_eq!(site.hierad("diff --format json").json()["verdict"], "changes");
+}
+
+#[test]
 fn a_filter_that_hides_a_change_and_one_that_matches_nothing() {
     let site = site("", "-- data/roles/web.yaml\nport: 81\n");
     let case = Case {
