@@ -8,10 +8,10 @@ use super::difference;
 use super::json::Json;
 
 /// A node and a key.
-type Place = (String, String);
+pub(crate) type Place = (String, String);
 
 /// Before and after.
-type Sides = [Option<Answer>; 2];
+pub(crate) type Sides = [Option<Answer>; 2];
 
 /// All changes, by node and key.
 pub(crate) type Changes = BTreeMap<Place, Sides>;
@@ -71,9 +71,7 @@ impl Answered<'_> {
 
     /// Where Puppet's answers before and after are not the same.
     pub(crate) fn changed(self) -> Vec<Place> {
-        let places = self.puppet.iter().flat_map(|answers| answers.iter());
-        let places = places.flat_map(|(node, keys)| keys.keys().map(move |key| (node.clone(), key.clone())));
-        places.filter(|place| !is_unchanged(&sides(self.puppet, place))).collect()
+        changed(self.puppet)
     }
 
     fn agree(self, place: &Place, puppet: &Sides, change: Option<&Sides>) -> bool {
@@ -90,15 +88,24 @@ impl Answered<'_> {
     }
 }
 
+/// Where answers before and after are not the same.
+pub(crate) fn changed(answers: [&Answers; 2]) -> Vec<Place> {
+    let places = answers.iter().flat_map(|answers| answers.iter());
+    let places = places.flat_map(|(node, keys)| keys.keys().map(move |key| (node.clone(), key.clone())));
+    places.filter(|place| !is_unchanged(&sides(answers, place))).collect()
+}
+
 fn sides(answers: [&Answers; 2], (node, key): &Place) -> Sides {
     answers.map(|answers| answers.get(node).and_then(|node| node.get(key)).cloned())
 }
 
-fn is_unchanged(sides: &Sides) -> bool {
+/// Whether there is no change; of an error's text alone is none.
+pub(crate) fn is_unchanged(sides: &Sides) -> bool {
     matches!(sides, [Some(Answer::Error(_)), Some(Answer::Error(_))]) || sides[0] == sides[1]
 }
 
-fn words(sides: &Sides) -> String {
+/// A change in words.
+pub(crate) fn words(sides: &Sides) -> String {
     let text = |answer: &Option<Answer>| answer.as_ref().map_or_else(|| "not found".to_owned(), Answer::to_string);
     format!("{} -> {}", text(&sides[0]), text(&sides[1]))
 }

@@ -47,7 +47,7 @@ impl Hierad {
     /// Its answers for one revision.
     pub(crate) fn render(&self, subject: Subject<'_>, version: u8, revision: &str) -> Result<Answers, Fault> {
         let mut command = self.command("render", subject, version);
-        let text = process::output(command.args(["--format", "ndjson", revision]))?;
+        let text = process::output(command.args(["--format", "ndjson", "--allow-blind", revision]))?;
         text.lines().map(|line| answers::node(&Json::read(line)?, subject.outside.folder())).collect()
     }
 
@@ -69,5 +69,22 @@ impl Hierad {
         let mut command = self.command("diff", subject, version);
         let text = process::output(command.args(["--format", "json", "--full", "--allow-blind"]).args(range))?;
         Ok(Json::read(&text)?)
+    }
+
+    /// Its difference of two revisions with more `arguments`; nothing where it refuses to look.
+    pub(crate) fn judge(
+        &self,
+        subject: Subject<'_>,
+        version: u8,
+        range: [&str; 2],
+        arguments: &[String],
+    ) -> Result<Option<Json>, Fault> {
+        let mut command = self.command("diff", subject, version);
+        command.args(["--format", "json", "--allow-blind"]).args(arguments).args(range);
+        match process::output(&mut command) {
+            Ok(text) => Ok(Some(Json::read(&text)?)),
+            Err(fault) if fault.to_string().contains("exit status: 1\nhierad: ") => Ok(None),
+            Err(fault) => Err(fault),
+        }
     }
 }

@@ -6,10 +6,12 @@
 //! cargo run --release --example against_puppet -- --seed 17 --repos 1 --shrink
 //! cargo run --release --example against_puppet -- --repos 1000 --diff
 //! cargo run --release --example against_puppet -- --repos 1000 --explain
+//! cargo run --release --example against_puppet -- --repos 1000 --verdict
 //! cargo run --release --example against_puppet -- --repos 1000 --puppet hiera3
 //! cargo run --release --example against_puppet -- --repos 1000 --broken --texts
 //! cargo run --release --example against_puppet -- --conversions 50000
 //! cargo run --release --example against_puppet -- --corpus DIR --profiles PATH --commits 50
+//! cargo run --release --example against_puppet -- --corpus DIR --profiles PATH --commits 1000 --wolf
 //! ```
 //!
 //! Needs Puppet 7 installed, and for Puppet 8 the folder of its library. An answer is a value, an error or "not found";
@@ -35,6 +37,9 @@ mod rich;
 mod shrink;
 mod stage;
 mod texts;
+mod verdict;
+mod wolf;
+mod world;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -93,6 +98,9 @@ struct Args {
     /// Compare also what a second commit, some edits later, changes.
     #[arg(long)]
     diff: bool,
+    /// Break what hierad is given, and look whether it is calm about a second commit that changes something for Puppet.
+    #[arg(long, conflicts_with_all = ["diff", "explain", "broken", "corpus"])]
+    verdict: bool,
     /// Compare also how a few keys of each repository are explained.
     #[arg(long)]
     explain: bool,
@@ -105,7 +113,11 @@ struct Args {
     /// The profiles of its nodes.
     #[arg(long)]
     profiles: Option<PathBuf>,
-    /// How many of its newest commits.
+    /// Count the commits of a real repository that have blind spots, before and after the fixes that hierad proposes are in the
+    /// settings; asks no Puppet.
+    #[arg(long, requires = "corpus")]
+    wolf: bool,
+    /// How many of its newest commits; of all, evenly, with --wolf.
     #[arg(long, default_value_t = 10)]
     commits: usize,
     /// Compare what the commits are, not what they change.
@@ -145,7 +157,11 @@ fn run(args: &Args) -> Result<bool, Fault> {
     if let Some(count) = args.conversions {
         return conversions::run(args, count);
     }
+    if args.verdict {
+        return verdict::run(args);
+    }
     match (&args.corpus, &args.profiles) {
+        (Some(repository), Some(profiles)) if args.wolf => wolf::run(args, repository, profiles),
         (Some(repository), Some(profiles)) => corpus::run(args, repository, profiles),
         _ => fuzz::run(args),
     }

@@ -182,11 +182,13 @@ pub(crate) struct Layout {
     /// The git repository.
     git: PathBuf,
     /// Its commits.
-    commits: Vec<String>,
+    pub(crate) commits: Vec<String>,
     /// The files of each.
-    files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// The profiles.
     profiles: PathBuf,
+    /// The names of the nodes.
+    pub(crate) nodes: Vec<String>,
     /// Whether something in them is encrypted.
     has_secrets: bool,
     /// What lies outside of the repository.
@@ -286,7 +288,7 @@ impl Resolution {
 
 impl Layout {
     /// What hierad is asked about; Puppet takes the files of a commit.
-    fn subject(&self) -> Subject<'_> {
+    pub(crate) fn subject(&self) -> Subject<'_> {
         Subject { repository: &self.git, profiles: &self.profiles, outside: &self.outside }
     }
 
@@ -314,7 +316,9 @@ impl Layout {
         let outside = Outside { global, basemodulepath, resolution, settings: Some(settings) };
         let has_secrets = revisions.iter().any(|revision| revision.fixture().contains("ENC["));
         let profiles = first.write_profiles(&root.join("profiles"))?;
-        Ok(Layout { git, commits, files, profiles, has_secrets, outside })
+        let name = |profile: &serde_json::Value| profile["name"].as_str().map(str::to_owned);
+        let nodes = first.profiles.iter().filter_map(name).collect();
+        Ok(Layout { git, commits, files, profiles, nodes, has_secrets, outside })
     }
 }
 

@@ -36,7 +36,7 @@ use serde_json::Value as Json;
 
 pub(crate) use conversions::conversion;
 pub(crate) use edit::edited;
-use random::Random;
+pub(crate) use random::Random;
 
 /// What lies at a path of a generated repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
