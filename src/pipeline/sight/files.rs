@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::patterns::{PathPattern, datadir, patterns};
-use super::{Scene, accept, changed_paths, words};
+use super::{Scene, accept, changed_paths, levels, words};
 use crate::fleet::Revision;
 use crate::hiera::layer::Environment;
 use crate::report::BlindSpot;
@@ -38,10 +38,14 @@ impl ChangedFiles {
     pub(super) fn find(scene: &Scene<'_>) -> Result<ChangedFiles, TreeError> {
         let mut files = ChangedFiles::default();
         let mut folders = None;
+        let look_alikes = scene.both().into_iter().flat_map(|revision| levels::look_alikes(&revision.environment));
+        let look_alikes: BTreeSet<String> = look_alikes.collect();
         for path in changed_paths(scene.revisions)? {
             if scene.both().iter().any(|revision| is_config(revision, &path)) {
                 files.configs.insert(path.clone());
             }
+            // Whatever a file there is called, a level that cannot be read may read it.
+            files.is_hiera_touched |= look_alikes.iter().any(|folder| is_below(&path, folder));
             if !scene.both().iter().any(|revision| is_file(revision, &path)) {
                 // Behind a link there may be data.
                 files.is_hiera_touched |= scene.both().iter().any(|revision| is_link(revision, &path));
@@ -101,7 +105,7 @@ impl<'a> Places<'a> {
     }
 
     fn has_datadir_of(&self, path: &str) -> bool {
-        self.datadirs.iter().any(|folder| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/')))
+        self.datadirs.iter().any(|folder| is_below(path, folder))
     }
 }
 
@@ -212,13 +216,16 @@ fn short(files: &[String]) -> String {
     }
 }
 
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// The most files that a fix accepts one by one.
 const MOST_ACCEPTED: usize = 8;
 
 /// The files one by one, so that others are still told of; of many a pattern for the folder that all of them are in.
 fn to_accept(files: &[String]) -> Vec<String> {
     let Some(first) = files.first().filter(|_| files.len() > MOST_ACCEPTED) else { return files.to_vec() };
-    let is_below = |file: &String, folder: &str| file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
     let mut folder = folder_of(first);
     while !folder.is_empty() && !files.iter().all(|file| is_below(file, folder)) {
         folder = folder_of(folder);

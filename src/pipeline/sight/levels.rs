@@ -8,7 +8,9 @@ use super::patterns::{PathPattern, datadir, patterns};
 use super::{Scene, accept, words};
 use crate::diagnostic::Place;
 use crate::fleet::Revision;
-use crate::hiera::layer::Environment;
+use crate::hiera::config::LevelConfig;
+use crate::hiera::hierarchy::Datadir;
+use crate::hiera::layer::{Environment, Layer};
 use crate::node::NodeSet;
 use crate::pipeline::advice;
 use crate::report::BlindSpot;
@@ -92,13 +94,10 @@ fn led_to(
 pub(super) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> {
     let mut found: BTreeSet<(&str, String)> = BTreeSet::new();
     for environment in revisions.map(|revision| &revision.environment) {
-        for layer in environment.layers() {
-            let Ok(config) = &layer.config else { continue };
-            for level in config.all_levels().filter(|level| level.datadir.starts_with('/')) {
-                let folder = datadir(environment, layer, level).map(|folder| fixed(&folder));
-                let is_there = |folder: &String| matches!(follow(&*environment.tree, folder), Ok(Target::Folder(_)));
-                found.extend(folder.filter(|folder| !is_there(folder)).map(|folder| (&*level.datadir, folder)));
-            }
+        for (layer, level) in absolute(environment) {
+            let folder = datadir(environment, layer, level).map(|folder| fixed(&folder));
+            let folder = folder.filter(|folder| !is_folder(environment, folder));
+            found.extend(folder.map(|folder| (&*level.datadir, folder)));
         }
     }
     let (datadir, folder) = found.first()?;
@@ -113,6 +112,32 @@ pub(super) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> 
         files: found.iter().map(|(_, folder)| folder.clone()).collect(),
         ..BlindSpot::default()
     })
+}
+
+/// The folders of the repository that absolute datadirs end like, where the settings lead neither there nor anywhere else.
+pub(super) fn look_alikes(environment: &Environment) -> BTreeSet<String> {
+    let is_read = |layer, level: &LevelConfig| {
+        datadir(environment, layer, level).is_some_and(|folder| is_folder(environment, &fixed(&folder)))
+    };
+    let is_elsewhere = |level: &LevelConfig| {
+        let is_meant = |from: &str| level.datadir.starts_with(from);
+        let mut datadirs = environment.options.datadirs.iter();
+        datadirs.any(|(from, to)| is_meant(from) && matches!(to, Datadir::None | Datadir::Disk(_)))
+    };
+    let unread = absolute(environment).filter(|(layer, level)| !is_read(layer, level) && !is_elsewhere(level));
+    let folders = unread.filter_map(|(_, level)| advice::folder_like(environment, &level.datadir));
+    folders.filter(|folder| folder != ".").collect()
+}
+
+/// The levels with absolute datadirs.
+fn absolute(environment: &Environment) -> impl Iterator<Item = (&Layer, &LevelConfig)> {
+    let levels = environment.layers().filter_map(|layer| Some((layer, layer.config.as_ref().ok()?)));
+    let levels = levels.flat_map(|(layer, config)| config.all_levels().map(move |level| (layer, level)));
+    levels.filter(|(_, level)| level.datadir.starts_with('/'))
+}
+
+fn is_folder(environment: &Environment, path: &str) -> bool {
+    matches!(follow(&*environment.tree, path), Ok(Target::Folder(_)))
 }
 
 /// Levels outside of the repository, by where they lie.

@@ -412,6 +412,29 @@ hierarchy:
 }
 
 #[test]
+fn a_file_of_any_name_where_an_unmapped_datadir_may_be() {
+    let hiera = "-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Roles, path: web.conf, datadir: /etc/puppet/roles, data_hash: hocon_data}
+  - {name: Common, path: common.yaml}
+-- roles/web.conf
+port = 1
+";
+    let site = site(hiera, "-- roles/web.conf\nport = 2\n");
+    Case {
+        site: &site,
+        arguments: "",
+        status: [0, 3],
+        verdict: "no_change_seen",
+        code: Some("outside-repository"),
+        headline: "1 level is outside of this repository",
+        fix: r#"datadirs: {"/etc/puppet/roles": "roles"}"#,
+    }
+    .check();
+}
+
+#[test]
 fn a_function_that_nobody_declared_is_asked_about_a_folder() {
     let hiera = "-- hiera.yaml
 version: 5
