@@ -25,7 +25,7 @@ const MOST: usize = 5;
 const DATA: [&str; 6] = [".yaml", ".yml", ".json", ".eyaml", ".conf", ".eyml"];
 
 /// Settings of which fixes consist.
-const SETTINGS: [&str; 4] = ["accept: ", "datadirs: ", "backends: ", "hiera_config: "];
+const SETTINGS: [&str; 5] = ["accept: ", "datadirs: ", "backends: ", "hiera_config: ", "hiera: "];
 
 /// A commit and its first parent.
 struct Change {
@@ -153,7 +153,7 @@ fn proposed(fix: &str) -> Option<Value> {
     if name == "accept: " {
         text = text.replacen('{', "{\"", 1).replacen(':', "\":", 1);
     }
-    let value: Value = serde_json::from_str(&text).ok()?;
+    let value: Value = if name == "hiera: " { text.into() } else { serde_json::from_str(&text).ok()? };
     let mut settings = Map::new();
     settings.insert(name.trim_end_matches(": ").to_owned(), value);
     Some(settings.into())

@@ -108,7 +108,7 @@ struct Global {
     #[arg(long, global = true, value_name = "7|8")]
     puppet: Option<PuppetVersion>,
     /// Whose rules count: those of Hiera 3 by itself, or Puppet's Hiera 5 [default: as hiera.yaml looks]
-    #[arg(long, global = true, value_name = "3|5|auto", hide_possible_values = true)]
+    #[arg(long, global = true, value_name = "3|5|auto|by-version", hide_possible_values = true)]
     hiera: Option<HieraVersion>,
     /// Threads to resolve with [default: up to one a core]
     #[arg(long, global = true, value_name = "N")]
@@ -176,6 +176,7 @@ enum HieraVersion {
     #[value(name = "5")]
     V5,
     Auto,
+    ByVersion,
 }
 
 impl From<HieraVersion> for Reader {
@@ -184,6 +185,7 @@ impl From<HieraVersion> for Reader {
             HieraVersion::V3 => Reader::Hiera3,
             HieraVersion::V5 => Reader::Puppet,
             HieraVersion::Auto => Reader::Auto,
+            HieraVersion::ByVersion => Reader::ByVersion,
         }
     }
 }

@@ -43,6 +43,8 @@ pub enum Reader {
     Hiera3,
     /// Hiera 3 where the file is one of its own and nothing says that the repository is a Puppet environment.
     Auto,
+    /// Hiera 3 where the file is one of its own, Puppet else: for a history in which the file moves from one to the other.
+    ByVersion,
 }
 
 /// What a lookup answers.

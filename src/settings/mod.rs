@@ -329,9 +329,10 @@ impl Checker<'_> {
     fn reader(&self, hiera: Option<&serde_yaml::Value>) -> Result<Reader, SettingsError> {
         match hiera.map(|hiera| (hiera.as_u64(), hiera.as_str())) {
             None | Some((None, Some("auto"))) => Ok(Reader::Auto),
+            Some((None, Some("by-version"))) => Ok(Reader::ByVersion),
             Some((Some(3), None)) => Ok(Reader::Hiera3),
             Some((Some(5), None)) => Ok(Reader::Puppet),
-            Some(_) => Err(self.invalid(&["hiera"], "'hiera' must be 3, 5 or auto")),
+            Some(_) => Err(self.invalid(&["hiera"], "'hiera' must be 3, 5, auto or by-version")),
         }
     }
 

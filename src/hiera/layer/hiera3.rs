@@ -38,8 +38,8 @@ impl Loader<'_> {
         if !self.read(file, id)?.is_hiera3 {
             return Ok(None);
         }
-        if is_environment || self.options.global.is_some() {
-            let text = "Puppet reads a hiera.yaml of version 3 in the global layer only; --hiera 3 takes the repository as one of Hiera 3";
+        if reader == Reader::Auto && (is_environment || self.options.global.is_some()) {
+            let text = "Puppet reads a hiera.yaml of version 3 in the global layer only; --hiera 3 takes the repository as one of Hiera 3, --hiera by-version where its hiera.yaml is of version 3";
             self.tell(file, text);
             return Ok(None);
         }

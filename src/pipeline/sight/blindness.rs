@@ -15,6 +15,9 @@ const CORRECT: &str = "correct what the error names; `hierad check` tells more";
 /// The environment's configuration, where the settings name no other.
 const HIERA_YAML: &str = "hiera.yaml";
 
+/// What to do about a hiera.yaml that Puppet does not take as it is.
+const OF_HIERA_3: &str = "if Hiera 3 reads it, put into hierad.yaml: hiera: by-version";
+
 /// Says why nothing of a revision can be read; nothing where something can.
 pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
     if revision.fleet.is_empty() {
@@ -37,10 +40,7 @@ pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
             code: "invalid-hiera-yaml",
             headline: format!("hiera.yaml cannot be used{}", at(error)),
             message: format!("hiera.yaml cannot be used, so that nothing is looked up: {}", in_words(error)),
-            fix: Some(
-                advice::fix_of_error(&error.text)
-                    .unwrap_or_else(|| "correct hiera.yaml; `hierad check` names the fault".to_owned()),
-            ),
+            fix: Some(fix_of_config(environment, error)),
             nodes: revision.fleet.all(),
             ..BlindSpot::default()
         });
@@ -74,6 +74,15 @@ fn on_all(revision: &Revision) -> String {
     words::nodes_of(&revision.fleet.all(), revision.fleet.len())
 }
 
+/// What to do about a hiera.yaml that cannot be used.
+fn fix_of_config(environment: &Environment, error: &LookupError) -> String {
+    if environment.diagnostics.iter().any(|diagnostic| diagnostic.code == "hiera-3") {
+        return OF_HIERA_3.to_owned();
+    }
+    let correct = || "correct hiera.yaml; `hierad check` names the fault".to_owned();
+    advice::fix_of_error(&error.text).unwrap_or_else(correct)
+}
+
 fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
     let environment = &revision.environment;
     let path = &environment.options.hiera_config;
@@ -81,7 +90,7 @@ fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
     let others = hiera_yamls(&*environment.tree).unwrap_or_default();
     let others: Vec<&String> = others.iter().filter(|other| *other != path).collect();
     let fix = match (&others[..], is_ignored) {
-        (_, Some(_)) => "if it is one of Hiera 3, put into hierad.yaml: hiera: 3".to_owned(),
+        (_, Some(_)) => OF_HIERA_3.to_owned(),
         ([], None) => "name it with --hiera-config PATH, or put into hierad.yaml: hiera_config: PATH".to_owned(),
         (found, None) => {
             let lines = found.iter().map(|path| format!("hiera_config: {}", advice::quoted(path)));

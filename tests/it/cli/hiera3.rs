@@ -125,7 +125,7 @@ fn settings_say_who_reads() {
     assert!(printed.is(1).err.contains("cannot be used in an environment"), "{printed:#?}");
     site.write("hierad.yaml", "profiles: profiles/\nhiera: 4\n");
     let printed = site.hierad("lookup packages --node web01");
-    assert!(printed.is(1).err.contains("hierad.yaml:2: 'hiera' must be 3, 5 or auto"), "{printed:#?}");
+    assert!(printed.is(1).err.contains("hierad.yaml:2: 'hiera' must be 3, 5, auto or by-version"), "{printed:#?}");
 }
 
 #[test]
@@ -220,4 +220,41 @@ fn aliases_are_taken_where_the_settings_say_so() {
     let diff = site.hierad("diff . --format json").json();
     assert_eq!(diff["verdict"], "changes", "{diff:#}");
     assert_eq!(site.hierad("check .").out.matches("alias").count(), 0);
+}
+
+#[test]
+fn the_version_of_each_revision_can_decide() {
+    let site = Sandbox::of(
+        "
+-- hiera.yaml
+:backends: yaml
+:hierarchy: [common]
+:yaml:
+  :datadir: hieradata
+:puppet:
+  :datasource: data
+-- environment.conf
+modulepath = modules
+-- hieradata/common.yaml
+a: 1
+-- profiles/a.yaml
+name: a
+-- hierad.yaml
+profiles: profiles/
+",
+    );
+    site.write("hieradata/common.yaml", "a: 2\n");
+    site.commit("second");
+    let report = site.hierad("diff --allow-blind --format json").json();
+    let fix = report["blind_spots"][0]["fix"].as_str().unwrap();
+    assert_eq!(fix, "if Hiera 3 reads it, put into hierad.yaml: hiera: by-version");
+    site.write(
+        "hiera.yaml",
+        "version: 5\ndefaults: {datadir: hieradata, data_hash: yaml_data}\nhierarchy: [{name: C, path: common.yaml}]\n",
+    );
+    site.write("hierad.yaml", "profiles: profiles/\nhiera: by-version\n");
+    site.commit("third");
+    for (range, verdict) in [("HEAD~2 HEAD~1", "changes"), ("HEAD~1 HEAD", "no_change")] {
+        assert_eq!(site.hierad(&format!("diff {range} --format json")).json()["verdict"], verdict, "{range}");
+    }
 }
