@@ -13,6 +13,9 @@ use super::{Args, Fault, process};
 #[derive(Debug, Clone)]
 pub(crate) struct Hierad(PathBuf);
 
+/// In place of a version: that of the settings.
+pub(crate) const AS_SET: u8 = 0;
+
 impl Hierad {
     /// The one of the arguments, or the one built beside this program.
     pub(crate) fn find(args: &Args) -> Result<Hierad, Fault> {
@@ -33,11 +36,13 @@ impl Hierad {
         command.env_remove("HIERAD_CONFIG").arg(name).arg("--repo").arg(repository).arg("--profiles").arg(profiles);
         // Puppet shows what it decrypts, and so must the other side of the comparison.
         command.arg("--show-secrets");
-        if version == 3 {
-            command.args(["--hiera", "3"]);
-            command.args(outside.settings.iter().flat_map(|path| ["--config".as_ref(), path.as_os_str()]));
-        } else {
-            command.args(["--hiera", "5", "--puppet", &version.to_string()]);
+        match version {
+            AS_SET => {}
+            3 => {
+                command.args(["--hiera", "3"]);
+                command.args(outside.settings.iter().flat_map(|path| ["--config".as_ref(), path.as_os_str()]));
+            }
+            version => drop(command.args(["--hiera", "5", "--puppet", &version.to_string()])),
         }
         command.args(outside.global.iter().flat_map(|path| ["--global-hiera-config".as_ref(), path.as_os_str()]));
         command.args(outside.basemodulepath.iter().flat_map(|path| ["--basemodulepath".as_ref(), path.as_os_str()]));

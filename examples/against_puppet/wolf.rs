@@ -10,7 +10,7 @@ use std::thread;
 use git2::{Repository as Git, Sort};
 use serde_json::{Map, Value, json};
 
-use super::hierad::Hierad;
+use super::hierad::{AS_SET, Hierad};
 use super::json::Json;
 use super::stage::{Outside, Subject};
 use super::{Args, Fault};
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, repository: &Path, profiles: &Path) -> Result<boo
         let arguments = ["--config".to_owned(), file.display().to_string()];
         let survey = survey(&changes, args.jobs, |change| {
             let [before, after] = &change.range;
-            hierad.judge(subject, 7, [before, after], &arguments)
+            hierad.judge(subject, AS_SET, [before, after], &arguments)
         })?;
         println!("fixes put into the settings {round} times: {survey}");
         let before = settings.clone();
