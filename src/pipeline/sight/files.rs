@@ -6,9 +6,12 @@ use std::sync::Arc;
 use super::patterns::{PathPattern, datadir, patterns};
 use super::{Scene, accept, changed_paths, levels, words};
 use crate::fleet::Revision;
+use crate::hiera::backend::DataFile;
 use crate::hiera::layer::Environment;
+use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::report::BlindSpot;
 use crate::tree::{Entry, Target, TreeError, child, folder_of, follow};
+use crate::value::Value;
 
 /// Names of folders that people keep data in.
 const DATA_FOLDERS: [&str; 4] = ["data", "hiera", "hieradata", "hiera-data"];
@@ -30,6 +33,8 @@ pub(super) struct ChangedFiles {
     pub(super) unnamed: BTreeSet<String>,
     /// Files that decide about hierarchies and layers.
     configs: BTreeSet<String>,
+    /// Whether any of them says something else of `lookup_options`.
+    pub(super) changes_options: bool,
     /// Whether anything of Hiera is touched at all, configuration included.
     pub(super) is_hiera_touched: bool,
 }
@@ -52,6 +57,8 @@ impl ChangedFiles {
                 continue;
             }
             if scene.revisions.before.reaches(&path)? || scene.revisions.after.reaches(&path)? {
+                let [before, after] = [options(scene.revisions.before, &path)?, options(scene.revisions.after, &path)?];
+                files.changes_options |= before != after;
                 files.reached.insert(path);
                 continue;
             }
@@ -154,11 +161,22 @@ fn looks_like_data(scene: &Scene<'_>, path: &str) -> Result<bool, TreeError> {
 }
 
 fn keys(environment: &Environment, path: &str) -> Result<Vec<Arc<str>>, TreeError> {
+    Ok(data_file(environment, path)?.map(|file| file.keys().to_vec()).unwrap_or_default())
+}
+
+/// What a file says of `lookup_options`.
+fn options(revision: &Revision, path: &str) -> Result<Option<Value>, TreeError> {
+    let file = data_file(&revision.environment, path)?;
+    Ok(file.as_deref().and_then(DataFile::content).and_then(|content| content.get(LOOKUP_OPTIONS)).cloned())
+}
+
+/// The data file at `path`, if there is one.
+pub(super) fn data_file(environment: &Environment, path: &str) -> Result<Option<Arc<DataFile>>, TreeError> {
     match follow(&*environment.tree, path)? {
         Target::File(_, id) => {
-            Ok(environment.store.files.get(&*environment.tree, id, environment.format_of(path))?.keys().to_vec())
+            environment.store.files.get(&*environment.tree, id, environment.format_of(path)).map(Some)
         }
-        _ => Ok(Vec::new()),
+        _ => Ok(None),
     }
 }
 

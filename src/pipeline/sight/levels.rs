@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::accept::Accepted;
-use super::files::{ChangedFiles, fixed};
+use super::files::{ChangedFiles, data_file, fixed};
 use super::patterns::{PathPattern, datadir, patterns};
 use super::{Scene, accept, words};
 use crate::diagnostic::Place;
 use crate::fleet::Revision;
+use crate::hiera::backend::DataFile;
 use crate::hiera::config::LevelConfig;
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{Environment, Layer};
@@ -40,7 +41,7 @@ impl Scene<'_> {
         let fleet = &self.revisions.after.fleet;
         for revision in self.both() {
             for pattern in patterns(&revision.environment) {
-                let led = led_to(&pattern, files, &revision.environment)?;
+                let led = self.led_to(&pattern, files, &revision.environment)?;
                 let is_fine = |name: &&String| led.is_empty() || self.accepted.has(UNDEFINED, name);
                 for variable in pattern.variables().iter().filter(|name| !is_fine(name)) {
                     let nodes = fleet.nodes_without(variable);
@@ -75,19 +76,29 @@ impl Scene<'_> {
         };
         Ok(found.into_iter().map(spot).collect())
     }
-}
 
-/// The files that a level may lead to and that the commit changes. A level that is new or gone changes what all of its files do.
-fn led_to(
-    pattern: &PathPattern<'_>,
-    files: &ChangedFiles,
-    environment: &Environment,
-) -> Result<Vec<String>, TreeError> {
-    let is_led_to = |file: &&String| pattern.matches(file);
-    if files.may_change_levels_of(pattern.config) {
-        return Ok(environment.data_files()?.files.iter().map(|(path, _)| path).filter(is_led_to).cloned().collect());
+    /// The files that a level may lead to and that the commit changes. A level that is new or gone changes what all of its files do,
+    /// and other options what is done with the keys that they reach.
+    fn led_to(
+        &self,
+        pattern: &PathPattern<'_>,
+        files: &ChangedFiles,
+        environment: &Environment,
+    ) -> Result<Vec<String>, TreeError> {
+        let is_led_to = |file: &&String| pattern.matches(file);
+        let mut led: Vec<String> = files.all().filter(is_led_to).cloned().collect();
+        let is_all = files.may_change_levels_of(pattern.config);
+        if !is_all && !files.changes_options {
+            return Ok(led);
+        }
+        for path in environment.data_files()?.files.iter().map(|(path, _)| path).filter(is_led_to) {
+            let has_reached = |file: &DataFile| file.keys().iter().any(|key| self.reached.keys.contains_key(key));
+            if is_all || data_file(environment, path)?.is_some_and(|file| has_reached(&file)) {
+                led.push(path.clone());
+            }
+        }
+        Ok(led)
     }
-    Ok(files.all().filter(is_led_to).cloned().collect())
 }
 
 /// Levels whose absolute datadirs the settings map to a folder that is not there.

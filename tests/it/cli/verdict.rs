@@ -502,3 +502,28 @@ fn what_the_settings_accept_is_checked() {
     let site = Sandbox::of(&format!("{SITE}-- hierad.yaml\nprofiles: [profiles]\naccept: {{unreached: [a]}}\n"));
     site.hierad("diff").fails(&["hierad.yaml:2", "'accept' has no 'unreached'", "unreached-file (files)"]);
 }
+
+#[test]
+fn options_that_merge_what_a_profile_does_not_lead_to() {
+    let hiera = "-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Site, path: 'sites/%{facts.site}.yaml'}
+  - {name: Common, path: common.yaml}
+-- data/sites/berlin.yaml
+ntp: [berlin]
+-- data/common.yaml
+motd: hello
+ntp: [a, b]
+";
+    let options = "-- data/common.yaml\nmotd: hello\nntp: [a, b]\nlookup_options: {KEY: {merge: unique}}\n";
+    let seen = |key: &str| {
+        let report = site(hiera, &options.replace("KEY", key)).hierad("diff --format json").json();
+        let spots = report["blind_spots"].as_array().unwrap();
+        let codes: Vec<String> = spots.iter().map(|spot| spot["code"].as_str().unwrap().to_owned()).collect();
+        (report["verdict"].as_str().unwrap().to_owned(), codes)
+    };
+    assert_eq!(seen("ntp"), ("no_change_seen".to_owned(), vec!["undefined-variable".to_owned()]));
+    // No file of a site has this key.
+    assert_eq!(seen("other"), ("no_change".to_owned(), Vec::new()));
+}
