@@ -104,7 +104,7 @@ fn without_untold(theirs: &str, ours: &str) -> String {
 
 /// An explanation without the places that only hierad tells.
 fn plain(text: &str) -> String {
-    let story = text.split("Where it comes from\n").next().unwrap_or_default();
+    let story = text.split_once("How it was found\n").map_or(text, |(_, story)| story);
     story.lines().flat_map(|line| [without_place(line), "\n"]).collect()
 }
 
