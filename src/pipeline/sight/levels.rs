@@ -42,11 +42,11 @@ impl Scene<'_> {
         for revision in self.both() {
             for pattern in patterns(&revision.environment) {
                 let led = self.led_to(&pattern, files, &revision.environment)?;
-                let is_fine = |name: &&String| led.is_empty() || self.accepted.has(UNDEFINED, name);
+                let is_fine = |name: &&String| led.is_empty() || self.accepted.has(UNDEFINED, plain(name));
                 for variable in pattern.variables().iter().filter(|name| !is_fine(name)) {
                     let nodes = fleet.nodes_without(variable);
                     if !nodes.is_empty() {
-                        let known = found.entry(variable.clone()).or_default();
+                        let known = found.entry(plain(variable).to_owned()).or_default();
                         known.0.extend(&nodes);
                         known.1.extend(led.iter().cloned());
                     }
@@ -99,6 +99,11 @@ impl Scene<'_> {
         }
         Ok(led)
     }
+}
+
+/// A variable as people call it. The fleet has read it as it is written: by another name it reads all profiles again.
+fn plain(variable: &str) -> &str {
+    variable.trim_start_matches("::")
 }
 
 /// Levels whose absolute datadirs the settings map to a folder that is not there.

@@ -24,11 +24,11 @@ impl PathPattern<'_> {
         let templates = [&*self.level.datadir, &*self.declared.text].into_iter().filter_map(Template::parse);
         let mut found = Vec::new();
         for template in templates {
-            found.extend(template.variables().map(|name| name.trim_start_matches("::").to_owned()));
+            found.extend(template.variables().map(str::to_owned));
         }
         if let Locations::MappedPaths([variable, name, _]) = &self.level.locations {
             found.retain(|found| *found != *name.text);
-            found.push(variable.text.trim_start_matches("::").to_owned());
+            found.push(variable.text.to_string());
         }
         found
     }
