@@ -94,6 +94,26 @@ pub trait FileTree: Send + Sync {
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError>;
 }
 
+/// Returns the files called as `is_wanted` says, links left out, of the whole tree but for folders called as `is_passed` says.
+pub fn files_called(
+    tree: &dyn FileTree,
+    is_wanted: impl Fn(&str) -> bool,
+    is_passed: impl Fn(&str) -> bool,
+) -> Result<Vec<(String, BlobId)>, TreeError> {
+    let mut found = Vec::new();
+    let mut pending = vec![String::new()];
+    while let Some(folder) = pending.pop() {
+        for (name, entry) in tree.list(&folder)? {
+            match entry {
+                Entry::Folder if !is_passed(&name) => pending.push(child(&folder, &name)),
+                Entry::File(id) if is_wanted(&name) => found.push((child(&folder, &name), id)),
+                _ => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// Where a path leads once all links are followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {

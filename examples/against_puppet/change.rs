@@ -99,7 +99,7 @@ fn sides(answers: [&Answers; 2], (node, key): &Place) -> Sides {
     answers.map(|answers| answers.get(node).and_then(|node| node.get(key)).cloned())
 }
 
-/// Whether there is no change; of an error's text alone is none.
+/// Returns true if nothing changes; another text of an error is no change.
 pub(crate) fn is_unchanged(sides: &Sides) -> bool {
     matches!(sides, [Some(Answer::Error(_)), Some(Answer::Error(_))]) || sides[0] == sides[1]
 }

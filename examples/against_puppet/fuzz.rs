@@ -15,7 +15,7 @@ use super::{Args, Fault};
 /// The most differences of one repository to print.
 const SHOWN: usize = 4;
 
-/// What all threads found so far.
+/// The findings of all threads so far.
 #[derive(Default)]
 struct Found {
     repositories: u64,

@@ -24,7 +24,7 @@ use super::{Args, Fault};
 /// The most changes of one case to print, and to ask Puppet about again.
 const SHOWN: usize = 5;
 
-/// What came of one case.
+/// The outcome of one case.
 enum Outcome {
     /// Nothing changes for Puppet, and this is what hierad says.
     Unchanged(Said),
@@ -36,7 +36,7 @@ enum Outcome {
     FalseCalm(Vec<String>),
 }
 
-/// What hierad says: its verdict, or that it refuses to look; with the codes of its blind spots.
+/// hierad's verdict, or that it refuses to look, with the codes of its blind spots.
 struct Said {
     verdict: String,
     codes: Vec<String>,
@@ -51,11 +51,11 @@ impl Said {
     }
 }
 
-/// What all threads found so far.
+/// The findings of all threads so far.
 #[derive(Default)]
 struct Found {
     cases: u64,
-    /// What hierad says where something changes, and where nothing does.
+    /// hierad's verdicts where something changes, and where nothing does.
     verdicts: [BTreeMap<String, u64>; 2],
     /// Codes of blind spots where nothing changes.
     cries: BTreeMap<String, u64>,

@@ -21,7 +21,7 @@ const ROUNDS: usize = 8;
 /// The most commits in a hundred that touch data and may have blind spots in the end.
 const MOST: usize = 5;
 
-/// How the files are called that are data or decide about it.
+/// The ends of the names of files that are data or decide about it.
 const DATA: [&str; 6] = [".yaml", ".yml", ".json", ".eyaml", ".conf", ".eyml"];
 
 /// Settings of which fixes consist.
@@ -33,7 +33,7 @@ struct Change {
     is_of_data: bool,
 }
 
-/// What hierad says of all commits with some settings.
+/// hierad's blind spots in all commits, with some settings.
 #[derive(Default)]
 struct Survey {
     /// The commits that touch data, and the others; how many of each have blind spots.

@@ -37,7 +37,7 @@ const LEVEL: &str = "hierarchy:
 /// Texts that no reader takes.
 const UNREADABLE: [&str; 3] = ["a: [1, 2\n", "a: b: c\n", "a: 'open\n"];
 
-/// What hierad is not given as it is for Puppet.
+/// Something that hierad is given otherwise than Puppet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Misled {
     /// The profile of this number does not parse.

@@ -50,13 +50,13 @@ pub(super) struct Arguments {
     /// The most characters in the Markdown form
     #[arg(long, value_name = "CHARACTERS")]
     budget: Option<usize>,
-    /// Whether a hook of git shows it, among what git itself says.
+    /// True if a hook of git shows it, among what git itself says.
     #[arg(skip)]
     in_hook: bool,
 }
 
 impl Arguments {
-    /// What the last commit changes, as a hook shows it.
+    /// Returns the arguments for the last commit, as a hook shows it.
     pub(super) fn in_hook() -> Arguments {
         Arguments { in_hook: true, ..Arguments::default() }
     }

@@ -32,10 +32,10 @@ pub(super) fn arguments(words: &[Word]) -> Option<Vec<Option<Value>>> {
     Some(arguments)
 }
 
-/// What stands between commas; None for what is no literal.
+/// An item between commas; None for one that is no literal.
 enum Item {
     Value(Option<Value>),
-    /// What an arrow leads from, and to.
+    /// A key and a value with an arrow between them.
     Entry(Option<Value>, Option<Value>),
 }
 

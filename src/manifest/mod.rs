@@ -1,6 +1,6 @@
 //! The lookups that Puppet manifests make: which keys, and with which merge strategy of their own.
 //!
-//! What a manifest passes to `lookup` wins over `lookup_options`, so that data alone does not say what a node gets. Nothing is
+//! A strategy that a manifest passes to `lookup` wins over `lookup_options`, so that data alone does not say what a node gets. Nothing is
 //! evaluated: a call counts if its name and its strategy are written as literals.
 //!
 //! Source: `puppet/functions/lookup.rb`, `hiera.rb`, `hiera_array.rb`, `hiera_hash.rb`, `hiera_include.rb`.

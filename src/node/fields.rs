@@ -36,7 +36,7 @@ pub(super) fn telling() -> impl Iterator<Item = &'static str> {
 pub(super) struct Unknown {
     /// The number of the entry.
     pub(super) at: usize,
-    /// What is wrong, and what may be meant.
+    /// One sentence that says what is wrong, and what may be meant.
     pub(super) text: String,
 }
 
@@ -61,12 +61,12 @@ fn near(name: &str) -> Option<&'static str> {
     begun.or_else(|| nearest(name, fields(), 1).into_iter().next())
 }
 
-/// Whether a hash is nothing but facts, as `facter --json` prints them.
+/// Returns true if a hash is nothing but facts, as `facter --json` prints them.
 pub(super) fn is_plain_facts(hash: &Hash) -> bool {
     has_any(hash, &CORE_FACTS) && !is_decided(hash)
 }
 
-/// Whether a hash has a field that makes it a profile.
+/// Returns true if a hash has a field that makes it a profile.
 pub(super) fn is_decided(hash: &Hash) -> bool {
     has_any(hash, &DECISIVE)
 }

@@ -26,18 +26,18 @@ impl Row<'_> {
     }
 }
 
-/// Whether a value is a fact of a node, and no profile.
+/// Returns true if a value is a fact of a node, and no profile.
 pub(super) fn is_row(value: &Value) -> bool {
     Row::of(value).is_some()
 }
 
-/// Whether the first line of `content` is a fact of a node, so that all of them are to be joined.
+/// Returns true if the first line of `content` is a fact of a node, so that all lines are to be joined.
 pub fn begins_with_row(content: &[u8]) -> bool {
     let first = content.split(|b| *b == b'\n').find(|line| !line.trim_ascii().is_empty());
     first.and_then(|line| json::select(line, &Selection::Whole)).is_some_and(|value| is_row(&value))
 }
 
-/// What the rows tell of a node.
+/// A node, as the rows tell of it.
 struct Node {
     line: u32,
     environment: Value,

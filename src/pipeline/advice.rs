@@ -1,4 +1,4 @@
-//! What to put into the settings: the folders that absolute datadirs stand for, guessed by how they end, and the functions that are
+//! Lines for the settings: the folders that absolute datadirs stand for, guessed by how they end, and the functions that are
 //! not there.
 
 use std::collections::BTreeMap;

@@ -83,7 +83,7 @@ pub struct Exporter {
     /// What it has left there.
     written: BTreeMap<BranchName, State>,
     imports: usize,
-    /// Whether commits are written of which nothing can be read.
+    /// True if commits are written of which nothing can be read.
     allows_blind: bool,
 }
 
@@ -144,23 +144,25 @@ impl Exporter {
         let failed = |source| ExportError::Import { reference: reference.clone(), source };
         let mut state = self.state(branch).map_err(unreadable)?;
         let mut exported = Exported::default();
-        let mut pending = Vec::new();
+        let parent = state.last.map(|last| last.commit);
+        let mut import = None;
         for event in self.pending(state.source(), events)? {
-            match self.blindness(event)? {
-                Some(blind) => exported.skipped.push((event.after, blind)),
-                None => pending.push(event),
+            if let Some(blind) = self.blindness(event)? {
+                exported.skipped.push((event.after, blind));
+                continue;
             }
+            let mut writer = match import.take() {
+                Some(import) => import,
+                None => self.pipeline.repository().import(&reference, parent).map_err(failed)?,
+            };
+            let touched = self.touched(&state, event, compared);
+            match self.write(branch, &mut state, event, touched, &mut writer)? {
+                Ok(written) => exported.files += written,
+                Err(error) => return Err(failed(writer.failed(&error))),
+            }
+            import = Some(writer);
         }
-        if !pending.is_empty() {
-            let parent = state.last.map(|last| last.commit);
-            let mut import = self.pipeline.repository().import(&reference, parent).map_err(failed)?;
-            for event in pending {
-                let touched = self.touched(&state, event, compared);
-                match self.write(branch, &mut state, event, touched, &mut import)? {
-                    Ok(written) => exported.files += written,
-                    Err(error) => return Err(failed(import.failed(&error))),
-                }
-            }
+        if let Some(import) = import {
             exported.commits = import.finish().map_err(|error| self.refused(&reference, parent, error))?;
             self.tidy();
         }
@@ -171,7 +173,7 @@ impl Exporter {
         Ok(exported)
     }
 
-    /// Why nothing of a commit can be read, unless that is fine.
+    /// Returns why nothing of a commit can be read, unless that is fine.
     fn blindness(&self, event: &Event) -> Result<Option<BlindSpot>, ExportError> {
         if self.allows_blind {
             return Ok(None);

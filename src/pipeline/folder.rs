@@ -71,7 +71,7 @@ impl Pipeline {
 pub struct Rendered<'p> {
     /// The snapshots.
     pub snapshots: Snapshots<'p>,
-    /// What could not be seen of the data.
+    /// The blind spots of the data.
     pub blind_spots: Vec<BlindSpot>,
     /// The number of keys.
     keys: usize,

@@ -5,7 +5,7 @@ use super::{Checker, SettingsError};
 use crate::diagnostic::Severity;
 use crate::pipeline::check::CODES;
 
-/// What `hierad check` goes by where no flag says otherwise.
+/// The faults that `hierad check` asks for, unless a flag says otherwise.
 #[derive(Debug, Clone, Default)]
 pub struct CheckSetting {
     /// Only faults that are at least so bad.

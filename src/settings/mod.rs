@@ -57,7 +57,7 @@ pub struct Settings {
     pub lookup_options: Arc<LookupOptions>,
     /// Who reads hiera.yaml.
     pub reader: Reader,
-    /// Whether Hiera 3 runs on a Ruby that takes aliases in YAML.
+    /// True if Hiera 3 runs on a Ruby that takes aliases in YAML.
     pub hiera3_yaml_aliases: bool,
     /// Datadirs, absolute or from the root of the repository, and where they are.
     pub datadirs: Vec<(String, DatadirSetting)>,

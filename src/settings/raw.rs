@@ -41,7 +41,7 @@ pub(super) struct Settings {
     pub(super) repositories: BTreeMap<String, Watched>,
 }
 
-/// What `hierad check` goes by.
+/// The faults that `hierad check` asks for.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a hash such as {severity: error, allow: [CODE]}")]
 pub(super) struct Check {

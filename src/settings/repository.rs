@@ -14,7 +14,7 @@ const FETCH_TIMEOUT: f64 = 120.0;
 /// A repository that the daemon watches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepositorySetting {
-    /// What it is called.
+    /// The name.
     pub name: String,
     /// Where it is.
     pub place: RepositoryPlace,

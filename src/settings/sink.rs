@@ -26,7 +26,7 @@ const RETRY_FOR: f64 = 24.0;
 /// A sink as it is declared. What it needs besides is opened by the daemon, for who only compares revisions may not read keys.
 #[derive(Debug, Clone)]
 pub struct SinkSetting {
-    /// What it is called.
+    /// The name.
     pub name: String,
     filter: Filter,
     retry_for: Duration,

@@ -27,7 +27,7 @@ pub struct Manifest {
     pub hierad: &'static str,
     /// The Puppet whose behaviour counts.
     pub puppet: u8,
-    /// What could not be seen of the data, the most important first.
+    /// The blind spots of the data, the most important first.
     pub blind_spots: Vec<Unseen>,
     /// The file of each node, by the node's name.
     pub files: BTreeMap<String, String>,

@@ -21,7 +21,7 @@ const OTHER_WORDS: [&str; 4] = [
 /// Where hierad does otherwise, by words of Puppet's: a node may have no facts; what a server trusts is `remote` here.
 const DEPARTURES: [&str; 2] = ["No facts available for target node: bare", "\"authenticated\" => \"local\""];
 
-/// What hierad's explanations have that Puppet's have not: the answer before them, and parts of lines.
+/// The parts of hierad's explanations that Puppet's have not: the answer before them, and parts of lines.
 struct Additions([Regex; 3]);
 
 impl Additions {

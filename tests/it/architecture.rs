@@ -102,3 +102,23 @@ fn files_and_functions_stay_small() {
     }
     assert!(long.is_empty(), "{long:#?}");
 }
+
+#[test]
+fn each_kind_of_fault_has_a_name_that_can_be_allowed() {
+    let named = Regex::new(
+        r#"(?s)(?:Diagnostic::(?:error|warning|note)|\b(?:warn|note)|warning)\(\s*"([a-z0-9-]+)"|Fault::new\([^"]*?"([a-z0-9-]+)""#,
+    );
+    let named = named.unwrap();
+    let mut codes = Vec::new();
+    for (path, text) in sources("src") {
+        let is_asked = ["src/hiera/", "src/fleet/", "src/pipeline/"].iter().any(|folder| path.starts_with(folder));
+        if is_asked {
+            let found = named.captures_iter(&text).filter_map(|found| found.get(1).or(found.get(2)));
+            codes.extend(found.map(|code| code.as_str().to_owned()));
+        }
+    }
+    assert!(codes.len() > 15, "{codes:?}");
+    let unknown: Vec<&String> =
+        codes.iter().filter(|code| !hierad::pipeline::check::CODES.contains(&code.as_str())).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+}

@@ -39,7 +39,7 @@ words
 /// How long after its last change a file of profiles is kept.
 const SETTLED: Duration = Duration::from_millis(2_200);
 
-/// What profiles may be named by, below the folder that holds the repository and a link to it.
+/// The ways to name profiles, below the folder that holds the repository and a link to it.
 const PROFILES: [&str; 8] = [
     "repository/nodes.ndjson",
     "repository/nodes.json",

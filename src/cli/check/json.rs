@@ -22,7 +22,7 @@ struct Wire<'a> {
 struct WireFinding<'a> {
     severity: String,
     code: &'static str,
-    /// That of the first place.
+    /// The path of the first place.
     path: Option<&'a str>,
     line: Option<u32>,
     text: &'a str,

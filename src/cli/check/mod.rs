@@ -86,10 +86,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     Ok(if found.is_faulty { Status::Found } else { Status::Done })
 }
 
-/// What was found, and is asked for.
+/// The faults that are asked for.
 struct Found {
     faults: Vec<Fault>,
-    /// How many are allowed or too harmless.
+    /// The number of faults that are allowed or too harmless.
     hidden: usize,
     is_faulty: bool,
 }

@@ -64,7 +64,7 @@ fn nodes(fault: &Fault, fleet: &Fleet) -> Option<String> {
     })
 }
 
-/// How many faults of each kind there are, the most frequent first.
+/// Counts the faults of each kind, the most frequent first.
 fn by_code(faults: &[Fault]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for fault in faults {

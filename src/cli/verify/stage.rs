@@ -31,7 +31,7 @@ pub(super) struct Staged {
     basemodulepath: Vec<String>,
     /// The key pair for all encrypted data.
     keys: Option<KeyNames>,
-    /// Whether Hiera 3 takes aliases in YAML.
+    /// True if Hiera 3 takes aliases in YAML.
     yaml_aliases: bool,
 }
 

@@ -38,7 +38,7 @@ pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> 
     }
 }
 
-/// What was set aside, in words.
+/// Says what was set aside.
 fn set_aside(count: &Count) -> Option<String> {
     let number = count.number;
     match (count.stage, &count.sink) {

@@ -27,9 +27,9 @@ impl Queue {
 /// Scheduled work that was not done when it was tried last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailingWork {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// How often it has failed since it was done.
+    /// The failures since it was done.
     pub failures: u64,
     /// Why it has failed the last time.
     pub error: String,

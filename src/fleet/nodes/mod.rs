@@ -163,7 +163,7 @@ impl Fleet {
         self.source.is_current()
     }
 
-    /// Whether the profile of a node that counts is the one at `place`: where that cannot be read any more, no other counts.
+    /// Returns true if the profile at `place` is the one of the node that counts: no other does, though that can be read no more.
     fn is_at(&self, node: NodeId, place: ProfilePlace) -> bool {
         self.places[node.0 as usize] == place
     }
@@ -263,7 +263,7 @@ struct Declared<'t> {
     name: &'t Arc<str>,
     row: Row,
     place: ProfilePlace,
-    /// Whether its declaration has another profile of the node, so that nobody knows which one is meant.
+    /// True if its declaration has another profile of the node, so that nobody knows which one is meant.
     is_twice: bool,
 }
 

@@ -57,7 +57,7 @@ pub struct EnvironmentOptions {
     pub eyaml_keys: Option<KeyNames>,
     /// Who reads the configuration.
     pub reader: Reader,
-    /// Whether Hiera 3 runs on a Ruby that takes aliases in YAML.
+    /// True if Hiera 3 runs on a Ruby that takes aliases in YAML.
     pub hiera3_yaml_aliases: bool,
     /// The world outside the repository.
     pub outside: Arc<dyn Outside>,

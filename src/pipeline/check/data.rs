@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::failing::{Causes, with_what_fails};
+use super::failing::with_what_fails;
 use super::{Fault, Pipeline, PipelineError};
 use crate::diagnostic::{Place, Severity};
 use crate::fleet::Revision;
-use crate::hiera::backend::Format;
-use crate::hiera::hierarchy::{Datadir, join};
+use crate::hiera::backend::{DataFile, Format};
 use crate::pipeline::advice::alias_hint;
 use crate::pipeline::sight::accept;
+use crate::pipeline::sight::failing::Causes;
+use crate::pipeline::sight::patterns::{datadirs, is_below};
 use crate::tree::child;
 
 const UNREACHED: &str = "unreached-file";
@@ -24,7 +25,7 @@ impl Pipeline {
         let environment = &revision.environment;
         let strict = environment.options.puppet.refuses_data_files_that_are_no_hash();
         let reached = revision.reached_files();
-        let datadirs = datadirs(revision);
+        let datadirs = datadirs(environment);
         let (mut faults, mut folders) = (Vec::new(), Folders::default());
         for (path, id) in &environment.data_files()?.files {
             let is_reached = reached.contains(path.as_str());
@@ -34,22 +35,7 @@ impl Pipeline {
             }
             let format = environment.format_of(path);
             let file = environment.store.files.get(&*environment.tree, *id, format)?;
-            let fault = if let Some(fault) = file.fault() {
-                let text = format!("the file cannot be read: {}", fault.text.replace(['\n', '\r'], " "));
-                let hint = alias_hint(&fault.text).filter(|_| format == Format::Hiera3Yaml);
-                let told = Fault::new(Severity::Error, "data-syntax", text);
-                let told = told.at(Some(Place::line(path.as_str(), fault.line)));
-                Some(match hint {
-                    Some(hint) => told.with_fix(hint),
-                    None => told,
-                })
-            } else if file.is_no_hash() {
-                let severity = if strict || format != Format::Yaml { Severity::Error } else { Severity::Warning };
-                let text = "the file holds no hash of keys and values";
-                Some(Fault::new(severity, "data-no-hash", text).at(Some(Place::line(path.as_str(), 1))))
-            } else {
-                None
-            };
+            let fault = fault_of(path, &file, format, strict);
             faults.extend(fault.map(|fault| with_what_fails(fault, path, causes)));
             folders.add(path, &datadirs, is_reached || self.accepted.has(UNREACHED, path));
         }
@@ -58,13 +44,28 @@ impl Pipeline {
     }
 }
 
+/// Returns what is wrong with a data file as a whole.
+fn fault_of(path: &str, file: &DataFile, format: Format, strict: bool) -> Option<Fault> {
+    if let Some(fault) = file.fault() {
+        let text = format!("the file cannot be read: {}", fault.text.replace(['\n', '\r'], " "));
+        let told = Fault::new(Severity::Error, "data-syntax", text).at(Some(Place::line(path, fault.line)));
+        return Some(match alias_hint(&fault.text).filter(|_| format == Format::Hiera3Yaml) {
+            Some(hint) => told.with_fix(hint),
+            None => told,
+        });
+    }
+    let severity = if strict || format != Format::Yaml { Severity::Error } else { Severity::Warning };
+    let told = || Fault::new(severity, "data-no-hash", "the file holds no hash of keys and values");
+    file.is_no_hash().then(|| told().at(Some(Place::line(path, 1))))
+}
+
 /// The data files of each folder next to a datadir, and those of them that nobody reaches.
 #[derive(Default)]
 struct Folders(BTreeMap<String, Folder>);
 
 #[derive(Default)]
 struct Folder {
-    /// What matches the files that are counted here.
+    /// Matches the files that are counted here.
     pattern: String,
     files: usize,
     unreached: Vec<String>,
@@ -116,36 +117,4 @@ impl Folder {
         let places = self.unreached.iter().map(|file| Some(Place::line(file.as_str(), 1)));
         Some(places.fold(fault, Fault::at))
     }
-}
-
-/// The folders that levels look for data in, as far as they do not depend on variables.
-fn datadirs(revision: &Revision) -> BTreeSet<String> {
-    let mut folders = BTreeSet::new();
-    for layer in revision.environment.layers() {
-        let Ok(config) = &layer.config else { continue };
-        for level in config.all_levels() {
-            let datadir = mapped(&join(&layer.root, &level.datadir), &revision.environment.options.datadirs);
-            let fixed = match datadir.split_once("%{") {
-                Some((fixed, _)) => fixed.rsplit_once('/').map_or("", |(folder, _)| folder),
-                None => &datadir,
-            };
-            folders.insert(fixed.to_owned());
-        }
-    }
-    folders
-}
-
-/// An absolute datadir as the settings map it into the repository, if they do.
-fn mapped(datadir: &str, datadirs: &[(String, Datadir)]) -> String {
-    let below = |(from, to): &(String, Datadir)| match (datadir.strip_prefix(from.trim_end_matches('/')), to) {
-        (Some(rest), Datadir::Folder(folder)) if rest.is_empty() || rest.starts_with('/') => {
-            Some(join(folder, rest.trim_start_matches('/')))
-        }
-        _ => None,
-    };
-    datadirs.iter().find_map(below).unwrap_or_else(|| datadir.to_owned())
-}
-
-fn is_below(path: &str, folder: &str) -> bool {
-    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }

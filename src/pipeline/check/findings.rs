@@ -1,12 +1,12 @@
-//! What reading a revision has found wrong, by cause.
+//! The faults that reading a revision has found, by cause.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Fault, Pipeline};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::fleet::{Finding, Revision};
-use crate::pipeline::sight::accept;
 use crate::pipeline::sight::levels::{self, Outside};
+use crate::pipeline::sight::undefined;
 
 const UNDEFINED: &str = "undefined-variable";
 const OUTSIDE: &str = "outside-repository";
@@ -22,7 +22,7 @@ impl Pipeline {
             match finding.diagnostic.code {
                 OUTSIDE => {}
                 UNDEFINED => {
-                    let name = between(text, "the variable '", '\'').to_owned();
+                    let name = undefined::plain(between(text, "the variable '", '\'')).to_owned();
                     variables.entry(name).or_default().push(finding);
                 }
                 ABSENT_MODULE if self.accepted.has(ABSENT_MODULE, between(text, "module ", ' ')) => {}
@@ -30,8 +30,9 @@ impl Pipeline {
             }
         }
         let is_fine = |name: &str| self.accepted.has(UNDEFINED, name);
-        faults
-            .extend(variables.into_iter().filter(|(name, _)| !is_fine(name)).map(|(name, all)| undefined(&name, all)));
+        faults.extend(
+            variables.into_iter().filter(|(name, _)| !is_fine(name)).map(|(name, all)| undefined_variable(&name, all)),
+        );
         faults.extend(
             levels::outside([revision], &self.accepted)
                 .into_iter()
@@ -55,18 +56,14 @@ fn between<'t>(text: &'t str, start: &str, end: char) -> &'t str {
 }
 
 /// A variable that paths need and profiles lack.
-fn undefined(name: &str, findings: Vec<Finding>) -> Fault {
+fn undefined_variable(name: &str, findings: Vec<Finding>) -> Fault {
     let first = findings.first().map(|finding| finding.diagnostic.text.clone()).unwrap_or_default();
     let texts: BTreeSet<&String> = findings.iter().map(|finding| &finding.diagnostic.text).collect();
     let text = match texts.len() {
         1 => first,
         count => format!("the variable '{name}' is undefined: {count} paths look for nothing in its place"),
     };
-    let fix = format!(
-        "set it in the profiles, or, if these nodes have none, put into hierad.yaml: {}",
-        accept::line(UNDEFINED, [name])
-    );
-    let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(fix);
+    let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(undefined::fix(name));
     findings.into_iter().fold(fault, |mut fault, Finding { diagnostic: Diagnostic { place, .. }, nodes }| {
         fault.nodes.extend(&nodes);
         fault.at(place)

@@ -1,4 +1,4 @@
-//! What to do about each kind of fault.
+//! The fix for each kind of fault.
 
 use crate::pipeline::advice::{fix_of_backend, fix_of_error};
 
@@ -25,6 +25,7 @@ pub(super) fn fix_of(code: &str, text: &str) -> String {
         "module-metadata" => "correct the module's metadata.json",
         "modulepath" => "nothing, if it is deployed from elsewhere; else correct the modulepath in environment.conf",
         "modules-outside" => "put their folder into hierad.yaml: basemodulepath: [DIR], if they have data of their own",
+        "no-global-hiera-yaml" => "correct global_hiera_config in hierad.yaml, or set it to none",
         "no-hiera-yaml" => "name it with --hiera-config FILE, or in hierad.yaml: hiera_config: FILE",
         "no-keys" => "see that the datadirs in hiera.yaml are folders of this repository",
         "no-profiles" => "name them with --profiles PATH, or in hierad.yaml: profiles: [PATH]",

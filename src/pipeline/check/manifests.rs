@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::{Fault, Pipeline, PipelineError, Point};
 use crate::diagnostic::{Place, Severity};
 use crate::diff::{self, Diff};
-use crate::fleet::{Answer, Effective, Revision};
+use crate::fleet::{Effective, Revision};
 use crate::manifest::{LookupCall, lookup_calls};
 use crate::node::NodeSet;
-use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
+use crate::tree::{TreeError, files_called};
 use crate::value::{Hash, Value, json, ruby};
 
 /// The largest manifest that is read, in bytes.
@@ -59,9 +59,8 @@ impl Pipeline {
         let environment = revisions.environment(point)?;
         let merged = Revision::new(environment, self.fleet.clone(), &self.workers)?;
         let merged = self.effective(&merged, round.keys());
-        let of_data = Effective {
-            keys: effective.keys.iter().filter(|(key, _)| round.contains_key(*key)).map(clone_entry).collect(),
-        };
+        let answers = |key: &Arc<str>| Some((key.clone(), effective.keys.get(key)?.clone()));
+        let of_data = Effective { keys: round.keys().filter_map(answers).collect() };
         let mut changed: BTreeMap<Arc<str>, NodeSet> = BTreeMap::new();
         for change in diff::changes(Diff::new(&of_data, &merged), &self.workers).changes {
             changed.entry(change.key).or_default().extend(&change.nodes);
@@ -70,17 +69,15 @@ impl Pipeline {
     }
 }
 
-fn clone_entry((key, answers): (&Arc<str>, &Vec<Answer>)) -> (Arc<str>, Vec<Answer>) {
-    (key.clone(), answers.clone())
-}
-
 /// The strategies that manifests name for keys of the data, but for keys whose strategy the settings name.
 fn calls(revision: &Revision) -> Result<BTreeMap<Arc<str>, Strategies>, TreeError> {
     let environment = &revision.environment;
     let settings = &environment.options.lookup_options;
     let is_decided = |key: &str| settings.find(key).map_or(true, |of| of.is_some_and(|of| of.names_strategy()));
     let mut found: BTreeMap<Arc<str>, Strategies> = BTreeMap::new();
-    for (path, id) in manifests(&*environment.tree)? {
+    let is_manifest = |name: &str| name.strip_suffix(".pp").is_some();
+    let is_passed = |name: &str| name.starts_with('.') || PASSED_FOLDERS.contains(&name);
+    for (path, id) in files_called(&*environment.tree, is_manifest, is_passed)? {
         let content = environment.tree.read(id)?;
         if content.len() > MAX_MANIFEST {
             continue;
@@ -92,23 +89,6 @@ fn calls(revision: &Revision) -> Result<BTreeMap<Arc<str>, Strategies>, TreeErro
             match strategies.iter_mut().find(|(known, _)| *known == merge) {
                 Some((_, places)) => drop(places.insert(place)),
                 None => strategies.push((merge, BTreeSet::from([place]))),
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// All manifests of a tree, but for those of tests and examples.
-fn manifests(tree: &dyn FileTree) -> Result<Vec<(String, BlobId)>, TreeError> {
-    let mut found = Vec::new();
-    let mut pending = vec![String::new()];
-    while let Some(folder) = pending.pop() {
-        for (name, entry) in tree.list(&folder)? {
-            let path = child(&folder, &name);
-            match entry {
-                Entry::Folder if !name.starts_with('.') && !PASSED_FOLDERS.contains(&&*name) => pending.push(path),
-                Entry::File(id) if name.strip_suffix(".pp").is_some() => found.push((path, id)),
-                _ => {}
             }
         }
     }

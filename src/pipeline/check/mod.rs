@@ -12,6 +12,7 @@ mod news;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::sight::failing::Causes;
 use super::{Pipeline, PipelineError, Point};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::fleet::Revision;
@@ -21,7 +22,7 @@ use crate::node::NodeSet;
 pub use news::only_new;
 
 /// The codes that faults can have.
-pub const CODES: [&str; 26] = [
+pub const CODES: [&str; 27] = [
     "absent-backend",
     "absent-module",
     "data-no-hash",
@@ -38,6 +39,7 @@ pub const CODES: [&str; 26] = [
     "module-metadata",
     "modulepath",
     "modules-outside",
+    "no-global-hiera-yaml",
     "no-hiera-yaml",
     "no-keys",
     "no-level-read",
@@ -57,7 +59,7 @@ pub struct Fault {
     pub severity: Severity,
     /// Which kind of fault it is: one of [`CODES`].
     pub code: &'static str,
-    /// What is wrong, in one sentence.
+    /// One sentence that says what is wrong.
     pub text: String,
     /// What to do about it.
     pub fix: String,
@@ -102,7 +104,7 @@ impl Pipeline {
     pub fn check(&self, point: Point) -> Result<Vec<Fault>, PipelineError> {
         let revision = self.revision(point)?;
         let effective = self.effective(&revision, revision.keys.iter());
-        let causes = failing::causes(&effective);
+        let causes = Causes::of(&effective.keys);
         let (files, unreached) = self.data_faults(&revision, &causes)?;
         let mut faults = failing::faults(&causes, &files, &self.disclosure);
         faults.extend(files);
@@ -123,7 +125,7 @@ impl Pipeline {
         })
     }
 
-    /// That nothing at all can be read, unless there are errors on all nodes, which tell why.
+    /// Returns the fault that nothing at all can be read; None if it can, or if errors on all nodes tell why it cannot.
     fn blind_fault(&self, revision: &Revision, faults: &[Fault]) -> Option<Fault> {
         let errors = faults.iter().filter(|fault| fault.severity == Severity::Error);
         let told = NodeSet::union(self.fleet.len(), errors.map(|fault| fault.nodes.clone()));

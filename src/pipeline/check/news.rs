@@ -25,7 +25,7 @@ pub fn only_new(before: &[Fault], after: Vec<Fault>) -> Vec<Fault> {
         .collect()
 }
 
-/// What is known of faults of one cause.
+/// The places, keys and nodes of known faults of one cause.
 #[derive(Default)]
 struct Known<'a> {
     paths: BTreeSet<&'a str>,

@@ -21,7 +21,7 @@ pub(super) struct ProfileFile {
     pub(super) shown: String,
     /// What it was when it was first read.
     stamp: OnceLock<Option<Stamp>>,
-    /// Whether a profile or a fault was found in it.
+    /// True if a profile or a fault was found in it.
     pub(super) is_heard_of: AtomicBool,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Stamp {
     inode: Option<Inode>,
 }
 
-/// What the systems with inodes know of a file: the time of the last change is none that a program can set.
+/// A file as systems with inodes know it: no program can set the time of the last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Inode {
     device: u64,
@@ -46,7 +46,7 @@ impl Stamp {
         Stamp { size: metadata.len(), modified: metadata.modified().ok(), inode: inode(metadata) }
     }
 
-    /// Whether the file was last touched before `time`.
+    /// Returns true if the file was last touched before `time`.
     pub(super) fn is_before(&self, time: SystemTime) -> bool {
         let is_before = |touched: Option<SystemTime>| touched.is_some_and(|touched| touched < time);
         is_before(self.modified) && self.inode.is_none_or(|inode| is_before(inode.changed))
@@ -105,7 +105,7 @@ impl ProfileFile {
         read_whole(file, size).map_err(|error| self.unreadable(&error))
     }
 
-    /// Whether another look at the same paths has found just this.
+    /// Returns true if another look at the same paths has found just this.
     pub(super) fn is_same(&self, other: &ProfileFile) -> bool {
         (&self.real, &self.shown, self.stamp()) == (&other.real, &other.shown, other.stamp())
     }

@@ -69,7 +69,7 @@ fn escaped(path: &str) -> String {
     path.chars().flat_map(|c| ['\\', c].into_iter().skip(usize::from(!r"*?[]{},\".contains(c)))).collect()
 }
 
-/// What is on the disk; what is in files is not read.
+/// The disk, of whose files nothing is read.
 struct Names;
 
 impl Names {

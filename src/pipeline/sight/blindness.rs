@@ -6,16 +6,16 @@ use crate::hiera::LookupError;
 use crate::hiera::layer::Environment;
 use crate::pipeline::advice;
 use crate::report::BlindSpot;
-use crate::tree::{Entry, FileTree, TreeError, child};
+use crate::tree::{FileTree, TreeError, files_called};
 use crate::workers::Workers;
 
-/// What to do about a fault of the data.
+/// The fix for a fault of the data.
 const CORRECT: &str = "correct what the error names; `hierad check` tells more";
 
 /// The environment's configuration, where the settings name no other.
 const HIERA_YAML: &str = "hiera.yaml";
 
-/// What to do about a hiera.yaml that Puppet does not take as it is.
+/// The fix for a hiera.yaml that Puppet does not take as it is.
 const OF_HIERA_3: &str = "if Hiera 3 reads it, put into hierad.yaml: hiera: by-version";
 
 /// Says why nothing of a revision can be read; nothing where something can.
@@ -74,7 +74,7 @@ fn on_all(revision: &Revision) -> String {
     words::nodes_of(&revision.fleet.all(), revision.fleet.len())
 }
 
-/// What to do about a hiera.yaml that cannot be used.
+/// Returns what to do about a hiera.yaml that cannot be used.
 fn fix_of_config(environment: &Environment, error: &LookupError) -> String {
     if environment.diagnostics.iter().any(|diagnostic| diagnostic.code == "hiera-3") {
         return OF_HIERA_3.to_owned();
@@ -169,18 +169,9 @@ fn written_outside(environment: &Environment) -> Vec<(String, Option<String>)> {
 /// Files in the tree that are called like a hiera.yaml: at most a few.
 fn hiera_yamls(tree: &dyn FileTree) -> Result<Vec<String>, TreeError> {
     const MOST: usize = 3;
-    let mut found = Vec::new();
-    let mut pending = vec![String::new()];
-    while let Some(folder) = pending.pop() {
-        for (name, entry) in tree.list(&folder)? {
-            let path = child(&folder, &name);
-            match entry {
-                Entry::Folder if !name.starts_with('.') => pending.push(path),
-                Entry::File(_) if name.ends_with("hiera.yaml") => found.push(path),
-                _ => {}
-            }
-        }
-    }
+    let is_hidden = |name: &str| name.starts_with('.');
+    let found = files_called(tree, |name| name.ends_with("hiera.yaml"), is_hidden)?;
+    let mut found: Vec<String> = found.into_iter().map(|(path, _)| path).collect();
     found.sort_by_key(|path| (path.matches('/').count(), path.clone()));
     found.truncate(MOST);
     Ok(found)

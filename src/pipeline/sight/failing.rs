@@ -12,33 +12,72 @@ use crate::node::NodeSet;
 use crate::pipeline::advice;
 use crate::report::BlindSpot;
 
-/// What fails for one cause.
+/// The keys that fail for one cause, and the nodes on which they do.
 #[derive(Default)]
-struct Failing {
-    nodes: NodeSet,
-    keys: BTreeSet<Arc<str>>,
+pub(in crate::pipeline) struct Failing {
+    pub(in crate::pipeline) nodes: NodeSet,
+    pub(in crate::pipeline) keys: BTreeSet<Arc<str>>,
+}
+
+/// Keys that fail, by their errors.
+#[derive(Default)]
+pub(in crate::pipeline) struct Causes(pub(in crate::pipeline) BTreeMap<LookupError, Failing>);
+
+impl Causes {
+    /// The causes of all errors among answers.
+    pub(in crate::pipeline) fn of<'a>(answers: impl IntoIterator<Item = (&'a Arc<str>, &'a Vec<Answer>)>) -> Causes {
+        let mut causes = Causes::default();
+        for (key, answers) in answers {
+            for (error, nodes) in answers.iter().filter_map(failed) {
+                causes.add(error, key, nodes);
+            }
+        }
+        causes
+    }
+
+    fn add(&mut self, error: &LookupError, key: &Arc<str>, nodes: &NodeSet) {
+        let failing = self.0.entry(error.clone()).or_default();
+        failing.nodes.extend(nodes);
+        failing.keys.insert(key.clone());
+    }
+
+    /// Returns a blind spot for each error, wherever it is, with the most keys first.
+    fn spots(self, spot: impl Fn(LookupError, Failing) -> BlindSpot) -> Vec<BlindSpot> {
+        let mut anywhere: BTreeMap<LookupError, Failing> = BTreeMap::new();
+        for (error, Failing { nodes, keys }) in self.0 {
+            let failing = anywhere.entry(LookupError { place: None, ..error }).or_default();
+            failing.nodes.extend(&nodes);
+            failing.keys.extend(keys);
+        }
+        let mut spots: Vec<BlindSpot> = anywhere.into_iter().map(|(error, failing)| spot(error, failing)).collect();
+        spots.sort_by_key(|spot| std::cmp::Reverse(spot.keys.len()));
+        spots
+    }
+}
+
+/// The error of an answer, and its nodes.
+fn failed(answer: &Answer) -> Option<(&LookupError, &NodeSet)> {
+    match &*answer.outcome {
+        Outcome::Failed(error) => Some((error, &answer.nodes)),
+        _ => None,
+    }
 }
 
 impl Scene<'_> {
     /// Keys that the commit reaches and that fail on both sides, by cause.
     pub(super) fn failing_keys(&self) -> Vec<BlindSpot> {
-        let mut causes: BTreeMap<LookupError, Failing> = BTreeMap::new();
+        let mut causes = Causes::default();
         for (key, after) in &self.effective.after.keys {
             let Some(before) = self.effective.before.keys.get(key) else { continue };
             if self.accepted.has("failing-keys", key) {
                 continue;
             }
             for (error, nodes) in failing(before, after) {
-                let failing = causes.entry(LookupError { place: None, ..error.clone() }).or_default();
-                failing.nodes.extend(&nodes);
-                failing.keys.insert(key.clone());
+                causes.add(error, key, &nodes);
             }
         }
         let all = self.revisions.after.fleet.len();
-        let mut spots: Vec<BlindSpot> =
-            causes.into_iter().map(|(error, failing)| spot(self.disclosure, &error, failing, all)).collect();
-        spots.sort_by_key(|spot| std::cmp::Reverse(spot.keys.len()));
-        spots
+        causes.spots(|error, failing| spot(self.disclosure, &error, failing, all))
     }
 }
 
@@ -49,45 +88,23 @@ pub(super) fn of_answers(
     accepted: &Accepted,
     disclosure: &Disclosure,
 ) -> Vec<BlindSpot> {
-    let mut causes: BTreeMap<LookupError, Failing> = BTreeMap::new();
-    for (key, answers) in effective.keys.iter().filter(|(key, _)| !accepted.has("failing-keys", key)) {
-        for answer in answers {
-            if let Outcome::Failed(error) = &*answer.outcome {
-                let failing = causes.entry(LookupError { place: None, ..error.clone() }).or_default();
-                failing.nodes.extend(&answer.nodes);
-                failing.keys.insert(key.clone());
-            }
-        }
-    }
-    let spots = causes.into_iter().map(|(error, failing)| {
-        let (count, of) = (words::count(failing.keys.len(), "key"), words::nodes_of(&failing.nodes, fleet.len()));
-        let verb = if failing.keys.len() == 1 { "fails" } else { "fail" };
-        let error = disclosure.error(&error).into_owned();
-        let message = format!("{count} {verb} on {of}: {}", error.text.visible());
-        BlindSpot {
-            code: "failing-keys",
-            headline: format!("{count} {verb} on {of}"),
-            message,
-            nodes: failing.nodes,
-            keys: failing.keys.into_iter().collect(),
-            ..BlindSpot::default()
-        }
-    });
-    let mut spots: Vec<BlindSpot> = spots.collect();
-    spots.sort_by_key(|spot| std::cmp::Reverse(spot.keys.len()));
-    spots
+    let answers = effective.keys.iter().filter(|(key, _)| !accepted.has("failing-keys", key));
+    Causes::of(answers).spots(|error, Failing { nodes, keys }| {
+        let (count, of) = (words::count(keys.len(), "key"), words::nodes_of(&nodes, fleet.len()));
+        let verb = if keys.len() == 1 { "fails" } else { "fail" };
+        let headline = format!("{count} {verb} on {of}");
+        let message = format!("{headline}: {}", disclosure.error(&error).text.visible());
+        let keys = keys.into_iter().collect();
+        BlindSpot { code: "failing-keys", headline, message, nodes, keys, ..BlindSpot::default() }
+    })
 }
 
 /// The errors after, with the nodes on which there was one before, too.
 fn failing<'a>(before: &'a [Answer], after: &'a [Answer]) -> impl Iterator<Item = (&'a LookupError, NodeSet)> {
-    let error = |answer: &'a Answer| match &*answer.outcome {
-        Outcome::Failed(error) => Some((error, &answer.nodes)),
-        _ => None,
-    };
-    let failed: Vec<&NodeSet> = before.iter().filter_map(error).map(|(_, nodes)| nodes).collect();
-    after.iter().filter_map(error).filter_map(move |(error, nodes)| {
+    let were: Vec<&NodeSet> = before.iter().filter_map(failed).map(|(_, nodes)| nodes).collect();
+    after.iter().filter_map(failed).filter_map(move |(error, nodes)| {
         let mut both = NodeSet::new();
-        for failed in &failed {
+        for failed in &were {
             both.extend(&failed.and(nodes));
         }
         (!both.is_empty()).then_some((error, both))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::patterns::{PathPattern, datadir, patterns};
+use super::patterns::{PathPattern, datadirs, is_below, patterns};
 use super::{Scene, accept, changed_paths, levels, words};
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
@@ -33,7 +33,7 @@ pub(super) struct ChangedFiles {
     pub(super) unnamed: BTreeSet<String>,
     /// Files that decide about hierarchies and layers.
     configs: BTreeSet<String>,
-    /// Whether any of them says something else of `lookup_options`.
+    /// True if one of them has other `lookup_options` before and after.
     pub(super) changes_options: bool,
     /// Whether anything of Hiera is touched at all, configuration included.
     pub(super) is_hiera_touched: bool,
@@ -96,15 +96,10 @@ struct Places<'a> {
 
 impl<'a> Places<'a> {
     fn of(revision: &'a Revision) -> Places<'a> {
-        let environment = &revision.environment;
-        let mut datadirs = BTreeSet::new();
-        for layer in environment.layers() {
-            let Ok(config) = &layer.config else { continue };
-            let of_levels = config.all_levels().filter_map(|level| datadir(environment, layer, level));
-            // The root of the repository is no folder of data.
-            datadirs.extend(of_levels.map(|folder| fixed(&folder)).filter(|folder| !folder.is_empty()));
-        }
-        Places { patterns: patterns(environment), datadirs }
+        let mut datadirs = datadirs(&revision.environment);
+        // The root of the repository is no folder of data.
+        datadirs.remove("");
+        Places { patterns: patterns(&revision.environment), datadirs }
     }
 
     fn leads_to(&self, path: &str) -> bool {
@@ -114,15 +109,6 @@ impl<'a> Places<'a> {
     fn has_datadir_of(&self, path: &str) -> bool {
         self.datadirs.iter().any(|folder| is_below(path, folder))
     }
-}
-
-/// The part of a folder's path before its first variable.
-pub(super) fn fixed(folder: &str) -> String {
-    let fixed = match folder.split_once("%{") {
-        Some((fixed, _)) => folder_of(fixed),
-        None => folder,
-    };
-    fixed.trim_end_matches('/').to_owned()
 }
 
 fn is_config(revision: &Revision, path: &str) -> bool {
@@ -164,7 +150,7 @@ fn keys(environment: &Environment, path: &str) -> Result<Vec<Arc<str>>, TreeErro
     Ok(data_file(environment, path)?.map(|file| file.keys().to_vec()).unwrap_or_default())
 }
 
-/// What a file says of `lookup_options`.
+/// Returns the `lookup_options` in a file.
 fn options(revision: &Revision, path: &str) -> Result<Option<Value>, TreeError> {
     let file = data_file(&revision.environment, path)?;
     Ok(file.as_deref().and_then(DataFile::content).and_then(|content| content.get(LOOKUP_OPTIONS)).cloned())
@@ -234,10 +220,6 @@ fn short(files: &[String]) -> String {
     }
 }
 
-fn is_below(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-}
-
 /// The most files that a fix accepts one by one.
 const MOST_ACCEPTED: usize = 8;
 
@@ -245,7 +227,7 @@ const MOST_ACCEPTED: usize = 8;
 fn to_accept(files: &[String]) -> Vec<String> {
     let Some(first) = files.first().filter(|_| files.len() > MOST_ACCEPTED) else { return files.to_vec() };
     let mut folder = folder_of(first);
-    while !folder.is_empty() && !files.iter().all(|file| is_below(file, folder)) {
+    while !files.iter().all(|file| is_below(file, folder)) {
         folder = folder_of(folder);
     }
     vec![child(folder, "*")]

@@ -1,28 +1,24 @@
-//! Levels of a hierarchy that lie outside of the repository, and those whose paths need a variable that a profile lacks.
+//! Levels of a hierarchy that lie outside of the repository, or where the settings lead to nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::accept::Accepted;
-use super::files::{ChangedFiles, data_file, fixed};
-use super::patterns::{PathPattern, datadir, patterns};
-use super::{Scene, accept, words};
+use super::patterns::{PathPattern, datadir, fixed, patterns};
+use super::{accept, words};
 use crate::diagnostic::Place;
 use crate::fleet::Revision;
-use crate::hiera::backend::DataFile;
 use crate::hiera::config::LevelConfig;
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{Environment, Layer};
 use crate::node::NodeSet;
 use crate::pipeline::advice;
 use crate::report::BlindSpot;
-use crate::tree::{Target, TreeError, folder_of, follow};
+use crate::tree::{Target, folder_of, follow};
 
-/// The codes of the findings that are looked at.
+/// The code of the findings that are looked at.
 const OUTSIDE: &str = "outside-repository";
-const UNDEFINED: &str = "undefined-variable";
-const ABSENT: &str = "absent-backend";
 
-/// What is known of levels that lie in one place outside.
+/// The levels that lie in one place outside.
 #[derive(Default)]
 pub(in crate::pipeline) struct Outside {
     levels: Vec<String>,
@@ -32,78 +28,6 @@ pub(in crate::pipeline) struct Outside {
     pub(in crate::pipeline) nodes: NodeSet,
     /// The line of the settings that says what is there.
     pub(in crate::pipeline) fix: Option<String>,
-}
-
-impl Scene<'_> {
-    /// Variables that some profile lacks, where a path with one of them may lead to a changed file.
-    pub(super) fn undefined_variables(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
-        let mut found: BTreeMap<String, (NodeSet, Vec<String>)> = BTreeMap::new();
-        let fleet = &self.revisions.after.fleet;
-        for revision in self.both() {
-            for pattern in patterns(&revision.environment) {
-                let led = self.led_to(&pattern, files, &revision.environment)?;
-                let is_fine = |name: &&String| led.is_empty() || self.accepted.has(UNDEFINED, plain(name));
-                for variable in pattern.variables().iter().filter(|name| !is_fine(name)) {
-                    let nodes = fleet.nodes_without(variable);
-                    if !nodes.is_empty() {
-                        let known = found.entry(plain(variable).to_owned()).or_default();
-                        known.0.extend(&nodes);
-                        known.1.extend(led.iter().cloned());
-                    }
-                }
-            }
-        }
-        let all = self.revisions.after.fleet.len();
-        let spot = |(name, (nodes, mut files)): (String, (NodeSet, Vec<String>))| {
-            files.sort();
-            files.dedup();
-            let of = words::nodes_of(&nodes, all);
-            BlindSpot {
-                code: UNDEFINED,
-                headline: format!("the variable '{name}' is not set on {of}"),
-                message: format!(
-                    "the profiles of {of} do not set the variable '{name}', which may lead to {}",
-                    words::some(files.iter().map(String::as_str))
-                ),
-                fix: Some(format!(
-                    "set it in the profiles, or, if these nodes have none, put into hierad.yaml: {}",
-                    accept::line(UNDEFINED, [&*name])
-                )),
-                nodes,
-                files,
-                ..BlindSpot::default()
-            }
-        };
-        Ok(found.into_iter().map(spot).collect())
-    }
-
-    /// The files that a level may lead to and that the commit changes. A level that is new or gone changes what all of its files do,
-    /// and other options what is done with the keys that they reach.
-    fn led_to(
-        &self,
-        pattern: &PathPattern<'_>,
-        files: &ChangedFiles,
-        environment: &Environment,
-    ) -> Result<Vec<String>, TreeError> {
-        let is_led_to = |file: &&String| pattern.matches(file);
-        let mut led: Vec<String> = files.all().filter(is_led_to).cloned().collect();
-        let is_all = files.may_change_levels_of(pattern.config);
-        if !is_all && !files.changes_options {
-            return Ok(led);
-        }
-        for path in environment.data_files()?.files.iter().map(|(path, _)| path).filter(is_led_to) {
-            let has_reached = |file: &DataFile| file.keys().iter().any(|key| self.reached.keys.contains_key(key));
-            if is_all || data_file(environment, path)?.is_some_and(|file| has_reached(&file)) {
-                led.push(path.clone());
-            }
-        }
-        Ok(led)
-    }
-}
-
-/// A variable as people call it. The fleet has read it as it is written: by another name it reads all profiles again.
-fn plain(variable: &str) -> &str {
-    variable.trim_start_matches("::")
 }
 
 /// Levels whose absolute datadirs the settings map to a folder that is not there.
@@ -175,32 +99,6 @@ pub(super) fn outside_spots<'r>(
     all: usize,
 ) -> Vec<BlindSpot> {
     outside(revisions, accepted).into_iter().map(|(place, outside)| outside.spot(&place, all)).collect()
-}
-
-/// Returns the backends of Hiera 3 that are taken for not installed.
-pub(super) fn absent_backends<'r>(revisions: impl IntoIterator<Item = &'r Revision>) -> Vec<BlindSpot> {
-    let mut found: BTreeMap<&str, (&str, NodeSet)> = BTreeMap::new();
-    let mut all = 0;
-    for revision in revisions {
-        all = revision.fleet.len();
-        for finding in revision.findings.iter().filter(|finding| finding.diagnostic.code == ABSENT) {
-            let text = &*finding.diagnostic.text;
-            let Some(name) = text.split('\'').nth(1) else { continue };
-            found.entry(name).or_insert((text, NodeSet::new())).1.extend(&finding.nodes);
-        }
-    }
-    let spot = |(name, (text, nodes)): (&str, (&str, NodeSet))| {
-        let of = words::nodes_of(&nodes, all);
-        BlindSpot {
-            code: ABSENT,
-            headline: format!("the backend '{name}' of Hiera 3 is taken for not installed on {of}"),
-            message: format!("{text} on {of}"),
-            fix: Some(advice::fix_of_backend(name)),
-            nodes,
-            ..BlindSpot::default()
-        }
-    };
-    found.into_iter().map(spot).collect()
 }
 
 fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMap<String, Outside>) {

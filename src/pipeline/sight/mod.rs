@@ -4,13 +4,15 @@
 //! be read there is always one ([`blindness`]). Each kind has a file of its own; [`accept`] takes out what the settings call fine.
 
 pub mod accept;
+mod backends;
 pub mod blindness;
-mod failing;
+pub(super) mod failing;
 mod files;
 pub(super) mod levels;
 mod modules;
-mod patterns;
-pub(super) mod words;
+pub(super) mod patterns;
+pub(super) mod undefined;
+mod words;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -58,7 +60,7 @@ impl Scene<'_> {
             spots.extend(blindness::missing_layer(self.both()));
             spots.extend(levels::mapped_to_nothing(self.both()));
             spots.extend(levels::outside_spots(self.both(), self.accepted, self.revisions.after.fleet.len()));
-            spots.extend(levels::absent_backends(self.both()));
+            spots.extend(backends::absent_backends(self.both()));
             spots.extend(self.failing_keys());
             spots.extend(self.undefined_variables(&files)?);
             spots.extend(self.absent_modules());
@@ -82,7 +84,7 @@ pub(super) fn of_revision(
 ) -> Vec<BlindSpot> {
     let mut spots: Vec<BlindSpot> = left_out(&revision.fleet).into_iter().collect();
     spots.extend(levels::outside_spots([revision], accepted, revision.fleet.len()));
-    spots.extend(levels::absent_backends([revision]));
+    spots.extend(backends::absent_backends([revision]));
     spots.extend(failing::of_answers(effective, &revision.fleet, accepted, disclosure));
     spots
 }

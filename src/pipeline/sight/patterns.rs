@@ -1,9 +1,12 @@
 //! The paths that a level of a hierarchy may lead to, whatever the variables of a node are.
 
+use std::collections::BTreeSet;
+
 use crate::hiera::config::{Declared, LevelConfig, Locations};
 use crate::hiera::hierarchy::{Datadir, join};
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::{Environment, Layer};
+use crate::tree::folder_of;
 
 /// Stands for any text in a pattern.
 const ANY: char = '\0';
@@ -64,6 +67,27 @@ pub(super) fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
 /// The folder of the repository that a level's data is in, variables not filled in; nothing if it is outside.
 pub(super) fn datadir(environment: &Environment, layer: &Layer, level: &LevelConfig) -> Option<String> {
     in_repository(environment, layer, &join(&layer.root, &level.datadir))
+}
+
+/// The folders of the repository that levels look for data in, as far as they do not depend on variables.
+pub(in crate::pipeline) fn datadirs(environment: &Environment) -> BTreeSet<String> {
+    let layers = environment.layers().filter_map(|layer| Some((layer, layer.config.as_ref().ok()?)));
+    let levels = layers.flat_map(|(layer, config)| config.all_levels().map(move |level| (layer, level)));
+    levels.filter_map(|(layer, level)| datadir(environment, layer, level)).map(|folder| fixed(&folder)).collect()
+}
+
+/// Returns true if `path` is in `folder`, or in one below it; an empty path is that of the whole repository.
+pub(in crate::pipeline) fn is_below(path: &str, folder: &str) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The part of a folder's path before its first variable.
+pub(super) fn fixed(folder: &str) -> String {
+    let fixed = match folder.split_once("%{") {
+        Some((fixed, _)) => folder_of(fixed),
+        None => folder,
+    };
+    fixed.trim_end_matches('/').to_owned()
 }
 
 fn path(environment: &Environment, layer: &Layer, level: &LevelConfig, declared: &Declared) -> Option<String> {

@@ -338,3 +338,24 @@ users: {ada: {uid: 1}}
     assert_eq!(site.hierad("check .").ok(), "0 errors, 0 warnings on 2 nodes\n");
     assert_eq!(site.hierad("lookup ntp --node web01 --rev .").ok(), "---\n- c\n- a\n- b\n");
 }
+
+#[test]
+fn what_is_accepted_of_a_variable_goes_by_its_plain_name() {
+    let site = Sandbox::of(SITE);
+    site.files(
+        "
+-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Site, path: 'sites/%{::site}.yaml'}
+  - {name: Common, path: common.yaml}
+-- data/roles/db.yaml
+-- data/roles/web.yaml
+",
+    );
+    let fix = r#"accept: {undefined-variable: ["site"]}"#;
+    let printed = site.hierad("check .");
+    assert!(printed.is(2).out.contains(fix), "{printed:#?}");
+    site.write("hierad.yaml", format!("profiles: [profiles]\n{fix}\n"));
+    assert_eq!(site.hierad("check .").ok(), "0 errors, 0 warnings on 2 nodes\n");
+}

@@ -3,7 +3,7 @@
 use crate::support::Sandbox;
 use crate::support::terminal::{Printed, SITE, hierad};
 
-/// What a terminal of 30 lines shows of `hierad diff`; None where the system cannot make one.
+/// Runs `hierad diff` on a terminal of 30 lines; None if the system cannot make one.
 fn on_terminal(site: &Sandbox, environment: &[(&str, &str)], arguments: &str) -> Option<Printed> {
     let is_there = |path: &str| std::path::Path::new(path).exists();
     if !is_there("/usr/bin/script") {

@@ -1,0 +1,89 @@
+//! Levels whose paths need a variable that a profile lacks.
+
+use std::collections::BTreeMap;
+
+use super::files::{ChangedFiles, data_file};
+use super::patterns::{PathPattern, patterns};
+use super::{Scene, accept, words};
+use crate::hiera::backend::DataFile;
+use crate::hiera::layer::Environment;
+use crate::node::NodeSet;
+use crate::report::BlindSpot;
+use crate::tree::TreeError;
+
+const UNDEFINED: &str = "undefined-variable";
+
+impl Scene<'_> {
+    /// Variables that some profile lacks, where a path with one of them may lead to a changed file.
+    pub(super) fn undefined_variables(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
+        let mut found: BTreeMap<String, (NodeSet, Vec<String>)> = BTreeMap::new();
+        let fleet = &self.revisions.after.fleet;
+        for revision in self.both() {
+            for pattern in patterns(&revision.environment) {
+                let led = self.led_to(&pattern, files, &revision.environment)?;
+                let is_fine = |name: &&String| led.is_empty() || self.accepted.has(UNDEFINED, plain(name));
+                for variable in pattern.variables().iter().filter(|name| !is_fine(name)) {
+                    let nodes = fleet.nodes_without(variable);
+                    if !nodes.is_empty() {
+                        let known = found.entry(plain(variable).to_owned()).or_default();
+                        known.0.extend(&nodes);
+                        known.1.extend(led.iter().cloned());
+                    }
+                }
+            }
+        }
+        let all = self.revisions.after.fleet.len();
+        let spot = |(name, (nodes, mut files)): (String, (NodeSet, Vec<String>))| {
+            files.sort();
+            files.dedup();
+            let of = words::nodes_of(&nodes, all);
+            BlindSpot {
+                code: UNDEFINED,
+                headline: format!("the variable '{name}' is not set on {of}"),
+                message: format!(
+                    "the profiles of {of} do not set the variable '{name}', which may lead to {}",
+                    words::some(files.iter().map(String::as_str))
+                ),
+                fix: Some(fix(&name)),
+                nodes,
+                files,
+                ..BlindSpot::default()
+            }
+        };
+        Ok(found.into_iter().map(spot).collect())
+    }
+
+    /// The files that a level may lead to and that the commit changes. A level that is new or gone changes what all of its files do,
+    /// and other options what is done with the keys that they reach.
+    fn led_to(
+        &self,
+        pattern: &PathPattern<'_>,
+        files: &ChangedFiles,
+        environment: &Environment,
+    ) -> Result<Vec<String>, TreeError> {
+        let is_led_to = |file: &&String| pattern.matches(file);
+        let mut led: Vec<String> = files.all().filter(is_led_to).cloned().collect();
+        let is_all = files.may_change_levels_of(pattern.config);
+        if !is_all && !files.changes_options {
+            return Ok(led);
+        }
+        for path in environment.data_files()?.files.iter().map(|(path, _)| path).filter(is_led_to) {
+            let has_reached = |file: &DataFile| file.keys().iter().any(|key| self.reached.keys.contains_key(key));
+            if is_all || data_file(environment, path)?.is_some_and(|file| has_reached(&file)) {
+                led.push(path.clone());
+            }
+        }
+        Ok(led)
+    }
+}
+
+/// Returns a variable's name as people call it. The fleet has read it as it is written: by another name it reads all profiles again.
+pub(in crate::pipeline) fn plain(variable: &str) -> &str {
+    variable.trim_start_matches("::")
+}
+
+/// Returns what to do about a variable, called by its plain name, that profiles lack.
+pub(in crate::pipeline) fn fix(name: &str) -> String {
+    let line = accept::line(UNDEFINED, [name]);
+    format!("set it in the profiles, or, if these nodes have none, put into hierad.yaml: {line}")
+}
