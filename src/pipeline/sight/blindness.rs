@@ -53,10 +53,15 @@ pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
 
 /// Says that the settings name a hiera.yaml that no revision has, where the data of modules or of the global layer is read all the same.
 pub(super) fn missing_layer(revisions: [&Revision; 2]) -> Option<BlindSpot> {
+    lacks_layer(revisions).then(|| no_hiera_yaml(revisions[1]))
+}
+
+/// Returns true if the settings name a hiera.yaml that neither revision has.
+pub(super) fn lacks_layer(revisions: [&Revision; 2]) -> bool {
     let is_missing = |revision: &&Revision| {
         revision.environment.layer.is_none() && revision.environment.options.hiera_config != HIERA_YAML
     };
-    revisions.iter().all(is_missing).then(|| no_hiera_yaml(revisions[1]))
+    revisions.iter().all(is_missing)
 }
 
 /// ` (data/common.yaml:12)`, where that is known.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::patterns::{PathPattern, datadirs, is_below, patterns};
-use super::{Scene, accept, changed_paths, levels, words};
+use super::{Scene, accept, blindness, changed_paths, levels, words};
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
 use crate::hiera::layer::Environment;
@@ -18,6 +18,9 @@ const DATA_FOLDERS: [&str; 4] = ["data", "hiera", "hieradata", "hiera-data"];
 
 /// Names of folders of which the files are no data, whatever they look like.
 const OTHER_FOLDERS: [&str; 7] = ["examples", "files", "fixtures", "locales", "spec", "templates", "test"];
+
+/// The ends of names of files that some level of a hierarchy that nobody knows may lead to, `.yaml` by itself included.
+const DATA_ENDS: [&str; 5] = [".yaml", ".yml", ".json", ".eyaml", ".conf"];
 
 /// Files that decide about hierarchies and layers.
 const CONFIG_FILES: [&str; 4] = ["hiera.yaml", "environment.conf", "Puppetfile", ".fixtures.yml"];
@@ -45,12 +48,14 @@ impl ChangedFiles {
         let mut folders = None;
         let look_alikes = scene.both().into_iter().flat_map(|revision| levels::look_alikes(&revision.environment));
         let look_alikes: BTreeSet<String> = look_alikes.collect();
+        let lacks_layer = blindness::lacks_layer(scene.both());
         for path in changed_paths(scene.revisions)? {
             if scene.both().iter().any(|revision| is_config(revision, &path)) {
                 files.configs.insert(path.clone());
             }
             // Whatever a file there is called, a level that cannot be read may read it.
             files.is_hiera_touched |= look_alikes.iter().any(|folder| is_below(&path, folder));
+            files.is_hiera_touched |= lacks_layer && DATA_ENDS.iter().any(|end| path.ends_with(end));
             if !scene.both().iter().any(|revision| is_file(revision, &path)) {
                 // Behind a link there may be data.
                 files.is_hiera_touched |= scene.both().iter().any(|revision| is_link(revision, &path));

@@ -385,6 +385,13 @@ fn a_hiera_yaml_that_is_not_there_beside_a_module_that_can_be_read() {
         fix: r#"hiera_config: "hiera.yaml""#,
     }
     .check();
+    // A level whose variable is empty may read a file without a name.
+    site.files("-- data/quirk/.yaml\nmotd: hidden\n");
+    site.commit("third");
+    assert_eq!(site.hierad("diff --format json").json()["verdict"], "no_change_seen");
+    site.files("-- notes.md\nwords\n");
+    site.commit("fourth");
+    assert_eq!(site.hierad("diff --format json").json()["verdict"], "no_change");
 }
 
 #[test]
