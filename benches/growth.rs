@@ -23,7 +23,7 @@ use hierad::fleet::{Effective, Fleet};
 use hierad::git::Repository;
 use hierad::hiera::layer::EnvironmentOptions;
 use hierad::pipeline::profiles::{EnvironmentOfNodes, ProfileFiles};
-use hierad::pipeline::{Pipeline, Point, Revisions};
+use hierad::pipeline::{Pipeline, RevisionId, Revisions};
 use hierad::workers::Workers;
 use measure::program::Subject;
 use measure::{Result, Spread, Wanted, print, runs};
@@ -118,7 +118,7 @@ impl Case<'_> {
     /// Reads the profiles and resolves the last commit for them.
     fn run(&self) -> Result<Run> {
         let repository = Arc::new(Repository::discover(&self.subject.repository)?);
-        let head = Point::Commit(repository.resolve("HEAD")?);
+        let head = RevisionId::Commit(repository.resolve("HEAD")?);
         let revisions = Revisions::new(repository, EnvironmentOptions::default(), Arc::default());
         // Which variables are read is known once the data is.
         let mentioned = revisions.mentioned(&[head], &Workers::default())?;

@@ -16,7 +16,7 @@ use hierad::fleet::{Fleet, Mentioned};
 use hierad::git::Repository;
 use hierad::hiera::layer::EnvironmentOptions;
 use hierad::pipeline::profiles::{EnvironmentOfNodes, ProfileFiles};
-use hierad::pipeline::{Point, Revisions};
+use hierad::pipeline::{RevisionId, Revisions};
 use hierad::workers::Workers;
 use measure::{Result, Spread, Wanted, print, runs};
 use synthetic::{Synthetic, shape};
@@ -67,7 +67,7 @@ fn split(profiles: &Path, folder: &Path) -> Result<u64> {
 /// What the last commit can read of a profile.
 fn mentioned(repository: &Path) -> Result<Mentioned> {
     let repository = Arc::new(Repository::discover(repository)?);
-    let head = Point::Commit(repository.resolve("HEAD")?);
+    let head = RevisionId::Commit(repository.resolve("HEAD")?);
     let revisions = Revisions::new(repository, EnvironmentOptions::default(), Arc::default());
     Ok(revisions.mentioned(&[head], &Workers::default())?)
 }

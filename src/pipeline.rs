@@ -2,17 +2,17 @@
 //!
 //! The face that commands and the daemon call. A [`Pipeline`] keeps what was parsed, and the last revisions that it resolved.
 
-pub mod advice;
+pub mod backend_command;
+pub mod blind_spots;
 pub mod cache;
 pub mod check;
-pub mod command;
 pub mod export;
-pub mod folder;
+pub mod host;
 mod origin;
-pub mod outside;
 pub mod profiles;
+pub mod render;
 mod revisions;
-pub mod sight;
+pub mod suggestions;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,11 +30,11 @@ use crate::workers::Workers;
 
 pub use revisions::Revisions;
 
-use sight::Scene;
-use sight::accept::Accepted;
+use blind_spots::DiffContext;
+use blind_spots::accept::Accepted;
 
 /// The most resolved revisions that are kept: those that were of use last.
-const KEPT_REVISIONS: usize = 4;
+const MAX_CACHED_REVISIONS: usize = 4;
 
 /// A pass that could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -52,17 +52,17 @@ pub enum PipelineError {
 
 /// What of a repository is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Point {
+pub enum RevisionId {
     /// A commit.
     Commit(CommitId),
     /// The checked-out files, committed or not.
     WorkTree,
     /// Nothing: what is before the first commit.
-    Nothing,
+    Empty,
 }
 
 /// What a change does, and what it may do that nobody can see.
-pub struct Compared {
+pub struct Comparison {
     /// What it does.
     pub report: Report,
     /// The answers that were compared. To drop them takes time, which whoever waits for the report need not wait for.
@@ -70,16 +70,16 @@ pub struct Compared {
 }
 
 /// The keys and nodes that a report is about.
-pub struct Chosen<'a> {
+pub struct DiffFilter<'a> {
     /// The keys.
     pub key: &'a dyn Fn(&str) -> bool,
     /// The nodes, by name.
     pub node: &'a dyn Fn(&str) -> bool,
 }
 
-impl Chosen<'_> {
+impl DiffFilter<'_> {
     /// All keys on all nodes.
-    pub const ALL: Chosen<'static> = Chosen { key: &|_| true, node: &|_| true };
+    pub const ALL: DiffFilter<'static> = DiffFilter { key: &|_| true, node: &|_| true };
 }
 
 /// A fleet and the way a repository is read for it.
@@ -94,7 +94,7 @@ pub struct Pipeline {
     /// Blind spots that the settings call fine.
     accepted: Accepted,
     workers: Workers,
-    kept: Mutex<VecDeque<(Point, Arc<Revision>)>>,
+    kept: Mutex<VecDeque<(RevisionId, Arc<Revision>)>>,
 }
 
 impl Pipeline {
@@ -106,7 +106,7 @@ impl Pipeline {
 
     /// The same with blind spots that are fine.
     #[must_use]
-    pub fn accepting(self, accepted: Accepted) -> Pipeline {
+    pub fn with_accepted(self, accepted: Accepted) -> Pipeline {
         Pipeline { accepted, ..self }
     }
 
@@ -115,9 +115,9 @@ impl Pipeline {
         &self.revisions.repository
     }
 
-    /// Reads the configuration at `point` and resolves the hierarchies of all nodes.
-    pub fn revision(&self, point: Point) -> Result<Revision, PipelineError> {
-        Ok(Revision::new(self.revisions.environment(point)?, self.fleet.clone(), &self.workers)?)
+    /// Reads the configuration at `id` and resolves the hierarchies of all nodes.
+    pub fn revision(&self, id: RevisionId) -> Result<Revision, PipelineError> {
+        Ok(Revision::new(self.revisions.environment(id)?, self.fleet.clone(), &self.workers)?)
     }
 
     /// The effective values of `keys` at a revision.
@@ -139,14 +139,19 @@ impl Pipeline {
 
     /// Returns what changes from `before` to `after`, as far as it is `chosen`. What is not chosen is compared all the same: the
     /// report says that something of it changes, and not what.
-    pub fn diff(&self, before: Point, after: Point, chosen: &Chosen<'_>) -> Result<Compared, PipelineError> {
-        let kept = self.both(Diff::new(before, after))?;
+    pub fn diff(
+        &self,
+        before: RevisionId,
+        after: RevisionId,
+        filter: &DiffFilter<'_>,
+    ) -> Result<Comparison, PipelineError> {
+        let kept = self.load_both(Diff::new(before, after))?;
         let revisions = kept.as_ref().map(|kept| &**kept);
         let (keys, reached, effective) = self.compare(revisions);
         let findings = revisions.map(Pipeline::findings).map(|findings| without_old_news(findings, revisions));
         let changes = diff::changes(effective.as_ref(), &self.workers);
-        let blind = revisions.map(|revision| sight::blindness::blindness(revision, &self.workers));
-        let scene = Scene {
+        let blind = revisions.map(|revision| blind_spots::unreadable::unreadable_revision(revision, &self.workers));
+        let context = DiffContext {
             revisions,
             reached: &reached,
             effective: &effective,
@@ -155,8 +160,8 @@ impl Pipeline {
             accepted: &self.accepted,
             disclosure: &self.disclosure,
         };
-        let mut blind_spots = scene.blind_spots()?;
-        let (nodes, keys, changes) = self.choose(chosen, &keys, changes, &mut blind_spots);
+        let mut blind_spots = context.blind_spots()?;
+        let (nodes, keys, changes) = self.filter_changes(filter, &keys, changes, &mut blind_spots);
         let report = Report::new(Input {
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             arrival: None,
@@ -168,18 +173,18 @@ impl Pipeline {
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,
             blind_spots,
-            is_blind: Diff {
-                before: if before == Point::Nothing { blind.after.is_some() } else { blind.before.is_some() },
+            is_unreadable: Diff {
+                before: if before == RevisionId::Empty { blind.after.is_some() } else { blind.before.is_some() },
                 after: blind.after.is_some(),
             },
         });
-        Ok(Compared { report, effective })
+        Ok(Comparison { report, effective })
     }
 
     /// Both revisions, opened with the same keys.
-    fn both(&self, points: Diff<Point>) -> Result<Diff<Arc<Revision>>, PipelineError> {
-        self.forget_outdated();
-        Ok(Diff { before: self.known(points.before)?, after: self.known(points.after)? })
+    fn load_both(&self, ids: Diff<RevisionId>) -> Result<Diff<Arc<Revision>>, PipelineError> {
+        self.drop_outdated();
+        Ok(Diff { before: self.load_cached(ids.before)?, after: self.load_cached(ids.after)? })
     }
 
     /// All keys of both sides, those that the change may reach, and the answers to these.
@@ -192,61 +197,61 @@ impl Pipeline {
         (keys, reached, Diff::new(was, is))
     }
 
-    /// All keys at some points.
-    pub fn keys(&self, points: &[Point]) -> Result<BTreeSet<Arc<str>>, PipelineError> {
+    /// All keys at some ids.
+    pub fn keys(&self, ids: &[RevisionId]) -> Result<BTreeSet<Arc<str>>, PipelineError> {
         let mut keys = BTreeSet::new();
-        for point in points {
-            keys.extend(self.known(*point)?.keys.iter().cloned());
+        for id in ids {
+            keys.extend(self.load_cached(*id)?.keys.iter().cloned());
         }
         Ok(keys)
     }
 
     /// The nodes, the number of keys and the changes that are chosen; that others change, too, is a blind spot.
-    fn choose(
+    fn filter_changes(
         &self,
-        chosen: &Chosen<'_>,
+        filter: &DiffFilter<'_>,
         keys: &BTreeSet<Arc<str>>,
         changes: Changes,
         blind_spots: &mut Vec<BlindSpot>,
     ) -> (NodeSet, usize, Changes) {
-        let count = keys.iter().filter(|key| (chosen.key)(key)).count();
-        let nodes: NodeSet = self.fleet.iter().filter(|(_, name)| (chosen.node)(name)).map(|(node, _)| node).collect();
+        let count = keys.iter().filter(|key| (filter.key)(key)).count();
+        let nodes: NodeSet = self.fleet.iter().filter(|(_, name)| (filter.node)(name)).map(|(node, _)| node).collect();
         let nodes = if nodes.len() == self.fleet.len() { self.fleet.all() } else { nodes };
         if nodes.len() == self.fleet.len() && count == keys.len() {
             return (nodes, count, changes);
         }
-        let (chosen, hidden) = changes.chosen(chosen.key, &nodes);
-        blind_spots.extend(sight::hidden(&hidden, self.fleet.len()));
+        let (chosen, hidden) = changes.chosen(filter.key, &nodes);
+        blind_spots.extend(blind_spots::hidden(&hidden, self.fleet.len()));
         (nodes, count, chosen)
     }
 
-    fn commit(&self, point: Point) -> Result<Option<Commit>, PipelineError> {
-        Ok(match point {
-            Point::Commit(id) => Some(commit(&self.revisions.repository.commit(id)?)),
-            Point::WorkTree => {
+    fn commit(&self, id: RevisionId) -> Result<Option<Commit>, PipelineError> {
+        Ok(match id {
+            RevisionId::Commit(id) => Some(commit(&self.revisions.repository.commit(id)?)),
+            RevisionId::WorkTree => {
                 Some(Commit { id: ".".to_owned(), summary: "the checked-out files".to_owned(), ..Commit::default() })
             }
-            Point::Nothing => None,
+            RevisionId::Empty => None,
         })
     }
 
-    /// The revision at `point`, which is kept for those who ask next.
-    pub fn kept(&self, point: Point) -> Result<Arc<Revision>, PipelineError> {
-        self.forget_outdated();
-        self.known(point)
+    /// The revision at `id`, which is kept for those who ask next.
+    pub fn cached_revision(&self, id: RevisionId) -> Result<Arc<Revision>, PipelineError> {
+        self.drop_outdated();
+        self.load_cached(id)
     }
 
     /// Drops the revisions that were read with other keys than there are now.
-    fn forget_outdated(&self) {
+    fn drop_outdated(&self) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|(_, kept)| kept.environment.keys.are_current());
     }
 
-    /// The revision at `point`: known, or made of the last one that is.
-    fn known(&self, point: Point) -> Result<Arc<Revision>, PipelineError> {
+    /// The revision at `id`: known, or made of the last one that is.
+    fn load_cached(&self, id: RevisionId) -> Result<Arc<Revision>, PipelineError> {
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut kept = lock();
-        let at = kept.iter().position(|(kept, _)| *kept == point);
+        let at = kept.iter().position(|(kept, _)| *kept == id);
         if let Some(known) = at.and_then(|at| kept.remove(at)) {
             // What was of use last is dropped last, and the next one is made of it.
             let revision = known.1.clone();
@@ -255,17 +260,17 @@ impl Pipeline {
         }
         drop(kept);
         // Nobody knows what differs on disk without reading it all.
-        let last = lock().back().map(|(_, last)| last.clone()).filter(|_| point != Point::WorkTree);
+        let last = lock().back().map(|(_, last)| last.clone()).filter(|_| id != RevisionId::WorkTree);
         let revision = Arc::new(match last {
-            Some(last) => last.next(self.revisions.environment(point)?, &self.workers)?,
-            None => self.revision(point)?,
+            Some(last) => last.next(self.revisions.environment(id)?, &self.workers)?,
+            None => self.revision(id)?,
         });
-        if point == Point::WorkTree {
+        if id == RevisionId::WorkTree {
             return Ok(revision);
         }
         let mut kept = lock();
-        kept.push_back((point, revision.clone()));
-        if kept.len() > KEPT_REVISIONS {
+        kept.push_back((id, revision.clone()));
+        if kept.len() > MAX_CACHED_REVISIONS {
             kept.pop_front();
         }
         Ok(revision)

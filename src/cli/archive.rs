@@ -13,8 +13,8 @@ use crate::diagnostic::describe;
 use crate::git::{BranchName, Branches, CommitId};
 use crate::pipeline::export::events::since;
 use crate::pipeline::export::{Event, Exported, Exporter};
-use crate::pipeline::folder::FolderError;
-use crate::pipeline::{Pipeline, Point};
+use crate::pipeline::render::RenderError;
+use crate::pipeline::{Pipeline, RevisionId};
 use crate::schedule::Schedule;
 use crate::settings::{SnapshotPlace, SnapshotSetting};
 use crate::snapshot::history::{Last, reference};
@@ -162,8 +162,8 @@ impl Writer {
         if is_trusted && self.folders.get(folder).is_some_and(is_there) {
             return Ok(());
         }
-        let written = match pipeline.render(Point::Commit(tip), folder) {
-            Err(FolderError::Blind(spot)) => {
+        let written = match pipeline.render(RevisionId::Commit(tip), folder) {
+            Err(RenderError::Unreadable(spot)) => {
                 tracing::warn!(repository = self.name, %branch, commit = %tip, "the last good snapshots stay: {}", spot.message);
                 return Ok(());
             }

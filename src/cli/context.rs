@@ -17,9 +17,9 @@ use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{EnvironmentOptions, GlobalConfig, Store};
 use crate::node::ProfileError;
 use crate::pipeline::cache::Cache;
-use crate::pipeline::outside::Machine;
+use crate::pipeline::host::Host;
 use crate::pipeline::profiles::{self, EnvironmentOfNodes, ProfileFiles};
-use crate::pipeline::{Pipeline, Point, Revisions};
+use crate::pipeline::{Pipeline, RevisionId, Revisions};
 use crate::settings::{DatadirSetting, EnvironmentName, GlobalSetting, Settings, key_file, key_pair};
 use crate::tree::FileTree;
 use crate::workers::Workers;
@@ -119,7 +119,7 @@ impl Context {
         &self,
         revisions: &Revisions,
         branch: Option<&str>,
-        points: &[Point],
+        points: &[RevisionId],
         chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<(Fleet, Vec<ProfileError>)> {
         let environment = self.environment_of_nodes(branch);
@@ -152,7 +152,7 @@ impl Context {
         &self,
         revisions: &Revisions,
         branch: Option<&BranchName>,
-        points: &[Point],
+        points: &[RevisionId],
         chosen: &(dyn Fn(&str) -> bool + Sync),
         tell: &dyn Fn(&ProfileError),
     ) -> Result<Fleet> {
@@ -204,7 +204,7 @@ impl Context {
     /// What to write where there are no profiles at all, by the hiera.yaml of the last commit.
     fn no_profiles(&self) -> String {
         let head = self.repository.resolve("HEAD").ok();
-        let environment = head.and_then(|head| self.revisions().environment(Point::Commit(head)).ok());
+        let environment = head.and_then(|head| self.revisions().environment(RevisionId::Commit(head)).ok());
         let folder = self.repository.work_dir().unwrap_or(self.repository.git_dir());
         sample::no_profiles(environment.as_ref(), folder)
     }
@@ -212,14 +212,14 @@ impl Context {
     /// A pipeline over `revisions` for `fleet`.
     pub(super) fn pipeline(&self, revisions: Revisions, fleet: Arc<Fleet>) -> Pipeline {
         let pipeline = Pipeline::new(revisions, fleet, self.workers.clone(), self.disclosure.clone());
-        pipeline.accepting(self.settings.accept.clone())
+        pipeline.with_accepted(self.settings.accept.clone())
     }
 
     /// A pipeline for the nodes that are `chosen`, as `branch` is deployed, ready for `points`.
     pub(super) fn pipeline_for(
         &self,
         branch: Option<&BranchName>,
-        points: &[Point],
+        points: &[RevisionId],
         chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<Pipeline> {
         let tell = |error: &ProfileError| self.progress.print(&format_args!("hierad: {error}"));
@@ -247,7 +247,7 @@ impl Context {
             datadirs: self.settings.datadirs.iter().map(|(from, to)| (from.clone(), datadir(to))).collect(),
             backends: self.settings.backends.clone(),
             eyaml_keys: self.settings.eyaml_keys.clone(),
-            outside: Arc::new(Machine),
+            outside: Arc::new(Host),
             global: self.global.clone(),
             lookup_options: self.settings.lookup_options.clone(),
             modulepath: self.settings.modulepath.as_ref().map(|folders| folders.join(":")),
@@ -258,20 +258,20 @@ impl Context {
     }
 
     /// The point that a revision names; `.` is the checked-out files.
-    pub(super) fn point(&self, revision: &str) -> Result<Point> {
+    pub(super) fn point(&self, revision: &str) -> Result<RevisionId> {
         if revision == "." {
-            return Ok(Point::WorkTree);
+            return Ok(RevisionId::WorkTree);
         }
-        Ok(Point::Commit(self.repository.resolve(revision)?))
+        Ok(RevisionId::Commit(self.repository.resolve(revision)?))
     }
 
     /// The points that two revisions name.
-    pub(super) fn points(&self, [from, to]: [&str; 2]) -> Result<(Point, Point)> {
+    pub(super) fn points(&self, [from, to]: [&str; 2]) -> Result<(RevisionId, RevisionId)> {
         if [from, to].contains(&".") {
             return Ok((self.point(from)?, self.point(to)?));
         }
         let [from, to] = self.repository.resolve_all([from, to])?;
-        Ok((Point::Commit(from), Point::Commit(to)))
+        Ok((RevisionId::Commit(from), RevisionId::Commit(to)))
     }
 }
 

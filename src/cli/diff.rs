@@ -10,7 +10,7 @@ use super::{Failure, Global, Result, Status, filter, output};
 use crate::diff::Diff;
 use crate::git::Repository;
 use crate::pattern::{Pattern, any};
-use crate::pipeline::{Chosen, Compared, Point};
+use crate::pipeline::{Comparison, DiffFilter, RevisionId};
 use crate::report::{BlindSpot, KeyChange, Report, Verdict, json, markdown, text};
 
 /// About how many lines a report may have where git shows it: a screen.
@@ -85,8 +85,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let branch = context.branch()?;
     let pipeline = context.pipeline_for(branch.as_ref(), &[before, after], &|_| true)?;
     filter::matches_something("--node", &arguments.node, || pipeline.fleet.iter().map(|(_, name)| &**name))?;
-    let chosen = Chosen { key: &|key| any(&arguments.key, key), node: &|name| any(&arguments.node, name) };
-    let Compared { report, effective: _effective } = pipeline.diff(before, after, &chosen)?;
+    let chosen = DiffFilter { key: &|key| any(&arguments.key, key), node: &|name| any(&arguments.node, name) };
+    let Comparison { report, effective: _effective } = pipeline.diff(before, after, &chosen)?;
     if report.keys.total == 0 && !arguments.key.is_empty() {
         let keys = pipeline.keys(&[before, after])?;
         filter::matches_something("--key", &arguments.key, || keys.iter().map(|key| &**key))?;
@@ -99,7 +99,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     write(&report, arguments.format, global, style, &mut out)?;
     out.finish()?;
     context.save();
-    if report.is_blind == Diff::new(true, true) && !arguments.allow_blind {
+    if report.is_unreadable == Diff::new(true, true) && !arguments.allow_blind {
         return Err(blind(report.blind_spots.first()));
     }
     Ok(arguments.exit_code.map_or(Status::Done, |of| status(of, &report)))
@@ -162,14 +162,14 @@ pub(super) fn write(
 }
 
 /// The two points that the arguments name.
-fn revisions(context: &Context, arguments: &Arguments) -> Result<(Point, Point)> {
+fn revisions(context: &Context, arguments: &Arguments) -> Result<(RevisionId, RevisionId)> {
     let repository: &Repository = &context.repository;
     let or_head = |text: &str| if text.is_empty() { "HEAD".to_owned() } else { text.to_owned() };
     match (&arguments.from, &arguments.to) {
         (None, _) => {
             let after = repository.resolve("HEAD")?;
             let before = repository.first_parent(after)?;
-            Ok((before.map_or(Point::Nothing, Point::Commit), Point::Commit(after)))
+            Ok((before.map_or(RevisionId::Empty, RevisionId::Commit), RevisionId::Commit(after)))
         }
         (Some(range), Some(to)) if range.contains("..") => {
             Err(format!("{range} names two revisions already: what is {to} for?").into())
@@ -180,13 +180,13 @@ fn revisions(context: &Context, arguments: &Arguments) -> Result<(Point, Point)>
                 let [from, to] = repository.resolve_all([&or_head(from), &or_head(to)])?;
                 let base = repository.merge_base(from, to)?;
                 let base = base.ok_or_else(|| format!("{range}: the two have no commit in common"))?;
-                return Ok((Point::Commit(base), Point::Commit(to)));
+                return Ok((RevisionId::Commit(base), RevisionId::Commit(to)));
             }
             if let Some((from, to)) = range.split_once("..").filter(|_| range != "..") {
                 return context.points([&or_head(from), &or_head(to)]);
             }
             if range == "." {
-                return Ok((context.point("HEAD")?, Point::WorkTree));
+                return Ok((context.point("HEAD")?, RevisionId::WorkTree));
             }
             context.points([range, "HEAD"])
         }

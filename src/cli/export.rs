@@ -9,7 +9,7 @@ use super::context::Context;
 use super::{Global, Result, Status, render};
 use crate::git::{BranchName, Repository};
 use crate::pattern::{Pattern, any};
-use crate::pipeline::Point;
+use crate::pipeline::RevisionId;
 use crate::pipeline::export::events::{chain, one, since};
 use crate::pipeline::export::{Event, Exported, Exporter};
 use crate::snapshot::history::{Last, reference};
@@ -80,10 +80,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 fn export(context: &Context, branch: &BranchName, events: &[Event], arguments: &Arguments) -> Result<Exported> {
     let Some(last) = events.last() else { return Ok(Exported::default()) };
     let progress = context.show_progress();
-    let pipeline =
-        context.pipeline_for(Some(branch), &[Point::Commit(last.after)], &|name: &str| any(&arguments.node, name))?;
+    let pipeline = context
+        .pipeline_for(Some(branch), &[RevisionId::Commit(last.after)], &|name: &str| any(&arguments.node, name))?;
     let exported =
-        Exporter::new(Arc::new(pipeline)).allowing_blind(arguments.allow_blind).export_all(branch, events)?;
+        Exporter::new(Arc::new(pipeline)).allow_unreadable(arguments.allow_blind).export_all(branch, events)?;
     drop(progress);
     context.save();
     Ok(exported)

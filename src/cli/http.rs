@@ -17,7 +17,7 @@ use crate::hiera::merge::Strategy;
 use crate::hiera::scope::{NodeScope, Scope};
 use crate::node::{NodeProfile, NodeSet, read_profiles};
 use crate::pipeline::profiles::EnvironmentOfNodes;
-use crate::pipeline::{Pipeline, Point};
+use crate::pipeline::{Pipeline, RevisionId};
 use crate::settings::{HttpSetting, Settings, read_secret};
 use crate::snapshot::{Format, Snapshots};
 
@@ -75,8 +75,8 @@ struct Asked {
 }
 
 impl Asked {
-    fn point(&self) -> Point {
-        Point::Commit(self.commit)
+    fn point(&self) -> RevisionId {
+        RevisionId::Commit(self.commit)
     }
 }
 
@@ -90,7 +90,7 @@ impl Answers for Values {
         let asked = self.asked(revision)?;
         let pipeline = self.pipeline(asked.branch.as_ref())?;
         let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node))?;
-        let revision = pipeline.kept(asked.point()).map_err(broken)?;
+        let revision = pipeline.cached_revision(asked.point()).map_err(broken)?;
         if let Some(unknown) = keys.iter().find(|key| !revision.keys.contains(key.as_str())) {
             return Err(Unanswered::Unknown(format!("no data file at {} has the key '{unknown}'", asked.commit)));
         }

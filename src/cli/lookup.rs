@@ -19,8 +19,8 @@ use crate::hiera::provenance::{contributions, origin};
 use crate::hiera::scope::NodeScope;
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeProfile, NodeSet, read_facts, trusted_names};
-use crate::pipeline::advice::{alias_hint, missing_function};
 use crate::pipeline::check::absent_hierarchy;
+use crate::pipeline::suggestions::{alias_hint, missing_function};
 use crate::value::{Hash, Segment, Type, Value, ValuePath, emit, json, ruby};
 
 /// Arguments of `lookup`.

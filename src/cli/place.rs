@@ -11,7 +11,7 @@ use crate::daemon::http::{Answers, Found, Question, Snapshot, Unanswered};
 use crate::daemon::queue::{Job, Queue};
 use crate::daemon::service::{Next, Opened, Resolve, Resolved, Unresolved, Watched};
 use crate::git::{BranchName, BranchPatterns, Mirror, OpenError, Repository};
-use crate::pipeline::{Pipeline, Point};
+use crate::pipeline::{Pipeline, RevisionId};
 use crate::report::{self, JobName};
 use crate::settings::{RepositoryPlace, RepositorySetting, Settings, SnapshotPlace, SnapshotSetting};
 
@@ -180,8 +180,8 @@ fn blind(pipeline: &Pipeline) -> Option<(BranchName, String)> {
     let repository = pipeline.repository();
     let branch = repository.branch().ok()??;
     let tip = repository.tip(&branch).ok()??;
-    let revision = pipeline.kept(Point::Commit(tip)).ok()?;
-    Some((branch, pipeline.blindness(&revision)?.headline))
+    let revision = pipeline.cached_revision(RevisionId::Commit(tip)).ok()?;
+    Some((branch, pipeline.unreadable(&revision)?.headline))
 }
 
 /// A repository that can be watched.

@@ -81,7 +81,7 @@ pub(super) fn render(context: &Context, branch: Option<&BranchName>, arguments: 
     if revision.keys.is_empty() {
         context.progress.print(&"hierad: warning: no data file gives a value to any key; see `hierad check`");
     }
-    if let Some(spot) = pipeline.blindness(&revision).filter(|_| !arguments.allow_blind) {
+    if let Some(spot) = pipeline.unreadable(&revision).filter(|_| !arguments.allow_blind) {
         return Err(blind(Some(&spot)));
     }
     filter::matches_something("--key", &arguments.key, || revision.keys.iter().map(|key| &**key))?;

@@ -17,7 +17,7 @@ use super::{Global, Result, Status, log, output};
 use crate::daemon::{self, CommitEvent, HandlerError};
 use crate::git::{BranchName, BranchPatterns, Repository};
 use crate::node::ProfileError;
-use crate::pipeline::{Chosen, Compared, Pipeline, Point};
+use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
 use crate::settings::{EnvironmentName, listen_address};
 
 /// Arguments of `watch`.
@@ -173,7 +173,7 @@ impl Pipelines {
     }
 
     /// What a commit changes.
-    pub(super) fn compared(&mut self, event: &CommitEvent) -> Result<Compared> {
+    pub(super) fn compared(&mut self, event: &CommitEvent) -> Result<Comparison> {
         compared(&*self.get(Some(&event.branch))?, event)
     }
 
@@ -186,7 +186,8 @@ impl Pipelines {
         {
             return Ok(pipeline.clone());
         }
-        let tip = self.context.repository.resolve(branch.map_or("HEAD", BranchName::as_str)).ok().map(Point::Commit);
+        let tip =
+            self.context.repository.resolve(branch.map_or("HEAD", BranchName::as_str)).ok().map(RevisionId::Commit);
         let left_out = |error: &ProfileError| {
             tracing::warn!(%error, "a node profile cannot be read: its node is left out");
         };
@@ -212,7 +213,7 @@ impl Pipelines {
 
 /// What a commit changes. Where a rewritten branch has lost what was there before, for git has collected it, that is what the commit
 /// changes by itself.
-pub(super) fn compared(pipeline: &Pipeline, event: &CommitEvent) -> Result<Compared> {
+pub(super) fn compared(pipeline: &Pipeline, event: &CommitEvent) -> Result<Comparison> {
     let (repository, mut before) = (pipeline.repository(), event.before);
     if let Some(gone) = before.filter(|before| repository.is_gone(*before))
         && !repository.is_gone(event.after)
@@ -221,8 +222,8 @@ pub(super) fn compared(pipeline: &Pipeline, event: &CommitEvent) -> Result<Compa
         let compared = before.map(tracing::field::display);
         tracing::warn!(%gone, compared, "the former tip was collected; the commit is compared with its parent");
     }
-    let before = before.map_or(Point::Nothing, Point::Commit);
-    Ok(pipeline.diff(before, Point::Commit(event.after), &Chosen::ALL)?)
+    let before = before.map_or(RevisionId::Empty, RevisionId::Commit);
+    Ok(pipeline.diff(before, RevisionId::Commit(event.after), &DiffFilter::ALL)?)
 }
 
 /// Prints a report for each commit.
@@ -236,7 +237,7 @@ impl Reporter {
     fn handle(&mut self, event: &CommitEvent) -> std::result::Result<(), HandlerError> {
         let _span = tracing::error_span!("commit", commit = %event.after, branch = %event.branch).entered();
         let compared = self.pipelines.compared(event).map_err(HandlerError::Runtime)?;
-        let Compared { mut report, effective: _effective } = compared;
+        let Comparison { mut report, effective: _effective } = compared;
         report.arrival = Some(event.arrival(None));
         let mut out = output::stdout();
         write(&report, self.format, &self.global, Style::default(), &mut out)

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use super::{Compared, Pipeline, PipelineError, Point};
+use super::{Comparison, Pipeline, PipelineError, RevisionId};
 use crate::diff::{self, Diff};
 use crate::fleet::{self, Revision, Work};
 use crate::git::{BranchName, CommitId, HistoryError, Import, ImportError};
@@ -84,7 +84,7 @@ pub struct Exporter {
     written: BTreeMap<BranchName, State>,
     imports: usize,
     /// True if commits are written of which nothing can be read.
-    allows_blind: bool,
+    allows_unreadable: bool,
 }
 
 /// The last snapshots on the reference of a branch.
@@ -99,13 +99,13 @@ struct State {
 impl Exporter {
     /// For the nodes of `pipeline`, with its settings.
     pub fn new(pipeline: Arc<Pipeline>) -> Exporter {
-        Exporter { pipeline, written: BTreeMap::new(), imports: 0, allows_blind: false }
+        Exporter { pipeline, written: BTreeMap::new(), imports: 0, allows_unreadable: false }
     }
 
     /// Writes commits of which nothing can be read, too, if `allowed`.
     #[must_use]
-    pub fn allowing_blind(self, allowed: bool) -> Exporter {
-        Exporter { allows_blind: allowed, ..self }
+    pub fn allow_unreadable(self, allowed: bool) -> Exporter {
+        Exporter { allows_unreadable: allowed, ..self }
     }
 
     /// Puts the snapshots of one commit on the reference of its branch. What is there already is left alone, so that it does no harm to
@@ -114,7 +114,7 @@ impl Exporter {
         &mut self,
         branch: &BranchName,
         event: &Event,
-        compared: Option<&Compared>,
+        compared: Option<&Comparison>,
     ) -> Result<Exported, ExportError> {
         self.batch(branch, std::slice::from_ref(event), compared)
     }
@@ -137,7 +137,7 @@ impl Exporter {
         &mut self,
         branch: &BranchName,
         events: &[Event],
-        compared: Option<&Compared>,
+        compared: Option<&Comparison>,
     ) -> Result<Exported, ExportError> {
         let reference = history::reference(branch);
         let unreadable = |source| ExportError::Last { reference: reference.clone(), source };
@@ -147,7 +147,7 @@ impl Exporter {
         let parent = state.last.map(|last| last.commit);
         let mut import = None;
         for event in self.pending(state.source(), events)? {
-            if let Some(blind) = self.blindness(event)? {
+            if let Some(blind) = self.unreadable(event)? {
                 exported.skipped.push((event.after, blind));
                 continue;
             }
@@ -174,11 +174,11 @@ impl Exporter {
     }
 
     /// Returns why nothing of a commit can be read, unless that is fine.
-    fn blindness(&self, event: &Event) -> Result<Option<BlindSpot>, ExportError> {
-        if self.allows_blind {
+    fn unreadable(&self, event: &Event) -> Result<Option<BlindSpot>, ExportError> {
+        if self.allows_unreadable {
             return Ok(None);
         }
-        Ok(self.pipeline.blindness(&*self.pipeline.known(Point::Commit(event.after))?))
+        Ok(self.pipeline.unreadable(&*self.pipeline.load_cached(RevisionId::Commit(event.after))?))
     }
 
     fn tidy(&mut self) {
@@ -227,10 +227,11 @@ impl Exporter {
     }
 
     /// The nodes that differ from the last snapshots; nothing where that is not known, so that it may be all.
-    fn touched(&self, state: &State, event: &Event, compared: Option<&Compared>) -> Option<NodeSet> {
+    fn touched(&self, state: &State, event: &Event, compared: Option<&Comparison>) -> Option<NodeSet> {
         let source = state.source().filter(|_| state.is_own)?;
         // What a rewritten branch has left may be gone.
-        let revisions = self.pipeline.both(Diff::new(Point::Commit(source), Point::Commit(event.after))).ok()?;
+        let revisions =
+            self.pipeline.load_both(Diff::new(RevisionId::Commit(source), RevisionId::Commit(event.after))).ok()?;
         let revisions = revisions.as_ref().map(|revision| &**revision);
         let all = self.pipeline.fleet.len();
         let touched = match compared.filter(|_| event.before == Some(source)) {
@@ -263,7 +264,7 @@ impl Exporter {
         let left = state.source().filter(is_left);
         let rest = if touched.is_some() { Rest::Kept } else { Rest::Removed };
         let nodes = touched.unwrap_or_else(|| pipeline.fleet.all());
-        let revision = pipeline.known(Point::Commit(event.after))?;
+        let revision = pipeline.load_cached(RevisionId::Commit(event.after))?;
         let work: Work = revision.keys.iter().map(|key| (key.clone(), nodes.clone())).collect();
         let effective = fleet::resolve(&revision, &work, workers);
         let snapshots = Snapshots::new(effective, &pipeline.fleet, &nodes, Format::Json, &pipeline.disclosure, workers);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{KEPT_REVISIONS, PipelineError, Point};
+use super::{MAX_CACHED_REVISIONS, PipelineError, RevisionId};
 use crate::fleet::Mentioned;
 use crate::git::{Repository, WorkTree};
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
@@ -19,7 +19,7 @@ pub struct Revisions {
     /// What was parsed.
     pub store: Arc<Store>,
     /// Environments that were read for what they mention, for those who ask for them next.
-    read: Arc<Mutex<Vec<(Point, Environment)>>>,
+    read: Arc<Mutex<Vec<(RevisionId, Environment)>>>,
 }
 
 impl Revisions {
@@ -28,38 +28,38 @@ impl Revisions {
         Revisions { repository, options, store, read: Arc::default() }
     }
 
-    /// The files at `point`.
-    pub fn tree(&self, point: Point) -> Result<Arc<dyn FileTree>, PipelineError> {
-        Ok(match point {
-            Point::Commit(commit) => Arc::new(self.repository.tree(commit)?),
-            Point::WorkTree => {
+    /// The files at `id`.
+    pub fn tree(&self, id: RevisionId) -> Result<Arc<dyn FileTree>, PipelineError> {
+        Ok(match id {
+            RevisionId::Commit(commit) => Arc::new(self.repository.tree(commit)?),
+            RevisionId::WorkTree => {
                 let folder = self.repository.work_dir().ok_or(PipelineError::NoWorkTree)?;
                 Arc::new(WorkTree::new(folder))
             }
-            Point::Nothing => Arc::new(MemoryTree::new()),
+            RevisionId::Empty => Arc::new(MemoryTree::new()),
         })
     }
 
-    /// Reads the configuration at `point`.
-    pub fn environment(&self, point: Point) -> Result<Environment, PipelineError> {
+    /// Reads the configuration at `id`.
+    pub fn environment(&self, id: RevisionId) -> Result<Environment, PipelineError> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = read.iter().position(|(known, _)| *known == point) {
+        if let Some(at) = read.iter().position(|(known, _)| *known == id) {
             return Ok(read.swap_remove(at).1);
         }
         drop(read);
-        Ok(Environment::load(self.tree(point)?, self.options.clone(), self.store.clone())?)
+        Ok(Environment::load(self.tree(id)?, self.options.clone(), self.store.clone())?)
     }
 
-    /// The variables that are mentioned at `points`.
-    pub fn mentioned(&self, points: &[Point], workers: &Workers) -> Result<Mentioned, PipelineError> {
+    /// The variables that are mentioned at `ids`.
+    pub fn mentioned(&self, ids: &[RevisionId], workers: &Workers) -> Result<Mentioned, PipelineError> {
         let mut mentioned = Mentioned::default();
         let mut read = Vec::new();
-        for point in points {
-            let environment = self.environment(*point)?;
+        for id in ids {
+            let environment = self.environment(*id)?;
             mentioned.add(&environment, workers)?;
             // Checked-out files may change.
-            if *point != Point::WorkTree && read.len() < KEPT_REVISIONS {
-                read.push((*point, environment));
+            if *id != RevisionId::WorkTree && read.len() < MAX_CACHED_REVISIONS {
+                read.push((*id, environment));
             }
         }
         *self.read.lock().unwrap_or_else(PoisonError::into_inner) = read;

@@ -39,7 +39,7 @@ pub struct Input<'a> {
     /// What the commit may have changed unseen, the most important first.
     pub blind_spots: Vec<BlindSpot>,
     /// The sides on which nothing at all could be read.
-    pub is_blind: Diff<bool>,
+    pub is_unreadable: Diff<bool>,
 }
 
 /// Where parts of changed values come from, as far as that is known: for those before the end of each list.
@@ -89,7 +89,7 @@ impl Report {
                 .collect(),
             findings: findings(input.findings),
             blind_spots,
-            is_blind: input.is_blind,
+            is_unreadable: input.is_unreadable,
         }
     }
 

@@ -61,7 +61,7 @@ pub struct Report {
     /// What the commit may have changed unseen, the most important first.
     pub blind_spots: Vec<BlindSpot>,
     /// The sides on which nothing at all could be read.
-    pub is_blind: Diff<bool>,
+    pub is_unreadable: Diff<bool>,
 }
 
 /// One revision.

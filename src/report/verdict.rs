@@ -11,9 +11,9 @@ use crate::node::NodeSet;
 impl Report {
     /// Whether the commit changes anything. A commit that takes all sight away, or gives it back, does.
     pub fn judgement(&self) -> Verdict {
-        if !self.changes.is_empty() || self.is_blind.before != self.is_blind.after {
+        if !self.changes.is_empty() || self.is_unreadable.before != self.is_unreadable.after {
             Verdict::Changes
-        } else if self.blind_spots.is_empty() && !self.is_blind.after {
+        } else if self.blind_spots.is_empty() && !self.is_unreadable.after {
             Verdict::NoChange
         } else {
             Verdict::NoChangeSeen
@@ -37,7 +37,7 @@ impl Report {
                 format!("no change seen, but: {but}{more}")
             }
             Verdict::Changes => {
-                let (spots, blind) = (self.blind_spots.len(), &self.is_blind);
+                let (spots, blind) = (self.blind_spots.len(), &self.is_unreadable);
                 let first = self.blind_spots.first().map(headline).unwrap_or_default();
                 match (blind.before, blind.after) {
                     (false, true) => {

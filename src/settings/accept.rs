@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::raw::OneOrMany;
 use super::{Checker, SettingsError};
 use crate::pattern::Pattern;
-use crate::pipeline::sight::accept::{Accepted, CODES};
+use crate::pipeline::blind_spots::accept::{Accepted, CODES};
 
 /// Checks the names and patterns of each code.
 pub(super) fn check(checker: &Checker<'_>, raw: BTreeMap<String, OneOrMany>) -> Result<Accepted, SettingsError> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Checker, SettingsError, raw};
 use crate::hiera::backend::{Command, Declared};
-use crate::pipeline::command::BackendCommand;
+use crate::pipeline::backend_command::BackendCommand;
 use crate::value::{Hash, yaml};
 
 /// How long a command has for an answer, if the settings say nothing, in seconds.

@@ -23,7 +23,7 @@ use crate::hiera::backend::eyaml::{KeyName, KeyNames};
 use crate::hiera::options::LookupOptions;
 use crate::hiera::regex::Regexes;
 use crate::hiera::{Puppet, Reader};
-use crate::pipeline::sight::accept::Accepted;
+use crate::pipeline::blind_spots::accept::Accepted;
 use crate::value::{Hash, Value, ruby, yaml};
 
 pub use check::CheckSetting;

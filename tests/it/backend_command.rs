@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hierad::hiera::backend::{Answer, Asks};
-use hierad::pipeline::command::BackendCommand;
+use hierad::pipeline::backend_command::BackendCommand;
 use hierad::value::Value;
 use tempfile::TempDir;
 

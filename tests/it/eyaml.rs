@@ -15,7 +15,7 @@ use hierad::hiera::merge::Strategy;
 use hierad::hiera::scope::NodeScope;
 use hierad::hiera::{ErrorKind, Outcome};
 use hierad::node::read_profiles;
-use hierad::pipeline::outside::Machine;
+use hierad::pipeline::host::Host;
 use hierad::tree::MemoryTree;
 use hierad::value::{Value, json, yaml};
 use hierad::workers::Workers;
@@ -253,7 +253,7 @@ fn the_keys_of_the_settings_go_before_those_of_hiera_yaml() {
     let secret = |private: &str, public: KeyName| {
         let names = KeyNames { private: file(private), public };
         let options =
-            EnvironmentOptions { eyaml_keys: Some(names), outside: Arc::new(Machine), ..EnvironmentOptions::default() };
+            EnvironmentOptions { eyaml_keys: Some(names), outside: Arc::new(Host), ..EnvironmentOptions::default() };
         let effective = effective(&fixture, "{name: x, facts: {site: none}}", options);
         match outcome(&effective, "secret_006") {
             Outcome::Found(value) => value.as_str().unwrap().to_owned(),

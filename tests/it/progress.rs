@@ -6,7 +6,7 @@ use hierad::disclosure::Disclosure;
 use hierad::fleet::Fleet;
 use hierad::hiera::layer::EnvironmentOptions;
 use hierad::pipeline::profiles::{EnvironmentOfNodes, ProfileFiles};
-use hierad::pipeline::{Pipeline, Point, Revisions};
+use hierad::pipeline::{Pipeline, RevisionId, Revisions};
 use hierad::snapshot::{Format, Manifest, Snapshots, write_folder};
 use hierad::workers::{Progress, Stage, Workers};
 
@@ -55,7 +55,7 @@ fn every_stage_is_told_up_to_its_end() {
         let own_files = ["hierad.yaml", "profiles"].map(str::to_owned).into();
         let options = EnvironmentOptions { own_files, ..EnvironmentOptions::default() };
         let revisions = Revisions::new(Arc::new(site.open()), options, Arc::default());
-        let [before, after] = ["HEAD~1", "HEAD"].map(|revision| Point::Commit(site.id(revision)));
+        let [before, after] = ["HEAD~1", "HEAD"].map(|revision| RevisionId::Commit(site.id(revision)));
         let mentioned = revisions.mentioned(&[before, after], &workers).unwrap();
         let data = "reading data files";
         // The one that changes, of the second.
@@ -69,7 +69,7 @@ fn every_stage_is_told_up_to_its_end() {
 
         let disclosure = Arc::new(Disclosure::shown());
         let pipeline = Pipeline::new(revisions, Arc::new(fleet), workers.clone(), disclosure.clone());
-        let report = pipeline.diff(before, after, &hierad::pipeline::Chosen::ALL).unwrap().report;
+        let report = pipeline.diff(before, after, &hierad::pipeline::DiffFilter::ALL).unwrap().report;
         assert_eq!(report.changes.len(), 1);
         let hierarchies = ("resolving hierarchies", 3);
         // The level whose file changes, and the key that does, in both commits.

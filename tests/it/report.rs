@@ -86,7 +86,7 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
         disclosure: &values::disclosure(),
         findings: findings.as_ref().map(Vec::as_slice),
         blind_spots: Vec::new(),
-        is_blind: Diff::default(),
+        is_unreadable: Diff::default(),
     });
     for change in &mut report.changes {
         for leaf in &mut change.leaves {

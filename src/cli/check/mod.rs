@@ -14,7 +14,7 @@ use super::{Global, Result, Status, output};
 use crate::diagnostic::Severity;
 use crate::pattern::nearest;
 use crate::pipeline::Pipeline;
-use crate::pipeline::check::{CODES, Fault, only_new};
+use crate::pipeline::check::{CODES, Fault, new_faults};
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
@@ -77,7 +77,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let pipeline = context.pipeline(revisions, Arc::new(fleet));
     let mut faults = pipeline.check(point)?;
     if let Some(before) = before {
-        faults = only_new(&pipeline.check(before)?, faults);
+        faults = new_faults(&pipeline.check(before)?, faults);
     }
     let found = Found::new(faults, arguments, &context);
     drop(progress);

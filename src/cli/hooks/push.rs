@@ -11,7 +11,7 @@ use crate::cli::{Global, Result, Status, output};
 use crate::git::{BranchName, CommitId, Repository};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
-use crate::pipeline::{Chosen, Compared, Point};
+use crate::pipeline::{Comparison, DiffFilter, RevisionId};
 use crate::report::{Arrival, KeyChange, Report};
 use crate::settings::EnvironmentName;
 
@@ -130,14 +130,14 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
     }
     for (environment, steps) in groups {
         let points: BTreeSet<CommitId> = steps.iter().flat_map(|step| [step.before, step.update.new]).collect();
-        let points: Vec<Point> = points.into_iter().map(Point::Commit).collect();
+        let points: Vec<RevisionId> = points.into_iter().map(RevisionId::Commit).collect();
         let progress = context.show_progress();
         let pipeline = context.pipeline_for(environment.as_ref(), &points, &|_| true)?;
         drop(progress);
         for Step { update, before } in steps {
             let progress = context.show_progress();
-            let Compared { mut report, effective: _effective } =
-                pipeline.diff(Point::Commit(before), Point::Commit(update.new), &Chosen::ALL)?;
+            let Comparison { mut report, effective: _effective } =
+                pipeline.diff(RevisionId::Commit(before), RevisionId::Commit(update.new), &DiffFilter::ALL)?;
             drop(progress);
             report.arrival = Some(Arrival { branch: remote.branch(&update.branch), kind: "new", job: None });
             brought.add(&report);
@@ -193,7 +193,7 @@ struct Brought {
 
 impl Brought {
     fn add(&mut self, report: &Report) {
-        if report.is_blind.after {
+        if report.is_unreadable.after {
             self.blind = report.blind_spots.first().map(|spot| spot.headline.clone());
         }
         self.keys.extend(report.changes.iter().map(|change| change.key.to_string()));

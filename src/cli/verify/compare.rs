@@ -6,7 +6,7 @@ use crate::disclosure::Disclosure;
 use crate::fleet::Effective;
 use crate::hiera::{ErrorKind, LookupError, Outcome};
 use crate::node::NodeId;
-use crate::pipeline::advice::missing_function;
+use crate::pipeline::suggestions::missing_function;
 use crate::value::{Text, Value, json};
 
 /// What one side answers to a key on a node.

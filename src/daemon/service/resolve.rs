@@ -85,7 +85,7 @@ impl Resolver {
                 let wanting = sinks.iter().filter(|outlet| outlet.sink.filter.wants(repository, branch, &report));
                 let wanting: Vec<_> = wanting.cloned().collect();
                 let text = wanting.iter().any(|outlet| outlet.sink.wants_text()).then(|| text_of(&report));
-                let blind = report.blind_spots.first().filter(|_| report.is_blind.after);
+                let blind = report.blind_spots.first().filter(|_| report.is_unreadable.after);
                 (Written { json, text }, wanting, blind.map(|spot| spot.headline.clone()))
             });
             (resolve, result)

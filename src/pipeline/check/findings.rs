@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Fault, Pipeline};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::fleet::{Finding, Revision};
-use crate::pipeline::sight::levels::{self, Outside};
-use crate::pipeline::sight::undefined;
+use crate::pipeline::blind_spots::outside_levels::{self, OutsideLevels};
+use crate::pipeline::blind_spots::undefined_variables;
 
 const UNDEFINED: &str = "undefined-variable";
 const OUTSIDE: &str = "outside-repository";
@@ -22,7 +22,7 @@ impl Pipeline {
             match finding.diagnostic.code {
                 OUTSIDE => {}
                 UNDEFINED => {
-                    let name = undefined::plain(between(text, "the variable '", '\'')).to_owned();
+                    let name = undefined_variables::plain(between(text, "the variable '", '\'')).to_owned();
                     variables.entry(name).or_default().push(finding);
                 }
                 ABSENT_MODULE if self.accepted.has(ABSENT_MODULE, between(text, "module ", ' ')) => {}
@@ -34,7 +34,7 @@ impl Pipeline {
             variables.into_iter().filter(|(name, _)| !is_fine(name)).map(|(name, all)| undefined_variable(&name, all)),
         );
         faults.extend(
-            levels::outside([revision], &self.accepted)
+            outside_levels::outside([revision], &self.accepted)
                 .into_iter()
                 .map(|(place, outside)| outside_fault(&place, outside)),
         );
@@ -44,7 +44,7 @@ impl Pipeline {
 }
 
 /// Levels outside of the repository, all that lie at one place.
-fn outside_fault(place: &str, outside: Outside) -> Fault {
+fn outside_fault(place: &str, outside: OutsideLevels) -> Fault {
     let fault = Fault::new(Severity::Warning, OUTSIDE, outside.text(place));
     let fix = outside.fix.map_or(fault.fix, |fix| format!("put into hierad.yaml: {fix}"));
     Fault { places: outside.places, nodes: outside.nodes, fix, ..fault }
@@ -63,7 +63,7 @@ fn undefined_variable(name: &str, findings: Vec<Finding>) -> Fault {
         1 => first,
         count => format!("the variable '{name}' is undefined: {count} paths look for nothing in its place"),
     };
-    let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(undefined::fix(name));
+    let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(undefined_variables::fix(name));
     findings.into_iter().fold(fault, |mut fault, Finding { diagnostic: Diagnostic { place, .. }, nodes }| {
         fault.nodes.extend(&nodes);
         fault.at(place)

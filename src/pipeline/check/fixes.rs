@@ -1,14 +1,14 @@
 //! The fix for each kind of fault.
 
-use crate::pipeline::advice::{fix_of_backend, fix_of_error};
+use crate::pipeline::suggestions::{fix_for_backend, fix_for_error};
 
 /// Returns what to do about a fault that says no more than its text.
 pub(super) fn fix_of(code: &str, text: &str) -> String {
-    if let Some(fix) = fix_of_error(text) {
+    if let Some(fix) = fix_for_error(text) {
         return fix;
     }
     let fix = match code {
-        "absent-backend" => return fix_of_backend(text.split('\'').nth(1).unwrap_or_default()),
+        "absent-backend" => return fix_for_backend(text.split('\'').nth(1).unwrap_or_default()),
         "absent-module" => {
             "name the folder of modules with 'modulepath', or accept it in hierad.yaml: accept: {absent-module: [\"*\"]}"
         }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Fault, Pipeline, PipelineError, Point};
+use super::{Fault, Pipeline, PipelineError, RevisionId};
 use crate::diagnostic::{Place, Severity};
 use crate::diff::{self, Diff};
 use crate::fleet::{Effective, Revision};
@@ -26,7 +26,7 @@ impl Pipeline {
     /// The keys that some manifest merges otherwise, on the nodes where that makes another value.
     pub(super) fn manifest_faults(
         &self,
-        point: Point,
+        id: RevisionId,
         revision: &Revision,
         effective: &Effective,
     ) -> Result<Vec<Fault>, PipelineError> {
@@ -37,7 +37,7 @@ impl Pipeline {
             let round: BTreeMap<Arc<str>, (Value, BTreeSet<Place>)> =
                 calls.iter_mut().filter_map(|(key, strategies)| Some((key.clone(), strategies.pop()?))).collect();
             calls.retain(|_, strategies| !strategies.is_empty());
-            let changed = self.changed_by(point, effective, &round)?;
+            let changed = self.changed_by(id, effective, &round)?;
             faults.extend(changed.into_iter().filter_map(|(key, nodes)| {
                 let (merge, places) = round.get(&key)?;
                 Some(Fault { places: places.clone(), ..fault(&key, merge) }.on(nodes))
@@ -49,14 +49,14 @@ impl Pipeline {
     /// The keys that have another value with these strategies, and the nodes on which they do.
     fn changed_by(
         &self,
-        point: Point,
+        id: RevisionId,
         effective: &Effective,
         round: &BTreeMap<Arc<str>, (Value, BTreeSet<Place>)>,
     ) -> Result<BTreeMap<Arc<str>, NodeSet>, PipelineError> {
         let mut revisions = self.revisions.clone();
         let options = round.iter().map(|(key, (merge, _))| (Value::from(&**key), merge.clone()));
         revisions.options.lookup_options = Arc::new(revisions.options.lookup_options.with_merges(options));
-        let environment = revisions.environment(point)?;
+        let environment = revisions.environment(id)?;
         let merged = Revision::new(environment, self.fleet.clone(), &self.workers)?;
         let merged = self.effective(&merged, round.keys());
         let answers = |key: &Arc<str>| Some((key.clone(), effective.keys.get(key)?.clone()));

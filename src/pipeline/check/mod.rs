@@ -2,24 +2,24 @@
 //!
 //! A [`Fault`] is one cause, with all places, nodes and keys that it concerns, and with what to do about it.
 
-mod data;
-mod failing;
+mod data_files;
+mod failing_keys;
 mod findings;
 mod fixes;
 mod manifests;
-mod news;
+mod new_faults;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::sight::failing::Causes;
-use super::{Pipeline, PipelineError, Point};
+use super::blind_spots::failing_keys::Causes;
+use super::{Pipeline, PipelineError, RevisionId};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::fleet::Revision;
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
 
-pub use news::only_new;
+pub use new_faults::new_faults;
 
 /// The codes that faults can have.
 pub const CODES: [&str; 27] = [
@@ -99,19 +99,19 @@ impl Fault {
 }
 
 impl Pipeline {
-    /// Returns everything wrong at `point`, the worst first: configuration, profiles, data files, variables, functions, keys that
+    /// Returns everything wrong at `id`, the worst first: configuration, profiles, data files, variables, functions, keys that
     /// fail on some node, and manifests that merge otherwise than the data says.
-    pub fn check(&self, point: Point) -> Result<Vec<Fault>, PipelineError> {
-        let revision = self.revision(point)?;
+    pub fn check(&self, id: RevisionId) -> Result<Vec<Fault>, PipelineError> {
+        let revision = self.revision(id)?;
         let effective = self.effective(&revision, revision.keys.iter());
         let causes = Causes::of(&effective.keys);
         let (files, unreached) = self.data_faults(&revision, &causes)?;
-        let mut faults = failing::faults(&causes, &files, &self.disclosure);
+        let mut faults = failing_keys::faults(&causes, &files, &self.disclosure);
         faults.extend(files);
         faults.extend(unreached);
         faults.extend(self.finding_faults(&revision));
         faults.extend(self.profile_faults());
-        faults.extend(self.manifest_faults(point, &revision, &effective)?);
+        faults.extend(self.manifest_faults(id, &revision, &effective)?);
         faults.extend(emptiness(&revision));
         faults.extend(self.blind_fault(&revision, &faults));
         Ok(merged(faults))
@@ -129,7 +129,7 @@ impl Pipeline {
     fn blind_fault(&self, revision: &Revision, faults: &[Fault]) -> Option<Fault> {
         let errors = faults.iter().filter(|fault| fault.severity == Severity::Error);
         let told = NodeSet::union(self.fleet.len(), errors.map(|fault| fault.nodes.clone()));
-        let spot = self.blindness(revision).filter(|_| told.len() < self.fleet.len())?;
+        let spot = self.unreadable(revision).filter(|_| told.len() < self.fleet.len())?;
         // The nodes are told apart.
         let text = spot.headline.split_once(" on ").map_or(&*spot.headline, |(text, _)| text);
         let fault = Fault::new(Severity::Error, spot.code, text).on(spot.nodes);

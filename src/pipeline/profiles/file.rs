@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use super::find::Found;
+use super::find::ProfilePath;
 use crate::node::{Form, ProfileError};
 
 /// A file, as it is when it is first looked at.
@@ -22,7 +22,7 @@ pub(super) struct ProfileFile {
     /// What it was when it was first read.
     stamp: OnceLock<Option<Stamp>>,
     /// True if a profile or a fault was found in it.
-    pub(super) is_heard_of: AtomicBool,
+    pub(super) has_content: AtomicBool,
 }
 
 /// What tells a file from what it was before.
@@ -70,9 +70,9 @@ fn inode(_: &Metadata) -> Option<Inode> {
 }
 
 impl ProfileFile {
-    pub(super) fn new(Found { path, real }: Found, path_number: usize) -> ProfileFile {
+    pub(super) fn new(ProfilePath { path, real }: ProfilePath, path_number: usize) -> ProfileFile {
         let shown = path.to_string_lossy().into_owned();
-        ProfileFile { path, real, path_number, shown, stamp: OnceLock::new(), is_heard_of: AtomicBool::new(false) }
+        ProfileFile { path, real, path_number, shown, stamp: OnceLock::new(), has_content: AtomicBool::new(false) }
     }
 
     /// The form, by the name that was given: a link may have another one than what it leads to.

@@ -12,17 +12,17 @@ use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
 type Result<T> = std::result::Result<T, FindError>;
 
 /// A profile file.
-pub(super) struct Found {
+pub(super) struct ProfilePath {
     /// Where it was found.
     pub(super) path: PathBuf,
     /// The path that it has whoever asks.
     pub(super) real: PathBuf,
 }
 
-impl Found {
-    fn at(path: PathBuf) -> Found {
+impl ProfilePath {
+    fn at(path: PathBuf) -> ProfilePath {
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-        Found { path, real }
+        ProfilePath { path, real }
     }
 }
 
@@ -32,7 +32,7 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// The same with their real paths.
-pub(super) fn find(path: &Path) -> Result<Vec<Found>> {
+pub(super) fn find(path: &Path) -> Result<Vec<ProfilePath>> {
     if path.is_dir() {
         let mut found = Vec::new();
         let real = path.canonicalize();
@@ -41,13 +41,13 @@ pub(super) fn find(path: &Path) -> Result<Vec<Found>> {
         return Ok(found);
     }
     if path.exists() {
-        return Ok(vec![Found::at(path.to_owned())]);
+        return Ok(vec![ProfilePath::at(path.to_owned())]);
     }
     if !is_pattern(&path.to_string_lossy()) {
         let text = format!("no node profiles at {}: there is no such file or folder", path.display());
         return Err(FindError(text));
     }
-    Ok(matching(path)?.into_iter().map(Found::at).collect())
+    Ok(matching(path)?.into_iter().map(ProfilePath::at).collect())
 }
 
 /// The files that a glob matches.
@@ -114,7 +114,7 @@ impl FileTree for Names {
 
 /// Collects the profile files below `folder`, whose real path is `real`, in the order of their paths; what is hidden is left out, and
 /// links to folders are not followed.
-fn collect(folder: &Path, real: &Path, found: &mut Vec<Found>) -> std::io::Result<()> {
+fn collect(folder: &Path, real: &Path, found: &mut Vec<ProfilePath>) -> std::io::Result<()> {
     let named = |entry: std::io::Result<DirEntry>| entry.map(|entry| (entry.file_name(), entry));
     let mut entries = std::fs::read_dir(folder)?.map(named).collect::<std::io::Result<Vec<_>>>()?;
     entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
@@ -127,9 +127,9 @@ fn collect(folder: &Path, real: &Path, found: &mut Vec<Found>) -> std::io::Resul
             collect(&path, &real.join(&name), found)?;
         } else if is_profile_file(&path) {
             if kind.is_file() {
-                found.push(Found { path, real: real.join(&name) });
+                found.push(ProfilePath { path, real: real.join(&name) });
             } else if path.is_file() {
-                found.push(Found::at(path));
+                found.push(ProfilePath::at(path));
             }
         }
     }

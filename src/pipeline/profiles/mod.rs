@@ -1,10 +1,10 @@
 //! Node profiles in files.
 
+mod cached;
+mod chunks;
 mod file;
 mod find;
-mod kept;
-mod lines;
-mod pieces;
+mod line_chunks;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -19,8 +19,8 @@ use super::cache::Cache;
 use crate::node::{Batch, Form, NodeProfile, ProfileError, ProfilePlace, ProfileReader, ProfileSource, Read, Wanted};
 use crate::value::Selection;
 use crate::workers::Workers;
+use chunks::{Chunk, Chunks};
 use file::ProfileFile;
-use pieces::{Piece, Pieces};
 
 pub use find::files;
 
@@ -65,7 +65,7 @@ impl ProfileFiles {
         workers: Workers,
         cache: Option<Arc<Cache>>,
     ) -> Result<ProfileFiles, FindError> {
-        let Found { files, at_paths } = found(paths)?;
+        let ProfileFileList { files, at_paths } = found(paths)?;
         Ok(ProfileFiles { paths: paths.to_vec(), files, at_paths, environment, workers, cache })
     }
 
@@ -84,13 +84,13 @@ impl ProfileFiles {
     fn read_files(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
         let selection = wanted.of_document();
         let workers = self.workers_for_files();
-        let pieces = Mutex::new(Pieces::of(&self.files, workers.threads).enumerate());
-        let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let chunks = Mutex::new(Chunks::of(&self.files, workers.threads).enumerate());
+        let next = || chunks.lock().unwrap_or_else(PoisonError::into_inner).next();
         let errors: Mutex<BTreeMap<usize, Vec<ProfileError>>> = Mutex::default();
         let stage = self.workers.begin("reading node profiles", None);
         workers.run("profiles", || {
-            while let Some((number, piece)) = next() {
-                let (profiles, faults) = self.piece(piece, &selection);
+            while let Some((number, chunk)) = next() {
+                let (profiles, faults) = self.chunk(chunk, &selection);
                 if !faults.is_empty() {
                     errors.lock().unwrap_or_else(PoisonError::into_inner).insert(number, faults);
                 }
@@ -99,13 +99,13 @@ impl ProfileFiles {
             }
         });
         let errors = errors.into_inner().unwrap_or_else(PoisonError::into_inner);
-        errors.into_values().flatten().chain(self.silent_paths()).collect()
+        errors.into_values().flatten().chain(self.paths_without_profiles()).collect()
     }
 
     /// The paths at which neither a profile nor a fault was found.
-    fn silent_paths(&self) -> impl Iterator<Item = ProfileError> {
-        let is_heard_of = |file: &u32| self.files[*file as usize].is_heard_of.load(Ordering::Relaxed);
-        let silent = self.paths.iter().zip(&self.at_paths).filter(move |(_, files)| !files.iter().any(is_heard_of));
+    fn paths_without_profiles(&self) -> impl Iterator<Item = ProfileError> {
+        let has_content = |file: &u32| self.files[*file as usize].has_content.load(Ordering::Relaxed);
+        let silent = self.paths.iter().zip(&self.at_paths).filter(move |(_, files)| !files.iter().any(has_content));
         silent.map(|(path, _)| ProfileError {
             path: path.to_string_lossy().into_owned(),
             line: None,
@@ -119,24 +119,24 @@ impl ProfileFiles {
         if has_lines { self.workers.clone() } else { self.workers.worth(self.files.len() * A_FILE) }
     }
 
-    /// Reads one piece: profiles with their places, and what cannot be read.
-    fn piece(&self, piece: Piece, selection: &Selection) -> (Vec<(ProfilePlace, NodeProfile)>, Vec<ProfileError>) {
+    /// Reads one chunk: profiles with their places, and what cannot be read.
+    fn chunk(&self, chunk: Chunk, selection: &Selection) -> (Vec<(ProfilePlace, NodeProfile)>, Vec<ProfileError>) {
         let (mut profiles, mut errors) = (Vec::new(), Vec::new());
         let mut add = |file: usize, (found, faults): Read| {
             if !found.is_empty() || !faults.is_empty() {
-                self.files[file].is_heard_of.store(true, Ordering::Relaxed);
+                self.files[file].has_content.store(true, Ordering::Relaxed);
             }
             let file = number_of(file);
             let place = |line| ProfilePlace { file, line };
-            profiles.extend(found.into_iter().map(|(line, profile)| (place(line), self.placed(profile))));
+            profiles.extend(found.into_iter().map(|(line, profile)| (place(line), self.in_environment(profile))));
             errors.extend(faults);
         };
         let failed = |error| (Vec::new(), vec![error]);
-        match piece {
-            Piece::Lines { file, before, content } => {
+        match chunk {
+            Chunk::Lines { file, before, content } => {
                 add(file, content.map_or_else(failed, |content| self.reader(file, selection).lines(&content, before)));
             }
-            Piece::Files(files) => {
+            Chunk::Files(files) => {
                 for file in files {
                     let content = self.files[file].read();
                     add(file, content.map_or_else(failed, |content| self.reader(file, selection).file(&content)));
@@ -152,7 +152,7 @@ impl ProfileFiles {
     }
 
     /// A profile in the environment that it is in.
-    fn placed(&self, profile: NodeProfile) -> NodeProfile {
+    fn in_environment(&self, profile: NodeProfile) -> NodeProfile {
         match &self.environment {
             EnvironmentOfNodes::Declared(_) => profile,
             EnvironmentOfNodes::Fixed(environment) => NodeProfile { environment: environment.clone(), ..profile },
@@ -166,8 +166,8 @@ impl ProfileSource for ProfileFiles {
         let Some((cache, name)) = cache.and_then(|cache| Some((cache, self.name(wanted)?))) else {
             return self.read_files(wanted, each);
         };
-        kept::read(cache, &name, &self.workers, each).unwrap_or_else(|| {
-            let keeper = kept::Keeper::default();
+        cached::read(cache, &name, &self.workers, each).unwrap_or_else(|| {
+            let keeper = cached::CacheWriter::default();
             let errors = self.read_files(wanted, &|batch| {
                 keeper.add(&batch, wanted);
                 each(batch);
@@ -194,16 +194,16 @@ impl ProfileSource for ProfileFiles {
 }
 
 /// The profile files at some paths.
-struct Found {
+struct ProfileFileList {
     /// Each once.
     files: Vec<ProfileFile>,
     /// Their numbers, path by path.
     at_paths: Vec<Vec<u32>>,
 }
 
-fn found(paths: &[PathBuf]) -> Result<Found, FindError> {
+fn found(paths: &[PathBuf]) -> Result<ProfileFileList, FindError> {
     let mut numbers: HashMap<PathBuf, u32, RandomState> = HashMap::default();
-    let mut found = Found { files: Vec::new(), at_paths: Vec::new() };
+    let mut found = ProfileFileList { files: Vec::new(), at_paths: Vec::new() };
     for (path_number, path) in paths.iter().enumerate() {
         let mut at_path = Vec::new();
         for file in find::find(path)? {

@@ -150,7 +150,7 @@ fn report(random: &mut Random) -> Report {
         disclosure: &values::disclosure(),
         findings: Diff::new(&[], &[]),
         blind_spots: Vec::new(),
-        is_blind: Diff::default(),
+        is_unreadable: Diff::default(),
     })
 }
 

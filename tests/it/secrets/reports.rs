@@ -58,7 +58,7 @@ fn forms(both: Diff<&Effective>, fleet: &Arc<Fleet>, nodes: &NodeSet, disclosure
         disclosure,
         findings: nothing,
         blind_spots: Vec::new(),
-        is_blind: Diff::default(),
+        is_unreadable: Diff::default(),
     });
     let write = |write: &dyn Fn(&mut Vec<u8>) -> std::io::Result<()>| {
         let mut out = Vec::new();

@@ -1,18 +1,18 @@
 //! What a diff could not see, as far as the commit may matter to it: the blind spots of its report.
 //!
 //! A blind spot is about the commit at hand. A commit that touches nothing of Hiera has none, in a repository of which nothing can
-//! be read there is always one ([`blindness`]). Each kind has a file of its own; [`accept`] takes out what the settings call fine.
+//! be read there is always one ([`unreadable`]). Each kind has a file of its own; [`accept`] takes out what the settings call fine.
 
+mod absent_backends;
+mod absent_modules;
 pub mod accept;
-mod backends;
-pub mod blindness;
-pub(super) mod failing;
-mod files;
-pub(super) mod levels;
-mod modules;
-pub(super) mod patterns;
-pub(super) mod undefined;
-mod words;
+mod changed_files;
+pub(super) mod failing_keys;
+pub(super) mod outside_levels;
+pub(super) mod path_patterns;
+pub(super) mod undefined_variables;
+pub mod unreadable;
+mod wording;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use crate::report::BlindSpot;
 use crate::tree::{self, TreeError};
 
 use accept::Accepted;
-use files::ChangedFiles;
+use changed_files::ChangedFiles;
 
-pub use words::nodes_of;
+pub use wording::nodes_of;
 
 /// The two revisions of a diff, and what came of comparing them.
-pub(super) struct Scene<'a> {
+pub(super) struct DiffContext<'a> {
     pub(super) revisions: Diff<&'a Revision>,
     /// The keys that the change may reach, of all that there are.
     pub(super) reached: &'a Reached,
@@ -46,7 +46,7 @@ pub(super) struct Scene<'a> {
     pub(super) disclosure: &'a Disclosure,
 }
 
-impl Scene<'_> {
+impl DiffContext<'_> {
     /// Returns what the commit may have changed unseen, the most important first.
     pub(super) fn blind_spots(&self) -> Result<Vec<BlindSpot>, TreeError> {
         // Where nothing can be read, that says it all.
@@ -57,10 +57,14 @@ impl Scene<'_> {
         let mut spots: Vec<BlindSpot> = Vec::new();
         if files.is_hiera_touched || self.reached.touches_data {
             spots.extend(left_out(&self.revisions.after.fleet));
-            spots.extend(blindness::missing_layer(self.both()));
-            spots.extend(levels::mapped_to_nothing(self.both()));
-            spots.extend(levels::outside_spots(self.both(), self.accepted, self.revisions.after.fleet.len()));
-            spots.extend(backends::absent_backends(self.both()));
+            spots.extend(unreadable::missing_layer(self.both_revisions()));
+            spots.extend(outside_levels::mapped_to_nothing(self.both_revisions()));
+            spots.extend(outside_levels::outside_spots(
+                self.both_revisions(),
+                self.accepted,
+                self.revisions.after.fleet.len(),
+            ));
+            spots.extend(absent_backends::absent_backends(self.both_revisions()));
             spots.extend(self.failing_keys());
             spots.extend(self.undefined_variables(&files)?);
             spots.extend(self.absent_modules());
@@ -70,7 +74,7 @@ impl Scene<'_> {
     }
 
     /// Both revisions.
-    fn both(&self) -> [&Revision; 2] {
+    fn both_revisions(&self) -> [&Revision; 2] {
         [self.revisions.before, self.revisions.after]
     }
 }
@@ -83,9 +87,9 @@ pub(super) fn of_revision(
     disclosure: &Disclosure,
 ) -> Vec<BlindSpot> {
     let mut spots: Vec<BlindSpot> = left_out(&revision.fleet).into_iter().collect();
-    spots.extend(levels::outside_spots([revision], accepted, revision.fleet.len()));
-    spots.extend(backends::absent_backends([revision]));
-    spots.extend(failing::of_answers(effective, &revision.fleet, accepted, disclosure));
+    spots.extend(outside_levels::outside_spots([revision], accepted, revision.fleet.len()));
+    spots.extend(absent_backends::absent_backends([revision]));
+    spots.extend(failing_keys::of_answers(effective, &revision.fleet, accepted, disclosure));
     spots
 }
 
@@ -93,10 +97,10 @@ pub(super) fn of_revision(
 fn left_out(fleet: &Fleet) -> Option<BlindSpot> {
     let errors = fleet.left_out();
     let first = errors.first()?;
-    let profiles = words::count(errors.len(), "node profile");
+    let profiles = wording::count(errors.len(), "node profile");
     let files: BTreeSet<String> = errors.iter().map(|error| error.path.clone()).collect();
     let others =
-        if errors.len() > 1 { format!("; and {} more", words::number(errors.len() - 1)) } else { String::new() };
+        if errors.len() > 1 { format!("; and {} more", wording::number(errors.len() - 1)) } else { String::new() };
     Some(BlindSpot {
         code: "profile-left-out",
         headline: format!("{profiles} could not be read"),
@@ -119,7 +123,7 @@ pub(super) fn hidden(changes: &Changes, all: usize) -> Option<BlindSpot> {
     }
     let keys: BTreeSet<&Arc<str>> = changes.changes.iter().map(|change| &change.key).collect();
     let nodes = NodeSet::union(all, changes.changes.iter().map(|change| change.nodes.clone()));
-    let (count, of) = (words::count(keys.len(), "key"), words::nodes_of(&nodes, all));
+    let (count, of) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, all));
     let verb = if keys.len() == 1 { "changes" } else { "change" };
     Some(BlindSpot {
         code: "hidden-by-filter",

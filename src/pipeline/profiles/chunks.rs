@@ -4,14 +4,14 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use super::file::ProfileFile;
-use super::lines::Lines;
+use super::line_chunks::LineChunks;
 use crate::node::{Form, ProfileError, begins_with_row};
 
 /// The most files that are read one after the other.
 const AT_ONCE: usize = 16;
 
 /// What is read on its own.
-pub(super) enum Piece {
+pub(super) enum Chunk {
     /// Some whole files.
     Files(Range<usize>),
     /// Some lines of a file.
@@ -23,42 +23,42 @@ pub(super) enum Piece {
     },
 }
 
-/// Gives out the files piece by piece.
-pub(super) struct Pieces<'a> {
+/// Gives out the files chunk by chunk.
+pub(super) struct Chunks<'a> {
     files: &'a [ProfileFile],
     next: usize,
     /// The file that is being read line by line.
-    lines: Option<Lines>,
+    lines: Option<LineChunks>,
     /// How many files are given out at once.
     at_once: usize,
 }
 
-impl<'a> Pieces<'a> {
-    /// All pieces of `files`, for so many threads.
-    pub(super) fn of(files: &'a [ProfileFile], threads: NonZeroUsize) -> Pieces<'a> {
+impl<'a> Chunks<'a> {
+    /// All chunks of `files`, for so many threads.
+    pub(super) fn of(files: &'a [ProfileFile], threads: NonZeroUsize) -> Chunks<'a> {
         let at_once = (files.len() / threads / 4).clamp(1, AT_ONCE);
-        Pieces { files, next: 0, lines: None, at_once }
+        Chunks { files, next: 0, lines: None, at_once }
     }
 }
 
-impl Iterator for Pieces<'_> {
-    type Item = Piece;
+impl Iterator for Chunks<'_> {
+    type Item = Chunk;
 
-    fn next(&mut self) -> Option<Piece> {
+    fn next(&mut self) -> Option<Chunk> {
         loop {
             if let Some(lines) = &mut self.lines {
                 let file = self.next - 1;
                 let before = lines.passed();
                 match lines.next() {
-                    // Facts of one node may be in any two pieces.
+                    // Facts of one node may be in any two chunks.
                     Some(Ok(content)) if before == 0 && begins_with_row(&content) => {
                         self.lines = None;
-                        return Some(Piece::Files(file..self.next));
+                        return Some(Chunk::Files(file..self.next));
                     }
                     Some(content) => {
                         let content = content.map_err(|error| self.files[file].unreadable(&error));
                         self.lines = self.lines.take().filter(|_| content.is_ok());
-                        return Some(Piece::Lines { file, before, content });
+                        return Some(Chunk::Lines { file, before, content });
                     }
                     None => self.lines = None,
                 }
@@ -67,12 +67,12 @@ impl Iterator for Pieces<'_> {
             if self.files.get(file)?.form() != Form::Lines {
                 let rest = self.files[file..].iter().take(self.at_once);
                 self.next += rest.take_while(|file| file.form() != Form::Lines).count();
-                return Some(Piece::Files(file..self.next));
+                return Some(Chunk::Files(file..self.next));
             }
             self.next += 1;
             match self.files[file].open() {
-                Ok(opened) => self.lines = Some(Lines::new(opened)),
-                Err(error) => return Some(Piece::Lines { file, before: 0, content: Err(error) }),
+                Ok(opened) => self.lines = Some(LineChunks::new(opened)),
+                Err(error) => return Some(Chunk::Lines { file, before: 0, content: Err(error) }),
             }
         }
     }
@@ -83,21 +83,21 @@ mod tests {
     use super::*;
     use crate::pipeline::profiles::found;
 
-    /// The pieces of these files, for so many threads: names, and of lines how many are in front of them.
-    fn pieces(names: &[&str], threads: usize) -> Vec<String> {
+    /// The chunks of these files, for so many threads: names, and of lines how many are in front of them.
+    fn chunks(names: &[&str], threads: usize) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let paths: Vec<_> = names.iter().map(|name| folder.path().join(name)).collect();
         for path in &paths {
             std::fs::write(path, "{}\n".repeat(100_000)).unwrap();
         }
         let files = found(&paths).unwrap().files;
-        let shown = |piece| match piece {
-            Piece::Files(range) => names[range].join(" "),
-            Piece::Lines { file, before, content } => {
+        let shown = |chunk| match chunk {
+            Chunk::Files(range) => names[range].join(" "),
+            Chunk::Lines { file, before, content } => {
                 format!("{} {before}+{}", names[file], memchr::memchr_iter(b'\n', &content.unwrap()).count())
             }
         };
-        Pieces::of(&files, NonZeroUsize::new(threads).unwrap()).map(shown).collect()
+        Chunks::of(&files, NonZeroUsize::new(threads).unwrap()).map(shown).collect()
     }
 
     #[test]
@@ -105,8 +105,8 @@ mod tests {
         let names = ["a.yaml", "b.ndjson", "c.json", "d.json", "e.yaml", "f.yaml", "g.yaml", "h.yaml"];
         let of_lines = ["b.ndjson 0+43690", "b.ndjson 43690+43691", "b.ndjson 87381+12619"];
         let expected = [&["a.yaml"], &of_lines[..], &["c.json d.json", "e.yaml f.yaml", "g.yaml h.yaml"]].concat();
-        assert_eq!(pieces(&names, 1), expected);
-        assert_eq!(pieces(&names[..3], 4), [&["a.yaml"], &of_lines[..], &["c.json"]].concat());
-        assert_eq!(pieces(&[], 1), [""; 0]);
+        assert_eq!(chunks(&names, 1), expected);
+        assert_eq!(chunks(&names[..3], 4), [&["a.yaml"], &of_lines[..], &["c.json"]].concat());
+        assert_eq!(chunks(&[], 1), [""; 0]);
     }
 }

@@ -14,7 +14,7 @@ const BYTES_A_MICROSECOND: usize = 100;
 
 /// A batch.
 #[derive(Serialize, Deserialize)]
-struct Kept<'a> {
+struct CachedBatch<'a> {
     number: usize,
     /// The places of the profiles. Paths are not kept: the next run may have others for the same files.
     places: Vec<ProfilePlace>,
@@ -30,18 +30,18 @@ pub(super) fn read(
     workers: &Workers,
     each: &(dyn Fn(Batch) + Sync),
 ) -> Option<Vec<ProfileError>> {
-    let kept: Vec<Kept<'_>> = postcard::from_bytes(cache.profiles(name)?).ok()?;
+    let kept: Vec<CachedBatch<'_>> = postcard::from_bytes(cache.profiles(name)?).ok()?;
     let bytes: usize = kept.iter().map(|kept| kept.profiles.len()).sum();
     let workers = workers.worth(bytes / BYTES_A_MICROSECOND);
-    let unpacked = parallel::map(&kept, &workers, "reading node profiles", Kept::profiles);
+    let unpacked = parallel::map(&kept, &workers, "reading node profiles", CachedBatch::profiles);
     let unpacked: Vec<_> = unpacked.into_iter().collect::<Option<_>>()?;
-    for (Kept { number, .. }, profiles) in kept.into_iter().zip(unpacked) {
+    for (CachedBatch { number, .. }, profiles) in kept.into_iter().zip(unpacked) {
         each(Batch { number, profiles });
     }
     Some(Vec::new())
 }
 
-impl Kept<'_> {
+impl CachedBatch<'_> {
     fn profiles(&self) -> Option<Vec<(ProfilePlace, NodeProfile)>> {
         let profiles = unpack(self.profiles)?;
         (profiles.len() == self.places.len()).then(|| self.places.iter().copied().zip(profiles).collect())
@@ -50,12 +50,12 @@ impl Kept<'_> {
 
 /// Collects what is to be kept.
 #[derive(Default)]
-pub(super) struct Keeper(Mutex<Vec<Packed>>);
+pub(super) struct CacheWriter(Mutex<Vec<Packed>>);
 
 /// A batch: its number, the places of its profiles, and these packed; nothing if they cannot be.
 type Packed = (usize, Vec<ProfilePlace>, Option<Vec<u8>>);
 
-impl Keeper {
+impl CacheWriter {
     pub(super) fn add(&self, batch: &Batch, wanted: &Wanted) {
         let places = batch.profiles.iter().map(|(place, _)| *place).collect();
         let packed = (batch.number, places, pack(batch.profiles.iter().map(|(_, profile)| profile), wanted));
@@ -66,8 +66,11 @@ impl Keeper {
         let batches = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let kept = batches.into_iter().map(|(number, places, profiles)| Some((number, places, profiles?)));
         let Some(kept) = kept.collect::<Option<Vec<_>>>() else { return };
-        let kept =
-            kept.iter().map(|(number, places, profiles)| Kept { number: *number, places: places.clone(), profiles });
+        let kept = kept.iter().map(|(number, places, profiles)| CachedBatch {
+            number: *number,
+            places: places.clone(),
+            profiles,
+        });
         if let Ok(bytes) = postcard::to_allocvec(&kept.collect::<Vec<_>>()) {
             cache.keep_profiles(name, bytes);
         }

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::failing::with_what_fails;
+use super::failing_keys::with_what_fails;
 use super::{Fault, Pipeline, PipelineError};
 use crate::diagnostic::{Place, Severity};
 use crate::fleet::Revision;
 use crate::hiera::backend::{DataFile, Format};
-use crate::pipeline::advice::alias_hint;
-use crate::pipeline::sight::accept;
-use crate::pipeline::sight::failing::Causes;
-use crate::pipeline::sight::patterns::{datadirs, is_below};
+use crate::pipeline::blind_spots::accept;
+use crate::pipeline::blind_spots::failing_keys::Causes;
+use crate::pipeline::blind_spots::path_patterns::{datadirs, is_below};
+use crate::pipeline::suggestions::alias_hint;
 use crate::tree::child;
 
 const UNREACHED: &str = "unreached-file";

@@ -1,10 +1,10 @@
 //! Whether a revision can be read at all: no level of any layer on any node, or every key fails.
 
-use super::words;
+use super::wording;
 use crate::fleet::Revision;
 use crate::hiera::LookupError;
 use crate::hiera::layer::Environment;
-use crate::pipeline::advice;
+use crate::pipeline::suggestions;
 use crate::report::BlindSpot;
 use crate::tree::{FileTree, TreeError, files_called};
 use crate::workers::Workers;
@@ -19,7 +19,7 @@ const HIERA_YAML: &str = "hiera.yaml";
 const OF_HIERA_3: &str = "if Hiera 3 reads it, put into hierad.yaml: hiera: by-version";
 
 /// Says why nothing of a revision can be read; nothing where something can.
-pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
+pub fn unreadable_revision(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
     if revision.fleet.is_empty() {
         return None;
     }
@@ -30,7 +30,7 @@ pub fn blindness(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
             code: "every-key-fails",
             headline: format!("every key fails{}", at(&error)),
             message: format!("every lookup fails on {}: {}", on_all(revision), in_words(&error)),
-            fix: Some(advice::fix_of_error(&error.text).unwrap_or_else(|| CORRECT.to_owned())),
+            fix: Some(suggestions::fix_for_error(&error.text).unwrap_or_else(|| CORRECT.to_owned())),
             nodes: revision.fleet.all(),
             ..BlindSpot::default()
         });
@@ -76,7 +76,7 @@ fn in_words(error: &LookupError) -> String {
 }
 
 fn on_all(revision: &Revision) -> String {
-    words::nodes_of(&revision.fleet.all(), revision.fleet.len())
+    wording::nodes_of(&revision.fleet.all(), revision.fleet.len())
 }
 
 /// Returns what to do about a hiera.yaml that cannot be used.
@@ -85,7 +85,7 @@ fn fix_of_config(environment: &Environment, error: &LookupError) -> String {
         return OF_HIERA_3.to_owned();
     }
     let correct = || "correct hiera.yaml; `hierad check` names the fault".to_owned();
-    advice::fix_of_error(&error.text).unwrap_or_else(correct)
+    suggestions::fix_for_error(&error.text).unwrap_or_else(correct)
 }
 
 fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
@@ -98,7 +98,7 @@ fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
         (_, Some(_)) => OF_HIERA_3.to_owned(),
         ([], None) => "name it with --hiera-config PATH, or put into hierad.yaml: hiera_config: PATH".to_owned(),
         (found, None) => {
-            let lines = found.iter().map(|path| format!("hiera_config: {}", advice::quoted(path)));
+            let lines = found.iter().map(|path| format!("hiera_config: {}", suggestions::quoted(path)));
             format!("put into hierad.yaml: {}", lines.collect::<Vec<_>>().join("    # or "))
         }
     };
@@ -119,15 +119,15 @@ fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
 }
 
 fn no_level(revision: &Revision) -> BlindSpot {
-    let count = words::number(revision.fleet.len());
+    let count = wording::number(revision.fleet.len());
     let all = format!("{count} of {count} nodes");
     let environment = &revision.environment;
     let outside = written_outside(environment);
     let fixes: Vec<String> = outside
         .iter()
         .map(|(datadir, folder)| {
-            let folder = folder.as_deref().map_or_else(|| "none".to_owned(), advice::quoted);
-            format!("{}: {folder}", advice::quoted(datadir))
+            let folder = folder.as_deref().map_or_else(|| "none".to_owned(), suggestions::quoted);
+            format!("{}: {folder}", suggestions::quoted(datadir))
         })
         .collect();
     let (why, fix) = if fixes.is_empty() {
@@ -162,8 +162,8 @@ fn written_outside(environment: &Environment) -> Vec<(String, Option<String>)> {
         let Ok(config) = &layer.config else { continue };
         for level in config.all_levels().filter(|level| level.datadir.starts_with('/')) {
             let is_known = found.iter().any(|(known, _)| **known == *level.datadir);
-            if !is_known && super::patterns::datadir(environment, layer, level).is_none() {
-                let folder = advice::folder_like(environment, &level.datadir);
+            if !is_known && super::path_patterns::datadir(environment, layer, level).is_none() {
+                let folder = suggestions::folder_with_same_ending(environment, &level.datadir);
                 found.push((level.datadir.to_string(), folder));
             }
         }

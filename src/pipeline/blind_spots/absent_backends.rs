@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::words;
+use super::wording;
 use crate::fleet::Revision;
 use crate::node::NodeSet;
-use crate::pipeline::advice;
+use crate::pipeline::suggestions;
 use crate::report::BlindSpot;
 
 const ABSENT: &str = "absent-backend";
@@ -23,12 +23,12 @@ pub(super) fn absent_backends<'r>(revisions: impl IntoIterator<Item = &'r Revisi
         }
     }
     let spot = |(name, (text, nodes)): (&str, (&str, NodeSet))| {
-        let of = words::nodes_of(&nodes, all);
+        let of = wording::nodes_of(&nodes, all);
         BlindSpot {
             code: ABSENT,
             headline: format!("the backend '{name}' of Hiera 3 is taken for not installed on {of}"),
             message: format!("{text} on {of}"),
-            fix: Some(advice::fix_of_backend(name)),
+            fix: Some(suggestions::fix_for_backend(name)),
             nodes,
             ..BlindSpot::default()
         }

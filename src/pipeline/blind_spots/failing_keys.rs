@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::accept::{self, Accepted};
-use super::{Scene, words};
+use super::{DiffContext, wording};
 use crate::disclosure::Disclosure;
 use crate::fleet::{Answer, Effective, Fleet};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
-use crate::pipeline::advice;
+use crate::pipeline::suggestions;
 use crate::report::BlindSpot;
 
 /// The keys that fail for one cause, and the nodes on which they do.
@@ -63,7 +63,7 @@ fn failed(answer: &Answer) -> Option<(&LookupError, &NodeSet)> {
     }
 }
 
-impl Scene<'_> {
+impl DiffContext<'_> {
     /// Keys that the commit reaches and that fail on both sides, by cause.
     pub(super) fn failing_keys(&self) -> Vec<BlindSpot> {
         let mut causes = Causes::default();
@@ -90,7 +90,7 @@ pub(super) fn of_answers(
 ) -> Vec<BlindSpot> {
     let answers = effective.keys.iter().filter(|(key, _)| !accepted.has("failing-keys", key));
     Causes::of(answers).spots(|error, Failing { nodes, keys }| {
-        let (count, of) = (words::count(keys.len(), "key"), words::nodes_of(&nodes, fleet.len()));
+        let (count, of) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, fleet.len()));
         let verb = if keys.len() == 1 { "fails" } else { "fail" };
         let headline = format!("{count} {verb} on {of}");
         let message = format!("{headline}: {}", disclosure.error(&error).text.visible());
@@ -113,11 +113,11 @@ fn failing<'a>(before: &'a [Answer], after: &'a [Answer]) -> impl Iterator<Item 
 
 fn spot(disclosure: &Disclosure, error: &LookupError, Failing { nodes, keys }: Failing, all: usize) -> BlindSpot {
     let error = disclosure.error(error);
-    let (count, of) = (words::count(keys.len(), "key"), words::nodes_of(&nodes, all));
+    let (count, of) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, all));
     let fails = if keys.len() == 1 { "fails" } else { "fail" };
-    let names = words::some(keys.iter().map(|key| &**key));
-    let fix = advice::fix_of_error(&error.text);
-    let is_function = advice::missing_function(&error.text).is_some();
+    let names = wording::some(keys.iter().map(|key| &**key));
+    let fix = suggestions::fix_for_error(&error.text);
+    let is_function = suggestions::missing_function(&error.text).is_some();
     let first = keys.first().map_or("", |key| &**key);
     let accept = accept::line("failing-keys", [first]);
     let accept = || format!("`hierad check` names each cause; if they may fail, put into hierad.yaml: {accept}");

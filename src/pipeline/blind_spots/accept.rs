@@ -27,6 +27,6 @@ impl Accepted {
 
 /// The line of the settings that accepts `names`.
 pub(in crate::pipeline) fn line<'n>(code: &str, names: impl IntoIterator<Item = &'n str>) -> String {
-    let names: Vec<String> = names.into_iter().map(crate::pipeline::advice::quoted).collect();
+    let names: Vec<String> = names.into_iter().map(crate::pipeline::suggestions::quoted).collect();
     format!("accept: {{{code}: [{}]}}", names.join(", "))
 }

@@ -6,9 +6,9 @@ use crate::hiera::outside::Outside;
 
 /// The files and the environment variables of this machine.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Machine;
+pub struct Host;
 
-impl Outside for Machine {
+impl Outside for Host {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         std::fs::read(path)
     }

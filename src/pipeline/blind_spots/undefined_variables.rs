@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::files::{ChangedFiles, data_file};
-use super::patterns::{PathPattern, patterns};
-use super::{Scene, accept, words};
+use super::changed_files::{ChangedFiles, data_file};
+use super::path_patterns::{PathPattern, patterns};
+use super::{DiffContext, accept, wording};
 use crate::hiera::backend::DataFile;
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
@@ -13,12 +13,12 @@ use crate::tree::TreeError;
 
 const UNDEFINED: &str = "undefined-variable";
 
-impl Scene<'_> {
+impl DiffContext<'_> {
     /// Variables that some profile lacks, where a path with one of them may lead to a changed file.
     pub(super) fn undefined_variables(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
         let mut found: BTreeMap<String, (NodeSet, Vec<String>)> = BTreeMap::new();
         let fleet = &self.revisions.after.fleet;
-        for revision in self.both() {
+        for revision in self.both_revisions() {
             for pattern in patterns(&revision.environment) {
                 let led = self.led_to(&pattern, files, &revision.environment)?;
                 let is_fine = |name: &&String| led.is_empty() || self.accepted.has(UNDEFINED, plain(name));
@@ -36,13 +36,13 @@ impl Scene<'_> {
         let spot = |(name, (nodes, mut files)): (String, (NodeSet, Vec<String>))| {
             files.sort();
             files.dedup();
-            let of = words::nodes_of(&nodes, all);
+            let of = wording::nodes_of(&nodes, all);
             BlindSpot {
                 code: UNDEFINED,
                 headline: format!("the variable '{name}' is not set on {of}"),
                 message: format!(
                     "the profiles of {of} do not set the variable '{name}', which may lead to {}",
-                    words::some(files.iter().map(String::as_str))
+                    wording::some(files.iter().map(String::as_str))
                 ),
                 fix: Some(fix(&name)),
                 nodes,

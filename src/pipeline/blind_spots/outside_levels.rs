@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::accept::Accepted;
-use super::patterns::{PathPattern, datadir, fixed, patterns};
-use super::{accept, words};
+use super::path_patterns::{PathPattern, datadir, fixed, patterns};
+use super::{accept, wording};
 use crate::diagnostic::Place;
 use crate::fleet::Revision;
 use crate::hiera::config::LevelConfig;
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{Environment, Layer};
 use crate::node::NodeSet;
-use crate::pipeline::advice;
+use crate::pipeline::suggestions;
 use crate::report::BlindSpot;
 use crate::tree::{Target, folder_of, follow};
 
@@ -20,7 +20,7 @@ const OUTSIDE: &str = "outside-repository";
 
 /// The levels that lie in one place outside.
 #[derive(Default)]
-pub(in crate::pipeline) struct Outside {
+pub(in crate::pipeline) struct OutsideLevels {
     levels: Vec<String>,
     /// The levels' places.
     pub(in crate::pipeline) places: BTreeSet<Place>,
@@ -46,7 +46,7 @@ pub(super) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> 
         headline: format!("there is no folder {folder}/, to which the settings map {datadir}"),
         message: format!(
             "the settings map {} to folders that are not there, so that their levels are taken as absent",
-            words::some(found.iter().map(|(datadir, _)| *datadir).collect::<Vec<_>>().into_iter())
+            wording::some(found.iter().map(|(datadir, _)| *datadir).collect::<Vec<_>>().into_iter())
         ),
         fix: Some("correct `datadirs` in hierad.yaml; `none` stands for data that is elsewhere".to_owned()),
         files: found.iter().map(|(_, folder)| folder.clone()).collect(),
@@ -55,7 +55,7 @@ pub(super) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> 
 }
 
 /// The folders of the repository that absolute datadirs end like, where the settings lead neither there nor anywhere else.
-pub(super) fn look_alikes(environment: &Environment) -> BTreeSet<String> {
+pub(super) fn similar_folders(environment: &Environment) -> BTreeSet<String> {
     let is_read = |layer, level: &LevelConfig| {
         datadir(environment, layer, level).is_some_and(|folder| is_folder(environment, &fixed(&folder)))
     };
@@ -65,7 +65,7 @@ pub(super) fn look_alikes(environment: &Environment) -> BTreeSet<String> {
         datadirs.any(|(from, to)| is_meant(from) && matches!(to, Datadir::None | Datadir::Disk(_)))
     };
     let unread = absolute(environment).filter(|(layer, level)| !is_read(layer, level) && !is_elsewhere(level));
-    let folders = unread.filter_map(|(_, level)| advice::folder_like(environment, &level.datadir));
+    let folders = unread.filter_map(|(_, level)| suggestions::folder_with_same_ending(environment, &level.datadir));
     folders.filter(|folder| folder != ".").collect()
 }
 
@@ -84,8 +84,8 @@ fn is_folder(environment: &Environment, path: &str) -> bool {
 pub(in crate::pipeline) fn outside<'r>(
     revisions: impl IntoIterator<Item = &'r Revision>,
     accepted: &Accepted,
-) -> BTreeMap<String, Outside> {
-    let mut found: BTreeMap<String, Outside> = BTreeMap::new();
+) -> BTreeMap<String, OutsideLevels> {
+    let mut found: BTreeMap<String, OutsideLevels> = BTreeMap::new();
     for revision in revisions {
         collect_outside(revision, accepted, &mut found);
     }
@@ -101,7 +101,7 @@ pub(super) fn outside_spots<'r>(
     outside(revisions, accepted).into_iter().map(|(place, outside)| outside.spot(&place, all)).collect()
 }
 
-fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMap<String, Outside>) {
+fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMap<String, OutsideLevels>) {
     let environment = &revision.environment;
     let is_fine = |text: &str| accepted.has(OUTSIDE, leading(text));
     let findings = revision.findings.iter().map(|finding| (finding, &*finding.diagnostic.text));
@@ -148,28 +148,28 @@ fn leading(text: &str) -> &str {
 
 /// Says which folder of the repository an absolute datadir ends like, and the setting that maps it there.
 fn mapping(environment: &Environment, datadir: &str) -> (String, String) {
-    match advice::folder_like(environment, datadir) {
+    match suggestions::folder_with_same_ending(environment, datadir) {
         Some(folder) => {
             let like = if folder == "." {
                 "; it is that of the environment itself".to_owned()
             } else {
                 format!("; it ends like the folder {folder}/ here")
             };
-            (like, format!("datadirs: {{{}: {}}}", advice::quoted(datadir), advice::quoted(&folder)))
+            (like, format!("datadirs: {{{}: {}}}", suggestions::quoted(datadir), suggestions::quoted(&folder)))
         }
-        None => (String::new(), format!("datadirs: {{{}: none}}", advice::quoted(datadir))),
+        None => (String::new(), format!("datadirs: {{{}: none}}", suggestions::quoted(datadir))),
     }
 }
 
-impl Outside {
+impl OutsideLevels {
     /// Says of levels that lie at `place` what becomes of them.
     pub(in crate::pipeline) fn text(&self, place: &str) -> String {
-        let names = words::some(self.levels.iter().map(String::as_str));
+        let names = wording::some(self.levels.iter().map(String::as_str));
         format!("{place}: {} ({names}) {} taken as absent", self.count(), self.verb())
     }
 
     fn count(&self) -> String {
-        words::count(self.levels.len(), "level")
+        wording::count(self.levels.len(), "level")
     }
 
     fn verb(&self) -> &'static str {
@@ -177,7 +177,7 @@ impl Outside {
     }
 
     fn spot(self, place: &str, all: usize) -> BlindSpot {
-        let of = words::nodes_of(&self.nodes, all);
+        let of = wording::nodes_of(&self.nodes, all);
         BlindSpot {
             code: OUTSIDE,
             headline: format!("{} {} outside of this repository on {of}", self.count(), self.verb()),

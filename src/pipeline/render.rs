@@ -5,20 +5,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Pipeline, PipelineError, Point, sight};
+use super::{Pipeline, PipelineError, RevisionId, blind_spots};
 use crate::fleet::Revision;
 use crate::report::BlindSpot;
 use crate::snapshot::{self, Format, Manifest, Snapshots, Written};
 
 /// Snapshots could not be written to a folder. What is there is whole, and can be of two revisions.
 #[derive(Debug, thiserror::Error)]
-pub enum FolderError {
+pub enum RenderError {
     /// The values could not be resolved.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
     /// Nothing of the revision can be read: the snapshots that are there are better.
     #[error("nothing could be read: {}", .0.message)]
-    Blind(Box<BlindSpot>),
+    Unreadable(Box<BlindSpot>),
     /// The folder cannot be written.
     #[error("cannot write snapshots to {}: {source}", .folder.display())]
     Write {
@@ -31,39 +31,39 @@ pub enum FolderError {
 
 impl Pipeline {
     /// Says why nothing of a revision can be read; nothing where something can.
-    pub fn blindness(&self, revision: &Revision) -> Option<BlindSpot> {
-        sight::blindness::blindness(revision, &self.workers)
+    pub fn unreadable(&self, revision: &Revision) -> Option<BlindSpot> {
+        blind_spots::unreadable::unreadable_revision(revision, &self.workers)
     }
 
     /// The snapshots of all nodes at a revision, with these of its keys.
     pub fn snapshots(&self, revision: &Revision, keys: &BTreeSet<Arc<str>>, format: Format) -> Rendered<'_> {
         let (effective, nodes) = (self.effective(revision, keys), self.fleet.all());
-        let blind_spots = sight::of_revision(revision, &effective, &self.accepted, &self.disclosure);
+        let blind_spots = blind_spots::of_revision(revision, &effective, &self.accepted, &self.disclosure);
         let snapshots = Snapshots::new(effective, &self.fleet, &nodes, format, &self.disclosure, &self.workers);
         Rendered { snapshots, blind_spots, keys: keys.len() }
     }
 
-    /// Writes the snapshots of `point` to a folder, which then holds just these.
-    pub fn write_folder(&self, point: Point, rendered: &Rendered<'_>, folder: &Path) -> Result<Written, FolderError> {
-        let commit = match point {
-            Point::Commit(id) => Some(id.to_string()),
-            Point::WorkTree | Point::Nothing => None,
+    /// Writes the snapshots of `id` to a folder, which then holds just these.
+    pub fn write_folder(&self, id: RevisionId, rendered: &Rendered<'_>, folder: &Path) -> Result<Written, RenderError> {
+        let commit = match id {
+            RevisionId::Commit(id) => Some(id.to_string()),
+            RevisionId::WorkTree | RevisionId::Empty => None,
         };
         let puppet = self.revisions.options.puppet.number();
         let manifest = Manifest::new(commit, self.fleet.len(), rendered.keys, puppet);
         let manifest = manifest.with_blind_spots(&rendered.blind_spots);
         let written = snapshot::write_folder(&rendered.snapshots, manifest, folder, &self.workers);
-        written.map_err(|source| FolderError::Write { folder: folder.to_owned(), source })
+        written.map_err(|source| RenderError::Write { folder: folder.to_owned(), source })
     }
 
-    /// Writes the snapshots of all nodes with all keys at `point` to a folder, which then holds just these; nothing if nothing of it
+    /// Writes the snapshots of all nodes with all keys at `id` to a folder, which then holds just these; nothing if nothing of it
     /// can be read.
-    pub fn render(&self, point: Point, folder: &Path) -> Result<Written, FolderError> {
-        let revision = self.kept(point)?;
-        if let Some(blind) = self.blindness(&revision) {
-            return Err(FolderError::Blind(Box::new(blind)));
+    pub fn render(&self, id: RevisionId, folder: &Path) -> Result<Written, RenderError> {
+        let revision = self.cached_revision(id)?;
+        if let Some(blind) = self.unreadable(&revision) {
+            return Err(RenderError::Unreadable(Box::new(blind)));
         }
-        self.write_folder(point, &self.snapshots(&revision, &revision.keys, Format::Json), folder)
+        self.write_folder(id, &self.snapshots(&revision, &revision.keys, Format::Json), folder)
     }
 }
 

@@ -8,8 +8,8 @@ use crate::node::NodeSet;
 
 /// Returns what of `after` is not in `before`: faults of another kind, and of known ones the files, keys and nodes that are new.
 /// That a known fault is on another line is no news.
-pub fn only_new(before: &[Fault], after: Vec<Fault>) -> Vec<Fault> {
-    let mut known: BTreeMap<(&str, String), Known<'_>> = BTreeMap::new();
+pub fn new_faults(before: &[Fault], after: Vec<Fault>) -> Vec<Fault> {
+    let mut known: BTreeMap<(&str, String), KnownFault<'_>> = BTreeMap::new();
     for fault in before {
         let known = known.entry((fault.code, without_numbers(&fault.text))).or_default();
         known.paths.extend(fault.places.iter().map(|place| &*place.path));
@@ -27,13 +27,13 @@ pub fn only_new(before: &[Fault], after: Vec<Fault>) -> Vec<Fault> {
 
 /// The places, keys and nodes of known faults of one cause.
 #[derive(Default)]
-struct Known<'a> {
+struct KnownFault<'a> {
     paths: BTreeSet<&'a str>,
     keys: BTreeSet<&'a Arc<str>>,
     nodes: NodeSet,
 }
 
-impl Known<'_> {
+impl KnownFault<'_> {
     fn news(&self, fault: Fault) -> Option<Fault> {
         let places: BTreeSet<_> =
             fault.places.iter().filter(|place| !self.paths.contains(&*place.path)).cloned().collect();

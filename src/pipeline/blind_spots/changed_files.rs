@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::patterns::{PathPattern, datadirs, is_below, patterns};
-use super::{Scene, accept, blindness, changed_paths, levels, words};
+use super::path_patterns::{PathPattern, datadirs, is_below, patterns};
+use super::{DiffContext, accept, changed_paths, outside_levels, unreadable, wording};
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
 use crate::hiera::layer::Environment;
@@ -43,35 +43,39 @@ pub(super) struct ChangedFiles {
 }
 
 impl ChangedFiles {
-    pub(super) fn find(scene: &Scene<'_>) -> Result<ChangedFiles, TreeError> {
+    pub(super) fn find(context: &DiffContext<'_>) -> Result<ChangedFiles, TreeError> {
         let mut files = ChangedFiles::default();
         let mut folders = None;
-        let look_alikes = scene.both().into_iter().flat_map(|revision| levels::look_alikes(&revision.environment));
-        let look_alikes: BTreeSet<String> = look_alikes.collect();
-        let lacks_layer = blindness::lacks_layer(scene.both());
-        for path in changed_paths(scene.revisions)? {
-            if scene.both().iter().any(|revision| is_config(revision, &path)) {
+        let similar_folders = context
+            .both_revisions()
+            .into_iter()
+            .flat_map(|revision| outside_levels::similar_folders(&revision.environment));
+        let similar_folders: BTreeSet<String> = similar_folders.collect();
+        let lacks_layer = unreadable::lacks_layer(context.both_revisions());
+        for path in changed_paths(context.revisions)? {
+            if context.both_revisions().iter().any(|revision| is_config(revision, &path)) {
                 files.configs.insert(path.clone());
             }
             // Whatever a file there is called, a level that cannot be read may read it.
-            files.is_hiera_touched |= look_alikes.iter().any(|folder| is_below(&path, folder));
+            files.is_hiera_touched |= similar_folders.iter().any(|folder| is_below(&path, folder));
             files.is_hiera_touched |= lacks_layer && DATA_ENDS.iter().any(|end| path.ends_with(end));
-            if !scene.both().iter().any(|revision| is_file(revision, &path)) {
+            if !context.both_revisions().iter().any(|revision| is_file(revision, &path)) {
                 // Behind a link there may be data.
-                files.is_hiera_touched |= scene.both().iter().any(|revision| is_link(revision, &path));
+                files.is_hiera_touched |= context.both_revisions().iter().any(|revision| is_link(revision, &path));
                 continue;
             }
-            if scene.revisions.before.reaches(&path)? || scene.revisions.after.reaches(&path)? {
-                let [before, after] = [options(scene.revisions.before, &path)?, options(scene.revisions.after, &path)?];
+            if context.revisions.before.reaches(&path)? || context.revisions.after.reaches(&path)? {
+                let [before, after] =
+                    [options(context.revisions.before, &path)?, options(context.revisions.after, &path)?];
                 files.changes_options |= before != after;
                 files.reached.insert(path);
                 continue;
             }
-            let places = folders.get_or_insert_with(|| scene.both().map(Places::of));
-            let is_data = scene.both().iter().any(|revision| revision.environment.has_data_file_at(&path));
+            let places = folders.get_or_insert_with(|| context.both_revisions().map(Places::of));
+            let is_data = context.both_revisions().iter().any(|revision| revision.environment.has_data_file_at(&path));
             if places.iter().any(|places| places.leads_to(&path) || is_data && places.has_datadir_of(&path)) {
                 files.unreached.insert(path);
-            } else if is_data && looks_like_data(scene, &path)? {
+            } else if is_data && looks_like_data(context, &path)? {
                 files.unnamed.insert(path);
             }
         }
@@ -135,13 +139,13 @@ fn is_file(revision: &Revision, path: &str) -> bool {
 }
 
 /// Returns true if a file has keys as Hiera's data has, or lies where people keep data.
-fn looks_like_data(scene: &Scene<'_>, path: &str) -> Result<bool, TreeError> {
+fn looks_like_data(context: &DiffContext<'_>, path: &str) -> Result<bool, TreeError> {
     let mut folders = folder_of(path).split('/');
     if folders.clone().any(|folder| OTHER_FOLDERS.contains(&folder)) {
         return Ok(false);
     }
     let is_in_folder = folders.any(|folder| DATA_FOLDERS.contains(&folder));
-    for revision in scene.both() {
+    for revision in context.both_revisions() {
         let keys = keys(&revision.environment, path)?;
         let is_key_of_hiera = |key: &Arc<str>| key.contains("::") || **key == *"lookup_options";
         if keys.iter().any(is_key_of_hiera) || (is_in_folder && !keys.is_empty()) {
@@ -171,7 +175,7 @@ pub(super) fn data_file(environment: &Environment, path: &str) -> Result<Option<
     }
 }
 
-impl Scene<'_> {
+impl DiffContext<'_> {
     /// Changed files that no profile reaches, in folders of data and elsewhere.
     pub(super) fn unreached_files(&self, files: &ChangedFiles) -> impl Iterator<Item = BlindSpot> {
         let kept = |code: &str, files: &BTreeSet<String>| -> Vec<String> {
@@ -179,7 +183,7 @@ impl Scene<'_> {
         };
         let unreached = kept("unreached-file", &files.unreached);
         let unnamed = kept("unnamed-folder", &files.unnamed);
-        let names = |files: &[String]| words::some(files.iter().map(String::as_str));
+        let names = |files: &[String]| wording::some(files.iter().map(String::as_str));
         let verb = |files: &[String]| if files.len() == 1 { "is" } else { "are" };
         let reach = (!unreached.is_empty()).then(|| BlindSpot {
             code: "unreached-file",
@@ -221,7 +225,7 @@ impl Scene<'_> {
 fn short(files: &[String]) -> String {
     match files {
         [file] => file.clone(),
-        files => words::count(files.len(), "changed file"),
+        files => wording::count(files.len(), "changed file"),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::tree::{FileTree, Target, follow};
 
 /// Returns the folder of the repository that the absolute `datadir` of a level, as written, ends like. Of several datadirs that end
 /// like the same folder only the shortest has it.
-pub fn folder_like(environment: &Environment, datadir: &str) -> Option<String> {
+pub fn folder_with_same_ending(environment: &Environment, datadir: &str) -> Option<String> {
     let mut by_folder: BTreeMap<String, &str> = BTreeMap::new();
     let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
     for level in configs.flat_map(|config| config.all_levels()).filter(|level| level.datadir.starts_with('/')) {
@@ -55,8 +55,8 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// Returns what to put into the settings about a failure; None if they cannot help.
-pub fn fix_of_error(error: &str) -> Option<String> {
-    missing_function(error).map(fix_of_backend).or_else(|| alias_hint(error).map(str::to_owned))
+pub fn fix_for_error(error: &str) -> Option<String> {
+    missing_function(error).map(fix_for_backend).or_else(|| alias_hint(error).map(str::to_owned))
 }
 
 /// Returns what to do about an alias that Hiera 3 refuses, where the text of a failure is about one.
@@ -68,7 +68,7 @@ pub fn alias_hint(text: &str) -> Option<&'static str> {
 }
 
 /// Returns what to put into the settings for the function or backend `name`.
-pub fn fix_of_backend(name: &str) -> String {
+pub fn fix_for_backend(name: &str) -> String {
     let name = quoted(name);
     format!(
         "say in hierad.yaml what the function finds: backends: {{{name}: {{not_found: true}}}}    # or values: FILE, or command: [PROGRAM]"

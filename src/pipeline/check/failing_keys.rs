@@ -7,8 +7,8 @@ use super::Fault;
 use crate::diagnostic::Severity;
 use crate::disclosure::Disclosure;
 use crate::hiera::{ErrorKind, LookupError};
-use crate::pipeline::advice::missing_function;
-use crate::pipeline::sight::failing::{Causes, Failing};
+use crate::pipeline::blind_spots::failing_keys::{Causes, Failing};
+use crate::pipeline::suggestions::missing_function;
 
 /// Adds to a fault in a file what fails for the file.
 pub(super) fn with_what_fails(mut fault: Fault, path: &str, causes: &Causes) -> Fault {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Scene, accept, words};
+use super::{DiffContext, accept, wording};
 use crate::diff::Changes;
 use crate::hiera::key::colons;
 use crate::hiera::layer::Environment;
@@ -12,7 +12,7 @@ use crate::report::BlindSpot;
 
 const ABSENT: &str = "absent-module";
 
-impl Scene<'_> {
+impl DiffContext<'_> {
     /// Modules that are not there, of which the commit touches keys whose values do not change on all nodes that it reaches.
     pub(super) fn absent_modules(&self) -> Option<BlindSpot> {
         let environment = &self.revisions.after.environment;
@@ -38,8 +38,8 @@ impl Scene<'_> {
             }
         }
         let first = *modules.first()?;
-        let of = words::nodes_of(&nodes, self.revisions.after.fleet.len());
-        let count = words::count(modules.len(), "module");
+        let of = wording::nodes_of(&nodes, self.revisions.after.fleet.len());
+        let count = wording::count(modules.len(), "module");
         let verb = if modules.len() == 1 { "is" } else { "are" };
         let accepted = if modules.len() == 1 { first } else { "*" };
         Some(BlindSpot {
@@ -47,8 +47,8 @@ impl Scene<'_> {
             headline: format!("{count} {verb} not in this repository"),
             message: format!(
                 "{count} ({}) {verb} not in this repository: options that merge {} on {of} may be in their data",
-                words::some(modules.iter().copied()),
-                words::count(keys.len(), "key"),
+                wording::some(modules.iter().copied()),
+                wording::count(keys.len(), "key"),
             ),
             fix: Some(format!(
                 "deploy them and put into hierad.yaml: basemodulepath: [/path/to/modules]; or, if they have no data: {}",
