@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use hierad::fleet::{Fleet, Mentioned};
+use hierad::fleet::{Fleet, ReferencedVariables};
 use hierad::git::Repository;
 use hierad::hiera::layer::EnvironmentOptions;
 use hierad::pipeline::profiles::{EnvironmentOfNodes, ProfileFiles};
@@ -65,14 +65,14 @@ fn split(profiles: &Path, folder: &Path) -> Result<u64> {
 }
 
 /// What the last commit can read of a profile.
-fn mentioned(repository: &Path) -> Result<Mentioned> {
+fn mentioned(repository: &Path) -> Result<ReferencedVariables> {
     let repository = Arc::new(Repository::discover(repository)?);
     let head = RevisionId::Commit(repository.resolve("HEAD")?);
     let revisions = Revisions::new(repository, EnvironmentOptions::default(), Arc::default());
     Ok(revisions.mentioned(&[head], &Workers::default())?)
 }
 
-fn load(path: &PathBuf, mentioned: &Mentioned, workers: &Workers) -> Result<Fleet> {
+fn load(path: &PathBuf, mentioned: &ReferencedVariables, workers: &Workers) -> Result<Fleet> {
     let environment = EnvironmentOfNodes::Declared("production".into());
     let source = ProfileFiles::find(std::slice::from_ref(path), environment, workers.clone(), None)?;
     let (fleet, errors) = Fleet::load(Arc::new(source), mentioned, &|_| true);

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::diagnostic::Diagnostic;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{self, Effective, Finding, Fleet, Reached, Revision};
+use crate::fleet::{self, AffectedKeys, Effective, Finding, Fleet, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError, Repository};
 use crate::hiera::layer::DeclaredModule;
 use crate::node::{NodeId, NodeSet};
@@ -188,11 +188,11 @@ impl Pipeline {
     }
 
     /// All keys of both sides, those that the change may reach, and the answers to these.
-    fn compare(&self, revisions: Diff<&Revision>) -> (Arc<BTreeSet<Arc<str>>>, Reached, Diff<Effective>) {
+    fn compare(&self, revisions: Diff<&Revision>) -> (Arc<BTreeSet<Arc<str>>>, AffectedKeys, Diff<Effective>) {
         let [before, after] = [&revisions.before.keys, &revisions.after.keys];
         let keys =
             if Arc::ptr_eq(before, after) { after.clone() } else { Arc::new(before.union(after).cloned().collect()) };
-        let reached = fleet::reach(revisions.before, revisions.after, &keys, &self.workers);
+        let reached = fleet::affected_keys(revisions.before, revisions.after, &keys, &self.workers);
         let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &reached.keys, &self.workers);
         (keys, reached, Diff::new(was, is))
     }

@@ -5,8 +5,8 @@
 //! the disk, or of a repository that stands for a folder of it, are absolute.
 
 mod changes;
-mod placed;
-mod watched;
+mod mounted;
+mod recording;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,8 +16,8 @@ use std::sync::Arc;
 use sha1::{Digest, Sha1};
 
 pub use changes::changes;
-pub use placed::Placed;
-pub use watched::{Looked, Watched};
+pub use mounted::MountedTree;
+pub use recording::{AccessedPaths, RecordingTree};
 
 /// Git's id of a file's content: equal content has an equal id, in whichever tree it lies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

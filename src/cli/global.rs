@@ -7,7 +7,7 @@ use super::Result;
 use crate::git::Repository;
 use crate::hiera::layer::GlobalConfig;
 use crate::settings::GlobalSetting;
-use crate::tree::{FileTree, Placed};
+use crate::tree::{FileTree, MountedTree};
 
 /// The global layer's hiera.yaml, as the settings name it. A file in the work tree of the data repository is that of the
 /// revision at hand.
@@ -28,7 +28,7 @@ pub(super) fn global_config(
             let tree = other.tree(other.resolve(rev)?)?;
             let root = absolute(other.work_dir().unwrap_or(repo)).trim_end_matches('/').to_owned();
             let path = format!("{root}/{path}");
-            Some(GlobalConfig { tree: Some(Arc::new(Placed::new(root, Arc::new(tree)))), path })
+            Some(GlobalConfig { tree: Some(Arc::new(MountedTree::new(root, Arc::new(tree)))), path })
         }
     })
 }

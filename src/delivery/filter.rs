@@ -42,7 +42,7 @@ impl Filter {
             return false;
         }
         let nodes = self.nodes_of(report);
-        let is_on_node = |on: &NodeSet| nodes.as_ref().is_none_or(|nodes| !on.and(nodes).is_empty());
+        let is_on_node = |on: &NodeSet| nodes.as_ref().is_none_or(|nodes| !on.intersection(nodes).is_empty());
         let counts = report.changes.iter().filter(|change| any(&self.keys, &change.key) && is_on_node(&change.nodes));
         counts.take(least).count() == least
     }

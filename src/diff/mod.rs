@@ -105,7 +105,7 @@ pub fn touched(effective: Diff<&Effective>, all: usize) -> NodeSet {
     let answers = effective.map(|effective| &effective.keys);
     let keys = answers.before.keys().chain(answers.after.keys().filter(|key| !answers.before.contains_key(*key)));
     let of_key = |key| pieces::pieces(answers.map(|keys| keys.get(key).map_or(&[][..], Vec::as_slice)));
-    NodeSet::union(all, keys.flat_map(of_key).map(|piece| piece.nodes))
+    NodeSet::union_of(all, keys.flat_map(of_key).map(|piece| piece.nodes))
 }
 
 /// How long it takes to compare the answers for a key, about, in microseconds, and one of these: there may be one of each node.
@@ -149,8 +149,8 @@ impl Changes {
     pub fn chosen(self, chosen: impl Fn(&str) -> bool, nodes: &NodeSet) -> (Changes, Changes) {
         let (mut these, mut others) = (Changes::default(), Changes::default());
         for change in self.changes {
-            let on = if chosen(&change.key) { change.nodes.and(nodes) } else { NodeSet::new() };
-            let rest = change.nodes.without(&on);
+            let on = if chosen(&change.key) { change.nodes.intersection(nodes) } else { NodeSet::new() };
+            let rest = change.nodes.difference(&on);
             if !rest.is_empty() {
                 others.changes.push(Change { nodes: rest, ..change.clone() });
             }
@@ -159,7 +159,7 @@ impl Changes {
             }
         }
         for secret in self.reencrypted.into_iter().filter(|secret| chosen(&secret.key)) {
-            let on = secret.nodes.and(nodes);
+            let on = secret.nodes.intersection(nodes);
             if !on.is_empty() {
                 these.reencrypted.push(Reencrypted { nodes: on, ..secret });
             }
@@ -196,7 +196,7 @@ fn by_text(answers: &[Answer]) -> Cow<'_, [Answer]> {
         let text = text(Some(&answer.outcome));
         let first = text.map(|text| *known.entry((text, text.secrecy().is_some())).or_insert(merged.len()));
         match first.and_then(|first| merged.get_mut(first)) {
-            Some(first) => first.nodes.extend(&answer.nodes),
+            Some(first) => first.nodes.union_with(&answer.nodes),
             None => merged.push(answer.clone()),
         }
     }
@@ -205,7 +205,7 @@ fn by_text(answers: &[Answer]) -> Cow<'_, [Answer]> {
 
 /// Of errors that read the same the one that the first of `nodes` gets: where it stands is shown.
 fn exact<'a>(answers: &'a [Answer], outcome: Option<&'a Arc<Outcome>>, nodes: &NodeSet) -> Option<&'a Arc<Outcome>> {
-    let Some(first) = nodes.smallest().filter(|_| is_error(outcome)) else { return outcome };
+    let Some(first) = nodes.first().filter(|_| is_error(outcome)) else { return outcome };
     answers.iter().find(|answer| answer.nodes.contains(first)).map(|answer| &answer.outcome)
 }
 

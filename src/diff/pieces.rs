@@ -27,24 +27,24 @@ pub(super) fn pieces(answers: Diff<&[Answer]>) -> Vec<Piece<'_>> {
     let before = OnceCell::new();
     for (answer, met) in answers.after.iter().zip(after.met) {
         if met < answer.nodes.len() {
-            let nodes = answer.nodes.without(before.get_or_init(|| union(answers.before)));
+            let nodes = answer.nodes.difference(before.get_or_init(|| union(answers.before)));
             pieces.push(Piece { outcome: Diff::new(None, Some(&answer.outcome)), nodes });
         }
     }
-    pieces.sort_by_key(|piece| piece.nodes.smallest());
+    pieces.sort_by_key(|piece| piece.nodes.first());
     pieces
 }
 
 /// Cuts the nodes of one answer before by their answers after.
 fn split<'a>(before: &'a Answer, after: &mut Side<'a>, pieces: &mut Vec<Piece<'a>>) {
     let mut rest = after.changed(before);
-    while let Some(node) = rest.smallest() {
+    while let Some(node) = rest.first() {
         let at = after.of(node);
         let nodes = match at {
-            Some(at) => rest.and(&after.answers[at].nodes),
-            None => rest.without(after.nodes()),
+            Some(at) => rest.intersection(&after.answers[at].nodes),
+            None => rest.difference(after.nodes()),
         };
-        rest = if nodes.len() == rest.len() { NodeSet::new() } else { rest.without(&nodes) };
+        rest = if nodes.len() == rest.len() { NodeSet::new() } else { rest.difference(&nodes) };
         if let Some(at) = at {
             after.met[at] += nodes.len();
         }
@@ -71,7 +71,7 @@ fn is_same(outcome: Diff<Option<&Arc<Outcome>>>) -> bool {
 fn union(answers: &[Answer]) -> NodeSet {
     let mut nodes = NodeSet::new();
     for answer in answers {
-        nodes.extend(&answer.nodes);
+        nodes.union_with(&answer.nodes);
     }
     nodes
 }
@@ -124,7 +124,7 @@ impl<'a> Side<'a> {
         let is_kept = |answer: &Answer| Arc::ptr_eq(&answer.outcome, &before.outcome);
         let few = if self.table.is_empty() { self.answers } else { &[] };
         let Some(at) = few.iter().position(is_kept) else { return before.nodes.clone() };
-        let changed = before.nodes.without(&few[at].nodes);
+        let changed = before.nodes.difference(&few[at].nodes);
         self.met[at] += before.nodes.len() - changed.len();
         changed
     }

@@ -24,7 +24,7 @@ impl Changes {
     pub(super) fn add_reencrypted(&mut self, key: &Arc<str>, path: ValuePath, outcome: &Arc<Outcome>, nodes: &NodeSet) {
         let mut of_key = self.reencrypted.iter_mut().rev().take_while(|known| known.key == *key);
         match of_key.find(|known| known.path == path) {
-            Some(known) => known.nodes.extend(nodes),
+            Some(known) => known.nodes.union_with(nodes),
             None => self.reencrypted.push(Reencrypted {
                 key: key.clone(),
                 path,

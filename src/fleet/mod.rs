@@ -7,13 +7,13 @@
 //! nodes which nothing tells apart cost little more than one of them.
 //!
 //! `nodes` is the fleet, and what of its variables anybody looked at; `revision` what the repository says to all of its nodes, made from
-//! nothing or of the revision before; `answers` works out keys, class by class; `change` tells what of them another revision can
+//! nothing or of the revision before; `resolve` works out keys, class by class; `affected` tells what of them another revision can
 //! reach.
 
-mod answers;
-mod change;
+mod affected;
 mod nodes;
 pub(crate) mod parallel;
+mod resolve;
 mod revision;
 
 use std::collections::BTreeMap;
@@ -23,11 +23,11 @@ use crate::diagnostic::Diagnostic;
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 
-pub use answers::{Work, resolve, resolve_all};
-pub use change::{Reached, reach};
+pub use affected::{AffectedKeys, affected_keys};
 pub use nodes::Fleet;
-pub use nodes::mentioned::Mentioned;
+pub use nodes::mentioned::ReferencedVariables;
 pub use nodes::variables::FleetScope;
+pub use resolve::{NodesByKey, resolve, resolve_all};
 pub use revision::Revision;
 
 /// One answer for a key and the nodes that get it.

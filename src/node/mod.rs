@@ -12,7 +12,7 @@ pub use packed::{pack, unpack};
 pub(crate) use profile::trusted_names;
 pub use profile::{Form, NodeProfile, ProfileError, ProfileReader, Read, read_facts, read_profiles};
 pub use rows::begins_with_row;
-pub(crate) use set::{Kinds, Partition};
+pub(crate) use set::{NodeClasses, Partition};
 pub use set::{NodeId, NodeSet};
 pub use source::{Batch, ProfilePlace, ProfileSource};
 pub use wanted::Wanted;

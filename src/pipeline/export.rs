@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::{Comparison, Pipeline, PipelineError, RevisionId};
 use crate::diff::{self, Diff};
-use crate::fleet::{self, Revision, Work};
+use crate::fleet::{self, NodesByKey, Revision};
 use crate::git::{BranchName, CommitId, HistoryError, Import, ImportError};
 use crate::node::NodeSet;
 use crate::report::BlindSpot;
@@ -238,7 +238,7 @@ impl Exporter {
             Some(compared) => diff::touched(compared.effective.as_ref(), all),
             None => diff::touched(self.pipeline.compare(revisions).2.as_ref(), all),
         };
-        Some(NodeSet::union(all, [touched, self.only(revisions), self.only(revisions.reversed())]))
+        Some(NodeSet::union_of(all, [touched, self.only(revisions), self.only(revisions.reversed())]))
     }
 
     /// The nodes that have a key which just the first of two revisions knows of.
@@ -246,7 +246,7 @@ impl Exporter {
         let keys = revisions.before.keys.difference(&revisions.after.keys);
         let effective = self.pipeline.effective(revisions.before, keys);
         let answers = effective.keys.into_values().flatten();
-        NodeSet::union(self.pipeline.fleet.len(), answers.map(|answer| answer.nodes))
+        NodeSet::union_of(self.pipeline.fleet.len(), answers.map(|answer| answer.nodes))
     }
 
     /// Writes the snapshot commit of an event. The outer error is that of the values, the inner one that of writing.
@@ -265,7 +265,7 @@ impl Exporter {
         let rest = if touched.is_some() { Rest::Kept } else { Rest::Removed };
         let nodes = touched.unwrap_or_else(|| pipeline.fleet.all());
         let revision = pipeline.load_cached(RevisionId::Commit(event.after))?;
-        let work: Work = revision.keys.iter().map(|key| (key.clone(), nodes.clone())).collect();
+        let work: NodesByKey = revision.keys.iter().map(|key| (key.clone(), nodes.clone())).collect();
         let effective = fleet::resolve(&revision, &work, workers);
         let snapshots = Snapshots::new(effective, &pipeline.fleet, &nodes, Format::Json, &pipeline.disclosure, workers);
         // The commit of these snapshots has no id yet.

@@ -54,7 +54,7 @@ fn find(side: &Side, path: &ValuePath) -> Option<Origin> {
 
 fn side(key: &str, outcome: Option<&Arc<Outcome>>, nodes: &NodeSet, revision: &Revision) -> Side {
     let Some(Outcome::Found(value)) = outcome.map(|outcome| &**outcome) else { return None };
-    Some((trace(revision, nodes.smallest()?, key), value.clone()))
+    Some((trace(revision, nodes.first()?, key), value.clone()))
 }
 
 fn trace(revision: &Revision, node: NodeId, key: &str) -> Vec<Contribution> {

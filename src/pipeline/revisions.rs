@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{MAX_CACHED_REVISIONS, PipelineError, RevisionId};
-use crate::fleet::Mentioned;
+use crate::fleet::ReferencedVariables;
 use crate::git::{Repository, WorkTree};
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
 use crate::tree::{FileTree, MemoryTree};
@@ -51,8 +51,8 @@ impl Revisions {
     }
 
     /// The variables that are mentioned at `ids`.
-    pub fn mentioned(&self, ids: &[RevisionId], workers: &Workers) -> Result<Mentioned, PipelineError> {
-        let mut mentioned = Mentioned::default();
+    pub fn mentioned(&self, ids: &[RevisionId], workers: &Workers) -> Result<ReferencedVariables, PipelineError> {
+        let mut mentioned = ReferencedVariables::default();
         let mut read = Vec::new();
         for id in ids {
             let environment = self.environment(*id)?;

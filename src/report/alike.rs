@@ -73,7 +73,7 @@ fn join<'c>(
                 one.others.push(item.first);
                 one.others.extend(item.others);
                 one.alike = alike;
-                all.extend(&nodes);
+                all.union_with(&nodes);
             }
             None => joined.push((item, nodes)),
         }
@@ -102,7 +102,7 @@ fn shape(change: &Change) -> Reading<'_> {
 
 /// The reading of a change on a single node, with the node's name taken out.
 fn but_for_name(change: &Change, fleet: &Fleet) -> Option<Reading<'static>> {
-    let node = change.nodes.smallest().filter(|_| change.nodes.len() == 1)?;
+    let node = change.nodes.first().filter(|_| change.nodes.len() == 1)?;
     let name = Name::new(fleet.name(node));
     Some(match equal(change) {
         Reading::Leaves(kind, leaves) => {

@@ -58,7 +58,7 @@ impl Report {
         // What is alike among secrets must not be told either, so they are hidden before anything is compared.
         let changes: Vec<Change> = changes.into_iter().map(|change| disclosed(change, input.disclosure)).collect();
         let fleet = input.names.fleet.clone();
-        let nodes = NodeSet::union(fleet.len(), changes.iter().map(|change| change.nodes.clone()));
+        let nodes = NodeSet::union_of(fleet.len(), changes.iter().map(|change| change.nodes.clone()));
         let keys: BTreeSet<&Arc<str>> = changes.iter().map(|change| &change.key).collect();
         let keys = Count { total: input.keys, changed: keys.len() };
         let causes = causes(&changes);
@@ -119,7 +119,7 @@ fn key_change(change: Change, origins: Vec<Diff<Option<Origin>>>) -> KeyChange {
 
 /// What is cheap to ask of a set and tells most apart: its size and its first node.
 fn summary(nodes: &NodeSet) -> (usize, u32) {
-    (nodes.len(), nodes.smallest().map_or(0, |node| node.0))
+    (nodes.len(), nodes.first().map_or(0, |node| node.0))
 }
 
 /// Joins the changes of each key that read the same, and those that concern the same nodes.
@@ -137,12 +137,10 @@ fn groups(changes: &[Change], folded: &HashSet<usize>, fleet: &Fleet, all: &Node
             sets.push((fails, nodes, vec![item]));
         }
     }
-    sets.sort_by_key(|(fails, nodes, items)| {
-        (!fails, std::cmp::Reverse(nodes.len()), nodes.smallest(), items[0].first)
-    });
+    sets.sort_by_key(|(fails, nodes, items)| (!fails, std::cmp::Reverse(nodes.len()), nodes.first(), items[0].first));
     let group = |(_, nodes, items): (bool, NodeSet, Vec<Item>)| {
         let are_most = all.len() - nodes.len() <= nodes.len() / 4;
-        let except = if are_most { all.without(&nodes) } else { NodeSet::new() };
+        let except = if are_most { all.difference(&nodes) } else { NodeSet::new() };
         Group { nodes, except, items }
     };
     sets.into_iter().map(group).collect()

@@ -46,7 +46,7 @@ pub(super) fn causes(changes: &[Change]) -> Vec<Cause> {
         });
         cause.places.extend(error.place.clone());
         cause.keys.insert(change.key.clone());
-        cause.nodes.extend(&change.nodes);
+        cause.nodes.union_with(&change.nodes);
         cause.changes.push(at);
     }
     let shared = found.into_values().filter(|cause| cause.keys.len() >= TOGETHER);

@@ -17,7 +17,7 @@ pub(super) struct NodeSets<'a> {
 impl<'a> NodeSets<'a> {
     /// The number of a set.
     pub(super) fn number(&mut self, set: &'a NodeSet) -> usize {
-        let summary = (set.len(), set.smallest().map_or(0, |node| node.0));
+        let summary = (set.len(), set.first().map_or(0, |node| node.0));
         let candidates = self.by_summary.entry(summary).or_default();
         if let Some(known) = candidates.iter().find(|number| self.sets[**number] == set) {
             return *known;

@@ -81,7 +81,7 @@ impl Report {
     fn spread(&self) -> String {
         let mut by_key: BTreeMap<&str, NodeSet> = BTreeMap::new();
         for change in &self.changes {
-            by_key.entry(&change.key).or_default().extend(&change.nodes);
+            by_key.entry(&change.key).or_default().union_with(&change.nodes);
         }
         if by_key.values().all(|nodes| nodes.len() == self.nodes.changed) {
             return format!(" on {}", share(self.nodes));

@@ -78,7 +78,7 @@ impl Division<'_> {
     fn advance(&mut self, last: NodeId, mut put: impl FnMut(NodeId, u32)) {
         self.entered.retain_mut(|entered| entered.advance(last, &mut put));
         while let Some((nodes, rest)) = self.parts.split_first()
-            && nodes.smallest() <= Some(last)
+            && nodes.first() <= Some(last)
         {
             let mut nodes = nodes.iter();
             if let Some(next) = nodes.next() {

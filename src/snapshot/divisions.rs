@@ -21,7 +21,7 @@ pub(super) struct Divisions {
 impl Divisions {
     /// The number of a division.
     pub(super) fn number(&mut self, parts: Parts) -> usize {
-        let looks: Vec<_> = parts.iter().map(|nodes| (nodes.smallest(), nodes.len())).collect();
+        let looks: Vec<_> = parts.iter().map(|nodes| (nodes.first(), nodes.len())).collect();
         let alike = self.known.entry(self.known.hasher().hash_one(looks)).or_default();
         if let Some(known) = alike.iter().find(|number| self.list[**number] == parts) {
             return *known;

@@ -85,7 +85,8 @@ impl<'a> Snapshots<'a> {
         let writer = fragments::Writer { format, layout: &layout, disclosure };
         let divisions = Mutex::new(Divisions::default());
         let all = nodes.len() == fleet.len();
-        let counts = |answer: &Answer| !if all { answer.nodes.is_empty() } else { answer.nodes.and(nodes).is_empty() };
+        let counts =
+            |answer: &Answer| !if all { answer.nodes.is_empty() } else { answer.nodes.intersection(nodes).is_empty() };
         let keys: Vec<_> = effective.keys.into_iter().map(|(key, answers)| (key, Mutex::new(answers))).collect();
         let workers = workers.worth(keys.len() * A_KEY);
         let columns = parallel::map(&keys, &workers, "preparing snapshots", |(key, answers)| {

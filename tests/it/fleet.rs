@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hierad::diff::{self, Diff};
-use hierad::fleet::{self, Effective, Fleet, Mentioned, Revision, Work};
+use hierad::fleet::{self, Effective, Fleet, NodesByKey, ReferencedVariables, Revision};
 use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig, Store};
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::scope::NodeScope;
@@ -102,7 +102,7 @@ fn fleet_of(seed: u64) -> Arc<Fleet> {
 }
 
 fn fleet(texts: Texts) -> Arc<Fleet> {
-    let (fleet, errors) = Fleet::load(Arc::new(texts), &Mentioned::default(), &|_| true);
+    let (fleet, errors) = Fleet::load(Arc::new(texts), &ReferencedVariables::default(), &|_| true);
     assert_eq!(errors, []);
     Arc::new(fleet)
 }
@@ -225,7 +225,7 @@ fn nodes_are_resolved_by_their_kinds_where_these_are_large() {
         };
         assert_eq!(changes(&effective), changes(&effective.each_ref().map(one_by_one)), "seed {seed}");
         for answer in effective.iter().flat_map(|effective| effective.keys.values()).flatten() {
-            *if answer.nodes.is_by_kinds() { &mut by_kinds } else { &mut by_nodes } += 1;
+            *if answer.nodes.is_by_classes() { &mut by_kinds } else { &mut by_nodes } += 1;
         }
     }
     assert!(by_kinds > by_nodes && by_nodes > 0, "{by_kinds} answers are by kinds, {by_nodes} are not");
@@ -241,15 +241,15 @@ fn a_change_is_the_same_if_only_what_it_reaches_is_resolved() {
         for pair in revisions.windows(2) {
             let revisions = Diff { before: &pair[0], after: &pair[1] };
             let keys: BTreeSet<Arc<str>> = revisions.before.keys.union(&revisions.after.keys).cloned().collect();
-            let reached = fleet::reach(revisions.before, revisions.after, &keys, &Workers::of(2)).keys;
-            let changes = |work: &Work| {
+            let reached = fleet::affected_keys(revisions.before, revisions.after, &keys, &Workers::of(2)).keys;
+            let changes = |work: &NodesByKey| {
                 let effective = revisions.map(|revision| fleet::resolve(revision, work, &Workers::of(1)));
                 format!("{:#?}", diff::changes(effective.as_ref(), &Workers::of(2)))
             };
             assert_eq!(changes(&reached), changes(&fleet.everywhere(&keys)), "seed {seed}");
             let some: BTreeSet<Arc<str>> = keys.iter().step_by(3).cloned().collect();
-            let of_some = fleet::reach(revisions.before, revisions.after, &some, &Workers::of(2)).keys;
-            let expected: Work = reached.iter().filter(|(key, _)| some.contains(*key)).map(owned).collect();
+            let of_some = fleet::affected_keys(revisions.before, revisions.after, &some, &Workers::of(2)).keys;
+            let expected: NodesByKey = reached.iter().filter(|(key, _)| some.contains(*key)).map(owned).collect();
             assert_eq!(of_some, expected, "seed {seed}: a key is reached or not, whichever others are asked for");
             reached_answers += reached.values().map(NodeSet::len).sum::<usize>();
             all_answers += keys.len() * fleet.len();
@@ -279,8 +279,8 @@ fn a_revision_made_of_another_is_the_same() {
                 // Only files of one store are known to be the same.
                 let whole = revision(one, &fleet, &store);
                 assert_eq!(
-                    fleet::reach(last, &made, &keys, &Workers::of(2)).keys,
-                    fleet::reach(last, &whole, &keys, &Workers::of(2)).keys,
+                    fleet::affected_keys(last, &made, &keys, &Workers::of(2)).keys,
+                    fleet::affected_keys(last, &whole, &keys, &Workers::of(2)).keys,
                     "seed {seed}"
                 );
             }
@@ -346,7 +346,7 @@ fn options_reach_those_that_refer_to_their_keys() {
     for key in ["plain", "quoted"] {
         let key = BTreeSet::from([Arc::from(key)]);
         assert_ne!(resolve(&before, &key, 1), resolve(&after, &key, 1));
-        assert_eq!(fleet::reach(&before, &after, &key, &Workers::of(2)).keys, fleet.everywhere(&key));
+        assert_eq!(fleet::affected_keys(&before, &after, &key, &Workers::of(2)).keys, fleet.everywhere(&key));
     }
 }
 
@@ -412,13 +412,13 @@ fn changes_that_reach_far_are_seen() {
             Revision::new(environment, fleet.clone(), &Workers::of(1)).unwrap()
         });
         let keys: BTreeSet<Arc<str>> = before.keys.union(&after.keys).cloned().collect();
-        let changes = |work: &Work| {
+        let changes = |work: &NodesByKey| {
             let [before, after] = fleet::resolve_all([&before, &after], work, &Workers::of(1));
             diff::changes(Diff::new(&before, &after), &Workers::of(2))
         };
         let whole = changes(&fleet.everywhere(&keys));
         assert_ne!(whole, diff::Changes::default(), "{from}: the change is one");
-        assert_eq!(changes(&fleet::reach(&before, &after, &keys, &Workers::of(2)).keys), whole, "{from}");
+        assert_eq!(changes(&fleet::affected_keys(&before, &after, &keys, &Workers::of(2)).keys), whole, "{from}");
     }
 }
 
@@ -456,9 +456,9 @@ fn who_finds_the_same_text_first_is_not_reached() {
             Revision::new(environment, fleet.clone(), &Workers::of(1)).unwrap()
         });
         let keys: BTreeSet<Arc<str>> = before.keys.union(&after.keys).cloned().collect();
-        let reached = fleet::reach(&before, &after, &keys, &Workers::of(2)).keys;
+        let reached = fleet::affected_keys(&before, &after, &keys, &Workers::of(2)).keys;
         assert_eq!(reached.get("k").map_or(0, NodeSet::len), count, "{goes} | {stays}");
-        let changes = |work: &Work| {
+        let changes = |work: &NodesByKey| {
             let [before, after] = fleet::resolve_all([&before, &after], work, &Workers::of(1));
             diff::changes(Diff::new(&before, &after), &Workers::of(1))
         };

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hierad::fleet::{self, Effective, Fleet, Mentioned, Revision};
+use hierad::fleet::{self, Effective, Fleet, ReferencedVariables, Revision};
 use hierad::hiera::Outcome;
 use hierad::hiera::backend::DataFiles;
 use hierad::hiera::layer::{Environment, EnvironmentOptions, Store};
@@ -54,7 +54,7 @@ impl ProfileSource for TwoFiles {
 fn the_profile_that_counts_is_not_replaced_by_one_of_another_file() {
     let answer_after = |is_gone: bool| {
         let source = Arc::new(TwoFiles::default());
-        let (fleet, errors) = Fleet::load(source.clone(), &Mentioned::default(), &|_| true);
+        let (fleet, errors) = Fleet::load(source.clone(), &ReferencedVariables::default(), &|_| true);
         assert_eq!(errors, [], "the later one counts");
         source.second_is_gone.store(is_gone, Ordering::Relaxed);
         answer(&revision(Arc::new(MemoryTree::from_fixture(DATA)), &Arc::new(fleet)))
@@ -107,7 +107,7 @@ fn what_no_hierarchy_reaches_is_not_held_in_memory() {
     let store = Arc::new(Store { files: DataFiles::new(None, 1000), ..Store::default() });
     let tree = Arc::new(MemoryTree::from_fixture(&files));
     let environment = Environment::load(tree, EnvironmentOptions::default(), store.clone()).unwrap();
-    Mentioned::default().add(&environment, &Workers::of(2)).unwrap();
+    ReferencedVariables::default().add(&environment, &Workers::of(2)).unwrap();
     let held = store.files.parsed().len();
     assert!(held < 30, "{held} files");
 }

@@ -34,7 +34,7 @@ fn effective(keys: usize, values: usize, files: usize) -> Effective {
 }
 
 fn are_by_kinds(effective: &Effective, key: &str) -> bool {
-    effective.keys[key].iter().all(|answer| answer.nodes.is_by_kinds())
+    effective.keys[key].iter().all(|answer| answer.nodes.is_by_classes())
 }
 
 #[test]

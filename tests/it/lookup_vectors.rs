@@ -16,7 +16,7 @@ use hierad::hiera::regex::Regexes;
 use hierad::hiera::scope::NodeScope;
 use hierad::hiera::{Outcome, Puppet};
 use hierad::node::{NodeProfile, read_profiles};
-use hierad::tree::{FileTree, MemoryTree, Placed, Target, follow};
+use hierad::tree::{FileTree, MemoryTree, MountedTree, Target, follow};
 use hierad::value::{Hash, Value, json, yaml};
 use hierad::workers::Workers;
 
@@ -79,7 +79,7 @@ impl Case<'_> {
     pub(crate) fn repository(&self, puppet: Puppet) -> (Arc<dyn FileTree>, EnvironmentOptions) {
         let (fixture, lookup_options) = self.settings();
         let tree: Arc<dyn FileTree> = Arc::new(MemoryTree::from_fixture(&fixture));
-        let disk: Arc<dyn FileTree> = Arc::new(Placed::new(OUTSIDE, tree.clone()));
+        let disk: Arc<dyn FileTree> = Arc::new(MountedTree::new(OUTSIDE, tree.clone()));
         let outside = |field| self.0.get(field).and_then(Value::as_str).map(|path| format!("{OUTSIDE}/{path}"));
         let options = EnvironmentOptions {
             puppet,

@@ -51,7 +51,7 @@ fn effective(random: &mut fastrand::Rng, keys: usize) -> Effective {
             outcome: outcome(random, part),
         };
         let mut answers: Vec<Answer> = of.into_iter().map(answer).collect();
-        answers.sort_by_key(|answer| answer.nodes.smallest());
+        answers.sort_by_key(|answer| answer.nodes.first());
         answers
     };
     Effective { keys: (0..keys).map(|key| (format!("key{key:03}").into(), answers(random, key))).collect() }

@@ -22,7 +22,7 @@ const A_NEW_FILE: usize = 50;
 
 /// Places in variables that are mentioned in hiera.yaml files and data.
 #[derive(Default)]
-pub struct Mentioned {
+pub struct ReferencedVariables {
     names: HashSet<Arc<str>, RandomState>,
     paths: HashSet<VariablePath, RandomState>,
     /// The data files that were gone through.
@@ -32,10 +32,10 @@ pub struct Mentioned {
 /// Data files, however many paths they have.
 pub(in crate::fleet) type MentioningFiles = HashSet<FileId, RandomState>;
 
-impl Mentioned {
+impl ReferencedVariables {
     /// Nothing, where what `fleet` knows the mentions of is not gone through again.
-    pub(in crate::fleet) fn beyond(fleet: &Fleet) -> Mentioned {
-        Mentioned { files: fleet.mentioning.clone(), ..Mentioned::default() }
+    pub(in crate::fleet) fn beyond(fleet: &Fleet) -> ReferencedVariables {
+        ReferencedVariables { files: fleet.mentioning.clone(), ..ReferencedVariables::default() }
     }
 
     pub(in crate::fleet) fn files(&self) -> &MentioningFiles {

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
-use crate::fleet::answers::Work;
-use crate::fleet::nodes::mentioned::{Mentioned, MentioningFiles};
+use crate::fleet::nodes::mentioned::{MentioningFiles, ReferencedVariables};
 use crate::fleet::nodes::table::{Row, Table};
 use crate::fleet::nodes::variables::{FleetScope, PathRef, Reading, VariablePath};
+use crate::fleet::resolve::NodesByKey;
 use crate::node::{NodeId, NodeProfile, NodeSet, Partition, ProfileError, ProfilePlace, ProfileSource, Wanted};
 use crate::value::Value;
 
@@ -51,7 +51,7 @@ pub(in crate::fleet) struct Column {
 impl Column {
     /// What a node has.
     pub(in crate::fleet) fn of(&self, node: NodeId) -> &Reading {
-        &self.readings[self.partition.part(node)]
+        &self.readings[self.partition.class_of(node)]
     }
 
     /// The text that the nodes of each part have at the end of `segments`, where they have one.
@@ -70,14 +70,14 @@ impl Fleet {
     /// A fleet of `profiles`; of two with the same name the last one counts.
     pub fn new(profiles: impl IntoIterator<Item = NodeProfile>) -> Fleet {
         let profiles: Vec<NodeProfile> = profiles.into_iter().collect();
-        Fleet::load(Arc::new(profiles), &Mentioned::default(), &|_| true).0
+        Fleet::load(Arc::new(profiles), &ReferencedVariables::default(), &|_| true).0
     }
 
     /// The fleet of those profiles of `source` whose names are `chosen`, with what was `mentioned` read at once. What could not be
     /// read is left out, and so is a node that one declaration has two profiles of; of several declarations the last one counts.
     pub fn load(
         source: Arc<dyn ProfileSource>,
-        mentioned: &Mentioned,
+        mentioned: &ReferencedVariables,
         chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> (Fleet, Vec<ProfileError>) {
         let paths: Vec<VariablePath> = mentioned.paths().cloned().collect();
@@ -90,7 +90,7 @@ impl Fleet {
         let rows: Vec<Option<Row>> = nodes.iter().map(|node| Some(node.row)).collect();
         let by_name = (0..).map(NodeId).zip(&names).map(|(id, name)| (name.clone(), id)).collect();
         let columns = RwLock::default();
-        let all = NodeSet::first(u32::try_from(names.len()).unwrap_or(u32::MAX));
+        let all = NodeSet::full(u32::try_from(names.len()).unwrap_or(u32::MAX));
         let mentioning = mentioned.files().clone();
         let reading = Mutex::default();
         let left_out = errors.clone();
@@ -100,7 +100,7 @@ impl Fleet {
     }
 
     /// Reads what was `mentioned`, as far as it is not known yet: once, instead of place by place when it is asked for.
-    pub fn read_ahead(&self, mentioned: &Mentioned) {
+    pub fn read_ahead(&self, mentioned: &ReferencedVariables) {
         let missing = || -> Vec<VariablePath> {
             let known = self.columns.read().unwrap_or_else(PoisonError::into_inner);
             mentioned.paths().filter(|path| !known.contains_key(*path)).cloned().collect()
@@ -184,7 +184,7 @@ impl Fleet {
     }
 
     /// The work of looking `keys` up on all nodes.
-    pub fn everywhere<'k>(&self, keys: impl IntoIterator<Item = &'k Arc<str>>) -> Work {
+    pub fn everywhere<'k>(&self, keys: impl IntoIterator<Item = &'k Arc<str>>) -> NodesByKey {
         keys.into_iter().map(|key| (key.clone(), self.all())).collect()
     }
 
@@ -237,8 +237,8 @@ impl Fleet {
         let Some(path) = VariablePath::parse(name) else { return NodeSet::new() };
         let column = self.column(path.by_ref());
         let is_missing = |reading: &Reading| reading.is_missing(&path.segments);
-        let sets = column.partition.sets().iter().zip(&column.readings);
-        NodeSet::union(self.len(), sets.filter(|(_, reading)| is_missing(reading)).map(|(nodes, _)| nodes.clone()))
+        let sets = column.partition.classes().iter().zip(&column.readings);
+        NodeSet::union_of(self.len(), sets.filter(|(_, reading)| is_missing(reading)).map(|(nodes, _)| nodes.clone()))
     }
 
     /// Whether the variable `name`, dotted access included, has a value on some node that is interpolated itself.

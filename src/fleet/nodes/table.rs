@@ -66,12 +66,12 @@ impl Table {
             None => parts.insert_full(Reading::unknown()).0,
             Some((piece, number)) => {
                 let (partition, readings) = &self.pieces[*piece].columns[at];
-                let local = partition.part(*number);
+                let local = partition.class_of(*number);
                 *known[*piece][local].get_or_insert_with(|| parts.insert_full(readings[local].clone()).0)
             }
         };
         let of = of_nodes.iter().map(part).collect();
-        let partition = Partition::numbered(of, parts.len());
+        let partition = Partition::of_numbers(of, parts.len());
         Column {
             partition,
             readings: parts.into_iter().collect(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crate::fleet::Fleet;
-use crate::fleet::nodes::mentioned::Mentioned;
+use crate::fleet::nodes::mentioned::ReferencedVariables;
 use crate::fleet::parallel;
 use crate::fleet::revision::keys::RepositoryKeys;
 use crate::fleet::revision::lanes::{Keyed, moved};
@@ -38,7 +38,7 @@ type Layers = BTreeMap<LayerId, Range<usize>>;
 impl Revision {
     /// Resolves the hierarchies of all nodes and finds all keys.
     pub fn new(environment: Environment, fleet: Arc<Fleet>, workers: &Workers) -> Result<Revision, TreeError> {
-        let mut mentioned = Mentioned::beyond(&fleet);
+        let mut mentioned = ReferencedVariables::beyond(&fleet);
         mentioned.add(&environment, workers)?;
         fleet.read_ahead(&mentioned);
         let (parts, layers) = parts(&environment);
@@ -58,7 +58,7 @@ impl Revision {
         let fleet = &self.fleet;
         let changed = tree::changes(&*self.environment.tree, &*environment.tree)?;
         self.add_versions(&environment, &changed)?;
-        let mut mentioned = Mentioned::default();
+        let mut mentioned = ReferencedVariables::default();
         mentioned.add_changed(&environment, &changed)?;
         fleet.read_ahead(&mentioned);
         let (parts, layers) = parts(&environment);
@@ -200,7 +200,7 @@ fn place(looks: Vec<Look<'_>>, environment: &Environment, fleet: &Fleet, workers
     let own: Vec<OwnPaths> = looks.iter().map(|look| look.own_paths(environment, fleet)).collect();
     let mut tasks: Vec<(PartOf<'_>, &OwnPaths, NodeSet)> = Vec::new();
     for (look, own) in looks.iter().zip(&own) {
-        tasks.extend(look.nodes.pieces(TOGETHER).map(|nodes| (look.part, own, nodes)));
+        tasks.extend(look.nodes.chunks(TOGETHER).map(|nodes| (look.part, own, nodes)));
     }
     let nodes: usize = tasks.iter().map(|(_, _, nodes)| nodes.len()).sum();
     let workers = workers.worth(nodes / NODES_A_MICROSECOND);

@@ -23,11 +23,11 @@ pub(in crate::fleet) struct Division<'a> {
 impl<'a> Division<'a> {
     /// The division that there was, without `nodes`.
     pub(in crate::fleet) fn without(nodes: &NodeSet, before: &'a Partition, classes: &[Arc<Class>]) -> Division<'a> {
-        let mut sets = before.sets().to_vec();
+        let mut sets = before.classes().to_vec();
         let touched: BTreeSet<usize> =
-            if sets.is_empty() { BTreeSet::new() } else { nodes.iter().map(|node| before.part(node)).collect() };
+            if sets.is_empty() { BTreeSet::new() } else { nodes.iter().map(|node| before.class_of(node)).collect() };
         for at in &touched {
-            sets[*at] = sets[*at].without(nodes);
+            sets[*at] = sets[*at].difference(nodes);
         }
         let left = touched.into_iter().filter(|at| sets[*at].is_empty()).collect();
         Division { before, classes: classes.to_vec(), sets, places: classes.iter().cloned().zip(0..).collect(), left }
@@ -36,7 +36,7 @@ impl<'a> Division<'a> {
     /// Adds nodes to a class.
     pub(in crate::fleet) fn add(&mut self, class: Arc<Class>, nodes: &NodeSet) {
         let at = self.places.get(&class).copied().unwrap_or_else(|| self.place(class));
-        self.sets[at].extend(nodes);
+        self.sets[at].union_with(nodes);
     }
 
     /// Finds a place for a new class.
@@ -63,7 +63,7 @@ impl<'a> Division<'a> {
                 self.classes.swap_remove(at);
             }
         }
-        (self.before.changed(self.sets), self.classes)
+        (self.before.with_classes(self.sets), self.classes)
     }
 }
 
@@ -85,20 +85,20 @@ mod tests {
     /// What becomes of the classes a, b and c when some nodes see something else: names and nodes.
     fn check(seen: &[(&str, &[u32])], expected: &[(&str, &[u32])]) {
         let sets = vec![set(&[0, 1, 2]), set(&[3, 4]), set(&[5])];
-        let before = Partition::of_sets(6, sets);
+        let before = Partition::of_classes(6, sets);
         let mut nodes = NodeSet::new();
         for (_, of_class) in seen {
-            nodes.extend(&set(of_class));
+            nodes.union_with(&set(of_class));
         }
         let mut division = Division::without(&nodes, &before, &["a", "b", "c"].map(class));
         for (name, nodes) in seen {
             division.add(class(name), &set(nodes));
         }
         let (partition, classes) = division.finish();
-        assert_eq!(partition.sets(), expected.iter().map(|(_, nodes)| set(nodes)).collect::<Vec<_>>());
+        assert_eq!(partition.classes(), expected.iter().map(|(_, nodes)| set(nodes)).collect::<Vec<_>>());
         assert!(classes.iter().zip(expected).all(|(of, (name, _))| **of == *class(name)), "{seen:?}");
-        for (part, nodes) in (0..).zip(partition.sets()) {
-            assert!(nodes.iter().all(|node| partition.part(node) == part), "{seen:?}");
+        for (part, nodes) in (0..).zip(partition.classes()) {
+            assert!(nodes.iter().all(|node| partition.class_of(node) == part), "{seen:?}");
         }
     }
 

@@ -128,7 +128,7 @@ impl Lane {
                 seen.push(file.into_iter().map(|(_, file)| Keyed::File(file.clone())).collect());
             }
         }
-        Lane::new(partition.joined(&of_class, parts.len()), seen, for_any_key)
+        Lane::new(partition.coarsened(&of_class, parts.len()), seen, for_any_key)
     }
 
     /// What has root keys here, some of it again.

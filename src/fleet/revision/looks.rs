@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 
 use crate::fleet::revision::own_paths::Pattern;
 use crate::node::NodeSet;
-use crate::tree::{Looked, folder_of};
+use crate::tree::{AccessedPaths, folder_of};
 
 /// The nodes for which a path was looked at.
 type Paths = HashMap<String, NodeSet, RandomState>;
@@ -24,11 +24,11 @@ pub(in crate::fleet) struct Looks {
 
 impl Looks {
     /// Adds what was `looked` at for `nodes`.
-    pub(in crate::fleet) fn add(&mut self, nodes: &NodeSet, looked: Looked) {
+    pub(in crate::fleet) fn add(&mut self, nodes: &NodeSet, looked: AccessedPaths) {
         for (known, new) in [(&mut self.entries, looked.entries), (&mut self.folders, looked.folders)] {
             for path in new {
-                if known.get(&path).is_none_or(|known| !nodes.is_in(known)) {
-                    Arc::make_mut(known).entry(path).or_default().extend(nodes);
+                if known.get(&path).is_none_or(|known| !nodes.is_subset(known)) {
+                    Arc::make_mut(known).entry(path).or_default().union_with(nodes);
                 }
             }
         }
@@ -62,7 +62,7 @@ impl Looks {
         let mut nodes = NodeSet::new();
         for path in changed {
             let known = self.entries.get(path).into_iter().chain(self.folders.get(folder_of(path)));
-            known.for_each(|known| nodes.extend(known));
+            known.for_each(|known| nodes.union_with(known));
         }
         self.patterns.iter().for_each(|pattern| pattern.add_nodes(changed, &mut nodes));
         nodes

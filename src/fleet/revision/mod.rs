@@ -18,9 +18,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use foldhash::fast::RandomState;
 
 use crate::diagnostic::{Diagnostic, Place};
-use crate::fleet::answers::classes::classes;
-use crate::fleet::answers::reads::{Read, Reads};
-use crate::fleet::answers::view::NodeView;
+use crate::fleet::resolve::classes::classes;
+use crate::fleet::resolve::reads::{Read, Reads};
+use crate::fleet::resolve::view::NodeView;
 use crate::fleet::revision::keys::{RepositoryKeys, absent_modules};
 use crate::fleet::revision::placed::Placed;
 use crate::fleet::{Finding, Fleet};
@@ -61,12 +61,12 @@ pub(in crate::fleet) struct OptionsClasses {
 
 impl OptionsClasses {
     pub(in crate::fleet) fn of(&self, node: NodeId) -> FoundOptions {
-        self.found(self.partition.part(node)).clone()
+        self.found(self.partition.class_of(node)).clone()
     }
 
     /// Which options the nodes have.
     pub(in crate::fleet) fn parts(&self) -> impl Iterator<Item = usize> {
-        self.partition.parts()
+        self.partition.class_numbers()
     }
 
     /// Whether they are known everywhere, errors being none.
@@ -97,15 +97,18 @@ impl Revision {
             let parts = &self.placed[parts.clone()];
             // Where a layer fails, the failure says it all.
             let fails = |placed: &Arc<Placed>| {
-                let failing =
-                    placed.classes.iter().zip(placed.partition.sets()).filter(|(class, _)| class.part.levels.is_err());
+                let failing = placed
+                    .classes
+                    .iter()
+                    .zip(placed.partition.classes())
+                    .filter(|(class, _)| class.part.levels.is_err());
                 failing.map(|(_, nodes)| nodes.clone()).collect::<Vec<_>>()
             };
             let failing: Vec<NodeSet> = parts.iter().flat_map(fails).collect();
             for (nodes, diagnostic) in parts.iter().flat_map(|placed| &placed.findings) {
-                let nodes = failing.iter().fold(nodes.clone(), |nodes, failing| nodes.without(failing));
+                let nodes = failing.iter().fold(nodes.clone(), |nodes, failing| nodes.difference(failing));
                 if !nodes.is_empty() {
-                    findings.entry(diagnostic).or_default().extend(&nodes);
+                    findings.entry(diagnostic).or_default().union_with(&nodes);
                 }
             }
         }
@@ -133,7 +136,7 @@ impl Revision {
             Err(error) => return Some(Err(error.clone())),
         };
         let parts = &self.placed[self.layers.get(layer)?.clone()];
-        let classes: Vec<usize> = parts.iter().map(|placed| placed.partition.part(node)).collect();
+        let classes: Vec<usize> = parts.iter().map(|placed| placed.partition.class_of(node)).collect();
         Some(self.hierarchies.get((layer.clone(), classes), |(_, classes)| {
             let parts = parts.iter().zip(classes).map(|(placed, class)| &placed.classes[*class].part);
             Hierarchy::assemble(config, parts).map(Arc::new)
@@ -145,7 +148,7 @@ impl Revision {
         self.options.get(of.clone(), |of| {
             let find = |node, reads: &Reads| NodeView { revision: self, node, reads }.find_options(of);
             let (sets, found) = self.classes(self.fleet.all(), find).into_iter().unzip();
-            Arc::new(OptionsClasses { partition: Partition::of_sets(self.fleet.len(), sets), found })
+            Arc::new(OptionsClasses { partition: Partition::of_classes(self.fleet.len(), sets), found })
         })
     }
 
@@ -196,7 +199,7 @@ impl Revision {
     pub(in crate::fleet) fn parts_to(&self, layer: &LayerId, node: NodeId, level: Option<&Arc<Level>>) -> usize {
         let parts = self.parts(layer);
         let is_of = |placed: &Arc<Placed>, level| {
-            let class = &placed.classes[placed.partition.part(node)];
+            let class = &placed.classes[placed.partition.class_of(node)];
             class.part.levels.iter().flatten().any(|other| Arc::ptr_eq(other, level))
         };
         let last = level.and_then(|level| parts.iter().rposition(|placed| is_of(placed, level)));
@@ -214,11 +217,13 @@ impl Revision {
     pub fn keyless_levels(&self) -> BTreeMap<(Place, Arc<str>), NodeSet> {
         let mut found: BTreeMap<_, NodeSet> = BTreeMap::new();
         let is_file = |location: &Location| matches!(location, Location::Path { content: Content::File(..), .. });
-        for (class, nodes) in self.placed.iter().flat_map(|placed| placed.classes.iter().zip(placed.partition.sets())) {
+        for (class, nodes) in
+            self.placed.iter().flat_map(|placed| placed.classes.iter().zip(placed.partition.classes()))
+        {
             for level in class.part.levels.iter().flatten() {
                 let is_encrypted = matches!(level.backend, Backend::Eyaml(_)) && level.locations.iter().any(is_file);
                 if is_encrypted && matches!(self.environment.keys.of(&level.options), Ok(None)) {
-                    found.entry((level.place.clone(), level.name.clone())).or_default().extend(nodes);
+                    found.entry((level.place.clone(), level.name.clone())).or_default().union_with(nodes);
                 }
             }
         }

@@ -84,7 +84,7 @@ impl Pattern {
             let looks: Vec<bool> = texts.map(|text| text.is_some_and(|text| values.contains(text))).collect();
             (0..)
                 .map(NodeId)
-                .zip(self.column.partition.parts())
+                .zip(self.column.partition.class_numbers())
                 .filter(|(_, part)| looks[*part])
                 .for_each(|(node, _)| nodes.insert(node));
         }
@@ -172,7 +172,7 @@ fn together(partition: &Partition, is_there: &[bool]) -> Partition {
         *part = count;
         count += 1;
     }
-    partition.joined(&parts, count)
+    partition.coarsened(&parts, count)
 }
 
 /// Whether a text is surely what stands in a path in place of its variable, and no more than a part of a name.

@@ -9,10 +9,10 @@ use indexmap::IndexMap;
 
 use crate::diagnostic::Diagnostic;
 use crate::fleet::Fleet;
-use crate::fleet::answers::classes::classes_by_variables;
-use crate::fleet::answers::reads::{Reads, RecordingScope};
-use crate::fleet::change::references::PartReferences;
+use crate::fleet::affected::references::PartReferences;
 use crate::fleet::nodes::variables::VariablePath;
+use crate::fleet::resolve::classes::classes_by_variables;
+use crate::fleet::resolve::reads::{Reads, RecordingScope};
 use crate::fleet::revision::class::Class;
 use crate::fleet::revision::division::Division;
 use crate::fleet::revision::lanes::{Keyed, Lane};
@@ -23,7 +23,7 @@ use crate::hiera::config::Config;
 use crate::hiera::layer::{Environment, Layer};
 use crate::hiera::lookup::resolve_part;
 use crate::node::{NodeSet, Partition};
-use crate::tree::{Looked, Watched};
+use crate::tree::{AccessedPaths, RecordingTree};
 
 /// A part of a hierarchy, as all nodes see it.
 pub(in crate::fleet) struct Placed {
@@ -59,14 +59,14 @@ pub(in crate::fleet) struct Seen {
     classes: IndexMap<Arc<Class>, NodeSet, RandomState>,
     findings: Vec<(NodeSet, Diagnostic)>,
     /// What was looked at for whom.
-    looked: Vec<(NodeSet, Looked)>,
+    looked: Vec<(NodeSet, AccessedPaths)>,
 }
 
 impl Placed {
     /// A part of a hierarchy of which this is what all nodes see.
     pub(in crate::fleet) fn new(fleet: &Fleet, own: &OwnPaths, seen: impl IntoIterator<Item = Seen>) -> Placed {
         let nobody = Placed {
-            partition: Partition::of_sets(fleet.len(), Vec::new()),
+            partition: Partition::of_classes(fleet.len(), Vec::new()),
             classes: Vec::new(),
             for_any_key: Vec::new(),
             lanes: Vec::new(),
@@ -100,7 +100,7 @@ impl Placed {
         let mut division = Division::without(nodes, &self.partition, &self.classes);
         let mut looked = self.looked.clone();
         looked.add_patterns(own.patterns());
-        let kept = self.findings.iter().map(|(set, diagnostic)| (set.without(nodes), diagnostic.clone()));
+        let kept = self.findings.iter().map(|(set, diagnostic)| (set.difference(nodes), diagnostic.clone()));
         let mut findings: Vec<(NodeSet, Diagnostic)> = kept.filter(|(set, _)| !set.is_empty()).collect();
         for seen in seen {
             seen.looked.into_iter().for_each(|(nodes, of_nodes)| looked.add(&nodes, of_nodes));
@@ -200,7 +200,7 @@ pub(in crate::fleet) fn see(
     own: &OwnPaths,
     nodes: NodeSet,
 ) -> Seen {
-    let tree = Watched::new(&*environment.tree);
+    let tree = RecordingTree::new(&*environment.tree);
     let resolve = |node, reads: &Reads| {
         let scope = RecordingScope { scope: fleet.scope(node), reads };
         let part = resolve_part(environment, (of.layer, of.config, of.number), &scope, &tree);
@@ -214,10 +214,10 @@ pub(in crate::fleet) fn see(
     for (nodes, (part, looked)) in classes {
         seen.findings.extend(part.diagnostics.iter().map(|diagnostic| (nodes.clone(), diagnostic.clone())));
         seen.looked.push((nodes.clone(), looked));
-        seen.classes.entry(Arc::new(Class::from(part))).or_default().extend(&nodes);
+        seen.classes.entry(Arc::new(Class::from(part))).or_default().union_with(&nodes);
     }
     // The folders on the way are the same for all of them.
-    let common = Looked::common(seen.looked.iter_mut().map(|(_, looked)| looked));
+    let common = AccessedPaths::common(seen.looked.iter_mut().map(|(_, looked)| looked));
     seen.looked.insert(0, (nodes, common));
     seen
 }

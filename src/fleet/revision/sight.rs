@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::fleet::answers::resolve;
+use crate::fleet::resolve::resolve;
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::class::Class;
 use crate::fleet::revision::placed::Placed;
@@ -41,9 +41,9 @@ impl Revision {
     pub fn nodes_without_data(&self) -> NodeSet {
         let mut rest = self.fleet.all();
         for placed in &self.placed {
-            for (class, nodes) in placed.classes.iter().zip(placed.partition.sets()) {
+            for (class, nodes) in placed.classes.iter().zip(placed.partition.classes()) {
                 if class.reads() {
-                    rest = rest.without(nodes);
+                    rest = rest.difference(nodes);
                 }
             }
             if rest.is_empty() {
@@ -119,11 +119,11 @@ impl Class {
 fn classes_of<'p>(placed: &'p Placed, nodes: &NodeSet) -> Vec<&'p Arc<Class>> {
     let (classes, partition) = (&placed.classes, &placed.partition);
     if nodes.len() < classes.len() {
-        let parts: BTreeSet<usize> = nodes.iter().map(|node| partition.part(node)).collect();
+        let parts: BTreeSet<usize> = nodes.iter().map(|node| partition.class_of(node)).collect();
         return parts.into_iter().map(|part| &classes[part]).collect();
     }
-    let is_of = |of_class: &NodeSet| !of_class.and(nodes).is_empty();
-    classes.iter().zip(partition.sets()).filter(|(_, of_class)| is_of(of_class)).map(|(class, _)| class).collect()
+    let is_of = |of_class: &NodeSet| !of_class.intersection(nodes).is_empty();
+    classes.iter().zip(partition.classes()).filter(|(_, of_class)| is_of(of_class)).map(|(class, _)| class).collect()
 }
 
 fn leads_to(tree: &dyn FileTree, from: &str, to: &str) -> Result<bool, TreeError> {

@@ -51,7 +51,7 @@ impl Members {
 
     /// All members of disjoint sets, which are so many.
     pub(super) fn of_disjoint<'m>(sets: impl Iterator<Item = &'m Members> + Clone, count: usize) -> Members {
-        let len = sets.clone().filter_map(Members::largest).max().map_or(0, |last| last.bit() + 1);
+        let len = sets.clone().filter_map(Members::last).max().map_or(0, |last| last.bit() + 1);
         if are_few(count, len) {
             return sets.flat_map(Members::iter).collect();
         }
@@ -80,14 +80,14 @@ impl Members {
         }
     }
 
-    pub(super) fn smallest(&self) -> Option<NodeId> {
+    pub(super) fn first(&self) -> Option<NodeId> {
         match self {
             Few(list) => list.first().copied(),
             Many(bits, _) => bits.minimum().map(NodeId::of_bit),
         }
     }
 
-    fn largest(&self) -> Option<NodeId> {
+    fn last(&self) -> Option<NodeId> {
         match self {
             Few(list) => list.last().copied(),
             Many(bits, _) => bits.maximum().map(NodeId::of_bit),
@@ -125,7 +125,7 @@ impl Members {
         }
     }
 
-    pub(super) fn extend(&mut self, other: &Members) {
+    pub(super) fn union_with(&mut self, other: &Members) {
         match (&mut *self, other) {
             (Few(own), Few(list)) if list.len() > 1 => {
                 own.extend_from_slice(list);
@@ -148,7 +148,7 @@ impl Members {
         }
     }
 
-    pub(super) fn and(&self, other: &Members) -> Members {
+    pub(super) fn intersection(&self, other: &Members) -> Members {
         let (fewer, more) = if self.len() <= other.len() { (self, other) } else { (other, self) };
         match (fewer, more) {
             (Many(bits, _), Many(others, _)) => {
@@ -162,7 +162,7 @@ impl Members {
         }
     }
 
-    pub(super) fn without(&self, other: &Members) -> Members {
+    pub(super) fn difference(&self, other: &Members) -> Members {
         match (self, other) {
             (Few(list), _) => Few(list.iter().copied().filter(|node| !other.contains(*node)).collect()),
             (Many(bits, count), Few(list)) => {
@@ -206,7 +206,7 @@ impl Members {
         }
     }
 
-    pub(super) fn is_in(&self, other: &Members) -> bool {
+    pub(super) fn is_subset(&self, other: &Members) -> bool {
         match (self, other) {
             _ if self.len() > other.len() => false,
             (Many(bits, _), Many(others, _)) => bits.is_subset(others),

@@ -1,6 +1,6 @@
 //! Sets of nodes, compressed.
 
-mod kinds;
+mod classes;
 mod members;
 mod partition;
 
@@ -8,10 +8,10 @@ use std::fmt;
 use std::mem;
 use std::sync::Arc;
 
-pub(crate) use kinds::Kinds;
+pub(crate) use classes::NodeClasses;
 pub(crate) use partition::Partition;
 
-use kinds::KindSet;
+use classes::ClassSet;
 use members::Members;
 
 /// The number of a node in its fleet.
@@ -28,8 +28,8 @@ impl NodeId {
     }
 }
 
-/// A set of nodes of one fleet; cheap to clone. It is known by its nodes or, where it is made of whole kinds of nodes, by these: what is
-/// made of two sets of the same kinds is one, too, and costs no more than there are kinds.
+/// A set of nodes of one fleet; cheap to clone. It is known by its nodes or, where it is made of whole classes of nodes, by these: what is
+/// made of two sets of the same classes is one, too, and costs no more than there are classes.
 #[derive(Clone)]
 pub struct NodeSet(Form);
 
@@ -37,12 +37,12 @@ pub struct NodeSet(Form);
 enum Form {
     Nodes(Arc<Members>),
     /// Never without any.
-    Kinds(Arc<KindSet>),
+    Classes(Arc<ClassSet>),
 }
 
 /// Two sets in the same form.
 enum Pair<'a> {
-    Kinds(&'a Arc<Kinds>, &'a Arc<Members>, &'a Arc<Members>),
+    Classes(&'a Arc<NodeClasses>, &'a Arc<Members>, &'a Arc<Members>),
     Nodes(&'a Arc<Members>, &'a Arc<Members>),
 }
 
@@ -53,7 +53,7 @@ impl NodeSet {
     }
 
     /// The nodes 0 to `count` - 1.
-    pub fn first(count: u32) -> NodeSet {
+    pub fn full(count: u32) -> NodeSet {
         (0..count).map(NodeId).collect()
     }
 
@@ -64,37 +64,37 @@ impl NodeSet {
     fn nodes(&self) -> &Arc<Members> {
         match &self.0 {
             Form::Nodes(nodes) => nodes,
-            Form::Kinds(set) => set.nodes(),
+            Form::Classes(set) => set.nodes(),
         }
     }
 
     fn pair<'a>(&'a self, other: &'a NodeSet) -> Pair<'a> {
         match (&self.0, &other.0) {
-            (Form::Kinds(one), Form::Kinds(other)) if Arc::ptr_eq(&one.kinds, &other.kinds) => {
-                Pair::Kinds(&one.kinds, &one.numbers, &other.numbers)
+            (Form::Classes(one), Form::Classes(other)) if Arc::ptr_eq(&one.classes, &other.classes) => {
+                Pair::Classes(&one.classes, &one.numbers, &other.numbers)
             }
             _ => Pair::Nodes(self.nodes(), other.nodes()),
         }
     }
 
-    /// Whether it is known by the kinds of its nodes.
-    pub fn is_by_kinds(&self) -> bool {
-        matches!(self.0, Form::Kinds(_))
+    /// Whether it is known by the classes of its nodes.
+    pub fn is_by_classes(&self) -> bool {
+        matches!(self.0, Form::Classes(_))
     }
 
     /// All nodes of some sets of a fleet with `all` nodes; when these are together no more sets are asked for.
-    pub fn union(all: usize, sets: impl IntoIterator<Item = NodeSet>) -> NodeSet {
+    pub fn union_of(all: usize, sets: impl IntoIterator<Item = NodeSet>) -> NodeSet {
         // Sets in different forms are put together just once.
-        let (mut by_nodes, mut by_kinds) = (NodeSet::new(), NodeSet::new());
+        let (mut by_nodes, mut by_classes) = (NodeSet::new(), NodeSet::new());
         for set in sets {
-            let union = if set.is_by_kinds() { &mut by_kinds } else { &mut by_nodes };
-            union.extend(&set);
+            let union = if set.is_by_classes() { &mut by_classes } else { &mut by_nodes };
+            union.union_with(&set);
             if union.len() == all {
                 return union.clone();
             }
         }
-        by_kinds.extend(&by_nodes);
-        by_kinds
+        by_classes.union_with(&by_nodes);
+        by_classes
     }
 
     /// Adds a node.
@@ -106,7 +106,7 @@ impl NodeSet {
     pub fn contains(&self, node: NodeId) -> bool {
         match &self.0 {
             Form::Nodes(nodes) => nodes.contains(node),
-            Form::Kinds(set) => set.contains(node),
+            Form::Classes(set) => set.contains(node),
         }
     }
 
@@ -114,7 +114,7 @@ impl NodeSet {
     pub fn len(&self) -> usize {
         match &self.0 {
             Form::Nodes(nodes) => nodes.len(),
-            Form::Kinds(set) => set.len(),
+            Form::Classes(set) => set.len(),
         }
     }
 
@@ -122,23 +122,23 @@ impl NodeSet {
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Form::Nodes(nodes) => nodes.len() == 0,
-            Form::Kinds(_) => false,
+            Form::Classes(_) => false,
         }
     }
 
     /// Whether there is just one node.
-    pub fn is_single(&self) -> bool {
+    pub fn is_singleton(&self) -> bool {
         match &self.0 {
             Form::Nodes(nodes) => nodes.len() == 1,
-            Form::Kinds(set) => set.is_single(),
+            Form::Classes(set) => set.is_singleton(),
         }
     }
 
     /// The node with the smallest number.
-    pub fn smallest(&self) -> Option<NodeId> {
+    pub fn first(&self) -> Option<NodeId> {
         match &self.0 {
-            Form::Nodes(nodes) => nodes.smallest(),
-            Form::Kinds(set) => set.smallest(),
+            Form::Nodes(nodes) => nodes.first(),
+            Form::Classes(set) => set.first(),
         }
     }
 
@@ -148,29 +148,29 @@ impl NodeSet {
     }
 
     /// Sets of `size` nodes at the most that are this one together, in the order of their numbers.
-    pub fn pieces(&self, size: usize) -> impl Iterator<Item = NodeSet> + '_ {
+    pub fn chunks(&self, size: usize) -> impl Iterator<Item = NodeSet> + '_ {
         let mut nodes = self.iter().peekable();
         std::iter::from_fn(move || nodes.peek().is_some().then(|| nodes.by_ref().take(size).collect()))
     }
 
     /// Adds all nodes of another set.
-    pub fn extend(&mut self, other: &NodeSet) {
+    pub fn union_with(&mut self, other: &NodeSet) {
         if self.is_empty() {
             *self = other.clone();
         } else if !other.is_empty() && !self.is_same(other) {
-            self.update(other, Members::extend);
+            self.update(other, Members::union_with);
         }
     }
 
     /// The nodes in both sets.
     #[must_use]
-    pub fn and(&self, other: &NodeSet) -> NodeSet {
-        self.combine(other, Members::and)
+    pub fn intersection(&self, other: &NodeSet) -> NodeSet {
+        self.combine(other, Members::intersection)
     }
 
     /// Whether all nodes are in the other set, too.
-    pub fn is_in(&self, other: &NodeSet) -> bool {
-        self.is_empty() || self.is_same(other) || self.compare(other, Members::is_in)
+    pub fn is_subset(&self, other: &NodeSet) -> bool {
+        self.is_empty() || self.is_same(other) || self.compare(other, Members::is_subset)
     }
 
     fn is_disjoint(&self, other: &NodeSet) -> bool {
@@ -179,55 +179,55 @@ impl NodeSet {
 
     /// Takes out the nodes that are in the other set, too.
     #[must_use]
-    pub fn take(&mut self, other: &NodeSet) -> NodeSet {
+    pub fn take_intersection(&mut self, other: &NodeSet) -> NodeSet {
         // Most sets are not divided, and most that are hold the other: to see that costs less than to make new ones.
         if self.is_disjoint(other) {
             return NodeSet::new();
         }
-        if self.is_in(other) {
+        if self.is_subset(other) {
             return mem::take(self);
         }
-        let taken = if other.is_in(self) { other.clone() } else { self.and(other) };
+        let taken = if other.is_subset(self) { other.clone() } else { self.intersection(other) };
         self.update(&taken, Members::remove);
         taken
     }
 
     /// The nodes of this set that are not in the other.
     #[must_use]
-    pub fn without(&self, other: &NodeSet) -> NodeSet {
+    pub fn difference(&self, other: &NodeSet) -> NodeSet {
         if self.is_disjoint(other) {
             return self.clone();
         }
-        self.combine(other, Members::without)
+        self.combine(other, Members::difference)
     }
 
     /// Whether both are copies of one set.
     fn is_same(&self, other: &NodeSet) -> bool {
         match (&self.0, &other.0) {
             (Form::Nodes(one), Form::Nodes(other)) => Arc::ptr_eq(one, other),
-            (Form::Kinds(one), Form::Kinds(other)) => Arc::ptr_eq(one, other),
+            (Form::Classes(one), Form::Classes(other)) => Arc::ptr_eq(one, other),
             _ => false,
         }
     }
 
     fn combine(&self, other: &NodeSet, combine: fn(&Members, &Members) -> Members) -> NodeSet {
         match self.pair(other) {
-            Pair::Kinds(kinds, one, other) => kinds.set(combine(one, other)),
+            Pair::Classes(classes, one, other) => classes.set(combine(one, other)),
             Pair::Nodes(one, other) => NodeSet::of(combine(one, other)),
         }
     }
 
     fn compare(&self, other: &NodeSet, compare: fn(&Members, &Members) -> bool) -> bool {
         match self.pair(other) {
-            Pair::Kinds(_, one, other) | Pair::Nodes(one, other) => compare(one, other),
+            Pair::Classes(_, one, other) | Pair::Nodes(one, other) => compare(one, other),
         }
     }
 
     fn update(&mut self, other: &NodeSet, update: fn(&mut Members, &Members)) {
-        if let Pair::Kinds(kinds, one, other) = self.pair(other) {
+        if let Pair::Classes(classes, one, other) = self.pair(other) {
             let mut one = Members::clone(one);
             update(&mut one, other);
-            *self = kinds.set(one);
+            *self = classes.set(one);
         } else {
             self.change(|nodes| update(nodes, other.nodes()));
         }
@@ -237,7 +237,7 @@ impl NodeSet {
     fn change(&mut self, change: impl FnOnce(&mut Members)) {
         match &mut self.0 {
             Form::Nodes(nodes) => change(Arc::make_mut(nodes)),
-            Form::Kinds(set) => {
+            Form::Classes(set) => {
                 let mut nodes = Members::clone(set.nodes());
                 change(&mut nodes);
                 *self = NodeSet::of(nodes);
@@ -254,7 +254,7 @@ impl Default for NodeSet {
 
 impl PartialEq for NodeSet {
     fn eq(&self, other: &NodeSet) -> bool {
-        self.is_same(other) || (self.len() == other.len() && self.is_in(other))
+        self.is_same(other) || (self.len() == other.len() && self.is_subset(other))
     }
 }
 
@@ -282,18 +282,18 @@ mod tests {
         nodes.iter().map(|node| node.0).collect()
     }
 
-    /// 5,000 nodes, by kinds that are so many numbers apart.
-    fn kinds(step: usize) -> Arc<Kinds> {
-        Kinds::by(5_000, step, [Partition::by((0..5_000).map(|node| node % step)).0]).unwrap()
+    /// 5,000 nodes, by classes that are so many numbers apart.
+    fn classes(step: usize) -> Arc<NodeClasses> {
+        NodeClasses::by(5_000, step, [Partition::by((0..5_000).map(|node| node % step)).0]).unwrap()
     }
 
-    /// Sets of all sorts: lists and bits, short and long, and by kinds.
+    /// Sets of all sorts: lists and bits, short and long, and by classes.
     fn sets() -> Vec<NodeSet> {
         let mut sets = vec![set([]), set([3]), set([4_999]), set([7, 70_000]), set(90..400), set(4_000..5_000)];
         sets.extend([1, 2, 31, 100, 1_000].map(|step| set((0..5_000).step_by(step))));
-        for kinds in [kinds(7), kinds(700)] {
-            sets.push(kinds.all());
-            sets.extend([vec![], vec![0], vec![3, 4], (1..6).collect()].map(|of| kinds.set(set(of).nodes().clone())));
+        for classes in [classes(7), classes(700)] {
+            sets.push(classes.all());
+            sets.extend([vec![], vec![0], vec![3, 4], (1..6).collect()].map(|of| classes.set(set(of).nodes().clone())));
         }
         sets
     }
@@ -303,8 +303,11 @@ mod tests {
         let sets = sets();
         for nodes in &sets {
             let one = numbers(nodes);
-            assert_eq!((nodes.len(), nodes.is_empty(), nodes.is_single()), (one.len(), one.is_empty(), one.len() == 1));
-            assert_eq!(nodes.smallest(), one.first().copied().map(NodeId));
+            assert_eq!(
+                (nodes.len(), nodes.is_empty(), nodes.is_singleton()),
+                (one.len(), one.is_empty(), one.len() == 1)
+            );
+            assert_eq!(nodes.first(), one.first().copied().map(NodeId));
             assert_eq!(set(one.iter().rev().chain(&one).copied()), *nodes);
             let mut some = (0..5_000).chain([69_999, 70_000]);
             assert!(some.all(|node| nodes.contains(NodeId(node)) == one.binary_search(&node).is_ok()));
@@ -316,23 +319,26 @@ mod tests {
 
     #[test]
     fn sets_in_different_forms_are_put_together() {
-        let by_kinds = |step: usize, of: [u32; 2]| kinds(step).set(set(of).nodes().clone());
-        let sets = [set([7, 4_999]), by_kinds(700, [0, 3]), set(90..400), by_kinds(7, [2, 5])];
+        let by_classes = |step: usize, of: [u32; 2]| classes(step).set(set(of).nodes().clone());
+        let sets = [set([7, 4_999]), by_classes(700, [0, 3]), set(90..400), by_classes(7, [2, 5])];
         let is_in_one = |node: &u32| sets.iter().any(|set| set.contains(NodeId(*node)));
-        assert_eq!(numbers(&NodeSet::union(5_000, sets.clone())), (0..5_000).filter(is_in_one).collect::<Vec<_>>());
+        assert_eq!(numbers(&NodeSet::union_of(5_000, sets.clone())), (0..5_000).filter(is_in_one).collect::<Vec<_>>());
         let mut asked = 0;
-        let many = [set([7]), kinds(7).all(), set([8])].into_iter().inspect(|_| asked += 1);
-        assert_eq!((NodeSet::union(5_000, many).len(), asked), (5_000, 2), "two are all nodes");
+        let many = [set([7]), classes(7).all(), set([8])].into_iter().inspect(|_| asked += 1);
+        assert_eq!((NodeSet::union_of(5_000, many).len(), asked), (5_000, 2), "two are all nodes");
     }
 
     /// Checks what is made of two sets with these nodes.
     fn check(nodes: &NodeSet, others: &NodeSet, one: &[u32], other: &[u32]) {
         let is_other = |node: &u32| other.binary_search(node).is_ok();
         let (both, rest): (Vec<u32>, Vec<u32>) = one.iter().copied().partition(is_other);
-        assert_eq!((numbers(&nodes.and(others)), numbers(&nodes.without(others))), (both.clone(), rest.clone()));
-        assert_eq!((nodes == others, nodes.is_in(others)), (one == other, both == one));
+        assert_eq!(
+            (numbers(&nodes.intersection(others)), numbers(&nodes.difference(others))),
+            (both.clone(), rest.clone())
+        );
+        assert_eq!((nodes == others, nodes.is_subset(others)), (one == other, both == one));
         let mut all = nodes.clone();
-        all.extend(others);
+        all.union_with(others);
         let mut inserted = nodes.clone();
         for node in other {
             inserted.insert(NodeId(*node));
@@ -341,7 +347,7 @@ mod tests {
         expected.sort_unstable();
         assert_eq!((numbers(&all), numbers(&inserted)), (expected.clone(), expected));
         let mut left = nodes.clone();
-        let taken = left.take(others);
+        let taken = left.take_intersection(others);
         assert_eq!((numbers(&taken), numbers(&left), left.len()), (both, rest.clone(), rest.len()));
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn absent_backends<'r>(revisions: impl IntoIterator<Item = &'r Revisi
         for finding in revision.findings.iter().filter(|finding| finding.diagnostic.code == ABSENT) {
             let text = &*finding.diagnostic.text;
             let Some(name) = text.split('\'').nth(1) else { continue };
-            found.entry(name).or_insert((text, NodeSet::new())).1.extend(&finding.nodes);
+            found.entry(name).or_insert((text, NodeSet::new())).1.union_with(&finding.nodes);
         }
     }
     let spot = |(name, (text, nodes)): (&str, (&str, NodeSet))| {

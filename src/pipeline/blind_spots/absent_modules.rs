@@ -30,10 +30,10 @@ impl DiffContext<'_> {
             if !is_absent || self.accepted.has(ABSENT, module) {
                 continue;
             }
-            let unseen = changed.get(key).map_or_else(|| reached.clone(), |changed| reached.without(changed));
+            let unseen = changed.get(key).map_or_else(|| reached.clone(), |changed| reached.difference(changed));
             if !unseen.is_empty() {
                 modules.insert(module);
-                nodes.extend(&unseen);
+                nodes.union_with(&unseen);
                 keys.push(key.clone());
             }
         }
@@ -69,7 +69,7 @@ fn is_loaded(environment: &Environment, module: &str) -> bool {
 fn changed_nodes(changes: &Changes) -> BTreeMap<&Arc<str>, NodeSet> {
     let mut by_key: BTreeMap<&Arc<str>, NodeSet> = BTreeMap::new();
     for change in &changes.changes {
-        by_key.entry(&change.key).or_default().extend(&change.nodes);
+        by_key.entry(&change.key).or_default().union_with(&change.nodes);
     }
     by_key
 }

@@ -37,7 +37,7 @@ impl Causes {
 
     fn add(&mut self, error: &LookupError, key: &Arc<str>, nodes: &NodeSet) {
         let failing = self.0.entry(error.clone()).or_default();
-        failing.nodes.extend(nodes);
+        failing.nodes.union_with(nodes);
         failing.keys.insert(key.clone());
     }
 
@@ -46,7 +46,7 @@ impl Causes {
         let mut anywhere: BTreeMap<LookupError, Failing> = BTreeMap::new();
         for (error, Failing { nodes, keys }) in self.0 {
             let failing = anywhere.entry(LookupError { place: None, ..error }).or_default();
-            failing.nodes.extend(&nodes);
+            failing.nodes.union_with(&nodes);
             failing.keys.extend(keys);
         }
         let mut spots: Vec<BlindSpot> = anywhere.into_iter().map(|(error, failing)| spot(error, failing)).collect();
@@ -105,7 +105,7 @@ fn failing<'a>(before: &'a [Answer], after: &'a [Answer]) -> impl Iterator<Item 
     after.iter().filter_map(failed).filter_map(move |(error, nodes)| {
         let mut both = NodeSet::new();
         for failed in &were {
-            both.extend(&failed.and(nodes));
+            both.union_with(&failed.intersection(nodes));
         }
         (!both.is_empty()).then_some((error, both))
     })

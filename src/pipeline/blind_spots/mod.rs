@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use crate::diff::{Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{Effective, Fleet, Reached, Revision};
+use crate::fleet::{AffectedKeys, Effective, Fleet, Revision};
 use crate::node::NodeSet;
 use crate::report::BlindSpot;
 use crate::tree::{self, TreeError};
@@ -33,7 +33,7 @@ pub use wording::nodes_of;
 pub(super) struct DiffContext<'a> {
     pub(super) revisions: Diff<&'a Revision>,
     /// The keys that the change may reach, of all that there are.
-    pub(super) reached: &'a Reached,
+    pub(super) reached: &'a AffectedKeys,
     /// The answers to these.
     pub(super) effective: &'a Diff<Effective>,
     /// How they differ.
@@ -122,7 +122,7 @@ pub(super) fn hidden(changes: &Changes, all: usize) -> Option<BlindSpot> {
         return None;
     }
     let keys: BTreeSet<&Arc<str>> = changes.changes.iter().map(|change| &change.key).collect();
-    let nodes = NodeSet::union(all, changes.changes.iter().map(|change| change.nodes.clone()));
+    let nodes = NodeSet::union_of(all, changes.changes.iter().map(|change| change.nodes.clone()));
     let (count, of) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, all));
     let verb = if keys.len() == 1 { "changes" } else { "change" };
     Some(BlindSpot {

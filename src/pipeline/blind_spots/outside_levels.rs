@@ -119,7 +119,7 @@ fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMa
             None => (text.to_owned(), String::new(), None),
         };
         let outside = found.entry(name).or_default();
-        outside.nodes.extend(&finding.nodes);
+        outside.nodes.union_with(&finding.nodes);
         outside.places.extend(place.cloned());
         outside.fix = outside.fix.take().or(fix);
         if !outside.levels.contains(&level) && !level.is_empty() {

@@ -26,7 +26,7 @@ impl DiffContext<'_> {
                     let nodes = fleet.nodes_without(variable);
                     if !nodes.is_empty() {
                         let known = found.entry(plain(variable).to_owned()).or_default();
-                        known.0.extend(&nodes);
+                        known.0.union_with(&nodes);
                         known.1.extend(led.iter().cloned());
                     }
                 }

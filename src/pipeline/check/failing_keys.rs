@@ -14,7 +14,7 @@ use crate::pipeline::suggestions::missing_function;
 pub(super) fn with_what_fails(mut fault: Fault, path: &str, causes: &Causes) -> Fault {
     let of_file = |error: &LookupError| error.place.as_ref().is_some_and(|place| *place.path == *path);
     for (_, failing) in causes.0.iter().filter(|(error, _)| of_file(error)) {
-        fault.nodes.extend(&failing.nodes);
+        fault.nodes.union_with(&failing.nodes);
         fault.keys.extend(failing.keys.iter().cloned());
     }
     fault

@@ -65,7 +65,7 @@ fn undefined_variable(name: &str, findings: Vec<Finding>) -> Fault {
     };
     let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(undefined_variables::fix(name));
     findings.into_iter().fold(fault, |mut fault, Finding { diagnostic: Diagnostic { place, .. }, nodes }| {
-        fault.nodes.extend(&nodes);
+        fault.nodes.union_with(&nodes);
         fault.at(place)
     })
 }

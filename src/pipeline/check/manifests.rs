@@ -63,7 +63,7 @@ impl Pipeline {
         let of_data = Effective { keys: round.keys().filter_map(answers).collect() };
         let mut changed: BTreeMap<Arc<str>, NodeSet> = BTreeMap::new();
         for change in diff::changes(Diff::new(&of_data, &merged), &self.workers).changes {
-            changed.entry(change.key).or_default().extend(&change.nodes);
+            changed.entry(change.key).or_default().union_with(&change.nodes);
         }
         Ok(changed)
     }

@@ -128,7 +128,7 @@ impl Pipeline {
     /// Returns the fault that nothing at all can be read; None if it can, or if errors on all nodes tell why it cannot.
     fn blind_fault(&self, revision: &Revision, faults: &[Fault]) -> Option<Fault> {
         let errors = faults.iter().filter(|fault| fault.severity == Severity::Error);
-        let told = NodeSet::union(self.fleet.len(), errors.map(|fault| fault.nodes.clone()));
+        let told = NodeSet::union_of(self.fleet.len(), errors.map(|fault| fault.nodes.clone()));
         let spot = self.unreadable(revision).filter(|_| told.len() < self.fleet.len())?;
         // The nodes are told apart.
         let text = spot.headline.split_once(" on ").map_or(&*spot.headline, |(text, _)| text);
@@ -168,7 +168,7 @@ fn merged(faults: Vec<Fault>) -> Vec<Fault> {
             Some(known) => {
                 known.severity = known.severity.max(fault.severity);
                 known.places.extend(fault.places);
-                known.nodes.extend(&fault.nodes);
+                known.nodes.union_with(&fault.nodes);
                 known.keys.extend(fault.keys);
             }
             None => drop(by_cause.insert((fault.code, fault.text.clone(), file), fault)),

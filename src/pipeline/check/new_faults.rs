@@ -14,7 +14,7 @@ pub fn new_faults(before: &[Fault], after: Vec<Fault>) -> Vec<Fault> {
         let known = known.entry((fault.code, without_numbers(&fault.text))).or_default();
         known.paths.extend(fault.places.iter().map(|place| &*place.path));
         known.keys.extend(&fault.keys);
-        known.nodes.extend(&fault.nodes);
+        known.nodes.union_with(&fault.nodes);
     }
     after
         .into_iter()
@@ -44,7 +44,7 @@ impl KnownFault<'_> {
         if !keys.is_empty() {
             return Some(Fault { keys, ..fault });
         }
-        let nodes = fault.nodes.without(&self.nodes);
+        let nodes = fault.nodes.difference(&self.nodes);
         (!nodes.is_empty()).then_some(Fault { nodes, ..fault })
     }
 }

@@ -13,7 +13,7 @@ use hierad::hiera::merge::Strategy;
 use hierad::hiera::scope::NodeScope;
 use hierad::hiera::{Puppet, Reader};
 use hierad::node::NodeProfile;
-use hierad::tree::{Entry, FileTree, MemoryTree, Placed};
+use hierad::tree::{Entry, FileTree, MemoryTree, MountedTree};
 use hierad::value::{Value, yaml};
 
 const FILES: [&str; 7] = [
@@ -97,7 +97,7 @@ fn lookups(tree: &Arc<dyn FileTree>, puppet: Puppet, reader: Reader, global: &st
     node.variables.insert("v", "%{name}".into());
     node.variables.insert("l", Value::array(vec!["n".into(), Value::Undef, 1.into()]));
     let scope = NodeScope::new(&node);
-    let disk = Arc::new(Placed::new("/outside", tree.clone()));
+    let disk = Arc::new(MountedTree::new("/outside", tree.clone()));
     let options = EnvironmentOptions {
         puppet,
         reader,

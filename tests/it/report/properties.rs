@@ -169,7 +169,7 @@ fn effective(random: &mut Random, fleet: &Fleet, before: Option<&Effective>) -> 
             };
             let nodes = NodeSet::from_iter([NodeId(node)]);
             match answers.iter_mut().find(|answer| *answer.outcome == outcome) {
-                Some(answer) => answer.nodes.extend(&nodes),
+                Some(answer) => answer.nodes.union_with(&nodes),
                 None => answers.push(Answer { nodes, outcome: Arc::new(outcome) }),
             }
         }

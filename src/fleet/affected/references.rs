@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crate::fleet::Fleet;
-use crate::fleet::answers::Work;
+use crate::fleet::resolve::NodesByKey;
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::lanes::{Keyed, moved};
 use crate::fleet::revision::placed::Placed;
@@ -127,9 +127,9 @@ impl References {
     }
 
     /// Adds all keys that refer to one of `keys`, over others, too, on the nodes that it counts for.
-    pub(in crate::fleet) fn close(&self, keys: &mut Work) {
+    pub(in crate::fleet) fn close(&self, keys: &mut NodesByKey) {
         let Some(nodes) = keys.values().cloned().reduce(|mut all, nodes| {
-            all.extend(&nodes);
+            all.union_with(&nodes);
             all
         }) else {
             return;
@@ -148,9 +148,9 @@ impl References {
 }
 
 /// Adds nodes to those of a key. Whether any of them is new.
-fn add(keys: &mut Work, key: &Arc<str>, nodes: &NodeSet) -> bool {
+fn add(keys: &mut NodesByKey, key: &Arc<str>, nodes: &NodeSet) -> bool {
     let known = keys.entry(key.clone()).or_default();
-    let is_new = !nodes.without(known).is_empty();
-    known.extend(nodes);
+    let is_new = !nodes.difference(known).is_empty();
+    known.union_with(nodes);
     is_new
 }

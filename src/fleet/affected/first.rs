@@ -10,10 +10,10 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crate::fleet::Fleet;
-use crate::fleet::answers::Work;
-use crate::fleet::change::references::References;
-use crate::fleet::change::{module, options_of};
+use crate::fleet::affected::references::References;
+use crate::fleet::affected::{module, options_of};
 use crate::fleet::parallel;
+use crate::fleet::resolve::NodesByKey;
 use crate::fleet::revision::Revision;
 use crate::hiera::config::Config;
 use crate::hiera::interpolation::Template;
@@ -37,7 +37,7 @@ pub(super) struct First<'a> {
 
 impl<'a> First<'a> {
     /// Takes the nodes from `keys` that find the same text first.
-    pub(super) fn narrow(&self, keys: &mut Work, references: &References, workers: &Workers) {
+    pub(super) fn narrow(&self, keys: &mut NodesByKey, references: &References, workers: &Workers) {
         if !is_simple(self.before) || !is_simple(self.after) {
             return;
         }
@@ -64,7 +64,7 @@ impl<'a> First<'a> {
             let (before, after) = (self.texts(self.before, key, nodes), self.texts(self.after, key, nodes));
             for (text, old) in before {
                 if let Some(new) = after.get(text) {
-                    changed = changed.without(&old.and(new));
+                    changed = changed.difference(&old.intersection(new));
                 }
             }
         }
@@ -87,11 +87,11 @@ impl<'a> First<'a> {
             let split = rest.iter().flat_map(|nodes| lane.partition.split_off(nodes, &parts)).collect::<Vec<_>>();
             rest.clear();
             for nodes in split {
-                let part = nodes.smallest().map(|node| lane.partition.part(node));
+                let part = nodes.first().map(|node| lane.partition.class_of(node));
                 match part.filter(|part| parts.binary_search(part).is_ok()) {
                     Some(part) => {
                         if let Some(text) = lane.first(part, key).and_then(|value| self.sure(value)) {
-                            texts.entry(text).or_default().extend(&nodes);
+                            texts.entry(text).or_default().union_with(&nodes);
                         }
                     }
                     None => rest.push(nodes),

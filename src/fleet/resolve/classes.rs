@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::fleet::answers::reads::{Read, ReadSet, Reads};
 use crate::fleet::nodes::variables::VariablePath;
+use crate::fleet::resolve::reads::{Read, ReadSet, Reads};
 use crate::node::{NodeId, NodeSet};
 
 /// What is equal on all nodes of a set.
@@ -32,9 +32,9 @@ pub(in crate::fleet) fn classes<T>(
     let mut answers = Vec::new();
     let mut pending: Vec<(NodeSet, Option<Rc<Alike>>)> = vec![(nodes, None)];
     while let Some((nodes, alike)) = pending.pop() {
-        let Some(node) = nodes.smallest() else { continue };
+        let Some(node) = nodes.first() else { continue };
         // There is nothing to tell one node from.
-        let reads = Reads::new(!nodes.is_single());
+        let reads = Reads::new(!nodes.is_singleton());
         let answer = evaluate(node, &reads);
         let reads = reads.into_set();
         let mut parts = vec![nodes];
@@ -48,14 +48,14 @@ pub(in crate::fleet) fn classes<T>(
         let mut answer = Some(answer);
         for part in parts {
             // The one that it is in: of all nodes it is the first.
-            if part.smallest() == Some(node) {
+            if part.first() == Some(node) {
                 answers.extend(answer.take().map(|answer| (part, answer)));
             } else {
                 pending.push((part, alike.clone()));
             }
         }
     }
-    answers.sort_by_cached_key(|(nodes, _)| nodes.smallest());
+    answers.sort_by_cached_key(|(nodes, _)| nodes.first());
     answers
 }
 

@@ -1,4 +1,4 @@
-//! Kinds of nodes, for work on many keys: what most keys tell apart is told apart once.
+//! Classes of nodes, for work on many keys: what most keys tell apart is told apart once.
 //!
 //! Two nodes are of one kind if they have the same in every variable that was read so far, and every hierarchy leads them to the same
 //! files. What would leave but a few nodes to each kind, as the name of a node, is passed over: a key that reads it is resolved with
@@ -6,9 +6,9 @@
 
 use std::collections::HashSet;
 
-use crate::fleet::answers::Work;
+use crate::fleet::resolve::NodesByKey;
 use crate::fleet::revision::Revision;
-use crate::node::{Kinds, NodeSet, Partition};
+use crate::node::{NodeClasses, NodeSet, Partition};
 
 /// To divide all nodes once is as much work as is saved with so many keys.
 const KEYS_OF_A_DIVISION: usize = 16;
@@ -17,7 +17,7 @@ const KEYS_OF_A_DIVISION: usize = 16;
 const NODES_OF_A_KIND: usize = 8;
 
 /// All nodes by their kinds, where that pays.
-pub(super) fn all(revisions: &[&Revision], work: &Work) -> Option<NodeSet> {
+pub(super) fn all(revisions: &[&Revision], work: &NodesByKey) -> Option<NodeSet> {
     let fleet = &revisions.first()?.fleet;
     let keys = work.values().filter(|nodes| nodes.len() == fleet.len()).count() * revisions.len();
     if keys < KEYS_OF_A_DIVISION {
@@ -29,7 +29,7 @@ pub(super) fn all(revisions: &[&Revision], work: &Work) -> Option<NodeSet> {
     if keys < partitions.len() * KEYS_OF_A_DIVISION {
         return None;
     }
-    Some(Kinds::by(fleet.len(), fleet.len() / NODES_OF_A_KIND, partitions)?.all())
+    Some(NodeClasses::by(fleet.len(), fleet.len() / NODES_OF_A_KIND, partitions)?.all())
 }
 
 /// Those that divide nodes, each once, the ones with the fewest parts first.

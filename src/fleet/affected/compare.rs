@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::fleet::answers::Work;
+use crate::fleet::resolve::NodesByKey;
 use crate::fleet::revision::placed::Placed;
 use crate::hiera::backend::DataFile;
 use crate::node::{NodeId, NodeSet};
@@ -24,7 +24,7 @@ pub(in crate::fleet) struct Found {
 
 impl Found {
     /// The keys in order.
-    pub(in crate::fleet) fn into_work(self) -> Work {
+    pub(in crate::fleet) fn into_work(self) -> NodesByKey {
         self.keys.into_iter().collect()
     }
 
@@ -88,7 +88,7 @@ impl Found {
 
     fn add(&mut self, key: &Arc<str>, nodes: &NodeSet) {
         match self.keys.get_mut(key) {
-            Some(known) => known.extend(nodes),
+            Some(known) => known.union_with(nodes),
             None => _ = self.keys.insert(key.clone(), nodes.clone()),
         }
     }
@@ -98,7 +98,7 @@ impl Found {
         if !placed.for_any_key.is_empty() {
             return None;
         }
-        for (class, nodes) in placed.classes.iter().zip(placed.partition.sets()) {
+        for (class, nodes) in placed.classes.iter().zip(placed.partition.classes()) {
             class.files().for_each(|(_, file)| self.add_file(file, nodes));
         }
         Some(())
@@ -121,18 +121,18 @@ fn otherwise(before: &Placed, after: &Placed) -> BTreeMap<(usize, usize), NodeSe
     if std::ptr::eq(before, after) {
         return BTreeMap::new();
     }
-    let (old, new) = (before.partition.sets(), after.partition.sets());
+    let (old, new) = (before.partition.classes(), after.partition.classes());
     let mut nodes = NodeSet::new();
     for (b, a) in before.matched(after).into_iter().enumerate() {
         match a {
             Some(a) if old[b] == new[a] => {}
-            Some(a) => nodes.extend(&old[b].without(&new[a])),
-            None => nodes.extend(&old[b]),
+            Some(a) => nodes.union_with(&old[b].difference(&new[a])),
+            None => nodes.union_with(&old[b]),
         }
     }
     let mut pairs: BTreeMap<(usize, usize), NodeSet> = BTreeMap::new();
     for node in nodes.iter() {
-        pairs.entry((before.partition.part(node), after.partition.part(node))).or_default().insert(node);
+        pairs.entry((before.partition.class_of(node), after.partition.class_of(node))).or_default().insert(node);
     }
     pairs
 }

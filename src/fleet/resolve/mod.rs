@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::fleet::answers::view::NodeView;
 use crate::fleet::parallel;
+use crate::fleet::resolve::view::NodeView;
 use crate::fleet::revision::Revision;
 use crate::fleet::{Answer, Effective};
 use crate::hiera::Outcome;
@@ -19,20 +19,20 @@ use crate::node::NodeSet;
 use crate::workers::Workers;
 
 /// Keys, and for each the nodes on which it is to be looked up.
-pub type Work = BTreeMap<Arc<str>, NodeSet>;
+pub type NodesByKey = BTreeMap<Arc<str>, NodeSet>;
 
 /// How long it takes to resolve a key, about, in microseconds: as much as there is to be done at least once, and what nodes add.
 const A_KEY: usize = 50;
 const NODES_A_MICROSECOND: usize = 4;
 
 /// The effective values of the keys of `work`, on the nodes that it names. The result does not depend on `workers`.
-pub fn resolve(revision: &Revision, work: &Work, workers: &Workers) -> Effective {
+pub fn resolve(revision: &Revision, work: &NodesByKey, workers: &Workers) -> Effective {
     let [effective] = resolve_all([revision], work, workers);
     effective
 }
 
 /// The effective values of the keys of `work` in several revisions.
-pub fn resolve_all<const N: usize>(revisions: [&Revision; N], work: &Work, workers: &Workers) -> [Effective; N] {
+pub fn resolve_all<const N: usize>(revisions: [&Revision; N], work: &NodesByKey, workers: &Workers) -> [Effective; N] {
     // A command that fails again and again is not asked any more: who asks first counts.
     let asks_commands = revisions.iter().any(|revision| revision.asks_commands());
     let workers = &workers.at_most(if asks_commands { 1 } else { usize::MAX });
@@ -67,12 +67,12 @@ fn answers(revision: &Revision, key: &str, nodes: &NodeSet) -> Vec<Answer> {
     let mut distinct: HashMap<Outcome, NodeSet, RandomState> = HashMap::default();
     for (nodes, outcome) in classes {
         if outcome != Outcome::NotFound {
-            distinct.entry(outcome).or_default().extend(&nodes);
+            distinct.entry(outcome).or_default().union_with(&nodes);
         }
     }
     let answer = |(outcome, nodes)| Answer { nodes, outcome: Arc::new(outcome) };
     let mut answers: Vec<Answer> = distinct.into_iter().map(answer).collect();
-    answers.sort_by_cached_key(|answer| answer.nodes.smallest());
+    answers.sort_by_cached_key(|answer| answer.nodes.first());
     answers
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::fleet::answers::reads::{Read, Reads, RecordingScope};
+use crate::fleet::resolve::reads::{Read, Reads, RecordingScope};
 use crate::fleet::revision::Revision;
 use crate::hiera::Outcome;
 use crate::hiera::explain::Recorder;

@@ -6,15 +6,15 @@ use super::{BlobId, Entry, FileTree, TreeError, below};
 
 /// A tree of relative paths under an absolute root: the files of another repository, as if they were checked out there.
 #[derive(Clone)]
-pub struct Placed {
+pub struct MountedTree {
     root: String,
     tree: Arc<dyn FileTree>,
 }
 
-impl Placed {
+impl MountedTree {
     /// Puts `tree` at the absolute path `root`.
-    pub fn new(root: impl Into<String>, tree: Arc<dyn FileTree>) -> Placed {
-        Placed { root: root.into(), tree }
+    pub fn new(root: impl Into<String>, tree: Arc<dyn FileTree>) -> MountedTree {
+        MountedTree { root: root.into(), tree }
     }
 
     fn inner<'p>(&self, path: &'p str) -> Option<&'p str> {
@@ -22,7 +22,7 @@ impl Placed {
     }
 }
 
-impl FileTree for Placed {
+impl FileTree for MountedTree {
     fn root(&self) -> &str {
         &self.root
     }
@@ -50,7 +50,7 @@ mod tests {
         let files = MemoryTree::from_fixture(
             "-- data/a.yaml\na: 1\n-- near -> data\n-- own -> /srv/global/data\n-- far -> /srv/globalx\n-- up -> ../..\n",
         );
-        let tree = Placed::new("/srv/global", Arc::new(files));
+        let tree = MountedTree::new("/srv/global", Arc::new(files));
         let file = Target::File("/srv/global/data/a.yaml".into(), BlobId::of(b"a: 1\n"));
         for path in ["/srv/global/data/a.yaml", "/srv/global/near/a.yaml", "/srv/global/own/../data/a.yaml"] {
             assert_eq!(follow(&tree, path).unwrap(), file, "{path}");

@@ -6,26 +6,26 @@ use std::sync::{Mutex, PoisonError};
 use super::{BlobId, Entry, FileTree, TreeError};
 
 /// A tree that takes note of what is asked for.
-pub struct Watched<'a> {
+pub struct RecordingTree<'a> {
     tree: &'a dyn FileTree,
-    looked: Mutex<Looked>,
+    looked: Mutex<AccessedPaths>,
 }
 
 /// What was looked at in a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Looked {
+pub struct AccessedPaths {
     /// The paths whose entries were asked for.
     pub entries: BTreeSet<String>,
     /// The folders whose names were asked for.
     pub folders: BTreeSet<String>,
 }
 
-impl Looked {
+impl AccessedPaths {
     /// Takes out what is in all of them.
-    pub fn common<'l>(all: impl Iterator<Item = &'l mut Looked>) -> Looked {
-        let mut all: Vec<&mut Looked> = all.collect();
+    pub fn common<'l>(all: impl Iterator<Item = &'l mut AccessedPaths>) -> AccessedPaths {
+        let mut all: Vec<&mut AccessedPaths> = all.collect();
         let is_in_all =
-            |path: &String, of: fn(&Looked) -> &BTreeSet<String>| all.iter().all(|one| of(one).contains(path));
+            |path: &String, of: fn(&AccessedPaths) -> &BTreeSet<String>| all.iter().all(|one| of(one).contains(path));
         let mut common = all.first().map(|first| (**first).clone()).unwrap_or_default();
         common.entries.retain(|path| is_in_all(path, |looked| &looked.entries));
         common.folders.retain(|path| is_in_all(path, |looked| &looked.folders));
@@ -37,19 +37,19 @@ impl Looked {
     }
 }
 
-impl<'a> Watched<'a> {
+impl<'a> RecordingTree<'a> {
     /// Watches `tree`.
-    pub fn new(tree: &'a dyn FileTree) -> Watched<'a> {
-        Watched { tree, looked: Mutex::default() }
+    pub fn new(tree: &'a dyn FileTree) -> RecordingTree<'a> {
+        RecordingTree { tree, looked: Mutex::default() }
     }
 
     /// What was looked at since this was asked last.
-    pub fn take(&self) -> Looked {
+    pub fn take(&self) -> AccessedPaths {
         std::mem::take(&mut *self.looked.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl FileTree for Watched<'_> {
+impl FileTree for RecordingTree<'_> {
     fn root(&self) -> &str {
         self.tree.root()
     }
@@ -77,13 +77,13 @@ mod tests {
     #[test]
     fn what_all_looked_at_is_taken_out() {
         let tree = MemoryTree::from_fixture("-- data/nodes/a.yaml\na: 1\n");
-        let watched = Watched::new(&tree);
+        let watched = RecordingTree::new(&tree);
         let mut looked = ["data/nodes/a.yaml", "data/nodes/b.yaml"].map(|path| {
             follow(&watched, path).unwrap();
             watched.take()
         });
-        let common = Looked::common(looked.iter_mut());
-        let names = |looked: &Looked| looked.entries.iter().cloned().collect::<Vec<_>>();
+        let common = AccessedPaths::common(looked.iter_mut());
+        let names = |looked: &AccessedPaths| looked.entries.iter().cloned().collect::<Vec<_>>();
         assert_eq!(names(&common), ["data", "data/nodes"]);
         assert_eq!(looked.each_ref().map(names), [["data/nodes/a.yaml"], ["data/nodes/b.yaml"]]);
     }

@@ -15,10 +15,10 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use crate::fleet::Fleet;
-use crate::fleet::answers::Work;
-use crate::fleet::change::compare::{Found, pairs};
-use crate::fleet::change::first::First;
-use crate::fleet::change::references::References;
+use crate::fleet::affected::compare::{Found, pairs};
+use crate::fleet::affected::first::First;
+use crate::fleet::affected::references::References;
+use crate::fleet::resolve::NodesByKey;
 use crate::fleet::revision::Revision;
 use crate::hiera::LookupKey;
 use crate::hiera::config::{Config, LevelConfig};
@@ -30,37 +30,42 @@ use crate::workers::Workers;
 
 /// What a change can reach.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Reached {
+pub struct AffectedKeys {
     /// The keys that may have other answers, with the nodes on which they may.
-    pub keys: Work,
+    pub keys: NodesByKey,
     /// Whether data that some node sees differs at all, be it that no answer can.
     pub touches_data: bool,
 }
 
 /// The keys of `keys` that may have other answers in `after` than in `before`, with the nodes on which they may. Both revisions are of
 /// the same fleet. The result does not depend on `workers`.
-pub fn reach(before: &Revision, after: &Revision, keys: &BTreeSet<Arc<str>>, workers: &Workers) -> Reached {
+pub fn affected_keys(
+    before: &Revision,
+    after: &Revision,
+    keys: &BTreeSet<Arc<str>>,
+    workers: &Workers,
+) -> AffectedKeys {
     let mut touches_data = true;
-    let reached = Reach { before, after, fleet: &before.fleet, workers }.reached(&mut touches_data);
+    let reached = Comparison { before, after, fleet: &before.fleet, workers }.reached(&mut touches_data);
     let nodes = |key: &Arc<str>| match &reached {
         Some(reached) if is_plain(key) => reached.get(key).cloned(),
         Some(reached) => reached.get(&root(key)).cloned(),
         None => Some(before.fleet.all()),
     };
     let keys = keys.iter().filter_map(|key| Some((key.clone(), nodes(key)?))).collect();
-    Reached { keys, touches_data }
+    AffectedKeys { keys, touches_data }
 }
 
-struct Reach<'a> {
+struct Comparison<'a> {
     before: &'a Revision,
     after: &'a Revision,
     fleet: &'a Fleet,
     workers: &'a Workers,
 }
 
-impl Reach<'_> {
+impl Comparison<'_> {
     /// Root keys, nothing stands for all of them; and whether `data` differs.
-    fn reached(&self, data: &mut bool) -> Option<Work> {
+    fn reached(&self, data: &mut bool) -> Option<NodesByKey> {
         let (before, after) = (&self.before.environment, &self.after.environment);
         let faults = |environment: &Environment| (environment.fault.clone(), environment.modules_fault.clone());
         if before.is_hiera3 || after.is_hiera3 || faults(before) != faults(after) {
@@ -98,7 +103,7 @@ impl Reach<'_> {
     }
 
     /// The keys of which the data sources say something else, to some node.
-    fn in_data(&self) -> Option<Work> {
+    fn in_data(&self) -> Option<NodesByKey> {
         let ids = |revision: &Revision| revision.environment.layer_ids().collect::<BTreeSet<LayerId>>();
         let mut found = Found::default();
         for id in ids(self.before).union(&ids(self.after)) {
@@ -157,7 +162,7 @@ impl Reach<'_> {
     }
 
     /// Adds the keys whose options differ: of those that there are, and those that others refer to.
-    fn add_options(&self, references: &References, reached: &mut Work) {
+    fn add_options(&self, references: &References, reached: &mut NodesByKey) {
         let roots = self.roots(references);
         let mut modules: HashMap<(OptionsOf, OptionsOf), Vec<Option<Arc<str>>>> = HashMap::default();
         for module in roots.keys() {
@@ -182,14 +187,14 @@ impl Reach<'_> {
         after: &OptionsOf,
         modules: &[Option<Arc<str>>],
         roots: &RootsByModule,
-        reached: &mut Work,
+        reached: &mut NodesByKey,
     ) {
         let (before, after) = (self.before.options(before), self.after.options(after));
         for ((b, a), nodes) in pairs(before.parts(), after.parts()) {
             let (before, after) = (before.found(b), after.found(a));
             let mut add = |modules: &[Option<Arc<str>>], before: Option<&Merged>, after: Option<&Merged>| {
                 for key in differing(before, after, modules, roots) {
-                    reached.entry(key).or_default().extend(&nodes);
+                    reached.entry(key).or_default().union_with(&nodes);
                 }
             };
             // Who comes to these with options of other modules finds them anew, and others perhaps.
