@@ -1,6 +1,6 @@
 //! hierad, the program under test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::answers::{self, Answers};
@@ -23,7 +23,11 @@ impl Hierad {
             let examples = std::env::current_exe().ok()?;
             Some(examples.parent()?.parent()?.join("hierad"))
         };
-        let path = args.hierad.clone().or_else(beside).ok_or("where is hierad?")?;
+        Hierad::at(&args.hierad.clone().or_else(beside).ok_or("where is hierad?")?)
+    }
+
+    /// The program in a file.
+    pub(crate) fn at(path: &Path) -> Result<Hierad, Fault> {
         if path.is_file() {
             return Ok(Hierad(path.canonicalize()?));
         }
@@ -31,11 +35,17 @@ impl Hierad {
     }
 
     fn command(&self, name: &str, subject: Subject<'_>, version: u8) -> Command {
+        let mut command = self.plain_command(name, subject, version);
+        // Puppet shows what it decrypts, and so must the other side of the comparison.
+        command.arg("--show-secrets");
+        command
+    }
+
+    /// A command that shows no secrets.
+    pub(crate) fn plain_command(&self, name: &str, subject: Subject<'_>, version: u8) -> Command {
         let Subject { repository, profiles, outside } = subject;
         let mut command = Command::new(&self.0);
         command.env_remove("HIERAD_CONFIG").arg(name).arg("--repo").arg(repository).arg("--profiles").arg(profiles);
-        // Puppet shows what it decrypts, and so must the other side of the comparison.
-        command.arg("--show-secrets");
         match version {
             AS_SET => {}
             3 => {

@@ -12,6 +12,7 @@
 //! cargo run --release --example against_puppet -- --conversions 50000
 //! cargo run --release --example against_puppet -- --corpus DIR --profiles PATH --commits 50
 //! cargo run --release --example against_puppet -- --corpus DIR --profiles PATH --commits 1000 --wolf
+//! cargo run --release --example against_puppet -- --repos 1000 --former PROGRAM
 //! ```
 //!
 //! Needs Puppet 7 installed, and for Puppet 8 the folder of its library. An answer is a value, an error or "not found";
@@ -19,6 +20,7 @@
 //! 0 no difference, 1 differences, 2 it could not run.
 
 mod answers;
+mod builds;
 mod change;
 mod conversions;
 mod corpus;
@@ -117,7 +119,10 @@ struct Args {
     /// settings; asks no Puppet.
     #[arg(long, requires = "corpus")]
     wolf: bool,
-    /// How many of its newest commits; of all, evenly, with --wolf.
+    /// Compare all that another build of hierad prints with what this one does, to the byte; asks no Puppet.
+    #[arg(long, value_name = "PROGRAM")]
+    former: Option<PathBuf>,
+    /// How many of its newest commits; of all, evenly, with --wolf or --former.
     #[arg(long, default_value_t = 10)]
     commits: usize,
     /// Compare what the commits are, not what they change.
@@ -156,6 +161,9 @@ fn run(args: &Args) -> Result<bool, Fault> {
     }
     if let Some(count) = args.conversions {
         return conversions::run(args, count);
+    }
+    if let Some(former) = &args.former {
+        return builds::run(args, former);
     }
     if args.verdict {
         return verdict::run(args);

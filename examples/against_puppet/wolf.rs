@@ -28,8 +28,8 @@ const DATA: [&str; 6] = [".yaml", ".yml", ".json", ".eyaml", ".conf", ".eyml"];
 const SETTINGS: [&str; 5] = ["accept: ", "datadirs: ", "backends: ", "hiera_config: ", "hiera: "];
 
 /// A commit and its first parent.
-struct Change {
-    range: [String; 2],
+pub(crate) struct Change {
+    pub(crate) range: [String; 2],
     is_of_data: bool,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, repository: &Path, profiles: &Path) -> Result<boo
 }
 
 /// At most `count` commits of the whole history, evenly.
-fn changes(git: &Git, count: usize) -> Result<Vec<Change>, Fault> {
+pub(crate) fn changes(git: &Git, count: usize) -> Result<Vec<Change>, Fault> {
     let mut walk = git.revwalk()?;
     walk.push_head()?;
     walk.set_sorting(Sort::TOPOLOGICAL)?;
