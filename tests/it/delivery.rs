@@ -63,12 +63,12 @@ fn refused(result: Result<(), String>, words: &[&str]) -> String {
 }
 
 #[test]
-fn the_sinks_of_the_readme_are_sinks() {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
-    let (_, sinks) = readme.split_once("```yaml\nsinks:\n").unwrap();
-    let (sinks, _) = sinks.split_once("```").unwrap();
+fn the_sinks_of_the_documents_are_sinks() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/sinks.md")).unwrap();
+    let (_, settings) = page.split_once("```yaml\n").unwrap();
+    let (settings, _) = settings.split_once("```").unwrap();
     let site = Sandbox::of(SITE);
-    site.write("hierad.yaml", format!("profiles: [profiles]\nrepositories: {{control: {{path: .}}}}\nsinks:\n{sinks}"));
+    site.write("hierad.yaml", format!("profiles: [profiles]\n{settings}").replace("/srv/git/control.git", "."));
     site.hierad("check").ok();
     site.hierad("watch").fails(&["sink 'people': cannot read /etc/hierad/mail.password: No such file"]);
 }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use crate::support::terminal::hierad;
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A daemon that answers.
-pub(super) struct Daemon {
+pub(crate) struct Daemon {
     child: Child,
     pub(super) address: SocketAddr,
 }
@@ -30,8 +31,13 @@ pub(crate) struct Answer {
 impl Daemon {
     /// Starts `hierad watch` on a site, with more arguments.
     pub(super) fn start(site: &Sandbox, arguments: &str) -> Daemon {
-        let mut command = hierad(site.root());
-        command.args(["watch", "--listen", "127.0.0.1:0", "--state"]).arg(site.beside("state"));
+        Daemon::start_in(site.root(), &site.beside("state"), arguments)
+    }
+
+    /// Starts `hierad watch` on the repository in `folder`, with its queue in `state`.
+    pub(crate) fn start_in(folder: &Path, state: &Path, arguments: &str) -> Daemon {
+        let mut command = hierad(folder);
+        command.args(["watch", "--listen", "127.0.0.1:0", "--state"]).arg(state);
         let poll = if arguments.contains("--poll") { "" } else { "--poll 0.05" };
         command.args(poll.split_whitespace()).args(arguments.split_whitespace());
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -62,12 +68,12 @@ impl Daemon {
         raw(self.address, request)
     }
 
-    pub(super) fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, "", b"")
     }
 
     /// Asks with JSON.
-    pub(super) fn post(&self, path: &str, body: &Json) -> Answer {
+    pub(crate) fn post(&self, path: &str, body: &Json) -> Answer {
         self.ask("POST", path, "Content-Type: application/json\r\n", body.to_string().as_bytes())
     }
 

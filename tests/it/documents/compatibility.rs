@@ -1,4 +1,4 @@
-//! The table of what is supported in README.md: each of its entries is checked here, and each check is of one of its entries.
+//! The table in `docs/compatibility.md`: each of its entries is checked here, and each check is of one of its entries.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,6 +12,8 @@ use hierad::node::NodeProfile;
 use hierad::tree::{Entry, MemoryTree};
 use hierad::value::{Value, json};
 use hierad::workers::Workers;
+
+use super::pages::{page, root};
 
 /// What shows that an entry is true.
 enum Check {
@@ -250,8 +252,8 @@ fn each_entry_of_the_table_is_checked() {
 
 /// The entries of the table: row, column and text.
 fn entries() -> BTreeSet<[String; 3]> {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let table = readme.lines().skip_while(|line| !line.starts_with("| area |")).skip(2);
+    let page = page("docs/compatibility.md");
+    let table = page.lines().skip_while(|line| !line.starts_with("| area |")).skip(2);
     let rows = table.take_while(|line| line.starts_with('|'));
     let cells = |row: &str| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
     let mut found = BTreeSet::new();
@@ -365,8 +367,4 @@ fn told(fixture: &str, code: &str, words: &str) -> Result<(), String> {
 
 fn vectors() -> PathBuf {
     root().join("tests/vectors")
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
