@@ -57,18 +57,18 @@ pub fn any(patterns: &[Pattern], name: &str) -> bool {
     patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
 }
 
-/// The least likeness of names, from 0 to 1, that makes one worth suggesting for the other.
-const LIKE: f64 = 0.75;
+/// The least similarity of names, from 0 to 1, that makes one worth suggesting for the other.
+const MIN_SIMILARITY: f64 = 0.75;
 
 /// Returns at most so many of `names` that are like `wanted`, the nearest first.
 pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>, most: usize) -> Vec<&'n str> {
     let wanted = wanted.trim_matches(['*', '?']);
-    let likeness = |name: &str| {
+    let similarity = |name: &str| {
         let is_part = !wanted.is_empty() && name.contains(wanted);
         if is_part { 1.0 } else { strsim::jaro_winkler(wanted, name) }
     };
     let mut near: Vec<(f64, &str)> =
-        names.map(|name| (likeness(name), name)).filter(|(likeness, _)| *likeness >= LIKE).collect();
+        names.map(|name| (similarity(name), name)).filter(|(similarity, _)| *similarity >= MIN_SIMILARITY).collect();
     near.sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.len().cmp(&other.len())).then(one.cmp(other)));
     near.into_iter().take(most).map(|(_, name)| name).collect()
 }

@@ -24,7 +24,7 @@ use crate::fleet::{self, AffectedKeys, Effective, Finding, Fleet, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError, Repository};
 use crate::hiera::layer::DeclaredModule;
 use crate::node::{NodeId, NodeSet};
-use crate::report::{BlindSpot, Commit, Input, Names, Report};
+use crate::report::{BlindSpot, Commit, Input, NodeNames, Report};
 use crate::tree::TreeError;
 use crate::workers::Workers;
 
@@ -88,7 +88,7 @@ pub struct Pipeline {
     /// The nodes.
     pub fleet: Arc<Fleet>,
     /// What they are called, for all reports.
-    names: Names,
+    names: NodeNames,
     /// What may be seen of secrets.
     pub disclosure: Arc<Disclosure>,
     /// Blind spots that the settings call fine.
@@ -100,7 +100,7 @@ pub struct Pipeline {
 impl Pipeline {
     /// A pipeline over `revisions` for `fleet`, whose reports show of secrets what `disclosure` lets through.
     pub fn new(revisions: Revisions, fleet: Arc<Fleet>, workers: Workers, disclosure: Arc<Disclosure>) -> Pipeline {
-        let names = Names::new(fleet.clone());
+        let names = NodeNames::new(fleet.clone());
         Pipeline { revisions, fleet, names, disclosure, accepted: Accepted::default(), workers, kept: Mutex::default() }
     }
 

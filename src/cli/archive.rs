@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Result;
 use super::place::Slot;
 use crate::daemon::service::Scheduled;
-use crate::delivery::{Filter, Parcel, Sink, Snapshots, Target};
+use crate::delivery::{Filter, Parcel, Sink, SnapshotSink, Target};
 use crate::diagnostic::describe;
 use crate::git::{BranchName, Branches, CommitId};
 use crate::pipeline::export::events::since;
@@ -16,7 +16,7 @@ use crate::pipeline::export::{Event, Exported, Exporter};
 use crate::pipeline::render::RenderError;
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::schedule::Schedule;
-use crate::settings::{SnapshotPlace, SnapshotSetting};
+use crate::settings::{SnapshotSetting, SnapshotTarget};
 use crate::snapshot::history::{Last, reference};
 
 /// The repositories that snapshots are written of, by their names in the queue.
@@ -37,7 +37,7 @@ impl Archives {
             Some(writer) => writer.arrived(parcel).map_err(|failure| describe(&*failure)),
             None => Err(format!("the repository {} is not watched any more", parcel.repository)),
         };
-        let target = Target::Snapshots(Snapshots::new(Box::new(write)));
+        let target = Target::Snapshots(SnapshotSink::new(Box::new(write)));
         Sink { name, filter, retry_for: Duration::MAX, target }
     }
 
@@ -86,11 +86,11 @@ impl Writer {
         let branch = BranchName::new(parcel.branch.clone());
         let event = Event { before: parcel.before.as_deref().map(commit).transpose()?, after: commit(&parcel.after)? };
         match self.setting.place.clone() {
-            SnapshotPlace::Reference { push } => {
+            SnapshotTarget::Reference { push } => {
                 self.with_exporter(&branch, |exporter| Ok(exporter.export(&branch, &event, None)?))?;
                 self.push(&branch, push.as_deref())
             }
-            SnapshotPlace::Folder(pattern) => self.fill(&branch, &pattern.folder(&self.name, &branch), true),
+            SnapshotTarget::Folder(pattern) => self.fill(&branch, &pattern.folder(&self.name, &branch), true),
         }
     }
 
@@ -115,13 +115,13 @@ impl Writer {
 
     fn branch(&mut self, branch: &BranchName, tip: CommitId) -> Result<()> {
         match self.setting.place.clone() {
-            SnapshotPlace::Reference { push } => {
+            SnapshotTarget::Reference { push } => {
                 let repository = self.slot.get()?.repository;
                 let events = since(&repository, Last::of(&repository, branch)?, tip)?;
                 self.with_exporter(branch, |exporter| Ok(exporter.export_all(branch, &events)?))?;
                 self.push(branch, push.as_deref())
             }
-            SnapshotPlace::Folder(pattern) => self.fill(branch, &pattern.folder(&self.name, branch), false),
+            SnapshotTarget::Folder(pattern) => self.fill(branch, &pattern.folder(&self.name, branch), false),
         }
     }
 

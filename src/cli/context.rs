@@ -62,7 +62,7 @@ impl Context {
             settings.hiera_config = hiera_config(path)?;
         }
         if let Some(path) = &global.global_hiera_config {
-            settings.global_hiera_config = GlobalSetting::of(path, Path::new(""));
+            settings.global_hiera_config = GlobalSetting::parse(path, Path::new(""));
         }
         let folders = |text: &String| -> Vec<String> {
             text.split(':').filter(|folder| !folder.is_empty()).map(str::to_owned).collect()

@@ -114,7 +114,7 @@ pub(super) fn blind(spot: Option<&BlindSpot>) -> Failure {
 
 fn status(of: ExitCode, report: &Report) -> Status {
     let is_error = |change: &KeyChange| change.kind.is_error();
-    match (report.judgement(), of) {
+    match (report.verdict(), of) {
         (Verdict::Changes, ExitCode::Errors) if !report.changes.iter().any(is_error) => Status::Done,
         (Verdict::Changes, _) => Status::Found,
         (Verdict::NoChangeSeen, _) => Status::Unseen,

@@ -13,7 +13,7 @@ pub(super) fn run(global: &Global) -> Status {
 }
 
 fn tell(global: &Global) -> Result<()> {
-    let folders = git::folders(global.repo.as_deref(), &Environment::of_process())?;
+    let folders = git::git_dirs(global.repo.as_deref(), &Environment::of_process())?;
     daemon::tell(&folders.common)?;
     tracing::info!(repository = %folders.common.display(), "a daemon that watches it looks now");
     Ok(())

@@ -106,7 +106,7 @@ fn leave_interrupts_to_the_pager() -> Result<()> {
 fn chosen(context: &Context) -> Option<String> {
     let variable = |name: &str| env::var(name).ok();
     let setting =
-        || git::setting(context.repository.git_dir(), "core.pager").ok().flatten().map(|setting| setting.value);
+        || git::config_value(context.repository.git_dir(), "core.pager").ok().flatten().map(|setting| setting.value);
     let named = variable("GIT_PAGER").or_else(setting).or_else(|| variable("PAGER"));
     let command = match named {
         Some(command) => command,

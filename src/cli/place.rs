@@ -13,7 +13,7 @@ use crate::daemon::service::{Next, Opened, Resolve, Resolved, Unresolved, Watche
 use crate::git::{BranchName, BranchPatterns, Mirror, OpenError, Repository};
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::report::{self, JobName};
-use crate::settings::{RepositoryPlace, RepositorySetting, Settings, SnapshotPlace, SnapshotSetting};
+use crate::settings::{RepositorySetting, RepositorySource, Settings, SnapshotSetting, SnapshotTarget};
 
 /// The folder of mirrors in that of the daemon's state.
 const MIRRORS: &str = "mirrors";
@@ -87,8 +87,8 @@ impl Place {
     /// The place of a repository that the settings name.
     pub(super) fn new(setting: &RepositorySetting, global: &Global, state: &Path) -> Result<Place> {
         let (folder, following) = match &setting.place {
-            RepositoryPlace::Path(path) => (path.clone(), None),
-            RepositoryPlace::Url { url, every, limit } => {
+            RepositorySource::Path(path) => (path.clone(), None),
+            RepositorySource::Url { url, every, limit } => {
                 let folder = state.join(MIRRORS).join(format!("{}.git", setting.name));
                 let mirror = Mirror { folder: folder.clone(), url: url.clone() };
                 (folder, Some(Following { mirror, every: *every, limit: *limit }))
@@ -97,7 +97,7 @@ impl Place {
         // Whether it is there or not: what is wrong with settings shows at once.
         if let Some(config) = &setting.config {
             Settings::load(config)?;
-            Settings::check_own(config)?;
+            Settings::check_repository_settings(config)?;
         }
         let config = setting.config.clone().or_else(|| global.config().map(Path::to_owned));
         let global = Global { repo: Some(folder), config, ..global.clone() };
@@ -116,7 +116,7 @@ impl Place {
         }
         let repository = self.open(arguments)?.opened.repository;
         for SnapshotSetting { name, place, .. } in snapshots {
-            if let SnapshotPlace::Reference { push: Some(remote) } = place
+            if let SnapshotTarget::Reference { push: Some(remote) } = place
                 && !repository.has_remote(remote)?
             {
                 let folder = repository.common_dir().display();

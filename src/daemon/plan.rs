@@ -17,7 +17,7 @@ pub(super) fn moved(
     if repository.is_gone(old) {
         return Ok(rewritten()); // gone with a rewritten branch, and collected
     }
-    let chain = repository.chain_apart(new, &[old])?;
+    let chain = repository.chain_excluding(new, &[old])?;
     if chain.end == ChainEnd::Reached(old) {
         return Ok(one_by_one(branch, &chain.commits, Some(old), CommitKind::New));
     }
@@ -59,7 +59,7 @@ pub(super) fn created(
     new: CommitId,
     others: &[CommitId],
 ) -> Result<Vec<CommitEvent>, HistoryError> {
-    let mut chain = repository.chain_apart(new, others)?;
+    let mut chain = repository.chain_excluding(new, others)?;
     let mut before = chain.end.before();
     if chain.end == ChainEnd::Cut && !chain.commits.is_empty() {
         let cut = chain.commits.remove(0);

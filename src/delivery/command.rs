@@ -10,12 +10,12 @@ use tokio::process::{Child, ChildStderr, ChildStdin};
 use tokio::time::timeout;
 
 use super::Parcel;
-use super::words::plain;
+use super::one_line::one_line;
 use crate::disk::can_run;
 use crate::process::Group;
 
 /// How much of what a command says on standard error is told, in bytes.
-const MAX_WORDS: u64 = 1000;
+const MAX_STDERR: u64 = 1000;
 
 /// How long a command that has ended is listened to: what it has left behind may keep its standard error open for ever.
 const LINGER: Duration = Duration::from_millis(200);
@@ -46,7 +46,7 @@ impl Command {
         let failed = |why: String| format!("the command {} {why}", self.program);
         let mut child = self.start(parcel).map_err(|error| failed(format!("cannot be started: {error}")))?;
         let mut group = Group::of(&child);
-        let (status, words) = match timeout(self.limit, talk(&mut child, &parcel.report)).await {
+        let (status, stderr) = match timeout(self.limit, run(&mut child, &parcel.report)).await {
             Ok(Ok(ended)) => ended,
             Ok(Err(error)) => return Err(failed(format!("broke off: {error}"))),
             Err(_) => return Err(failed(format!("took longer than {} s", self.limit.as_secs_f64()))),
@@ -55,8 +55,12 @@ impl Command {
             group.release();
             return Ok(());
         }
-        let words = plain(&words);
-        Err(failed(if words.is_empty() { format!("failed ({status})") } else { format!("failed ({status}): {words}") }))
+        let stderr = one_line(&stderr);
+        Err(failed(if stderr.is_empty() {
+            format!("failed ({status})")
+        } else {
+            format!("failed ({status}): {stderr}")
+        }))
     }
 
     fn start(&self, parcel: &Parcel) -> std::io::Result<Child> {
@@ -76,11 +80,11 @@ impl Command {
 }
 
 /// Gives the command its input and waits for its end: how it has ended, and what it has said.
-async fn talk(child: &mut Child, report: &[u8]) -> std::io::Result<(ExitStatus, Vec<u8>)> {
+async fn run(child: &mut Child, report: &[u8]) -> std::io::Result<(ExitStatus, Vec<u8>)> {
     let (input, errors) = (child.stdin.take(), child.stderr.take());
-    let mut words = Vec::new();
+    let mut stderr = Vec::new();
     let status = {
-        let mut streams = pin!(async { tokio::join!(feed(input, report), hear(errors, &mut words)) });
+        let mut streams = pin!(async { tokio::join!(write_stdin(input, report), read_stderr(errors, &mut stderr)) });
         let mut ended = pin!(child.wait());
         tokio::select! {
             _ = &mut streams => ended.await,
@@ -90,19 +94,19 @@ async fn talk(child: &mut Child, report: &[u8]) -> std::io::Result<(ExitStatus, 
             }
         }
     };
-    Ok((status?, words))
+    Ok((status?, stderr))
 }
 
 /// A command need not read what it does not want to know.
-async fn feed(input: Option<ChildStdin>, report: &[u8]) {
+async fn write_stdin(input: Option<ChildStdin>, report: &[u8]) {
     if let Some(mut input) = input {
         _ = input.write_all(report).await;
     }
 }
 
 /// The first of what a command says; the rest is read and dropped, so that it is not held up.
-async fn hear(errors: Option<ChildStderr>, words: &mut Vec<u8>) {
+async fn read_stderr(errors: Option<ChildStderr>, stderr: &mut Vec<u8>) {
     let Some(mut errors) = errors else { return };
-    _ = (&mut errors).take(MAX_WORDS).read_to_end(words).await;
+    _ = (&mut errors).take(MAX_STDERR).read_to_end(stderr).await;
     _ = tokio::io::copy(&mut errors, &mut tokio::io::sink()).await;
 }

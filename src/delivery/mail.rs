@@ -13,7 +13,7 @@ use lettre::{Message, address};
 use reqwest::Url;
 use tokio::time::timeout;
 
-use super::words::describe;
+use super::one_line::describe;
 use super::{Parcel, Private};
 use crate::report::visible;
 

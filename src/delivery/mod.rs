@@ -7,11 +7,11 @@ mod command;
 mod filter;
 mod folder;
 mod mail;
+mod one_line;
+mod plain_text;
 mod private;
 mod snapshots;
-mod text;
 mod webhook;
-mod words;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -24,9 +24,9 @@ pub use command::Command;
 pub use filter::Filter;
 pub use folder::Folder;
 pub use mail::{Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, mailbox};
+pub use plain_text::plain_text;
 pub use private::Private;
-pub use snapshots::{Snapshots, WriteSnapshots};
-pub use text::text_of;
+pub use snapshots::{SnapshotSink, WriteSnapshots};
 pub use webhook::{Webhook, WebhookError, WebhookOptions};
 
 /// A report on its way.
@@ -78,7 +78,7 @@ pub enum Target {
     /// People.
     Mail(Mail),
     /// Snapshots, on git references or in a folder.
-    Snapshots(Snapshots),
+    Snapshots(SnapshotSink),
 }
 
 impl fmt::Debug for Target {
@@ -106,7 +106,7 @@ pub enum DeliveryError {
         /// The place and the reason.
         text: String,
         /// For how long the place wants to be left alone.
-        rest: Duration,
+        retry_after: Duration,
     },
     /// Nobody reads the stream any more.
     #[error("cannot write: {0}")]
@@ -116,7 +116,7 @@ pub enum DeliveryError {
 impl DeliveryError {
     /// What a place says that does not say when it will take reports again.
     fn refused(text: String) -> DeliveryError {
-        DeliveryError::Refused { text, rest: Duration::ZERO }
+        DeliveryError::Refused { text, retry_after: Duration::ZERO }
     }
 }
 
@@ -143,7 +143,7 @@ impl Sink {
     }
 
     /// Whether it has to get all in order: then what it does not take holds up what comes behind it.
-    pub fn is_in_order(&self) -> bool {
+    pub fn is_ordered(&self) -> bool {
         matches!(self.target, Target::Snapshots(_))
     }
 

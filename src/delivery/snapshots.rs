@@ -1,4 +1,4 @@
-//! Snapshots of each commit.
+//! SnapshotSink of each commit.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,12 +11,12 @@ use super::Parcel;
 pub type WriteSnapshots = Box<dyn FnMut(&Parcel) -> Result<(), String> + Send>;
 
 /// Who writes snapshots: it knows the repositories, and makes nothing of the report itself.
-pub struct Snapshots(Arc<Mutex<WriteSnapshots>>);
+pub struct SnapshotSink(Arc<Mutex<WriteSnapshots>>);
 
-impl Snapshots {
+impl SnapshotSink {
     /// Has them written by `write`.
-    pub fn new(write: WriteSnapshots) -> Snapshots {
-        Snapshots(Arc::new(Mutex::new(write)))
+    pub fn new(write: WriteSnapshots) -> SnapshotSink {
+        SnapshotSink(Arc::new(Mutex::new(write)))
     }
 
     pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), String> {

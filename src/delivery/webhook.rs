@@ -8,12 +8,12 @@ use reqwest::{Certificate, Client, Response, StatusCode, Url, redirect};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use super::words::{describe, plain};
+use super::one_line::{describe, one_line};
 use super::{DeliveryError, Parcel, Private};
 
 /// How much of a refusal is read and how much of it is told, in bytes and in characters.
-const MAX_READ: usize = 4096;
-const MAX_WORDS: usize = 300;
+const MAX_BODY: usize = 4096;
+const MAX_TOLD: usize = 300;
 
 /// A server that each report is sent to by HTTP POST, as JSON. Headers tell the id (`Idempotency-Key`), the event (`X-Hierad-Event:
 /// report`) and, where there is a secret, the signature (`X-Hierad-Signature-256: sha256=...`, HMAC-SHA256 of the body, as
@@ -69,7 +69,7 @@ impl Webhook {
         _ = rustls::crypto::ring::default_provider().install_default();
         let failed = |error: reqwest::Error| WebhookError::Client(describe(&error.without_url()));
         let mut client = Client::builder().timeout(limit).redirect(redirect::Policy::none());
-        client = client.default_headers(sent(&headers.0)?);
+        client = client.default_headers(default_headers(&headers.0)?);
         if let Some(pem) = authorities {
             let certificates = Certificate::from_pem_bundle(&pem).unwrap_or_default();
             if certificates.is_empty() {
@@ -105,8 +105,8 @@ impl Webhook {
         match request.body(body).send().await {
             Ok(response) if response.status().is_success() => Ok(()),
             Ok(response) => {
-                let rest = rest(response.status(), response.headers(), SystemTime::now());
-                Err(DeliveryError::Refused { text: self.refusal(response).await, rest })
+                let retry_after = retry_after(response.status(), response.headers(), SystemTime::now());
+                Err(DeliveryError::Refused { text: self.refusal(response).await, retry_after })
             }
             Err(error) => Err(DeliveryError::refused(self.without_hidden(describe(&error.without_url())))),
         }
@@ -114,19 +114,19 @@ impl Webhook {
 
     async fn refusal(&self, mut response: Response) -> String {
         let status = response.status();
-        let mut words = Vec::new();
-        while words.len() < MAX_READ
+        let mut body = Vec::new();
+        while body.len() < MAX_BODY
             && let Ok(Some(chunk)) = response.chunk().await
         {
-            words.extend_from_slice(&chunk);
+            body.extend_from_slice(&chunk);
         }
-        words.truncate(MAX_READ);
-        let words: String = self.without_hidden(plain(&words)).chars().take(MAX_WORDS).collect();
+        body.truncate(MAX_BODY);
+        let body: String = self.without_hidden(one_line(&body)).chars().take(MAX_TOLD).collect();
         let mut text = format!("the server answers {status}");
         if status.is_redirection() {
             text += ", and redirections are not followed";
         }
-        if words.is_empty() { text } else { format!("{text}: {words}") }
+        if body.is_empty() { text } else { format!("{text}: {body}") }
     }
 
     fn without_hidden(&self, text: String) -> String {
@@ -135,7 +135,7 @@ impl Webhook {
 }
 
 /// For how long an answer asks to be left alone: seconds, or up to a moment.
-fn rest(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Duration {
+fn retry_after(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Duration {
     let is_meant = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
     let text = headers.get(RETRY_AFTER).filter(|_| is_meant).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let until = |moment: SystemTime| moment.duration_since(now).ok();
@@ -143,7 +143,7 @@ fn rest(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Duration {
     seconds.or_else(|| httpdate::parse_http_date(text).ok().and_then(until)).unwrap_or_default()
 }
 
-fn sent(headers: &[(String, String)]) -> Result<HeaderMap, WebhookError> {
+fn default_headers(headers: &[(String, String)]) -> Result<HeaderMap, WebhookError> {
     let mut sent = HeaderMap::new();
     for (name, value) in headers {
         let wrong = || WebhookError::Header(name.clone());
@@ -156,7 +156,7 @@ fn sent(headers: &[(String, String)]) -> Result<HeaderMap, WebhookError> {
 
 /// Servers repeat what they do not understand: `Cannot POST /hooks/TOKEN`.
 fn hidden(url: &Url, headers: &[(String, String)]) -> Vec<String> {
-    /// Shorter ones are no tokens, and words of their own.
+    /// Shorter ones are no tokens, and body of their own.
     const SHORTEST: usize = 5;
     let parts = url.path().split('/').chain(url.query()).chain(url.password());
     let pairs: Vec<_> = url.query_pairs().map(|(_, value)| value.into_owned()).collect();
@@ -193,7 +193,7 @@ mod tests {
         let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         let check = |status: u16, value: &str| {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_str(value).unwrap())]);
-            rest(StatusCode::from_u16(status).unwrap(), &headers, now).as_secs()
+            retry_after(StatusCode::from_u16(status).unwrap(), &headers, now).as_secs()
         };
         for (value, seconds) in [
             ("0", 0),
@@ -211,7 +211,7 @@ mod tests {
             assert_eq!((check(429, value), check(503, value)), (seconds, seconds), "{value}");
             assert_eq!(check(500, value), 0);
         }
-        assert_eq!(rest(StatusCode::SERVICE_UNAVAILABLE, &HeaderMap::new(), now), Duration::ZERO);
+        assert_eq!(retry_after(StatusCode::SERVICE_UNAVAILABLE, &HeaderMap::new(), now), Duration::ZERO);
     }
 
     #[test]

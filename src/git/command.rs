@@ -1,8 +1,8 @@
 //! The `git` command: for what libgit2 cannot read (references in reftables, revisions in rare notations), and for what hierad
 //! writes.
 //!
-//! Nothing that it is told runs the user's hooks, but for the one that may forbid git to tidy up (`pre-auto-gc`). What it is asked
-//! ([`GitCommand::ask`]) writes nothing and does not go to the network.
+//! Nothing that it is told runs the user's hooks, but for the one that may forbid git to gc up (`pre-auto-gc`). What it is asked
+//! ([`GitCommand::query`]) writes nothing and does not go to the network.
 
 use std::ffi::OsString;
 use std::io;
@@ -84,7 +84,7 @@ impl GitCommand {
     }
 
     /// Runs it; its output, or nothing if it ended with status 1 and no word, which is its quiet "no".
-    pub(super) fn ask(&self, arguments: &[&str]) -> Result<Option<String>, CommandError> {
+    pub(super) fn query(&self, arguments: &[&str]) -> Result<Option<String>, CommandError> {
         let output = self.run(arguments).map_err(|error| self.not_run(&error))?;
         if output.status.success() {
             return Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()));

@@ -120,7 +120,7 @@ impl<'a> History<'a> {
     }
 
     /// The first-parent chain to `new` from after the newest of its commits that is behind one of `others` too.
-    pub(super) fn chain_apart(&self, new: CommitId, others: &[CommitId]) -> Result<Chain, HistoryError> {
+    pub(super) fn chain_excluding(&self, new: CommitId, others: &[CommitId]) -> Result<Chain, HistoryError> {
         let present = self.present(others);
         if present.is_empty() {
             return self.chain(|_| false, new, usize::MAX);
@@ -151,7 +151,7 @@ impl<'a> History<'a> {
     }
 
     /// Whether `old` is one of `tips` or one of the commits behind them.
-    pub(super) fn is_behind(&self, old: CommitId, tips: &[CommitId]) -> Result<bool, HistoryError> {
+    pub(super) fn is_ancestor_of_any(&self, old: CommitId, tips: &[CommitId]) -> Result<bool, HistoryError> {
         self.is_in(old, tips, LEFT)
     }
 
@@ -166,9 +166,9 @@ impl<'a> History<'a> {
         let bases: Vec<CommitId> = painted.common.iter().filter(|commit| !stale(commit)).copied().collect();
         for (at, base) in bases.iter().enumerate() {
             let mut others = bases.iter().enumerate().filter(|(other, _)| *other != at);
-            if !others
-                .try_fold(false, |seen, (_, other)| Ok::<_, HistoryError>(seen || self.is_behind(*base, &[*other])?))?
-            {
+            if !others.try_fold(false, |seen, (_, other)| {
+                Ok::<_, HistoryError>(seen || self.is_ancestor_of_any(*base, &[*other])?)
+            })? {
                 return Ok(Some(*base));
             }
         }

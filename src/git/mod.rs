@@ -8,14 +8,14 @@
 mod branches;
 mod command;
 mod config;
-mod folders;
+mod fast_import;
+mod folder_cache;
 mod history;
 mod id;
-mod import;
 mod mirror;
 mod objects;
 mod open;
-mod parse;
+mod raw;
 mod refs;
 mod scratch;
 mod tree;
@@ -26,14 +26,14 @@ use std::sync::Arc;
 
 pub use branches::{BranchPatterns, Branches, PatternError, RefChange, changes};
 pub use command::CommandError;
-pub use config::{Scope, Setting, path_setting, setting};
+pub use config::{ConfigScope, ConfigValue, config_path, config_value};
+pub use fast_import::{Import, ImportError, NewCommit};
 pub use history::{Chain, ChainEnd, HistoryError, Parents};
 pub use id::{BranchName, CommitId};
-pub use import::{Import, ImportError, NewCommit};
 pub use mirror::{Mirror, MirrorError};
 pub use objects::ObjectError;
-pub use open::{Environment, Folders, OpenError, folders};
-pub use parse::{CommitInfo, CommitTime};
+pub use open::{Environment, GitDirs, OpenError, git_dirs};
+pub use raw::{CommitInfo, CommitTime};
 pub use refs::{Head, RefsError, RevisionError};
 pub use scratch::{Scratch, ScratchError};
 pub use tree::CommitTree;
@@ -203,7 +203,7 @@ impl Repository {
 
     /// Whether `old` is `new` or one of the commits behind it, as far as history is present.
     pub fn is_ancestor(&self, old: CommitId, new: CommitId) -> Result<bool, HistoryError> {
-        self.history()?.is_behind(old, &[new])
+        self.history()?.is_ancestor_of_any(old, &[new])
     }
 
     /// The first-parent chain from after `old` (or from the root) to `new`, at most `limit` commits of it, the newest.
@@ -213,8 +213,8 @@ impl Repository {
 
     /// The first-parent chain to `new` from after the newest of its commits that is behind one of `others` too. Others
     /// whose commits are gone do not count.
-    pub fn chain_apart(&self, new: CommitId, others: &[CommitId]) -> Result<Chain, HistoryError> {
-        self.history()?.chain_apart(new, others)
+    pub fn chain_excluding(&self, new: CommitId, others: &[CommitId]) -> Result<Chain, HistoryError> {
+        self.history()?.chain_excluding(new, others)
     }
 
     /// Begins to write commits to the reference `name`, the first of them on top of `parent`.
@@ -224,18 +224,18 @@ impl Repository {
 
     /// Pushes a reference to `remote` under the same name, as the user's git does it, with the credentials that it has.
     pub fn push(&self, remote: &str, name: &str) -> Result<(), CommandError> {
-        import::push(&self.shared(), remote, name)
+        fast_import::push(&self.shared(), remote, name)
     }
 
     /// Whether `remote` is one that can be pushed to: a remote of the repository, or an address. Nobody is asked there.
     pub fn has_remote(&self, remote: &str) -> Result<bool, CommandError> {
-        let address = self.shared().ask(&["ls-remote", "--get-url", "--", remote])?.unwrap_or_default();
+        let address = self.shared().query(&["ls-remote", "--get-url", "--", remote])?.unwrap_or_default();
         Ok(address.trim_end() != remote || remote.contains([':', '/']))
     }
 
-    /// Has git tidy up its objects if it finds that it is time, in the background.
-    pub fn tidy(&self) -> Result<(), CommandError> {
-        import::tidy(&self.shared())
+    /// Has git gc up its objects if it finds that it is time, in the background.
+    pub fn gc(&self) -> Result<(), CommandError> {
+        fast_import::gc(&self.shared())
     }
 
     /// The `git` command for what all linked work trees share.

@@ -8,9 +8,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use git2::{ErrorCode, ObjectType, Odb, Oid};
 
-use super::folders::{Folder, Folders};
+use super::folder_cache::{Folder, FolderCache};
 use super::id::CommitId;
-use super::parse::{self, RawCommit};
+use super::raw::{self, RawCommit};
 
 /// An object could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,7 +67,7 @@ pub(super) struct Objects {
     repository: PathBuf,
     sources: Vec<PathBuf>,
     handle: RwLock<Arc<Odb<'static>>>,
-    folders: Folders,
+    folders: FolderCache,
 }
 
 impl Objects {
@@ -82,18 +82,18 @@ impl Objects {
             repository: repository.to_owned(),
             sources: folders,
             handle: RwLock::new(Arc::new(handle)),
-            folders: Folders::default(),
+            folders: FolderCache::default(),
         })
     }
 
     pub(super) fn commit(&self, id: CommitId) -> Result<RawCommit, ObjectError> {
         let content = self.read(id.0, ObjectType::Commit)?;
-        parse::commit(&content).ok_or_else(|| self.damaged(id.0, "its header is not a commit's"))
+        raw::commit(&content).ok_or_else(|| self.damaged(id.0, "its header is not a commit's"))
     }
 
     /// The value of a trailer of a commit's message.
     pub(super) fn trailer(&self, id: CommitId, name: &str) -> Result<Option<String>, ObjectError> {
-        Ok(parse::trailer(&self.read(id.0, ObjectType::Commit)?, name))
+        Ok(raw::trailer(&self.read(id.0, ObjectType::Commit)?, name))
     }
 
     pub(super) fn folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
@@ -107,7 +107,7 @@ impl Objects {
 
     fn read_folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
         let content = self.read(id, ObjectType::Tree)?;
-        let items = parse::folder(&content).ok_or_else(|| self.damaged(id, "its list of names breaks off"))?;
+        let items = raw::folder(&content).ok_or_else(|| self.damaged(id, "its list of names breaks off"))?;
         Ok(items.into())
     }
 
@@ -122,7 +122,7 @@ impl Objects {
             match kind {
                 ObjectType::Commit => return Ok(CommitId(id)),
                 ObjectType::Tag => {
-                    id = parse::tag_target(&content).ok_or_else(|| self.damaged(id, "the tag points nowhere"))?;
+                    id = raw::tag_target(&content).ok_or_else(|| self.damaged(id, "the tag points nowhere"))?;
                 }
                 other => return Err(wrong_kind(id, ObjectType::Commit, other)),
             }

@@ -103,7 +103,7 @@ pub(super) struct Opened {
 
 /// The git directories of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folders {
+pub struct GitDirs {
     /// That of the linked work tree, if it is one.
     pub own: PathBuf,
     /// That which all linked work trees share.
@@ -111,9 +111,9 @@ pub struct Folders {
 }
 
 /// Finds the repository at or above `path`, or the one that the environment names if there is no path; reads nothing in it.
-pub fn folders(path: Option<&Path>, environment: &Environment) -> Result<Folders, OpenError> {
+pub fn git_dirs(path: Option<&Path>, environment: &Environment) -> Result<GitDirs, OpenError> {
     let own = find_by(path, environment)?.git_dir;
-    Ok(Folders { common: pointer(&own, "commondir").unwrap_or_else(|| own.clone()), own })
+    Ok(GitDirs { common: pointer(&own, "commondir").unwrap_or_else(|| own.clone()), own })
 }
 
 /// Opens the repository at or above `path`, or the one that the environment names if there is no path.
@@ -227,7 +227,7 @@ fn command_layout(folder: &Path, git_dir: &Path, refusal: &git2::Error) -> Resul
     if !has_extensions(config.ok()) {
         return Err(unreadable(place, refusal));
     }
-    match GitCommand::from_folder(folder).ask(&["rev-parse", "--absolute-git-dir"]) {
+    match GitCommand::from_folder(folder).query(&["rev-parse", "--absolute-git-dir"]) {
         Ok(_) => Ok(layout),
         Err(CommandError::Failed { reason, .. }) if reason.contains("dubious ownership") => {
             Err(OpenError::ForeignOwner { path: place.to_owned() })

@@ -162,7 +162,7 @@ impl Refs {
         match self {
             Refs::Library(library, _) => library.head().map_err(|error| library.unreadable(&error)),
             Refs::Command(command) => {
-                let branch = command.ask(&["symbolic-ref", "--quiet", "HEAD"])?;
+                let branch = command.query(&["symbolic-ref", "--quiet", "HEAD"])?;
                 let branch = branch.and_then(|name| BranchName::from_reference(name.trim()));
                 Ok(Head { branch, commit: command_tip(command, "HEAD")? })
             }
@@ -174,7 +174,7 @@ impl Refs {
         match self {
             Refs::Library(library, _) => library.branches().map_err(|error| library.unreadable(&error)),
             Refs::Command(command) => {
-                let list = command.ask(&["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"])?;
+                let list = command.query(&["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"])?;
                 Ok(list.unwrap_or_default().lines().filter_map(listed_branch).collect())
             }
         }
@@ -183,7 +183,7 @@ impl Refs {
     /// The objects that the references below `prefix` point to.
     pub(super) fn tips(&self, prefix: &str) -> Result<Vec<CommitId>, RefsError> {
         let (Refs::Library(_, command) | Refs::Command(command)) = self;
-        let list = command.ask(&["for-each-ref", "--format=%(objectname)", prefix])?;
+        let list = command.query(&["for-each-ref", "--format=%(objectname)", prefix])?;
         Ok(list.unwrap_or_default().lines().filter_map(CommitId::from_hex).collect())
     }
 
@@ -207,7 +207,7 @@ fn listed_branch(line: &str) -> Option<(BranchName, CommitId)> {
 }
 
 fn command_resolve(command: &GitCommand, revision: &str) -> Result<Option<[u8; 20]>, RevisionError> {
-    let id = match command.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", revision]) {
+    let id = match command.query(&["rev-parse", "--verify", "--quiet", "--end-of-options", revision]) {
         Ok(id) => id.unwrap_or_default(),
         Err(CommandError::Failed { reason, .. }) if reason.contains("ambiguous") => {
             return Err(RevisionError::Ambiguous { revision: revision.to_owned() });
@@ -219,7 +219,7 @@ fn command_resolve(command: &GitCommand, revision: &str) -> Result<Option<[u8; 2
 }
 
 fn command_tip(command: &GitCommand, reference: &str) -> Result<Option<CommitId>, CommandError> {
-    let id = command.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", reference])?;
+    let id = command.query(&["rev-parse", "--verify", "--quiet", "--end-of-options", reference])?;
     Ok(id.and_then(|id| CommitId::from_hex(id.trim())))
 }
 

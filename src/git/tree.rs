@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::folders::Folder;
+use super::folder_cache::Folder;
 use super::id::CommitId;
 use super::objects::{ObjectError, Objects};
-use super::parse::{Item, Kind};
+use super::raw::{EntryKind, TreeEntry};
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
 
 /// The tree of files that a commit holds. Cheap to clone, and read from many threads at once.
@@ -40,12 +40,14 @@ impl CommitTree {
     }
 
     /// What `of` makes of the item at `path`, which is not the root; nothing if none is there.
-    fn item<T>(&self, path: &str, of: impl FnOnce(&Item) -> T) -> Result<Option<T>, TreeError> {
+    fn item<T>(&self, path: &str, of: impl FnOnce(&TreeEntry) -> T) -> Result<Option<T>, TreeError> {
         let mut folder = Arc::clone(&self.root);
         let mut start = 0;
         while let Some(len) = path[start..].find('/') {
             let end = start + len;
-            let Some(Item { kind: Kind::Folder, id, .. }) = find(&folder, &path[start..end]) else { return Ok(None) };
+            let Some(TreeEntry { kind: EntryKind::Folder, id, .. }) = find(&folder, &path[start..end]) else {
+                return Ok(None);
+            };
             folder = self.open_folder(*id, &path[..end])?;
             start = end + 1;
         }
@@ -54,7 +56,7 @@ impl CommitTree {
 
     /// The id of the folder at `path`, which is not the root; nothing if none is there.
     fn id_of_folder(&self, path: &str) -> Result<Option<[u8; 20]>, TreeError> {
-        Ok(self.item(path, |item| (item.kind == Kind::Folder).then_some(item.id))?.flatten())
+        Ok(self.item(path, |item| (item.kind == EntryKind::Folder).then_some(item.id))?.flatten())
     }
 
     fn open_folder(&self, id: [u8; 20], path: &str) -> Result<Folder, TreeError> {
@@ -62,12 +64,12 @@ impl CommitTree {
     }
 
     /// The entry that `item` is; `path` tells where, if it cannot be read.
-    fn entry_of(&self, item: &Item, path: impl FnOnce() -> String) -> Result<Entry, TreeError> {
+    fn entry_of(&self, item: &TreeEntry, path: impl FnOnce() -> String) -> Result<Entry, TreeError> {
         Ok(match item.kind {
-            Kind::File => Entry::File(BlobId(item.id)),
-            Kind::Folder => Entry::Folder,
-            Kind::Submodule => Entry::Submodule,
-            Kind::Link => {
+            EntryKind::File => Entry::File(BlobId(item.id)),
+            EntryKind::Folder => Entry::Folder,
+            EntryKind::Submodule => Entry::Submodule,
+            EntryKind::Link => {
                 let target = self.objects.blob(item.id).map_err(|error| failed(&path(), &error))?;
                 Entry::Link(String::from_utf8_lossy(&target).into_owned())
             }
@@ -92,7 +94,7 @@ impl FileTree for CommitTree {
 
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
         let Some(folder) = self.folder(path)? else { return Ok(Vec::new()) };
-        let entry = |item: &Item| self.entry_of(item, || child(path, &item.name));
+        let entry = |item: &TreeEntry| self.entry_of(item, || child(path, &item.name));
         folder.iter().map(|item| Ok((item.name.clone(), entry(item)?))).collect()
     }
 
@@ -101,7 +103,7 @@ impl FileTree for CommitTree {
     }
 }
 
-fn find<'a>(folder: &'a [Item], name: &str) -> Option<&'a Item> {
+fn find<'a>(folder: &'a [TreeEntry], name: &str) -> Option<&'a TreeEntry> {
     let at = folder.binary_search_by(|item| item.name.as_str().cmp(name)).ok()?;
     folder.get(at)
 }

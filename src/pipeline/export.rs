@@ -21,7 +21,7 @@ use crate::snapshot::{Format, Snapshots, Written};
 /// Commits that are written before the reference moves: what is lost when the process is killed.
 const BATCH: usize = 100;
 
-/// So many imports leave as many packs: git is asked to tidy up. As many processes do, each with its first one.
+/// So many imports leave as many packs: git is asked to gc up. As many processes do, each with its first one.
 const TIDY: usize = 50;
 
 /// Snapshots could not be put on a reference, which is where it was before.
@@ -164,7 +164,7 @@ impl Exporter {
         }
         if let Some(import) = import {
             exported.commits = import.finish().map_err(|error| self.refused(&reference, parent, error))?;
-            self.tidy();
+            self.gc();
         }
         if let (Some(last), Some(commit)) = (&mut state.last, exported.commits.last()) {
             last.commit = *commit;
@@ -181,10 +181,10 @@ impl Exporter {
         Ok(self.pipeline.unreadable(&*self.pipeline.load_cached(RevisionId::Commit(event.after))?))
     }
 
-    fn tidy(&mut self) {
+    fn gc(&mut self) {
         let is_time = self.imports.is_multiple_of(TIDY);
         self.imports += 1;
-        if is_time && let Err(error) = self.pipeline.repository().tidy() {
+        if is_time && let Err(error) = self.pipeline.repository().gc() {
             tracing::warn!(%error, "git cannot tidy up the repository");
         }
     }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::alike::items;
 use super::causes::causes;
-use super::secret::disclosed;
+use super::secrets::redacted;
+use super::similarity::items;
 use super::{
-    Arrival, BlindSpot, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Names, Origin, Reencrypted, Report,
+    Arrival, BlindSpot, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, NodeNames, Origin, Reencrypted,
+    Report,
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::diff::{Change, ChangeKind, Changes, Diff};
@@ -23,7 +24,7 @@ pub struct Input<'a> {
     /// How the commit has come to a branch, where that is known.
     pub arrival: Option<Arrival>,
     /// What the nodes are called.
-    pub names: Names,
+    pub names: NodeNames,
     /// The nodes that were compared.
     pub nodes: NodeSet,
     /// The number of keys that were compared.
@@ -56,7 +57,7 @@ impl Report {
     pub fn new(input: Input<'_>) -> Report {
         let Changes { changes, reencrypted } = input.changes;
         // What is alike among secrets must not be told either, so they are hidden before anything is compared.
-        let changes: Vec<Change> = changes.into_iter().map(|change| disclosed(change, input.disclosure)).collect();
+        let changes: Vec<Change> = changes.into_iter().map(|change| redacted(change, input.disclosure)).collect();
         let fleet = input.names.fleet.clone();
         let nodes = NodeSet::union_of(fleet.len(), changes.iter().map(|change| change.nodes.clone()));
         let keys: BTreeSet<&Arc<str>> = changes.iter().map(|change| &change.key).collect();

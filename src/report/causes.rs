@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::verdict::{count, share};
+use super::wording::{count, share};
 use super::{Count, Report};
 use crate::diagnostic::Place;
 use crate::diff::{Change, ChangeKind};
@@ -12,7 +12,7 @@ use crate::hiera::{ErrorKind, LookupError, Outcome};
 use crate::node::NodeSet;
 
 /// From so many keys with one cause on, they are told together.
-const TOGETHER: usize = 2;
+const MIN_KEYS: usize = 2;
 
 /// One error, and the keys that fail because of it, or do so no longer.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,8 +49,8 @@ pub(super) fn causes(changes: &[Change]) -> Vec<Cause> {
         cause.nodes.union_with(&change.nodes);
         cause.changes.push(at);
     }
-    let shared = found.into_values().filter(|cause| cause.keys.len() >= TOGETHER);
-    let mut causes: Vec<Cause> = shared.map(Cause::placed).collect();
+    let shared = found.into_values().filter(|cause| cause.keys.len() >= MIN_KEYS);
+    let mut causes: Vec<Cause> = shared.map(Cause::with_first_place).collect();
     causes.sort_by_key(|cause| (!cause.is_new, std::cmp::Reverse(cause.keys.len())));
     causes
 }
@@ -66,7 +66,7 @@ fn error(change: &Change) -> Option<(&LookupError, bool)> {
 }
 
 impl Cause {
-    fn placed(mut self) -> Cause {
+    fn with_first_place(mut self) -> Cause {
         self.error.place = self.places.first().cloned();
         self
     }
@@ -84,7 +84,7 @@ impl Cause {
     }
 
     /// The error, behind its place where it does not name that itself.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn message(&self) -> String {
         let more = match self.places.len() {
             0 | 1 => String::new(),
             places => format!(" (and at {})", count(places - 1, "more place")),

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices, group_diff_ops};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::secret::{is_opaque, secrecy_note};
+use super::secrets::{is_opaque, secrecy_note};
 use super::value::{self, inline_shortened};
-use super::verdict::{count, number};
 use super::visible::{ELLIPSIS, quoted, shorten, visible, wrap};
-use super::{Alike, Item, KeyChange, Report};
+use super::wording::{count, number};
+use super::{Item, KeyChange, Report, Similarity};
 use crate::diff::{Diff, LeafChange, LeafKind, identifying_entry};
 use crate::hiera::{LookupError, Outcome};
 use crate::value::Value;
@@ -80,11 +80,11 @@ fn order_on_one_line(values: Diff<&Value>) -> Option<Diff<String>> {
     });
     let (open, close) = if matches!(values.after, Value::Hash(_)) { ('{', '}') } else { ('[', ']') };
     let joined = |labels: Vec<String>| format!("{open}{}{close}", labels.join(", "));
-    (length.before.max(length.after) <= AT_A_GLANCE).then(|| order_labels(values, usize::MAX).map(joined))
+    (length.before.max(length.after) <= MAX_INLINE_ORDER).then(|| order_labels(values, usize::MAX).map(joined))
 }
 
 /// An order of more items than this cannot be taken in from one line.
-const AT_A_GLANCE: usize = 12;
+const MAX_INLINE_ORDER: usize = 12;
 
 fn is_multi_line(text: &str) -> bool {
     text.trim_end_matches('\n').contains('\n')
@@ -133,15 +133,15 @@ pub(super) fn lines(change: &LeafChange, room: Room) -> Vec<DetailLine> {
 }
 
 /// Whether the changes that an item stands for do not all have the same answers.
-pub(super) fn various(report: &Report, item: &Item) -> Diff<bool> {
+pub(super) fn varying_sides(report: &Report, item: &Item) -> Diff<bool> {
     let outcome = &report.first(item).outcome;
     let others = || item.others.iter().map(|at| &report.changes[*at].outcome);
-    match item.alike {
-        Alike::Equal => Diff {
+    match item.similarity {
+        Similarity::Equal => Diff {
             before: others().any(|other| other.before != outcome.before),
             after: others().any(|other| other.after != outcome.after),
         },
-        Alike::OwnName | Alike::Shape => Diff::default(),
+        Similarity::ExceptNodeName | Similarity::Shape => Diff::default(),
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::ser::Formatter;
 
 use super::node_sets::NodeSets;
 use super::{
-    Arrival, BlindSpot, Cause, Commit, FindingChange, KeyChange, Leaf, Names, Origin, Reencrypted, Report, value,
+    Arrival, BlindSpot, Cause, Commit, FindingChange, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report, value,
 };
 use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, LeafKind, Part};
@@ -73,8 +73,8 @@ struct Document<'a> {
     diagnostics: Vec<WireFinding<'a>>,
 }
 
-/// Names in a list at most; how many there are is said.
-const LISTED: usize = 100;
+/// NodeNames in a list at most; how many there are is said.
+const MAX_LISTED: usize = 100;
 
 #[derive(Serialize)]
 struct WireBlindSpot<'a> {
@@ -226,8 +226,8 @@ impl<'a> Document<'a> {
             schema: SCHEMA,
             branch: report.arrival.as_ref().map(|arrival| &*arrival.branch),
             event: report.arrival.as_ref().map(WireEvent::new),
-            verdict: report.judgement().as_str(),
-            headline: report.verdict(),
+            verdict: report.verdict().as_str(),
+            headline: report.headline(),
             before: report.commit.before.as_ref().map(WireCommit::new),
             after: report.commit.after.as_ref().map(WireCommit::new),
             nodes: count(report.nodes),
@@ -244,7 +244,7 @@ impl<'a> Document<'a> {
 
 impl<'a> WireBlindSpot<'a> {
     fn new(spot: &'a BlindSpot, sets: &mut NodeSets<'a>) -> WireBlindSpot<'a> {
-        let (keys, files) = (spot.keys.len().min(LISTED), spot.files.len().min(LISTED));
+        let (keys, files) = (spot.keys.len().min(MAX_LISTED), spot.files.len().min(MAX_LISTED));
         WireBlindSpot {
             code: spot.code,
             headline: &spot.headline,
@@ -393,7 +393,7 @@ impl<T, W: Serialize> Serialize for Numbered<'_, T, W> {
 }
 
 /// The names of the nodes of each set.
-struct Sets<'a>(Vec<&'a NodeSet>, &'a Names);
+struct Sets<'a>(Vec<&'a NodeSet>, &'a NodeNames);
 
 impl Serialize for Sets<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -410,7 +410,7 @@ impl Serialize for Leaves<'_> {
 }
 
 /// The list of the names of nodes.
-struct Nodes<'a>(&'a NodeSet, &'a Names);
+struct Nodes<'a>(&'a NodeSet, &'a NodeNames);
 
 impl Serialize for Nodes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

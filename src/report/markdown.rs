@@ -8,10 +8,12 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::detail::{self, DetailLine, Mark, Room};
-use super::secret::reencrypted_heading;
-use super::verdict::{count, findings_heading, number, share};
+use super::secrets::reencrypted_heading;
 use super::visible::{ELLIPSIS, shorten, shorten_middle, visible};
-use super::{BlindSpot, Cause, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Reencrypted, Report, nodes};
+use super::wording::{count, findings_heading, number, share};
+use super::{
+    BlindSpot, Cause, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Reencrypted, Report, node_list,
+};
 
 /// How long the comment may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,33 +31,33 @@ impl Default for Options {
 
 /// The room for one difference, and for the name of a key or of nodes.
 const ROOM: Room = Room { columns: 160, lines: 40 };
-const NAME: usize = 120;
+const MAX_NAME: usize = 120;
 /// The room for the verdict, and for one blind spot or the error of a cause.
-const HEADLINE: usize = 400;
-const MESSAGE: usize = 1000;
+const MAX_HEADLINE: usize = 400;
+const MAX_MESSAGE: usize = 1000;
 /// Keys shown for one cause.
-const KEYS: usize = 40;
-const NODES: usize = 60;
-const ALL_NODES: usize = 1000;
+const MAX_CAUSE_KEYS: usize = 40;
+const ROW_NODES: usize = 60;
+const DETAIL_NODES: usize = 1000;
 /// Differences shown for one key.
-const LEAVES: usize = 100;
+const MAX_LEAVES: usize = 100;
 /// Rows of the table.
-const ROWS: usize = 200;
+const MAX_ROWS: usize = 200;
 /// Findings of one side, or secrets that were encrypted anew.
-const LIST: usize = 30;
+const MAX_LISTED: usize = 30;
 /// So few changes need not be unfolded by hand.
-const OPEN: usize = 3;
+const MAX_OPEN: usize = 3;
 /// Kept for saying what was left out.
-const NOTES: usize = 200;
+const NOTES_BUDGET: usize = 200;
 
 /// Writes the comment.
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
     let mut comment = Comment { text: head(report), budget: options.budget };
     let footer = footer(report);
-    if characters(&comment.text) + characters(&footer) + NOTES > options.budget {
-        return out.write_all(shorten_to(&report.verdict(), options.budget).as_bytes());
+    if characters(&comment.text) + characters(&footer) + NOTES_BUDGET > options.budget {
+        return out.write_all(shorten_to(&report.headline(), options.budget).as_bytes());
     }
-    comment.budget -= characters(&footer) + NOTES;
+    comment.budget -= characters(&footer) + NOTES_BUDGET;
     let spots = blind_spots(report, comment.left() / 4);
     comment.text.push_str(&spots);
     let rest = reencrypted(report, comment.left() / 8);
@@ -93,13 +95,13 @@ fn shorten_to(text: &str, most: usize) -> String {
 }
 
 fn head(report: &Report) -> String {
-    format!("**{}**\n", html(&shorten(&report.verdict(), HEADLINE)))
+    format!("**{}**\n", html(&shorten(&report.headline(), MAX_HEADLINE)))
 }
 
 /// The blind spots, each with what to do about it, in at most `budget` characters.
 fn blind_spots(report: &Report, budget: usize) -> String {
     let line = |spot: &BlindSpot| {
-        let message = html(&shorten(&visible(&spot.message), MESSAGE));
+        let message = html(&shorten(&visible(&spot.message), MAX_MESSAGE));
         let fix = spot.fix.as_ref().map(|fix| {
             let lines: Vec<String> = fix.lines().map(|line| format!("  {}\n", visible(line))).collect();
             let fence = fence(fix);
@@ -117,7 +119,7 @@ fn footer(report: &Report) -> String {
     if let Some(after) = &report.commit.after {
         _ = write!(text, "base {base} · head {}", id(after));
         if let Some(arrival) = &report.arrival {
-            _ = write!(text, " on {}", code(&shorten(&visible(&arrival.words()), NAME)));
+            _ = write!(text, " on {}", code(&shorten(&visible(&arrival.label()), MAX_NAME)));
         }
         text.push_str(" · ");
     }
@@ -137,7 +139,7 @@ fn table(report: &Report, comment: &mut Comment) {
     let rows = rows.chain(items.iter().map(|(item, group)| row(report, item, group)));
     for (shown, row) in rows.enumerate() {
         let length = characters(&row);
-        if shown == ROWS || length > left {
+        if shown == MAX_ROWS || length > left {
             let more = count(report.causes.len() + items.len() - shown, "more change");
             _ = writeln!(comment.text, "| {ELLIPSIS} | {more} | |");
             return;
@@ -150,9 +152,9 @@ fn table(report: &Report, comment: &mut Comment) {
 /// `| changed | ntp::servers | all 143 nodes |`
 fn row(report: &Report, item: &Item, group: &Group) -> String {
     let change = report.first(item);
-    let key = code(&shorten_middle(&visible(&change.key), NAME));
-    let names = names(report, group, NODES).map(|names| format!(": {names}")).unwrap_or_default();
-    format!("| {} | {key} | {}{names} |\n", change.word(), share_of(report, group))
+    let key = code(&shorten_middle(&visible(&change.key), MAX_NAME));
+    let names = names(report, group, ROW_NODES).map(|names| format!(": {names}")).unwrap_or_default();
+    format!("| {} | {key} | {}{names} |\n", change.label(), share_of(report, group))
 }
 
 fn cause_row(report: &Report, cause: &Cause) -> String {
@@ -172,7 +174,7 @@ fn share_of(report: &Report, group: &Group) -> String {
 
 /// `db[01-03]`
 fn names(report: &Report, group: &Group, columns: usize) -> Option<String> {
-    nodes::which(report, group, columns).map(|(but, names)| format!("{but}{}", code(&names)))
+    node_list::which(report, group, columns).map(|(but, names)| format!("{but}{}", code(&names)))
 }
 
 /// What happens to each key, folded; what does not fit is counted.
@@ -180,14 +182,14 @@ fn details(report: &Report, comment: &mut Comment) {
     let total = report.groups.iter().map(|group| group.items.len()).sum::<usize>() + report.causes.len();
     let mut shown = 0;
     for cause in &report.causes {
-        let text = cause_detail(report, cause, total <= OPEN);
+        let text = cause_detail(report, cause, total <= MAX_OPEN);
         if characters(&text) <= comment.left() {
             comment.text.push_str(&text);
             shown += 1;
         }
     }
     for (item, group) in items(report) {
-        let text = detail(report, item, group, total <= OPEN);
+        let text = detail(report, item, group, total <= MAX_OPEN);
         if characters(&text) <= comment.left() {
             comment.text.push_str(&text);
             shown += 1;
@@ -203,18 +205,18 @@ fn details(report: &Report, comment: &mut Comment) {
 fn cause_detail(report: &Report, cause: &Cause, open: bool) -> String {
     let open = if open { " open" } else { "" };
     let mark = if cause.is_new { '!' } else { '+' };
-    let error = visible(&shorten(&cause.words(), MESSAGE)).into_owned();
+    let error = visible(&shorten(&cause.message(), MAX_MESSAGE)).into_owned();
     let fence = fence(&error);
     format!(
         "\n<details{open}><summary>{}</summary>\n\n{fence}diff\n{mark} {error}\n{fence}\n\n{}\n\n</details>\n",
         html(&cause.heading(report)),
-        cause_keys(cause, KEYS)
+        cause_keys(cause, MAX_CAUSE_KEYS)
     )
 }
 
 /// Some of the keys of a cause, and how many more there are.
 fn cause_keys(cause: &Cause, most: usize) -> String {
-    let keys = cause.keys.iter().take(most).map(|key| code(&shorten_middle(&visible(key), NAME)));
+    let keys = cause.keys.iter().take(most).map(|key| code(&shorten_middle(&visible(key), MAX_NAME)));
     let keys: Vec<String> = keys.collect();
     match cause.keys.len() - keys.len() {
         0 => keys.join(", "),
@@ -225,16 +227,16 @@ fn cause_keys(cause: &Cause, most: usize) -> String {
 fn detail(report: &Report, item: &Item, group: &Group, open: bool) -> String {
     let change = report.first(item);
     let open = if open { " open" } else { "" };
-    let key = html(&shorten_middle(&visible(&change.key), NAME));
+    let key = html(&shorten_middle(&visible(&change.key), MAX_NAME));
     let share = share_of(report, group);
     let body = body(report, item);
     let fence = fence(&body);
-    let names = names(report, group, ALL_NODES).map(|names| names + "\n\n").unwrap_or_default();
+    let names = names(report, group, DETAIL_NODES).map(|names| names + "\n\n").unwrap_or_default();
     let note = item.note().map(|note| format!("({note})\n\n")).unwrap_or_default();
     format!(
         "\n<details{open}><summary>{} <code>{key}</code> on {share}</summary>\n\n\
          {names}{fence}diff\n{body}{fence}\n\n{note}</details>\n",
-        change.word()
+        change.label()
     )
 }
 
@@ -242,14 +244,14 @@ fn body(report: &Report, item: &Item) -> String {
     let change = report.first(item);
     let mut text = String::new();
     if change.leaves.is_empty() {
-        let various = detail::various(report, item);
+        let various = detail::varying_sides(report, item);
         push_lines(detail::outcomes(change, various, ROOM.columns, ROOM), &mut text);
     }
-    for leaf in change.leaves.iter().take(LEAVES) {
+    for leaf in change.leaves.iter().take(MAX_LEAVES) {
         text.push_str(&leaf_head(change, leaf).unwrap_or_default());
         push_lines(detail::lines(&leaf.change, ROOM), &mut text);
     }
-    if let Some(more @ 1..) = change.leaves.len().checked_sub(LEAVES) {
+    if let Some(more @ 1..) = change.leaves.len().checked_sub(MAX_LEAVES) {
         _ = writeln!(text, "{ELLIPSIS} {}", count(more, "more difference"));
     }
     text
@@ -301,9 +303,9 @@ fn findings(report: &Report, budget: usize) -> String {
 /// Secrets that were encrypted anew, in at most `budget` characters.
 fn reencrypted(report: &Report, budget: usize) -> String {
     let line = |secret: &Reencrypted| {
-        let name = code(&shorten_middle(&visible(&secret.name()), NAME));
+        let name = code(&shorten_middle(&visible(&secret.name()), MAX_NAME));
         let place = secret.origin.as_ref().map(|origin| origin.place.to_string());
-        let place = place.map(|place| format!(", {}", code(&shorten_middle(&visible(&place), NAME))));
+        let place = place.map(|place| format!(", {}", code(&shorten_middle(&visible(&place), MAX_NAME))));
         format!("- {name} on {}{}\n", secret.share(report), place.unwrap_or_default())
     };
     list(&reencrypted_heading(&report.reencrypted), report.reencrypted.iter().map(line), budget)
@@ -313,12 +315,12 @@ fn reencrypted(report: &Report, budget: usize) -> String {
 fn list(heading: &str, lines: impl ExactSizeIterator<Item = String>, budget: usize) -> String {
     let mut text = format!("\n**{heading}**\n\n");
     let count = lines.len();
-    let mut left = budget.saturating_sub(characters(&text) + NOTES / 2);
+    let mut left = budget.saturating_sub(characters(&text) + NOTES_BUDGET / 2);
     if count == 0 || left == 0 {
         return String::new();
     }
     for (shown, line) in lines.enumerate() {
-        if shown == LIST || characters(&line) > left {
+        if shown == MAX_LISTED || characters(&line) > left {
             _ = writeln!(text, "- {ELLIPSIS} {} more", number(count - shown));
             break;
         }
@@ -330,7 +332,8 @@ fn list(heading: &str, lines: impl ExactSizeIterator<Item = String>, budget: usi
 
 fn finding_line(finding: &FindingChange) -> String {
     let diagnostic = &finding.diagnostic;
-    let place = diagnostic.place.as_ref().map(|place| code(&shorten_middle(&visible(&place.to_string()), NAME)) + " ");
+    let place =
+        diagnostic.place.as_ref().map(|place| code(&shorten_middle(&visible(&place.to_string()), MAX_NAME)) + " ");
     let nodes = if finding.nodes == 0 { String::new() } else { format!(", {}", count(finding.nodes, "node")) };
     let text = html(&shorten(&visible(&diagnostic.text), 400));
     format!("- {} {}{text} [{}]{nodes}\n", diagnostic.severity, place.unwrap_or_default(), diagnostic.code)

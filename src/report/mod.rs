@@ -4,21 +4,21 @@
 //! [`markdown`]) takes it with options of its own and a place to write to, and only chooses how it looks. Values become text in
 //! one place, `value.rs`.
 
-mod alike;
-mod blind;
+mod blind_spot;
 mod build;
 mod causes;
 mod detail;
 pub mod json;
 pub mod markdown;
-mod names;
+mod node_list;
+mod node_names;
 mod node_sets;
-mod nodes;
-mod secret;
+mod secrets;
+mod similarity;
 pub mod text;
 mod value;
-mod verdict;
 mod visible;
+mod wording;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -29,17 +29,17 @@ use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::value::ValuePath;
 
-pub use blind::{BlindSpot, Verdict};
+pub use blind_spot::{BlindSpot, Verdict};
 pub use build::{Input, Origins};
 pub use causes::Cause;
-pub use names::Names;
+pub use node_names::NodeNames;
 pub use visible::visible;
 
 /// What a revision changes on a fleet.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// What the nodes are called.
-    pub names: Names,
+    pub names: NodeNames,
     /// The revisions; nothing before the first commit of a branch.
     pub commit: Diff<Option<Commit>>,
     /// How the commit has come to a branch, where that is known.
@@ -90,7 +90,7 @@ pub struct Arrival {
 
 impl Arrival {
     /// The branch, as a person should see it.
-    fn words(&self) -> Cow<'_, str> {
+    fn label(&self) -> Cow<'_, str> {
         match self.kind {
             "rewritten" | "combined" => format!("{} ({})", self.branch, self.kind).into(),
             _ => (&*self.branch).into(),
@@ -183,16 +183,16 @@ pub struct Item {
     /// The others.
     pub others: Vec<usize>,
     /// How far they are the same.
-    pub alike: Alike,
+    pub similarity: Similarity,
 }
 
 /// How far changes are the same that stand together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alike {
+pub enum Similarity {
     /// The differences are equal, though the values around them may not be.
     Equal,
     /// They are equal but for the name of the node.
-    OwnName,
+    ExceptNodeName,
     /// The same happens at the same places, with other values.
     Shape,
 }

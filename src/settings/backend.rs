@@ -10,7 +10,7 @@ use crate::pipeline::backend_command::BackendCommand;
 use crate::value::{Hash, yaml};
 
 /// How long a command has for an answer, if the settings say nothing, in seconds.
-const TIMEOUT: f64 = 10.0;
+const DEFAULT_TIMEOUT: f64 = 10.0;
 
 /// The longest that it may have, in seconds.
 const MAX_TIMEOUT: f64 = 3600.0;
@@ -44,7 +44,7 @@ fn command(checker: &Checker<'_>, name: &str, raw: raw::Backend) -> Result<Decla
     let Some(program) = words.next().filter(|program| !program.is_empty()) else {
         return Err(invalid("command", "needs a program".into()));
     };
-    let timeout = raw.timeout.unwrap_or(TIMEOUT);
+    let timeout = raw.timeout.unwrap_or(DEFAULT_TIMEOUT);
     if !(timeout > 0.0 && timeout <= MAX_TIMEOUT) {
         return Err(invalid("timeout", format!("must be a number of seconds up to {MAX_TIMEOUT}, not {timeout}")));
     }

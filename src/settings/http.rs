@@ -7,10 +7,10 @@ use std::time::Duration;
 use super::{Checker, SettingsError, raw};
 
 /// Where the daemon listens, if the settings say nothing.
-const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8427);
+const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8427);
 
 /// How long a client may take, if the settings say nothing, in seconds.
-const TIMEOUT: f64 = 10.0;
+const DEFAULT_TIMEOUT: f64 = 10.0;
 
 /// The longest that it may take, in seconds.
 const MAX_TIMEOUT: f64 = 3600.0;
@@ -30,8 +30,8 @@ pub struct HttpSetting {
 
 impl Default for HttpSetting {
     fn default() -> HttpSetting {
-        let timeout = Duration::from_secs_f64(TIMEOUT);
-        HttpSetting { listen: LISTEN, token_file: None, webhook_secret_files: Vec::new(), timeout }
+        let timeout = Duration::from_secs_f64(DEFAULT_TIMEOUT);
+        HttpSetting { listen: DEFAULT_LISTEN, token_file: None, webhook_secret_files: Vec::new(), timeout }
     }
 }
 
@@ -48,7 +48,7 @@ impl HttpSetting {
 
 /// The address in a text.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("'{text}' is no address with a port, such as {LISTEN}"))
+    text.parse().map_err(|_| format!("'{text}' is no address with a port, such as {DEFAULT_LISTEN}"))
 }
 
 pub(super) fn check(checker: &Checker<'_>, raw: &raw::Http) -> Result<HttpSetting, SettingsError> {
@@ -57,12 +57,13 @@ pub(super) fn check(checker: &Checker<'_>, raw: &raw::Http) -> Result<HttpSettin
     let raw::WebhookSecretFiles { github, gitlab, gitea, bitbucket } = &raw.webhook_secret_files;
     let forges = [("github", github), ("gitlab", gitlab), ("gitea", gitea), ("bitbucket", bitbucket)];
     let secrets = forges.into_iter().filter_map(|(forge, path)| Some((forge, file(path.as_ref()?))));
-    let timeout = raw.timeout.unwrap_or(TIMEOUT);
+    let timeout = raw.timeout.unwrap_or(DEFAULT_TIMEOUT);
     if !(timeout > 0.0 && timeout <= MAX_TIMEOUT) {
         let text = format!("must be a number of seconds up to {MAX_TIMEOUT}, not {timeout}");
         return Err(wrong("timeout", &text));
     }
-    let listen = raw.listen.as_deref().map_or(Ok(LISTEN), listen_address).map_err(|text| wrong("listen", &text))?;
+    let listen =
+        raw.listen.as_deref().map_or(Ok(DEFAULT_LISTEN), listen_address).map_err(|text| wrong("listen", &text))?;
     let setting = HttpSetting {
         listen,
         token_file: raw.token_file.as_ref().map(file),

@@ -28,13 +28,13 @@ use crate::value::{Hash, Value, ruby, yaml};
 
 pub use check::CheckSetting;
 pub use http::{HttpSetting, listen_address};
-pub use repository::{RepositoryPlace, RepositorySetting};
+pub use repository::{RepositorySetting, RepositorySource};
 pub use secret::{Secret, SecretError, read_secret};
 pub use sink::{STDOUT, SinkError, SinkSetting};
-pub use snapshots::{FolderPattern, SnapshotPlace, SnapshotSetting};
+pub use snapshots::{FolderPattern, SnapshotSetting, SnapshotTarget};
 
 /// How long the daemon keeps reports, if the settings say nothing.
-const KEEP_REPORTS: Duration = Duration::from_hours(30 * 24);
+const DEFAULT_KEEP_REPORTS: Duration = Duration::from_hours(30 * 24);
 
 /// The checked settings.
 #[derive(Debug, Clone)]
@@ -120,7 +120,7 @@ pub enum GlobalSetting {
 
 impl GlobalSetting {
     /// What a flag or a setting of one word means: `none`, or a file below `folder`.
-    pub fn of(text: &str, folder: &Path) -> GlobalSetting {
+    pub fn parse(text: &str, folder: &Path) -> GlobalSetting {
         if text == "none" { GlobalSetting::None } else { GlobalSetting::Disk(folder.join(text)) }
     }
 }
@@ -181,7 +181,7 @@ impl Default for Settings {
             eyaml_keys: None,
             state: None,
             catch_up: None,
-            keep_reports: KEEP_REPORTS,
+            keep_reports: DEFAULT_KEEP_REPORTS,
             sinks: Vec::new(),
             snapshots: Vec::new(),
             repositories: Vec::new(),
@@ -206,9 +206,9 @@ impl Settings {
     }
 
     /// Checks that the file at `path`, which is for one of the `repositories` of other settings, says nothing of what those decide.
-    pub fn check_own(path: &Path) -> Result<(), SettingsError> {
+    pub fn check_repository_settings(path: &Path) -> Result<(), SettingsError> {
         let lines = Lines::of(&read(path)?);
-        let found = OF_DAEMON.into_iter().find_map(|key| Some((key, lines.find([key])?)));
+        let found = DAEMON_SETTINGS.into_iter().find_map(|key| Some((key, lines.find([key])?)));
         let Some((key, line)) = found else { return Ok(()) };
         let text =
             format!("'{key}' is the daemon's: it belongs in the settings with 'repositories' that name this file");
@@ -217,7 +217,7 @@ impl Settings {
 }
 
 /// The settings that are the daemon's, and not of one of the repositories that it watches.
-const OF_DAEMON: [&str; 6] = ["repositories", "state", "sinks", "snapshots", "http", "keep_reports"];
+const DAEMON_SETTINGS: [&str; 6] = ["repositories", "state", "sinks", "snapshots", "http", "keep_reports"];
 
 fn read(path: &Path) -> Result<String, SettingsError> {
     std::fs::read_to_string(path).map_err(|source| SettingsError::Read { path: path.into(), source })
@@ -315,7 +315,7 @@ impl Checker<'_> {
             eyaml_keys: self.eyaml(&raw.eyaml)?,
             state: raw.state.map(|folder| self.folder.join(folder)),
             catch_up: raw.catch_up,
-            keep_reports: raw.keep_reports.map_or(Ok(KEEP_REPORTS), |days| self.days(days))?,
+            keep_reports: raw.keep_reports.map_or(Ok(DEFAULT_KEEP_REPORTS), |days| self.days(days))?,
             sinks: raw
                 .sinks
                 .into_iter()
@@ -374,10 +374,10 @@ impl Checker<'_> {
     }
 
     fn global(&self, raw: Option<raw::GlobalConfig>) -> Result<GlobalSetting, SettingsError> {
-        let raw::InRepository { repo, rev, path } = match raw {
+        let raw::RepositoryFile { repo, rev, path } = match raw {
             None => return Ok(GlobalSetting::None),
-            Some(raw::GlobalConfig::File(path)) => return Ok(GlobalSetting::of(&path, self.folder)),
-            Some(raw::GlobalConfig::Repository(file)) => file,
+            Some(raw::GlobalConfig::File(path)) => return Ok(GlobalSetting::parse(&path, self.folder)),
+            Some(raw::GlobalConfig::InRepository(file)) => file,
         };
         let invalid =
             |text: &str| Err(self.invalid(&["global_hiera_config"], format!("'global_hiera_config': {text}")));

@@ -38,7 +38,7 @@ pub(super) struct Settings {
     pub(super) sinks: BTreeMap<String, Sink>,
     pub(super) snapshots: BTreeMap<String, Snapshots>,
     pub(super) http: Option<Http>,
-    pub(super) repositories: BTreeMap<String, Watched>,
+    pub(super) repositories: BTreeMap<String, Repository>,
 }
 
 /// The faults that `hierad check` asks for.
@@ -70,7 +70,7 @@ pub(super) struct Snapshots {
 /// A repository that the daemon watches.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a hash such as {path: DIR} or {url: URL}")]
-pub(super) struct Watched {
+pub(super) struct Repository {
     pub(super) path: Option<String>,
     pub(super) url: Option<String>,
     /// Seconds from one fetch to the next.
@@ -170,13 +170,13 @@ pub(super) struct Backend {
 #[derive(Debug)]
 pub(super) enum GlobalConfig {
     File(String),
-    Repository(InRepository),
+    InRepository(RepositoryFile),
 }
 
 /// A file in a repository.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a hash such as {repo: DIR, rev: REV, path: FILE}")]
-pub(super) struct InRepository {
+pub(super) struct RepositoryFile {
     pub(super) repo: Option<String>,
     pub(super) rev: Option<String>,
     pub(super) path: String,
@@ -203,7 +203,7 @@ impl<'de> Visitor<'de> for GlobalConfigVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<GlobalConfig, A::Error> {
-        Deserialize::deserialize(MapAccessDeserializer::new(entries)).map(GlobalConfig::Repository)
+        Deserialize::deserialize(MapAccessDeserializer::new(entries)).map(GlobalConfig::InRepository)
     }
 }
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::{Checker, SettingsError, raw};
 
 /// How often a mirror is fetched, if the settings say nothing, in seconds.
-const FETCH: f64 = 60.0;
+const DEFAULT_FETCH_INTERVAL: f64 = 60.0;
 
 /// How long a fetch may take, if the settings say nothing, in seconds.
-const FETCH_TIMEOUT: f64 = 120.0;
+const DEFAULT_FETCH_TIMEOUT: f64 = 120.0;
 
 /// A repository that the daemon watches.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,7 @@ pub struct RepositorySetting {
     /// The name.
     pub name: String,
     /// Where it is.
-    pub place: RepositoryPlace,
+    pub place: RepositorySource,
     /// Patterns of its branches to watch; those of its settings if empty.
     pub branches: Vec<String>,
     /// Its own settings; nothing for those that name it.
@@ -26,7 +26,7 @@ pub struct RepositorySetting {
 
 /// Where a repository is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum RepositoryPlace {
+pub enum RepositorySource {
     /// Here.
     Path(PathBuf),
     /// Elsewhere: the daemon keeps a mirror of it.
@@ -44,7 +44,7 @@ pub enum RepositoryPlace {
 pub(super) fn check(
     checker: &Checker<'_>,
     name: String,
-    raw: raw::Watched,
+    raw: raw::Repository,
 ) -> Result<RepositorySetting, SettingsError> {
     let invalid = |text: &str| checker.invalid(&["repositories", &name], format!("repository '{name}' {text}"));
     // It names a folder.
@@ -55,16 +55,16 @@ pub(super) fn check(
         (Some(_), None) if raw.fetch.is_some() || raw.fetch_timeout.is_some() => {
             return Err(invalid("has no 'url', so 'fetch' and 'fetch_timeout' mean nothing"));
         }
-        (Some(path), None) => RepositoryPlace::Path(checker.folder.join(path)),
+        (Some(path), None) => RepositorySource::Path(checker.folder.join(path)),
         (None, Some(url)) => {
             let time = |setting: &str, seconds: f64| {
                 let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
                 let wrong = || invalid(&format!("needs a number of seconds above 0 for '{setting}', not {seconds}"));
                 time.ok_or_else(wrong)
             };
-            let every = time("fetch", raw.fetch.unwrap_or(FETCH))?;
-            let limit = time("fetch_timeout", raw.fetch_timeout.unwrap_or(FETCH_TIMEOUT))?;
-            RepositoryPlace::Url { url, every, limit }
+            let every = time("fetch", raw.fetch.unwrap_or(DEFAULT_FETCH_INTERVAL))?;
+            let limit = time("fetch_timeout", raw.fetch_timeout.unwrap_or(DEFAULT_FETCH_TIMEOUT))?;
+            RepositorySource::Url { url, every, limit }
         }
         _ => return Err(invalid("needs one of 'path: DIR' and 'url: URL'")),
     };

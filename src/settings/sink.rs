@@ -15,13 +15,13 @@ use crate::pattern::Pattern;
 pub const STDOUT: &str = "stdout";
 
 /// How long a sink has for a report, if the settings say nothing, in seconds.
-const TIMEOUT: f64 = 30.0;
+const DEFAULT_TIMEOUT: f64 = 30.0;
 
 /// The longest that it may have, in seconds.
 const MAX_TIMEOUT: f64 = 3600.0;
 
 /// For how long a report is tried, if the settings say nothing, in hours.
-const RETRY_FOR: f64 = 24.0;
+const DEFAULT_RETRY_FOR: f64 = 24.0;
 
 /// A sink as it is declared. What it needs besides is opened by the daemon, for who only compares revisions may not read keys.
 #[derive(Debug, Clone)]
@@ -31,11 +31,11 @@ pub struct SinkSetting {
     filter: Filter,
     retry_for: Duration,
     limit: Duration,
-    place: Place,
+    target: SinkTarget,
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum SinkTarget {
     Stdout,
     Folder(PathBuf),
     Command { program: String, arguments: Vec<String>, folder: PathBuf },
@@ -105,14 +105,14 @@ impl SinkSetting {
     }
 
     fn target(&self, output: &Stream) -> Result<Target, SinkFault> {
-        Ok(match self.place.clone() {
-            Place::Stdout => Target::Stream(output.clone()),
-            Place::Folder(folder) => Target::Folder(Folder::new(folder)),
-            Place::Command { program, arguments, folder } => {
+        Ok(match self.target.clone() {
+            SinkTarget::Stdout => Target::Stream(output.clone()),
+            SinkTarget::Folder(folder) => Target::Folder(Folder::new(folder)),
+            SinkTarget::Command { program, arguments, folder } => {
                 Target::Command(Command::new(program, arguments, folder, self.limit))
             }
-            Place::Webhook(webhook) => Target::Webhook(webhook.open(self.limit)?),
-            Place::Mail(mail) => Target::Mail(mail.open(self.limit)?),
+            SinkTarget::Webhook(webhook) => Target::Webhook(webhook.open(self.limit)?),
+            SinkTarget::Mail(mail) => Target::Mail(mail.open(self.limit)?),
         })
     }
 }
@@ -150,21 +150,21 @@ pub(super) fn check(
     name: &str,
     raw: raw::Sink,
 ) -> Result<SinkSetting, SettingsError> {
-    let of = Of { checker, repositories, name };
-    let filter = of.filter(&raw)?;
-    let retry_for = of.time("retry_for", raw.retry_for.unwrap_or(RETRY_FOR), 3600.0)?;
-    let limit = of.limit(raw.timeout.unwrap_or(TIMEOUT))?;
-    Ok(SinkSetting { name: name.to_owned(), filter, retry_for, limit, place: of.place(raw)? })
+    let checker = SinkChecker { checker, repositories, name };
+    let filter = checker.filter(&raw)?;
+    let retry_for = checker.time("retry_for", raw.retry_for.unwrap_or(DEFAULT_RETRY_FOR), 3600.0)?;
+    let limit = checker.limit(raw.timeout.unwrap_or(DEFAULT_TIMEOUT))?;
+    Ok(SinkSetting { name: name.to_owned(), filter, retry_for, limit, target: checker.target(raw)? })
 }
 
 /// The sink that is checked.
-struct Of<'a> {
+struct SinkChecker<'a> {
     checker: &'a Checker<'a>,
     repositories: &'a [RepositorySetting],
     name: &'a str,
 }
 
-impl Of<'_> {
+impl SinkChecker<'_> {
     fn invalid(&self, text: impl std::fmt::Display) -> SettingsError {
         self.checker.invalid(&["sinks", self.name], format!("sink '{}' {text}", self.name))
     }
@@ -202,7 +202,7 @@ impl Of<'_> {
         self.time("timeout", seconds, 1.0)
     }
 
-    fn place(&self, raw: raw::Sink) -> Result<Place, SettingsError> {
+    fn target(&self, raw: raw::Sink) -> Result<SinkTarget, SettingsError> {
         if raw.webhook.is_none() && (raw.secret_file.is_some() || raw.ca_file.is_some() || !raw.headers.is_empty()) {
             return Err(self.invalid("has no 'webhook', so 'secret_file', 'ca_file' and 'headers' mean nothing"));
         }
@@ -211,29 +211,29 @@ impl Of<'_> {
         }
         let file = |path: String| self.checker.folder.join(path);
         match (raw.stdout, raw.folder, raw.command, raw.webhook, raw.mail) {
-            (Some(true), None, None, None, None) => Ok(Place::Stdout),
-            (None, Some(path), None, None, None) => Ok(Place::Folder(file(path))),
+            (Some(true), None, None, None, None) => Ok(SinkTarget::Stdout),
+            (None, Some(path), None, None, None) => Ok(SinkTarget::Folder(file(path))),
             (None, None, Some(words), None, None) => self.command(words),
             (None, None, None, Some(url), None) => {
                 Webhook::check(&url).map_err(|error| self.wrong("webhook", error))?;
                 let (url, headers) = (Private(url), Private(raw.headers.into_iter().collect()));
                 let (secret_file, ca_file) = (raw.secret_file.map(file), raw.ca_file.map(file));
-                Ok(Place::Webhook(WebhookSetting { url, secret_file, headers, ca_file }))
+                Ok(SinkTarget::Webhook(WebhookSetting { url, secret_file, headers, ca_file }))
             }
-            (None, None, None, None, Some(mail)) => Ok(Place::Mail(self.mail(mail)?)),
+            (None, None, None, None, Some(mail)) => Ok(SinkTarget::Mail(self.mail(mail)?)),
             _ => Err(self.invalid(
                 "needs one of 'stdout: true', 'folder: DIR', 'command: [PROGRAM, ...]', 'webhook: URL' and 'mail: {...}'",
             )),
         }
     }
 
-    fn command(&self, words: Vec<String>) -> Result<Place, SettingsError> {
+    fn command(&self, words: Vec<String>) -> Result<SinkTarget, SettingsError> {
         let mut words = words.into_iter();
         let Some(program) = words.next().filter(|program| !program.is_empty()) else {
             return Err(self.wrong("command", "needs a program"));
         };
         let (program, folder) = (self.checker.program(&program), self.checker.folder.to_owned());
-        Ok(Place::Command { program, arguments: words.collect(), folder })
+        Ok(SinkTarget::Command { program, arguments: words.collect(), folder })
     }
 
     fn mail(&self, raw: raw::Mail) -> Result<MailSetting, SettingsError> {

@@ -13,7 +13,7 @@ pub struct SnapshotSetting {
     /// What the work is called in the queue.
     pub name: String,
     /// Where they go.
-    pub place: SnapshotPlace,
+    pub place: SnapshotTarget,
     /// Those of these branches.
     pub branches: BranchPatterns,
     /// When they are written; nothing for each commit.
@@ -22,8 +22,8 @@ pub struct SnapshotSetting {
 
 /// Where snapshots go.
 #[derive(Debug, Clone)]
-pub enum SnapshotPlace {
-    /// On the references `refs/hierad/snapshots/BRANCH`, a commit for each commit of the branch.
+pub enum SnapshotTarget {
+    /// On the references `refs/hierad/snapshots/BRANCH_PLACEHOLDER`, a commit for each commit of the branch.
     Reference {
         /// Where the references are pushed.
         push: Option<String>,
@@ -33,10 +33,10 @@ pub enum SnapshotPlace {
 }
 
 /// What stands for the name of the branch.
-const BRANCH: &str = "{branch}";
+const BRANCH_PLACEHOLDER: &str = "{branch}";
 
 /// What stands for the name of the repository.
-const REPOSITORY: &str = "{repository}";
+const REPOSITORY_PLACEHOLDER: &str = "{repository}";
 
 /// The folder of each branch of each repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl FolderPattern {
         let mut folder = String::new();
         // Piece by piece: a name may look like what stands for one.
         for piece in self.0.split_inclusive('}') {
-            let names = [(BRANCH, branch.as_str()), (REPOSITORY, repository)];
+            let names = [(BRANCH_PLACEHOLDER, branch.as_str()), (REPOSITORY_PLACEHOLDER, repository)];
             match names.into_iter().find_map(|(mark, name)| Some((piece.strip_suffix(mark)?, name))) {
                 Some((text, name)) => folder += &(text.to_owned() + &file_name(name)),
                 None => folder += piece,
@@ -68,20 +68,20 @@ pub(super) fn check(
     let invalid = |text: &str| checker.invalid(&["snapshots", name], format!("snapshots '{name}' {text}"));
     let raw::Snapshots { reference, folder, push, branches, schedule, time_zone } = raw;
     let place = match (reference, folder) {
-        (true, None) => SnapshotPlace::Reference { push },
+        (true, None) => SnapshotTarget::Reference { push },
         (false, Some(_)) if push.is_some() => return Err(invalid("go to a folder, so 'push' means nothing")),
         (false, Some(folder)) => {
-            if !folder.contains(BRANCH) && !is_one(branches.as_slice()) {
+            if !folder.contains(BRANCH_PLACEHOLDER) && !is_one(branches.as_slice()) {
                 return Err(invalid(&format!(
-                    "of several branches need a folder each: put {BRANCH} into 'folder', or name one branch in 'branches'"
+                    "of several branches need a folder each: put {BRANCH_PLACEHOLDER} into 'folder', or name one branch in 'branches'"
                 )));
             }
-            if several && !folder.contains(REPOSITORY) {
+            if several && !folder.contains(REPOSITORY_PLACEHOLDER) {
                 return Err(invalid(&format!(
-                    "of several repositories need a folder each: put {REPOSITORY} into 'folder'"
+                    "of several repositories need a folder each: put {REPOSITORY_PLACEHOLDER} into 'folder'"
                 )));
             }
-            SnapshotPlace::Folder(FolderPattern(checker.folder.join(folder).display().to_string()))
+            SnapshotTarget::Folder(FolderPattern(checker.folder.join(folder).display().to_string()))
         }
         _ => return Err(invalid("need one of 'ref: true' and 'folder: DIR'")),
     };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hierad::diagnostic::{Diagnostic, Place, Severity};
 use hierad::diff::{Diff, changes};
 use hierad::fleet::{Effective, Finding, Fleet};
-use hierad::report::{Arrival, Commit, Input, Names, Origin, Origins, Report, json, markdown, text};
+use hierad::report::{Arrival, Commit, Input, NodeNames, Origin, Origins, Report, json, markdown, text};
 use hierad::workers::Workers;
 use serde_yaml::Value as Yaml;
 
@@ -79,7 +79,7 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
         commit: Diff::new("before", "after").map(|side| commit(&yaml["commits"][side])),
         arrival: yaml["branch"].as_str().map(|branch| Arrival { branch: branch.into(), kind: "new", job: None }),
         nodes: fleet.all(),
-        names: Names::new(Arc::new(fleet)),
+        names: NodeNames::new(Arc::new(fleet)),
         keys: yaml["keys"].as_u64().map_or_else(|| keys(&before, &after), |n| usize::try_from(n).unwrap()),
         changes: changes(Diff::new(&before, &after), &Workers::of(1)),
         origins: Origins::default(),

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::inspection::Format;
 use super::{Global, Result, Status, output};
-use crate::git::{self, Environment, Repository, Scope};
+use crate::git::{self, ConfigScope, Environment, Repository};
 use folder::{Slot, State};
 use script::Hook;
 
@@ -122,7 +122,7 @@ impl Place {
     fn find(global: &Global) -> Result<Place> {
         let repository = Repository::locate(global.repo.as_deref(), &Environment::of_process())?;
         let has_work_tree = repository.work_dir().is_some();
-        let Some(setting) = git::path_setting(repository.git_dir(), "core.hooksPath")? else {
+        let Some(setting) = git::config_path(repository.git_dir(), "core.hooksPath")? else {
             return Ok(Place { folder: repository.common_dir().join("hooks"), shared: None, has_work_tree });
         };
         if setting.value.is_empty() {
@@ -130,8 +130,8 @@ impl Place {
         }
         let top = repository.work_dir().unwrap_or(repository.git_dir());
         let shared = match setting.scope {
-            Scope::Repository => None,
-            Scope::Other(name) => Some(name),
+            ConfigScope::Repository => None,
+            ConfigScope::Other(name) => Some(name),
         };
         Ok(Place { folder: top.join(setting.value), shared, has_work_tree })
     }

@@ -22,8 +22,8 @@ pub(super) fn in_short(failure: &Failure) -> String {
 
 /// A setting of hierad's in git's configuration, which `git -c` reaches as well.
 pub(super) fn setting(global: &Global, name: &str) -> Result<Option<String>> {
-    let folders = git::folders(global.repo.as_deref(), &Environment::of_process())?;
-    Ok(git::setting(&folders.own, name)?.map(|setting| setting.value))
+    let folders = git::git_dirs(global.repo.as_deref(), &Environment::of_process())?;
+    Ok(git::config_value(&folders.own, name)?.map(|setting| setting.value))
 }
 
 fn post_commit(global: &Global) -> Result {

@@ -32,7 +32,7 @@ enum Given {
     /// It has it.
     Taken,
     /// It asks to be left alone for so long.
-    Refused { rest: Duration },
+    Refused { retry_after: Duration },
 }
 
 impl Outlet {
@@ -43,7 +43,7 @@ impl Outlet {
 
     /// Delivers until the service is to end.
     pub(super) async fn run(&self, mut stopped: Stopped) -> Result<(), ServiceError> {
-        let (mut failures, in_order) = (0, self.sink.is_in_order());
+        let (mut failures, in_order) = (0, self.sink.is_ordered());
         while !*stopped.borrow() {
             match insist(&self.signals, &mut stopped, || self.queue.next_delivery(&self.sink.name, in_order)).await {
                 None => break,
@@ -54,10 +54,10 @@ impl Outlet {
                     let given = self.give(&job, report, (attempts + 1, age), &mut stopped).instrument(span).await?;
                     match given {
                         Given::Taken => failures = 0,
-                        Given::Refused { rest } => {
+                        Given::Refused { retry_after } => {
                             failures += 1;
                             // A sink that takes nothing is spared the others for a while.
-                            self.rest(backoff(failures, LONGEST_REST).max(rest), &mut stopped).await;
+                            self.rest(backoff(failures, LONGEST_REST).max(retry_after), &mut stopped).await;
                         }
                     }
                 }
@@ -80,12 +80,12 @@ impl Outlet {
                 Ok(Given::Taken)
             }
             Err(DeliveryError::Closed(source)) => Err(ServiceError::Closed { sink: self.sink.name.clone(), source }),
-            Err(DeliveryError::Refused { text, rest }) => {
-                let rest = rest.min(LONGEST_DELAY);
-                let delay = backoff(attempts, LONGEST_DELAY).max(rest);
+            Err(DeliveryError::Refused { text, retry_after }) => {
+                let retry_after = retry_after.min(LONGEST_DELAY);
+                let delay = backoff(attempts, LONGEST_DELAY).max(retry_after);
                 let again = Some(delay).filter(|_| age < self.sink.retry_for);
                 self.refused(job, (&text, attempts, again), stopped).await;
-                Ok(Given::Refused { rest })
+                Ok(Given::Refused { retry_after })
             }
         }
     }

@@ -11,7 +11,7 @@ use super::deliver::Outlet;
 use super::{LONGEST_PAUSE, LOOK, ServiceError, Stopped, backoff, insist, pause, span, woken};
 use crate::daemon::queue::{Job, Queue, Written};
 use crate::daemon::signals::Signals;
-use crate::delivery::text_of;
+use crate::delivery::plain_text;
 use crate::report::Report;
 
 /// Makes the report of a job. May block, and fail: then it is asked again.
@@ -84,7 +84,7 @@ impl Resolver {
                 let (repository, branch) = (&given.repository, &given.event.branch);
                 let wanting = sinks.iter().filter(|outlet| outlet.sink.filter.wants(repository, branch, &report));
                 let wanting: Vec<_> = wanting.cloned().collect();
-                let text = wanting.iter().any(|outlet| outlet.sink.wants_text()).then(|| text_of(&report));
+                let text = wanting.iter().any(|outlet| outlet.sink.wants_text()).then(|| plain_text(&report));
                 let blind = report.blind_spots.first().filter(|_| report.is_unreadable.after);
                 (Written { json, text }, wanting, blind.map(|spot| spot.headline.clone()))
             });

@@ -33,7 +33,7 @@ pub fn since(repository: &Repository, last: Option<Last>, tip: CommitId) -> Resu
 
 /// The commits of the first-parent chain to `to` that are not behind `from`.
 pub fn chain(repository: &Repository, from: CommitId, to: CommitId) -> Result<Vec<Event>, EventError> {
-    let chain = repository.chain_apart(to, &[from])?;
+    let chain = repository.chain_excluding(to, &[from])?;
     let mut before = chain.end.before();
     let event = |after| Event { before: before.replace(after), after };
     Ok(chain.commits.into_iter().map(event).collect())

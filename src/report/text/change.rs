@@ -3,12 +3,12 @@
 use anstyle::Style;
 
 use super::page::{self, Line};
-use super::{ALARM, BAD, GOOD, HEADING, LEAVES, LINES, MOVED, NEW, Options, PLAIN, QUIET};
+use super::{ALARM, BAD, GOOD, HEADING, MAX_LEAVES, MAX_LINES, MOVED, NEW, Options, PLAIN, QUIET};
 use crate::diff::{ChangeKind, Diff, LeafChange, LeafKind};
 use crate::report::detail::{self, DetailLine, Mark, Room};
-use crate::report::verdict::count;
 use crate::report::visible::{ELLIPSIS, shorten_middle, visible};
-use crate::report::{Item, KeyChange, Leaf, Report, nodes};
+use crate::report::wording::count;
+use crate::report::{Item, KeyChange, Leaf, Report, node_list};
 
 /// How changes are laid out.
 pub(super) struct ChangeStyle<'r> {
@@ -24,7 +24,7 @@ const INDENT: usize = 2;
 impl<'r> ChangeStyle<'r> {
     pub(super) fn new(report: &'r Report, options: Options) -> ChangeStyle<'r> {
         let items = report.groups.iter().flat_map(|group| &group.items);
-        let words = items.map(|item| report.first(item).word().len()).max().unwrap_or(0);
+        let words = items.map(|item| report.first(item).label().len()).max().unwrap_or(0);
         ChangeStyle { report, options, words }
     }
 
@@ -38,7 +38,7 @@ impl<'r> ChangeStyle<'r> {
         }
         for at in &item.others {
             let change = &self.report.changes[*at];
-            let nodes = nodes::names(self.report, &change.nodes, usize::MAX);
+            let nodes = node_list::names(self.report, &change.nodes, usize::MAX);
             lines.push(Line::new(self.below()).add(QUIET, format!("on {nodes}:")));
             lines.extend(self.change_lines(change, item));
         }
@@ -46,7 +46,7 @@ impl<'r> ChangeStyle<'r> {
     }
 
     fn change_lines(&self, change: &KeyChange, item: &Item) -> Vec<Line> {
-        let word = format!("{:<width$}  ", change.word(), width = self.words);
+        let word = format!("{:<width$}  ", change.label(), width = self.words);
         let head = Line::new(INDENT).add(word_style(change.kind), word);
         match &change.leaves[..] {
             [] => self.outcome_lines(head, change, item),
@@ -61,7 +61,7 @@ impl<'r> ChangeStyle<'r> {
     }
 
     fn leaves_lines(&self, change: &KeyChange, leaves: &[Leaf]) -> Vec<Line> {
-        let shown = if self.options.full { leaves.len() } else { LEAVES };
+        let shown = if self.options.full { leaves.len() } else { MAX_LEAVES };
         let mut lines = Vec::new();
         for leaf in leaves.iter().take(shown) {
             let (mark, style) = mark(leaf.change.kind);
@@ -90,7 +90,7 @@ impl<'r> ChangeStyle<'r> {
         if self.options.full {
             return Room { columns: usize::MAX, lines: usize::MAX };
         }
-        Room { columns: self.options.width.saturating_sub(indent), lines: LINES }
+        Room { columns: self.options.width.saturating_sub(indent), lines: MAX_LINES }
     }
 
     /// A difference behind `start`, and if it needs more room, below it from column `indent` on.
@@ -121,7 +121,7 @@ impl<'r> ChangeStyle<'r> {
         let indent = self.below();
         let room = self.room(indent + 2);
         let columns = self.options.width.saturating_sub(indent + 2);
-        let various = detail::various(self.report, item);
+        let various = detail::varying_sides(self.report, item);
         let details = detail::outcomes(change, various, columns, room);
         let lines = details.iter().map(|line| detail_line(indent, line));
         std::iter::once(head.add(HEADING, self.fitting(&change.key, indent))).chain(lines).collect()

@@ -3,20 +3,20 @@
 //! The verdict first, then what happens, grouped by the nodes it happens on: a line for a key where one is enough, otherwise its
 //! differences below it. Marks and words tell what colours tell.
 
+mod blind_spots;
 mod change;
 mod page;
-mod spots;
 
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
+use self::blind_spots::{write_blind_spots, write_cause};
 use self::page::{Line, Page};
-use self::spots::{write_blind_spots, write_cause};
-use super::secret::reencrypted_heading;
-use super::verdict::{count, findings_heading, number};
+use super::secrets::reencrypted_heading;
 use super::visible::{ELLIPSIS, shorten, shorten_middle, visible, wrap};
-use super::{Commit, FindingChange, Group, Reencrypted, Report, Verdict, nodes};
+use super::wording::{count, findings_heading, number};
+use super::{Commit, FindingChange, Group, Reencrypted, Report, Verdict, node_list};
 use crate::diagnostic::Severity;
 
 /// How the text looks.
@@ -48,19 +48,19 @@ const MOVED: Style = AnsiColor::Cyan.on_default();
 const ALARM: Style = AnsiColor::Red.on_default().bold();
 
 /// The narrowest text that makes sense.
-const NARROWEST: usize = 40;
+const MIN_WIDTH: usize = 40;
 /// Lines for one difference, differences for one key, findings, and secrets that were encrypted anew, unless everything is asked for.
-const LINES: usize = 24;
-const LEAVES: usize = 40;
-const FINDINGS: usize = 40;
-const REENCRYPTED: usize = 10;
+const MAX_LINES: usize = 24;
+const MAX_LEAVES: usize = 40;
+const MAX_FINDINGS: usize = 40;
+const MAX_REENCRYPTED: usize = 10;
 
 /// Writes the report.
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
-    let options = Options { width: options.width.max(NARROWEST), ..options };
+    let options = Options { width: options.width.max(MIN_WIDTH), ..options };
     let mut page = Page::new(out, options);
     head(report, &mut page)?;
-    let is_calm = report.judgement() != Verdict::Changes;
+    let is_calm = report.verdict() != Verdict::Changes;
     if is_calm {
         write_blind_spots(report, &mut page)?;
     }
@@ -114,13 +114,13 @@ fn command(report: &Report) -> String {
 }
 
 fn head(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
-    for (at, text) in wrap(&report.verdict(), page.room()).into_iter().enumerate() {
+    for (at, text) in wrap(&report.headline(), page.room()).into_iter().enumerate() {
         page.line(Line::new(if at == 0 { 0 } else { 2 }).add(HEADING, text))?;
     }
     if let Some(after) = &report.commit.after {
         let before = report.commit.before.as_ref();
         let branch =
-            report.arrival.as_ref().map(|arrival| format!(" on {}", visible(&arrival.words()))).unwrap_or_default();
+            report.arrival.as_ref().map(|arrival| format!(" on {}", visible(&arrival.label()))).unwrap_or_default();
         page.line(commit("before", before, "", page.width()))?;
         page.line(commit("after", Some(after), &branch, page.width()))?;
     }
@@ -155,7 +155,7 @@ fn write_group(
     page: &mut Page<'_>,
 ) -> io::Result<usize> {
     page.blank()?;
-    page.line(Line::new(0).add(HEADING, nodes::heading(report, group, page.room())))?;
+    page.line(Line::new(0).add(HEADING, node_list::heading(report, group, page.room())))?;
     let (mut lines, mut items) = (Vec::new(), 0);
     for item in &group.items {
         if items > 0 && page.written() + lines.len() >= limit {
@@ -174,7 +174,7 @@ fn write_reencrypted(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
     }
     page.blank()?;
     page.line(Line::new(0).add(HEADING, reencrypted_heading(&report.reencrypted)))?;
-    let shown = if page.is_full() { usize::MAX } else { REENCRYPTED };
+    let shown = if page.is_full() { usize::MAX } else { MAX_REENCRYPTED };
     let line = |secret: &Reencrypted| {
         let name = shorten_middle(&visible(&secret.name()), page.room() / 2);
         let origin = secret.origin.as_ref().map(|origin| visible(&origin.place.to_string()).into_owned());
@@ -199,7 +199,7 @@ fn write_findings(report: &Report, is_new: bool, page: &mut Page<'_>) -> io::Res
     }
     page.blank()?;
     page.line(Line::new(0).add(HEADING, findings_heading(&findings)))?;
-    let shown = if page.is_full() { findings.len() } else { FINDINGS };
+    let shown = if page.is_full() { findings.len() } else { MAX_FINDINGS };
     for finding in findings.iter().take(shown) {
         write_finding(finding, page)?;
     }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hierad::delivery::{Mail, MailError, MailOptions, MailServer, MailTls, Parcel, Private, Target, mailbox, text_of};
+use hierad::delivery::{
+    Mail, MailError, MailOptions, MailServer, MailTls, Parcel, Private, Target, mailbox, plain_text,
+};
 
 use super::servers::{Certificate, Mood, RunningSmtp, Smtp, closed_port};
 use super::{ENOUGH, LITTLE, deliver, parcel, refused};
@@ -157,7 +159,7 @@ fn a_text_has_an_end() {
         let side = |value: &str| (0..keys).map(|key| format!("key{key}: {value}{key}")).collect::<Vec<_>>().join(", ");
         let (before, after) = (side("grün"), side("blau"));
         let yaml = format!("{{nodes: [web01], before: {{'*': {{{before}}}}}, after: {{'*': {{{after}}}}}}}");
-        text_of(&crate::report::report(&serde_yaml::from_str(&yaml).unwrap()))
+        plain_text(&crate::report::report(&serde_yaml::from_str(&yaml).unwrap()))
     };
     let short = case(2);
     assert!(short.starts_with("2 keys change on the only node\n") && !short.contains('…'), "{short}");

@@ -81,7 +81,7 @@ fn chains_apart_are_gits() {
             writeln!(script, "awk '{until_shared}' ../behind ../chain").unwrap();
         }
         for ((new, others), answer) in cases.into_iter().zip(sandbox.sh(&script).lines()) {
-            let chain = repository.chain_apart(new, &others).unwrap();
+            let chain = repository.chain_excluding(new, &others).unwrap();
             let found: Vec<_> = chain.commits.iter().rev().map(CommitId::to_string).collect();
             assert_eq!(found.join(" "), answer.trim_end(), "{new} {others:?}");
         }

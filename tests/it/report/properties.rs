@@ -7,7 +7,7 @@ use hierad::diff::{Diff, LeafChange, LeafKind, changes, leaves};
 use hierad::fleet::{Answer, Effective, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeSet};
-use hierad::report::{Arrival, Commit, Input, Names, Origins, Report};
+use hierad::report::{Arrival, Commit, Input, NodeNames, Origins, Report};
 use hierad::value::{Hash, Segment, Value, ValuePath, ruby};
 use hierad::workers::Workers;
 use unicode_width::UnicodeWidthStr;
@@ -143,7 +143,7 @@ fn report(random: &mut Random) -> Report {
         commit: Diff::new(Some(commit("\u{1b}[1m")), Some(commit("@a`|"))),
         arrival: Some(Arrival { branch: "<b>".repeat(9), kind: "new", job: None }),
         nodes: fleet.all(),
-        names: Names::new(Arc::new(fleet)),
+        names: NodeNames::new(Arc::new(fleet)),
         keys: before.keys.keys().chain(after.keys.keys()).collect::<BTreeSet<_>>().len(),
         changes: changes(Diff::new(&before, &after), &Workers::of(1)),
         origins: Origins::default(),

@@ -8,7 +8,7 @@ use hierad::disclosure::Disclosure;
 use hierad::fleet::{Answer, Effective, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeSet};
-use hierad::report::{Input, Names, Origins, Report, json, markdown, text};
+use hierad::report::{Input, NodeNames, Origins, Report, json, markdown, text};
 use hierad::snapshot::{Format, Snapshots};
 use hierad::value::{Rich, Secrecy, Value};
 use hierad::workers::Workers;
@@ -51,7 +51,7 @@ fn forms(both: Diff<&Effective>, fleet: &Arc<Fleet>, nodes: &NodeSet, disclosure
         commit: Diff::default(),
         arrival: None,
         nodes: fleet.all(),
-        names: Names::new(fleet.clone()),
+        names: NodeNames::new(fleet.clone()),
         keys: both.after.keys.len(),
         changes: changes(both, &Workers::of(1)),
         origins: Origins::default(),

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::visible::visible;
-use super::{Alike, BlindSpot, Count, FindingChange, Item, KeyChange, Leaf, Origin, Report, Verdict};
+use super::{BlindSpot, Count, FindingChange, Item, KeyChange, Leaf, Origin, Report, Similarity, Verdict};
 use crate::diff::ChangeKind;
 use crate::hiera::{ErrorKind, Outcome};
 use crate::node::NodeSet;
 
 impl Report {
     /// Whether the commit changes anything. A commit that takes all sight away, or gives it back, does.
-    pub fn judgement(&self) -> Verdict {
+    pub fn verdict(&self) -> Verdict {
         if !self.changes.is_empty() || self.is_unreadable.before != self.is_unreadable.after {
             Verdict::Changes
         } else if self.blind_spots.is_empty() && !self.is_unreadable.after {
@@ -21,15 +21,15 @@ impl Report {
     }
 
     /// The verdict, in one line.
-    pub fn verdict(&self) -> String {
-        let headline = |spot: &BlindSpot| visible(&spot.headline).into_owned();
-        match self.judgement() {
+    pub fn headline(&self) -> String {
+        let spot_headline = |spot: &BlindSpot| visible(&spot.headline).into_owned();
+        match self.verdict() {
             Verdict::NoChange => {
                 let compared = format!("{} and {}", count(self.nodes.total, "node"), count(self.keys.total, "key"));
                 format!("no effective change ({compared} compared)")
             }
             Verdict::NoChangeSeen => {
-                let but = self.blind_spots.first().map_or_else(|| "nothing could be read".to_owned(), headline);
+                let but = self.blind_spots.first().map_or_else(|| "nothing could be read".to_owned(), spot_headline);
                 let more = match self.blind_spots.len() {
                     0 | 1 => String::new(),
                     spots => format!("; and {}", count(spots - 1, "more blind spot")),
@@ -38,34 +38,34 @@ impl Report {
             }
             Verdict::Changes => {
                 let (spots, blind) = (self.blind_spots.len(), &self.is_unreadable);
-                let first = self.blind_spots.first().map(headline).unwrap_or_default();
+                let first = self.blind_spots.first().map(spot_headline).unwrap_or_default();
                 match (blind.before, blind.after) {
                     (false, true) => {
-                        join([format!("nothing can be read any more: {first}"), self.changes_in_words()], "; ")
+                        join([format!("nothing can be read any more: {first}"), self.changes_summary()], "; ")
                     }
                     (true, false) => {
-                        join(["what could not be read before can be now".to_owned(), self.changes_in_words()], ": ")
+                        join(["what could not be read before can be now".to_owned(), self.changes_summary()], ": ")
                     }
-                    _ if spots == 0 => self.changes_in_words(),
-                    _ => format!("{}; {}: {first}", self.changes_in_words(), count(spots, "blind spot")),
+                    _ if spots == 0 => self.changes_summary(),
+                    _ => format!("{}; {}: {first}", self.changes_summary(), count(spots, "blind spot")),
                 }
             }
         }
     }
 
     /// How many keys change, and on how many nodes each.
-    fn changes_in_words(&self) -> String {
+    fn changes_summary(&self) -> String {
         if self.keys.changed == 0 {
             return String::new();
         }
         let spread = self.spread();
-        let (failing, unknown) = (self.keys_of("fails"), self.keys_of("unknown"));
+        let (failing, unknown) = (self.keys_labelled("fails"), self.keys_labelled("unknown"));
         let keys = count(self.keys.changed, "key");
         let verb = |one: &'static str, many: &'static str| if self.keys.changed == 1 { one } else { many };
         if failing == self.keys.changed && unknown == 0 {
             return format!("{keys} {}{spread}", verb("fails", "fail"));
         }
-        if self.keys_of("recovers") == self.keys.changed {
+        if self.keys_labelled("recovers") == self.keys.changed {
             return format!("{keys} {}{spread}", verb("recovers", "recover"));
         }
         let part = |n, one: &str, many: &str| match n {
@@ -96,7 +96,7 @@ impl Report {
         if least == most {
             return format!(", each on {}, {union} in all", count(least, "node"));
         }
-        if keys_by_nodes.len() > DISTINCT {
+        if keys_by_nodes.len() > MAX_DISTINCT_COUNTS {
             return format!(", each on {} to {}, {union} in all", number(least), count(most, "node"));
         }
         let mut parts = Vec::new();
@@ -109,8 +109,8 @@ impl Report {
     }
 
     /// How many keys have a change that goes by `word`.
-    fn keys_of(&self, word: &str) -> usize {
-        let mut keys: Vec<_> = self.changes.iter().filter(|c| c.word() == word).map(|c| &c.key).collect();
+    fn keys_labelled(&self, label: &str) -> usize {
+        let mut keys: Vec<_> = self.changes.iter().filter(|c| c.label() == label).map(|c| &c.key).collect();
         keys.dedup();
         keys.len()
     }
@@ -118,7 +118,7 @@ impl Report {
 
 impl KeyChange {
     /// What happens, in a word or two.
-    pub fn word(&self) -> &'static str {
+    pub fn label(&self) -> &'static str {
         let unknown = |outcome: Option<&Outcome>| matches!(outcome, Some(Outcome::Failed(error)) if error.kind == ErrorKind::Unknown);
         match self.kind {
             ChangeKind::Added => "added",
@@ -138,10 +138,12 @@ impl Item {
     /// What to know of the changes that the first one stands for.
     pub(super) fn note(&self) -> Option<String> {
         let others = self.others.len();
-        match self.alike {
-            Alike::Equal => None,
-            Alike::OwnName => Some(format!("each node with its own name; {} more like this", number(others))),
-            Alike::Shape => Some(format!("an example; {} with other values", count(others, "more change"))),
+        match self.similarity {
+            Similarity::Equal => None,
+            Similarity::ExceptNodeName => {
+                Some(format!("each node with its own name; {} more like this", number(others)))
+            }
+            Similarity::Shape => Some(format!("an example; {} with other values", count(others, "more change"))),
         }
     }
 }
@@ -166,7 +168,7 @@ impl Leaf {
 }
 
 /// So many different numbers of nodes are told one by one.
-const DISTINCT: usize = 3;
+const MAX_DISTINCT_COUNTS: usize = 3;
 
 /// Both texts, or the one that is there.
 fn join(texts: [String; 2], separator: &str) -> String {

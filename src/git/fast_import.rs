@@ -11,13 +11,13 @@ use std::process::{Child, ChildStdin, Output, Stdio};
 
 use super::command::{CommandError, GitCommand};
 use super::id::CommitId;
-use super::parse::CommitTime;
+use super::raw::CommitTime;
 
 /// What the command writes into the mark of a pack that it keeps.
 const KEPT_BY: &[u8] = b"fast-import";
 
 /// What is given to the command at a time.
-const PIECE: usize = 1 << 18;
+const BUFFER_SIZE: usize = 1 << 18;
 
 /// Commits could not be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -99,7 +99,7 @@ impl Import {
         git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = git.spawn().map_err(|error| import.command.not_run(&error))?;
         let input = child.stdin.take().ok_or_else(|| import.broken("it has no input"))?;
-        import.running = Some(Running { child, input: BufWriter::with_capacity(PIECE, input) });
+        import.running = Some(Running { child, input: BufWriter::with_capacity(BUFFER_SIZE, input) });
         Ok(import)
     }
 
@@ -219,7 +219,7 @@ pub(super) fn push(command: &GitCommand, remote: &str, reference: &str) -> Resul
 }
 
 /// Has many packs made one, if git finds that it is time: each import leaves one. Git does it in the background, as after a commit.
-pub(super) fn tidy(command: &GitCommand) -> Result<(), CommandError> {
+pub(super) fn gc(command: &GitCommand) -> Result<(), CommandError> {
     let mut git = command.command();
     let output = git.args(["gc", "--auto", "--quiet"]).stdin(Stdio::null()).output();
     let output = output.map_err(|error| command.not_run(&error))?;

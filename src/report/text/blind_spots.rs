@@ -4,12 +4,12 @@ use std::io;
 
 use super::page::{Line, Page};
 use super::{ALARM, GOOD, HEADING, NEW, PLAIN, QUIET};
-use crate::report::verdict::{count, number};
 use crate::report::visible::{ELLIPSIS, visible, wrap};
+use crate::report::wording::{count, number};
 use crate::report::{Cause, Report};
 
 /// Lines of keys for one cause, unless everything is asked for.
-const KEY_LINES: usize = 4;
+const MAX_KEY_LINES: usize = 4;
 
 /// Writes the blind spots, each with what to do about it.
 pub(super) fn write_blind_spots(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
@@ -36,13 +36,13 @@ pub(super) fn write_cause(report: &Report, cause: &Cause, page: &mut Page<'_>) -
     page.blank()?;
     page.line(Line::new(0).add(HEADING, cause.heading(report)))?;
     let (style, mark) = if cause.is_new { (ALARM, "! ") } else { (GOOD, "+ ") };
-    let error = visible(&cause.words()).into_owned();
+    let error = visible(&cause.message()).into_owned();
     for (at, text) in wrap(&error, page.width() - 4).into_iter().enumerate() {
         page.line(Line::new(2).add(style, if at == 0 { mark } else { "  " }).add(PLAIN, text))?;
     }
     let names: Vec<String> = cause.keys.iter().map(|key| visible(key).into_owned()).collect();
     let lines = wrap(&names.join(", "), page.width() - 4);
-    let most = if page.is_full() { lines.len() } else { KEY_LINES };
+    let most = if page.is_full() { lines.len() } else { MAX_KEY_LINES };
     let shown: Vec<&String> = lines.iter().take(most).collect();
     for line in &shown {
         page.line(Line::new(4).add(QUIET, line.as_str()))?;

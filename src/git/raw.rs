@@ -133,7 +133,7 @@ pub(super) fn tag_target(content: &[u8]) -> Option<[u8; 20]> {
 
 /// What a name in a folder stands for, by its mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     File,
     Folder,
     Link,
@@ -142,9 +142,9 @@ pub(super) enum Kind {
 
 /// A name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct TreeEntry {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: EntryKind,
     pub(super) id: [u8; 20],
 }
 
@@ -154,7 +154,7 @@ fn text(name: &[u8]) -> String {
 }
 
 /// Reads a tree object, sorted by the bytes of the names; nothing if it is damaged.
-pub(super) fn folder(mut content: &[u8]) -> Option<Vec<Item>> {
+pub(super) fn folder(mut content: &[u8]) -> Option<Vec<TreeEntry>> {
     let mut items = Vec::new();
     while !content.is_empty() {
         let space = content.iter().position(|byte| *byte == b' ')?;
@@ -163,12 +163,12 @@ pub(super) fn folder(mut content: &[u8]) -> Option<Vec<Item>> {
         let name = text(&content[space + 1..end]);
         let mode = std::str::from_utf8(&content[..space]).ok()?;
         let kind = match u32::from_str_radix(mode, 8).ok()? & 0o170_000 {
-            0o040_000 => Kind::Folder,
-            0o120_000 => Kind::Link,
-            0o160_000 => Kind::Submodule,
-            _ => Kind::File,
+            0o040_000 => EntryKind::Folder,
+            0o120_000 => EntryKind::Link,
+            0o160_000 => EntryKind::Submodule,
+            _ => EntryKind::File,
         };
-        items.push(Item { name, kind, id });
+        items.push(TreeEntry { name, kind, id });
         content = &content[end + 21..];
     }
     items.sort_by(|a, b| a.name.cmp(&b.name)); // git sorts folders as if their names ended in a slash
@@ -216,7 +216,7 @@ mod tests {
         tree.extend(b"120000 \xff\0");
         tree.extend([3; 20]);
         let names: Vec<_> = folder(&tree).unwrap().into_iter().map(|item| (item.name, item.kind)).collect();
-        let expected = [("a", Kind::Folder), ("a-b", Kind::File), ("\u{fffd}", Kind::Link)];
+        let expected = [("a", EntryKind::Folder), ("a-b", EntryKind::File), ("\u{fffd}", EntryKind::Link)];
         assert_eq!(names, expected.map(|(name, kind)| (name.to_owned(), kind)));
     }
 }

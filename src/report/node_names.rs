@@ -9,16 +9,16 @@ use crate::value::json;
 
 /// The names of the nodes of a fleet. Its reports share them.
 #[derive(Clone)]
-pub struct Names {
+pub struct NodeNames {
     /// The nodes.
     pub fleet: Arc<Fleet>,
     quoted: Arc<OnceLock<Quoted>>,
 }
 
-impl Names {
+impl NodeNames {
     /// The names of `fleet`.
-    pub fn new(fleet: Arc<Fleet>) -> Names {
-        Names { fleet, quoted: Arc::default() }
+    pub fn new(fleet: Arc<Fleet>) -> NodeNames {
+        NodeNames { fleet, quoted: Arc::default() }
     }
 
     /// The names of some nodes, in order.
@@ -32,7 +32,7 @@ impl Names {
     }
 }
 
-impl fmt::Debug for Names {
+impl fmt::Debug for NodeNames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.of(&self.fleet.all())).finish()
     }

@@ -1,6 +1,6 @@
 //! What a report says of secrets.
 
-use super::verdict::{count, share};
+use super::wording::{count, share};
 use super::{Count, Reencrypted, Report};
 use crate::diff::{Change, LeafChange, LeafKind, Part};
 use crate::disclosure::Disclosure;
@@ -8,7 +8,7 @@ use crate::hiera::Outcome;
 use crate::value::{HiddenKind, Rich, Value};
 
 /// A change as it may be seen.
-pub(super) fn disclosed(change: Change, disclosure: &Disclosure) -> Change {
+pub(super) fn redacted(change: Change, disclosure: &Disclosure) -> Change {
     let is_secret = |outcome: &Outcome| match outcome {
         Outcome::Found(value) => value.secrecy().is_some(),
         Outcome::Failed(error) => error.text.secrecy().is_some(),

@@ -3,7 +3,7 @@
 use crate::diagnostic;
 
 /// Text of theirs in one line, without what a terminal would obey.
-pub(super) fn plain(words: &[u8]) -> String {
+pub(super) fn one_line(words: &[u8]) -> String {
     let words = String::from_utf8_lossy(words);
     let words: String = words.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     words.trim_end().to_owned()
@@ -11,7 +11,7 @@ pub(super) fn plain(words: &[u8]) -> String {
 
 /// An error with its causes, in one line.
 pub(super) fn describe(error: &(dyn std::error::Error + 'static)) -> String {
-    plain(diagnostic::describe(error).as_bytes())
+    one_line(diagnostic::describe(error).as_bytes())
 }
 
 #[cfg(test)]
@@ -20,7 +20,7 @@ mod tests {
 
     #[test]
     fn words_are_one_line() {
-        assert_eq!(plain(b" no\r\nsuch \x1b[31mhook\xff\n\0"), "no  such  [31mhook\u{fffd}");
+        assert_eq!(one_line(b" no\r\nsuch \x1b[31mhook\xff\n\0"), "no  such  [31mhook\u{fffd}");
     }
 
     #[test]

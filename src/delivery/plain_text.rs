@@ -11,7 +11,7 @@ const WIDTH: usize = 78;
 const MAX_BYTES: usize = 128 << 10;
 
 /// The report as text, at most so much of it; the verdict is its first line.
-pub fn text_of(report: &Report) -> String {
+pub fn plain_text(report: &Report) -> String {
     let mut beginning = Beginning { text: Vec::new(), limit: MAX_BYTES };
     let options = text::Options { width: WIDTH, ..text::Options::default() };
     let is_cut = text::write(report, options, &mut beginning).is_err();

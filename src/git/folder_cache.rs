@@ -1,4 +1,4 @@
-//! Folders that were read, kept for whoever asks for them next.
+//! FolderCache that were read, kept for whoever asks for them next.
 
 use std::collections::HashMap;
 use std::mem;
@@ -6,10 +6,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
 
-use super::parse::Item;
+use super::raw::TreeEntry;
 
 /// A folder's names.
-pub(super) type Folder = Arc<[Item]>;
+pub(super) type Folder = Arc<[TreeEntry]>;
 
 /// How many names the folders of a generation may hold together.
 const NAMES: usize = 1 << 13;
@@ -17,10 +17,10 @@ const NAMES: usize = 1 << 13;
 /// So many of the largest folders have a place in a generation.
 const LARGEST: usize = 4;
 
-/// Folders by their ids, in two generations: when the younger one is full, the older one is forgotten. So what is of use stays, and
+/// FolderCache by their ids, in two generations: when the younger one is full, the older one is forgotten. So what is of use stays, and
 /// memory does not grow with the commits that are looked at.
 #[derive(Default)]
-pub(super) struct Folders(RwLock<Generations>);
+pub(super) struct FolderCache(RwLock<Generations>);
 
 #[derive(Default)]
 struct Generations {
@@ -32,7 +32,7 @@ struct Generations {
     largest: usize,
 }
 
-impl Folders {
+impl FolderCache {
     /// A folder, if it is known.
     pub(super) fn get(&self, id: &[u8; 20]) -> Option<Folder> {
         let generations = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -61,13 +61,13 @@ impl Folders {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parse::Kind;
+    use super::super::raw::EntryKind;
     use super::*;
 
     #[test]
     fn what_is_of_use_stays_and_the_rest_is_forgotten() {
-        let folders = Folders::default();
-        let item = || Item { name: "a".to_owned(), kind: Kind::Submodule, id: [0; 20] };
+        let folders = FolderCache::default();
+        let item = || TreeEntry { name: "a".to_owned(), kind: EntryKind::Submodule, id: [0; 20] };
         let folder: Folder = std::iter::repeat_with(item).take(NAMES / 4).collect();
         let id = |number: u8| [number; 20];
         for number in 0..100 {

@@ -1,11 +1,11 @@
-//! Names of many nodes in little space: `web[01-09].example.com, db01.example.com and 9 more`.
+//! NodeNames of many nodes in little space: `web[01-09].example.com, db01.example.com and 9 more`.
 
 use std::iter::Peekable;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::verdict::{number, share};
 use super::visible::{shorten, visible};
+use super::wording::{number, share};
 use super::{Count, Group, Report};
 use crate::node::NodeSet;
 
@@ -25,7 +25,7 @@ pub(super) fn which(report: &Report, group: &Group, columns: usize) -> Option<(&
     if nodes.len() == total && total != 1 {
         return None;
     }
-    let ranges = |nodes| ranges(report.names.of(nodes), RUNS[0]);
+    let ranges = |nodes| ranges(report.names.of(nodes), MAX_RUNS[0]);
     let by_exception = !except.is_empty() && is_shorter(ranges(except), ranges(nodes));
     let exception = || ("all but ", names(report, except, columns.saturating_sub(8)));
     Some(if by_exception { exception() } else { ("", names(report, nodes, columns)) })
@@ -50,8 +50,8 @@ pub(super) fn names(report: &Report, nodes: &NodeSet, columns: usize) -> String 
 /// Of `count` names as many as fit `columns`, and how many more there are.
 fn fitting<'n>(names: &(impl Iterator<Item = &'n str> + Clone), count: usize, columns: usize) -> String {
     let ranges = |runs| ranges(names.clone(), runs);
-    let fits = |runs: &usize| ranges(*runs).next().is_none_or(|range| range.text.width() + MORE <= columns);
-    let all = ranges(RUNS.into_iter().find(fits).unwrap_or(1));
+    let fits = |runs: &usize| ranges(*runs).next().is_none_or(|range| range.text.width() + MORE_WIDTH <= columns);
+    let all = ranges(MAX_RUNS.into_iter().find(fits).unwrap_or(1));
     // Thousands of names, of which a few fit: two more than that are enough.
     let (mut ranges, mut whole) = (Vec::new(), 0_usize);
     for range in all {
@@ -86,10 +86,10 @@ fn fitting<'n>(names: &(impl Iterator<Item = &'n str> + Clone), count: usize, co
 }
 
 /// About the width of ` and 9 more`.
-const MORE: usize = 14;
+const MORE_WIDTH: usize = 14;
 
 /// How many runs of numbers stand in one pair of brackets, if there is room.
-const RUNS: [usize; 4] = [16, 8, 4, 2];
+const MAX_RUNS: [usize; 4] = [16, 8, 4, 2];
 
 /// One or several names.
 struct Range {

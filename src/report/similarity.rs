@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::{Alike, Item};
+use super::{Item, Similarity};
 use crate::diff::{Change, ChangeKind, Diff, LeafChange, LeafKind, Part};
 use crate::fleet::Fleet;
 use crate::hiera::{LookupError, Outcome};
@@ -18,11 +18,11 @@ use crate::node::NodeSet;
 use crate::value::{Hash, Segment, Text, Value, ValuePath};
 
 /// More items of a key than this are joined by their shape.
-const VARIANTS: usize = 4;
+const MAX_VARIANTS: usize = 4;
 
 /// What changes of a key must have in common to read the same.
 #[derive(PartialEq, Eq, Hash)]
-enum Reading<'c> {
+enum Signature<'c> {
     /// Values: the differences.
     Leaves(ChangeKind, Cow<'c, [LeafChange]>),
     /// Errors: what they say.
@@ -37,42 +37,42 @@ pub(super) fn items(changes: &[Change], folded: &HashSet<usize>, fleet: &Fleet) 
     let mut start = 0;
     for run in changes.chunk_by(|a, b| a.key == b.key) {
         let single = |(first, change): (usize, &Change)| {
-            (Item { first, others: Vec::new(), alike: Alike::Equal }, change.nodes.clone())
+            (Item { first, others: Vec::new(), similarity: Similarity::Equal }, change.nodes.clone())
         };
         let shown = (start..).zip(run).filter(|(at, _)| !folded.contains(at));
         let mut items: Vec<(Item, NodeSet)> = shown.map(single).collect();
         start += run.len();
         if items.len() > 1 {
-            items = join(items, Alike::Equal, |item| Some(equal(&changes[item.first])));
-            items = join(items, Alike::OwnName, |item| but_for_name(&changes[item.first], fleet));
+            items = join(items, Similarity::Equal, |item| Some(equal(&changes[item.first])));
+            items = join(items, Similarity::ExceptNodeName, |item| without_node_name(&changes[item.first], fleet));
         }
-        if items.len() > VARIANTS {
-            items = join(items, Alike::Shape, |item| Some(shape(&changes[item.first])));
+        if items.len() > MAX_VARIANTS {
+            items = join(items, Similarity::Shape, |item| Some(shape(&changes[item.first])));
         }
         all.extend(items);
     }
     all
 }
 
-/// Joins the items with the same reading.
+/// Joins the items with the same signature.
 fn join<'c>(
     items: Vec<(Item, NodeSet)>,
-    alike: Alike,
-    reading: impl Fn(&Item) -> Option<Reading<'c>>,
+    similarity: Similarity,
+    signature: impl Fn(&Item) -> Option<Signature<'c>>,
 ) -> Vec<(Item, NodeSet)> {
     let mut joined: Vec<(Item, NodeSet)> = Vec::new();
-    let mut by_reading: HashMap<Reading<'c>, usize, RandomState> = HashMap::default();
+    let mut by_signature: HashMap<Signature<'c>, usize, RandomState> = HashMap::default();
     for (item, nodes) in items {
-        let Some(reading) = reading(&item) else {
+        let Some(signature) = signature(&item) else {
             joined.push((item, nodes));
             continue;
         };
-        let at = *by_reading.entry(reading).or_insert(joined.len());
+        let at = *by_signature.entry(signature).or_insert(joined.len());
         match joined.get_mut(at) {
             Some((one, all)) => {
                 one.others.push(item.first);
                 one.others.extend(item.others);
-                one.alike = alike;
+                one.similarity = similarity;
                 all.union_with(&nodes);
             }
             None => joined.push((item, nodes)),
@@ -81,11 +81,11 @@ fn join<'c>(
     joined
 }
 
-fn equal(change: &Change) -> Reading<'_> {
+fn equal(change: &Change) -> Signature<'_> {
     if change.leaves.is_empty() {
-        return Reading::Errors(change.kind, errors(change));
+        return Signature::Errors(change.kind, errors(change));
     }
-    Reading::Leaves(change.kind, Cow::Borrowed(&change.leaves))
+    Signature::Leaves(change.kind, Cow::Borrowed(&change.leaves))
 }
 
 fn errors(change: &Change) -> Diff<Option<LookupError>> {
@@ -95,66 +95,66 @@ fn errors(change: &Change) -> Diff<Option<LookupError>> {
     })
 }
 
-fn shape(change: &Change) -> Reading<'_> {
+fn shape(change: &Change) -> Signature<'_> {
     let place = |leaf: &LeafChange| (leaf.kind, leaf.path().cloned().unwrap_or_default());
-    Reading::Shape(change.kind, change.leaves.iter().map(place).collect())
+    Signature::Shape(change.kind, change.leaves.iter().map(place).collect())
 }
 
-/// The reading of a change on a single node, with the node's name taken out.
-fn but_for_name(change: &Change, fleet: &Fleet) -> Option<Reading<'static>> {
+/// The signature of a change on a single node, with the node's name taken out.
+fn without_node_name(change: &Change, fleet: &Fleet) -> Option<Signature<'static>> {
     let node = change.nodes.first().filter(|_| change.nodes.len() == 1)?;
-    let name = Name::new(fleet.name(node));
+    let name = NodeName::new(fleet.name(node));
     Some(match equal(change) {
-        Reading::Leaves(kind, leaves) => {
+        Signature::Leaves(kind, leaves) => {
             let leaves = leaves.into_owned();
-            let part = |part: Part| Part { path: name.out_of_path(&part.path), value: name.out_of(&part.value) };
+            let part = |part: Part| Part { path: name.mask_path(&part.path), value: name.mask_value(&part.value) };
             let leaf = |leaf: LeafChange| LeafChange { kind: leaf.kind, part: leaf.part.map(|p| p.map(part)) };
-            Reading::Leaves(kind, leaves.into_iter().map(leaf).collect())
+            Signature::Leaves(kind, leaves.into_iter().map(leaf).collect())
         }
-        Reading::Errors(kind, errors) => {
+        Signature::Errors(kind, errors) => {
             let error = |error: LookupError| LookupError {
-                text: Text::with(name.out_of_text(&error.text), error.text.secrecy()),
+                text: Text::with(name.mask_text(&error.text), error.text.secrecy()),
                 ..error
             };
-            Reading::Errors(kind, errors.map(|e| e.map(error)))
+            Signature::Errors(kind, errors.map(|e| e.map(error)))
         }
-        Reading::Shape(kind, places) => Reading::Shape(kind, places),
+        Signature::Shape(kind, places) => Signature::Shape(kind, places),
     })
 }
 
 /// What tells a node's name in a text: all of it, and its first label.
-struct Name<'a> {
+struct NodeName<'a> {
     full: &'a str,
     host: &'a str,
 }
 
 /// So short a label may be part of anything.
-const SHORTEST: usize = 4;
+const MIN_LABEL: usize = 4;
 
-impl<'a> Name<'a> {
-    fn new(full: &'a str) -> Name<'a> {
-        Name { full, host: full.split('.').next().unwrap_or(full) }
+impl<'a> NodeName<'a> {
+    fn new(full: &'a str) -> NodeName<'a> {
+        NodeName { full, host: full.split('.').next().unwrap_or(full) }
     }
 
-    fn out_of_text(&self, text: &str) -> Arc<str> {
+    fn mask_text(&self, text: &str) -> Arc<str> {
         let text = text.replace(self.full, "\u{0}N");
-        if self.host.len() < SHORTEST { text.into() } else { text.replace(self.host, "\u{0}H").into() }
+        if self.host.len() < MIN_LABEL { text.into() } else { text.replace(self.host, "\u{0}H").into() }
     }
 
-    fn out_of(&self, value: &Value) -> Value {
+    fn mask_value(&self, value: &Value) -> Value {
         match value {
-            Value::String(text) => Value::String(Text::with(self.out_of_text(text), text.secrecy())),
-            Value::Array(items) => items.iter().map(|item| self.out_of(item)).collect(),
+            Value::String(text) => Value::String(Text::with(self.mask_text(text), text.secrecy())),
+            Value::Array(items) => items.iter().map(|item| self.mask_value(item)).collect(),
             Value::Hash(hash) => {
-                Value::hash(hash.iter().map(|(k, v)| (self.out_of(k), self.out_of(v))).collect::<Hash>())
+                Value::hash(hash.iter().map(|(k, v)| (self.mask_value(k), self.mask_value(v))).collect::<Hash>())
             }
             other => other.clone(),
         }
     }
 
-    fn out_of_path(&self, path: &ValuePath) -> ValuePath {
+    fn mask_path(&self, path: &ValuePath) -> ValuePath {
         let segment = |segment: &Segment| match segment {
-            Segment::Key(key) => Segment::Key(self.out_of(key)),
+            Segment::Key(key) => Segment::Key(self.mask_value(key)),
             index @ Segment::Index(_) => index.clone(),
         };
         ValuePath(path.0.iter().map(segment).collect())
