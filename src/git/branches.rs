@@ -1,4 +1,4 @@
-//! Snapshots of the branches, and what has changed from one to the next.
+//! The tips of branches at one moment, patterns that select branches, and the changes between two moments.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,29 +9,29 @@ use super::id::{BranchName, CommitId};
 /// The tips of branches at one moment.
 pub type Branches = BTreeMap<BranchName, CommitId>;
 
-/// A pattern for names of branches is no pattern.
+/// A pattern for names of branches that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{pattern}' is no pattern for branches: {reason}")]
 pub struct PatternError {
-    /// As it was given.
+    /// The pattern as given.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
-/// Which branches are meant: globs over their names, where `*` stays between slashes and `**` does not.
+/// A selection of branches: globs over their names, in which `*` does not match a slash and `**` does.
 #[derive(Debug, Clone)]
 pub struct BranchPatterns {
     globs: Option<GlobSet>,
 }
 
 impl BranchPatterns {
-    /// All branches.
+    /// Selects all branches.
     pub fn all() -> BranchPatterns {
         BranchPatterns { globs: None }
     }
 
-    /// The branches that match one of `patterns`; all if there are none.
+    /// Selects the branches that match one of `patterns`, or all if there are no patterns.
     pub fn new<S: AsRef<str>>(patterns: &[S]) -> Result<BranchPatterns, PatternError> {
         if patterns.is_empty() {
             return Ok(BranchPatterns::all());
@@ -47,7 +47,7 @@ impl BranchPatterns {
         Ok(BranchPatterns { globs: Some(globs) })
     }
 
-    /// Whether a branch is meant.
+    /// Returns true if a branch is selected.
     pub fn matches(&self, branch: &BranchName) -> bool {
         self.globs.as_ref().is_none_or(|globs| globs.is_match(branch.as_str()))
     }
@@ -57,18 +57,18 @@ fn wrong(pattern: &str, error: &globset::Error) -> PatternError {
     PatternError { pattern: pattern.to_owned(), reason: error.kind().to_string() }
 }
 
-/// What happened to one branch between two snapshots.
+/// A branch whose tip differs between two moments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefChange {
-    /// Which branch.
+    /// The branch.
     pub branch: BranchName,
-    /// Its tip in the earlier snapshot; nothing if it was not there.
+    /// Its earlier tip, or `None` if it did not exist.
     pub old: Option<CommitId>,
-    /// Its tip in the later snapshot; nothing if it is gone.
+    /// Its later tip, or `None` if it no longer exists.
     pub new: Option<CommitId>,
 }
 
-/// The branches whose tips differ, in the order of their names.
+/// Returns the branches whose tips differ, in the order of their names.
 pub fn changes(old: &Branches, new: &Branches) -> Vec<RefChange> {
     let names: BTreeSet<&BranchName> = old.keys().chain(new.keys()).collect();
     let changes = names.into_iter().map(|branch| RefChange {

@@ -1,16 +1,17 @@
-//! The `git` command: for what libgit2 cannot read (references in reftables, revisions in rare notations), and for what hierad
-//! writes.
+//! Runs the `git` command, to read what libgit2 cannot (references in reftables, revisions in rare notations) and to
+//! write what hierad writes.
 //!
-//! Nothing that it is told runs the user's hooks, but for the one that may forbid git to gc up (`pre-auto-gc`). What it is asked
-//! ([`GitCommand::query`]) writes nothing and does not go to the network.
+//! No user's hook runs, except for `pre-auto-gc`, which may forbid git to tidy up. Queries ([`GitCommand::query`])
+//! write nothing and do not use the network.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Variables that would point the command to another repository, as `git rev-parse --local-env-vars` lists them. Those
-/// that only pass settings on (`git -c`) stay, as when git itself runs a command in another repository.
+/// Variables that would point the command to another repository, as `git rev-parse --local-env-vars` lists them.
+/// Variables that only pass settings on (`git -c`) are kept, as git keeps them when it runs a command in another
+/// repository.
 const REPOSITORY_VARIABLES: [&str; 13] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_OBJECT_DIRECTORY",
@@ -27,43 +28,43 @@ const REPOSITORY_VARIABLES: [&str; 13] = [
     "GIT_CONFIG",
 ];
 
-/// The `git` command could not answer.
+/// A failure of the `git` command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// There is no such command.
+    /// The command is not installed.
     #[error("the repository {} needs the `git` command, which is not installed", repository.display())]
     NotInstalled {
-        /// Which repository.
+        /// The repository.
         repository: PathBuf,
     },
-    /// It could not be started.
+    /// The command could not be started.
     #[error("cannot run `git` for {}: {reason}", repository.display())]
     NotRun {
-        /// Which repository.
+        /// The repository.
         repository: PathBuf,
-        /// The system's own words.
+        /// The system's message.
         reason: String,
     },
-    /// It reported a failure.
+    /// The command failed.
     #[error("`git {command}` failed in {}: {reason}", repository.display())]
     Failed {
-        /// Which repository.
+        /// The repository.
         repository: PathBuf,
         /// The subcommand.
         command: String,
-        /// Its own words.
+        /// The command's message.
         reason: String,
     },
 }
 
-/// Takes away what would point a command to another repository.
+/// Removes the variables that would point a command to another repository.
 pub(super) fn clean(command: &mut Command) {
     for variable in REPOSITORY_VARIABLES {
         command.env_remove(variable);
     }
 }
 
-/// How the command is told which repository it is about.
+/// The `git` command for one repository.
 #[derive(Debug, Clone)]
 pub(super) struct GitCommand {
     place: Vec<OsString>,
@@ -72,18 +73,20 @@ pub(super) struct GitCommand {
 }
 
 impl GitCommand {
-    /// For the repository whose git directory is known; `borrowed` are folders of objects that it may use besides its own.
+    /// Makes the command for the repository with this git directory; `borrowed` are folders of objects that it may use
+    /// besides its own.
     pub(super) fn for_git_dir(git_dir: &Path, borrowed: &[PathBuf]) -> GitCommand {
         let place = vec!["--git-dir".into(), git_dir.into()];
         GitCommand { place, repository: git_dir.to_owned(), borrowed: borrowed.to_vec() }
     }
 
-    /// For the repository that git itself finds from a folder: it checks who owns it.
+    /// Makes the command for the repository that git itself finds from a folder. Git then checks who owns it.
     pub(super) fn from_folder(folder: &Path) -> GitCommand {
         GitCommand { place: vec!["-C".into(), folder.into()], repository: folder.to_owned(), borrowed: Vec::new() }
     }
 
-    /// Runs it; its output, or nothing if it ended with status 1 and no word, which is its quiet "no".
+    /// Runs a subcommand and returns its output, or `None` if it exits with status 1 and no message, as git does to say
+    /// no.
     pub(super) fn query(&self, arguments: &[&str]) -> Result<Option<String>, CommandError> {
         let output = self.run(arguments).map_err(|error| self.not_run(&error))?;
         if output.status.success() {
@@ -95,7 +98,7 @@ impl GitCommand {
         Err(self.failed(arguments.first().copied().unwrap_or_default(), &output.stderr))
     }
 
-    /// It reported a failure.
+    /// Makes the error of a failed subcommand.
     pub(super) fn failed(&self, command: &str, words: &[u8]) -> CommandError {
         CommandError::Failed {
             repository: self.repository.clone(),
@@ -110,7 +113,7 @@ impl GitCommand {
         command.args(arguments).stdin(Stdio::null()).output()
     }
 
-    /// The command, to be told what to do.
+    /// Returns the command without a subcommand.
     pub(super) fn command(&self) -> Command {
         let mut command = Command::new("git");
         clean(&mut command);
@@ -125,7 +128,7 @@ impl GitCommand {
         if self.borrowed.is_empty() { None } else { std::env::join_paths(&self.borrowed).ok() }
     }
 
-    /// It could not be started.
+    /// Makes the error of a command that could not be started.
     pub(super) fn not_run(&self, error: &io::Error) -> CommandError {
         let repository = self.repository.clone();
         match error.kind() {

@@ -1,4 +1,5 @@
-//! Git's configuration, as the `git` command tells it: with what is included, and with the settings of `git -c`, which its hooks see.
+//! Reads git's configuration by the `git` command, which follows includes and sees the settings of `git -c`, as hooks
+//! do.
 
 use std::path::Path;
 
@@ -9,25 +10,25 @@ use super::command::{CommandError, GitCommand};
 pub struct ConfigValue {
     /// The value.
     pub value: String,
-    /// For what it is set.
+    /// The scope in which it is set.
     pub scope: ConfigScope,
 }
 
-/// For what a value is set.
+/// The scope of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigScope {
     /// The repository, or one of its work trees.
     Repository,
-    /// More than that, in git's own word: `system`, `global`, `command`.
+    /// A wider scope, by git's name for it: `system`, `global`, `command`.
     Other(String),
 }
 
-/// A setting of the repository with this git directory; nothing if it is not set.
+/// Returns a setting of the repository with this git directory, or `None` if it is not set.
 pub fn config_value(git_dir: &Path, name: &str) -> Result<Option<ConfigValue>, CommandError> {
     query(git_dir, &["config", "--null", "--show-scope", "--get", name])
 }
 
-/// The same for one that is a path: git expands `~`.
+/// Returns a setting that is a path, in which git expands `~`, or `None` if it is not set.
 pub fn config_path(git_dir: &Path, name: &str) -> Result<Option<ConfigValue>, CommandError> {
     query(git_dir, &["config", "--null", "--show-scope", "--type=path", "--get", name])
 }
@@ -37,7 +38,7 @@ fn query(git_dir: &Path, arguments: &[&str]) -> Result<Option<ConfigValue>, Comm
     Ok(answer.as_deref().and_then(read))
 }
 
-/// Reads a scope and a value, each with a zero byte behind it.
+/// Parses a scope and a value, each followed by a zero byte.
 fn read(answer: &str) -> Option<ConfigValue> {
     let (scope, value) = answer.split_once('\0')?;
     let scope = match scope {

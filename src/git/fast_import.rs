@@ -1,7 +1,7 @@
-//! Commits on a reference, written by one `git fast-import`: it makes packs of many objects, knows every format of references, keeps
-//! to the settings of the repository, and moves the reference when all objects are safe.
+//! Writes commits to a reference with one `git fast-import`. That command packs many objects, knows every format of
+//! references, follows the repository's settings, and moves the reference once all objects are safe.
 //!
-//! A reference only goes forward: where somebody else has moved it meanwhile, what was written here does not get there.
+//! A reference only moves forward: if another process has moved it meanwhile, fast-import refuses.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,55 +13,55 @@ use super::command::{CommandError, GitCommand};
 use super::id::CommitId;
 use super::raw::CommitTime;
 
-/// What the command writes into the mark of a pack that it keeps.
+/// The content that fast-import writes into the `.keep` file of a pack.
 const KEPT_BY: &[u8] = b"fast-import";
 
-/// What is given to the command at a time.
+/// The bytes that are written to the command at once.
 const BUFFER_SIZE: usize = 1 << 18;
 
-/// Commits could not be written.
+/// A failure to write commits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// The `git` command failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The reference cannot be called so.
+    /// The reference's name is not valid.
     #[error("'{}' is no name for a reference", reference.escape_debug())]
     Name {
         /// The reference.
         reference: String,
     },
-    /// It ended without a word, or with one that makes no sense.
+    /// The command ended without a message, or with output that makes no sense.
     #[error("`git fast-import` has not written {reference}: {reason}")]
     Broken {
         /// The reference.
         reference: String,
-        /// What is known.
+        /// The reason, as far as it is known.
         reason: String,
     },
 }
 
-/// What a commit says besides its files.
+/// A commit's metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCommit {
-    /// Who wrote it: `Name <address>`.
+    /// The author: `Name <address>`.
     pub author: String,
-    /// When, by the author's clock.
+    /// The time of writing, by the author's clock.
     pub time: CommitTime,
-    /// Who makes the commit: `Name <address>`.
+    /// The committer: `Name <address>`.
     pub committer: String,
-    /// When, in seconds since 1970.
+    /// The time of the commit, in seconds since 1970.
     pub committed: i64,
-    /// Its message.
+    /// The message.
     pub message: String,
 }
 
-/// Commits on their way to a reference. Those of an import that is dropped do not get there.
+/// Commits that are being written to a reference. Dropping it leaves the reference as it was.
 pub struct Import {
     command: GitCommand,
     git_dir: PathBuf,
     reference: String,
-    /// What the first commit stands on, until there is one.
+    /// The parent of the first commit, until that is begun.
     parent: Option<CommitId>,
     commits: usize,
     running: Option<Running>,
@@ -88,7 +88,7 @@ impl Import {
         git.args([
             "-c",
             "core.hooksPath=/dev/null",
-            // A pack is kept until the reference has moved; loose objects may be taken away before by who collects garbage.
+            // A pack is kept until the reference has moved; loose objects might be collected before that.
             "-c",
             "fastimport.unpackLimit=0",
             "fast-import",
@@ -103,7 +103,7 @@ impl Import {
         Ok(import)
     }
 
-    /// Begins the next commit. It has the files of the one before, until files of it are written or removed.
+    /// Begins the next commit. It has the files of the one before, except for those that are then written or removed.
     pub fn commit(&mut self, commit: &NewCommit) -> io::Result<()> {
         let (reference, mark) = (&self.reference, self.commits + 1);
         let committed = CommitTime { seconds: commit.committed, offset: 0 }.raw();
@@ -119,18 +119,18 @@ impl Import {
         self.write(&[text.as_bytes()])
     }
 
-    /// Puts a file into the commit. It lies at the top, and its name has no quotation marks or control characters.
+    /// Writes a file at the top of the commit's tree. Its name must have no quotation marks or control characters.
     pub fn file(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
         let head = format!("M 100644 inline {name}\ndata {}\n", content.len());
         self.write(&[head.as_bytes(), content, b"\n"])
     }
 
-    /// Takes a file out of the commit.
+    /// Removes a file from the commit.
     pub fn remove(&mut self, name: &str) -> io::Result<()> {
         self.write(&[b"D ", name.as_bytes(), b"\n"])
     }
 
-    /// Waits until all is written and moves the reference. The commits in their order.
+    /// Waits until all objects are written, moves the reference and returns the ids of the commits in their order.
     pub fn finish(mut self) -> Result<Vec<CommitId>, ImportError> {
         let mut end: String = (1..=self.commits).fold(String::new(), |mut text, mark| {
             _ = writeln!(text, "get-mark :{mark}");
@@ -147,7 +147,7 @@ impl Import {
         if ids.len() == self.commits { Ok(ids) } else { Err(self.broken("it has not told the commits")) }
     }
 
-    /// Why something could not be written to it, in its own words if it has any.
+    /// Ends the import after a failed write and returns the reason: the command's own message if it has one.
     pub fn failed(mut self, error: &io::Error) -> ImportError {
         match self.end() {
             Ok(output) if !output.stderr.is_empty() => self.command.failed("fast-import", &output.stderr).into(),
@@ -161,15 +161,15 @@ impl Import {
         pieces.iter().try_for_each(|piece| running.input.write_all(piece))
     }
 
-    /// Closes its input, and waits until it has ended.
+    /// Closes the command's input and waits for its end.
     fn end(&mut self) -> Result<Output, ImportError> {
         let Some(Running { child, input }) = self.running.take() else { return Err(self.broken("it has ended")) };
         let id = child.id();
-        // What cannot be given to it any more shows in how it ends.
+        // A failure to flush shows in the exit status.
         drop(input.into_inner());
         let output = child.wait_with_output().map_err(|error| self.broken(&error.to_string()))?;
         if !output.status.success() {
-            // A report for those who write such imports by hand.
+            // This report is of use only to authors of import streams.
             _ = fs::remove_file(self.git_dir.join(format!("fast_import_crash_{id}")));
             _ = release_packs(&self.git_dir);
         }
@@ -181,7 +181,7 @@ impl Import {
     }
 }
 
-/// Without its last word the command leaves the reference alone.
+/// Ends the command without `done`, so that it leaves the reference alone.
 impl Drop for Import {
     fn drop(&mut self) {
         if self.running.is_some() {
@@ -190,8 +190,8 @@ impl Drop for Import {
     }
 }
 
-/// Takes away the marks that imports which have failed, or were killed, keep their packs with: they would be in the way of whoever
-/// writes the same again, for ever.
+/// Removes the `.keep` files that failed or killed imports leave beside their packs: they would fail every later import
+/// of the same objects.
 fn release_packs(git_dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(git_dir.join("objects/pack"))? {
         let path = entry?.path();
@@ -203,7 +203,7 @@ fn release_packs(git_dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// `Name <address>` without what would be mistaken for the end of either.
+/// Returns `Name <address>` without characters that would end either part.
 fn identity(text: &str) -> String {
     let (name, address) = text.rsplit_once('<').unwrap_or((text, ""));
     let clean = |text: &str| text.replace(['<', '>', '\n', '\0'], "").trim().to_owned();
@@ -218,7 +218,7 @@ pub(super) fn push(command: &GitCommand, remote: &str, reference: &str) -> Resul
     if output.status.success() { Ok(()) } else { Err(command.failed("push", &output.stderr)) }
 }
 
-/// Has many packs made one, if git finds that it is time: each import leaves one. Git does it in the background, as after a commit.
+/// Runs `git gc --auto`: each import leaves a pack, which git joins in the background when there are many.
 pub(super) fn gc(command: &GitCommand) -> Result<(), CommandError> {
     let mut git = command.command();
     let output = git.args(["gc", "--auto", "--quiet"]).stdin(Stdio::null()).output();

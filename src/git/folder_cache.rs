@@ -1,4 +1,4 @@
-//! FolderCache that were read, kept for whoever asks for them next.
+//! A cache of git's tree objects (folders), by their ids.
 
 use std::collections::HashMap;
 use std::mem;
@@ -8,17 +8,17 @@ use foldhash::fast::RandomState;
 
 use super::raw::TreeEntry;
 
-/// A folder's names.
+/// The entries of a folder.
 pub(super) type Folder = Arc<[TreeEntry]>;
 
-/// How many names the folders of a generation may hold together.
+/// The most names that the folders of one generation hold together.
 const NAMES: usize = 1 << 13;
 
-/// So many of the largest folders have a place in a generation.
+/// A generation has room for this many of the largest folders.
 const LARGEST: usize = 4;
 
-/// FolderCache by their ids, in two generations: when the younger one is full, the older one is forgotten. So what is of use stays, and
-/// memory does not grow with the commits that are looked at.
+/// Folders in two generations. When the young one is full, the old one is dropped; a folder in use moves back to the
+/// young one. So folders in use stay, and memory does not grow with the commits that are read.
 #[derive(Default)]
 pub(super) struct FolderCache(RwLock<Generations>);
 
@@ -26,14 +26,14 @@ pub(super) struct FolderCache(RwLock<Generations>);
 struct Generations {
     young: HashMap<[u8; 20], Folder, RandomState>,
     old: HashMap<[u8; 20], Folder, RandomState>,
-    /// How many names the younger ones hold.
+    /// The number of names in the young generation.
     names: usize,
-    /// How many the largest of all had.
+    /// The number of names in the largest folder so far.
     largest: usize,
 }
 
 impl FolderCache {
-    /// A folder, if it is known.
+    /// Returns a folder, or `None` if it is not cached.
     pub(super) fn get(&self, id: &[u8; 20]) -> Option<Folder> {
         let generations = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(folder) = generations.young.get(id) {
@@ -45,7 +45,7 @@ impl FolderCache {
         Some(folder)
     }
 
-    /// Keeps a folder, as one of the younger ones.
+    /// Adds a folder to the young generation.
     pub(super) fn keep(&self, id: [u8; 20], folder: &Folder) {
         let mut generations = self.0.write().unwrap_or_else(PoisonError::into_inner);
         generations.largest = generations.largest.max(folder.len());

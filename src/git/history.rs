@@ -1,4 +1,5 @@
-//! Walks through history: parents, first-parent chains, merge bases. Aware of the places where a shallow clone cuts.
+//! Walks through history: parents, first-parent chains, merge bases. The walks respect the commits at which a shallow
+//! clone cuts history off.
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -6,24 +7,24 @@ use std::path::{Path, PathBuf};
 use super::id::CommitId;
 use super::objects::{ObjectError, Objects};
 
-/// A question about history has no answer.
+/// A failure to read history.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
-    /// An object on the way cannot be read.
+    /// An object cannot be read.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// The list of the commits where history is cut cannot be read.
+    /// The list of commits at which a shallow clone is cut off cannot be read.
     #[error("cannot read {}: {reason}", path.display())]
     Shallow {
         /// The file.
         path: PathBuf,
-        /// The system's own words.
+        /// The system's message.
         reason: String,
     },
-    /// The answer lies beyond where a shallow clone ends.
+    /// The answer lies beyond the end of a shallow clone.
     #[error("the history of {} is cut at {commit} (a shallow clone); `git fetch --unshallow` brings the rest", repository.display())]
     Cut {
-        /// Which repository.
+        /// The repository.
         repository: PathBuf,
         /// The last commit that is present.
         commit: CommitId,
@@ -35,34 +36,34 @@ pub enum HistoryError {
 pub struct Parents {
     /// Those that are present, first parent first.
     pub present: Vec<CommitId>,
-    /// Whether there are more, which a shallow clone has left out.
+    /// True if a shallow clone has left parents out.
     pub cut: bool,
 }
 
-/// The first-parent chain behind a commit.
+/// A first-parent chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
-    /// Its commits, oldest first; the last is the commit that was asked for.
+    /// The commits, oldest first; the last one is the start of the walk.
     pub commits: Vec<CommitId>,
-    /// What is before the oldest of them.
+    /// The reason why the chain ends at the oldest of them.
     pub end: ChainEnd,
 }
 
-/// Why a chain begins where it begins.
+/// The reason why a walk along first parents ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainEnd {
-    /// The commit that it should reach is the first parent of the oldest one.
+    /// It reached the commit that it should stop at: the first parent of the oldest one.
     Reached(CommitId),
     /// The oldest one has no parents.
     Root,
-    /// The oldest one's parents have been left out of a shallow clone.
+    /// A shallow clone has left out the parents of the oldest one.
     Cut,
-    /// The chain is longer than was asked for; this is the first parent of the oldest one.
+    /// The chain is longer than the limit; this is the first parent of the oldest one.
     Limit(CommitId),
 }
 
 impl ChainEnd {
-    /// The first parent of the oldest commit, if it has one that is present.
+    /// Returns the first parent of the oldest commit, or `None` if it has none that is present.
     pub fn before(self) -> Option<CommitId> {
         match self {
             ChainEnd::Reached(commit) | ChainEnd::Limit(commit) => Some(commit),
@@ -71,7 +72,7 @@ impl ChainEnd {
     }
 }
 
-/// One question's view of history: the places where it is cut are read once.
+/// History as one query sees it. The list of cut commits is read once.
 pub(super) struct History<'a> {
     objects: &'a Objects,
     repository: &'a Path,
@@ -79,7 +80,7 @@ pub(super) struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    /// The history in `repository`, a common git directory.
+    /// Opens the history of `repository`, a common git directory.
     pub(super) fn open(objects: &'a Objects, repository: &'a Path) -> Result<History<'a>, HistoryError> {
         Ok(History { objects, repository, cuts: cuts(repository)? })
     }
@@ -119,7 +120,7 @@ impl<'a> History<'a> {
         Ok(Chain { commits, end })
     }
 
-    /// The first-parent chain to `new` from after the newest of its commits that is behind one of `others` too.
+    /// Returns the first-parent chain to `new`, without its commits that are also ancestors of one of `others`.
     pub(super) fn chain_excluding(&self, new: CommitId, others: &[CommitId]) -> Result<Chain, HistoryError> {
         let present = self.present(others);
         if present.is_empty() {
@@ -128,9 +129,9 @@ impl<'a> History<'a> {
         let painted = self.paint(&present, &[new], LEFT)?;
         let is_shared = |commit| painted.marks.get(&commit).is_none_or(|mark| mark.0 & LEFT != 0);
         let mut chain = self.chain(is_shared, new, usize::MAX)?;
-        // where clocks went wrong, the walk may have missed that old commits are shared
+        // Where clocks went wrong, the walk may have missed that old commits are shared.
         let (mut shared, mut apart) = (0, chain.commits.len());
-        let mut middle = 0; // the oldest first: almost always it settles the question
+        let mut middle = 0; // The oldest is tried first: it nearly always settles the question.
         while shared < apart {
             if self.is_in(chain.commits[middle], &present, LEFT | RIGHT)? {
                 shared = middle + 1;
@@ -145,12 +146,12 @@ impl<'a> History<'a> {
         Ok(chain)
     }
 
-    /// Those of some commits that can be read.
+    /// Returns those of `commits` that can be read.
     pub(super) fn present(&self, commits: &[CommitId]) -> Vec<CommitId> {
         commits.iter().copied().filter(|commit| self.objects.commit(*commit).is_ok()).collect()
     }
 
-    /// Whether `old` is one of `tips` or one of the commits behind them.
+    /// Returns true if `old` is one of `tips` or an ancestor of one.
     pub(super) fn is_ancestor_of_any(&self, old: CommitId, tips: &[CommitId]) -> Result<bool, HistoryError> {
         self.is_in(old, tips, LEFT)
     }
@@ -159,7 +160,7 @@ impl<'a> History<'a> {
         Ok(self.paint(&[old], tips, gaps)?.marks.get(&old).is_some_and(|mark| mark.0 & RIGHT != 0))
     }
 
-    /// The best common ancestor of a commit and any of others: of several equally good ones the most recent.
+    /// Returns the best common ancestor of a commit and any of `others`: the most recent if several are equally good.
     pub(super) fn merge_base(&self, a: CommitId, others: &[CommitId]) -> Result<Option<CommitId>, HistoryError> {
         let painted = self.paint(&[a], others, 0)?;
         let stale = |commit: &CommitId| painted.marks.get(commit).is_some_and(|mark| mark.0 & STALE != 0);
@@ -178,8 +179,9 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Marks what is behind `left` and what is behind `right`, newest first, until only common commits are pending. What is behind
-    /// those of the sides `gaps` alone may have been collected: of a rewritten branch old commits go before young ones.
+    /// Marks the ancestors of `left` and of `right`, newest first, until only common ancestors are pending. Commits
+    /// that only the sides `gaps` lead to may be missing: git collects the old commits of a rewritten branch before the
+    /// young ones.
     fn paint(&self, left: &[CommitId], right: &[CommitId], gaps: u8) -> Result<Painted, HistoryError> {
         let mut painted = Painted { gaps, ..Painted::default() };
         for tip in left {
@@ -212,26 +214,26 @@ impl<'a> History<'a> {
 
 const LEFT: u8 = 1;
 const RIGHT: u8 = 2;
-/// Behind a common ancestor, so no better one.
+/// An ancestor of a common ancestor, so not a better one.
 const STALE: u8 = 4;
-/// In the queue, and not stale.
+/// Queued, and not stale.
 const FRESH: u8 = 8;
-/// Not there.
+/// Missing.
 const GONE: u8 = 16;
 
 #[derive(Clone, Copy)]
 struct Mark(u8);
 
-/// The state of a walk from two commits towards their common ancestors.
+/// The state of a walk from two sides towards their common ancestors, as git's `paint_down_to_common` does it.
 #[derive(Default)]
 struct Painted {
     marks: HashMap<CommitId, Mark>,
     pending: BinaryHeap<(i64, CommitId)>,
-    /// How many commits are marked [`FRESH`].
+    /// The number of commits marked [`FRESH`].
     fresh: usize,
     common: Vec<CommitId>,
     cut: Option<CommitId>,
-    /// The sides whose commits need not be there.
+    /// The sides whose commits may be missing.
     gaps: u8,
 }
 
@@ -276,7 +278,7 @@ impl Painted {
     }
 }
 
-/// The commits whose parents a shallow clone has left out.
+/// Reads the commits whose parents a shallow clone has left out.
 fn cuts(repository: &Path) -> Result<HashSet<CommitId>, HistoryError> {
     let path = repository.join("shallow");
     match std::fs::read_to_string(&path) {

@@ -1,4 +1,4 @@
-//! Names for what git holds: commits and branches.
+//! Identifiers of commits and branches.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommitId(pub(super) [u8; 20]);
 
-/// How many hexadecimal digits [`CommitId::short`] shows.
+/// The number of hexadecimal digits in [`CommitId::short`].
 const SHORT: usize = 8;
 
 impl CommitId {
-    /// A commit id from its 40 hexadecimal digits.
+    /// Parses 40 hexadecimal digits.
     pub fn from_hex(hex: &str) -> Option<CommitId> {
         let digits = hex.as_bytes();
         if digits.len() != 40 {
@@ -25,7 +25,7 @@ impl CommitId {
         Some(CommitId(id))
     }
 
-    /// The first digits, for a person to read.
+    /// Returns the first digits, for display.
     pub fn short(&self) -> String {
         let mut text = self.to_string();
         text.truncate(SHORT);
@@ -50,17 +50,17 @@ impl fmt::Debug for CommitId {
 pub struct BranchName(String);
 
 impl BranchName {
-    /// A branch by its short name.
+    /// Makes the name of a branch from its short name.
     pub fn new(name: impl Into<String>) -> BranchName {
         BranchName(name.into())
     }
 
-    /// The short name.
+    /// Returns the short name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The full name of the reference.
+    /// Returns the full name of the reference, with `refs/heads/`.
     pub fn reference(&self) -> String {
         format!("refs/heads/{}", self.0)
     }

@@ -1,5 +1,5 @@
-//! Bare repositories that follow another one: made here, beside the one that is to be replaced, and filled by the user's own
-//! `git fetch`, with the user's credentials.
+//! Bare mirrors of other repositories. A new mirror is made beside the one that it replaces and is filled by the user's
+//! own `git fetch`, with the user's credentials.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use git2::RepositoryInitOptions;
 
 use super::command::clean;
 
-/// A mirror could not be made.
+/// A failure to make a mirror.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot make a mirror in {}: {reason}", .path.display())]
 pub struct MirrorError {
@@ -23,22 +23,22 @@ pub struct MirrorError {
 pub struct Mirror {
     /// Its folder.
     pub folder: PathBuf,
-    /// Where the other one is, in any form that git takes.
+    /// The other repository's address, in any form that git takes.
     pub url: String,
 }
 
 impl Mirror {
-    /// Whether it is there.
+    /// Returns true if the mirror exists.
     pub fn is_there(&self) -> bool {
         self.folder.join("HEAD").is_file()
     }
 
-    /// Where it is kept once [another](Mirror::replace) has taken its place.
+    /// Returns the folder that it is moved to when [another](Mirror::replace) takes its place.
     pub fn former(&self) -> PathBuf {
         self.folder.with_extension("damaged")
     }
 
-    /// A new mirror of the same repository, beside this one. It has no branches before it is fetched.
+    /// Makes a new mirror of the same repository beside this one. It has no branches until it is fetched.
     pub fn beside(&self) -> Result<Mirror, MirrorError> {
         let mirror = Mirror { folder: self.folder.with_extension("new"), url: self.url.clone() };
         remove(&mirror.folder).map_err(|error| failed(&mirror.folder, &error))?;
@@ -49,7 +49,7 @@ impl Mirror {
     fn make(&self) -> Result<(), git2::Error> {
         let mut options = RepositoryInitOptions::new();
         options.bare(true).mkpath(true).external_template(false).initial_head("main");
-        // Former tips stay for as long as git keeps what reflogs name.
+        // Reflogs keep former tips for a while.
         git2::Repository::init_opts(&self.folder, &options)?.config()?.set_str("core.logAllRefUpdates", "always")
     }
 
@@ -65,17 +65,17 @@ impl Mirror {
         replace().map_err(|error| failed(&self.folder, &error))
     }
 
-    /// The command that makes its branches those of the other repository. It asks nothing of a terminal.
+    /// Returns the command that updates its branches from the other repository. It never prompts.
     pub fn fetch(&self) -> Command {
         self.fetch_from(OsStr::new(&self.url), "+refs/heads/*:refs/heads/*")
     }
 
-    /// The command that takes over what hierad has written to another mirror.
+    /// Returns the command that copies hierad's own references from another mirror.
     pub fn adopt(&self, other: &Mirror) -> Command {
         self.fetch_from(other.folder.as_os_str(), "+refs/hierad/*:refs/hierad/*")
     }
 
-    /// The command that fails if something is missing that a branch leads to.
+    /// Returns the command that fails if an object is missing that a branch needs.
     pub fn check(&self) -> Command {
         let mut command = self.git();
         command.args(["fsck", "--connectivity-only", "--no-dangling", "--no-progress"]);
@@ -84,7 +84,7 @@ impl Mirror {
 
     fn fetch_from(&self, place: &OsStr, references: &str) -> Command {
         let mut command = self.git();
-        // What looks like an option is none behind the dashes.
+        // Behind the dashes nothing is taken for an option.
         command.args(["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--"]);
         command.arg(place).arg(references);
         command
@@ -102,7 +102,7 @@ impl Mirror {
     }
 }
 
-/// Removes a folder that need not be there.
+/// Removes a folder if it exists.
 fn remove(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

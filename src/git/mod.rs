@@ -1,9 +1,14 @@
-//! Git: repositories, revisions, history, the files of commits, and the tips of branches. The only module that knows
-//! libgit2 and the `git` command. What is a user's it only reads; it writes what is its own (`scratch`, `mirror`, and in a user's
-//! repository commits on references of hierad's: `import`).
+//! Reads git repositories: revisions, history, the files of commits and the tips of branches.
 //!
-//! Objects are read through libgit2's object database from any number of threads ([`CommitTree`]). References come from
-//! libgit2 as well or, where it does not know the format (reftables), from the `git` command.
+//! [`Repository`] is the entry point. [`CommitTree`] and [`WorkTree`] are the files of a commit and of the work tree,
+//! [`BranchPatterns`] selects branches, and [`Import`] writes commits with `git fast-import`.
+//!
+//! This is the only module that uses libgit2 or the `git` command. It reads a user's repository and writes there only
+//! to references of hierad's own (`fast_import`); the repositories that hierad makes for itself are in `scratch` and
+//! `mirror`. It knows nothing of Hiera, nodes or reports.
+//!
+//! Objects are read through libgit2's object database, from any number of threads. References are read by libgit2 too
+//! or, in formats that it does not know (reftables), by the `git` command.
 
 mod branches;
 mod command;
@@ -45,7 +50,28 @@ use objects::Objects;
 use open::{Layout, Opened};
 use refs::Refs;
 
-/// A git repository. Cheap to clone, and used from many threads at once.
+/// A git repository. It is cheap to clone and can be used from many threads at once.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # std::fs::create_dir(folder.path().join("data"))?;
+/// # std::fs::write(folder.path().join("data/common.yaml"), "ntp::port: 123\n")?;
+/// # let scratch = hierad::git::Scratch::init(folder.path())?;
+/// # scratch.commit("Add data", 0)?;
+/// # let path = folder.path().join("data");
+/// use hierad::git::{BranchName, BranchPatterns, Repository};
+/// use hierad::tree::FileTree;
+///
+/// // Any folder of the repository will do.
+/// let repository = Repository::discover(&path)?;
+/// let head = repository.resolve("HEAD")?;
+/// assert_eq!(repository.commit(head)?.summary, "Add data");
+/// assert_eq!(repository.branches(&BranchPatterns::all())?[&BranchName::new("main")], head);
+/// assert!(repository.tree(head)?.entry("data/common.yaml")?.is_some());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Repository {
     layout: Arc<Layout>,
@@ -54,29 +80,30 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Opens the repository that `path` is in, whatever the environment says.
+    /// Opens the repository that contains `path`, without regard to the environment.
     pub fn discover(path: &Path) -> Result<Repository, OpenError> {
         Repository::locate(Some(path), &Environment::default())
     }
 
-    /// Opens the repository that `path` is in or, without a path, the one that the environment names or the current
-    /// folder is in. In a hook, objects of the push that is being checked are seen as well.
+    /// Opens the repository that contains `path`. Without a path, opens the one that the environment names, or else the
+    /// one that contains the current folder. In a hook, the objects of the push under check are visible as well.
     pub fn locate(path: Option<&Path>, environment: &Environment) -> Result<Repository, OpenError> {
         let Opened { layout, objects, refs } = open::open(path, environment)?;
         Ok(Repository { layout: Arc::new(layout), objects: Arc::new(objects), refs: Arc::new(refs) })
     }
 
-    /// The git directory; that of the linked work tree, if it is one.
+    /// Returns the git directory: the linked work tree's own, if this is a linked work tree.
     pub fn git_dir(&self) -> &Path {
         &self.layout.own
     }
 
-    /// The git directory that all linked work trees share: where objects and branches are.
+    /// Returns the git directory that all linked work trees share, which holds objects and branches.
     pub fn common_dir(&self) -> &Path {
         &self.layout.common
     }
 
-    /// Returns what people call it: the folder of its files, or that of a bare repository without `.git`.
+    /// Returns the repository's usual name: that of the folder with its files or, if it is bare, of its own folder
+    /// without `.git`.
     pub fn name(&self) -> String {
         let path = self.common_dir();
         let folder = if path.ends_with(".git") { path.parent().unwrap_or(path) } else { path };
@@ -84,70 +111,70 @@ impl Repository {
         name.strip_suffix(".git").filter(|name| !name.is_empty()).unwrap_or(&name).to_owned()
     }
 
-    /// Whether it is still there: it may have been removed since it was opened, or the disk that it is on.
+    /// Returns false if the repository was removed after it was opened, or its disk was.
     pub fn is_there(&self) -> bool {
         self.common_dir().join("objects").is_dir()
     }
 
-    /// The top folder of the checked-out files; nothing in a bare repository.
+    /// Returns the top folder of the checked-out files, or `None` in a bare repository.
     pub fn work_dir(&self) -> Option<&Path> {
         self.layout.work.as_deref()
     }
 
-    /// The checked-out files as they are now; nothing in a bare repository.
+    /// Returns the checked-out files as they are now, or `None` in a bare repository.
     pub fn work_tree(&self) -> Option<WorkTree> {
         self.work_dir().map(WorkTree::new)
     }
 
-    /// Whether the repository has only the recent part of its history.
+    /// Returns true if the repository is a shallow clone, which has only the recent part of its history.
     pub fn is_shallow(&self) -> bool {
         self.layout.common.join("shallow").is_file()
     }
 
-    /// The commit that `revision` names, in any notation of `git rev-parse`; a tag stands for its commit.
+    /// Resolves `revision`, in any notation of `git rev-parse`, to a commit; a tag stands for its commit.
     pub fn resolve(&self, revision: &str) -> Result<CommitId, RevisionError> {
         let [commit] = self.resolve_all([revision])?;
         Ok(commit)
     }
 
-    /// The commits that `revisions` name, asked for together, which takes less time; see [`Repository::resolve`].
+    /// Resolves several revisions together, which is faster than one by one; see [`Repository::resolve`].
     pub fn resolve_all<const N: usize>(&self, revisions: [&str; N]) -> Result<[CommitId; N], RevisionError> {
         self.refs.resolve(revisions, &self.objects, self.is_shallow())
     }
 
-    /// What is checked out.
+    /// Returns the current branch and commit.
     pub fn head(&self) -> Result<Head, RefsError> {
         self.refs.head()
     }
 
-    /// The current branch; nothing while a commit is checked out directly.
+    /// Returns the current branch, or `None` if HEAD is detached.
     pub fn branch(&self) -> Result<Option<BranchName>, RefsError> {
         Ok(self.head()?.branch)
     }
 
-    /// The branches that are meant, with their tips. While git packs references, one of them may be missing or shown as
-    /// it was before: [`Repository::tip`] tells.
+    /// Returns the branches that match `patterns`, with their tips. While git packs references, a branch may be missing
+    /// or have its former tip; [`Repository::tip`] is always right.
     pub fn branches(&self, patterns: &BranchPatterns) -> Result<Branches, RefsError> {
         Ok(self.refs.branches()?.into_iter().filter(|(branch, _)| patterns.matches(branch)).collect())
     }
 
-    /// The tip of one branch; nothing if there is no such branch. Right even while git packs references.
+    /// Returns the tip of a branch, or `None` if there is no such branch. It is right even while git packs references.
     pub fn tip(&self, branch: &BranchName) -> Result<Option<CommitId>, RefsError> {
         self.refs.target(&branch.reference())
     }
 
-    /// What a reference points to, by its full name; nothing if it is not there.
+    /// Returns the target of a reference, given by its full name, or `None` if there is no such reference.
     pub fn reference(&self, name: &str) -> Result<Option<CommitId>, RefsError> {
         self.refs.target(name)
     }
 
-    /// What the repository knows of the branches of a remote; of all remotes if it knows none of this one.
+    /// Returns the tips of the remote-tracking branches of `remote`, or of all remotes if there are none of this one.
     pub fn remote_tips(&self, remote: &str) -> Result<Vec<CommitId>, RefsError> {
         let tips = self.refs.tips(&format!("refs/remotes/{remote}/"))?;
         if tips.is_empty() { self.refs.tips("refs/remotes/") } else { Ok(tips) }
     }
 
-    /// What a report says about a commit.
+    /// Returns a commit's summary, author and times.
     pub fn commit(&self, id: CommitId) -> Result<CommitInfo, ObjectError> {
         let commit = self.objects.commit(id)?;
         Ok(CommitInfo {
@@ -159,28 +186,28 @@ impl Repository {
         })
     }
 
-    /// Whether there is no such commit: git has collected what no reference leads to.
+    /// Returns true if a commit does not exist: git has collected it after its last reference went away.
     pub fn is_gone(&self, commit: CommitId) -> bool {
         matches!(self.objects.commit(commit), Err(ObjectError::Missing { .. }))
     }
 
-    /// The value of a trailer of a commit's message, such as `Signed-off-by`.
+    /// Returns the value of a trailer of a commit's message, such as `Signed-off-by`.
     pub fn trailer(&self, commit: CommitId, name: &str) -> Result<Option<String>, ObjectError> {
         self.objects.trailer(commit, name)
     }
 
-    /// The files of a commit.
+    /// Opens the files of a commit.
     pub fn tree(&self, commit: CommitId) -> Result<CommitTree, ObjectError> {
         CommitTree::open(&self.objects, commit)
     }
 
-    /// The parents of a commit, and whether a shallow clone has left them out.
+    /// Returns the parents of a commit, and tells if a shallow clone has left them out.
     pub fn parents(&self, commit: CommitId) -> Result<Parents, HistoryError> {
         self.history()?.parents(commit)
     }
 
-    /// What a commit is compared with: its first parent, nothing for a root; [`HistoryError::Cut`] if a shallow clone has
-    /// left the parent out.
+    /// Returns the first parent of a commit, or `None` for a root commit. Fails with [`HistoryError::Cut`] if a shallow
+    /// clone has left the parent out.
     pub fn first_parent(&self, commit: CommitId) -> Result<Option<CommitId>, HistoryError> {
         let parents = self.parents(commit)?;
         if parents.cut {
@@ -189,30 +216,31 @@ impl Repository {
         Ok(parents.present.first().copied())
     }
 
-    /// The best common ancestor of two commits; nothing if they have none.
+    /// Returns the best common ancestor of two commits, or `None` if they have none.
     pub fn merge_base(&self, a: CommitId, b: CommitId) -> Result<Option<CommitId>, HistoryError> {
         self.history()?.merge_base(a, &[b])
     }
 
-    /// The best common ancestor of `commit` and any of `others`; nothing if there is none. Others whose commits are gone do not
-    /// count.
+    /// Returns the best common ancestor of `commit` and any of `others`, or `None` if there is none. Commits in
+    /// `others` that do not exist are ignored.
     pub fn merge_base_with_any(&self, commit: CommitId, others: &[CommitId]) -> Result<Option<CommitId>, HistoryError> {
         let history = self.history()?;
         history.merge_base(commit, &history.present(others))
     }
 
-    /// Whether `old` is `new` or one of the commits behind it, as far as history is present.
+    /// Returns true if `old` is `new` or an ancestor of it, as far as history is present.
     pub fn is_ancestor(&self, old: CommitId, new: CommitId) -> Result<bool, HistoryError> {
         self.history()?.is_ancestor_of_any(old, &[new])
     }
 
-    /// The first-parent chain from after `old` (or from the root) to `new`, at most `limit` commits of it, the newest.
+    /// Returns the first-parent chain from after `old` (or from the root) to `new`: at most the newest `limit` commits
+    /// of it.
     pub fn commits_between(&self, old: Option<CommitId>, new: CommitId, limit: usize) -> Result<Chain, HistoryError> {
         self.history()?.chain(|commit| Some(commit) == old, new, limit)
     }
 
-    /// The first-parent chain to `new` from after the newest of its commits that is behind one of `others` too. Others
-    /// whose commits are gone do not count.
+    /// Returns the first-parent chain to `new`, without its commits that are also ancestors of one of `others`. Commits
+    /// in `others` that do not exist are ignored.
     pub fn chain_excluding(&self, new: CommitId, others: &[CommitId]) -> Result<Chain, HistoryError> {
         self.history()?.chain_excluding(new, others)
     }
@@ -222,23 +250,24 @@ impl Repository {
         Import::begin(self.shared(), self.layout.common.clone(), name, parent)
     }
 
-    /// Pushes a reference to `remote` under the same name, as the user's git does it, with the credentials that it has.
+    /// Pushes a reference to `remote` under the same name, with the user's git and credentials.
     pub fn push(&self, remote: &str, name: &str) -> Result<(), CommandError> {
         fast_import::push(&self.shared(), remote, name)
     }
 
-    /// Whether `remote` is one that can be pushed to: a remote of the repository, or an address. Nobody is asked there.
+    /// Returns true if `remote` can be pushed to: it is a remote of the repository, or an address. The remote itself is
+    /// not contacted.
     pub fn has_remote(&self, remote: &str) -> Result<bool, CommandError> {
         let address = self.shared().query(&["ls-remote", "--get-url", "--", remote])?.unwrap_or_default();
         Ok(address.trim_end() != remote || remote.contains([':', '/']))
     }
 
-    /// Has git gc up its objects if it finds that it is time, in the background.
+    /// Runs `git gc --auto`, which packs objects in the background if git finds that it is time.
     pub fn gc(&self) -> Result<(), CommandError> {
         fast_import::gc(&self.shared())
     }
 
-    /// The `git` command for what all linked work trees share.
+    /// Returns the `git` command for the git directory that all linked work trees share.
     fn shared(&self) -> GitCommand {
         GitCommand::for_git_dir(&self.layout.common, &[])
     }

@@ -1,7 +1,8 @@
-//! The object database: commits, folders and file contents by id, from any thread.
+//! Reads the object database: commits, folders and file contents by id, from any thread.
 //!
-//! Objects never change but their places do: `git gc` moves them into new packs and deletes the old ones, while a handle
-//! keeps a list of packs that it once read. So a read that fails is tried again with a fresh handle before it counts.
+//! Objects never change, but their files do: `git gc` moves them into new packs and deletes the old ones, while a
+//! handle keeps the list of packs that it once read. A read that fails is therefore tried again with a fresh handle
+//! before it counts.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,45 +13,45 @@ use super::folder_cache::{Folder, FolderCache};
 use super::id::CommitId;
 use super::raw::{self, RawCommit};
 
-/// An object could not be read.
+/// A failure to read an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectError {
-    /// The object is not there.
+    /// The object does not exist.
     #[error("object {id} is missing from {}{}", repository.display(), hint(*partial))]
     Missing {
-        /// Which object.
+        /// The object.
         id: String,
-        /// Where it should be.
+        /// The repository that should have it.
         repository: PathBuf,
-        /// Whether the repository is a partial clone, which leaves objects out.
+        /// True if the repository is a partial clone, which leaves objects out.
         partial: bool,
     },
-    /// The object is there but cannot be read.
+    /// The object exists but cannot be read.
     #[error("object {id} in {} is damaged: {reason}", repository.display())]
     Damaged {
-        /// Which object.
+        /// The object.
         id: String,
-        /// Where it is.
+        /// The repository that has it.
         repository: PathBuf,
-        /// The storage's own words.
+        /// The storage's message.
         reason: String,
     },
-    /// The object is something else than a place that names it expects.
+    /// The object has another type than its referrer expects.
     #[error("object {id} is a {found}, not a {expected}")]
     WrongKind {
-        /// Which object.
+        /// The object.
         id: String,
-        /// What it should be.
+        /// The expected type.
         expected: &'static str,
-        /// What it is.
+        /// The actual type.
         found: &'static str,
     },
     /// The object database cannot be opened.
     #[error("cannot open the objects of {}: {reason}", repository.display())]
     Closed {
-        /// Which repository.
+        /// The repository.
         repository: PathBuf,
-        /// The storage's own words.
+        /// The storage's message.
         reason: String,
     },
 }
@@ -59,10 +60,10 @@ fn hint(partial: bool) -> &'static str {
     if partial { " (a partial clone leaves objects out; `git fetch --refetch --no-filter` brings them)" } else { "" }
 }
 
-/// How often a read is tried with a fresh handle.
+/// The number of times that a read is tried again with a fresh handle.
 const RETRIES: usize = 3;
 
-/// The objects of one repository. Shared by all that read them.
+/// The objects of one repository, shared by all readers.
 pub(super) struct Objects {
     repository: PathBuf,
     sources: Vec<PathBuf>,
@@ -71,11 +72,11 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// Opens the object folders of `repository`: its own first, then others that it may borrow from.
+    /// Opens the object folders of `repository`: its own first, then those that it may borrow from.
     pub(super) fn open(repository: &Path, folders: Vec<PathBuf>) -> Result<Objects, ObjectError> {
-        // Git does not hash what it reads either; what is damaged does not decompress.
+        // Git does not hash what it reads either; damaged objects fail to decompress.
         git2::opts::strict_hash_verification(false);
-        // What is worth it is kept here, where it has bounds that fit.
+        // `FolderCache` keeps what is worth keeping, within bounds of its own.
         git2::opts::enable_caching(false);
         let handle = open_handle(repository, &folders)?;
         Ok(Objects {
@@ -91,7 +92,7 @@ impl Objects {
         raw::commit(&content).ok_or_else(|| self.damaged(id.0, "its header is not a commit's"))
     }
 
-    /// The value of a trailer of a commit's message.
+    /// Returns the value of a trailer of a commit's message.
     pub(super) fn trailer(&self, id: CommitId, name: &str) -> Result<Option<String>, ObjectError> {
         Ok(raw::trailer(&self.read(id.0, ObjectType::Commit)?, name))
     }
@@ -115,7 +116,7 @@ impl Objects {
         self.read(id, ObjectType::Blob)
     }
 
-    /// The commit that an object stands for: itself, or what a tag points to.
+    /// Returns the commit that an object stands for: itself, or the target of a tag.
     pub(super) fn peel(&self, mut id: [u8; 20]) -> Result<CommitId, ObjectError> {
         loop {
             let (kind, content) = self.read_any(id)?;
@@ -199,7 +200,7 @@ fn kind_name(kind: ObjectType) -> &'static str {
     }
 }
 
-/// Whether a pack came from a remote that was asked to leave objects out.
+/// Returns true if a pack came from a remote that left objects out.
 fn has_promises(objects: &Path) -> bool {
     let Ok(files) = objects.join("pack").read_dir() else { return false };
     files.flatten().any(|file| file.path().extension().is_some_and(|extension| extension == "promisor"))

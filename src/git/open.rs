@@ -1,4 +1,4 @@
-//! Finding and opening a repository: bare, work tree, linked work tree, shallow, partial, with reftables; from a folder
+//! Finds and opens a repository: bare, work tree, linked work tree, shallow, partial, with reftables; from a folder
 //! inside it, or from the variables that git sets for its hooks.
 
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use super::command::{CommandError, GitCommand};
 use super::objects::{ObjectError, Objects};
 use super::refs::{Refs, open_handle};
 
-/// A repository could not be opened.
+/// A failure to open a repository.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// The folder to start from is not there.
+    /// The folder to start from does not exist.
     #[error("cannot open {}: {reason}", path.display())]
     NoSuchFolder {
         /// The folder.
         path: PathBuf,
-        /// The system's own words.
+        /// The system's message.
         reason: String,
     },
     /// The folder is in no repository.
@@ -26,7 +26,7 @@ pub enum OpenError {
         /// The folder.
         path: PathBuf,
     },
-    /// Someone else owns the repository, and its owner can make hierad run commands; git refuses it, too.
+    /// Another user owns the repository and could make hierad run commands. Git refuses it too.
     #[error("{0} belongs to another user; if you trust it, run `git config --global --add safe.directory {0}`", path.display())]
     ForeignOwner {
         /// The repository.
@@ -38,12 +38,12 @@ pub enum OpenError {
         /// The repository.
         path: PathBuf,
     },
-    /// The library cannot read it.
+    /// libgit2 cannot read it.
     #[error("cannot open the repository {}: {reason}", path.display())]
     Unreadable {
         /// The repository.
         path: PathBuf,
-        /// The library's own words.
+        /// libgit2's message.
         reason: String,
     },
     /// Only the `git` command can read it, and that failed.
@@ -54,21 +54,21 @@ pub enum OpenError {
     Objects(#[from] ObjectError),
 }
 
-/// The variables by which git tells its hooks and its users tell git which repository is meant.
+/// The environment variables that name a repository, as git sets them for its hooks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// `GIT_DIR`.
     pub git_dir: Option<PathBuf>,
     /// `GIT_WORK_TREE`.
     pub work_tree: Option<PathBuf>,
-    /// `GIT_OBJECT_DIRECTORY`: while a push is checked by hooks, the place of its objects.
+    /// `GIT_OBJECT_DIRECTORY`: while hooks check a push, the folder of its objects.
     pub object_directory: Option<PathBuf>,
     /// `GIT_ALTERNATE_OBJECT_DIRECTORIES`.
     pub alternate_object_directories: Vec<PathBuf>,
 }
 
 impl Environment {
-    /// The variables of this process.
+    /// Reads the variables of this process.
     pub fn of_process() -> Environment {
         let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let alternates = std::env::var_os("GIT_ALTERNATE_OBJECT_DIRECTORIES").unwrap_or_default();
@@ -83,10 +83,10 @@ impl Environment {
     }
 }
 
-/// Where the parts of a repository are.
+/// The folders of a repository.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
-    /// The git directory, a linked work tree's own.
+    /// The git directory: a linked work tree's own, if it is one.
     pub(super) own: PathBuf,
     /// The git directory that linked work trees share.
     pub(super) common: PathBuf,
@@ -94,7 +94,7 @@ pub(super) struct Layout {
     pub(super) work: Option<PathBuf>,
 }
 
-/// An opened repository's parts.
+/// The parts of an opened repository.
 pub(super) struct Opened {
     pub(super) layout: Layout,
     pub(super) objects: Objects,
@@ -104,19 +104,20 @@ pub(super) struct Opened {
 /// The git directories of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitDirs {
-    /// That of the linked work tree, if it is one.
+    /// The linked work tree's own, if it is one.
     pub own: PathBuf,
-    /// That which all linked work trees share.
+    /// The one that all linked work trees share.
     pub common: PathBuf,
 }
 
-/// Finds the repository at or above `path`, or the one that the environment names if there is no path; reads nothing in it.
+/// Finds the repository at or above `path` or, without a path, the one that the environment names. Nothing in it is
+/// read.
 pub fn git_dirs(path: Option<&Path>, environment: &Environment) -> Result<GitDirs, OpenError> {
     let own = find_by(path, environment)?.git_dir;
     Ok(GitDirs { common: pointer(&own, "commondir").unwrap_or_else(|| own.clone()), own })
 }
 
-/// Opens the repository at or above `path`, or the one that the environment names if there is no path.
+/// Opens the repository at or above `path` or, without a path, the one that the environment names.
 pub(super) fn open(path: Option<&Path>, environment: &Environment) -> Result<Opened, OpenError> {
     let by_environment = path.is_none() && environment.git_dir.is_some();
     let Found { folder, git_dir } = find_by(path, environment)?;
@@ -137,20 +138,20 @@ pub(super) fn open(path: Option<&Path>, environment: &Environment) -> Result<Ope
     Ok(Opened { layout, objects, refs })
 }
 
-/// A repository that has been found, but not opened yet.
+/// A repository that was found but not opened yet.
 struct Found {
     /// The folder to start from.
     folder: PathBuf,
     git_dir: PathBuf,
 }
 
-/// The git directory at or above `path` or, without a path, that which the environment names.
+/// Finds the git directory at or above `path` or, without a path, the one that the environment names.
 fn find_by(path: Option<&Path>, environment: &Environment) -> Result<Found, OpenError> {
     let named = if path.is_none() { environment.git_dir.as_deref() } else { None };
     find(path.or(named).unwrap_or(Path::new(".")), named.is_some())
 }
 
-/// The git directory at or above `start`; only at it if `exactly`.
+/// Finds the git directory at or above `start`, or only at `start` if `exactly`.
 fn find(start: &Path, exactly: bool) -> Result<Found, OpenError> {
     let absent = |error: std::io::Error| OpenError::NoSuchFolder { path: start.into(), reason: error.to_string() };
     let real = start.canonicalize().map_err(absent)?;
@@ -165,7 +166,7 @@ fn find(start: &Path, exactly: bool) -> Result<Found, OpenError> {
     Ok(Found { folder, git_dir })
 }
 
-/// The folder at or above `folder` whose `.git` is the git directory, or leads there as a file or a link.
+/// Returns the folder at or above `folder` whose `.git` is the git directory, or leads there as a file or a link.
 fn work_dir_by_name(folder: &Path, git_dir: &Path) -> Option<PathBuf> {
     let leads_there = |folder: &&Path| {
         let link = folder.join(".git");
@@ -176,7 +177,7 @@ fn work_dir_by_name(folder: &Path, git_dir: &Path) -> Option<PathBuf> {
     folder.ancestors().find(leads_there).map(Path::to_owned)
 }
 
-/// Whether the environment's variables are about this repository.
+/// Returns true if the environment's variables name this repository.
 fn is_named(environment: &Environment, git_dir: &Path) -> bool {
     environment
         .git_dir
@@ -190,7 +191,8 @@ fn borrowed(environment: &Environment) -> Vec<PathBuf> {
     folders.filter_map(|folder| folder.canonicalize().ok()).collect()
 }
 
-/// As git does it: the top of the work tree is named, or where the command runs; hooks may run in the git directory.
+/// Returns the top of the work tree as git does: the named one, or else the current folder. Hooks may run in the git
+/// directory.
 fn work_dir_by_environment(environment: &Environment, known: Option<PathBuf>) -> Option<PathBuf> {
     if let Some(named) = &environment.work_tree {
         return named.canonicalize().ok();
@@ -211,8 +213,8 @@ fn library_layout(repository: &git2::Repository) -> Layout {
     }
 }
 
-/// The layout of a repository that libgit2 refused with `refusal`, if the reason is only that it does not know a part
-/// of its format which the `git` command does.
+/// Returns the layout of a repository that libgit2 refused with `refusal`, if the only reason is a part of its format
+/// that the `git` command knows.
 fn command_layout(folder: &Path, git_dir: &Path, refusal: &git2::Error) -> Result<Layout, OpenError> {
     let layout = read_layout(git_dir);
     let place = layout.work.as_deref().unwrap_or(git_dir);
@@ -241,20 +243,20 @@ fn has_extensions(config: Option<git2::Config>) -> bool {
     config.entries(Some("^extensions\\.")).is_ok_and(|mut entries| entries.next().is_some())
 }
 
-/// What a file of a git directory points to.
+/// Returns the path that a file of a git directory points to.
 fn pointer(git_dir: &Path, file: &str) -> Option<PathBuf> {
     let text = std::fs::read_to_string(git_dir.join(file)).ok()?;
     git_dir.join(text.trim_end()).canonicalize().ok()
 }
 
-/// The layout as the files of a git directory tell it.
+/// Reads the layout from the files of a git directory.
 fn read_layout(git_dir: &Path) -> Layout {
     let common = pointer(git_dir, "commondir").unwrap_or_else(|| git_dir.to_owned());
     let config = git2::Config::open(&common.join("config")).ok();
     let setting = |name| config.as_ref().and_then(|config| config.get_path(name).ok());
     let parent = |path: &Path| path.parent().map(Path::to_owned);
     let work = if common != git_dir {
-        // a linked work tree: the file names the `.git` inside it
+        // In a linked work tree the file names the `.git` inside it.
         pointer(git_dir, "gitdir").and_then(|file| parent(&file))
     } else if let Some(named) = setting("core.worktree") {
         git_dir.join(named).canonicalize().ok()

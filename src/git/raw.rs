@@ -1,27 +1,27 @@
-//! The raw text of git's objects: commits, tags and trees. Knows nothing of where they are stored.
+//! Parses git's commit, tag and tree objects. It does not know where they are stored.
 //!
-//! Nothing here fails on odd bytes: text that is not UTF-8 is shown with replacement characters.
+//! Text that is not UTF-8 is shown with replacement characters; nothing here fails because of it.
 
 use std::fmt;
 
 use super::id::CommitId;
 
-/// What a report says about a commit.
+/// A commit's metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitInfo {
-    /// Which commit.
+    /// The commit's id.
     pub id: CommitId,
     /// The first paragraph of its message, on one line.
     pub summary: String,
-    /// Who wrote it: `Name <address>`.
+    /// The author: `Name <address>`.
     pub author: String,
-    /// When it was written, by the author's clock.
+    /// The time of writing, by the author's clock.
     pub time: CommitTime,
-    /// When it was committed, by the committer's clock: seconds since 1970.
+    /// The time of the commit, by the committer's clock: seconds since 1970.
     pub committed: i64,
 }
 
-/// A moment and the author's distance from UTC.
+/// A moment, with the author's offset from UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CommitTime {
     /// Seconds since 1970.
@@ -31,7 +31,7 @@ pub struct CommitTime {
 }
 
 impl CommitTime {
-    /// The seconds and the zone as a commit object has them.
+    /// Returns the seconds and the zone as a commit object has them.
     pub(super) fn raw(self) -> String {
         let sign = if self.offset < 0 { '-' } else { '+' };
         let offset = self.offset.unsigned_abs();
@@ -40,7 +40,7 @@ impl CommitTime {
 }
 
 impl fmt::Display for CommitTime {
-    /// As RFC 3339 has it: `2024-02-29T12:00:00+01:00`.
+    /// Writes the time in RFC 3339: `2024-02-29T12:00:00+01:00`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let local = self.seconds.saturating_add(i64::from(self.offset) * 60);
         let (year, month, day) = civil(local.div_euclid(86_400));
@@ -53,7 +53,7 @@ impl fmt::Display for CommitTime {
     }
 }
 
-/// Year, month and day of a day counted from 1970-01-01 in the Gregorian calendar.
+/// Returns the year, month and day, in the Gregorian calendar, of a day counted from 1970-01-01.
 fn civil(day: i64) -> (i64, i64, i64) {
     let day = day.saturating_add(719_468); // from 0000-03-01, so that a leap day ends its year
     let era = day.div_euclid(146_097);
@@ -66,19 +66,19 @@ fn civil(day: i64) -> (i64, i64, i64) {
     (year, month, of_year - (153 * shifted + 2) / 5 + 1)
 }
 
-/// A commit object's parts.
+/// A parsed commit object.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RawCommit {
     pub(super) tree: [u8; 20],
     pub(super) parents: Vec<CommitId>,
     pub(super) author: String,
     pub(super) time: CommitTime,
-    /// When it was committed, by the committer's clock: what walks through history are ordered by.
+    /// The time of the commit, by the committer's clock. Walks through history are ordered by it.
     pub(super) committed: i64,
     pub(super) summary: String,
 }
 
-/// Reads a commit object; nothing if it names no tree.
+/// Parses a commit object. Returns `None` if it names no tree.
 pub(super) fn commit(content: &[u8]) -> Option<RawCommit> {
     let text = String::from_utf8_lossy(content);
     let (header, message) = text.split_once("\n\n").unwrap_or((&text, ""));
@@ -105,7 +105,7 @@ fn signature(line: &str) -> (String, CommitTime) {
     (who.to_owned(), time)
 }
 
-/// Minutes of an offset such as `+0130`.
+/// Returns the minutes of an offset such as `+0130`.
 fn offset(zone: &str) -> Option<i32> {
     let value: i32 = zone.parse().ok()?;
     Some(value / 100 * 60 + value % 100).filter(|minutes| minutes.abs() <= 24 * 60)
@@ -116,7 +116,7 @@ fn summary(message: &str) -> String {
     lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The value of a trailer: a line `name: VALUE` in the last paragraph of a commit's message.
+/// Returns the value of a trailer: a line `name: VALUE` in the last paragraph of a commit's message.
 pub(super) fn trailer(content: &[u8], name: &str) -> Option<String> {
     let text = String::from_utf8_lossy(content);
     let (_, message) = text.split_once("\n\n")?;
@@ -124,14 +124,14 @@ pub(super) fn trailer(content: &[u8], name: &str) -> Option<String> {
     lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).map(str::to_owned)
 }
 
-/// What a tag object points to.
+/// Returns the target of a tag object.
 pub(super) fn tag_target(content: &[u8]) -> Option<[u8; 20]> {
     let first = content.split(|byte| *byte == b'\n').next()?;
     let hex = std::str::from_utf8(first).ok()?.strip_prefix("object ")?;
     CommitId::from_hex(hex).map(|id| id.0)
 }
 
-/// What a name in a folder stands for, by its mode.
+/// The type of an entry, by its mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryKind {
     File,
@@ -140,7 +140,7 @@ pub(super) enum EntryKind {
     Submodule,
 }
 
-/// A name in a folder.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TreeEntry {
     pub(super) name: String,
@@ -148,12 +148,12 @@ pub(super) struct TreeEntry {
     pub(super) id: [u8; 20],
 }
 
-/// A name as text. Nearly all are UTF-8, which the standard library finds out faster where it need not replace.
+/// Decodes a name. Nearly all are UTF-8, which `from_utf8` checks faster than `from_utf8_lossy` does.
 fn text(name: &[u8]) -> String {
     std::str::from_utf8(name).map_or_else(|_| String::from_utf8_lossy(name).into_owned(), str::to_owned)
 }
 
-/// Reads a tree object, sorted by the bytes of the names; nothing if it is damaged.
+/// Parses a tree object, sorted by the bytes of the names. Returns `None` if it is damaged.
 pub(super) fn folder(mut content: &[u8]) -> Option<Vec<TreeEntry>> {
     let mut items = Vec::new();
     while !content.is_empty() {

@@ -1,7 +1,7 @@
 //! References and revisions, behind one interface with two backends: libgit2, and the `git` command for repositories
 //! that libgit2 refuses (reftables, partial clones).
 //!
-//! Each question is asked with a handle that has read no references: what one remembers of them can be out of date.
+//! Each query uses a handle that has read no references yet: a handle's memory of them can be out of date.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -12,15 +12,15 @@ use super::command::{CommandError, GitCommand};
 use super::id::{BranchName, CommitId};
 use super::objects::{ObjectError, Objects};
 
-/// References could not be read.
+/// A failure to read references.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RefsError {
     /// libgit2 failed.
     #[error("cannot read the references of {}: {reason}", repository.display())]
     Unreadable {
-        /// Which repository.
+        /// The repository.
         repository: PathBuf,
-        /// The library's own words.
+        /// libgit2's message.
         reason: String,
     },
     /// The `git` command failed.
@@ -28,83 +28,83 @@ pub enum RefsError {
     Command(#[from] CommandError),
 }
 
-/// A revision could not be made out.
+/// A revision that cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RevisionError {
     /// Nothing in the repository has this name.
     #[error("unknown revision '{revision}'{}", if *shallow { "; the clone is shallow, `git fetch --unshallow` brings the rest of its history" } else { "" })]
     Unknown {
-        /// As it was given.
+        /// The revision as given.
         revision: String,
-        /// Whether the repository has only a part of its history.
+        /// True if the repository has only a part of its history.
         shallow: bool,
     },
-    /// Several objects have ids that begin so.
+    /// Several objects have ids with this prefix.
     #[error("revision '{revision}' is ambiguous: several objects begin so")]
     Ambiguous {
-        /// As it was given.
+        /// The revision as given.
         revision: String,
     },
     /// The branch that is checked out has no commit yet.
     #[error("revision '{revision}' has no commit: branch '{branch}' is still empty")]
     Unborn {
-        /// As it was given.
+        /// The revision as given.
         revision: String,
         /// The branch that is checked out.
         branch: BranchName,
     },
-    /// It names something else than a commit.
+    /// It names an object that is not a commit.
     #[error("revision '{revision}' is no commit: {source}")]
     NotACommit {
-        /// As it was given.
+        /// The revision as given.
         revision: String,
-        /// What it is, or why that cannot be told.
+        /// The object's type, or the failure to read it.
         source: ObjectError,
     },
-    /// References could not be read.
+    /// A failure to read references.
     #[error(transparent)]
     Refs(#[from] RefsError),
 }
 
-/// What is checked out.
+/// The checked-out branch and commit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Head {
-    /// The current branch; nothing while a commit is checked out directly (a detached HEAD).
+    /// The current branch, or `None` if HEAD is detached.
     pub branch: Option<BranchName>,
-    /// The current commit; nothing while the branch has none.
+    /// The current commit, or `None` if the branch has none yet.
     pub commit: Option<CommitId>,
 }
 
-/// Where references come from.
+/// The reader of references.
 pub(super) enum Refs {
-    /// libgit2 reads them.
+    /// libgit2, with the `git` command for rare notations.
     Library(Library, GitCommand),
-    /// Only the `git` command can.
+    /// The `git` command alone.
     Command(GitCommand),
 }
 
-/// The handles by which libgit2 is asked.
+/// The handles for queries to libgit2.
 pub(super) struct Library {
     git_dir: PathBuf,
     borrowed: Vec<PathBuf>,
-    /// The one that the repository was opened with, until it is asked: it has read no references yet.
+    /// The handle that the repository was opened with, until it is used: it has read no references yet.
     first: Mutex<Option<git2::Repository>>,
 }
 
 impl Refs {
-    /// References that libgit2 can read; `opened` is a handle that nothing was asked yet.
+    /// Reads references with libgit2; `opened` is a handle that was not used yet.
     pub(super) fn library(git_dir: &Path, borrowed: &[PathBuf], opened: git2::Repository) -> Refs {
         let command = GitCommand::for_git_dir(git_dir, borrowed);
         let (git_dir, borrowed) = (git_dir.to_owned(), borrowed.to_vec());
         Refs::Library(Library { git_dir, borrowed, first: Mutex::new(Some(opened)) }, command)
     }
 
-    /// References that only the `git` command can read.
+    /// Reads references with the `git` command.
     pub(super) fn command(git_dir: &Path, borrowed: &[PathBuf]) -> Refs {
         Refs::Command(GitCommand::for_git_dir(git_dir, borrowed))
     }
 
-    /// The commits that revisions name, asked for with one handle.
+    /// Resolves revisions to commits with one handle.
     pub(super) fn resolve<const N: usize>(
         &self,
         revisions: [&str; N],
@@ -157,7 +157,7 @@ impl Refs {
         }
     }
 
-    /// What is checked out.
+    /// Returns the checked-out branch and commit.
     pub(super) fn head(&self) -> Result<Head, RefsError> {
         match self {
             Refs::Library(library, _) => library.head().map_err(|error| library.unreadable(&error)),
@@ -169,7 +169,8 @@ impl Refs {
         }
     }
 
-    /// All local branches. While references are being packed, one may be missing or behind its time; see [`Refs::target`].
+    /// Returns all local branches. While git packs references, a branch may be missing or have its former tip; see
+    /// [`Refs::target`].
     pub(super) fn branches(&self) -> Result<Vec<(BranchName, CommitId)>, RefsError> {
         match self {
             Refs::Library(library, _) => library.branches().map_err(|error| library.unreadable(&error)),
@@ -180,14 +181,14 @@ impl Refs {
         }
     }
 
-    /// The objects that the references below `prefix` point to.
+    /// Returns the targets of the references below `prefix`.
     pub(super) fn tips(&self, prefix: &str) -> Result<Vec<CommitId>, RefsError> {
         let (Refs::Library(_, command) | Refs::Command(command)) = self;
         let list = command.query(&["for-each-ref", "--format=%(objectname)", prefix])?;
         Ok(list.unwrap_or_default().lines().filter_map(CommitId::from_hex).collect())
     }
 
-    /// What one reference points to, which is right even while references are being packed.
+    /// Returns the target of a reference. It is right even while git packs references.
     pub(super) fn target(&self, reference: &str) -> Result<Option<CommitId>, RefsError> {
         match self {
             Refs::Library(library, _) => library.tip(reference).map_err(|error| library.unreadable(&error)),
@@ -196,7 +197,7 @@ impl Refs {
     }
 }
 
-/// Whether a revision is more than a name, so that libgit2 may not know its notation.
+/// Returns true if a revision is more than a name, so that libgit2 may not know its notation.
 fn is_notation(revision: &str) -> bool {
     revision.contains(['@', ':', '^', '~']) || revision.contains("-g")
 }
@@ -224,13 +225,13 @@ fn command_tip(command: &GitCommand, reference: &str) -> Result<Option<CommitId>
 }
 
 impl Library {
-    /// A handle that has read no references.
+    /// Returns a handle that has read no references.
     fn handle(&self) -> Result<git2::Repository, git2::Error> {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         first.map_or_else(|| open_handle(&self.git_dir), Ok)
     }
 
-    /// A handle that sees the objects of the borrowed folders as well.
+    /// Returns a handle that also sees the objects of the borrowed folders.
     fn with_objects(&self) -> Result<git2::Repository, git2::Error> {
         let repository = self.handle()?;
         if let Ok(objects) = repository.odb() {
@@ -281,7 +282,7 @@ impl Library {
     }
 }
 
-/// Opens the git directory `git_dir`, and no other.
+/// Opens the git directory `git_dir`, without a search for others.
 pub(super) fn open_handle(git_dir: &Path) -> Result<git2::Repository, git2::Error> {
     let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
     git2::Repository::open_ext(git_dir, flags, std::iter::empty::<&Path>())

@@ -1,10 +1,10 @@
-//! A repository made for a purpose, such as the demo: the one place that writes.
+//! Makes new repositories, for the demo and for tests.
 
 use std::path::Path;
 
 use git2::{IndexAddOption, RepositoryInitOptions, Signature, Time};
 
-/// A repository could not be made.
+/// A failure to make a repository.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot make a repository in {path}: {reason}")]
 pub struct ScratchError {
@@ -12,7 +12,7 @@ pub struct ScratchError {
     reason: String,
 }
 
-/// A repository with a work tree and the branch `main`, to be filled by commits.
+/// A new repository with a work tree and the branch `main`.
 pub struct Scratch {
     repository: git2::Repository,
 }
@@ -26,13 +26,13 @@ impl Scratch {
         Ok(Scratch { repository })
     }
 
-    /// Commits all files of the work tree; `minute` sets the clock of the commit, so that its id depends on nothing else.
+    /// Commits all files of the work tree. `minute` sets the commit's clock, so that its id is reproducible.
     pub fn commit(&self, message: &str, minute: i64) -> Result<(), ScratchError> {
         let folder = self.repository.workdir().unwrap_or_else(|| self.repository.path());
         self.try_commit(message, minute).map_err(|e| error(folder, &e))
     }
 
-    /// Makes the branch `name`, on the last commit.
+    /// Makes the branch `name` on the last commit.
     pub fn branch(&self, name: &str) -> Result<(), ScratchError> {
         let head = self.repository.head().and_then(|head| head.peel_to_commit());
         let branch = head.and_then(|head| self.repository.branch(name, &head, false).map(|_| ()));

@@ -1,4 +1,4 @@
-//! The files of a commit. Folders are read when they are first looked into, contents when they are asked for.
+//! The files of a commit. Folders are read when they are first opened, contents on each request.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::objects::{ObjectError, Objects};
 use super::raw::{EntryKind, TreeEntry};
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
 
-/// The tree of files that a commit holds. Cheap to clone, and read from many threads at once.
+/// The tree of files of a commit. It is cheap to clone and can be read from many threads at once.
 ///
 /// Names that are not UTF-8 are shown with replacement characters.
 #[derive(Clone)]
@@ -26,12 +26,12 @@ impl CommitTree {
         Ok(CommitTree { objects: Arc::clone(objects), commit, root, root_id })
     }
 
-    /// Whose files these are.
+    /// Returns the commit.
     pub fn commit(&self) -> CommitId {
         self.commit
     }
 
-    /// The folder at `path`; nothing if none is there.
+    /// Returns the folder at `path`, or `None` if there is none.
     fn folder(&self, path: &str) -> Result<Option<Folder>, TreeError> {
         if path.is_empty() {
             return Ok(Some(Arc::clone(&self.root)));
@@ -39,7 +39,7 @@ impl CommitTree {
         self.id_of_folder(path)?.map(|id| self.open_folder(id, path)).transpose()
     }
 
-    /// What `of` makes of the item at `path`, which is not the root; nothing if none is there.
+    /// Applies `of` to the entry at `path`, which is not the root. Returns `None` if there is no entry.
     fn item<T>(&self, path: &str, of: impl FnOnce(&TreeEntry) -> T) -> Result<Option<T>, TreeError> {
         let mut folder = Arc::clone(&self.root);
         let mut start = 0;
@@ -54,7 +54,7 @@ impl CommitTree {
         Ok(find(&folder, &path[start..]).map(of))
     }
 
-    /// The id of the folder at `path`, which is not the root; nothing if none is there.
+    /// Returns the id of the folder at `path`, which is not the root, or `None` if there is none.
     fn id_of_folder(&self, path: &str) -> Result<Option<[u8; 20]>, TreeError> {
         Ok(self.item(path, |item| (item.kind == EntryKind::Folder).then_some(item.id))?.flatten())
     }
@@ -63,7 +63,7 @@ impl CommitTree {
         self.objects.folder(id).map_err(|error| failed(path, &error))
     }
 
-    /// The entry that `item` is; `path` tells where, if it cannot be read.
+    /// Converts `item`; `path` is named in the error if a link's target cannot be read.
     fn entry_of(&self, item: &TreeEntry, path: impl FnOnce() -> String) -> Result<Entry, TreeError> {
         Ok(match item.kind {
             EntryKind::File => Entry::File(BlobId(item.id)),

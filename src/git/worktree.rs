@@ -1,4 +1,4 @@
-//! The checked-out files as a tree: what a commit of everything in the work tree would hold, ignored files included.
+//! The checked-out files as a tree: as if everything in the work tree were committed, ignored files included.
 
 use std::fs::{self, FileType};
 use std::io;
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use crate::disk::{Snapshot, failed, is_absence};
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
 
-/// The files of a work tree as they are on disk when they are first looked at.
+/// The files of a work tree, each as it is on disk when it is first read.
 pub struct WorkTree {
     root: PathBuf,
     seen: Snapshot,
 }
 
 impl WorkTree {
-    /// The files below the folder `root`.
+    /// Makes the tree of the files below the folder `root`.
     pub fn new(root: impl Into<PathBuf>) -> WorkTree {
         WorkTree { root: root.into(), seen: Snapshot::default() }
     }
 
-    /// The folder that holds them.
+    /// Returns the folder that holds the files.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -46,7 +46,7 @@ impl WorkTree {
         })
     }
 
-    /// Where `path` is on disk, if all above it are plain folders of this tree.
+    /// Returns the path on disk of `path`, or `None` if a folder above it is not a plain folder of this tree.
     fn on_disk(&self, path: &str) -> Option<PathBuf> {
         let mut disk = self.root.clone();
         let mut names = path.split('/').filter(|_| !path.is_empty()).peekable();
