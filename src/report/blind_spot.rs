@@ -1,22 +1,22 @@
-//! Blind spots: what a commit may have changed without anybody seeing it, and the verdict that is honest about them.
+//! Blind spots, which are changes that a commit may make unseen, and the verdict that takes them into account.
 
 use std::sync::Arc;
 
 use crate::node::NodeSet;
 
-/// Says whether a commit changes effective values.
+/// The answer to the question if a commit changes effective values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It does.
     Changes,
-    /// It does not: all that it touches was seen on both sides.
+    /// It does not: everything that it touches was seen on both sides.
     NoChange,
-    /// No change was seen, but not all that it touches could be seen.
+    /// No change was seen, but not everything that it touches could be seen.
     NoChangeSeen,
 }
 
 impl Verdict {
-    /// The word for it, as JSON has it.
+    /// Returns the name that the JSON form uses.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Changes => "changes",
@@ -26,21 +26,21 @@ impl Verdict {
     }
 }
 
-/// Something that could not be seen and to which the commit may matter.
+/// Something that could not be seen and that the commit may change.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BlindSpot {
     /// A stable name for the kind, such as `outside-repository`.
     pub code: &'static str,
-    /// The shortest form, a clause that follows "no change seen, but: ".
+    /// The shortest description: a clause that follows "no change seen, but: ".
     pub headline: String,
-    /// One or two sentences for a person, with counts.
+    /// The description: one or two sentences, with counts.
     pub message: String,
-    /// What to do about it: text to paste into the settings, or a command; may have several lines.
+    /// The remedy: text to paste into the settings, or a command. It may have several lines.
     pub fix: Option<String>,
-    /// The nodes that it concerns; empty where it does not depend on nodes.
+    /// The nodes that it concerns; empty if it does not depend on nodes.
     pub nodes: NodeSet,
-    /// The keys that it concerns, where they are known.
+    /// The keys that it concerns, if they are known.
     pub keys: Vec<Arc<str>>,
-    /// The files that it concerns, where there are some.
+    /// The files that it concerns, if any.
     pub files: Vec<String>,
 }

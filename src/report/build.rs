@@ -1,4 +1,4 @@
-//! Makes a [`Report`] of changes and findings: counts, groups, order.
+//! Builds a [`Report`] from changes and findings: counts, groups, order.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::disclosure::Disclosure;
 use crate::fleet::{Finding, Fleet};
 use crate::node::NodeSet;
 
-/// What a report is made of.
+/// The parts of a report.
 #[derive(Clone)]
 pub struct Input<'a> {
-    /// The revisions.
+    /// The two commits.
     pub commit: Diff<Option<Commit>>,
-    /// How the commit has come to a branch, where that is known.
+    /// The commit's arrival on a branch, if it is known.
     pub arrival: Option<Arrival>,
-    /// What the nodes are called.
+    /// The names of the nodes.
     pub names: NodeNames,
     /// The nodes that were compared.
     pub nodes: NodeSet,
@@ -31,32 +31,32 @@ pub struct Input<'a> {
     pub keys: usize,
     /// The changes, as [`crate::diff::changes`] gives them.
     pub changes: Changes,
-    /// Where they come from.
+    /// The origins of the changed values.
     pub origins: Origins,
-    /// What may be seen of secrets.
+    /// The parts of secrets that may be shown.
     pub disclosure: &'a Disclosure,
-    /// What was found wrong on either side.
+    /// The findings of both sides.
     pub findings: Diff<&'a [Finding]>,
-    /// What the commit may have changed unseen, the most important first.
+    /// The blind spots: possible changes that cannot be seen, the most important first.
     pub blind_spots: Vec<BlindSpot>,
-    /// The sides on which nothing at all could be read.
+    /// True for a side of which nothing at all could be read.
     pub is_unreadable: Diff<bool>,
 }
 
-/// Where parts of changed values come from, as far as that is known: for those before the end of each list.
+/// The origins of changed values. Each list may end early: the origins behind its end are unknown.
 #[derive(Debug, Clone, Default)]
 pub struct Origins {
-    /// For each change, and each of its differences.
+    /// The origins of each change's differences.
     pub changes: Vec<Vec<Diff<Option<Origin>>>>,
-    /// For each secret that was encrypted anew.
+    /// The origins of the secrets that were encrypted anew.
     pub reencrypted: Vec<Option<Origin>>,
 }
 
 impl Report {
-    /// The report of `input`.
+    /// Builds the report.
     pub fn new(input: Input<'_>) -> Report {
         let Changes { changes, reencrypted } = input.changes;
-        // What is alike among secrets must not be told either, so they are hidden before anything is compared.
+        // Equality of secrets must not show either, so they are redacted before anything is compared.
         let changes: Vec<Change> = changes.into_iter().map(|change| redacted(change, input.disclosure)).collect();
         let fleet = input.names.fleet.clone();
         let nodes = NodeSet::union_of(fleet.len(), changes.iter().map(|change| change.nodes.clone()));
@@ -94,14 +94,14 @@ impl Report {
         }
     }
 
-    /// The change that stands for all of an item.
+    /// Returns the change that is shown for an item.
     pub fn first(&self, item: &Item) -> &KeyChange {
         &self.changes[item.first]
     }
 }
 
 impl ChangeKind {
-    /// Whether the key is an error now.
+    /// Returns true if the lookup fails after the change.
     pub fn is_error(self) -> bool {
         matches!(self, ChangeKind::Failed | ChangeKind::ErrorChanged)
     }
@@ -118,12 +118,12 @@ fn key_change(change: Change, origins: Vec<Diff<Option<Origin>>>) -> KeyChange {
     }
 }
 
-/// What is cheap to ask of a set and tells most apart: its size and its first node.
+/// Returns a cheap hash key of a set: its size and its first node.
 fn summary(nodes: &NodeSet) -> (usize, u32) {
     (nodes.len(), nodes.first().map_or(0, |node| node.0))
 }
 
-/// Joins the changes of each key that read the same, and those that concern the same nodes.
+/// Joins similar changes of each key into items, and items on the same nodes into groups.
 fn groups(changes: &[Change], folded: &HashSet<usize>, fleet: &Fleet, all: &NodeSet) -> Vec<Group> {
     let mut sets: Vec<(bool, NodeSet, Vec<Item>)> = Vec::new();
     let mut by_summary: HashMap<(bool, usize, u32), Vec<usize>> = HashMap::new();
@@ -147,7 +147,7 @@ fn groups(changes: &[Change], folded: &HashSet<usize>, fleet: &Fleet, all: &Node
     sets.into_iter().map(group).collect()
 }
 
-/// That there is nothing to compare, if so.
+/// Returns a blind spot if there is nothing to compare.
 fn emptiness(nodes: usize, keys: usize) -> Option<BlindSpot> {
     let (code, headline, fix) = match (nodes, keys) {
         (0, _) => ("no-profiles", "there are no node profiles", "add profiles of the nodes"),
@@ -162,7 +162,7 @@ fn emptiness(nodes: usize, keys: usize) -> Option<BlindSpot> {
     Some(BlindSpot { code, headline: headline.to_owned(), message, fix: Some(fix.to_owned()), ..BlindSpot::default() })
 }
 
-/// Findings of one side only. A line that has moved is the same finding.
+/// Returns the findings that only one side has. A finding that merely moved to another line is the same finding.
 fn findings(findings: Diff<&[Finding]>) -> Vec<FindingChange> {
     let keys = findings.map(|list| list.iter().map(|f| without_line(&f.diagnostic)).collect::<BTreeSet<_>>());
     let only = |list: &[Finding], other: &BTreeSet<_>, is_new| -> Vec<FindingChange> {

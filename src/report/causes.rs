@@ -1,5 +1,5 @@
-//! Errors with one cause: a file that cannot be parsed, an option that is wrong, a variable that is not there. The keys that fail
-//! because of it, or no longer do, are told once.
+//! Errors with one cause: a file that cannot be parsed, a wrong option, a missing variable. The keys that fail because
+//! of it, or no longer do, are shown once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,27 +11,27 @@ use crate::diff::{Change, ChangeKind};
 use crate::hiera::{ErrorKind, LookupError, Outcome};
 use crate::node::NodeSet;
 
-/// From so many keys with one cause on, they are told together.
+/// The least number of keys that are shown by their cause.
 const MIN_KEYS: usize = 2;
 
-/// One error, and the keys that fail because of it, or do so no longer.
+/// An error, and the keys that fail because of it or no longer do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cause {
     /// The error; its place is the first of [`Cause::places`].
     pub error: LookupError,
-    /// Where it comes from, in order.
+    /// The places of the error, in order.
     pub places: BTreeSet<Place>,
-    /// Whether keys fail because of it now; if not, they did before.
+    /// True if the keys fail after the change, false if they failed before it.
     pub is_new: bool,
     /// The keys.
     pub keys: BTreeSet<Arc<str>>,
-    /// The nodes on which some of them fail.
+    /// The nodes on which at least one of the keys fails.
     pub nodes: NodeSet,
-    /// Their changes: positions in [`Report::changes`].
+    /// The changes: positions in [`Report::changes`].
     pub changes: Vec<usize>,
 }
 
-/// The causes that several keys share, those with the most keys first; a cause that is gone comes behind the new ones.
+/// Returns the causes that several keys share: new causes before those that are gone, those with the most keys first.
 pub(super) fn causes(changes: &[Change]) -> Vec<Cause> {
     let mut found: BTreeMap<(bool, ErrorKind, &str), Cause> = BTreeMap::new();
     for (at, change) in changes.iter().enumerate() {
@@ -55,7 +55,8 @@ pub(super) fn causes(changes: &[Change]) -> Vec<Cause> {
     causes
 }
 
-/// The error of a change that is one, or was one and is a value now; and whether it is there now.
+/// Returns the error of a change that is an error now, or was one and is a value now; true in the second field if it is
+/// an error now.
 fn error(change: &Change) -> Option<(&LookupError, bool)> {
     let is_new = change.kind.is_error();
     let outcome = if is_new { &change.outcome.after } else { &change.outcome.before };
@@ -71,7 +72,7 @@ impl Cause {
         self
     }
 
-    /// `435 keys fail on all 143 nodes`.
+    /// Returns a heading such as `435 keys fail on all 143 nodes`.
     pub(super) fn heading(&self, report: &Report) -> String {
         let verb = match (self.is_new, self.error.kind) {
             (true, ErrorKind::Puppet) => "fail",
@@ -83,7 +84,7 @@ impl Cause {
         format!("{} {verb} on {nodes}", count(self.keys.len(), "key"))
     }
 
-    /// The error, behind its place where it does not name that itself.
+    /// Returns the error with its place and the number of further places.
     pub(super) fn message(&self) -> String {
         let more = match self.places.len() {
             0 | 1 => String::new(),

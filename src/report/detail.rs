@@ -1,4 +1,4 @@
-//! One difference told in lines, for all writers: what was marked `-`, what is marked `+`.
+//! Lays out one difference in lines, for all writers: removed lines are marked `-`, added lines `+`.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::diff::{Diff, LeafChange, LeafKind, identifying_entry};
 use crate::hiera::{LookupError, Outcome};
 use crate::value::Value;
 
-/// How a line stands in a difference.
+/// The role of a line in a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     /// On both sides.
@@ -25,7 +25,7 @@ pub(super) enum Mark {
     Added,
     /// After only, and an error.
     Failed,
-    /// Says what was left out.
+    /// A note about omitted lines.
     Omitted,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct DetailLine {
     pub(super) text: String,
 }
 
-/// How much room a difference may take.
+/// The room for one difference.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
     pub(super) columns: usize,
@@ -49,7 +49,7 @@ impl DetailLine {
     }
 }
 
-/// A difference on one line, if both sides fit `columns` beside each other.
+/// Returns both sides of a difference for one line, or `None` if they do not fit `columns` beside each other.
 pub(super) fn on_one_line(change: &LeafChange, columns: usize) -> Option<Diff<Option<String>>> {
     if let Some(note) = secrecy_note(change.kind) {
         return Some(Diff::new(None, Some(note.to_owned())));
@@ -71,7 +71,7 @@ pub(super) fn on_one_line(change: &LeafChange, columns: usize) -> Option<Diff<Op
     (used + both <= columns).then_some(sides)
 }
 
-/// `[a, b] -> [b, a]`
+/// Returns an order of items for one line, such as `[a, b] -> [b, a]`, or `None` if there are too many.
 fn order_on_one_line(values: Diff<&Value>) -> Option<Diff<String>> {
     let length = values.map(|value| match value {
         Value::Array(items) => items.len(),
@@ -83,7 +83,7 @@ fn order_on_one_line(values: Diff<&Value>) -> Option<Diff<String>> {
     (length.before.max(length.after) <= MAX_INLINE_ORDER).then(|| order_labels(values, usize::MAX).map(joined))
 }
 
-/// An order of more items than this cannot be taken in from one line.
+/// The most items whose order can be taken in from one line.
 const MAX_INLINE_ORDER: usize = 12;
 
 fn is_multi_line(text: &str) -> bool {
@@ -94,7 +94,7 @@ fn values(change: &LeafChange) -> Diff<Option<&Value>> {
     change.part.as_ref().map(|part| part.as_ref().map(|part| &part.value))
 }
 
-/// A note on the kind of a difference where its values alone do not tell it.
+/// Returns a note on the kind of a difference, or `None` if its values alone tell it.
 pub(super) fn note(change: &LeafChange) -> Option<String> {
     let Diff { before: Some(before), after: Some(after) } = values(change) else { return None };
     if change.kind == LeafKind::Reordered {
@@ -120,7 +120,7 @@ fn size(value: &Value) -> String {
     }
 }
 
-/// The lines of a difference.
+/// Returns the lines of a difference.
 pub(super) fn lines(change: &LeafChange, room: Room) -> Vec<DetailLine> {
     let values = values(change);
     let all = match (change.kind, values.before, values.after) {
@@ -132,7 +132,7 @@ pub(super) fn lines(change: &LeafChange, room: Room) -> Vec<DetailLine> {
     limited(all, room.lines)
 }
 
-/// Whether the changes that an item stands for do not all have the same answers.
+/// Returns true for a side on which the changes of an item have different outcomes.
 pub(super) fn varying_sides(report: &Report, item: &Item) -> Diff<bool> {
     let outcome = &report.first(item).outcome;
     let others = || item.others.iter().map(|at| &report.changes[*at].outcome);
@@ -145,7 +145,7 @@ pub(super) fn varying_sides(report: &Report, item: &Item) -> Diff<bool> {
     }
 }
 
-/// Both sides of a change that is, or was, an error; messages are wrapped at `columns`.
+/// Returns the lines of both sides of a change that is, or was, an error; messages are wrapped at `columns`.
 pub(super) fn outcomes(change: &KeyChange, various: Diff<bool>, columns: usize, room: Room) -> Vec<DetailLine> {
     let side = |mark, outcome: Option<&Outcome>, various: bool| {
         let lines = match outcome {
@@ -162,7 +162,7 @@ pub(super) fn outcomes(change: &KeyChange, various: Diff<bool>, columns: usize, 
     lines
 }
 
-/// An error's message, the lines below the first a little further in.
+/// Wraps an error's message, with a deeper indent below its first line.
 fn message(error: &LookupError, columns: usize) -> Vec<String> {
     let lines = wrap(&visible(&format!("error: {error}")), columns.max(16) - 2);
     let further_in = |(i, line): (usize, String)| if i == 0 { line } else { format!("  {line}") };
@@ -181,7 +181,7 @@ fn sides(values: Diff<Option<&Value>>, columns: usize) -> Vec<DetailLine> {
     block(Mark::Removed, values.before).chain(block(Mark::Added, values.after)).collect()
 }
 
-/// A text of several lines as it is.
+/// Returns the lines of a string of several lines.
 fn text_block(text: &str, columns: usize) -> Vec<String> {
     let body = text.strip_suffix('\n');
     let mut lines: Vec<String> =
@@ -194,7 +194,7 @@ fn text_block(text: &str, columns: usize) -> Vec<String> {
 
 const NO_NEWLINE: &str = "(no newline at the end)";
 
-/// Cuts what exceeds `most` lines, each side's share of them.
+/// Cuts lines off beyond `most`, so that each side keeps its share.
 fn limited(mut lines: Vec<DetailLine>, most: usize) -> Vec<DetailLine> {
     if lines.len() <= most {
         return lines;
@@ -228,10 +228,10 @@ fn omitted(lines: usize) -> DetailLine {
     DetailLine::new(Mark::Omitted, format!("{ELLIPSIS} {}", count(lines, "more line")))
 }
 
-/// How many equal lines stand around a difference.
+/// The number of equal lines around a difference.
 const CONTEXT: usize = 2;
 
-/// The difference of two texts, by lines.
+/// Compares two strings by lines.
 fn text(texts: Diff<&str>, columns: usize) -> Vec<DetailLine> {
     if !texts.before.contains('\n') && !texts.after.contains('\n') {
         let (before, after) = apart(Diff::new(quoted(texts.before), quoted(texts.after)), columns);
@@ -296,13 +296,13 @@ fn operation(op: DiffOp, lines: Diff<&[&str]>, columns: usize, out: &mut Vec<Det
     }
 }
 
-/// A line whose white space at the end can be seen.
+/// Makes white space at the end of a line visible.
 fn with_visible_end(line: &str) -> String {
     let body = line.trim_end_matches(' ');
     format!("{}{}", visible(body), "·".repeat(line.len() - body.len()))
 }
 
-/// Two texts in `columns` each, shortened so that the first difference can be seen.
+/// Shortens two texts to `columns` each, so that their first difference shows.
 fn apart(texts: Diff<String>, columns: usize) -> (String, String) {
     let Diff { before, after } = texts;
     if before.len() <= columns && after.len() <= columns {
@@ -326,7 +326,7 @@ fn apart(texts: Diff<String>, columns: usize) -> (String, String) {
     (window(&before), window(&after))
 }
 
-/// The order of a collection, before and after: what is on both sides, as far as it says where it stands.
+/// Compares the order of two collections: of the items that both sides have, as far as their order tells something.
 fn order(values: Diff<&Value>, columns: usize) -> Vec<DetailLine> {
     let labels = order_labels(values, columns);
     let labels = labels.as_ref().map(|labels| labels.iter().map(String::as_str).collect::<Vec<_>>());
@@ -344,7 +344,8 @@ fn order_labels(values: Diff<&Value>, columns: usize) -> Diff<Vec<String>> {
     }
 }
 
-/// Items that both sides have; named ones by their names, whatever else of them changes.
+/// Returns labels of the items that both sides have. Items with a name are labelled by it, whatever else in them
+/// changes.
 fn order_of_items(items: Diff<&[Value]>, columns: usize) -> Diff<Vec<String>> {
     let name = identifying_entry(items);
     let label = |item: &Value| match name.and_then(|name| Some((name, item.get(name)?))) {
@@ -363,11 +364,11 @@ fn order_of_items(items: Diff<&[Value]>, columns: usize) -> Diff<Vec<String>> {
     };
     let lines =
         Diff { before: side(items.before, &ids.before, &ids.after), after: side(items.after, &ids.after, &ids.before) };
-    // Items that have changed and moved, without a name: all of them, then.
+    // Items without names that both changed and moved cannot be paired, so all items are listed.
     if lines.before == lines.after { items.map(|items| items.iter().map(label).collect()) } else { lines }
 }
 
-/// For each of `items`, whether `others` has it too, as often as both have it.
+/// Returns true for each of `items` that `others` has too, as often as both have it.
 fn shared(items: &[Value], others: &[Value]) -> Vec<bool> {
     let mut left: HashMap<&Value, usize> = HashMap::new();
     for item in others {

@@ -1,8 +1,8 @@
-//! The report for programs: one JSON document, `hierad.diff/2`.
+//! Writes the report as one JSON document, `hierad.diff/2`, for programs.
 //!
-//! Scripts rely on its names: fields may be added, none renamed. Values are written as they are, integers of any size included.
-//! Each set of nodes is said once, in `node_sets`; everything else refers to it by its number. Keys that fail for one cause stand in
-//! `causes`, and not in `changes` again.
+//! Scripts rely on its field names: fields may be added, never renamed. Integers of any size are written in full. Each
+//! set of nodes is written once, in `node_sets`, and everything else refers to it by its number. Keys that fail for one
+//! cause are in `causes` and not in `changes` again.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -20,15 +20,16 @@ use crate::hiera::{ErrorKind, Outcome};
 use crate::node::NodeSet;
 use crate::value::Value;
 
-/// The version of the form.
+/// The version of the format.
 pub const SCHEMA: &str = "hierad.diff/2";
 
-/// How the document looks.
+/// Options of the document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Over many indented lines rather than on one.
+    /// True for many indented lines rather than one.
     pub pretty: bool,
-    /// With each key that fails for a shared cause among the changes, too: its nodes and its former value.
+    /// True to list each key that fails for a shared cause among the changes as well, with its nodes and its former
+    /// value.
     pub full: bool,
 }
 
@@ -43,7 +44,7 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
     out.write_all(b"\n")
 }
 
-/// Bytes are JSON that has been written already.
+/// A formatter that takes byte arrays for finished JSON.
 struct Written;
 
 impl Formatter for Written {
@@ -73,7 +74,7 @@ struct Document<'a> {
     diagnostics: Vec<WireFinding<'a>>,
 }
 
-/// NodeNames in a list at most; how many there are is said.
+/// The most names in a list; the number of the others is given.
 const MAX_LISTED: usize = 100;
 
 #[derive(Serialize)]
@@ -107,7 +108,7 @@ struct WireCause<'a> {
     unknown: bool,
     path: Option<&'a str>,
     line: Option<u32>,
-    /// In how many places it stands.
+    /// The number of its places.
     places: usize,
     keys: Vec<&'a str>,
     nodes: usize,
@@ -174,7 +175,7 @@ struct WireLeaf<'a> {
 
 #[derive(Serialize)]
 struct WirePart<'a> {
-    /// Where it is not that of the leaf: an item that has moved.
+    /// The path, if it is not the leaf's: the item has moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
     value: Json<'a>,
@@ -192,7 +193,7 @@ struct WireOrigin<'a> {
 #[derive(Serialize)]
 struct WireReencrypted<'a> {
     key: &'a str,
-    /// Where it is not the whole value.
+    /// The path, if it is not the whole value.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
     nodes: usize,
@@ -383,7 +384,7 @@ fn leaf_kind(kind: LeafKind) -> &'static str {
     }
 }
 
-/// A list of what concerns nodes, with the numbers of their sets; the wire forms are made one at a time.
+/// A list of items with the numbers of their node sets. The wire forms are made one at a time.
 struct Numbered<'a, T, W>(Vec<(&'a T, usize)>, fn(&'a T, usize) -> W);
 
 impl<T, W: Serialize> Serialize for Numbered<'_, T, W> {
@@ -392,7 +393,7 @@ impl<T, W: Serialize> Serialize for Numbered<'_, T, W> {
     }
 }
 
-/// The names of the nodes of each set.
+/// The lists of names of all sets.
 struct Sets<'a>(Vec<&'a NodeSet>, &'a NodeNames);
 
 impl Serialize for Sets<'_> {
@@ -409,7 +410,7 @@ impl Serialize for Leaves<'_> {
     }
 }
 
-/// The list of the names of nodes.
+/// The list of names of one set.
 struct Nodes<'a>(&'a NodeSet, &'a NodeNames);
 
 impl Serialize for Nodes<'_> {
@@ -429,13 +430,13 @@ impl Serialize for Json<'_> {
     }
 }
 
-/// Lays a compact document out over lines. It works on the text, so that numbers of any size pass through it.
+/// Indents a compact document. It works on the text, so that numbers of any size pass through it.
 struct Pretty<'w> {
     out: &'w mut dyn Write,
     depth: usize,
     in_text: bool,
     escaped: bool,
-    /// A bracket was opened, and nothing has followed it.
+    /// True right after an opening bracket.
     opened: bool,
 }
 

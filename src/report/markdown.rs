@@ -1,8 +1,8 @@
-//! The report as a comment on a change under review.
+//! Writes the report as a Markdown comment for code review.
 //!
-//! The verdict, a table by key, the details folded away, and what was compared. A comment may not be longer than its forge takes,
-//! so there is a budget in characters: what does not fit is left out whole, and said to be left out. Nothing in the data can
-//! end a fence, a table's cell or a tag, or mention anyone.
+//! It has the verdict, a table by key, folded details and the compared commits. Forges limit the length of a comment,
+//! so there is a budget in characters: parts that do not fit are left out whole, and a note says so. No data can end a
+//! fence, a table cell or a tag, or mention anyone.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use super::{
     BlindSpot, Cause, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Reencrypted, Report, node_list,
 };
 
-/// How long the comment may be.
+/// Options of the comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// The most characters.
@@ -23,7 +23,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Below GitHub's 65,536, with room for what a bot adds.
+    /// Returns a budget below GitHub's limit of 65,536, with room for text that a bot adds.
     fn default() -> Options {
         Options { budget: 60_000 }
     }
@@ -35,19 +35,19 @@ const MAX_NAME: usize = 120;
 /// The room for the verdict, and for one blind spot or the error of a cause.
 const MAX_HEADLINE: usize = 400;
 const MAX_MESSAGE: usize = 1000;
-/// Keys shown for one cause.
+/// The most keys for one cause.
 const MAX_CAUSE_KEYS: usize = 40;
 const ROW_NODES: usize = 60;
 const DETAIL_NODES: usize = 1000;
-/// Differences shown for one key.
+/// The most differences for one key.
 const MAX_LEAVES: usize = 100;
-/// Rows of the table.
+/// The most rows of the table.
 const MAX_ROWS: usize = 200;
-/// Findings of one side, or secrets that were encrypted anew.
+/// The most findings of one side, or re-encrypted secrets.
 const MAX_LISTED: usize = 30;
-/// So few changes need not be unfolded by hand.
+/// Up to this many changes are shown unfolded.
 const MAX_OPEN: usize = 3;
-/// Kept for saying what was left out.
+/// The budget for notes about omitted parts.
 const NOTES_BUDGET: usize = 200;
 
 /// Writes the comment.
@@ -70,7 +70,7 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
     out.write_all(comment.text.as_bytes())
 }
 
-/// The comment as it grows.
+/// The comment under construction.
 struct Comment {
     text: String,
     budget: usize,
@@ -86,7 +86,7 @@ fn characters(text: &str) -> usize {
     text.chars().count()
 }
 
-/// `text` in at most `most` characters.
+/// Shortens `text` to at most `most` characters.
 fn shorten_to(text: &str, most: usize) -> String {
     if characters(text) <= most {
         return text.to_owned();
@@ -98,7 +98,7 @@ fn head(report: &Report) -> String {
     format!("**{}**\n", html(&shorten(&report.headline(), MAX_HEADLINE)))
 }
 
-/// The blind spots, each with what to do about it, in at most `budget` characters.
+/// Returns the blind spots, each with its remedy, in at most `budget` characters.
 fn blind_spots(report: &Report, budget: usize) -> String {
     let line = |spot: &BlindSpot| {
         let message = html(&shorten(&visible(&spot.message), MAX_MESSAGE));
@@ -127,7 +127,7 @@ fn footer(report: &Report) -> String {
     text
 }
 
-/// A row for each change, for at most a third of the comment.
+/// Adds the table, with a row for each change, in at most a third of the comment.
 fn table(report: &Report, comment: &mut Comment) {
     let items: Vec<(&Item, &Group)> = items(report).collect();
     if items.is_empty() && report.causes.is_empty() {
@@ -149,7 +149,7 @@ fn table(report: &Report, comment: &mut Comment) {
     }
 }
 
-/// `| changed | ntp::servers | all 143 nodes |`
+/// Returns a row such as `| changed | ntp::servers | all 143 nodes |`.
 fn row(report: &Report, item: &Item, group: &Group) -> String {
     let change = report.first(item);
     let key = code(&shorten_middle(&visible(&change.key), MAX_NAME));
@@ -167,17 +167,17 @@ fn items(report: &Report) -> impl Iterator<Item = (&Item, &Group)> {
     report.groups.iter().flat_map(|group| group.items.iter().map(move |item| (item, group)))
 }
 
-/// `3 of 143 nodes`
+/// Returns a share such as `3 of 143 nodes`.
 fn share_of(report: &Report, group: &Group) -> String {
     share(Count { total: report.nodes.total, changed: group.nodes.len() })
 }
 
-/// `db[01-03]`
+/// Returns the names of a group's nodes, such as `db[01-03]`, or `None` if their number says it all.
 fn names(report: &Report, group: &Group, columns: usize) -> Option<String> {
     node_list::which(report, group, columns).map(|(but, names)| format!("{but}{}", code(&names)))
 }
 
-/// What happens to each key, folded; what does not fit is counted.
+/// Adds the details of each change, folded, and the number of those that do not fit.
 fn details(report: &Report, comment: &mut Comment) {
     let total = report.groups.iter().map(|group| group.items.len()).sum::<usize>() + report.causes.len();
     let mut shown = 0;
@@ -201,7 +201,7 @@ fn details(report: &Report, comment: &mut Comment) {
     }
 }
 
-/// The error that several keys share, folded.
+/// Returns the error that several keys share, folded.
 fn cause_detail(report: &Report, cause: &Cause, open: bool) -> String {
     let open = if open { " open" } else { "" };
     let mark = if cause.is_new { '!' } else { '+' };
@@ -214,7 +214,7 @@ fn cause_detail(report: &Report, cause: &Cause, open: bool) -> String {
     )
 }
 
-/// Some of the keys of a cause, and how many more there are.
+/// Returns some of the keys of a cause, and the number of the others.
 fn cause_keys(cause: &Cause, most: usize) -> String {
     let keys = cause.keys.iter().take(most).map(|key| code(&shorten_middle(&visible(key), MAX_NAME)));
     let keys: Vec<String> = keys.collect();
@@ -257,7 +257,7 @@ fn body(report: &Report, item: &Item) -> String {
     text
 }
 
-/// `@@ ntp::servers[1] @@ data/common.yaml:12`; nothing where the key says it all.
+/// Returns a line such as `@@ ntp::servers[1] @@ data/common.yaml:12`, or `None` if the key says it all.
 fn leaf_head(change: &KeyChange, leaf: &Leaf) -> Option<String> {
     let mut rest = String::new();
     if let Some(note) = detail::note(&leaf.change) {
@@ -283,13 +283,13 @@ fn push_lines(lines: Vec<DetailLine>, text: &mut String) {
     }
 }
 
-/// More backticks than the body has anywhere in a row.
+/// Returns a fence of more backticks than the body has in a row.
 fn fence(body: &str) -> String {
     let longest = body.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
 
-/// New findings and gone ones, in at most `budget` characters.
+/// Returns the new findings and those that are gone, in at most `budget` characters.
 fn findings(report: &Report, budget: usize) -> String {
     let mut text = String::new();
     for is_new in [true, false] {
@@ -300,7 +300,7 @@ fn findings(report: &Report, budget: usize) -> String {
     text
 }
 
-/// Secrets that were encrypted anew, in at most `budget` characters.
+/// Returns the re-encrypted secrets, in at most `budget` characters.
 fn reencrypted(report: &Report, budget: usize) -> String {
     let line = |secret: &Reencrypted| {
         let name = code(&shorten_middle(&visible(&secret.name()), MAX_NAME));
@@ -311,7 +311,7 @@ fn reencrypted(report: &Report, budget: usize) -> String {
     list(&reencrypted_heading(&report.reencrypted), report.reencrypted.iter().map(line), budget)
 }
 
-/// A list below a heading, in at most `budget` characters; nothing where there are no lines.
+/// Returns a list below a heading, in at most `budget` characters, or nothing if the list is empty.
 fn list(heading: &str, lines: impl ExactSizeIterator<Item = String>, budget: usize) -> String {
     let mut text = format!("\n**{heading}**\n\n");
     let count = lines.len();
@@ -339,7 +339,7 @@ fn finding_line(finding: &FindingChange) -> String {
     format!("- {} {}{text} [{}]{nodes}\n", diagnostic.severity, place.unwrap_or_default(), diagnostic.code)
 }
 
-/// Text in the style of code, wherever it stands.
+/// Formats text as code, in Markdown or in HTML.
 fn code(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '.' | '/' | '-');
     if !text.is_empty() && text.chars().all(plain) {
@@ -348,7 +348,7 @@ fn code(text: &str) -> String {
     format!("<code>{}</code>", html(text))
 }
 
-/// Text of which neither HTML nor Markdown takes anything for its own.
+/// Escapes text so that neither HTML nor Markdown gives it a meaning.
 fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut in_word = false;

@@ -1,8 +1,11 @@
-//! What a revision changes, as plain data, and the forms it is written in.
+//! Reports: the changes between two revisions as plain data, and the formats in which they are written.
 //!
-//! A [`Report`] has decided everything: what is shown, in which order, what stands together. A writer ([`json`], [`text`],
-//! [`markdown`]) takes it with options of its own and a place to write to, and only chooses how it looks. Values become text in
-//! one place, `value.rs`.
+//! A [`Report`] holds every decision: the items that are shown, their order and their grouping. A writer ([`json`],
+//! [`text`], [`markdown`]) takes a report, options of its own and an output, and decides only on layout. Values become
+//! text in one place, `value.rs`, which is also where secrets would show.
+//!
+//! Nothing here reads a repository or looks up a key. Fields of the JSON form are a contract with scripts: they may be
+//! added to, never renamed.
 
 mod blind_spot;
 mod build;
@@ -35,61 +38,61 @@ pub use causes::Cause;
 pub use node_names::NodeNames;
 pub use visible::visible;
 
-/// What a revision changes on a fleet.
+/// The changes between two revisions on a fleet.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What the nodes are called.
+    /// The names of the nodes.
     pub names: NodeNames,
-    /// The revisions; nothing before the first commit of a branch.
+    /// The two commits; the earlier one is `None` for the first commit of a branch.
     pub commit: Diff<Option<Commit>>,
-    /// How the commit has come to a branch, where that is known.
+    /// The commit's arrival on a branch, if it is known.
     pub arrival: Option<Arrival>,
-    /// The nodes that were compared.
+    /// The number of nodes that were compared, and of those that change.
     pub nodes: Count,
-    /// The keys that were compared.
+    /// The number of keys that were compared, and of those that change.
     pub keys: Count,
     /// All changes, by key and then by first node.
     pub changes: Vec<KeyChange>,
-    /// Errors that several keys share; their changes are in no group.
+    /// Errors that several keys share. Their changes are in no group.
     pub causes: Vec<Cause>,
-    /// The other changes in the order in which a person should read them: those that fail first, then what concerns most nodes.
+    /// The other changes, in reading order: failures first, then the changes on most nodes.
     pub groups: Vec<Group>,
-    /// What is no change: secrets that were encrypted anew and mean the same, by key.
+    /// Secrets that were encrypted anew with the same plaintext, by key. They count as no change.
     pub reencrypted: Vec<Reencrypted>,
-    /// Findings that are not the same on both sides: new ones first, then those that are gone.
+    /// Findings on one side only: new ones first, then those that are gone.
     pub findings: Vec<FindingChange>,
-    /// What the commit may have changed unseen, the most important first.
+    /// The blind spots: possible changes that cannot be seen, the most important first.
     pub blind_spots: Vec<BlindSpot>,
-    /// The sides on which nothing at all could be read.
+    /// True for a side of which nothing at all could be read.
     pub is_unreadable: Diff<bool>,
 }
 
-/// One revision.
+/// A commit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Commit {
     /// Its full id.
     pub id: String,
     /// The first line of its message.
     pub summary: String,
-    /// Who wrote it, `Name <address>`.
+    /// The author, `Name <address>`.
     pub author: String,
-    /// When, as RFC 3339 has it.
+    /// The time of writing, in RFC 3339.
     pub time: Option<String>,
 }
 
-/// How a commit has come to a branch.
+/// The arrival of a commit on a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
     /// The branch.
     pub branch: String,
-    /// `new`, `created`, `joined`, `rewritten` or `combined`.
+    /// The kind of arrival: `new`, `created`, `joined`, `rewritten` or `combined`.
     pub kind: &'static str,
-    /// What the report is called to its receivers, if they may get it more than once.
+    /// The report's identity for receivers that may get it more than once.
     pub job: Option<JobName>,
 }
 
 impl Arrival {
-    /// The branch, as a person should see it.
+    /// Returns the branch, with the kind of arrival if that is unusual.
     fn label(&self) -> Cow<'_, str> {
         match self.kind {
             "rewritten" | "combined" => format!("{} ({})", self.branch, self.kind).into(),
@@ -98,42 +101,42 @@ impl Arrival {
     }
 }
 
-/// What a report is called to its receivers.
+/// A report's identity for its receivers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobName {
-    /// The same whenever this report is delivered, and no other report's.
+    /// The id, which is the same in every delivery of this report and differs from every other report's.
     pub id: String,
-    /// Later reports have larger numbers.
+    /// The number; later reports have larger ones.
     pub number: i64,
     /// The repository.
     pub repository: String,
 }
 
-/// How many there are, and how many of them change.
+/// A total, and the part of it that changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
-    /// All.
+    /// The total.
     pub total: usize,
-    /// Those with a change.
+    /// The number with a change.
     pub changed: usize,
 }
 
-/// What happens to a key on some nodes.
+/// A change of one key on a set of nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyChange {
     /// The key.
     pub key: Arc<str>,
-    /// What happens.
+    /// The kind of change.
     pub kind: ChangeKind,
-    /// The answers; nothing where the key is not found.
+    /// The outcomes of the lookup on both sides, `None` where the key is not found.
     pub outcome: Diff<Option<Arc<Outcome>>>,
     /// The nodes.
     pub nodes: NodeSet,
-    /// Where the values differ; empty where one side is an error.
+    /// The differences between the values; empty if one side is an error.
     pub leaves: Vec<Leaf>,
 }
 
-/// One difference of two values and where both sides come from.
+/// One difference between two values, with the origins of both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaf {
     /// The difference.
@@ -142,7 +145,7 @@ pub struct Leaf {
     pub origin: Diff<Option<Origin>>,
 }
 
-/// Where a part of a value comes from.
+/// The origin of a part of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// The file and line.
@@ -151,59 +154,59 @@ pub struct Origin {
     pub level: Arc<str>,
 }
 
-/// A secret that was encrypted anew and means the same.
+/// A secret that was encrypted anew with the same plaintext.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reencrypted {
     /// The key.
     pub key: Arc<str>,
     /// The place of the secret in its value.
     pub path: ValuePath,
-    /// The nodes that see it.
+    /// The nodes whose value has it.
     pub nodes: NodeSet,
-    /// Where it stands now, as far as that is known.
+    /// Its place in the data now, if that is known.
     pub origin: Option<Origin>,
 }
 
-/// Items that concern the same nodes.
+/// Changes on the same set of nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
     /// The nodes.
     pub nodes: NodeSet,
-    /// The nodes that it does not concern, where they are so few that it is easier to tell those.
+    /// The other nodes, if they are so few that the group is easier to describe by them; otherwise empty.
     pub except: NodeSet,
-    /// What happens there, by key.
+    /// The changes, by key.
     pub items: Vec<Item>,
 }
 
-/// Changes of one key that read the same.
+/// Similar changes of one key, shown as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// The change that stands for all: a position in [`Report::changes`].
+    /// The change that is shown: a position in [`Report::changes`].
     pub first: usize,
     /// The others.
     pub others: Vec<usize>,
-    /// How far they are the same.
+    /// Their similarity.
     pub similarity: Similarity,
 }
 
-/// How far changes are the same that stand together.
+/// The similarity of the changes of an [`Item`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Similarity {
-    /// The differences are equal, though the values around them may not be.
+    /// The differences are equal, though the values around them may differ.
     Equal,
-    /// They are equal but for the name of the node.
+    /// The differences are equal except for the node's own name.
     ExceptNodeName,
-    /// The same happens at the same places, with other values.
+    /// The same kinds of difference are at the same paths, with other values.
     Shape,
 }
 
-/// A finding that is there on one side only.
+/// A finding that only one side has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FindingChange {
-    /// Whether it is new; if not, it is gone.
+    /// True if it is new, false if it is gone.
     pub is_new: bool,
     /// The finding.
     pub diagnostic: Diagnostic,
-    /// How many nodes it concerns; 0 if it does not depend on nodes.
+    /// The number of nodes that it concerns; 0 if it does not depend on nodes.
     pub nodes: usize,
 }

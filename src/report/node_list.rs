@@ -1,4 +1,4 @@
-//! NodeNames of many nodes in little space: `web[01-09].example.com, db01.example.com and 9 more`.
+//! Shortens lists of node names: `web[01-09].example.com, db01.example.com and 9 more`.
 
 use std::iter::Peekable;
 
@@ -9,7 +9,7 @@ use super::wording::{number, share};
 use super::{Count, Group, Report};
 use crate::node::NodeSet;
 
-/// Which nodes, of how many, in about `columns`.
+/// Returns the heading of a group: the share of the nodes and their names, in about `columns`.
 pub(super) fn heading(report: &Report, group: &Group, columns: usize) -> String {
     let share = share(Count { total: report.nodes.total, changed: group.nodes.len() });
     match which(report, group, columns.saturating_sub(share.width() + 2)) {
@@ -18,7 +18,8 @@ pub(super) fn heading(report: &Report, group: &Group, columns: usize) -> String 
     }
 }
 
-/// Which nodes, in about `columns`, behind the words that they need; nothing where all is said with their number.
+/// Returns the names of a group's nodes in about `columns`, with the words that go before them. Returns `None` if the
+/// number of nodes says it all.
 pub(super) fn which(report: &Report, group: &Group, columns: usize) -> Option<(&'static str, String)> {
     let Group { nodes, except, .. } = group;
     let total = report.nodes.total;
@@ -31,7 +32,7 @@ pub(super) fn which(report: &Report, group: &Group, columns: usize) -> Option<(&
     Some(if by_exception { exception() } else { ("", names(report, nodes, columns)) })
 }
 
-/// Whether one list ends before the other.
+/// Returns true if `one` ends before `other`.
 fn is_shorter(mut one: impl Iterator, mut other: impl Iterator) -> bool {
     loop {
         match (one.next(), other.next()) {
@@ -42,17 +43,17 @@ fn is_shorter(mut one: impl Iterator, mut other: impl Iterator) -> bool {
     }
 }
 
-/// The names, as many as fit `columns`, and how many more there are.
+/// Returns as many names as fit `columns`, and the number of the others.
 pub(super) fn names(report: &Report, nodes: &NodeSet, columns: usize) -> String {
     fitting(&report.names.of(nodes), nodes.len(), columns)
 }
 
-/// Of `count` names as many as fit `columns`, and how many more there are.
+/// Returns as many of `count` names as fit `columns`, and the number of the others.
 fn fitting<'n>(names: &(impl Iterator<Item = &'n str> + Clone), count: usize, columns: usize) -> String {
     let ranges = |runs| ranges(names.clone(), runs);
     let fits = |runs: &usize| ranges(*runs).next().is_none_or(|range| range.text.width() + MORE_WIDTH <= columns);
     let all = ranges(MAX_RUNS.into_iter().find(fits).unwrap_or(1));
-    // Thousands of names, of which a few fit: two more than that are enough.
+    // There may be thousands of names of which a few fit; a little more than these is enough.
     let (mut ranges, mut whole) = (Vec::new(), 0_usize);
     for range in all {
         let is_enough = whole > columns.saturating_add(2) && ranges.len() > 1;
@@ -85,10 +86,10 @@ fn fitting<'n>(names: &(impl Iterator<Item = &'n str> + Clone), count: usize, co
     text
 }
 
-/// About the width of ` and 9 more`.
+/// The width of ` and 9 more`, about.
 const MORE_WIDTH: usize = 14;
 
-/// How many runs of numbers stand in one pair of brackets, if there is room.
+/// The most runs of numbers in one pair of brackets, to be tried in this order.
 const MAX_RUNS: [usize; 4] = [16, 8, 4, 2];
 
 /// One or several names.
@@ -97,7 +98,7 @@ struct Range {
     count: usize,
 }
 
-/// A name that differs from others in a number.
+/// The part of a name around its number.
 #[derive(PartialEq)]
 struct Pattern<'a> {
     prefix: &'a str,
@@ -105,13 +106,13 @@ struct Pattern<'a> {
     suffix: &'a str,
 }
 
-/// The names in ranges, with at most `most` runs of numbers each.
+/// Groups names into ranges, with at most `most` runs of numbers each.
 fn ranges<'n>(names: impl Iterator<Item = &'n str>, most: usize) -> impl Iterator<Item = Range> {
     let mut rest = names.peekable();
     std::iter::from_fn(move || range(&mut rest, most))
 }
 
-/// The range that `names` begin with.
+/// Takes the first range from `names`.
 fn range<'n>(names: &mut Peekable<impl Iterator<Item = &'n str>>, most: usize) -> Option<Range> {
     let name = names.next()?;
     let Some((pattern, first)) = pattern(name) else {
@@ -142,7 +143,7 @@ fn bracket(pattern: &Pattern<'_>, runs: &[(u64, u64)]) -> String {
     format!("{}[{}]{}", visible(pattern.prefix), runs.join(","), visible(pattern.suffix))
 }
 
-/// The last number of a name's first label.
+/// Splits a name at the last number of its first label.
 fn pattern(name: &str) -> Option<(Pattern<'_>, u64)> {
     let label = name.split('.').next()?;
     let end = label.rfind(|c: char| c.is_ascii_digit())? + 1;

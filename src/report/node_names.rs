@@ -1,4 +1,4 @@
-//! What the nodes of a fleet are called, in reports.
+//! The names of a fleet's nodes, in reports.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -7,26 +7,26 @@ use crate::fleet::Fleet;
 use crate::node::{NodeId, NodeSet};
 use crate::value::json;
 
-/// The names of the nodes of a fleet. Its reports share them.
+/// The names of the nodes of a fleet, shared by its reports.
 #[derive(Clone)]
 pub struct NodeNames {
-    /// The nodes.
+    /// The fleet.
     pub fleet: Arc<Fleet>,
     quoted: Arc<OnceLock<Quoted>>,
 }
 
 impl NodeNames {
-    /// The names of `fleet`.
+    /// Makes the names of `fleet`.
     pub fn new(fleet: Arc<Fleet>) -> NodeNames {
         NodeNames { fleet, quoted: Arc::default() }
     }
 
-    /// The names of some nodes, in order.
+    /// Returns the names of some nodes, in order.
     pub fn of<'n>(&'n self, nodes: &'n NodeSet) -> impl Iterator<Item = &'n str> + Clone {
         nodes.iter().map(|node| &**self.fleet.name(node))
     }
 
-    /// The names of some nodes as a list in JSON.
+    /// Returns the names of some nodes as a JSON array.
     pub(super) fn json_list(&self, nodes: &NodeSet) -> Vec<u8> {
         self.quoted.get_or_init(|| Quoted::new(&self.fleet)).list(nodes)
     }
@@ -38,11 +38,11 @@ impl fmt::Debug for NodeNames {
     }
 }
 
-/// All names as JSON has them, each with a comma behind it. Report after report may have thousands of changes that each name
-/// thousands of nodes, so each name is put in quotes once.
+/// All names as JSON strings, each followed by a comma. Reports may have thousands of changes that each name thousands
+/// of nodes, so each name is quoted once.
 struct Quoted {
     text: String,
-    /// Where each name begins, and where the last one ends.
+    /// The start of each name, and the end of the last one.
     places: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Sets of nodes by number: a report in JSON says each of them once.
+//! Numbers the sets of nodes of a report, so that its JSON form has each set once.
 
 use std::collections::HashMap;
 
@@ -6,16 +6,16 @@ use foldhash::fast::RandomState;
 
 use crate::node::NodeSet;
 
-/// Distinct sets, in the order in which they came.
+/// Distinct sets, in order of first use.
 #[derive(Default)]
 pub(super) struct NodeSets<'a> {
     sets: Vec<&'a NodeSet>,
-    /// What is cheap to ask of a set and tells most apart, its size and its first node, with the numbers of those that have it.
+    /// The numbers of the sets, by a cheap hash key: size and first node.
     by_summary: HashMap<(usize, u32), Vec<usize>, RandomState>,
 }
 
 impl<'a> NodeSets<'a> {
-    /// The number of a set.
+    /// Returns the number of a set, which is new if the set is.
     pub(super) fn number(&mut self, set: &'a NodeSet) -> usize {
         let summary = (set.len(), set.first().map_or(0, |node| node.0));
         let candidates = self.by_summary.entry(summary).or_default();
@@ -28,7 +28,7 @@ impl<'a> NodeSets<'a> {
         number
     }
 
-    /// All sets.
+    /// Returns all sets, by their numbers.
     pub(super) fn all(&self) -> &[&'a NodeSet] {
         &self.sets
     }

@@ -1,4 +1,4 @@
-//! What a report says of secrets.
+//! Secrets in a report: redaction, and notes about them.
 
 use super::wording::{count, share};
 use super::{Count, Reencrypted, Report};
@@ -7,7 +7,7 @@ use crate::disclosure::Disclosure;
 use crate::hiera::Outcome;
 use crate::value::{HiddenKind, Rich, Value};
 
-/// A change as it may be seen.
+/// Redacts the secrets of a change.
 pub(super) fn redacted(change: Change, disclosure: &Disclosure) -> Change {
     let is_secret = |outcome: &Outcome| match outcome {
         Outcome::Found(value) => value.secrecy().is_some(),
@@ -30,7 +30,7 @@ pub(super) fn redacted(change: Change, disclosure: &Disclosure) -> Change {
     }
 }
 
-/// What a difference of secrecy comes to.
+/// Returns a note if only the secrecy of a value changes.
 pub(super) fn secrecy_note(kind: LeafKind) -> Option<&'static str> {
     match kind {
         LeafKind::Sealed => Some("the same value, a secret now"),
@@ -39,7 +39,7 @@ pub(super) fn secrecy_note(kind: LeafKind) -> Option<&'static str> {
     }
 }
 
-/// Whether both sides are ciphertext that cannot be read.
+/// Returns true if both sides are ciphertext that cannot be decrypted.
 pub(super) fn is_opaque(before: &Value, after: &Value) -> bool {
     let encrypted = |value: &Value| match value {
         Value::Rich(rich) => matches!(&**rich, Rich::Hidden(hidden) if hidden.kind == HiddenKind::Encrypted),
@@ -49,18 +49,18 @@ pub(super) fn is_opaque(before: &Value, after: &Value) -> bool {
 }
 
 impl Reencrypted {
-    /// The place, behind the name of its key.
+    /// Returns the key, followed by the path in its value.
     pub(super) fn name(&self) -> String {
         self.path.below(&self.key)
     }
 
-    /// `2 of 5 nodes`.
+    /// Returns a share such as `2 of 5 nodes`.
     pub(super) fn share(&self, report: &Report) -> String {
         share(Count { total: report.nodes.total, changed: self.nodes.len() })
     }
 }
 
-/// `1 secret re-encrypted, same plaintext`.
+/// Returns a heading such as `1 secret re-encrypted, same plaintext`.
 pub(super) fn reencrypted_heading(secrets: &[Reencrypted]) -> String {
     format!("{} re-encrypted, same plaintext", count(secrets.len(), "secret"))
 }

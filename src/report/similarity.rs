@@ -1,8 +1,9 @@
-//! Which changes of a key a person reads as one.
+//! Joins changes of a key that a person would read as one.
 //!
-//! Data that interpolates a node's name gives every node a value of its own; a change to it would fill pages that all say the
-//! same. So changes are one item if their differences are equal, or equal but for the node's name; and where a key still
-//! changes in more ways than anyone reads, those of the same shape are one item with an example.
+//! Data that interpolates a node's name gives every node a value of its own, and a change to it would fill pages that
+//! all say the same. Changes are therefore joined into one item if their differences are equal, or equal except for the
+//! node's name. If a key still changes in too many ways, changes of the same shape are joined and one is shown as an
+//! example.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -17,21 +18,21 @@ use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
 use crate::value::{Hash, Segment, Text, Value, ValuePath};
 
-/// More items of a key than this are joined by their shape.
+/// The most items of a key; more are joined by their shape.
 const MAX_VARIANTS: usize = 4;
 
-/// What changes of a key must have in common to read the same.
+/// The parts of a change that similar changes have in common.
 #[derive(PartialEq, Eq, Hash)]
 enum Signature<'c> {
-    /// Values: the differences.
+    /// The differences between values.
     Leaves(ChangeKind, Cow<'c, [LeafChange]>),
-    /// Errors: what they say.
+    /// The errors.
     Errors(ChangeKind, Diff<Option<LookupError>>),
-    /// What happens at which places, whatever the values.
+    /// The kinds of the differences and their paths, without values.
     Shape(ChangeKind, Vec<(LeafKind, ValuePath)>),
 }
 
-/// The items of all changes but those at the positions `folded`, with their nodes.
+/// Returns the items of all changes except those at the positions `folded`, with their nodes.
 pub(super) fn items(changes: &[Change], folded: &HashSet<usize>, fleet: &Fleet) -> Vec<(Item, NodeSet)> {
     let mut all = Vec::new();
     let mut start = 0;
@@ -100,7 +101,7 @@ fn shape(change: &Change) -> Signature<'_> {
     Signature::Shape(change.kind, change.leaves.iter().map(place).collect())
 }
 
-/// The signature of a change on a single node, with the node's name taken out.
+/// Returns the signature of a change on a single node with the node's name masked, or `None` if it is on several nodes.
 fn without_node_name(change: &Change, fleet: &Fleet) -> Option<Signature<'static>> {
     let node = change.nodes.first().filter(|_| change.nodes.len() == 1)?;
     let name = NodeName::new(fleet.name(node));
@@ -122,13 +123,13 @@ fn without_node_name(change: &Change, fleet: &Fleet) -> Option<Signature<'static
     })
 }
 
-/// What tells a node's name in a text: all of it, and its first label.
+/// The forms of a node's name that occur in values: the full name, and its first label.
 struct NodeName<'a> {
     full: &'a str,
     host: &'a str,
 }
 
-/// So short a label may be part of anything.
+/// A shorter label may be a part of any word, so it is not masked.
 const MIN_LABEL: usize = 4;
 
 impl<'a> NodeName<'a> {

@@ -1,7 +1,7 @@
-//! The one place where values become text: JSON, one line, or a block of lines.
+//! Renders values as text: JSON, one line, or a block of lines. Nothing else in a report does that.
 //!
-//! Lines are in a form close to YAML's flow style, with every text in quotes, so that `"80"` and `80` differ. What must not be
-//! shown as it is has to be held back here; the other modules take a value apart only to compare it, and text only from
+//! Lines are close to YAML's flow style, with every string in quotes, so that `"80"` and `80` differ. What must not be
+//! shown has to be held back here: the other modules take a value apart only to compare it, and read text only from
 //! [`Value::String`].
 
 use std::fmt::Write;
@@ -13,14 +13,14 @@ use unicode_width::UnicodeWidthStr;
 use super::visible::{ELLIPSIS, quote, shorten, visible};
 use crate::value::{Hash, Value, ruby};
 
-/// A value on one line: all of it if it fits `columns`, otherwise nothing.
+/// Returns a value on one line, or `None` if it does not fit `columns`.
 pub(super) fn inline(value: &Value, columns: usize) -> Option<String> {
     let mut line = Line { text: String::new(), limit: columns.saturating_mul(4), over: false };
     line.value(value);
     (!line.over && line.text.width() <= columns).then_some(line.text)
 }
 
-/// A value on one line, its end left out where it does not fit `columns`.
+/// Returns a value on one line, cut off at `columns`.
 pub(super) fn inline_shortened(value: &Value, columns: usize) -> String {
     let mut line = Line { text: String::new(), limit: columns.saturating_mul(4), over: false };
     line.value(value);
@@ -30,14 +30,14 @@ pub(super) fn inline_shortened(value: &Value, columns: usize) -> String {
     shorten(&line.text, columns)
 }
 
-/// A value over several lines, each within `columns` except where there is hardly any room.
+/// Returns a value over several lines, each within `columns` unless there is hardly any room.
 pub(super) fn block(value: &Value, columns: usize) -> Vec<String> {
     let mut block = Block { lines: Vec::new(), columns };
     block.value("", 0, value);
     block.lines
 }
 
-/// The name of a value's type, as Puppet has it.
+/// Returns Puppet's name of a value's type.
 pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Undef => "Undef",
@@ -54,7 +54,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// A hash key as it stands before its colon.
+/// Returns a hash key as it is written before its colon.
 pub(super) fn key(key: &Value) -> String {
     match key {
         Value::String(text) if is_plain(text.visible()) => text.visible().to_owned(),
@@ -68,7 +68,7 @@ fn is_plain(key: &str) -> bool {
     starts && key.chars().all(word) && !key.ends_with(':') && !matches!(key, "true" | "false" | "null")
 }
 
-/// One line in the making, which stops growing when it is longer than anyone wants.
+/// One line under construction, which stops growing at its limit.
 struct Line {
     text: String,
     limit: usize,
@@ -118,7 +118,7 @@ impl Line {
     }
 }
 
-/// Scalars other than text.
+/// Writes a scalar other than a string.
 fn scalar(value: &Value, out: &mut String) {
     match value {
         Value::Undef => out.push_str("null"),
@@ -131,14 +131,14 @@ fn scalar(value: &Value, out: &mut String) {
     }
 }
 
-/// A block in the making.
+/// A block of lines under construction.
 struct Block {
     lines: Vec<String>,
     columns: usize,
 }
 
 impl Block {
-    /// `lead` is what stands before the value on its first line: an item's dash or an entry's key.
+    /// Adds a value; `lead` goes before it on its first line: an item's dash or an entry's key.
     fn value(&mut self, lead: &str, indent: usize, value: &Value) {
         let lead = format!("{:indent$}{lead}", "");
         let room = self.columns.saturating_sub(lead.width()).max(16);
@@ -174,7 +174,7 @@ impl Block {
         self.value(lead, indent, value);
     }
 
-    /// The line above a nested collection.
+    /// Adds the line above a nested collection.
     fn open(&mut self, lead: &str) {
         let lead = lead.trim_end();
         if !lead.is_empty() {
@@ -182,7 +182,7 @@ impl Block {
         }
     }
 
-    /// A text of several lines, one below the other.
+    /// Adds a string of several lines, one below the other.
     fn text(&mut self, lead: &str, indent: usize, text: &str) {
         let (body, chomp) = match text.strip_suffix('\n') {
             Some(body) => (body, "|"),
@@ -198,15 +198,15 @@ impl Block {
     }
 }
 
-/// A collection on one line is easy to read up to here.
+/// The widest collection that is easy to read on one line.
 const MAX_INLINE: usize = 100;
 
-/// Two further in than what stands above; the outermost collection has nothing above it.
+/// Returns an indent two deeper than the line above; the outermost collection has no line above it.
 fn indent_below(lead: &str, indent: usize) -> usize {
     if lead.trim().is_empty() { indent } else { indent + 2 }
 }
 
-/// A value as JSON, in Puppet's rich data form where JSON has no such value.
+/// Writes a value as JSON, in Puppet's rich data form where JSON has no such value.
 pub(super) fn json(value: &Value, out: &mut String) {
     crate::value::json::write(value, out);
 }

@@ -1,24 +1,24 @@
-//! Text from elsewhere, made safe to show and fitted into columns.
+//! Makes foreign text safe to show, and fits text into columns.
 //!
-//! No character that a terminal would obey gets through: controls and invisible or direction-changing characters are written
-//! as escapes.
+//! No character that a terminal would act on gets through: control characters, and characters that hide or reorder
+//! text, are written as escapes.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// What stands where text was left out.
+/// Marks omitted text.
 pub(super) const ELLIPSIS: char = '…';
 
-/// A text in quotes, with escapes.
+/// Returns a text in quotes, with escapes.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     quote(text.chars(), &mut out);
     out
 }
 
-/// Text from elsewhere (a name, a message, a line of a longer text) that is safe to show: what a terminal would obey is escaped.
+/// Escapes the characters of foreign text (a name, a message, a line of a longer text) that a terminal would act on.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_dangerous) {
         return Cow::Borrowed(text);
@@ -30,9 +30,9 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The beginning of `text` that fits `columns`, with an ellipsis if that is not all.
+/// Returns the beginning of `text` that fits `columns`, with an ellipsis if that is not all.
 pub(super) fn shorten(text: &str, columns: usize) -> String {
-    // Every column takes a byte, so that a short text needs no measuring.
+    // Every column takes at least a byte, so a short text needs no measuring.
     if text.len() <= columns || (text.len() <= columns.saturating_mul(4) && text.width() <= columns) {
         return text.to_owned();
     }
@@ -49,7 +49,7 @@ pub(super) fn shorten(text: &str, columns: usize) -> String {
     out
 }
 
-/// `text` with its middle left out where it does not fit `columns`.
+/// Returns `text` with its middle left out if it does not fit `columns`.
 pub(super) fn shorten_middle(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -64,7 +64,7 @@ pub(super) fn shorten_middle(text: &str, columns: usize) -> String {
     format!("{}{}", shorten(text, columns - end), tail.into_iter().rev().collect::<String>())
 }
 
-/// Breaks `text` at spaces, or anywhere in words that are too long, into lines of at most `columns`.
+/// Breaks `text` into lines of at most `columns`, at spaces or within words that are too long.
 pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -91,7 +91,8 @@ pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Whether a character is obeyed rather than shown: controls, and format characters that hide or reorder text.
+/// Returns true for characters that are acted on rather than shown: controls, and format characters that hide or
+/// reorder text.
 fn is_dangerous(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
@@ -108,7 +109,7 @@ fn escape(c: char, out: &mut String) {
     }
 }
 
-/// Puts a text in quotes, with escapes.
+/// Writes a text in quotes, with escapes.
 pub(super) fn quote(text: impl Iterator<Item = char>, out: &mut String) {
     out.push('"');
     for c in text {

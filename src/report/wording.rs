@@ -1,4 +1,4 @@
-//! What all writers say in the same words.
+//! Wording that all writers share: headlines, counts, shares of nodes.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::hiera::{ErrorKind, Outcome};
 use crate::node::NodeSet;
 
 impl Report {
-    /// Whether the commit changes anything. A commit that takes all sight away, or gives it back, does.
+    /// Returns the verdict. A commit that makes everything unreadable, or readable again, is a change.
     pub fn verdict(&self) -> Verdict {
         if !self.changes.is_empty() || self.is_unreadable.before != self.is_unreadable.after {
             Verdict::Changes
@@ -20,7 +20,7 @@ impl Report {
         }
     }
 
-    /// The verdict, in one line.
+    /// Returns the verdict in one line.
     pub fn headline(&self) -> String {
         let spot_headline = |spot: &BlindSpot| visible(&spot.headline).into_owned();
         match self.verdict() {
@@ -53,7 +53,7 @@ impl Report {
         }
     }
 
-    /// How many keys change, and on how many nodes each.
+    /// Returns the number of keys that change, and on how many nodes they do.
     fn changes_summary(&self) -> String {
         if self.keys.changed == 0 {
             return String::new();
@@ -77,7 +77,8 @@ impl Report {
         format!("{keys} {}{spread}{parts}", verb("changes", "change"))
     }
 
-    /// ` on all 161 nodes`, or `, one on all 161 nodes, one on 3` where the keys do not change on the same nodes.
+    /// Returns ` on all 161 nodes`, or `, one on all 161 nodes, one on 3` if the keys do not all change on the same
+    /// nodes.
     fn spread(&self) -> String {
         let mut by_key: BTreeMap<&str, NodeSet> = BTreeMap::new();
         for change in &self.changes {
@@ -108,7 +109,7 @@ impl Report {
         format!(", {}", parts.join(", "))
     }
 
-    /// How many keys have a change that goes by `word`.
+    /// Returns the number of keys that have a change with this label.
     fn keys_labelled(&self, label: &str) -> usize {
         let mut keys: Vec<_> = self.changes.iter().filter(|c| c.label() == label).map(|c| &c.key).collect();
         keys.dedup();
@@ -117,7 +118,7 @@ impl Report {
 }
 
 impl KeyChange {
-    /// What happens, in a word or two.
+    /// Returns the kind of change in a word or two.
     pub fn label(&self) -> &'static str {
         let unknown = |outcome: Option<&Outcome>| matches!(outcome, Some(Outcome::Failed(error)) if error.kind == ErrorKind::Unknown);
         match self.kind {
@@ -135,7 +136,7 @@ impl KeyChange {
 }
 
 impl Item {
-    /// What to know of the changes that the first one stands for.
+    /// Returns a note about the changes that are not shown, or `None` if they are equal to the one that is.
     pub(super) fn note(&self) -> Option<String> {
         let others = self.others.len();
         match self.similarity {
@@ -149,12 +150,12 @@ impl Item {
 }
 
 impl Leaf {
-    /// The place, behind the name of its key.
+    /// Returns the key, followed by the path in its value.
     pub(super) fn path(&self, change: &KeyChange) -> String {
         self.change.path().map(|path| path.below(&change.key)).unwrap_or_default()
     }
 
-    /// Where both sides come from: one place, or two where they are in different files.
+    /// Returns the places of both sides: one place, or two if they are in different files.
     pub(super) fn origins(&self) -> Option<String> {
         let shown = |origin: &Origin| visible(&origin.place.to_string()).into_owned();
         match (&self.origin.before, &self.origin.after) {
@@ -167,21 +168,21 @@ impl Leaf {
     }
 }
 
-/// So many different numbers of nodes are told one by one.
+/// The most different numbers of nodes that are listed one by one.
 const MAX_DISTINCT_COUNTS: usize = 3;
 
-/// Both texts, or the one that is there.
+/// Joins two texts, or returns the one that is not empty.
 fn join(texts: [String; 2], separator: &str) -> String {
     texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(separator)
 }
 
-/// `1 key`, `2 keys`.
+/// Returns a count such as `1 key` or `2 keys`.
 pub(super) fn count(n: usize, thing: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", number(n))
 }
 
-/// `12,345`.
+/// Returns a number with separators, such as `12,345`.
 pub(super) fn number(n: usize) -> String {
     let digits = n.to_string();
     let mut text = String::new();
@@ -194,7 +195,7 @@ pub(super) fn number(n: usize) -> String {
     text
 }
 
-/// `all 143 nodes`, `12 of 143 nodes`.
+/// Returns a share such as `all 143 nodes` or `12 of 143 nodes`.
 pub(super) fn share(nodes: Count) -> String {
     match nodes {
         Count { total: 1, .. } => "the only node".to_owned(),
@@ -204,7 +205,7 @@ pub(super) fn share(nodes: Count) -> String {
     }
 }
 
-/// The heading over findings of one side.
+/// Returns the heading of the findings of one side.
 pub(super) fn findings_heading(findings: &[&FindingChange]) -> String {
     let word = if findings.first().is_some_and(|f| f.is_new) { "new" } else { "gone" };
     count(findings.len(), &format!("{word} finding"))

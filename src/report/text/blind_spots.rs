@@ -1,4 +1,4 @@
-//! Blind spots and causes, as a person reads them.
+//! Writes blind spots and the causes of failures.
 
 use std::io;
 
@@ -8,10 +8,10 @@ use crate::report::visible::{ELLIPSIS, visible, wrap};
 use crate::report::wording::{count, number};
 use crate::report::{Cause, Report};
 
-/// Lines of keys for one cause, unless everything is asked for.
+/// The most lines of keys for one cause, unless everything is shown.
 const MAX_KEY_LINES: usize = 4;
 
-/// Writes the blind spots, each with what to do about it.
+/// Writes the blind spots, each with its remedy.
 pub(super) fn write_blind_spots(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
     if report.blind_spots.is_empty() {
         return Ok(());
@@ -23,7 +23,7 @@ pub(super) fn write_blind_spots(report: &Report, page: &mut Page<'_>) -> io::Res
             let mark = if at == 0 { "? " } else { "  " };
             page.line(Line::new(2).add(NEW, mark).add(PLAIN, text))?;
         }
-        // It is there to be copied, so it is not broken into lines.
+        // It is there to be copied, so it is not wrapped.
         for line in spot.fix.iter().flat_map(|fix| fix.lines()) {
             page.unbroken(Line::new(4).add(QUIET, "-> ").add(PLAIN, visible(line)))?;
         }
@@ -31,7 +31,7 @@ pub(super) fn write_blind_spots(report: &Report, page: &mut Page<'_>) -> io::Res
     Ok(())
 }
 
-/// Writes a cause: how many keys fail on how many nodes, the error, and the keys.
+/// Writes a cause: the numbers of keys and nodes, the error, and the keys.
 pub(super) fn write_cause(report: &Report, cause: &Cause, page: &mut Page<'_>) -> io::Result<()> {
     page.blank()?;
     page.line(Line::new(0).add(HEADING, cause.heading(report)))?;

@@ -1,4 +1,4 @@
-//! The lines of one change.
+//! Lays out the lines of one change.
 
 use anstyle::Style;
 
@@ -10,15 +10,15 @@ use crate::report::visible::{ELLIPSIS, shorten_middle, visible};
 use crate::report::wording::count;
 use crate::report::{Item, KeyChange, Leaf, Report, node_list};
 
-/// How changes are laid out.
+/// The layout of changes.
 pub(super) struct ChangeStyle<'r> {
     report: &'r Report,
     options: Options,
-    /// The width of the column of words.
+    /// The width of the column of labels.
     words: usize,
 }
 
-/// The lines above keys and differences begin so far in.
+/// The indent of the lines of a group.
 const INDENT: usize = 2;
 
 impl<'r> ChangeStyle<'r> {
@@ -28,7 +28,7 @@ impl<'r> ChangeStyle<'r> {
         ChangeStyle { report, options, words }
     }
 
-    /// All lines of an item.
+    /// Returns all lines of an item.
     pub(super) fn lines(&self, item: &Item) -> Vec<Line> {
         let mut lines = self.change_lines(self.report.first(item), item);
         let Some(note) = item.note() else { return lines };
@@ -75,12 +75,12 @@ impl<'r> ChangeStyle<'r> {
         lines
     }
 
-    /// Where keys begin.
+    /// Returns the column in which keys begin.
     fn below(&self) -> usize {
         INDENT + self.words + 2
     }
 
-    /// A name as far as it fits behind `indent`.
+    /// Shortens a name to the room behind `indent`.
     fn fitting(&self, name: &str, indent: usize) -> String {
         let columns = if self.options.full { usize::MAX } else { self.options.width.saturating_sub(indent) };
         shorten_middle(&visible(name), columns)
@@ -93,13 +93,13 @@ impl<'r> ChangeStyle<'r> {
         Room { columns: self.options.width.saturating_sub(indent), lines: MAX_LINES }
     }
 
-    /// A difference behind `start`, and if it needs more room, below it from column `indent` on.
+    /// Lays out a difference behind `start` and, if it needs more room, below it from column `indent` on.
     fn leaf_lines(&self, start: Line, indent: usize, change: &KeyChange, leaf: &Leaf) -> Vec<Line> {
         let path = self.fitting(&leaf.path(change), start.width());
         let start = start.add(HEADING, path);
         let origin = leaf.origins();
         let note = detail::note(&leaf.change);
-        // An order on one line needs no words.
+        // An order on one line needs no note.
         let aside = note.as_ref().filter(|_| leaf.change.kind != LeafKind::Reordered);
         let aside = aside.map(|note| format!("  ({note})")).unwrap_or_default();
         let is_order = leaf.change.kind == LeafKind::Reordered && change.kind != ChangeKind::Reordered;
@@ -116,7 +116,7 @@ impl<'r> ChangeStyle<'r> {
         lines
     }
 
-    /// A change that is, or was, an error.
+    /// Lays out a change that is, or was, an error.
     fn outcome_lines(&self, head: Line, change: &KeyChange, item: &Item) -> Vec<Line> {
         let indent = self.below();
         let room = self.room(indent + 2);
@@ -128,12 +128,12 @@ impl<'r> ChangeStyle<'r> {
     }
 }
 
-/// Whether a difference is one of the whole value.
+/// Returns true if a difference is between whole values.
 fn is_whole(change: &LeafChange) -> bool {
     change.path().is_none_or(|path| path.0.is_empty())
 }
 
-/// Whether the line of a change can be the line of its only difference.
+/// Returns true if a change and its only difference fit on one line.
 fn is_plain_change(change: &KeyChange, leaf: &Leaf) -> bool {
     change.kind == ChangeKind::Changed && leaf.change.kind == LeafKind::Changed
 }

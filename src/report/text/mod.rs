@@ -1,7 +1,7 @@
-//! The report for a terminal.
+//! Writes the report as text for a terminal.
 //!
-//! The verdict first, then what happens, grouped by the nodes it happens on: a line for a key where one is enough, otherwise its
-//! differences below it. Marks and words tell what colours tell.
+//! The verdict comes first, then the changes by the nodes they are on: one line for a key if that is enough, otherwise
+//! its differences below it. Marks and words carry everything that colours do.
 
 mod blind_spots;
 mod change;
@@ -19,16 +19,17 @@ use super::wording::{count, findings_heading, number};
 use super::{Commit, FindingChange, Group, Reencrypted, Report, Verdict, node_list};
 use crate::diagnostic::Severity;
 
-/// How the text looks.
+/// Options of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// With ANSI colours.
+    /// True for ANSI colours.
     pub color: bool,
     /// The columns of the terminal.
     pub width: usize,
-    /// Everything, however long.
+    /// True to leave nothing out.
     pub full: bool,
-    /// About how many lines there may be: what is beyond them is counted. All if absent, or if everything is asked for.
+    /// The approximate number of lines, beyond which changes are only counted. `None` for no limit; `full` overrides
+    /// it.
     pub lines: Option<usize>,
 }
 
@@ -49,7 +50,8 @@ const ALARM: Style = AnsiColor::Red.on_default().bold();
 
 /// The narrowest text that makes sense.
 const MIN_WIDTH: usize = 40;
-/// Lines for one difference, differences for one key, findings, and secrets that were encrypted anew, unless everything is asked for.
+/// Limits unless everything is shown: lines of one difference, differences of one key, findings, and secrets that were
+/// encrypted anew.
 const MAX_LINES: usize = 24;
 const MAX_LEAVES: usize = 40;
 const MAX_FINDINGS: usize = 40;
@@ -79,7 +81,7 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
-/// Writes causes and groups, as many as there is room for; the others are counted.
+/// Writes as many causes and groups as there is room for, and the number of the others.
 fn write_changes(report: &Report, options: Options, page: &mut Page<'_>) -> io::Result<()> {
     let limit = options.lines.filter(|_| !options.full).unwrap_or(usize::MAX);
     let style = change::ChangeStyle::new(report, options);
@@ -103,7 +105,7 @@ fn write_changes(report: &Report, options: Options, page: &mut Page<'_>) -> io::
     Ok(())
 }
 
-/// The command that shows the whole report.
+/// Returns the command that shows the whole report.
 fn command(report: &Report) -> String {
     let short =
         |commit: &Option<Commit>| commit.as_ref().map(|commit| visible(&commit.id).chars().take(8).collect::<String>());
@@ -127,7 +129,7 @@ fn head(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// `after   2b6df551 Use the new pool (Ann Author) on production`
+/// Returns a line such as `after   2b6df551 Use the new pool (Ann Author) on production`.
 fn commit(side: &str, commit: Option<&Commit>, branch: &str, width: usize) -> Line {
     let line = Line::new(0).add(QUIET, format!("{side:<7}"));
     let Some(commit) = commit else { return line.add(PLAIN, "nothing: this is the first commit") };
@@ -141,12 +143,12 @@ fn commit(side: &str, commit: Option<&Commit>, branch: &str, width: usize) -> Li
     line.add(PLAIN, shorten(&visible(&commit.summary), room)).add(QUIET, author + branch)
 }
 
-/// The name of `Name <address>`.
+/// Returns the name in `Name <address>`.
 fn author_name(author: &str) -> &str {
     author.split(" <").next().unwrap_or(author)
 }
 
-/// Writes the items of a group up to a line of the page; how many these are.
+/// Writes the items of a group until the page has `limit` lines. Returns the number of items written.
 fn write_group(
     report: &Report,
     group: &Group,

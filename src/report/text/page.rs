@@ -1,4 +1,4 @@
-//! Styled lines, the width they have, and the column that origins stand in.
+//! Styled lines, their widths, and the column of their origins.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::report::visible::{ELLIPSIS, shorten};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line {
     spans: Vec<(Style, String)>,
-    /// Where it comes from, at the right.
+    /// The origin, which is shown at the right.
     origin: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl Line {
         self
     }
 
-    /// The blanks it begins with.
+    /// Returns the number of leading blanks.
     fn indent(&self) -> usize {
         let text: String = self.spans.iter().map(|(_, text)| text.as_str()).collect();
         text.len() - text.trim_start_matches(' ').len()
@@ -45,16 +45,16 @@ impl Line {
     }
 }
 
-/// The columns that `text` takes.
+/// Returns the number of columns that `text` takes.
 pub(super) fn width(text: &str) -> usize {
     let is_plain = text.bytes().all(|b| matches!(b, b' '..=b'~'));
     if is_plain { text.len() } else { text.width() }
 }
 
-/// Between a line and its origin.
+/// The least gap between a line and its origin.
 const GAP: usize = 2;
 
-/// Where lines are written to.
+/// The output for lines.
 pub(super) struct Page<'w> {
     out: &'w mut dyn Write,
     options: Options,
@@ -67,12 +67,12 @@ impl<'w> Page<'w> {
         Page { out, options, shortened: false, written: 0 }
     }
 
-    /// The columns of the terminal.
+    /// Returns the columns of the terminal.
     pub(super) fn width(&self) -> usize {
         self.options.width
     }
 
-    /// The columns that a line may take.
+    /// Returns the columns that a line may take.
     pub(super) fn room(&self) -> usize {
         if self.is_full() { usize::MAX } else { self.width() }
     }
@@ -81,7 +81,7 @@ impl<'w> Page<'w> {
         self.options.full
     }
 
-    /// Whether something was left out of a line.
+    /// Returns true if something was left out of a line.
     pub(super) fn is_shortened(&self) -> bool {
         self.shortened
     }
@@ -91,7 +91,7 @@ impl<'w> Page<'w> {
         self.out.write_all(b"\n")
     }
 
-    /// Writes lines that belong together, their origins in one column.
+    /// Writes a block of lines, with their origins in one column.
     pub(super) fn lines(&mut self, lines: Vec<Line>) -> io::Result<()> {
         let fits = |line: &&Line| {
             let origin = line.origin.as_ref();
@@ -110,7 +110,7 @@ impl<'w> Page<'w> {
                 let gap = column.saturating_sub(used).max(GAP);
                 self.line(line.add(PLAIN, " ".repeat(gap)).add(QUIET, origin))?;
             } else {
-                // Below its line, and never left of it.
+                // The origin goes below its line, and never left of the line's text.
                 let indent = self.width().saturating_sub(width(&origin)).min(column.max(line.indent() + 2));
                 self.line(line)?;
                 self.line(Line::new(indent).add(QUIET, origin))?;
@@ -119,12 +119,12 @@ impl<'w> Page<'w> {
         Ok(())
     }
 
-    /// How many lines were written.
+    /// Returns the number of lines written.
     pub(super) fn written(&self) -> usize {
         self.written
     }
 
-    /// Writes a line as long as it is.
+    /// Writes a line at its full length.
     pub(super) fn unbroken(&mut self, line: Line) -> io::Result<()> {
         self.fit(line, usize::MAX)
     }
@@ -134,10 +134,10 @@ impl<'w> Page<'w> {
         self.fit(line, room)
     }
 
-    /// Writes a line in so many columns.
+    /// Writes a line, cut off at `room` columns.
     fn fit(&mut self, line: Line, room: usize) -> io::Result<()> {
         self.written += 1;
-        // What exceeds the room ends in an ellipsis, which needs a column.
+        // A line that is cut off ends in an ellipsis, which needs a column.
         let mut left = if line.width() <= room { room } else { room - 1 };
         for (style, text) in line.spans {
             let fits = width(&text) <= left;
