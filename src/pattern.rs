@@ -1,4 +1,5 @@
-//! Patterns for nodes and keys: a name, a glob with `*` and `?`, or `re:` and a regular expression.
+//! Patterns for the names of nodes and keys: a name, a glob with `*` and `?`, or `re:` and a regular expression. Also
+//! suggests names that are similar to a wrong one.
 
 use std::str::FromStr;
 
@@ -11,23 +12,23 @@ pub struct Pattern {
     expression: Regex,
 }
 
-/// What was given is no pattern.
+/// A pattern that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{pattern}' is no pattern: {reason}")]
 pub struct PatternError {
-    /// As it was given.
+    /// The pattern as given.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: String,
 }
 
 impl Pattern {
-    /// Whether a name is meant.
+    /// Returns true if the pattern matches a name.
     pub fn matches(&self, name: &str) -> bool {
         self.expression.is_match(name)
     }
 
-    /// The pattern as it was given.
+    /// Returns the pattern as given.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -44,7 +45,7 @@ impl FromStr for Pattern {
             format!("^(?:{glob})$")
         };
         Regex::new(&expression).map(|expression| Pattern { text: text.to_owned(), expression }).map_err(|error| {
-            // The lines before show the place.
+            // The lines before the last one show the place of the fault.
             let text_of_error = error.to_string();
             let reason = text_of_error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
             PatternError { pattern: text.to_owned(), reason }
@@ -52,15 +53,15 @@ impl FromStr for Pattern {
     }
 }
 
-/// Whether one of the patterns matches, or there is none.
+/// Returns true if one of the patterns matches, or if there are none.
 pub fn any(patterns: &[Pattern], name: &str) -> bool {
     patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
 }
 
-/// The least similarity of names, from 0 to 1, that makes one worth suggesting for the other.
+/// The least similarity, from 0 to 1, of a suggestion.
 const MIN_SIMILARITY: f64 = 0.75;
 
-/// Returns at most so many of `names` that are like `wanted`, the nearest first.
+/// Returns at most `most` of `names` that are similar to `wanted`, the nearest first.
 pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>, most: usize) -> Vec<&'n str> {
     let wanted = wanted.trim_matches(['*', '?']);
     let similarity = |name: &str| {

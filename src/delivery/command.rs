@@ -1,4 +1,4 @@
-//! Reports for a command.
+//! Delivers reports to a command.
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -14,16 +14,17 @@ use super::one_line::one_line;
 use crate::disk::can_run;
 use crate::process::Group;
 
-/// How much of what a command says on standard error is told, in bytes.
+/// The most bytes of a command's standard error that an error quotes.
 const MAX_STDERR: u64 = 1000;
 
-/// How long a command that has ended is listened to: what it has left behind may keep its standard error open for ever.
+/// The time for which standard error is read after a command has ended: its children may keep it open for ever.
 const LINGER: Duration = Duration::from_millis(200);
 
-/// A command that is run for each report: the report is its standard input, and what is known of it besides is in environment
-/// variables (`HIERAD_ID`, `HIERAD_NUMBER`, `HIERAD_REPOSITORY`, `HIERAD_BRANCH`, `HIERAD_BEFORE`, `HIERAD_AFTER`, `HIERAD_KIND`).
-/// The report is taken if it ends with status 0; what it prints on standard output is dropped, the first of what it says on
-/// standard error is told if it fails. It has a process group of its own, all of which is killed if it fails or is late.
+/// A command that is run for each report. The report is its standard input; the rest is in environment variables
+/// (`HIERAD_ID`, `HIERAD_NUMBER`, `HIERAD_REPOSITORY`, `HIERAD_BRANCH`, `HIERAD_BEFORE`, `HIERAD_AFTER`,
+/// `HIERAD_KIND`). The delivery succeeds if the command exits with status 0. Its standard output is dropped; if it
+/// fails, the error quotes the start of its standard error. It runs in a process group of its own, all of which is
+/// killed if it fails or takes too long.
 #[derive(Debug)]
 pub struct Command {
     program: String,
@@ -33,7 +34,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// The command `program` with `arguments`, which runs in `folder` and has to end within `limit`.
+    /// Makes the command `program` with `arguments`, which runs in `folder` and must end within `limit`.
     pub fn new(program: String, arguments: Vec<String>, folder: PathBuf, limit: Duration) -> Command {
         Command { program, arguments, folder, limit }
     }
@@ -79,7 +80,7 @@ impl Command {
     }
 }
 
-/// Gives the command its input and waits for its end: how it has ended, and what it has said.
+/// Writes the command's input and waits for its end. Returns its status and its standard error.
 async fn run(child: &mut Child, report: &[u8]) -> std::io::Result<(ExitStatus, Vec<u8>)> {
     let (input, errors) = (child.stdin.take(), child.stderr.take());
     let mut stderr = Vec::new();
@@ -97,14 +98,14 @@ async fn run(child: &mut Child, report: &[u8]) -> std::io::Result<(ExitStatus, V
     Ok((status?, stderr))
 }
 
-/// A command need not read what it does not want to know.
+/// Writes the report. A command need not read all of it.
 async fn write_stdin(input: Option<ChildStdin>, report: &[u8]) {
     if let Some(mut input) = input {
         _ = input.write_all(report).await;
     }
 }
 
-/// The first of what a command says; the rest is read and dropped, so that it is not held up.
+/// Reads the start of standard error, and drops the rest so that the command is not held up.
 async fn read_stderr(errors: Option<ChildStderr>, stderr: &mut Vec<u8>) {
     let Some(mut errors) = errors else { return };
     _ = (&mut errors).take(MAX_STDERR).read_to_end(stderr).await;

@@ -1,24 +1,24 @@
-//! What a sink wants to hear of.
+//! Selects the reports for a sink.
 
 use crate::git::{BranchName, BranchPatterns};
 use crate::node::NodeSet;
 use crate::pattern::{Pattern, any};
 use crate::report::Report;
 
-/// Which reports a sink gets: those of these branches of these repositories, with at least so many changes of such keys on such
-/// nodes. A report is sent whole or not at all.
+/// A filter of reports: by repository and branch, and by the number of changes of some keys on some nodes. A report is
+/// sent whole or not at all.
 #[derive(Debug, Clone)]
 pub struct Filter {
-    /// Names of repositories, all if there are none.
+    /// Names of repositories; all if empty.
     pub repositories: Vec<Pattern>,
     /// The branches.
     pub branches: BranchPatterns,
-    /// Names of nodes, all if there are none; a change counts if one of its nodes is meant.
+    /// Names of nodes; all if empty. A change counts if one of its nodes matches.
     pub nodes: Vec<Pattern>,
-    /// Keys, all if there are none.
+    /// Keys; all if empty.
     pub keys: Vec<Pattern>,
-    /// How many changes there must be: a change is what happens to one key on nodes that have the same before and after it. Where
-    /// nodes or keys are named, it is at least one.
+    /// The least number of changes. A change is of one key, on nodes that have the same value before and after it. If
+    /// nodes or keys are given, at least one change is needed.
     pub minimum: usize,
 }
 
@@ -30,7 +30,7 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// Whether the report of a commit that has come to `branch` of `repository` is wanted.
+    /// Returns true if the filter passes the report of a commit on `branch` of `repository`.
     pub fn wants(&self, repository: &str, branch: &BranchName, report: &Report) -> bool {
         any(&self.repositories, repository) && self.branches.matches(branch) && self.has_enough(report)
     }
@@ -47,7 +47,7 @@ impl Filter {
         counts.take(least).count() == least
     }
 
-    /// The nodes that are meant; nothing for all. Each name is looked at once, however many changes there are.
+    /// Returns the nodes that match, or `None` for all. Each name is matched once, however many changes there are.
     fn nodes_of(&self, report: &Report) -> Option<NodeSet> {
         let fleet = &report.names.fleet;
         let is_meant = |name: &str| any(&self.nodes, name);

@@ -1,4 +1,4 @@
-//! Reports as files of a folder.
+//! Delivers reports as files of a folder.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use super::Parcel;
 use crate::disk::can_write;
 use crate::snapshot::{replace_durably, tidy};
 
-/// A folder: a report is a file `NUMBER-ID.json` there, which appears at once and whole. One that is delivered again replaces
-/// itself; several daemons may share a folder, for no two reports have the same id. What a daemon that was killed has left half
-/// written is removed when the first report comes.
+/// A folder with a file `NUMBER-ID.json` for each report, which appears at once and whole. A repeated report replaces
+/// itself. Several daemons may share a folder, since no two reports have the same id. Files that a killed daemon left
+/// half written are removed with the first delivery.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -20,7 +20,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The folder at `path`, which is made when the first report comes.
+    /// Makes the sink for the folder at `path`, which the first delivery creates.
     pub fn new(path: PathBuf) -> Folder {
         Folder { path, is_tidy: AtomicBool::new(false) }
     }
@@ -45,7 +45,7 @@ impl Folder {
     }
 }
 
-/// Removes what was abandoned. Reports can come all the same where that cannot be.
+/// Removes abandoned files. A failure to do so does not stop a delivery.
 fn tidy_up(folder: &Path) {
     match tidy(folder) {
         Ok(0) => {}

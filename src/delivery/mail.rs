@@ -1,4 +1,4 @@
-//! Reports by mail.
+//! Delivers reports by mail.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -19,14 +19,14 @@ use crate::report::visible;
 
 pub use lettre::message::Mailbox;
 
-/// How long a server that has the mail is given to say goodbye.
+/// The time for the end of a connection after the server has the mail.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// The most characters of the verdict in a subject.
+/// The most characters of the headline in a subject.
 const MAX_VERDICT: usize = 200;
 
-/// A mail for each report, handed to an SMTP server: the verdict in its subject, the report as text in its body, bounded in
-/// size. Its `Message-ID` comes from the report's id, so that readers know one that comes twice.
+/// Sends a mail for each report through an SMTP server: the headline is in the subject, the report as text, limited in
+/// size, is the body. The `Message-ID` is made from the report's id, so that readers recognise a repeated mail.
 #[derive(Debug)]
 pub struct Mail {
     server: MailServer,
@@ -37,73 +37,73 @@ pub struct Mail {
     limit: Duration,
 }
 
-/// What mail is made of.
+/// The options of [`Mail`].
 #[derive(Debug)]
 pub struct MailOptions {
     /// The server.
     pub server: MailServer,
-    /// The user's name and password there, if it wants them.
+    /// The user's name and password, if the server needs them.
     pub credentials: Option<(String, Private<String>)>,
-    /// Who may vouch for the server in place of those whom the system trusts: certificates in PEM form.
+    /// Certificates of authorities for the server, in PEM form, in place of the system's.
     pub authorities: Option<Vec<u8>>,
-    /// Whom it is from.
+    /// The sender.
     pub from: Mailbox,
-    /// Whom it is for.
+    /// The recipients.
     pub to: Vec<Mailbox>,
-    /// How long the server has to take a mail.
+    /// The time limit of a delivery.
     pub limit: Duration,
 }
 
-/// A server that takes mail.
+/// An SMTP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailServer {
     host: String,
     port: u16,
-    /// How the way there is protected.
+    /// The protection of the connection.
     pub tls: MailTls,
 }
 
-/// How the way to a server is protected.
+/// The protection of a connection to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MailTls {
-    /// From the beginning (`smtps://`).
+    /// TLS from the start (`smtps://`).
     Implicit,
-    /// By STARTTLS, or nothing is sent.
+    /// STARTTLS, or nothing is sent.
     Required,
-    /// By STARTTLS if the server offers it.
+    /// STARTTLS if the server offers it.
     Opportunistic,
-    /// Not at all.
+    /// None.
     None,
 }
 
-/// Mail that cannot be sent.
+/// Mail options that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
-    /// The server's address is none.
+    /// The server's address is invalid.
     #[error("'{server}' is no server: {reason}")]
     Server {
-        /// As it was given.
+        /// The address as given.
         server: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
-    /// Somebody's address is none.
+    /// A mail address is invalid.
     #[error("'{address}' is no mail address: {source}")]
     Address {
-        /// As it was given.
+        /// The address as given.
         address: String,
-        /// What is wrong with it.
+        /// The fault.
         source: address::AddressError,
     },
-    /// There is no certificate.
+    /// The authorities' file has no certificate.
     #[error("the 'ca_file' has no certificate in PEM form")]
     Authorities,
-    /// There are no means for it.
+    /// TLS cannot be set up.
     #[error("cannot prepare for TLS: {0}")]
     Tls(String),
 }
 
-/// What protects the way to the server.
+/// The TLS parameters of a connection, or `None` without TLS.
 #[derive(Clone)]
 struct Protection(Option<TlsParameters>);
 
@@ -114,13 +114,13 @@ impl std::fmt::Debug for Protection {
 }
 
 impl MailServer {
-    /// The server in `smtps://HOST[:PORT]` or `smtp://HOST[:PORT]`; the latter needs STARTTLS unless it is on this machine.
+    /// Parses `smtps://HOST[:PORT]` or `smtp://HOST[:PORT]`. The latter needs STARTTLS unless it is on this machine.
     pub fn parse(text: &str) -> Result<MailServer, MailError> {
         let wrong = |reason| MailError::Server { server: text.to_owned(), reason };
         let url = Url::parse(text).map_err(|_| wrong("it must be smtps://HOST:PORT or smtp://HOST:PORT"))?;
         let has_user = !url.username().is_empty() || url.password().is_some();
         if has_user {
-            // Not even the name: what is in front of it may be a part of the password.
+            // Not even the name is quoted: it may contain a part of the password.
             let server = format!("{}://...@{}", url.scheme(), url.host_str().unwrap_or_default());
             return Err(MailError::Server { server, reason: "'user' and 'password_file' tell who sends" });
         }
@@ -137,7 +137,7 @@ impl MailServer {
         Ok(MailServer { host, port: url.port().unwrap_or(port), tls })
     }
 
-    /// Whether it is on this machine.
+    /// Returns true if the server is on this machine.
     pub fn is_here(&self) -> bool {
         is_here(&self.host)
     }
@@ -147,13 +147,13 @@ fn is_here(host: &str) -> bool {
     host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// The address in `user@example.com` or `Name <user@example.com>`.
+/// Parses `user@example.com` or `Name <user@example.com>`.
 pub fn mailbox(text: &str) -> Result<Mailbox, MailError> {
     text.parse().map_err(|source| MailError::Address { address: text.to_owned(), source })
 }
 
 impl Mail {
-    /// Mail through a server.
+    /// Makes a mailer for a server.
     pub fn new(options: MailOptions) -> Result<Mail, MailError> {
         let MailOptions { server, credentials, authorities, from, to, limit } = options;
         let protection = Protection::new(&server, authorities)?;
@@ -165,7 +165,7 @@ impl Mail {
         let message = self.message(parcel).map_err(|error| format!("cannot write the mail: {error}"))?;
         match timeout(self.limit, self.send(&message)).await {
             Ok(Ok(mut connection)) => {
-                // The server has it: what happens from here on changes nothing.
+                // The server has the mail, so nothing that happens from here on matters.
                 _ = timeout(FAREWELL, connection.abort()).await;
                 Ok(())
             }
@@ -212,7 +212,7 @@ impl Protection {
         if server.tls == MailTls::None {
             return Ok(Protection(None));
         }
-        // There is one for the process; whoever comes later finds it there.
+        // The process has one provider; later calls leave it as it is.
         _ = rustls::crypto::ring::default_provider().install_default();
         let mut parameters = TlsParametersBuilder::new(server.host.clone());
         if let Some(pem) = authorities {
@@ -230,7 +230,7 @@ fn header(name: &'static str, value: &str) -> HeaderValue {
     HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_owned())
 }
 
-/// `[control] production: 2 keys change on 12 of 143 nodes`
+/// Returns a subject such as `[control] production: 2 keys change on 12 of 143 nodes`.
 fn subject(parcel: &Parcel) -> String {
     let branch = match parcel.kind {
         "rewritten" => format!("{} (rewritten)", parcel.branch),
@@ -247,7 +247,7 @@ fn body(parcel: &Parcel) -> String {
     let Parcel { id, number, repository, after, .. } = parcel;
     let all = parcel.before.as_ref().map(|before| format!("All of it: hierad diff --full {before} {after}\n"));
     let (all, repository) = (all.unwrap_or_default(), visible(repository));
-    // What is below the line is no part of the message.
+    // The text below `-- ` is a signature, not part of the message.
     format!("{text}\n-- \n{all}Report {number}, {id}, of {repository}\n")
 }
 

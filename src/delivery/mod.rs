@@ -1,7 +1,9 @@
-//! Where reports go: to standard output, into a folder, to a command, to a webhook, by mail.
+//! Delivers reports to sinks: standard output, a folder, a command, a webhook, mail; and hands commits to the writer of
+//! snapshots.
 //!
-//! A [`Sink`] is one such place and what it wants to hear of. It takes a report as often as it is given one; that each gets there
-//! is for the daemon's queue to see to. Receivers tell a report that comes again by its id.
+//! A [`Sink`] is a [`Target`] with a [`Filter`]. It delivers a report each time that it is given one; the daemon's
+//! queue decides when that is, and retries. Receivers recognise a repeated report by its id. Nothing here knows the
+//! queue, the repositories or how a report came about.
 
 mod command;
 mod filter;
@@ -29,53 +31,54 @@ pub use private::Private;
 pub use snapshots::{SnapshotSink, WriteSnapshots};
 pub use webhook::{Webhook, WebhookError, WebhookOptions};
 
-/// A report on its way.
+/// A report on its way to a sink.
 #[derive(Debug, Clone)]
 pub struct Parcel {
-    /// The same whenever this report is delivered, and no other report's: 32 hexadecimal digits.
+    /// The id, 32 hexadecimal digits: the same in every delivery of this report, and different from every other
+    /// report's.
     pub id: String,
-    /// Later reports have larger numbers.
+    /// The number; later reports have larger ones.
     pub number: i64,
     /// The repository.
     pub repository: String,
-    /// The branch that the commit has come to.
+    /// The branch of the commit.
     pub branch: String,
-    /// What it was compared with; nothing before the first commit.
+    /// The commit that it was compared with; `None` for the first commit.
     pub before: Option<String>,
     /// The commit.
     pub after: String,
-    /// How it has come: `new`, `created`, `joined`, `rewritten` or `combined`.
+    /// The kind of arrival on the branch: `new`, `created`, `joined`, `rewritten` or `combined`.
     pub kind: &'static str,
-    /// The report: one line of JSON, with its end.
+    /// The report: one line of JSON with its newline.
     pub report: Arc<[u8]>,
-    /// The same for a person, where the sink [wants it](Sink::wants_text).
+    /// The report as text, if the sink [wants it](Sink::wants_text).
     pub text: Option<Arc<str>>,
 }
 
-/// A place where reports go.
+/// A destination of reports.
 #[derive(Debug)]
 pub struct Sink {
-    /// What it is called, in settings, logs and the queue.
+    /// Its name in settings, logs and the queue.
     pub name: String,
-    /// What it wants to hear of.
+    /// The reports that it wants.
     pub filter: Filter,
-    /// For how long a report is tried before it is set aside.
+    /// The time for which a report is retried before it is set aside.
     pub retry_for: Duration,
-    /// The place.
+    /// The destination.
     pub target: Target,
 }
 
-/// Kinds of places.
+/// The kinds of destination.
 pub enum Target {
-    /// A stream, a line a report.
+    /// A stream, with a line for each report.
     Stream(Stream),
-    /// A folder, a file a report.
+    /// A folder, with a file for each report.
     Folder(Folder),
     /// A command, which reads the report.
     Command(Command),
-    /// A server.
+    /// An HTTP server.
     Webhook(Webhook),
-    /// People.
+    /// Mail.
     Mail(Mail),
     /// Snapshots, on git references or in a folder.
     Snapshots(SnapshotSink),
@@ -94,34 +97,34 @@ impl fmt::Debug for Target {
     }
 }
 
-/// Where lines are written to.
+/// An output for lines.
 pub type Stream = Arc<Mutex<Box<dyn Write + Send>>>;
 
-/// A report was not taken.
+/// A failed delivery.
 #[derive(Debug, thiserror::Error)]
 pub enum DeliveryError {
-    /// It may be another time.
+    /// The report was refused; a later attempt may succeed.
     #[error("{text}")]
     Refused {
-        /// The place and the reason.
+        /// The destination and the reason.
         text: String,
-        /// For how long the place wants to be left alone.
+        /// The time that the destination asks to wait before the next attempt.
         retry_after: Duration,
     },
-    /// Nobody reads the stream any more.
+    /// The stream has no reader any more.
     #[error("cannot write: {0}")]
     Closed(#[source] io::Error),
 }
 
 impl DeliveryError {
-    /// What a place says that does not say when it will take reports again.
+    /// Makes a refusal that does not ask for a wait.
     fn refused(text: String) -> DeliveryError {
         DeliveryError::Refused { text, retry_after: Duration::ZERO }
     }
 }
 
 impl Sink {
-    /// Sees whether it could take reports, as far as that shows on this machine. Nothing is changed.
+    /// Checks that the sink could take reports, as far as that shows on this machine. Changes nothing.
     pub fn check(&self) -> Result<(), String> {
         match &self.target {
             Target::Folder(folder) => folder.check(),
@@ -130,7 +133,7 @@ impl Sink {
         }
     }
 
-    /// Gives it a report. It has the report when this has returned, and may have it if this fails.
+    /// Delivers a report. The sink has the report when this returns, and may have it if this fails.
     pub async fn deliver(&self, parcel: &Parcel) -> Result<(), DeliveryError> {
         match &self.target {
             Target::Stream(stream) => write(stream, parcel).await,
@@ -142,12 +145,12 @@ impl Sink {
         }
     }
 
-    /// Whether it has to get all in order: then what it does not take holds up what comes behind it.
+    /// Returns true if reports must be delivered in order, so that a failed one holds up those behind it.
     pub fn is_ordered(&self) -> bool {
         matches!(self.target, Target::Snapshots(_))
     }
 
-    /// Whether a person reads what it gets.
+    /// Returns true if the sink needs the report as text.
     pub fn wants_text(&self) -> bool {
         matches!(self.target, Target::Mail(_))
     }

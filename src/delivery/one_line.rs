@@ -1,15 +1,15 @@
-//! What servers and commands say, made fit for an error: a line for the log, for the queue and for who looks at it.
+//! Turns messages of servers and commands into one line for logs, the queue and whoever reads them.
 
 use crate::diagnostic;
 
-/// Text of theirs in one line, without what a terminal would obey.
+/// Decodes a foreign text to one line without control characters.
 pub(super) fn one_line(words: &[u8]) -> String {
     let words = String::from_utf8_lossy(words);
     let words: String = words.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     words.trim_end().to_owned()
 }
 
-/// An error with its causes, in one line.
+/// Returns an error with its causes, in one line.
 pub(super) fn describe(error: &(dyn std::error::Error + 'static)) -> String {
     one_line(diagnostic::describe(error).as_bytes())
 }

@@ -1,16 +1,16 @@
-//! The report for a person, as mail has it.
+//! Renders a report as plain text for mail.
 
 use std::io::{self, Write};
 
 use crate::report::{Report, text};
 
-/// The columns, as mail readers like them.
+/// The columns, as is usual in mail.
 const WIDTH: usize = 78;
 
-/// The most bytes: more is left out, and need not even be made.
+/// The most bytes. What is beyond them is not even rendered.
 const MAX_BYTES: usize = 128 << 10;
 
-/// The report as text, at most so much of it; the verdict is its first line.
+/// Returns the report as text of limited size; its headline is the first line.
 pub fn plain_text(report: &Report) -> String {
     let mut beginning = Beginning { text: Vec::new(), limit: MAX_BYTES };
     let options = text::Options { width: WIDTH, ..text::Options::default() };
@@ -23,7 +23,7 @@ pub fn plain_text(report: &Report) -> String {
     text
 }
 
-/// Takes so many bytes and refuses the rest.
+/// A writer that accepts `limit` bytes and refuses the rest.
 struct Beginning {
     text: Vec<u8>,
     limit: usize,

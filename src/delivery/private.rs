@@ -1,8 +1,8 @@
-//! What no log may show.
+//! Values that no log may show.
 
 use std::fmt;
 
-/// An address with a token in it, a header, a key: it is written nowhere by accident.
+/// A value with a secret in it, such as an address with a token, a header or a key. Its debug form does not show it.
 #[derive(Clone)]
 pub struct Private<T>(pub T);
 

@@ -1,4 +1,4 @@
-//! SnapshotSink of each commit.
+//! Hands commits to the writer of snapshots, as if that were a sink.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,14 +7,14 @@ use tracing::Span;
 
 use super::Parcel;
 
-/// Writes the snapshots of the commit that a report is of, if they are not there. May block.
+/// Writes the snapshots of a report's commit, unless they exist. May block.
 pub type WriteSnapshots = Box<dyn FnMut(&Parcel) -> Result<(), String> + Send>;
 
-/// Who writes snapshots: it knows the repositories, and makes nothing of the report itself.
+/// A sink that has snapshots written. The writer knows the repositories and does not use the report itself.
 pub struct SnapshotSink(Arc<Mutex<WriteSnapshots>>);
 
 impl SnapshotSink {
-    /// Has them written by `write`.
+    /// Makes the sink for a writer.
     pub fn new(write: WriteSnapshots) -> SnapshotSink {
         SnapshotSink(Arc::new(Mutex::new(write)))
     }

@@ -1,4 +1,4 @@
-//! Reports for a server.
+//! Delivers reports to an HTTP server.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,61 +11,61 @@ use zeroize::Zeroizing;
 use super::one_line::{describe, one_line};
 use super::{DeliveryError, Parcel, Private};
 
-/// How much of a refusal is read and how much of it is told, in bytes and in characters.
+/// The most bytes of a refusal that are read, and the most characters of it that an error quotes.
 const MAX_BODY: usize = 4096;
 const MAX_TOLD: usize = 300;
 
-/// A server that each report is sent to by HTTP POST, as JSON. Headers tell the id (`Idempotency-Key`), the event (`X-Hierad-Event:
-/// report`) and, where there is a secret, the signature (`X-Hierad-Signature-256: sha256=...`, HMAC-SHA256 of the body, as
-/// GitHub's webhooks have it). The report is taken if the server answers 2xx; redirections are not followed. One that answers 429 or
-/// 503 may say when it wants to be asked again (`Retry-After`).
+/// A server to which each report is sent by HTTP POST, as JSON. Headers carry the id (`Idempotency-Key`), the event
+/// (`X-Hierad-Event: report`) and, if there is a secret, the signature (`X-Hierad-Signature-256: sha256=...`, the
+/// HMAC-SHA256 of the body, as in GitHub's webhooks). The delivery succeeds if the server answers 2xx; redirections are
+/// not followed. An answer of 429 or 503 may ask for a wait (`Retry-After`).
 #[derive(Debug)]
 pub struct Webhook {
     client: Client,
     url: Private<Url>,
     secret: Option<Private<Zeroizing<Vec<u8>>>>,
-    /// What no error may tell, though the server may: parts of the address, headers.
+    /// Texts that no error may quote, though the server may send them back: parts of the address, headers.
     hidden: Private<Vec<String>>,
 }
 
-/// What a webhook is made of.
+/// The options of [`Webhook`].
 #[derive(Debug)]
 pub struct WebhookOptions {
-    /// The address, which may have a token in it.
+    /// The address, which may contain a token.
     pub url: Private<String>,
-    /// The key that bodies are signed with.
+    /// The key that signs bodies.
     pub secret: Option<Private<Zeroizing<Vec<u8>>>>,
     /// Headers besides those that are always sent.
     pub headers: Private<Vec<(String, String)>>,
-    /// Who may vouch for the server in place of those whom the system trusts: certificates in PEM form.
+    /// Certificates of authorities for the server, in PEM form, in place of the system's.
     pub authorities: Option<Vec<u8>>,
-    /// How long the server has for an answer.
+    /// The time limit of an answer.
     pub limit: Duration,
 }
 
-/// A webhook that cannot be used. What was given is not told, for it may have a token in it.
+/// Webhook options that cannot be used. Errors do not quote them, since they may contain a token.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
-    /// The address is none.
+    /// The address is invalid.
     #[error("this is no address: {0}")]
     Address(String),
-    /// A header cannot be sent.
+    /// A header is invalid.
     #[error("'{0}' is no header that can be sent")]
     Header(String),
-    /// There is no certificate.
+    /// The authorities' file has no certificate.
     #[error("the 'ca_file' has no certificate in PEM form")]
     Authorities,
-    /// There are no means for it.
+    /// The HTTP client cannot be made.
     #[error("cannot prepare for HTTP: {0}")]
     Client(String),
 }
 
 impl Webhook {
-    /// The server.
+    /// Makes a client for the server.
     pub fn new(options: WebhookOptions) -> Result<Webhook, WebhookError> {
         let WebhookOptions { url, secret, headers, authorities, limit } = options;
         let url = Webhook::check(&url.0)?;
-        // There is one for the process; whoever comes later finds it there.
+        // The process has one provider; later calls leave it as it is.
         _ = rustls::crypto::ring::default_provider().install_default();
         let failed = |error: reqwest::Error| WebhookError::Client(describe(&error.without_url()));
         let mut client = Client::builder().timeout(limit).redirect(redirect::Policy::none());
@@ -81,7 +81,7 @@ impl Webhook {
         Ok(Webhook { client: client.build().map_err(failed)?, url: Private(url), secret, hidden })
     }
 
-    /// The address in a text.
+    /// Parses an address.
     pub fn check(text: &str) -> Result<Url, WebhookError> {
         let url = Url::parse(text).map_err(|error| WebhookError::Address(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -134,7 +134,7 @@ impl Webhook {
     }
 }
 
-/// For how long an answer asks to be left alone: seconds, or up to a moment.
+/// Returns the wait that an answer asks for, in seconds or up to a moment.
 fn retry_after(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Duration {
     let is_meant = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
     let text = headers.get(RETRY_AFTER).filter(|_| is_meant).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -154,9 +154,10 @@ fn default_headers(headers: &[(String, String)]) -> Result<HeaderMap, WebhookErr
     Ok(sent)
 }
 
-/// Servers repeat what they do not understand: `Cannot POST /hooks/TOKEN`.
+/// Returns the texts to hide from errors: servers repeat requests that they do not understand, such as `Cannot POST
+/// /hooks/TOKEN`.
 fn hidden(url: &Url, headers: &[(String, String)]) -> Vec<String> {
-    /// Shorter ones are no tokens, and body of their own.
+    /// Shorter parts are no tokens and may be ordinary words.
     const SHORTEST: usize = 5;
     let parts = url.path().split('/').chain(url.query()).chain(url.password());
     let pairs: Vec<_> = url.query_pairs().map(|(_, value)| value.into_owned()).collect();
@@ -164,12 +165,12 @@ fn hidden(url: &Url, headers: &[(String, String)]) -> Vec<String> {
     let words = headers.iter().flat_map(|(_, value)| value.split(' '));
     let all = parts.chain(pairs.iter().map(String::as_str)).chain(words);
     let mut hidden: Vec<String> = all.filter(|part| part.len() >= SHORTEST).map(str::to_owned).collect();
-    // One may be part of another.
+    // Longer ones first: one may be part of another.
     hidden.sort_by_key(|part| std::cmp::Reverse(part.len()));
     hidden
 }
 
-/// HMAC-SHA256 of a body, as the header has it.
+/// Returns the signature header's value, the HMAC-SHA256 of a body.
 fn signature(secret: &[u8], body: &[u8]) -> String {
     // A key may have any length.
     let mac = Hmac::<Sha256>::new_from_slice(secret).map(|mac| mac.chain_update(body).finalize().into_bytes());

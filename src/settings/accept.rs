@@ -1,4 +1,4 @@
-//! `accept`: blind spots that are known and no reason to doubt a verdict.
+//! Checks `accept:`, the blind spots that are known and accepted.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `backends:`, the functions that hierad does not have.
+//! Checks `backends:`, the declarations of functions that hierad does not have.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use crate::hiera::backend::{Command, Declared};
 use crate::pipeline::backend_command::BackendCommand;
 use crate::value::{Hash, yaml};
 
-/// How long a command has for an answer, if the settings say nothing, in seconds.
+/// The default time limit of an answer, in seconds.
 const DEFAULT_TIMEOUT: f64 = 10.0;
 
-/// The longest that it may have, in seconds.
+/// The longest time limit of an answer, in seconds.
 const MAX_TIMEOUT: f64 = 3600.0;
 
-/// The declaration of the function `name`.
+/// Checks the declaration of the function `name`.
 pub(super) fn check(checker: &Checker<'_>, name: &str, raw: raw::Backend) -> Result<Declared, SettingsError> {
     let invalid = |text: &str| checker.invalid(&["backends", name], format!("backend '{name}' {text}"));
     let for_commands = raw.timeout.is_some() || raw.scope.is_some();
@@ -58,7 +58,7 @@ fn command(checker: &Checker<'_>, name: &str, raw: raw::Backend) -> Result<Decla
     Ok(Declared::Command(Command { scope: scope.into(), asks: Arc::new(asks) }))
 }
 
-/// A file of values by key.
+/// Reads a file of values by key.
 fn read_values(path: &Path) -> Result<Hash, SettingsError> {
     let content = std::fs::read(path).map_err(|source| SettingsError::Read { path: path.into(), source })?;
     let parsed = yaml::parse(&content);

@@ -1,16 +1,16 @@
-//! `check`: which faults `hierad check` asks for.
+//! Checks `check:`, the selection of faults for `hierad check`.
 
 use super::raw;
 use super::{Checker, SettingsError};
 use crate::diagnostic::Severity;
 use crate::pipeline::check::CODES;
 
-/// The faults that `hierad check` asks for, unless a flag says otherwise.
+/// The faults that `hierad check` reports, unless a flag says otherwise.
 #[derive(Debug, Clone, Default)]
 pub struct CheckSetting {
-    /// Only faults that are at least so bad.
+    /// The least severity.
     pub severity: Option<Severity>,
-    /// Codes of faults that are fine.
+    /// The codes of faults to ignore.
     pub allow: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `http:`, where the daemon answers those who ask it.
+//! Checks `http:`, the daemon's HTTP server.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -6,25 +6,25 @@ use std::time::Duration;
 
 use super::{Checker, SettingsError, raw};
 
-/// Where the daemon listens, if the settings say nothing.
+/// The default address.
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8427);
 
-/// How long a client may take, if the settings say nothing, in seconds.
+/// The default time limit of a client, in seconds.
 const DEFAULT_TIMEOUT: f64 = 10.0;
 
-/// The longest that it may take, in seconds.
+/// The longest time limit of a client, in seconds.
 const MAX_TIMEOUT: f64 = 3600.0;
 
-/// How the daemon answers. The secrets are read by the daemon alone.
+/// The daemon's HTTP server. Only the daemon reads the secrets.
 #[derive(Debug, Clone)]
 pub struct HttpSetting {
-    /// Where it listens.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// The file with the token that clients have to know.
+    /// The file with the token that clients must send.
     pub token_file: Option<PathBuf>,
-    /// The files with the secrets of webhooks, by the names of the forges.
+    /// The files with the secrets of webhooks, by forge.
     pub webhook_secret_files: Vec<(&'static str, PathBuf)>,
-    /// How long a client may take to send a request, and to read some of the answer.
+    /// The time limit for a client to send a request, and to read some of the answer.
     pub timeout: Duration,
 }
 
@@ -36,7 +36,7 @@ impl Default for HttpSetting {
 }
 
 impl HttpSetting {
-    /// Fails where others could ask without knowing anything.
+    /// Fails if other machines could connect without a token.
     pub fn check(&self) -> Result<(), String> {
         if self.token_file.is_some() || self.listen.ip().is_loopback() {
             return Ok(());
@@ -46,7 +46,7 @@ impl HttpSetting {
     }
 }
 
-/// The address in a text.
+/// Parses an address with a port.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| format!("'{text}' is no address with a port, such as {DEFAULT_LISTEN}"))
 }

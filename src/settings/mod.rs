@@ -1,6 +1,8 @@
-//! `hierad.yaml`: the raw form as written, and the checked form that everything else takes.
+//! Settings: `hierad.yaml` as written (`raw`), and the checked [`Settings`] that everything else uses.
 //!
-//! Paths are relative to the folder of the file. Everything has a flag too, so there may be no file at all.
+//! Paths are relative to the folder of the file. Every setting has a flag too, so there may be no file at all. Each
+//! section of the file has a module that checks it; a fault names the file and the line. Nothing here reads a
+//! repository or opens a connection.
 
 mod accept;
 mod backend;
@@ -33,7 +35,7 @@ pub use secret::{Secret, SecretError, read_secret};
 pub use sink::{STDOUT, SinkError, SinkSetting};
 pub use snapshots::{FolderPattern, SnapshotSetting, SnapshotTarget};
 
-/// How long the daemon keeps reports, if the settings say nothing.
+/// The default of `keep_reports`.
 const DEFAULT_KEEP_REPORTS: Duration = Duration::from_hours(30 * 24);
 
 /// The checked settings.
@@ -41,71 +43,73 @@ const DEFAULT_KEEP_REPORTS: Duration = Duration::from_hours(30 * 24);
 pub struct Settings {
     /// Files, folders and globs with node profiles.
     pub profiles: Vec<PathBuf>,
-    /// The environment layer's hiera.yaml, inside the tree.
+    /// The environment layer's hiera.yaml, a path in the tree.
     pub hiera_config: String,
-    /// Which environment nodes are in.
+    /// The environment of the nodes.
     pub environment: EnvironmentName,
-    /// The version whose behaviour counts.
+    /// The version of Puppet whose behaviour is followed.
     pub puppet: Puppet,
-    /// Where the global layer's hiera.yaml is.
+    /// The global layer's hiera.yaml.
     pub global_hiera_config: GlobalSetting,
-    /// Folders of modules in place of what environment.conf says: relative ones in the repository, absolute ones on disk.
+    /// Folders of modules, in place of those in environment.conf: relative ones in the repository, absolute ones on
+    /// disk.
     pub modulepath: Option<Vec<String>>,
-    /// What `$basemodulepath` stands for: folders on disk.
+    /// The value of `$basemodulepath`: folders on disk.
     pub basemodulepath: Vec<PathBuf>,
-    /// Merge strategies and conversions that win over those in data.
+    /// Merge strategies and conversions that override those in data.
     pub lookup_options: Arc<LookupOptions>,
-    /// Who reads hiera.yaml.
+    /// The reader of hiera.yaml: Puppet or Hiera 3.
     pub reader: Reader,
-    /// True if Hiera 3 runs on a Ruby that takes aliases in YAML.
+    /// True if Hiera 3 runs on a Ruby that accepts aliases in YAML.
     pub hiera3_yaml_aliases: bool,
-    /// Datadirs, absolute or from the root of the repository, and where they are.
+    /// Datadirs, absolute or relative to the root of the repository, and their actual folders.
     pub datadirs: Vec<(String, DatadirSetting)>,
-    /// Functions that hierad does not have.
+    /// Declarations of functions that hierad does not have.
     pub backends: Backends,
-    /// Blind spots that are known and fine.
+    /// Blind spots that are accepted.
     pub accept: Accepted,
-    /// Which faults `hierad check` asks for.
+    /// The faults that `hierad check` reports.
     pub check: CheckSetting,
-    /// The file with the key that fingerprints of secrets are made with; nothing for the one of this installation.
+    /// The file with the key for fingerprints of secrets; `None` for this installation's own key.
     pub fingerprint_key: Option<PathBuf>,
     /// Patterns of the branches to watch; all if empty.
     pub branches: Vec<String>,
     /// The key pair for all encrypted data, in place of those that hiera.yaml names.
     pub eyaml_keys: Option<KeyNames>,
-    /// Where the daemon keeps its queue; nothing for a daemon that keeps none.
+    /// The folder of the daemon's queue; `None` for a daemon without one.
     pub state: Option<PathBuf>,
-    /// How many commits that come to a branch at once the daemon reports one by one; nothing for its own default.
+    /// The most new commits of a branch that the daemon reports one by one; beyond that, the oldest are reported
+    /// together. `None` for its default.
     pub catch_up: Option<NonZeroUsize>,
-    /// How long the daemon keeps reports that all sinks have.
+    /// The time for which the daemon keeps reports that all sinks have.
     pub keep_reports: Duration,
-    /// Where the daemon's reports go.
+    /// The sinks of the daemon's reports.
     pub sinks: Vec<SinkSetting>,
     /// The snapshots that the daemon writes.
     pub snapshots: Vec<SnapshotSetting>,
-    /// The repositories that the daemon watches in place of the one that it is started for.
+    /// The repositories that the daemon watches, in place of the one that it is started for.
     pub repositories: Vec<RepositorySetting>,
-    /// Where the daemon answers those who ask it; nothing for a daemon that does not.
+    /// The daemon's HTTP server; `None` for none.
     pub http: Option<HttpSetting>,
 }
 
-/// Which environment nodes are in.
+/// The environment of the nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnvironmentName {
     /// This one, for profiles that name none.
     Named(Arc<str>),
-    /// The one that r10k deploys the branch as, whatever profiles name.
+    /// The environment that r10k deploys the branch as, whatever profiles name.
     Branch,
 }
 
-/// Where the global layer's hiera.yaml is.
+/// The global layer's hiera.yaml.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GlobalSetting {
-    /// Nowhere: there is no such layer.
+    /// There is no global layer.
     None,
     /// A file on disk.
     Disk(PathBuf),
-    /// A path in the data repository, at whichever commit is looked at.
+    /// A path in the data repository, at the revision that is read.
     Tree(String),
     /// A path at a revision of another repository.
     Repository {
@@ -119,20 +123,20 @@ pub enum GlobalSetting {
 }
 
 impl GlobalSetting {
-    /// What a flag or a setting of one word means: `none`, or a file below `folder`.
+    /// Parses a flag or a setting of one word: `none`, or a file below `folder`.
     pub fn parse(text: &str, folder: &Path) -> GlobalSetting {
         if text == "none" { GlobalSetting::None } else { GlobalSetting::Disk(folder.join(text)) }
     }
 }
 
-/// Where a datadir is that the settings map.
+/// The actual folder of a datadir.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DatadirSetting {
     /// A folder of the tree.
     Tree(String),
     /// A folder on disk.
     Disk(PathBuf),
-    /// Nowhere.
+    /// There is none.
     None,
 }
 
@@ -144,17 +148,17 @@ pub enum SettingsError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// A file is not as it should be.
+    /// A file is invalid.
     #[error("{path}{line}: {text}", path = path.display(), line = line.map(|l| format!(":{l}")).unwrap_or_default())]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// The line, counted from 1, where it is known.
+        /// The line, counted from 1, if it is known.
         line: Option<usize>,
-        /// What is wrong.
+        /// The fault.
         text: String,
     },
 }
@@ -195,7 +199,7 @@ impl Settings {
     pub fn load(path: &Path) -> Result<Settings, SettingsError> {
         let text = read(path)?;
         let lines = Lines::of(&text);
-        // A file of comments alone is null to serde, and stands for no settings.
+        // A file of comments alone is null to serde and means no settings.
         let raw: Option<raw::Settings> = serde_yaml::from_str(&text).map_err(|error| SettingsError::Invalid {
             path: path.into(),
             line: lines.of_error(&error),
@@ -205,7 +209,8 @@ impl Settings {
         Checker { path, folder, lines }.check(raw.unwrap_or_default())
     }
 
-    /// Checks that the file at `path`, which is for one of the `repositories` of other settings, says nothing of what those decide.
+    /// Checks the settings of one of several `repositories`: the file at `path` must not have settings that belong to
+    /// the daemon.
     pub fn check_repository_settings(path: &Path) -> Result<(), SettingsError> {
         let lines = Lines::of(&read(path)?);
         let found = DAEMON_SETTINGS.into_iter().find_map(|key| Some((key, lines.find([key])?)));
@@ -216,14 +221,14 @@ impl Settings {
     }
 }
 
-/// The settings that are the daemon's, and not of one of the repositories that it watches.
+/// The settings that belong to the daemon rather than to one of its repositories.
 const DAEMON_SETTINGS: [&str; 6] = ["repositories", "state", "sinks", "snapshots", "http", "keep_reports"];
 
 fn read(path: &Path) -> Result<String, SettingsError> {
     std::fs::read_to_string(path).map_err(|source| SettingsError::Read { path: path.into(), source })
 }
 
-/// On which line each setting stands.
+/// The lines of the settings in the file.
 struct Lines(yaml::Parsed);
 
 impl Lines {
@@ -231,7 +236,7 @@ impl Lines {
         Lines(yaml::parse(text.as_bytes()))
     }
 
-    /// The line of a setting: the name of it, and of what is inside.
+    /// Returns the line of a setting, given by the names that lead to it.
     fn find<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<usize> {
         let (mut value, mut marks) = (&self.0.value, &self.0.marks);
         for name in names {
@@ -241,8 +246,8 @@ impl Lines {
         usize::try_from(marks.line).ok().filter(|line| *line > 0)
     }
 
-    /// The line that serde's error is about. Its own one is that of the whole setting at times, so the names in front of
-    /// the text count first.
+    /// Returns the line that serde's error is about. The error's own line is at times that of the whole setting, so the
+    /// names at the start of its text count first.
     fn of_error(&self, error: &serde_yaml::Error) -> Option<usize> {
         let text = error.to_string();
         let names = text.split_once(": ").map_or("", |(names, _)| names).split(['.', '[']);
@@ -255,7 +260,7 @@ impl Lines {
     }
 }
 
-/// `serde_yaml`'s texts end in the location, which the error already has.
+/// Removes the location at the end of `serde_yaml`'s texts, which the error has already.
 fn strip_location(text: &str) -> String {
     text.rsplit_once(" at line ").map_or(text, |(text, _)| text).to_owned()
 }
@@ -336,7 +341,7 @@ impl Checker<'_> {
         }
     }
 
-    /// In the queue they are named as `sinks` are, so that no two may have the same name.
+    /// Checks the snapshots. Their names in the queue are shared with `sinks`, so no two may be the same.
     fn snapshots(
         &self,
         raw: BTreeMap<String, raw::Snapshots>,
@@ -352,7 +357,8 @@ impl Checker<'_> {
         raw.into_iter().map(|(name, raw)| snapshots::check(self, &name, raw, several)).collect()
     }
 
-    /// A program with a folder in its name lies beside the settings, others where the system finds them.
+    /// Returns the path of a program: one with a folder in its name is relative to the settings, others are found by
+    /// the system.
     fn program(&self, program: &str) -> String {
         let beside = std::path::absolute(self.folder.join(program)).ok().filter(|_| program.contains('/'));
         beside.map_or_else(|| program.to_owned(), |path| path.display().to_string())
@@ -394,7 +400,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Options as `lookup_options` in data has them, each checked on its own to tell where a fault is.
+    /// Compiles options in the form of `lookup_options` in data, each on its own first, to find the place of a fault.
     fn lookup_options(&self) -> Result<Arc<LookupOptions>, SettingsError> {
         const NAME: &str = "lookup_options";
         let regexes = Regexes::default();
@@ -445,12 +451,12 @@ impl Checker<'_> {
     }
 }
 
-/// The pair of a private key's file and, where there is one, that of its certificate.
+/// Makes a pair of a private key's file and, if there is one, that of its certificate.
 pub fn key_pair(private: KeyName, public: Option<KeyName>) -> KeyNames {
     KeyNames { private, public: public.unwrap_or_default() }
 }
 
-/// A key in the file at `path`, which must be there.
+/// Returns the key in the file at `path`, which must exist.
 pub fn key_file(path: &Path) -> Result<KeyName, String> {
     match std::path::absolute(path) {
         Ok(whole) if whole.is_file() => Ok(KeyName { file: Some(whole.to_string_lossy().into()), variable: None }),

@@ -1,4 +1,4 @@
-//! hierad.yaml as written.
+//! `hierad.yaml` as written: the structs that serde fills in. Nothing is checked here but types and names.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,11 +21,11 @@ pub(super) struct Settings {
     pub(super) global_hiera_config: Option<GlobalConfig>,
     pub(super) modulepath: OneOrMany,
     pub(super) basemodulepath: OneOrMany,
-    /// Read again as data files are, since it is data.
+    /// Parsed again as a data file is, since its values are data.
     pub(super) lookup_options: Option<IgnoredAny>,
     pub(super) datadirs: BTreeMap<String, String>,
     pub(super) backends: BTreeMap<String, Backend>,
-    /// Names by the codes of blind spots.
+    /// Names, by the codes of blind spots.
     pub(super) accept: BTreeMap<String, OneOrMany>,
     pub(super) check: Check,
     pub(super) fingerprint_key: Option<String>,
@@ -33,7 +33,7 @@ pub(super) struct Settings {
     pub(super) eyaml: Eyaml,
     pub(super) state: Option<String>,
     pub(super) catch_up: Option<NonZeroUsize>,
-    /// Days.
+    /// In days.
     pub(super) keep_reports: Option<f64>,
     pub(super) sinks: BTreeMap<String, Sink>,
     pub(super) snapshots: BTreeMap<String, Snapshots>,
@@ -41,7 +41,7 @@ pub(super) struct Settings {
     pub(super) repositories: BTreeMap<String, Repository>,
 }
 
-/// The faults that `hierad check` asks for.
+/// The faults that `hierad check` reports.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a hash such as {severity: error, allow: [CODE]}")]
 pub(super) struct Check {
@@ -62,7 +62,7 @@ pub(super) struct Snapshots {
     pub(super) folder: Option<String>,
     pub(super) push: Option<String>,
     pub(super) branches: OneOrMany,
-    /// Cron expressions; each commit if there is none.
+    /// Cron expressions; on each commit if there are none.
     pub(super) schedule: OneOrMany,
     pub(super) time_zone: Option<String>,
 }
@@ -73,16 +73,16 @@ pub(super) struct Snapshots {
 pub(super) struct Repository {
     pub(super) path: Option<String>,
     pub(super) url: Option<String>,
-    /// Seconds from one fetch to the next.
+    /// The interval between fetches, in seconds.
     pub(super) fetch: Option<f64>,
-    /// Seconds that a fetch may take.
+    /// The time limit of a fetch, in seconds.
     pub(super) fetch_timeout: Option<f64>,
     pub(super) branches: OneOrMany,
     /// The repository's own settings.
     pub(super) config: Option<String>,
 }
 
-/// A place where reports go.
+/// A sink of reports.
 #[derive(Debug, Default, Deserialize)]
 #[serde(
     deny_unknown_fields,
@@ -94,15 +94,15 @@ pub(super) struct Sink {
     pub(super) folder: Option<String>,
     pub(super) command: Option<Vec<String>>,
     pub(super) webhook: Option<String>,
-    /// The file with the key that bodies for the webhook are signed with.
+    /// The file with the key that signs bodies for the webhook.
     pub(super) secret_file: Option<String>,
     pub(super) headers: BTreeMap<String, String>,
-    /// The file with the certificates of who vouches for the webhook's server.
+    /// The file with the certificates of authorities for the webhook's server.
     pub(super) ca_file: Option<String>,
     pub(super) mail: Option<Mail>,
-    /// Seconds for the command, or for an answer of the server.
+    /// The time limit of the command or of the server's answer, in seconds.
     pub(super) timeout: Option<f64>,
-    /// Hours.
+    /// In hours.
     pub(super) retry_for: Option<f64>,
     pub(super) repositories: OneOrMany,
     pub(super) branches: OneOrMany,
@@ -124,14 +124,14 @@ pub(super) struct Mail {
     pub(super) ca_file: Option<String>,
 }
 
-/// How the daemon answers those who ask it.
+/// The daemon's HTTP server.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a hash such as {listen: ADDRESS, token_file: FILE}")]
 pub(super) struct Http {
     pub(super) listen: Option<String>,
     pub(super) token_file: Option<String>,
     pub(super) webhook_secret_files: WebhookSecretFiles,
-    /// Seconds.
+    /// In seconds.
     pub(super) timeout: Option<f64>,
 }
 
@@ -160,13 +160,13 @@ pub(super) struct Backend {
     pub(super) not_found: Option<bool>,
     pub(super) values: Option<String>,
     pub(super) command: Option<Vec<String>>,
-    /// Seconds for an answer of the command.
+    /// The time limit of an answer, in seconds.
     pub(super) timeout: Option<f64>,
-    /// The variables that the command is told.
+    /// The variables that the command receives.
     pub(super) scope: Option<Vec<String>>,
 }
 
-/// Where the global layer's hiera.yaml is.
+/// The global layer's hiera.yaml.
 #[derive(Debug)]
 pub(super) enum GlobalConfig {
     File(String),
@@ -188,7 +188,7 @@ impl<'de> Deserialize<'de> for GlobalConfig {
     }
 }
 
-/// Says what is wanted, which an untagged enum would not.
+/// Names the expected forms in errors, which an untagged enum would not.
 struct GlobalConfigVisitor;
 
 impl<'de> Visitor<'de> for GlobalConfigVisitor {
@@ -207,7 +207,7 @@ impl<'de> Visitor<'de> for GlobalConfigVisitor {
     }
 }
 
-/// A text or a list of texts.
+/// A string or a list of strings.
 #[derive(Debug)]
 pub(super) enum OneOrMany {
     One(String),
@@ -220,7 +220,7 @@ impl<'de> Deserialize<'de> for OneOrMany {
     }
 }
 
-/// Says what is wanted, which an untagged enum would not.
+/// Names the expected forms in errors, which an untagged enum would not.
 struct OneOrManyVisitor;
 
 impl<'de> Visitor<'de> for OneOrManyVisitor {

@@ -1,14 +1,14 @@
-//! `repositories:`, what the daemon watches.
+//! Checks `repositories:`, the repositories that the daemon watches.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Checker, SettingsError, raw};
 
-/// How often a mirror is fetched, if the settings say nothing, in seconds.
+/// The default interval between fetches of a mirror, in seconds.
 const DEFAULT_FETCH_INTERVAL: f64 = 60.0;
 
-/// How long a fetch may take, if the settings say nothing, in seconds.
+/// The default time limit of a fetch, in seconds.
 const DEFAULT_FETCH_TIMEOUT: f64 = 120.0;
 
 /// A repository that the daemon watches.
@@ -16,38 +16,38 @@ const DEFAULT_FETCH_TIMEOUT: f64 = 120.0;
 pub struct RepositorySetting {
     /// The name.
     pub name: String,
-    /// Where it is.
+    /// Its location.
     pub place: RepositorySource,
-    /// Patterns of its branches to watch; those of its settings if empty.
+    /// Patterns of its branches to watch; those of its own settings if empty.
     pub branches: Vec<String>,
-    /// Its own settings; nothing for those that name it.
+    /// Its own settings; `None` for the settings that name it.
     pub config: Option<PathBuf>,
 }
 
-/// Where a repository is.
+/// The location of a repository.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RepositorySource {
-    /// Here.
+    /// A folder on this machine.
     Path(PathBuf),
-    /// Elsewhere: the daemon keeps a mirror of it.
+    /// A remote repository, of which the daemon keeps a mirror.
     Url {
-        /// In any form that git takes.
+        /// The address, in any form that git takes.
         url: String,
-        /// How often it is fetched.
+        /// The interval between fetches.
         every: Duration,
-        /// How long that may take.
+        /// The time limit of a fetch.
         limit: Duration,
     },
 }
 
-/// The repository `name`.
+/// Checks the repository `name`.
 pub(super) fn check(
     checker: &Checker<'_>,
     name: String,
     raw: raw::Repository,
 ) -> Result<RepositorySetting, SettingsError> {
     let invalid = |text: &str| checker.invalid(&["repositories", &name], format!("repository '{name}' {text}"));
-    // It names a folder.
+    // The name is that of a folder, too.
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
         return Err(invalid("has a name that cannot be that of a folder"));
     }

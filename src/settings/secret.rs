@@ -1,13 +1,13 @@
-//! Secrets that the settings name by their files.
+//! Reads secrets from files that the settings name.
 
 use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
-/// A secret, wiped from memory when it goes.
+/// A secret, which is wiped from memory when it is dropped.
 pub type Secret = Zeroizing<Vec<u8>>;
 
-/// A secret that cannot be had.
+/// A secret that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// The file cannot be read.
@@ -15,15 +15,15 @@ pub enum SecretError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// There is nothing in the file.
+    /// The file is empty.
     #[error("the file {} is empty", .0.display())]
     Empty(PathBuf),
 }
 
-/// The secret in a file; a line end behind it does not belong to it.
+/// Reads the secret in a file, without white space at its end.
 pub fn read_secret(path: &Path) -> Result<Secret, SecretError> {
     match std::fs::read(path).map(Zeroizing::new) {
         Ok(content) if content.trim_ascii_end().is_empty() => Err(SecretError::Empty(path.into())),

@@ -1,4 +1,4 @@
-//! `sinks:`, the places where the daemon's reports go.
+//! Checks `sinks:`, the destinations of the daemon's reports.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,19 +11,20 @@ use crate::delivery::{
 use crate::git::BranchPatterns;
 use crate::pattern::Pattern;
 
-/// What standard output is called where the settings have no sinks.
+/// The name of standard output as a sink if the settings have no sinks.
 pub const STDOUT: &str = "stdout";
 
-/// How long a sink has for a report, if the settings say nothing, in seconds.
+/// The default time limit of a delivery, in seconds.
 const DEFAULT_TIMEOUT: f64 = 30.0;
 
-/// The longest that it may have, in seconds.
+/// The longest time limit of a delivery, in seconds.
 const MAX_TIMEOUT: f64 = 3600.0;
 
-/// For how long a report is tried, if the settings say nothing, in hours.
+/// The default time for which a delivery is retried, in hours.
 const DEFAULT_RETRY_FOR: f64 = 24.0;
 
-/// A sink as it is declared. What it needs besides is opened by the daemon, for who only compares revisions may not read keys.
+/// A sink as declared. The daemon opens it and reads its secrets then, since those who only compare revisions may not
+/// read them.
 #[derive(Debug, Clone)]
 pub struct SinkSetting {
     /// The name.
@@ -54,7 +55,7 @@ struct WebhookSetting {
 #[derive(Debug, Clone)]
 struct MailSetting {
     server: MailServer,
-    /// The name, and the file with the password.
+    /// The user's name and the file with the password.
     user: Option<(String, PathBuf)>,
     ca_file: Option<PathBuf>,
     from: Mailbox,
@@ -67,26 +68,26 @@ struct MailSetting {
 pub struct SinkError {
     /// The sink.
     pub sink: String,
-    /// What is wrong with it.
+    /// The fault.
     #[source]
     pub fault: SinkFault,
 }
 
-/// What is wrong with a sink.
+/// The fault of a sink.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkFault {
-    /// A file of it cannot be read.
+    /// One of its files cannot be read.
     #[error("cannot read {}: {source}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// Its key or password cannot be had.
+    /// Its key or password cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The file with its password is no text.
+    /// The file with its password is not UTF-8.
     #[error("the file {} is not UTF-8", .0.display())]
     NoText(PathBuf),
     /// Its address, headers or certificates cannot be used.
@@ -98,7 +99,7 @@ pub enum SinkFault {
 }
 
 impl SinkSetting {
-    /// The sink; `output` is where lines for standard output go.
+    /// Opens the sink; lines for standard output go to `output`.
     pub fn open(&self, output: &Stream) -> Result<Sink, SinkError> {
         let target = self.target(output).map_err(|fault| SinkError { sink: self.name.clone(), fault })?;
         Ok(Sink { name: self.name.clone(), filter: self.filter.clone(), retry_for: self.retry_for, target })
@@ -143,7 +144,7 @@ fn read(path: &Path) -> Result<Vec<u8>, SinkFault> {
     std::fs::read(path).map_err(|source| SinkFault::Read { path: path.into(), source })
 }
 
-/// The sink `name` of a daemon that watches `repositories`.
+/// Checks the sink `name` of a daemon that watches `repositories`.
 pub(super) fn check(
     checker: &Checker<'_>,
     repositories: &[RepositorySetting],
@@ -157,7 +158,7 @@ pub(super) fn check(
     Ok(SinkSetting { name: name.to_owned(), filter, retry_for, limit, target: checker.target(raw)? })
 }
 
-/// The sink that is checked.
+/// The context of a sink's checks.
 struct SinkChecker<'a> {
     checker: &'a Checker<'a>,
     repositories: &'a [RepositorySetting],
@@ -182,7 +183,7 @@ impl SinkChecker<'_> {
         let (nodes, keys) = (patterns("nodes", &raw.nodes)?, patterns("keys", &raw.keys)?);
         let repositories = patterns("repositories", &raw.repositories)?;
         for (pattern, text) in repositories.iter().zip(raw.repositories.as_slice()) {
-            // Nobody would miss its reports.
+            // Otherwise the sink would get no reports and nobody would notice.
             if !self.repositories.iter().any(|repository| pattern.matches(&repository.name)) {
                 return Err(self.wrong("repositories", format!("no repository that is watched is called '{text}'")));
             }

@@ -1,4 +1,4 @@
-//! `snapshots:`, which snapshots the daemon writes, where and when.
+//! Checks `snapshots:`, the snapshots that the daemon writes.
 
 use std::path::PathBuf;
 
@@ -10,43 +10,43 @@ use crate::snapshot::file_name;
 /// Snapshots that the daemon writes.
 #[derive(Debug, Clone)]
 pub struct SnapshotSetting {
-    /// What the work is called in the queue.
+    /// The name of the work in the queue.
     pub name: String,
-    /// Where they go.
+    /// Their destination.
     pub place: SnapshotTarget,
-    /// Those of these branches.
+    /// The branches.
     pub branches: BranchPatterns,
-    /// When they are written; nothing for each commit.
+    /// The schedule; `None` for each commit.
     pub schedule: Option<Schedule>,
 }
 
-/// Where snapshots go.
+/// A destination of snapshots.
 #[derive(Debug, Clone)]
 pub enum SnapshotTarget {
-    /// On the references `refs/hierad/snapshots/BRANCH_PLACEHOLDER`, a commit for each commit of the branch.
+    /// The references `refs/hierad/snapshots/BRANCH`, a commit for each commit of the branch.
     Reference {
-        /// Where the references are pushed.
+        /// The remote that the references are pushed to.
         push: Option<String>,
     },
-    /// Into a folder, which holds those of the tip of the branch.
+    /// A folder, which holds the snapshots of the branch's tip.
     Folder(FolderPattern),
 }
 
-/// What stands for the name of the branch.
+/// The placeholder for the name of the branch.
 const BRANCH_PLACEHOLDER: &str = "{branch}";
 
-/// What stands for the name of the repository.
+/// The placeholder for the name of the repository.
 const REPOSITORY_PLACEHOLDER: &str = "{repository}";
 
-/// The folder of each branch of each repository.
+/// A pattern for the folder of each branch of each repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderPattern(String);
 
 impl FolderPattern {
-    /// The folder of a branch. In names stands `%2F` for a slash, as in the files of nodes.
+    /// Returns the folder of a branch. A slash in a name becomes `%2F`, as in the files of nodes.
     pub fn folder(&self, repository: &str, branch: &BranchName) -> PathBuf {
         let mut folder = String::new();
-        // Piece by piece: a name may look like what stands for one.
+        // Part by part: a name may look like a placeholder.
         for piece in self.0.split_inclusive('}') {
             let names = [(BRANCH_PLACEHOLDER, branch.as_str()), (REPOSITORY_PLACEHOLDER, repository)];
             match names.into_iter().find_map(|(mark, name)| Some((piece.strip_suffix(mark)?, name))) {
@@ -94,7 +94,7 @@ pub(super) fn check(
     Ok(SnapshotSetting { name: name.to_owned(), place, branches, schedule })
 }
 
-/// Whether patterns mean one branch.
+/// Returns true if the patterns select exactly one branch.
 fn is_one(patterns: &[String]) -> bool {
     matches!(patterns, [one] if !one.contains(['*', '?', '[', '{', '\\']))
 }
