@@ -1,6 +1,11 @@
-//! One pass: a repository and profiles, a revision or two of them, and what comes of it.
+//! Diffs, renders and checks revisions of a repository for a fleet.
 //!
-//! The face that commands and the daemon call. A [`Pipeline`] keeps what was parsed, and the last revisions that it resolved.
+//! [`Pipeline`] is the entry point for commands and the daemon: it reads revisions ([`Revisions`]), compares two of
+//! them into a [`Report`], renders snapshots (`render`, [`export`]) and finds faults ([`check`]). A [`RevisionId`]
+//! names the commit or the work tree that is read.
+//!
+//! A pipeline keeps parsed files and the last revisions that it resolved; a result never depends on what is kept. It
+//! knows nothing of settings files, queues, sinks or HTTP.
 
 pub mod backend_command;
 pub mod blind_spots;
@@ -33,10 +38,10 @@ pub use revisions::Revisions;
 use blind_spots::DiffContext;
 use blind_spots::accept::Accepted;
 
-/// The most resolved revisions that are kept: those that were of use last.
+/// The most resolved revisions that are kept: the last ones used.
 const MAX_CACHED_REVISIONS: usize = 4;
 
-/// A pass that could not be made.
+/// A failure to read a revision.
 #[derive(Debug, thiserror::Error)]
 pub enum PipelineError {
     /// The commit cannot be read.
@@ -50,82 +55,82 @@ pub enum PipelineError {
     NoWorkTree,
 }
 
-/// What of a repository is looked at.
+/// The identity of a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RevisionId {
     /// A commit.
     Commit(CommitId),
     /// The checked-out files, committed or not.
     WorkTree,
-    /// Nothing: what is before the first commit.
+    /// The empty tree before the first commit.
     Empty,
 }
 
-/// What a change does, and what it may do that nobody can see.
+/// The result of a comparison.
 pub struct Comparison {
-    /// What it does.
+    /// The report.
     pub report: Report,
-    /// The answers that were compared. To drop them takes time, which whoever waits for the report need not wait for.
+    /// The values that were compared. To drop them takes time, so the caller can write the report first.
     pub effective: Diff<Effective>,
 }
 
-/// The keys and nodes that a report is about.
+/// The keys and nodes that a report covers.
 pub struct DiffFilter<'a> {
-    /// The keys.
+    /// Returns true for the keys.
     pub key: &'a dyn Fn(&str) -> bool,
-    /// The nodes, by name.
+    /// Returns true for the names of the nodes.
     pub node: &'a dyn Fn(&str) -> bool,
 }
 
 impl DiffFilter<'_> {
-    /// All keys on all nodes.
+    /// Covers all keys on all nodes.
     pub const ALL: DiffFilter<'static> = DiffFilter { key: &|_| true, node: &|_| true };
 }
 
-/// A fleet and the way a repository is read for it.
+/// A fleet, and the repository whose revisions are resolved for it. See the [crate's page](crate) for an example.
 pub struct Pipeline {
     revisions: Revisions,
     /// The nodes.
     pub fleet: Arc<Fleet>,
-    /// What they are called, for all reports.
+    /// The names of the nodes, shared by all reports.
     names: NodeNames,
-    /// What may be seen of secrets.
+    /// The parts of secrets that may be shown.
     pub disclosure: Arc<Disclosure>,
-    /// Blind spots that the settings call fine.
+    /// The blind spots that the settings accept.
     accepted: Accepted,
     workers: Workers,
     kept: Mutex<VecDeque<(RevisionId, Arc<Revision>)>>,
 }
 
 impl Pipeline {
-    /// A pipeline over `revisions` for `fleet`, whose reports show of secrets what `disclosure` lets through.
+    /// Makes a pipeline over `revisions` for `fleet`. Its reports show of secrets only what `disclosure` allows.
     pub fn new(revisions: Revisions, fleet: Arc<Fleet>, workers: Workers, disclosure: Arc<Disclosure>) -> Pipeline {
         let names = NodeNames::new(fleet.clone());
         Pipeline { revisions, fleet, names, disclosure, accepted: Accepted::default(), workers, kept: Mutex::default() }
     }
 
-    /// The same with blind spots that are fine.
+    /// Sets the blind spots to accept.
     #[must_use]
     pub fn with_accepted(self, accepted: Accepted) -> Pipeline {
         Pipeline { accepted, ..self }
     }
 
-    /// The repository.
+    /// Returns the repository.
     pub fn repository(&self) -> &Repository {
         &self.revisions.repository
     }
 
-    /// Reads the configuration at `id` and resolves the hierarchies of all nodes.
+    /// Reads the configuration of a revision and resolves the hierarchies of all nodes.
     pub fn revision(&self, id: RevisionId) -> Result<Revision, PipelineError> {
         Ok(Revision::new(self.revisions.environment(id)?, self.fleet.clone(), &self.workers)?)
     }
 
-    /// The effective values of `keys` at a revision.
+    /// Returns the effective values of `keys` at a revision.
     pub fn effective<'k>(&self, revision: &Revision, keys: impl IntoIterator<Item = &'k Arc<str>>) -> Effective {
         fleet::resolve(revision, &self.fleet.everywhere(keys), &self.workers)
     }
 
-    /// The effective values of `keys` on a node at a revision.
+    /// Returns the effective values of `keys` on one node at a revision.
     pub fn effective_on<'k>(
         &self,
         node: NodeId,
@@ -137,8 +142,8 @@ impl Pipeline {
         fleet::resolve(revision, &work, &self.workers)
     }
 
-    /// Returns what changes from `before` to `after`, as far as it is `chosen`. What is not chosen is compared all the same: the
-    /// report says that something of it changes, and not what.
+    /// Compares two revisions. Everything is compared; changes that `filter` excludes become a blind spot of the
+    /// report, which counts them.
     pub fn diff(
         &self,
         before: RevisionId,
@@ -181,13 +186,13 @@ impl Pipeline {
         Ok(Comparison { report, effective })
     }
 
-    /// Both revisions, opened with the same keys.
+    /// Loads both revisions with the same decryption keys.
     fn load_both(&self, ids: Diff<RevisionId>) -> Result<Diff<Arc<Revision>>, PipelineError> {
         self.drop_outdated();
         Ok(Diff { before: self.load_cached(ids.before)?, after: self.load_cached(ids.after)? })
     }
 
-    /// All keys of both sides, those that the change may reach, and the answers to these.
+    /// Returns all keys of both sides, those that the change may affect, and the values of these.
     fn compare(&self, revisions: Diff<&Revision>) -> (Arc<BTreeSet<Arc<str>>>, AffectedKeys, Diff<Effective>) {
         let [before, after] = [&revisions.before.keys, &revisions.after.keys];
         let keys =
@@ -197,7 +202,7 @@ impl Pipeline {
         (keys, reached, Diff::new(was, is))
     }
 
-    /// All keys at some ids.
+    /// Returns all keys of some revisions.
     pub fn keys(&self, ids: &[RevisionId]) -> Result<BTreeSet<Arc<str>>, PipelineError> {
         let mut keys = BTreeSet::new();
         for id in ids {
@@ -206,7 +211,8 @@ impl Pipeline {
         Ok(keys)
     }
 
-    /// The nodes, the number of keys and the changes that are chosen; that others change, too, is a blind spot.
+    /// Returns the nodes, the number of keys and the changes that pass `filter`, and adds a blind spot for the changes
+    /// that do not.
     fn filter_changes(
         &self,
         filter: &DiffFilter<'_>,
@@ -235,31 +241,31 @@ impl Pipeline {
         })
     }
 
-    /// The revision at `id`, which is kept for those who ask next.
+    /// Returns a revision from the cache, or reads it and caches it.
     pub fn cached_revision(&self, id: RevisionId) -> Result<Arc<Revision>, PipelineError> {
         self.drop_outdated();
         self.load_cached(id)
     }
 
-    /// Drops the revisions that were read with other keys than there are now.
+    /// Drops cached revisions whose decryption keys are outdated.
     fn drop_outdated(&self) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|(_, kept)| kept.environment.keys.are_current());
     }
 
-    /// The revision at `id`: known, or made of the last one that is.
+    /// Returns a revision from the cache, or derives it from the revision used last.
     fn load_cached(&self, id: RevisionId) -> Result<Arc<Revision>, PipelineError> {
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut kept = lock();
         let at = kept.iter().position(|(kept, _)| *kept == id);
         if let Some(known) = at.and_then(|at| kept.remove(at)) {
-            // What was of use last is dropped last, and the next one is made of it.
+            // The revision used last is dropped last, and the next one is derived from it.
             let revision = known.1.clone();
             kept.push_back(known);
             return Ok(revision);
         }
         drop(kept);
-        // Nobody knows what differs on disk without reading it all.
+        // The work tree is not derived: its changes are not known without reading all of it.
         let last = lock().back().map(|(_, last)| last.clone()).filter(|_| id != RevisionId::WorkTree);
         let revision = Arc::new(match last {
             Some(last) => last.next(self.revisions.environment(id)?, &self.workers)?,
@@ -276,7 +282,7 @@ impl Pipeline {
         Ok(revision)
     }
 
-    /// What was found wrong with a revision, besides keys that fail.
+    /// Returns the findings of a revision, without keys that fail.
     fn findings(revision: &Revision) -> Vec<Finding> {
         let whole = |diagnostic: &Diagnostic| Finding { diagnostic: diagnostic.clone(), nodes: NodeSet::new() };
         let mut findings: Vec<Finding> = revision.environment.diagnostics.iter().map(whole).collect();
@@ -285,7 +291,7 @@ impl Pipeline {
     }
 }
 
-/// Leaves out what a fault merely brings along: a module that both sides lack is no news, though one of them has no keys of it.
+/// Leaves out findings on modules that both sides lack, even if only one side has keys of the module.
 fn without_old_news(mut findings: Vec<Finding>, revisions: Diff<&Revision>) -> Vec<Finding> {
     let [before, after] = [revisions.before, revisions.after].map(|revision| &revision.environment.absent_modules);
     let is_old = |finding: &Finding| {

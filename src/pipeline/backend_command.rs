@@ -1,8 +1,9 @@
-//! The commands that the settings declare for functions that hierad does not have.
+//! Runs the commands that the settings declare for functions that hierad does not have.
 //!
-//! A command is started when it is asked for the first time and then reads requests and writes answers, a line each, until its
-//! input ends. It is ended when an answer takes too long, is too large or is none, and started again for the next request; after
-//! `MAX_FAILURES` in a row it is asked no more. Equal requests are asked once in the life of this process.
+//! A command is started by the first request. It then reads requests and writes answers, a line each, until its input
+//! ends. If an answer is too late, too large or malformed, the command is ended, and started again for the next
+//! request; after `MAX_FAILURES` in a row it is not used any more. Equal requests are sent once in the life of this
+//! process.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,13 +20,13 @@ use crate::value::{Value, json};
 /// The longest answer, in bytes.
 const MAX_ANSWER: u64 = 16 << 20;
 
-/// How often in a row a command may fail before it is asked no more.
+/// The number of failures in a row after which a command is not used any more.
 const MAX_FAILURES: u32 = 3;
 
-/// How long a command may take to end when its input has ended.
+/// The time for a command to end after its input has ended.
 const FAREWELL: Duration = Duration::from_millis(200);
 
-/// A command, and what it answered so far.
+/// A command, with its answers so far.
 #[derive(Debug)]
 pub struct BackendCommand {
     program: String,
@@ -44,7 +45,8 @@ struct State {
 }
 
 impl BackendCommand {
-    /// The command `program` with `arguments`, which runs in `folder` and has `limit` for an answer. Nothing is started yet.
+    /// Makes the command `program` with `arguments`, which runs in `folder` and must answer within `limit`. It is not
+    /// started yet.
     pub fn new(program: String, arguments: Vec<String>, folder: PathBuf, limit: Duration) -> BackendCommand {
         BackendCommand { program, arguments, folder, limit, state: Mutex::default() }
     }
@@ -71,7 +73,7 @@ impl BackendCommand {
         answer
     }
 
-    /// The line that the command answers.
+    /// Sends a request and returns the line of the answer.
     fn exchange(&self, state: &mut State, request: &str) -> Result<Vec<u8>, String> {
         let started = Instant::now();
         let line = format!("{{\"id\":{},{}\n", state.asked, request.strip_prefix('{').unwrap_or(request));
@@ -101,7 +103,7 @@ impl BackendCommand {
         let (results, answers) = channel();
         let running = Running { child, requests: Some(requests), answers };
         let (Some(input), Some(output)) = (input, output) else { return Err(failed(&"it has no input or output")) };
-        // Neither writing nor reading can be given up after a while, so another thread does them; it ends with the command.
+        // Neither writing nor reading can be interrupted, so another thread does both; it ends with the command.
         let talk = move || talk(input, output, &queue, &results);
         thread::Builder::new().name("backend".into()).spawn(talk).map_err(|error| failed(&error))?;
         Ok(running)
@@ -120,7 +122,7 @@ impl Asks for BackendCommand {
     }
 }
 
-/// A command that was started. It is ended when this is dropped.
+/// A running command, which is ended on drop.
 #[derive(Debug)]
 struct Running {
     child: Child,
@@ -140,7 +142,7 @@ impl Drop for Running {
     }
 }
 
-/// Writes requests and reads answers until there are no more of either.
+/// Writes requests and reads answers until either ends.
 fn talk(
     mut input: ChildStdin,
     output: ChildStdout,
@@ -159,7 +161,7 @@ fn talk(
     }
 }
 
-/// One line; the last one may lack its end.
+/// Reads one line; the last one may lack its newline.
 fn line(output: &mut BufReader<ChildStdout>) -> std::io::Result<Result<Vec<u8>, String>> {
     let mut line = Vec::new();
     output.by_ref().take(MAX_ANSWER).read_until(b'\n', &mut line)?;
@@ -172,9 +174,9 @@ fn line(output: &mut BufReader<ChildStdout>) -> std::io::Result<Result<Vec<u8>, 
     })
 }
 
-/// What a line says; an outer error if it is no answer.
+/// Parses an answer. The outer error is that of a malformed answer.
 fn read(line: &[u8], asked: u64) -> Result<Result<Answer, String>, String> {
-    // What it printed may be a secret, so the error does not show it.
+    // The answer may be a secret, so the error does not quote it.
     let garbage = |why: &str| Err(format!("gave no proper answer: {why}"));
     let parsed = json::parse(line);
     let (None, Some(answer)) = (parsed.fault, parsed.value.as_hash()) else { return garbage("it is no JSON object") };

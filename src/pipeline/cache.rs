@@ -1,7 +1,7 @@
-//! What was parsed before, on disk: data files by content, node profiles by what their files were.
+//! A cache of parsed files on disk: data files by their content, node profiles by the state of their files.
 //!
-//! One file, which belongs to the program that wrote it: another one, or a file that is not whole, is thrown away. Nothing depends on
-//! it but time.
+//! It is one file, which only the program that wrote it reads: the file of another version, or a damaged one, is
+//! ignored. The cache affects time, never results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,32 +16,32 @@ use sha1::{Digest, Sha1};
 
 use crate::hiera::backend::{DataFile, DataFiles, FileId, Format, Shelf};
 
-/// What an entry is: a content in a format, or profiles; and its number.
+/// The key of an entry: a data file's content and format, or the hash of a name for profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Key {
     File([u8; 20], u8),
     Profiles([u8; 20]),
 }
 
-/// The contents of the file behind its header.
+/// The file's content after its header.
 #[derive(Default, Serialize, Deserialize)]
 struct Entries<'a>(#[serde(borrow)] BTreeMap<Key, &'a [u8]>);
 
 /// A cache on disk.
 pub struct Cache {
     path: PathBuf,
-    /// The most bytes that are kept.
+    /// The most bytes of entries.
     limit: usize,
     content: Vec<u8>,
-    /// Where the entries are in the content.
+    /// The ranges of the entries in the content.
     places: BTreeMap<Key, Range<usize>>,
-    /// Entries that are new, and those that were of use.
+    /// New entries, and the old ones that were used.
     new: Mutex<BTreeMap<Key, Vec<u8>>>,
     used: Mutex<BTreeSet<Key>>,
 }
 
 impl Cache {
-    /// Opens the cache in `folder`; there need not be one.
+    /// Opens the cache in `folder`, which need not exist.
     pub fn open(folder: &Path, limit: usize) -> Cache {
         let path = folder.join("cache");
         let content = fs::read(&path).unwrap_or_default();
@@ -58,19 +58,18 @@ impl Cache {
         Some(bytes)
     }
 
-    /// The profiles that were kept under this name.
+    /// Returns the profiles that were stored under `name`, or `None` if there are none.
     pub fn profiles(&self, name: &str) -> Option<&[u8]> {
         self.get(Key::Profiles(Sha1::digest(name).into()))
     }
 
-    /// Keeps profiles under a name that says all that they depend on.
+    /// Stores profiles under a name that must cover everything that they depend on.
     pub fn keep_profiles(&self, name: &str, bytes: Vec<u8>) {
         let key = Key::Profiles(Sha1::digest(name).into());
         self.new.lock().unwrap_or_else(PoisonError::into_inner).insert(key, bytes);
     }
 
-    /// Writes what is new, with what was of use and as much of the rest as there is room for. That it cannot be written is no
-    /// failure.
+    /// Writes the new entries, those that were used and, if there is room, the others. A failure to write is ignored.
     pub fn save(&self, files: &DataFiles) {
         let mut new = self.new.lock().unwrap_or_else(PoisonError::into_inner);
         new.extend(files.parsed().iter().filter_map(|(id, file)| Some((key(*id), file.pack()?))));
@@ -118,14 +117,14 @@ fn key((id, format): FileId) -> Key {
     Key::File(id.0, format)
 }
 
-/// What a cache begins with that this program wrote; nothing if it does not know itself.
+/// Returns the header of this program's caches, or `None` if the program's file cannot be identified.
 fn header() -> Option<String> {
     let program = fs::metadata(std::env::current_exe().ok()?).ok()?;
     let modified = program.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
     Some(format!("hierad cache 1 {} {} {modified}\n", env!("CARGO_PKG_VERSION"), program.len()))
 }
 
-/// Where the entries are in the content of a cache; nothing if it is another program's, or not whole.
+/// Returns the ranges of a cache's entries, or `None` if it is another program's or damaged.
 fn places(content: &[u8]) -> Option<BTreeMap<Key, Range<usize>>> {
     let (sum, body) = content.strip_prefix(header()?.as_bytes())?.split_first_chunk()?;
     if u32::from_be_bytes(*sum) != crc32fast::hash(body) {
@@ -139,7 +138,7 @@ fn places(content: &[u8]) -> Option<BTreeMap<Key, Range<usize>>> {
     Some(entries.0.into_iter().map(|(key, bytes)| (key, place(bytes))).collect())
 }
 
-/// Puts a cache in the place of what is there, at once; only its owner may read it.
+/// Replaces the cache in one step. Only its owner may read it.
 fn write(path: &Path, entries: &Entries<'_>) -> io::Result<()> {
     let header = header().ok_or(io::ErrorKind::Unsupported)?;
     let body = postcard::to_allocvec(entries).map_err(io::Error::other)?;

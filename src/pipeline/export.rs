@@ -1,7 +1,7 @@
-//! Snapshots of commits, put on the reference of their branch: what `hierad export` and the daemon do.
+//! Writes the snapshots of commits to the reference of their branch, for `hierad export` and the daemon.
 //!
-//! After a commit whose snapshots an [`Exporter`] has written itself, it renders just the nodes that the next commit touches. After any
-//! other one it renders all nodes: profiles, settings or the version of hierad may have been others.
+//! An [`Exporter`] renders only the nodes that a commit changes if it has written the snapshots of the commit before
+//! it, and all nodes otherwise: profiles, settings or hierad itself may have changed since.
 
 pub mod events;
 
@@ -18,13 +18,14 @@ use crate::report::BlindSpot;
 use crate::snapshot::history::{self, Files, Last, Rest};
 use crate::snapshot::{Format, Snapshots, Written};
 
-/// Commits that are written before the reference moves: what is lost when the process is killed.
+/// The commits that are written before the reference moves. A killed process loses at most these.
 const BATCH: usize = 100;
 
-/// So many imports leave as many packs: git is asked to gc up. As many processes do, each with its first one.
+/// Each import leaves a pack; after this many, `git gc --auto` is run. It is also run with the first one, since
+/// processes may be short.
 const TIDY: usize = 50;
 
-/// Snapshots could not be put on a reference, which is where it was before.
+/// A failure to write snapshots to a reference, which is then where it was before.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The values could not be resolved.
@@ -33,57 +34,57 @@ pub enum ExportError {
     /// The history of the branch cannot be read.
     #[error(transparent)]
     History(#[from] HistoryError),
-    /// What is on the reference cannot be read.
+    /// The snapshots on the reference cannot be read.
     #[error("cannot read the snapshots on {reference}: {source}")]
     Last {
         /// The reference.
         reference: String,
-        /// Why.
+        /// The reason.
         source: history::HistoryError,
     },
-    /// Somebody else has moved the reference meanwhile: it can be tried again.
+    /// Another process moved the reference meanwhile; a retry may succeed.
     #[error("{reference} was moved by another process meanwhile; nothing was written to it, try again")]
     Moved {
         /// The reference.
         reference: String,
     },
-    /// Git could not write.
+    /// Git failed to write.
     #[error("cannot write snapshots to {reference}: {source}")]
     Import {
         /// The reference.
         reference: String,
-        /// Why.
+        /// The reason.
         source: ImportError,
     },
 }
 
-/// A commit that has come to a branch.
+/// A new commit of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// The commit of the branch before it; nothing if it is the first.
+    /// The commit before it on the branch; `None` if it is the first.
     pub before: Option<CommitId>,
     /// The commit.
     pub after: CommitId,
 }
 
-/// What was done on a reference.
+/// The result of an export.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Exported {
-    /// The new commits there, oldest first; none where all were there already.
+    /// The new snapshot commits, oldest first; empty if all existed already.
     pub commits: Vec<CommitId>,
-    /// The files that were written or removed for them.
+    /// The number of files written and removed.
     pub files: Written,
-    /// The commits of which nothing can be read, and why: they are left out until it can.
+    /// The commits that were left out because nothing of them can be read, with the reason.
     pub skipped: Vec<(CommitId, BlindSpot)>,
 }
 
-/// Puts snapshots of the nodes of a pipeline on the references of branches.
+/// Writes snapshots of a pipeline's nodes to the references of branches.
 pub struct Exporter {
     pipeline: Arc<Pipeline>,
-    /// What it has left there.
+    /// The state that it left on each reference.
     written: BTreeMap<BranchName, State>,
     imports: usize,
-    /// True if commits are written of which nothing can be read.
+    /// True to write even commits of which nothing can be read.
     allows_unreadable: bool,
 }
 
@@ -92,24 +93,24 @@ pub struct Exporter {
 struct State {
     last: Option<Last>,
     files: Files,
-    /// Whether they are what the pipeline says.
+    /// True if this exporter has written them.
     is_own: bool,
 }
 
 impl Exporter {
-    /// For the nodes of `pipeline`, with its settings.
+    /// Makes an exporter for the nodes of `pipeline`.
     pub fn new(pipeline: Arc<Pipeline>) -> Exporter {
         Exporter { pipeline, written: BTreeMap::new(), imports: 0, allows_unreadable: false }
     }
 
-    /// Writes commits of which nothing can be read, too, if `allowed`.
+    /// Sets if commits are written of which nothing can be read.
     #[must_use]
     pub fn allow_unreadable(self, allowed: bool) -> Exporter {
         Exporter { allows_unreadable: allowed, ..self }
     }
 
-    /// Puts the snapshots of one commit on the reference of its branch. What is there already is left alone, so that it does no harm to
-    /// do it again. `compared` is what the commit changes for all keys, if somebody has looked already.
+    /// Writes the snapshots of one commit, unless they exist already, so that it is safe to repeat. `compared` is the
+    /// comparison of the commit for all keys, if the caller has it.
     pub fn export(
         &mut self,
         branch: &BranchName,
@@ -119,7 +120,8 @@ impl Exporter {
         self.batch(branch, std::slice::from_ref(event), compared)
     }
 
-    /// Puts the snapshots of several commits there, oldest first. Those of the first ones may be there though later ones fail.
+    /// Writes the snapshots of several commits, oldest first. If it fails, those of the first ones may have been
+    /// written.
     pub fn export_all(&mut self, branch: &BranchName, events: &[Event]) -> Result<Exported, ExportError> {
         let stage = self.pipeline.workers.begin("exporting commits", Some(events.len()));
         let mut all = Exported::default();
@@ -173,7 +175,7 @@ impl Exporter {
         Ok(exported)
     }
 
-    /// Returns why nothing of a commit can be read, unless that is fine.
+    /// Returns the reason why nothing of a commit can be read, or `None` if something can be or it does not matter.
     fn unreadable(&self, event: &Event) -> Result<Option<BlindSpot>, ExportError> {
         if self.allows_unreadable {
             return Ok(None);
@@ -189,7 +191,7 @@ impl Exporter {
         }
     }
 
-    /// What is on the reference of a branch.
+    /// Reads the state of the reference of a branch.
     fn state(&mut self, branch: &BranchName) -> Result<State, history::HistoryError> {
         let last = Last::of(self.pipeline.repository(), branch)?;
         if let Some(state) = self.written.remove(branch).filter(|state| state.last == last) {
@@ -199,7 +201,7 @@ impl Exporter {
         Ok(State { last, files, is_own: false })
     }
 
-    /// The events that are still to come after the snapshots of `source`: not those that it has passed.
+    /// Returns the events whose commits are not covered by the snapshots of `source`.
     fn pending<'e>(&self, mut source: Option<CommitId>, events: &'e [Event]) -> Result<Vec<&'e Event>, ExportError> {
         let mut pending = Vec::new();
         for event in events {
@@ -213,23 +215,24 @@ impl Exporter {
         Ok(pending)
     }
 
-    /// Whether the commit of an event is `source` or behind it. What cannot be told is no reason to write it twice.
+    /// Returns true if the commit of an event is `source` or an ancestor of it. Fails if that cannot be known, rather
+    /// than write it twice.
     fn has_passed(&self, source: CommitId, event: &Event) -> Result<bool, ExportError> {
         let repository = self.pipeline.repository();
         if event.after == source {
             return Ok(true);
         }
         match repository.is_ancestor(event.after, source) {
-            // A rewritten branch has left it, and it was collected.
+            // The branch was rewritten and git has collected the commit.
             Err(_) if repository.is_gone(source) => Ok(false),
             result => Ok(result?),
         }
     }
 
-    /// The nodes that differ from the last snapshots; nothing where that is not known, so that it may be all.
+    /// Returns the nodes that differ from the last snapshots, or `None` if that is not known, so that any may.
     fn touched(&self, state: &State, event: &Event, compared: Option<&Comparison>) -> Option<NodeSet> {
         let source = state.source().filter(|_| state.is_own)?;
-        // What a rewritten branch has left may be gone.
+        // Git may have collected the commits that a rewritten branch left.
         let revisions =
             self.pipeline.load_both(Diff::new(RevisionId::Commit(source), RevisionId::Commit(event.after))).ok()?;
         let revisions = revisions.as_ref().map(|revision| &**revision);
@@ -241,7 +244,7 @@ impl Exporter {
         Some(NodeSet::union_of(all, [touched, self.only(revisions), self.only(revisions.reversed())]))
     }
 
-    /// The nodes that have a key which just the first of two revisions knows of.
+    /// Returns the nodes that have a key which only the first of two revisions has.
     fn only(&self, revisions: Diff<&Revision>) -> NodeSet {
         let keys = revisions.before.keys.difference(&revisions.after.keys);
         let effective = self.pipeline.effective(revisions.before, keys);
@@ -249,7 +252,7 @@ impl Exporter {
         NodeSet::union_of(self.pipeline.fleet.len(), answers.map(|answer| answer.nodes))
     }
 
-    /// Writes the snapshot commit of an event. The outer error is that of the values, the inner one that of writing.
+    /// Writes the snapshot commit of an event. The outer error is that of resolving, the inner one that of writing.
     fn write(
         &self,
         branch: &BranchName,
@@ -268,14 +271,14 @@ impl Exporter {
         let work: NodesByKey = revision.keys.iter().map(|key| (key.clone(), nodes.clone())).collect();
         let effective = fleet::resolve(&revision, &work, workers);
         let snapshots = Snapshots::new(effective, &pipeline.fleet, &nodes, Format::Json, &pipeline.disclosure, workers);
-        // The commit of these snapshots has no id yet.
+        // The snapshot commit has no id yet.
         state.last = Some(Last { commit: event.after, source: event.after });
         state.is_own = true;
         let written = import.commit(&history::commit(&source, branch, left));
         Ok(written.and_then(|()| state.files.write(&snapshots, rest, import, workers)))
     }
 
-    /// Why the reference has not moved.
+    /// Returns the reason why the reference did not move.
     fn refused(&self, reference: &str, parent: Option<CommitId>, source: ImportError) -> ExportError {
         let reference = reference.to_owned();
         match self.pipeline.repository().reference(&reference) {
@@ -286,7 +289,7 @@ impl Exporter {
 }
 
 impl State {
-    /// The commit that the last snapshots are of.
+    /// Returns the commit of the last snapshots.
     fn source(&self) -> Option<CommitId> {
         self.last.map(|last| last.source)
     }

@@ -1,4 +1,4 @@
-//! The world outside of the repository, as this process sees it.
+//! Gives Hiera access to this machine's files and environment variables.
 
 use std::io;
 

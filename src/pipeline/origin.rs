@@ -1,4 +1,4 @@
-//! Where the changed values of a report come from: worked out by looking the key up again on one node of each change.
+//! Finds the origins of changed values, by an explained lookup of the key on one node of each change.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::report::{Origin, Origins};
 use crate::value::{Value, ValuePath};
 use crate::workers::Workers;
 
-/// The most changes of a report that are traced: nobody reads the lines of more.
+/// The most changes of a report that are traced. Nobody reads the origins of more.
 const TRACED_CHANGES: usize = 500;
 
-/// How long it takes to trace a change, about, in microseconds.
+/// The time to trace a change, about, in microseconds.
 const A_CHANGE: usize = 60;
 
-/// One side of a change: what went into the value, and the value.
+/// One side of a change: the contributions to the value, and the value.
 type Side = Option<(Vec<Contribution>, Value)>;
 
-/// The origins of `changes`, which still have their secrets.
+/// Returns the origins of `changes`, which must not be redacted yet.
 pub(super) fn origins(changes: &Changes, revisions: &Diff<&Revision>, workers: &Workers) -> Origins {
     let of_change = |change: &Change| {
         let Change { key, outcome, nodes, leaves, .. } = change;

@@ -1,4 +1,4 @@
-//! Snapshots of a revision, on their way to a stream or a folder.
+//! Renders the snapshots of a revision, for a stream or a folder.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -10,13 +10,13 @@ use crate::fleet::Revision;
 use crate::report::BlindSpot;
 use crate::snapshot::{self, Format, Manifest, Snapshots, Written};
 
-/// Snapshots could not be written to a folder. What is there is whole, and can be of two revisions.
+/// A failure to write snapshots to a folder. Each file there is whole, but they may be of two revisions.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
     /// The values could not be resolved.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
-    /// Nothing of the revision can be read: the snapshots that are there are better.
+    /// Nothing of the revision can be read, so the existing snapshots are kept.
     #[error("nothing could be read: {}", .0.message)]
     Unreadable(Box<BlindSpot>),
     /// The folder cannot be written.
@@ -24,18 +24,18 @@ pub enum RenderError {
     Write {
         /// The folder.
         folder: PathBuf,
-        /// The file, and why.
+        /// The reason, with the file.
         source: io::Error,
     },
 }
 
 impl Pipeline {
-    /// Says why nothing of a revision can be read; nothing where something can.
+    /// Returns the reason why nothing of a revision can be read, or `None` if something can be.
     pub fn unreadable(&self, revision: &Revision) -> Option<BlindSpot> {
         blind_spots::unreadable::unreadable_revision(revision, &self.workers)
     }
 
-    /// The snapshots of all nodes at a revision, with these of its keys.
+    /// Renders the snapshots of all nodes at a revision, with the given keys.
     pub fn snapshots(&self, revision: &Revision, keys: &BTreeSet<Arc<str>>, format: Format) -> Rendered<'_> {
         let (effective, nodes) = (self.effective(revision, keys), self.fleet.all());
         let blind_spots = blind_spots::of_revision(revision, &effective, &self.accepted, &self.disclosure);
@@ -43,7 +43,7 @@ impl Pipeline {
         Rendered { snapshots, blind_spots, keys: keys.len() }
     }
 
-    /// Writes the snapshots of `id` to a folder, which then holds just these.
+    /// Writes rendered snapshots to a folder and removes all others there.
     pub fn write_folder(&self, id: RevisionId, rendered: &Rendered<'_>, folder: &Path) -> Result<Written, RenderError> {
         let commit = match id {
             RevisionId::Commit(id) => Some(id.to_string()),
@@ -56,8 +56,8 @@ impl Pipeline {
         written.map_err(|source| RenderError::Write { folder: folder.to_owned(), source })
     }
 
-    /// Writes the snapshots of all nodes with all keys at `id` to a folder, which then holds just these; nothing if nothing of it
-    /// can be read.
+    /// Renders all nodes with all keys and writes the snapshots to a folder, without any others. Fails and writes
+    /// nothing if nothing of the revision can be read.
     pub fn render(&self, id: RevisionId, folder: &Path) -> Result<Written, RenderError> {
         let revision = self.cached_revision(id)?;
         if let Some(blind) = self.unreadable(&revision) {
@@ -67,7 +67,7 @@ impl Pipeline {
     }
 }
 
-/// The snapshots of a revision.
+/// The rendered snapshots of a revision.
 pub struct Rendered<'p> {
     /// The snapshots.
     pub snapshots: Snapshots<'p>,

@@ -1,4 +1,4 @@
-//! How the revisions of a repository are read.
+//! Reads the revisions of a repository.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,26 +9,26 @@ use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
 use crate::tree::{FileTree, MemoryTree};
 use crate::workers::Workers;
 
-/// A repository and the way it is read; what was parsed of it is kept.
+/// A repository and the options for reading it, with the files parsed so far.
 #[derive(Clone)]
 pub struct Revisions {
     /// The repository.
     pub repository: Arc<Repository>,
-    /// How its revisions are read.
+    /// The options for reading its revisions.
     pub options: EnvironmentOptions,
-    /// What was parsed.
+    /// The parsed files.
     pub store: Arc<Store>,
-    /// Environments that were read for what they mention, for those who ask for them next.
+    /// Environments that were read for their references to variables, to be used again.
     read: Arc<Mutex<Vec<(RevisionId, Environment)>>>,
 }
 
 impl Revisions {
-    /// The revisions of `repository`, read with these options.
+    /// Makes the revisions of `repository`, read with these options.
     pub fn new(repository: Arc<Repository>, options: EnvironmentOptions, store: Arc<Store>) -> Revisions {
         Revisions { repository, options, store, read: Arc::default() }
     }
 
-    /// The files at `id`.
+    /// Returns the files of a revision.
     pub fn tree(&self, id: RevisionId) -> Result<Arc<dyn FileTree>, PipelineError> {
         Ok(match id {
             RevisionId::Commit(commit) => Arc::new(self.repository.tree(commit)?),
@@ -40,7 +40,7 @@ impl Revisions {
         })
     }
 
-    /// Reads the configuration at `id`.
+    /// Reads the configuration of a revision.
     pub fn environment(&self, id: RevisionId) -> Result<Environment, PipelineError> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = read.iter().position(|(known, _)| *known == id) {
@@ -50,14 +50,14 @@ impl Revisions {
         Ok(Environment::load(self.tree(id)?, self.options.clone(), self.store.clone())?)
     }
 
-    /// The variables that are mentioned at `ids`.
+    /// Returns the variables that some revisions refer to.
     pub fn mentioned(&self, ids: &[RevisionId], workers: &Workers) -> Result<ReferencedVariables, PipelineError> {
         let mut mentioned = ReferencedVariables::default();
         let mut read = Vec::new();
         for id in ids {
             let environment = self.environment(*id)?;
             mentioned.add(&environment, workers)?;
-            // Checked-out files may change.
+            // The work tree may change, so it is not kept.
             if *id != RevisionId::WorkTree && read.len() < MAX_CACHED_REVISIONS {
                 read.push((*id, environment));
             }

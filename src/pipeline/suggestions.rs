@@ -1,13 +1,13 @@
-//! Lines for the settings: the folders that absolute datadirs stand for, guessed by how they end, and the functions that are
-//! not there.
+//! Suggests lines for the settings: folders for absolute datadirs, guessed from the ends of their paths, and
+//! declarations of missing functions.
 
 use std::collections::BTreeMap;
 
 use crate::hiera::layer::Environment;
 use crate::tree::{FileTree, Target, follow};
 
-/// Returns the folder of the repository that the absolute `datadir` of a level, as written, ends like. Of several datadirs that end
-/// like the same folder only the shortest has it.
+/// Returns the folder of the repository with the same ending as the absolute `datadir` of a level. If several datadirs
+/// end in the same folder, only the shortest one gets it.
 pub fn folder_with_same_ending(environment: &Environment, datadir: &str) -> Option<String> {
     let mut by_folder: BTreeMap<String, &str> = BTreeMap::new();
     let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
@@ -30,7 +30,8 @@ fn is_written(environment: &Environment, datadir: &str) -> bool {
     configs.any(|config| config.all_levels().any(|level| *level.datadir == *datadir))
 }
 
-/// The longest end of `datadir` that is a folder of the tree; `.` where the datadir is that of an environment itself.
+/// Returns the longest end of `datadir` that is a folder of the tree, or `.` if it is the folder of an environment
+/// itself.
 fn ending(tree: &dyn FileTree, datadir: &str) -> Option<String> {
     let names: Vec<&str> = datadir.split('/').filter(|name| !name.is_empty()).collect();
     let plain = names.iter().rev().take_while(|name| !name.contains("%{")).count();
@@ -40,7 +41,7 @@ fn ending(tree: &dyn FileTree, datadir: &str) -> Option<String> {
     ends.into_iter().find(is_folder).or_else(|| is_environment.then(|| ".".to_owned()))
 }
 
-/// Returns the data provider function that a lookup failed for want of, by the text of the failure.
+/// Returns the missing function that made a lookup fail, according to the error's text.
 pub fn missing_function(text: &str) -> Option<&str> {
     let rest = text
         .split_once("Unable to find '")
@@ -49,25 +50,25 @@ pub fn missing_function(text: &str) -> Option<&str> {
     Some(rest?.split_once('\'')?.0)
 }
 
-/// A text as YAML writes it on one line.
+/// Quotes a text as YAML on one line.
 pub fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// Returns what to put into the settings about a failure; None if they cannot help.
+/// Returns the setting that remedies an error, or `None` if there is none.
 pub fn fix_for_error(error: &str) -> Option<String> {
     missing_function(error).map(fix_for_backend).or_else(|| alias_hint(error).map(str::to_owned))
 }
 
-/// Returns what to do about an alias that Hiera 3 refuses, where the text of a failure is about one.
+/// Returns the remedy for an alias that Hiera 3 refuses, or `None` if the error is another one.
 pub fn alias_hint(text: &str) -> Option<&'static str> {
     let hint =
         "if Hiera 3 runs on a Ruby before 3.1, which takes aliases, put into hierad.yaml: hiera3_yaml_aliases: true";
-    // Puppet itself takes them, and says "Unable to parse" before it.
+    // Puppet itself accepts aliases, and its errors begin with "Unable to parse".
     text.starts_with("Unknown alias: ").then_some(hint)
 }
 
-/// Returns what to put into the settings for the function or backend `name`.
+/// Returns the setting that declares the function or backend `name`.
 pub fn fix_for_backend(name: &str) -> String {
     let name = quoted(name);
     format!(

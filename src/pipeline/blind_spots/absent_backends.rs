@@ -1,4 +1,4 @@
-//! Levels whose backend is none that Hiera 3 brings.
+//! Finds levels whose backend does not come with Hiera 3.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::report::BlindSpot;
 
 const ABSENT: &str = "absent-backend";
 
-/// Returns the backends of Hiera 3 that are taken for not installed.
+/// Returns a blind spot for each backend of Hiera 3 that is taken to be not installed.
 pub(super) fn absent_backends<'r>(revisions: impl IntoIterator<Item = &'r Revision>) -> Vec<BlindSpot> {
     let mut found: BTreeMap<&str, (&str, NodeSet)> = BTreeMap::new();
     let mut all = 0;

@@ -1,4 +1,5 @@
-//! Modules that are not in the repository: their `lookup_options` may merge what a commit changes at a level that others shadow.
+//! Finds modules that are not in the repository. Their `lookup_options` may merge values that a commit changes at a
+//! level that others shadow.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use crate::report::BlindSpot;
 const ABSENT: &str = "absent-module";
 
 impl DiffContext<'_> {
-    /// Modules that are not there, of which the commit touches keys whose values do not change on all nodes that it reaches.
+    /// Returns a blind spot for absent modules if the commit touches keys of theirs whose values do not change on all
+    /// affected nodes.
     pub(super) fn absent_modules(&self) -> Option<BlindSpot> {
         let environment = &self.revisions.after.environment;
         let is_named = |name: &str| environment.absent_modules.iter().any(|module| *module.name == *name);
@@ -65,7 +67,7 @@ fn is_loaded(environment: &Environment, module: &str) -> bool {
     environment.module_names.contains(module)
 }
 
-/// The nodes on which each key changes.
+/// Returns the nodes on which each key changes.
 fn changed_nodes(changes: &Changes) -> BTreeMap<&Arc<str>, NodeSet> {
     let mut by_key: BTreeMap<&Arc<str>, NodeSet> = BTreeMap::new();
     for change in &changes.changes {

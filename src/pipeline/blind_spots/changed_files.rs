@@ -1,4 +1,4 @@
-//! Which of the changed files concern Hiera, and which of these no profile reaches.
+//! Classifies changed files: those that concern Hiera, and those among them that no profile reaches.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,32 +13,32 @@ use crate::report::BlindSpot;
 use crate::tree::{Entry, Target, TreeError, child, folder_of, follow};
 use crate::value::Value;
 
-/// Names of folders that people keep data in.
+/// The usual names of folders of data.
 const DATA_FOLDERS: [&str; 4] = ["data", "hiera", "hieradata", "hiera-data"];
 
-/// Names of folders of which the files are no data, whatever they look like.
+/// The names of folders whose files are not data, whatever they look like.
 const OTHER_FOLDERS: [&str; 7] = ["examples", "files", "fixtures", "locales", "spec", "templates", "test"];
 
-/// The ends of names of files that some level of a hierarchy that nobody knows may lead to, `.yaml` by itself included.
+/// The ends of the names of files that an unknown hierarchy may read; `.yaml` may be a whole name.
 const DATA_ENDS: [&str; 5] = [".yaml", ".yml", ".json", ".eyaml", ".conf"];
 
-/// Files that decide about hierarchies and layers.
+/// Files that define hierarchies and layers.
 const CONFIG_FILES: [&str; 4] = ["hiera.yaml", "environment.conf", "Puppetfile", ".fixtures.yml"];
 
 /// The changed files that concern Hiera.
 #[derive(Debug, Default)]
 pub(super) struct ChangedFiles {
-    /// Data that some node sees, before or after.
+    /// Data that some node reads, before or after.
     pub(super) reached: BTreeSet<String>,
-    /// Files of a folder of data, or where a level looks for some nodes, that no profile reaches.
+    /// Data that no profile reaches, in a datadir or at a path that a level has for some nodes.
     pub(super) unreached: BTreeSet<String>,
     /// Files that look like data, in a folder that no level names.
     pub(super) unnamed: BTreeSet<String>,
-    /// Files that decide about hierarchies and layers.
+    /// Files that define hierarchies and layers.
     configs: BTreeSet<String>,
-    /// True if one of them has other `lookup_options` before and after.
+    /// True if the `lookup_options` of a reached file differ before and after.
     pub(super) changes_options: bool,
-    /// Whether anything of Hiera is touched at all, configuration included.
+    /// True if the commit touches anything of Hiera, configuration included.
     pub(super) is_hiera_touched: bool,
 }
 
@@ -56,11 +56,11 @@ impl ChangedFiles {
             if context.both_revisions().iter().any(|revision| is_config(revision, &path)) {
                 files.configs.insert(path.clone());
             }
-            // Whatever a file there is called, a level that cannot be read may read it.
+            // A level that cannot be read may read any file in its folder, whatever its name.
             files.is_hiera_touched |= similar_folders.iter().any(|folder| is_below(&path, folder));
             files.is_hiera_touched |= lacks_layer && DATA_ENDS.iter().any(|end| path.ends_with(end));
             if !context.both_revisions().iter().any(|revision| is_file(revision, &path)) {
-                // Behind a link there may be data.
+                // A link may lead to data.
                 files.is_hiera_touched |= context.both_revisions().iter().any(|revision| is_link(revision, &path));
                 continue;
             }
@@ -84,29 +84,29 @@ impl ChangedFiles {
         Ok(files)
     }
 
-    /// Returns true if the levels of the hiera.yaml at `path` may be others before and after.
+    /// Returns true if the levels of the hiera.yaml at `path` may differ before and after.
     pub(super) fn may_change_levels_of(&self, path: &str) -> bool {
         let is_of_all = |config: &String| config.ends_with(CONFIG_FILES[1]);
         self.configs.contains(path) || self.configs.iter().any(is_of_all)
     }
 
-    /// All of them.
+    /// Returns all changed files of data.
     pub(super) fn all(&self) -> impl Iterator<Item = &String> {
         self.reached.iter().chain(&self.unreached).chain(&self.unnamed)
     }
 }
 
-/// Where the levels of a revision look.
+/// The paths and folders that the levels of a revision read.
 struct Places<'a> {
     patterns: Vec<PathPattern<'a>>,
-    /// Folders of data as far as they do not depend on variables.
+    /// The datadirs, as far as they do not depend on variables.
     datadirs: BTreeSet<String>,
 }
 
 impl<'a> Places<'a> {
     fn of(revision: &'a Revision) -> Places<'a> {
         let mut datadirs = datadirs(&revision.environment);
-        // The root of the repository is no folder of data.
+        // The root of the repository does not count as a datadir.
         datadirs.remove("");
         Places { patterns: patterns(&revision.environment), datadirs }
     }
@@ -138,7 +138,7 @@ fn is_file(revision: &Revision, path: &str) -> bool {
     matches!(follow(&*revision.environment.tree, path), Ok(Target::File(..)))
 }
 
-/// Returns true if a file has keys as Hiera's data has, or lies where people keep data.
+/// Returns true if a file has keys in Hiera's style, or any keys and a usual folder of data.
 fn looks_like_data(context: &DiffContext<'_>, path: &str) -> Result<bool, TreeError> {
     let mut folders = folder_of(path).split('/');
     if folders.clone().any(|folder| OTHER_FOLDERS.contains(&folder)) {
@@ -165,7 +165,7 @@ fn options(revision: &Revision, path: &str) -> Result<Option<Value>, TreeError> 
     Ok(file.as_deref().and_then(DataFile::content).and_then(|content| content.get(LOOKUP_OPTIONS)).cloned())
 }
 
-/// The data file at `path`, if there is one.
+/// Returns the data file at `path`, or `None` if there is no file.
 pub(super) fn data_file(environment: &Environment, path: &str) -> Result<Option<Arc<DataFile>>, TreeError> {
     match follow(&*environment.tree, path)? {
         Target::File(_, id) => {
@@ -176,7 +176,7 @@ pub(super) fn data_file(environment: &Environment, path: &str) -> Result<Option<
 }
 
 impl DiffContext<'_> {
-    /// Changed files that no profile reaches, in folders of data and elsewhere.
+    /// Returns blind spots for changed files that no profile reaches, in datadirs and elsewhere.
     pub(super) fn unreached_files(&self, files: &ChangedFiles) -> impl Iterator<Item = BlindSpot> {
         let kept = |code: &str, files: &BTreeSet<String>| -> Vec<String> {
             files.iter().filter(|file| !self.accepted.has(code, file)).cloned().collect()
@@ -221,7 +221,7 @@ impl DiffContext<'_> {
     }
 }
 
-/// `data/x.yaml`, or how many they are.
+/// Returns the path of a single file, or the number of files.
 fn short(files: &[String]) -> String {
     match files {
         [file] => file.clone(),
@@ -229,10 +229,11 @@ fn short(files: &[String]) -> String {
     }
 }
 
-/// The most files that a fix accepts one by one.
+/// The most files that a suggested setting names one by one.
 const MOST_ACCEPTED: usize = 8;
 
-/// The files one by one, so that others are still told of; of many a pattern for the folder that all of them are in.
+/// Returns the files to accept: one by one, so that others are still reported, or, if they are many, a pattern for the
+/// folder that has all of them.
 fn to_accept(files: &[String]) -> Vec<String> {
     let Some(first) = files.first().filter(|_| files.len() > MOST_ACCEPTED) else { return files.to_vec() };
     let mut folder = folder_of(first);

@@ -1,4 +1,4 @@
-//! Keys that fail before and after: that no change of them shows does not mean that there is none.
+//! Finds keys that fail both before and after: their values may change without showing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::node::NodeSet;
 use crate::pipeline::suggestions;
 use crate::report::BlindSpot;
 
-/// The keys that fail for one cause, and the nodes on which they do.
+/// The keys that fail for one cause, and their nodes.
 #[derive(Default)]
 pub(in crate::pipeline) struct Failing {
     pub(in crate::pipeline) nodes: NodeSet,
@@ -24,7 +24,7 @@ pub(in crate::pipeline) struct Failing {
 pub(in crate::pipeline) struct Causes(pub(in crate::pipeline) BTreeMap<LookupError, Failing>);
 
 impl Causes {
-    /// The causes of all errors among answers.
+    /// Collects the errors among answers.
     pub(in crate::pipeline) fn of<'a>(answers: impl IntoIterator<Item = (&'a Arc<str>, &'a Vec<Answer>)>) -> Causes {
         let mut causes = Causes::default();
         for (key, answers) in answers {
@@ -41,7 +41,7 @@ impl Causes {
         failing.keys.insert(key.clone());
     }
 
-    /// Returns a blind spot for each error, wherever it is, with the most keys first.
+    /// Returns a blind spot for each error, whatever its places; those with the most keys come first.
     fn spots(self, spot: impl Fn(LookupError, Failing) -> BlindSpot) -> Vec<BlindSpot> {
         let mut anywhere: BTreeMap<LookupError, Failing> = BTreeMap::new();
         for (error, Failing { nodes, keys }) in self.0 {
@@ -55,7 +55,7 @@ impl Causes {
     }
 }
 
-/// The error of an answer, and its nodes.
+/// Returns the error of an answer and its nodes, or `None` if it is not an error.
 fn failed(answer: &Answer) -> Option<(&LookupError, &NodeSet)> {
     match &*answer.outcome {
         Outcome::Failed(error) => Some((error, &answer.nodes)),
@@ -64,7 +64,7 @@ fn failed(answer: &Answer) -> Option<(&LookupError, &NodeSet)> {
 }
 
 impl DiffContext<'_> {
-    /// Keys that the commit reaches and that fail on both sides, by cause.
+    /// Returns blind spots for the affected keys that fail on both sides, by cause.
     pub(super) fn failing_keys(&self) -> Vec<BlindSpot> {
         let mut causes = Causes::default();
         for (key, after) in &self.effective.after.keys {
@@ -81,7 +81,7 @@ impl DiffContext<'_> {
     }
 }
 
-/// Keys that fail at one revision, by cause.
+/// Returns blind spots for the keys that fail at one revision, by cause.
 pub(super) fn of_answers(
     effective: &Effective,
     fleet: &Fleet,
@@ -99,7 +99,7 @@ pub(super) fn of_answers(
     })
 }
 
-/// The errors after, with the nodes on which there was one before, too.
+/// Returns the errors after the change, each with the nodes that had an error before it too.
 fn failing<'a>(before: &'a [Answer], after: &'a [Answer]) -> impl Iterator<Item = (&'a LookupError, NodeSet)> {
     let were: Vec<&NodeSet> = before.iter().filter_map(failed).map(|(_, nodes)| nodes).collect();
     after.iter().filter_map(failed).filter_map(move |(error, nodes)| {

@@ -1,7 +1,8 @@
-//! What a diff could not see, as far as the commit may matter to it: the blind spots of its report.
+//! Finds the blind spots of a diff: what could not be seen and may be changed by the commit.
 //!
-//! A blind spot is about the commit at hand. A commit that touches nothing of Hiera has none, in a repository of which nothing can
-//! be read there is always one ([`unreadable`]). Each kind has a file of its own; [`accept`] takes out what the settings call fine.
+//! A blind spot concerns the commit at hand. A commit that touches nothing of Hiera has none, but there is always one
+//! if nothing of the repository can be read ([`unreadable`]). Each kind has a file of its own, and [`accept`] holds
+//! those that the settings accept. [`DiffContext`] is the shared input.
 
 mod absent_backends;
 mod absent_modules;
@@ -29,27 +30,27 @@ use changed_files::ChangedFiles;
 
 pub use wording::nodes_of;
 
-/// The two revisions of a diff, and what came of comparing them.
+/// The two revisions of a diff, with the results of comparing them.
 pub(super) struct DiffContext<'a> {
     pub(super) revisions: Diff<&'a Revision>,
-    /// The keys that the change may reach, of all that there are.
+    /// The keys that the change may affect, among all keys.
     pub(super) reached: &'a AffectedKeys,
-    /// The answers to these.
+    /// The values of these keys.
     pub(super) effective: &'a Diff<Effective>,
-    /// How they differ.
+    /// The changes of their values.
     pub(super) changes: &'a Changes,
-    /// The sides of which nothing can be read, and why.
+    /// The reason for each side of which nothing can be read.
     pub(super) blind: &'a Diff<Option<BlindSpot>>,
-    /// What the settings call fine.
+    /// The blind spots that the settings accept.
     pub(super) accepted: &'a Accepted,
-    /// What may be seen of secrets.
+    /// The parts of secrets that may be shown.
     pub(super) disclosure: &'a Disclosure,
 }
 
 impl DiffContext<'_> {
-    /// Returns what the commit may have changed unseen, the most important first.
+    /// Returns the blind spots, the most important first.
     pub(super) fn blind_spots(&self) -> Result<Vec<BlindSpot>, TreeError> {
-        // Where nothing can be read, that says it all.
+        // If nothing can be read, nothing else matters.
         if let Some(blind) = self.blind.after.as_ref().or(self.blind.before.as_ref()) {
             return Ok([blind.clone()].into_iter().chain(left_out(&self.revisions.after.fleet)).collect());
         }
@@ -73,13 +74,13 @@ impl DiffContext<'_> {
         Ok(spots)
     }
 
-    /// Both revisions.
+    /// Returns both revisions.
     fn both_revisions(&self) -> [&Revision; 2] {
         [self.revisions.before, self.revisions.after]
     }
 }
 
-/// Returns what could not be seen of the data of one revision, of which these are all answers.
+/// Returns the blind spots of one revision's data; `effective` has all of its values.
 pub(super) fn of_revision(
     revision: &Revision,
     effective: &Effective,
@@ -93,7 +94,7 @@ pub(super) fn of_revision(
     spots
 }
 
-/// Profiles that could not be read: nobody knows what their nodes would get.
+/// Returns a blind spot for profiles that could not be read, so that their nodes' values are unknown.
 fn left_out(fleet: &Fleet) -> Option<BlindSpot> {
     let errors = fleet.left_out();
     let first = errors.first()?;
@@ -111,12 +112,12 @@ fn left_out(fleet: &Fleet) -> Option<BlindSpot> {
     })
 }
 
-/// The paths of the repository that differ.
+/// Returns the paths of the repository that differ.
 fn changed_paths(revisions: Diff<&Revision>) -> Result<BTreeSet<String>, TreeError> {
     tree::changes(&*revisions.before.environment.tree, &*revisions.after.environment.tree)
 }
 
-/// Changes that a filter hides.
+/// Returns a blind spot for the changes that a filter hides.
 pub(super) fn hidden(changes: &Changes, all: usize) -> Option<BlindSpot> {
     if changes.changes.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Levels of a hierarchy that lie outside of the repository, or where the settings lead to nothing.
+//! Finds levels outside of the repository, and levels that the settings map to folders that do not exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,22 +15,22 @@ use crate::pipeline::suggestions;
 use crate::report::BlindSpot;
 use crate::tree::{Target, folder_of, follow};
 
-/// The code of the findings that are looked at.
+/// The code of the findings on such levels.
 const OUTSIDE: &str = "outside-repository";
 
-/// The levels that lie in one place outside.
+/// The levels in one place outside of the repository.
 #[derive(Default)]
 pub(in crate::pipeline) struct OutsideLevels {
     levels: Vec<String>,
-    /// The levels' places.
+    /// The places that declare the levels.
     pub(in crate::pipeline) places: BTreeSet<Place>,
     /// The nodes that have such a level.
     pub(in crate::pipeline) nodes: NodeSet,
-    /// The line of the settings that says what is there.
+    /// The line of the settings that maps the place.
     pub(in crate::pipeline) fix: Option<String>,
 }
 
-/// Levels whose absolute datadirs the settings map to a folder that is not there.
+/// Returns a blind spot for levels whose absolute datadirs the settings map to a folder that does not exist.
 pub(super) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> {
     let mut found: BTreeSet<(&str, String)> = BTreeSet::new();
     for environment in revisions.map(|revision| &revision.environment) {
@@ -54,7 +54,8 @@ pub(super) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> 
     })
 }
 
-/// The folders of the repository that absolute datadirs end like, where the settings lead neither there nor anywhere else.
+/// Returns the folders of the repository with the same endings as absolute datadirs that the settings map neither there
+/// nor anywhere else.
 pub(super) fn similar_folders(environment: &Environment) -> BTreeSet<String> {
     let is_read = |layer, level: &LevelConfig| {
         datadir(environment, layer, level).is_some_and(|folder| is_folder(environment, &fixed(&folder)))
@@ -69,7 +70,7 @@ pub(super) fn similar_folders(environment: &Environment) -> BTreeSet<String> {
     folders.filter(|folder| folder != ".").collect()
 }
 
-/// The levels with absolute datadirs.
+/// Returns the levels with absolute datadirs.
 fn absolute(environment: &Environment) -> impl Iterator<Item = (&Layer, &LevelConfig)> {
     let levels = environment.layers().filter_map(|layer| Some((layer, layer.config.as_ref().ok()?)));
     let levels = levels.flat_map(|(layer, config)| config.all_levels().map(move |level| (layer, level)));
@@ -80,7 +81,7 @@ fn is_folder(environment: &Environment, path: &str) -> bool {
     matches!(follow(&*environment.tree, path), Ok(Target::Folder(_)))
 }
 
-/// Levels outside of the repository, by where they lie.
+/// Collects the levels outside of the repository, by their places.
 pub(in crate::pipeline) fn outside<'r>(
     revisions: impl IntoIterator<Item = &'r Revision>,
     accepted: &Accepted,
@@ -92,7 +93,7 @@ pub(in crate::pipeline) fn outside<'r>(
     found
 }
 
-/// Levels outside of the repository as blind spots of a fleet of `all` nodes.
+/// Returns the levels outside of the repository as blind spots of a fleet of `all` nodes.
 pub(super) fn outside_spots<'r>(
     revisions: impl IntoIterator<Item = &'r Revision>,
     accepted: &Accepted,
@@ -128,7 +129,7 @@ fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMa
     }
 }
 
-/// What a level outside of the repository is called, and what to put into the settings for it.
+/// Describes the place of a level outside of the repository, with the setting that maps it.
 fn named(environment: &Environment, pattern: &PathPattern<'_>, text: &str) -> (String, Option<String>) {
     let why = text.split_once(", outside the repository").map_or(text, |(why, _)| why);
     let (datadir, path) = (&*pattern.level.datadir, &*pattern.declared.text);
@@ -140,13 +141,14 @@ fn named(environment: &Environment, pattern: &PathPattern<'_>, text: &str) -> (S
     (why.to_owned(), Some(accept::line(OUTSIDE, [leading(why)])))
 }
 
-/// The path that leads outside, which the text of the finding begins with.
+/// Returns the path that leads outside: the beginning of the finding's text.
 fn leading(text: &str) -> &str {
     let ends = [" is a symbolic link to ", " is a submodule", " leads ", " is an absolute path", " is another path"];
     ends.iter().find_map(|end| Some(text.split_once(end)?.0)).unwrap_or(text)
 }
 
-/// Says which folder of the repository an absolute datadir ends like, and the setting that maps it there.
+/// Returns a note on the folder of the repository with the same ending as an absolute datadir, and the setting that
+/// maps it there.
 fn mapping(environment: &Environment, datadir: &str) -> (String, String) {
     match suggestions::folder_with_same_ending(environment, datadir) {
         Some(folder) => {
@@ -162,7 +164,7 @@ fn mapping(environment: &Environment, datadir: &str) -> (String, String) {
 }
 
 impl OutsideLevels {
-    /// Says of levels that lie at `place` what becomes of them.
+    /// Describes the levels at `place` and their absence.
     pub(in crate::pipeline) fn text(&self, place: &str) -> String {
         let names = wording::some(self.levels.iter().map(String::as_str));
         format!("{place}: {} ({names}) {} taken as absent", self.count(), self.verb())

@@ -1,4 +1,4 @@
-//! The paths that a level of a hierarchy may lead to, whatever the variables of a node are.
+//! Patterns of the paths that a level may read, whatever the variables of a node are.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +8,21 @@ use crate::hiera::interpolation::Template;
 use crate::hiera::layer::{Environment, Layer};
 use crate::tree::folder_of;
 
-/// Stands for any text in a pattern.
+/// Matches any text in a pattern.
 const ANY: char = '\0';
 
-/// A location of a level, with what stands before and behind its variables and wildcards.
+/// A location of a level, as the texts around its variables and wildcards.
 pub(super) struct PathPattern<'a> {
     pub(super) level: &'a LevelConfig,
     pub(super) declared: &'a Declared,
-    /// The file that declares it.
+    /// The hiera.yaml that declares it.
     pub(super) config: &'a str,
-    /// The path in the repository; nothing if it is outside.
+    /// The fixed texts of the path in the repository; `None` if it is outside.
     pieces: Option<Vec<String>>,
 }
 
 impl PathPattern<'_> {
-    /// The variables in the path, as they are written.
+    /// Returns the variables in the path, as written.
     pub(super) fn variables(&self) -> Vec<String> {
         let templates = [&*self.level.datadir, &*self.declared.text].into_iter().filter_map(Template::parse);
         let mut found = Vec::new();
@@ -36,13 +36,13 @@ impl PathPattern<'_> {
         found
     }
 
-    /// Returns true if some node may be led to the file at `path` of the repository.
+    /// Returns true if the level may read the file at `path` of the repository for some node.
     pub(super) fn matches(&self, path: &str) -> bool {
         self.pieces.as_ref().is_some_and(|pieces| is_made_of(path, pieces))
     }
 }
 
-/// The patterns of all locations of all layers.
+/// Returns the patterns of all locations of all layers.
 pub(super) fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
     let mut found = Vec::new();
     for layer in environment.layers() {
@@ -64,24 +64,25 @@ pub(super) fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
     found
 }
 
-/// The folder of the repository that a level's data is in, variables not filled in; nothing if it is outside.
+/// Returns the folder of the repository that a level's datadir means, with variables as written, or `None` if it is
+/// outside.
 pub(super) fn datadir(environment: &Environment, layer: &Layer, level: &LevelConfig) -> Option<String> {
     in_repository(environment, layer, &join(&layer.root, &level.datadir))
 }
 
-/// The folders of the repository that levels look for data in, as far as they do not depend on variables.
+/// Returns the datadirs inside the repository, as far as they do not depend on variables.
 pub(in crate::pipeline) fn datadirs(environment: &Environment) -> BTreeSet<String> {
     let layers = environment.layers().filter_map(|layer| Some((layer, layer.config.as_ref().ok()?)));
     let levels = layers.flat_map(|(layer, config)| config.all_levels().map(move |level| (layer, level)));
     levels.filter_map(|(layer, level)| datadir(environment, layer, level)).map(|folder| fixed(&folder)).collect()
 }
 
-/// Returns true if `path` is in `folder`, or in one below it; an empty path is that of the whole repository.
+/// Returns true if `path` is below `folder`, at any depth. An empty folder is the root of the repository.
 pub(in crate::pipeline) fn is_below(path: &str, folder: &str) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The part of a folder's path before its first variable.
+/// Returns the part of a folder's path before its first variable.
 pub(super) fn fixed(folder: &str) -> String {
     let fixed = match folder.split_once("%{") {
         Some((fixed, _)) => folder_of(fixed),
@@ -94,7 +95,7 @@ fn path(environment: &Environment, layer: &Layer, level: &LevelConfig, declared:
     in_repository(environment, layer, &join(&join(&layer.root, &level.datadir), &declared.text))
 }
 
-/// The path as the settings map it into the repository, if it is there at all.
+/// Maps a path into the repository as the settings do. Returns `None` if it is outside.
 fn in_repository(environment: &Environment, layer: &Layer, path: &str) -> Option<String> {
     let below = |from: &str| {
         path.strip_prefix(from.trim_end_matches('/')).filter(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -109,7 +110,7 @@ fn in_repository(environment: &Environment, layer: &Layer, path: &str) -> Option
     is_inside.then(|| path.to_owned())
 }
 
-/// The texts between the variables of a path, and between its wildcards if it is a glob.
+/// Returns the texts between the variables of a path and, if it is a glob, around its wildcards.
 fn pieces(path: &str, is_glob: bool, extension: &str) -> Vec<String> {
     let mut text = String::new();
     let mut rest = path;
@@ -132,7 +133,8 @@ fn pieces(path: &str, is_glob: bool, extension: &str) -> Vec<String> {
     text.split(ANY).map(|piece| piece.strip_prefix("./").unwrap_or(piece).to_owned()).collect()
 }
 
-/// Returns true if `text` has the pieces in this order, begins with the first and ends in the last, with anything between them.
+/// Returns true if `text` begins with the first piece, ends with the last one and has the others between them in this
+/// order.
 fn is_made_of(text: &str, pieces: &[String]) -> bool {
     let [first, middle @ .., last] = pieces else { return pieces.first().is_some_and(|piece| piece == text) };
     let Some(mut rest) = text.strip_prefix(first.as_str()) else { return false };

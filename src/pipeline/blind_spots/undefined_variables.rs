@@ -1,4 +1,4 @@
-//! Levels whose paths need a variable that a profile lacks.
+//! Finds levels whose paths need a variable that a profile lacks.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use crate::tree::TreeError;
 const UNDEFINED: &str = "undefined-variable";
 
 impl DiffContext<'_> {
-    /// Variables that some profile lacks, where a path with one of them may lead to a changed file.
+    /// Returns blind spots for variables that some profile lacks, if a path with one of them may lead to a changed
+    /// file.
     pub(super) fn undefined_variables(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
         let mut found: BTreeMap<String, (NodeSet, Vec<String>)> = BTreeMap::new();
         let fleet = &self.revisions.after.fleet;
@@ -53,8 +54,8 @@ impl DiffContext<'_> {
         Ok(found.into_iter().map(spot).collect())
     }
 
-    /// The files that a level may lead to and that the commit changes. A level that is new or gone changes what all of its files do,
-    /// and other options what is done with the keys that they reach.
+    /// Returns the changed files that a level may read. If its hiera.yaml changes, these are all files that it may
+    /// read; if `lookup_options` change, also those with affected keys.
     fn led_to(
         &self,
         pattern: &PathPattern<'_>,
@@ -77,12 +78,13 @@ impl DiffContext<'_> {
     }
 }
 
-/// Returns a variable's name as people call it. The fleet has read it as it is written: by another name it reads all profiles again.
+/// Returns a variable's name without leading colons. Ask the fleet for the name as written: any other makes it read all
+/// profiles again.
 pub(in crate::pipeline) fn plain(variable: &str) -> &str {
     variable.trim_start_matches("::")
 }
 
-/// Returns what to do about a variable, called by its plain name, that profiles lack.
+/// Returns the remedy for a variable, given by its plain name, that profiles lack.
 pub(in crate::pipeline) fn fix(name: &str) -> String {
     let line = accept::line(UNDEFINED, [name]);
     format!("set it in the profiles, or, if these nodes have none, put into hierad.yaml: {line}")

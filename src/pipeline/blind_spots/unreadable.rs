@@ -1,4 +1,4 @@
-//! Whether a revision can be read at all: no level of any layer on any node, or every key fails.
+//! Detects revisions of which nothing can be read: no level of any layer on any node, or every key fails.
 
 use super::wording;
 use crate::fleet::Revision;
@@ -9,16 +9,16 @@ use crate::report::BlindSpot;
 use crate::tree::{FileTree, TreeError, files_called};
 use crate::workers::Workers;
 
-/// The fix for a fault of the data.
+/// The remedy for a fault of the data.
 const CORRECT: &str = "correct what the error names; `hierad check` tells more";
 
-/// The environment's configuration, where the settings name no other.
+/// The default path of the environment's configuration.
 const HIERA_YAML: &str = "hiera.yaml";
 
-/// The fix for a hiera.yaml that Puppet does not take as it is.
+/// The remedy for a hiera.yaml that Puppet does not accept.
 const OF_HIERA_3: &str = "if Hiera 3 reads it, put into hierad.yaml: hiera: by-version";
 
-/// Says why nothing of a revision can be read; nothing where something can.
+/// Returns the reason why nothing of a revision can be read, or `None` if something can be.
 pub fn unreadable_revision(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
     if revision.fleet.is_empty() {
         return None;
@@ -51,7 +51,7 @@ pub fn unreadable_revision(revision: &Revision, workers: &Workers) -> Option<Bli
     Some(no_level(revision))
 }
 
-/// Says that the settings name a hiera.yaml that no revision has, where the data of modules or of the global layer is read all the same.
+/// Returns a blind spot if the settings name a hiera.yaml that neither revision has, although other layers have data.
 pub(super) fn missing_layer(revisions: [&Revision; 2]) -> Option<BlindSpot> {
     lacks_layer(revisions).then(|| no_hiera_yaml(revisions[1]))
 }
@@ -64,12 +64,12 @@ pub(super) fn lacks_layer(revisions: [&Revision; 2]) -> bool {
     revisions.iter().all(is_missing)
 }
 
-/// ` (data/common.yaml:12)`, where that is known.
+/// Returns the error's place, as in ` (data/common.yaml:12)`, if it is known.
 fn at(error: &LookupError) -> String {
     error.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default()
 }
 
-/// The error behind its place.
+/// Returns the error's text after its place.
 fn in_words(error: &LookupError) -> String {
     let place = error.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
     format!("{place}{}", error.text.visible().trim_end_matches([' ', ';', '\n']))
@@ -79,7 +79,7 @@ fn on_all(revision: &Revision) -> String {
     wording::nodes_of(&revision.fleet.all(), revision.fleet.len())
 }
 
-/// Returns what to do about a hiera.yaml that cannot be used.
+/// Returns the remedy for a hiera.yaml that cannot be used.
 fn fix_of_config(environment: &Environment, error: &LookupError) -> String {
     if environment.diagnostics.iter().any(|diagnostic| diagnostic.code == "hiera-3") {
         return OF_HIERA_3.to_owned();
@@ -155,7 +155,7 @@ fn no_level(revision: &Revision) -> BlindSpot {
     }
 }
 
-/// The absolute datadirs that no setting maps, each with the folder of the repository that it ends like.
+/// Returns the absolute datadirs that no setting maps, each with the folder of the repository that has the same ending.
 fn written_outside(environment: &Environment) -> Vec<(String, Option<String>)> {
     let mut found: Vec<(String, Option<String>)> = Vec::new();
     for layer in environment.layers() {
@@ -171,7 +171,7 @@ fn written_outside(environment: &Environment) -> Vec<(String, Option<String>)> {
     found
 }
 
-/// Files in the tree that are called like a hiera.yaml: at most a few.
+/// Returns a few files of the tree whose names end in `hiera.yaml`.
 fn hiera_yamls(tree: &dyn FileTree) -> Result<Vec<String>, TreeError> {
     const MOST: usize = 3;
     let is_hidden = |name: &str| name.starts_with('.');

@@ -2,20 +2,20 @@
 
 use crate::node::NodeSet;
 
-/// `1 key`, `2,345 keys`.
+/// Returns a count such as `1 key` or `2,345 keys`.
 pub(super) fn count(n: usize, thing: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", number(n))
 }
 
-/// `12,345`.
+/// Returns a number with separators, such as `12,345`.
 pub(super) fn number(n: usize) -> String {
     let digits = n.to_string();
     let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
     groups.join(",")
 }
 
-/// `all 161 nodes`, `3 of 161 nodes`.
+/// Returns a share such as `all 161 nodes` or `3 of 161 nodes`.
 pub fn nodes_of(nodes: &NodeSet, all: usize) -> String {
     match nodes.len() {
         1 if all == 1 => "the only node".to_owned(),
@@ -24,7 +24,7 @@ pub fn nodes_of(nodes: &NodeSet, all: usize) -> String {
     }
 }
 
-/// The first of some names, and how many more there are: `'a', 'b' and 3 more`.
+/// Returns the first names and the number of the others: `'a', 'b' and 3 more`.
 pub(super) fn some<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
     const SHOWN: usize = 3;
     let rest = names.len().saturating_sub(SHOWN);

@@ -1,4 +1,4 @@
-//! Data files that cannot be read, and those that no node's hierarchy leads to.
+//! Checks data files: those that cannot be read, and those that no node's hierarchy leads to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::tree::child;
 const UNREACHED: &str = "unreached-file";
 
 impl Pipeline {
-    /// The faults of data files, and apart from these the files that nobody reaches.
+    /// Returns the faults of data files and, in the second list, the files that no node reads.
     pub(super) fn data_faults(
         &self,
         revision: &Revision,
@@ -44,7 +44,7 @@ impl Pipeline {
     }
 }
 
-/// Returns what is wrong with a data file as a whole.
+/// Returns the fault of a data file as a whole, or `None` if it has none.
 fn fault_of(path: &str, file: &DataFile, format: Format, strict: bool) -> Option<Fault> {
     if let Some(fault) = file.fault() {
         let text = format!("the file cannot be read: {}", fault.text.replace(['\n', '\r'], " "));
@@ -59,19 +59,19 @@ fn fault_of(path: &str, file: &DataFile, format: Format, strict: bool) -> Option
     file.is_no_hash().then(|| told().at(Some(Place::line(path, 1))))
 }
 
-/// The data files of each folder next to a datadir, and those of them that nobody reaches.
+/// The data files of each folder in a datadir, and those among them that no node reads.
 #[derive(Default)]
 struct Folders(BTreeMap<String, Folder>);
 
 #[derive(Default)]
 struct Folder {
-    /// Matches the files that are counted here.
+    /// A pattern that matches the files that are counted here.
     pattern: String,
     files: usize,
     unreached: Vec<String>,
 }
 
-/// A pattern for the files of a folder, but not for those below it.
+/// Returns a pattern for the files of a folder, without those below it.
 fn files_of(folder: &str) -> String {
     let prefix = if folder.is_empty() { String::new() } else { format!("{}/", regex::escape(folder)) };
     format!("re:^{prefix}[^/]*$")
@@ -90,7 +90,7 @@ impl Folders {
         folder.unreached.extend((!is_reached).then(|| path.to_owned()));
     }
 
-    /// One fault for each folder of which somebody is missing.
+    /// Returns a fault for each folder with files that no node reads.
     fn faults(self) -> Vec<Fault> {
         self.0.into_iter().filter_map(|(name, folder)| folder.fault(&name)).collect()
     }

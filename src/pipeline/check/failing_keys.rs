@@ -1,4 +1,4 @@
-//! Keys that fail, by what they fail for.
+//! Turns keys that fail into faults, one for each cause.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::hiera::{ErrorKind, LookupError};
 use crate::pipeline::blind_spots::failing_keys::{Causes, Failing};
 use crate::pipeline::suggestions::missing_function;
 
-/// Adds to a fault in a file what fails for the file.
+/// Adds to a file's fault the keys and nodes that fail because of the file.
 pub(super) fn with_what_fails(mut fault: Fault, path: &str, causes: &Causes) -> Fault {
     let of_file = |error: &LookupError| error.place.as_ref().is_some_and(|place| *place.path == *path);
     for (_, failing) in causes.0.iter().filter(|(error, _)| of_file(error)) {
@@ -20,7 +20,7 @@ pub(super) fn with_what_fails(mut fault: Fault, path: &str, causes: &Causes) -> 
     fault
 }
 
-/// One fault for each cause; what fails for one of `files`, which are faulty as a whole, is told with these.
+/// Returns a fault for each cause, except for those in `files`, which have faults of their own.
 pub(super) fn faults(causes: &Causes, files: &[Fault], disclosure: &Disclosure) -> Vec<Fault> {
     let paths: BTreeSet<&Arc<str>> = files.iter().flat_map(|fault| &fault.places).map(|place| &place.path).collect();
     let is_told = |error: &LookupError| error.place.as_ref().is_some_and(|place| paths.contains(&place.path));
@@ -33,7 +33,7 @@ pub(super) fn faults(causes: &Causes, files: &[Fault], disclosure: &Disclosure) 
     causes.0.iter().filter(|(error, _)| !is_told(error)).map(fault).collect()
 }
 
-/// The name of the kind of failure.
+/// Returns the code of a failure.
 fn code(error: &LookupError) -> &'static str {
     if missing_function(&error.text).is_some() {
         return "unknown-function";

@@ -1,4 +1,4 @@
-//! The faults that reading a revision has found, by cause.
+//! Turns the findings on a revision into faults, one for each cause.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,8 @@ const OUTSIDE: &str = "outside-repository";
 const ABSENT_MODULE: &str = "absent-module";
 
 impl Pipeline {
-    /// The faults that reading a revision has found: levels outside by their datadirs, undefined variables by their names.
+    /// Returns the faults found while reading a revision: levels outside are joined by their datadirs, undefined
+    /// variables by their names.
     pub(super) fn finding_faults(&self, revision: &Revision) -> Vec<Fault> {
         let mut faults = Vec::new();
         let mut variables: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
@@ -43,19 +44,19 @@ impl Pipeline {
     }
 }
 
-/// Levels outside of the repository, all that lie at one place.
+/// Makes the fault of all levels at one place outside of the repository.
 fn outside_fault(place: &str, outside: OutsideLevels) -> Fault {
     let fault = Fault::new(Severity::Warning, OUTSIDE, outside.text(place));
     let fix = outside.fix.map_or(fault.fix, |fix| format!("put into hierad.yaml: {fix}"));
     Fault { places: outside.places, nodes: outside.nodes, fix, ..fault }
 }
 
-/// The text between `start` and the next `end`.
+/// Returns the text between `start` and the next `end`.
 fn between<'t>(text: &'t str, start: &str, end: char) -> &'t str {
     text.strip_prefix(start).and_then(|rest| rest.split_once(end)).map_or("", |(found, _)| found)
 }
 
-/// A variable that paths need and profiles lack.
+/// Makes the fault of a variable that paths need and profiles lack.
 fn undefined_variable(name: &str, findings: Vec<Finding>) -> Fault {
     let first = findings.first().map(|finding| finding.diagnostic.text.clone()).unwrap_or_default();
     let texts: BTreeSet<&String> = findings.iter().map(|finding| &finding.diagnostic.text).collect();
@@ -70,7 +71,7 @@ fn undefined_variable(name: &str, findings: Vec<Finding>) -> Fault {
     })
 }
 
-/// Levels of encrypted data that there is no key for.
+/// Returns faults for levels of encrypted data without a key.
 fn keyless(revision: &Revision) -> impl Iterator<Item = Fault> {
     revision.keyless_levels().into_iter().map(|((place, name), nodes)| {
         let text = format!("no key here for this level, '{name}': what is encrypted in it compares by its ciphertext");

@@ -1,8 +1,8 @@
-//! The fix for each kind of fault.
+//! The remedies for faults, by their codes.
 
 use crate::pipeline::suggestions::{fix_for_backend, fix_for_error};
 
-/// Returns what to do about a fault that says no more than its text.
+/// Returns the remedy for a fault, given its code and text.
 pub(super) fn fix_of(code: &str, text: &str) -> String {
     if let Some(fix) = fix_for_error(text) {
         return fix;

@@ -1,5 +1,5 @@
-//! Manifests that look keys up with a merge strategy of their own, where the data says otherwise: what is shown for such a key is
-//! not what the node gets.
+//! Finds manifests that look up keys with another merge strategy than the data has, so that nodes get other values than
+//! reports show.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::value::{Hash, Value, json, ruby};
 /// The largest manifest that is read, in bytes.
 const MAX_MANIFEST: usize = 1 << 20;
 
-/// Folders of which the manifests are on no node.
+/// Folders whose manifests are never applied to a node.
 const PASSED_FOLDERS: [&str; 4] = ["spec", "examples", "tests", "fixtures"];
 
-/// The strategies of a key, with the places that name them.
+/// The merge strategies for a key, with the places that use them.
 type Strategies = Vec<(Value, BTreeSet<Place>)>;
 
 impl Pipeline {
-    /// The keys that some manifest merges otherwise, on the nodes where that makes another value.
+    /// Returns faults for the keys that a manifest merges differently, on the nodes where that makes another value.
     pub(super) fn manifest_faults(
         &self,
         id: RevisionId,
@@ -32,7 +32,7 @@ impl Pipeline {
     ) -> Result<Vec<Fault>, PipelineError> {
         let mut calls = calls(revision)?;
         let mut faults = Vec::new();
-        // The first strategy of each key together, then the second ones, and so on.
+        // Each round resolves one more strategy of each key.
         while !calls.is_empty() {
             let round: BTreeMap<Arc<str>, (Value, BTreeSet<Place>)> =
                 calls.iter_mut().filter_map(|(key, strategies)| Some((key.clone(), strategies.pop()?))).collect();
@@ -46,7 +46,7 @@ impl Pipeline {
         Ok(faults)
     }
 
-    /// The keys that have another value with these strategies, and the nodes on which they do.
+    /// Returns the keys that have another value with these strategies, with the nodes.
     fn changed_by(
         &self,
         id: RevisionId,
@@ -69,7 +69,7 @@ impl Pipeline {
     }
 }
 
-/// The strategies that manifests name for keys of the data, but for keys whose strategy the settings name.
+/// Returns the strategies that manifests use for keys of the data, without keys whose strategy the settings give.
 fn calls(revision: &Revision) -> Result<BTreeMap<Arc<str>, Strategies>, TreeError> {
     let environment = &revision.environment;
     let settings = &environment.options.lookup_options;

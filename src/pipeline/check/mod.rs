@@ -1,6 +1,7 @@
-//! Everything wrong with one revision: `hierad check`.
+//! Finds everything wrong with one revision, for `hierad check`.
 //!
-//! A [`Fault`] is one cause, with all places, nodes and keys that it concerns, and with what to do about it.
+//! A [`Fault`] is one cause, with all its places, nodes and keys, and with a remedy. Each source of faults has a file
+//! of its own.
 
 mod data_files;
 mod failing_keys;
@@ -21,7 +22,7 @@ use crate::node::NodeSet;
 
 pub use new_faults::new_faults;
 
-/// The codes that faults can have.
+/// The codes of faults.
 pub const CODES: [&str; 27] = [
     "absent-backend",
     "absent-module",
@@ -52,22 +53,22 @@ pub const CODES: [&str; 27] = [
     "unreached-file",
 ];
 
-/// Something that is wrong, once, wherever it shows.
+/// One cause of trouble, with everything that it affects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// Which kind of fault it is: one of [`CODES`].
+    /// The kind of fault: one of [`CODES`].
     pub code: &'static str,
-    /// One sentence that says what is wrong.
+    /// The description, in one sentence.
     pub text: String,
-    /// What to do about it.
+    /// The remedy.
     pub fix: String,
-    /// Where it is; empty if it has no place.
+    /// The places; empty if it has none.
     pub places: BTreeSet<Place>,
     /// The nodes that it concerns; empty if it is about the repository itself.
     pub nodes: NodeSet,
-    /// The keys that fail for it.
+    /// The keys that fail because of it.
     pub keys: BTreeSet<Arc<str>>,
 }
 
@@ -99,8 +100,8 @@ impl Fault {
 }
 
 impl Pipeline {
-    /// Returns everything wrong at `id`, the worst first: configuration, profiles, data files, variables, functions, keys that
-    /// fail on some node, and manifests that merge otherwise than the data says.
+    /// Returns everything wrong with a revision, the worst first: configuration, profiles, data files, variables,
+    /// functions, keys that fail on some node, and manifests that merge differently than the data.
     pub fn check(&self, id: RevisionId) -> Result<Vec<Fault>, PipelineError> {
         let revision = self.revision(id)?;
         let effective = self.effective(&revision, revision.keys.iter());
@@ -117,7 +118,7 @@ impl Pipeline {
         Ok(merged(faults))
     }
 
-    /// Profiles that could not be read.
+    /// Returns faults for profiles that could not be read.
     fn profile_faults(&self) -> impl Iterator<Item = Fault> {
         self.fleet.left_out().iter().map(|error| {
             let place = Place { path: error.path.as_str().into(), line: error.line };
@@ -125,12 +126,12 @@ impl Pipeline {
         })
     }
 
-    /// Returns the fault that nothing at all can be read; None if it can, or if errors on all nodes tell why it cannot.
+    /// Returns a fault if nothing can be read, or `None` if something can be or if errors on all nodes explain it.
     fn blind_fault(&self, revision: &Revision, faults: &[Fault]) -> Option<Fault> {
         let errors = faults.iter().filter(|fault| fault.severity == Severity::Error);
         let told = NodeSet::union_of(self.fleet.len(), errors.map(|fault| fault.nodes.clone()));
         let spot = self.unreadable(revision).filter(|_| told.len() < self.fleet.len())?;
-        // The nodes are told apart.
+        // The nodes are listed separately.
         let text = spot.headline.split_once(" on ").map_or(&*spot.headline, |(text, _)| text);
         let fault = Fault::new(Severity::Error, spot.code, text).on(spot.nodes);
         Some(match spot.fix {
@@ -149,17 +150,17 @@ fn emptiness(revision: &Revision) -> impl Iterator<Item = Fault> {
     no_profiles.into_iter().chain(no_keys).chain(absent_hierarchy(&revision.environment).map(Fault::of))
 }
 
-/// That the environment has no hiera.yaml, if so.
+/// Returns a warning if the environment has no hiera.yaml.
 pub fn absent_hierarchy(environment: &Environment) -> Option<Diagnostic> {
     let place = Some(Place::file(environment.options.hiera_config.as_str()));
     let text = "there is no hiera.yaml here, or none that Puppet heeds: the environment has no data; if it lies elsewhere, name it with --hiera-config";
     environment.layer.is_none().then(|| Diagnostic::warning("no-hiera-yaml", place, text))
 }
 
-/// The codes of faults that are of a file: two files are two causes, whatever is wrong with them.
+/// The codes of faults of a file. Two files are two causes, even with the same fault.
 const OF_A_FILE: [&str; 4] = ["data-no-hash", "data-syntax", "module-metadata", "profile"];
 
-/// Makes one of the faults that have one cause, and puts the worst first, then what is at the first place.
+/// Joins the faults with one cause and sorts them, the worst first and then by their first places.
 fn merged(faults: Vec<Fault>) -> Vec<Fault> {
     let mut by_cause: BTreeMap<_, Fault> = BTreeMap::new();
     for fault in faults {

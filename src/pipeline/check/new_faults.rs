@@ -1,4 +1,4 @@
-//! The faults that a change brings.
+//! Finds the faults that a change introduces.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::Fault;
 use crate::node::NodeSet;
 
-/// Returns what of `after` is not in `before`: faults of another kind, and of known ones the files, keys and nodes that are new.
-/// That a known fault is on another line is no news.
+/// Returns the faults in `after` that are not in `before`: those of new causes and, for known causes, the new files,
+/// keys and nodes. A known fault that moved to another line is not new.
 pub fn new_faults(before: &[Fault], after: Vec<Fault>) -> Vec<Fault> {
     let mut known: BTreeMap<(&str, String), KnownFault<'_>> = BTreeMap::new();
     for fault in before {
@@ -25,7 +25,7 @@ pub fn new_faults(before: &[Fault], after: Vec<Fault>) -> Vec<Fault> {
         .collect()
 }
 
-/// The places, keys and nodes of known faults of one cause.
+/// The paths, keys and nodes of the known faults with one cause.
 #[derive(Default)]
 struct KnownFault<'a> {
     paths: BTreeSet<&'a str>,
@@ -49,7 +49,7 @@ impl KnownFault<'_> {
     }
 }
 
-/// Lines and counts in a text change with what is around a fault.
+/// Removes digits: lines and counts in a text vary without a change of the fault.
 fn without_numbers(text: &str) -> String {
     text.chars().filter(|sign| !sign.is_ascii_digit()).collect()
 }

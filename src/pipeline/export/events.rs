@@ -1,37 +1,37 @@
-//! The commits of a branch whose snapshots are to be written.
+//! Lists the commits of a branch whose snapshots are to be written.
 
 use super::Event;
 use crate::git::{CommitId, HistoryError, ObjectError, Repository};
 use crate::snapshot::history::Last;
 
-/// History cannot be read.
+/// A failure to read history.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
-    /// The commits of a branch.
+    /// The commits of a branch cannot be read.
     #[error(transparent)]
     History(#[from] HistoryError),
-    /// A commit.
+    /// A commit cannot be read.
     #[error(transparent)]
     Object(#[from] ObjectError),
 }
 
-/// What has come to a branch since its last snapshots; its tip alone if there are none.
+/// Returns the commits of a branch since its last snapshots, or its tip alone if there are none.
 pub fn since(repository: &Repository, last: Option<Last>, tip: CommitId) -> Result<Vec<Event>, EventError> {
     let Some(source) = last.map(|last| last.source) else { return one(repository, tip) };
     if source == tip {
         return Ok(Vec::new());
     }
     let here = Event { before: Some(source), after: tip };
-    // What a rewritten branch has left may be gone.
+    // Git may have collected the commits that a rewritten branch left.
     if repository.is_gone(source) {
         return Ok(vec![here]);
     }
     let events = chain(repository, source, tip)?;
-    // It was set back.
+    // The branch was set back.
     Ok(if events.is_empty() { vec![here] } else { events })
 }
 
-/// The commits of the first-parent chain to `to` that are not behind `from`.
+/// Returns the commits of the first-parent chain to `to` that are not ancestors of `from`.
 pub fn chain(repository: &Repository, from: CommitId, to: CommitId) -> Result<Vec<Event>, EventError> {
     let chain = repository.chain_excluding(to, &[from])?;
     let mut before = chain.end.before();
@@ -39,7 +39,7 @@ pub fn chain(repository: &Repository, from: CommitId, to: CommitId) -> Result<Ve
     Ok(chain.commits.into_iter().map(event).collect())
 }
 
-/// One commit.
+/// Returns one commit alone.
 pub fn one(repository: &Repository, commit: CommitId) -> Result<Vec<Event>, EventError> {
     let before = repository.parents(commit)?.present.first().copied();
     Ok(vec![Event { before, after: commit }])

@@ -1,4 +1,4 @@
-//! Profiles that were read before.
+//! Stores parsed profiles in the cache and reads them back.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,21 +9,21 @@ use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, Wanted, pack, 
 use crate::pipeline::cache::Cache;
 use crate::workers::Workers;
 
-/// How much is unpacked in a microsecond, about.
+/// The bytes that are unpacked in a microsecond, about.
 const BYTES_A_MICROSECOND: usize = 100;
 
-/// A batch.
+/// A batch of profiles in the cache.
 #[derive(Serialize, Deserialize)]
 struct CachedBatch<'a> {
     number: usize,
-    /// The places of the profiles. Paths are not kept: the next run may have others for the same files.
+    /// The places of the profiles. Paths are not stored: the next run may use others for the same files.
     places: Vec<ProfilePlace>,
     /// The profiles, packed.
     #[serde(borrow)]
     profiles: &'a [u8],
 }
 
-/// Hands out what was kept under `name`; nothing if there is nothing.
+/// Passes on the batches stored under `name`. Returns `None` if there are none.
 pub(super) fn read(
     cache: &Cache,
     name: &str,
@@ -48,11 +48,11 @@ impl CachedBatch<'_> {
     }
 }
 
-/// Collects what is to be kept.
+/// Collects batches for the cache.
 #[derive(Default)]
 pub(super) struct CacheWriter(Mutex<Vec<Packed>>);
 
-/// A batch: its number, the places of its profiles, and these packed; nothing if they cannot be.
+/// A batch: its number, the places of its profiles and the packed profiles, or `None` if they cannot be packed.
 type Packed = (usize, Vec<ProfilePlace>, Option<Vec<u8>>);
 
 impl CacheWriter {

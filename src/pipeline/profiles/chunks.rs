@@ -1,4 +1,4 @@
-//! How files of node profiles are divided among those who read them.
+//! Divides files of node profiles into chunks for parallel reading.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -7,34 +7,34 @@ use super::file::ProfileFile;
 use super::line_chunks::LineChunks;
 use crate::node::{Form, ProfileError, begins_with_row};
 
-/// The most files that are read one after the other.
+/// The most files in a chunk.
 const AT_ONCE: usize = 16;
 
-/// What is read on its own.
+/// A unit of parallel work.
 pub(super) enum Chunk {
     /// Some whole files.
     Files(Range<usize>),
     /// Some lines of a file.
     Lines {
         file: usize,
-        /// How many lines of the file are in front of them.
+        /// The number of lines before them.
         before: u32,
         content: Result<Vec<u8>, ProfileError>,
     },
 }
 
-/// Gives out the files chunk by chunk.
+/// An iterator over the chunks of all files.
 pub(super) struct Chunks<'a> {
     files: &'a [ProfileFile],
     next: usize,
-    /// The file that is being read line by line.
+    /// The file that is being divided by lines.
     lines: Option<LineChunks>,
-    /// How many files are given out at once.
+    /// The number of files in a chunk.
     at_once: usize,
 }
 
 impl<'a> Chunks<'a> {
-    /// All chunks of `files`, for so many threads.
+    /// Returns the chunks of `files` for a number of threads.
     pub(super) fn of(files: &'a [ProfileFile], threads: NonZeroUsize) -> Chunks<'a> {
         let at_once = (files.len() / threads / 4).clamp(1, AT_ONCE);
         Chunks { files, next: 0, lines: None, at_once }
@@ -50,7 +50,7 @@ impl Iterator for Chunks<'_> {
                 let file = self.next - 1;
                 let before = lines.passed();
                 match lines.next() {
-                    // Facts of one node may be in any two chunks.
+                    // The facts of one node may be spread over the file, so it stays whole.
                     Some(Ok(content)) if before == 0 && begins_with_row(&content) => {
                         self.lines = None;
                         return Some(Chunk::Files(file..self.next));
@@ -83,7 +83,8 @@ mod tests {
     use super::*;
     use crate::pipeline::profiles::found;
 
-    /// The chunks of these files, for so many threads: names, and of lines how many are in front of them.
+    /// Returns the chunks of files, as the names of whole files, or as the name of a file with the lines before and in
+    /// the chunk.
     fn chunks(names: &[&str], threads: usize) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let paths: Vec<_> = names.iter().map(|name| folder.path().join(name)).collect();

@@ -10,22 +10,22 @@ use std::time::SystemTime;
 use super::find::ProfilePath;
 use crate::node::{Form, ProfileError};
 
-/// A file, as it is when it is first looked at.
+/// A file, in the state in which it was first seen.
 pub(super) struct ProfileFile {
     path: PathBuf,
-    /// The path that it has whoever asks.
+    /// The canonical path.
     pub(super) real: PathBuf,
-    /// Which of the paths where files were looked for it was first found at.
+    /// The number of the first search path that led to it.
     pub(super) path_number: usize,
-    /// The path that people are told.
+    /// The path for messages.
     pub(super) shown: String,
-    /// What it was when it was first read.
+    /// The stamp when it was first read.
     stamp: OnceLock<Option<Stamp>>,
     /// True if a profile or a fault was found in it.
     pub(super) has_content: AtomicBool,
 }
 
-/// What tells a file from what it was before.
+/// The metadata that shows changes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     size: u64,
@@ -33,7 +33,7 @@ pub(super) struct Stamp {
     inode: Option<Inode>,
 }
 
-/// A file as systems with inodes know it: no program can set the time of the last change.
+/// The inode of a file. Programs cannot set the time of its last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Inode {
     device: u64,
@@ -75,7 +75,7 @@ impl ProfileFile {
         ProfileFile { path, real, path_number, shown, stamp: OnceLock::new(), has_content: AtomicBool::new(false) }
     }
 
-    /// The form, by the name that was given: a link may have another one than what it leads to.
+    /// Returns the form, by the name as given: a link may have another name than its target.
     pub(super) fn form(&self) -> Form {
         Form::of(&self.shown)
     }
@@ -98,28 +98,28 @@ impl ProfileFile {
         Ok(file)
     }
 
-    /// The whole content.
+    /// Reads the whole content.
     pub(super) fn read(&self) -> Result<Vec<u8>, ProfileError> {
         let file = self.open()?;
         let size = self.stamp().and_then(|stamp| usize::try_from(stamp.size).ok()).unwrap_or_default();
         read_whole(file, size).map_err(|error| self.unreadable(&error))
     }
 
-    /// Returns true if another look at the same paths has found just this.
+    /// Returns true if another search of the same paths found the same file unchanged.
     pub(super) fn is_same(&self, other: &ProfileFile) -> bool {
         (&self.real, &self.shown, self.stamp()) == (&other.real, &other.shown, other.stamp())
     }
 
-    /// What the file was when it was first looked at.
+    /// Returns the stamp when the file was first seen.
     pub(super) fn stamp(&self) -> Option<Stamp> {
         *self.stamp.get_or_init(|| self.path.metadata().ok().as_ref().map(Stamp::of))
     }
 }
 
-/// Reads a file to its end. One that has the size that is expected is read at once.
+/// Reads a file to its end, with a single read if it has the expected size.
 fn read_whole(mut file: File, size: usize) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    // A byte more: where that is not given, the file has ended.
+    // One byte more than expected: if it stays empty, the file has ended.
     content.try_reserve_exact(size.saturating_add(1))?;
     content.resize(size + 1, 0);
     let len = file.read(&mut content).or_else(|error| match error.kind() {
@@ -128,7 +128,7 @@ fn read_whole(mut file: File, size: usize) -> io::Result<Vec<u8>> {
     })?;
     content.truncate(len);
     if len != size || size == 0 {
-        // A file that is read by itself is asked for its size again.
+        // Reading from the file itself would ask for its size again.
         file.take(u64::MAX).read_to_end(&mut content)?;
     }
     Ok(content)

@@ -1,4 +1,4 @@
-//! Which files the paths of node profiles mean.
+//! Finds the files at the paths of node profiles.
 
 use std::fs::{self, DirEntry};
 use std::io;
@@ -13,9 +13,9 @@ type Result<T> = std::result::Result<T, FindError>;
 
 /// A profile file.
 pub(super) struct ProfilePath {
-    /// Where it was found.
+    /// The path as found.
     pub(super) path: PathBuf,
-    /// The path that it has whoever asks.
+    /// The canonical path.
     pub(super) real: PathBuf,
 }
 
@@ -26,12 +26,12 @@ impl ProfilePath {
     }
 }
 
-/// The profile files that a path means: itself, the files below a folder, or what a glob matches.
+/// Returns the profile files at a path: the file itself, the files below a folder, or the matches of a glob.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(find(path)?.into_iter().map(|file| file.path).collect())
 }
 
-/// The same with their real paths.
+/// Returns the profile files at a path, with their canonical paths.
 pub(super) fn find(path: &Path) -> Result<Vec<ProfilePath>> {
     if path.is_dir() {
         let mut found = Vec::new();
@@ -50,9 +50,9 @@ pub(super) fn find(path: &Path) -> Result<Vec<ProfilePath>> {
     Ok(matching(path)?.into_iter().map(ProfilePath::at).collect())
 }
 
-/// The files that a glob matches.
+/// Returns the files that a glob matches.
 fn matching(path: &Path) -> Result<Vec<PathBuf>> {
-    // What stands before the first pattern is a folder as any other, `..` and links included.
+    // The part before the first pattern is an ordinary folder, `..` and links included.
     let plain = |part: &Component<'_>| !is_pattern(&part.as_os_str().to_string_lossy());
     let folder: PathBuf = path.components().take_while(plain).collect();
     let pattern: PathBuf = path.components().skip_while(plain).collect();
@@ -64,12 +64,12 @@ fn matching(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(below.map(|file| folder.join(file)).filter(|file| file.is_file()).collect())
 }
 
-/// A pattern that matches nothing but this path.
+/// Escapes a path to a pattern that matches only that path.
 fn escaped(path: &str) -> String {
     path.chars().flat_map(|c| ['\\', c].into_iter().skip(usize::from(!r"*?[]{},\".contains(c)))).collect()
 }
 
-/// The disk, of whose files nothing is read.
+/// The files on disk by name, without their contents.
 struct Names;
 
 impl Names {
@@ -112,8 +112,8 @@ impl FileTree for Names {
     }
 }
 
-/// Collects the profile files below `folder`, whose real path is `real`, in the order of their paths; what is hidden is left out, and
-/// links to folders are not followed.
+/// Collects the profile files below `folder`, whose canonical path is `real`, in the order of their paths. Hidden files
+/// are left out, and links to folders are not followed.
 fn collect(folder: &Path, real: &Path, found: &mut Vec<ProfilePath>) -> std::io::Result<()> {
     let named = |entry: std::io::Result<DirEntry>| entry.map(|entry| (entry.file_name(), entry));
     let mut entries = std::fs::read_dir(folder)?.map(named).collect::<std::io::Result<Vec<_>>>()?;

@@ -1,22 +1,22 @@
-//! A file in chunks of whole lines.
+//! Divides a file into chunks of whole lines.
 
 use std::fs::File;
 use std::io::{self, Read};
 
 use memchr::{memchr_iter, memrchr};
 
-/// About how large a chunk is: what is made of it stays in a processor's cache with it.
+/// The size of a chunk, about: a chunk and its results fit a processor's cache.
 const CHUNK: usize = 1 << 17;
 
-/// The longest line: the facts of one node are a thousandth of this.
+/// The longest line. The facts of one node take a thousandth of this.
 const LONGEST: usize = 256 << 20;
 
 /// The chunks of a file.
 pub(super) struct LineChunks {
     file: File,
-    /// What was read of the line that the next chunk begins with.
+    /// The beginning of the next chunk's first line.
     begun: Vec<u8>,
-    /// How many lines the chunks so far had.
+    /// The number of lines in the chunks so far.
     passed: u32,
 }
 
@@ -29,12 +29,12 @@ impl LineChunks {
         self.passed
     }
 
-    /// The next chunk; nothing at the end of the file.
+    /// Returns the next chunk, or `None` at the end of the file.
     pub(super) fn next(&mut self) -> Option<io::Result<Vec<u8>>> {
         let mut chunk = std::mem::take(&mut self.begun);
         loop {
             let start = chunk.len();
-            // A byte more, so that the end shows without growing.
+            // One byte more, so that the end of the file shows without growing the buffer.
             chunk.reserve(CHUNK + 1);
             match self.file.by_ref().take(CHUNK as u64).read_to_end(&mut chunk) {
                 Err(error) => return Some(Err(error)),

@@ -1,4 +1,8 @@
-//! Node profiles in files.
+//! Reads node profiles from files.
+//!
+//! [`ProfileFiles`] is a [`ProfileSource`] over files, folders and globs. It finds the files, divides them into chunks
+//! that threads parse in parallel, and stores the parsed profiles in the [`Cache`] for the next run. A file that
+//! changes after it was first read is an error, so that all profiles are of one state.
 
 mod cached;
 mod chunks;
@@ -24,41 +28,41 @@ use file::ProfileFile;
 
 pub use find::files;
 
-/// The files of node profiles cannot be found.
+/// A failure to find the files of node profiles.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub struct FindError(pub(super) String);
 
-/// Which environment nodes are in.
+/// The environment of the nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnvironmentOfNodes {
-    /// The one that their profile names, or else this one.
+    /// The one that the profile names, or else this one.
     Declared(Arc<str>),
     /// This one, whatever their profile names.
     Fixed(Arc<str>),
 }
 
-/// Node profiles in files: as they are when they are first read.
+/// Node profiles in files, in the state in which they are first read.
 pub struct ProfileFiles {
-    /// Where the files were looked for.
+    /// The paths that were searched.
     paths: Vec<PathBuf>,
     files: Vec<ProfileFile>,
-    /// The numbers of the files at each of the paths. Paths may share files.
+    /// The numbers of the files at each path. Paths may share files.
     at_paths: Vec<Vec<u32>>,
     environment: EnvironmentOfNodes,
     workers: Workers,
     cache: Option<Arc<Cache>>,
 }
 
-/// A file that was changed just now may change again and look the same: clocks of file systems are coarse.
+/// A file that changed less than this ago may change again without a trace: the clocks of file systems are coarse.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// How long it takes to read a profile's file, about, in microseconds.
+/// The time to read a profile's file, about, in microseconds.
 const A_FILE: usize = 100;
 
 impl ProfileFiles {
-    /// The profiles at `paths`: files, folders and globs. Two paths may mean the same file, which is read once. What is read is kept in
-    /// `cache`.
+    /// Finds the profiles at `paths`: files, folders and globs. A file at several paths is read once. What is read is
+    /// stored in `cache`.
     pub fn find(
         paths: &[PathBuf],
         environment: EnvironmentOfNodes,
@@ -69,7 +73,8 @@ impl ProfileFiles {
         Ok(ProfileFiles { paths: paths.to_vec(), files, at_paths, environment, workers, cache })
     }
 
-    /// A name for what is `wanted` of these files as they are now; nothing if one of them may still change without a trace.
+    /// Returns a cache name for the `wanted` parts of these files in their present state, or `None` if one of them may
+    /// still change without a trace.
     fn name(&self, wanted: &Wanted) -> Option<String> {
         let mut name = format!("{:?} {}", self.environment, wanted.text());
         let settled = SystemTime::now().checked_sub(SETTLED)?;
@@ -102,7 +107,7 @@ impl ProfileFiles {
         errors.into_values().flatten().chain(self.paths_without_profiles()).collect()
     }
 
-    /// The paths at which neither a profile nor a fault was found.
+    /// Returns errors for the paths without any profile or fault.
     fn paths_without_profiles(&self) -> impl Iterator<Item = ProfileError> {
         let has_content = |file: &u32| self.files[*file as usize].has_content.load(Ordering::Relaxed);
         let silent = self.paths.iter().zip(&self.at_paths).filter(move |(_, files)| !files.iter().any(has_content));
@@ -113,13 +118,13 @@ impl ProfileFiles {
         })
     }
 
-    /// Who reads the files; what there is in one of lines nobody knows.
+    /// Returns the workers that read the files. The work in a file of lines cannot be estimated.
     fn workers_for_files(&self) -> Workers {
         let has_lines = self.files.iter().any(|file| file.form() == Form::Lines);
         if has_lines { self.workers.clone() } else { self.workers.worth(self.files.len() * A_FILE) }
     }
 
-    /// Reads one chunk: profiles with their places, and what cannot be read.
+    /// Reads one chunk: its profiles with their places, and its errors.
     fn chunk(&self, chunk: Chunk, selection: &Selection) -> (Vec<(ProfilePlace, NodeProfile)>, Vec<ProfileError>) {
         let (mut profiles, mut errors) = (Vec::new(), Vec::new());
         let mut add = |file: usize, (found, faults): Read| {
@@ -151,7 +156,7 @@ impl ProfileFiles {
         ProfileReader::new(&self.files[file].shown, environment, selection)
     }
 
-    /// A profile in the environment that it is in.
+    /// Sets the environment of a profile.
     fn in_environment(&self, profile: NodeProfile) -> NodeProfile {
         match &self.environment {
             EnvironmentOfNodes::Declared(_) => profile,
@@ -195,9 +200,9 @@ impl ProfileSource for ProfileFiles {
 
 /// The profile files at some paths.
 struct ProfileFileList {
-    /// Each once.
+    /// The files, each once.
     files: Vec<ProfileFile>,
-    /// Their numbers, path by path.
+    /// Their numbers, by path.
     at_paths: Vec<Vec<u32>>,
 }
 
@@ -218,7 +223,7 @@ fn found(paths: &[PathBuf]) -> Result<ProfileFileList, FindError> {
     Ok(found)
 }
 
-/// The number of a file; there are no more of them than memory has room for.
+/// Converts the number of a file; memory has no room for more than fit.
 fn number_of(file: usize) -> u32 {
     u32::try_from(file).unwrap_or(u32::MAX)
 }
