@@ -152,16 +152,17 @@ impl Pipeline {
     ) -> Result<Comparison, PipelineError> {
         let kept = self.load_both(Diff::new(before, after))?;
         let revisions = kept.as_ref().map(|kept| &**kept);
-        let (keys, reached, effective) = self.compare(revisions);
+        let (keys, affected, effective) = self.compare(revisions);
         let findings = revisions.map(Pipeline::findings).map(|findings| without_old_news(findings, revisions));
         let changes = diff::changes(effective.as_ref(), &self.workers);
-        let blind = revisions.map(|revision| blind_spots::unreadable::unreadable_revision(revision, &self.workers));
+        let unreadable =
+            revisions.map(|revision| blind_spots::unreadable::unreadable_revision(revision, &self.workers));
         let context = DiffContext {
             revisions,
-            reached: &reached,
+            affected: &affected,
             effective: &effective,
             changes: &changes,
-            blind: &blind,
+            unreadable: &unreadable,
             accepted: &self.accepted,
             disclosure: &self.disclosure,
         };
@@ -179,8 +180,12 @@ impl Pipeline {
             disclosure: &self.disclosure,
             blind_spots,
             is_unreadable: Diff {
-                before: if before == RevisionId::Empty { blind.after.is_some() } else { blind.before.is_some() },
-                after: blind.after.is_some(),
+                before: if before == RevisionId::Empty {
+                    unreadable.after.is_some()
+                } else {
+                    unreadable.before.is_some()
+                },
+                after: unreadable.after.is_some(),
             },
         });
         Ok(Comparison { report, effective })
@@ -197,9 +202,9 @@ impl Pipeline {
         let [before, after] = [&revisions.before.keys, &revisions.after.keys];
         let keys =
             if Arc::ptr_eq(before, after) { after.clone() } else { Arc::new(before.union(after).cloned().collect()) };
-        let reached = fleet::affected_keys(revisions.before, revisions.after, &keys, &self.workers);
-        let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &reached.keys, &self.workers);
-        (keys, reached, Diff::new(was, is))
+        let affected = fleet::affected_keys(revisions.before, revisions.after, &keys, &self.workers);
+        let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &affected.keys, &self.workers);
+        (keys, affected, Diff::new(was, is))
     }
 
     /// Returns all keys of some revisions.

@@ -125,7 +125,7 @@ impl Context {
         let environment = self.environment_of_nodes(branch);
         let source =
             ProfileFiles::find(&self.settings.profiles, environment, self.workers.clone(), self.cache.clone())?;
-        Ok(Fleet::load(Arc::new(source), &revisions.mentioned(points, &self.workers)?, chosen))
+        Ok(Fleet::load(Arc::new(source), &revisions.referenced_variables(points, &self.workers)?, chosen))
     }
 
     /// The branch that is checked out, where nodes are in the environment that is called so.

@@ -51,7 +51,11 @@ impl Revisions {
     }
 
     /// Returns the variables that some revisions refer to.
-    pub fn mentioned(&self, ids: &[RevisionId], workers: &Workers) -> Result<ReferencedVariables, PipelineError> {
+    pub fn referenced_variables(
+        &self,
+        ids: &[RevisionId],
+        workers: &Workers,
+    ) -> Result<ReferencedVariables, PipelineError> {
         let mut mentioned = ReferencedVariables::default();
         let mut read = Vec::new();
         for id in ids {

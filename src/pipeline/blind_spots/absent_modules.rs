@@ -26,13 +26,13 @@ impl DiffContext<'_> {
         let changed = changed_nodes(self.changes);
         let mut modules: BTreeSet<&str> = BTreeSet::new();
         let (mut keys, mut nodes) = (Vec::new(), NodeSet::new());
-        for (key, reached) in &self.reached.keys {
+        for (key, affected) in &self.affected.keys {
             let Some(module) = colons(key).map(|at| &key[..at]).filter(|module| !module.is_empty()) else { continue };
             let is_absent = is_named(module) || leads_outside && !is_loaded(environment, module);
             if !is_absent || self.accepted.has(ABSENT, module) {
                 continue;
             }
-            let unseen = changed.get(key).map_or_else(|| reached.clone(), |changed| reached.difference(changed));
+            let unseen = changed.get(key).map_or_else(|| affected.clone(), |changed| affected.difference(changed));
             if !unseen.is_empty() {
                 modules.insert(module);
                 nodes.union_with(&unseen);

@@ -34,13 +34,13 @@ pub use wording::nodes_of;
 pub(super) struct DiffContext<'a> {
     pub(super) revisions: Diff<&'a Revision>,
     /// The keys that the change may affect, among all keys.
-    pub(super) reached: &'a AffectedKeys,
+    pub(super) affected: &'a AffectedKeys,
     /// The values of these keys.
     pub(super) effective: &'a Diff<Effective>,
     /// The changes of their values.
     pub(super) changes: &'a Changes,
     /// The reason for each side of which nothing can be read.
-    pub(super) blind: &'a Diff<Option<BlindSpot>>,
+    pub(super) unreadable: &'a Diff<Option<BlindSpot>>,
     /// The blind spots that the settings accept.
     pub(super) accepted: &'a Accepted,
     /// The parts of secrets that may be shown.
@@ -51,12 +51,12 @@ impl DiffContext<'_> {
     /// Returns the blind spots, the most important first.
     pub(super) fn blind_spots(&self) -> Result<Vec<BlindSpot>, TreeError> {
         // If nothing can be read, nothing else matters.
-        if let Some(blind) = self.blind.after.as_ref().or(self.blind.before.as_ref()) {
+        if let Some(blind) = self.unreadable.after.as_ref().or(self.unreadable.before.as_ref()) {
             return Ok([blind.clone()].into_iter().chain(left_out(&self.revisions.after.fleet)).collect());
         }
         let files = ChangedFiles::find(self)?;
         let mut spots: Vec<BlindSpot> = Vec::new();
-        if files.is_hiera_touched || self.reached.touches_data {
+        if files.is_hiera_touched || self.affected.touches_data {
             spots.extend(left_out(&self.revisions.after.fleet));
             spots.extend(unreadable::missing_layer(self.both_revisions()));
             spots.extend(outside_levels::mapped_to_nothing(self.both_revisions()));

@@ -69,8 +69,8 @@ impl DiffContext<'_> {
             return Ok(led);
         }
         for path in environment.data_files()?.files.iter().map(|(path, _)| path).filter(is_led_to) {
-            let has_reached = |file: &DataFile| file.keys().iter().any(|key| self.reached.keys.contains_key(key));
-            if is_all || data_file(environment, path)?.is_some_and(|file| has_reached(&file)) {
+            let has_affected = |file: &DataFile| file.keys().iter().any(|key| self.affected.keys.contains_key(key));
+            if is_all || data_file(environment, path)?.is_some_and(|file| has_affected(&file)) {
                 led.push(path.clone());
             }
         }
