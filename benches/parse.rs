@@ -1,4 +1,4 @@
-//! Reading YAML: `value::yaml::parse`, which makes values with lines, against the bare events of libyaml on the same bytes.
+//! Reading YAML: `puppet::yaml::parse`, which makes values with lines, against the bare events of libyaml on the same bytes.
 //!
 //! `HIERAD_BENCH_REPO=DIR` adds the data files of a checked-out repository.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot go on has failed")]
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::path::Path;
 
-use hierad::value::yaml;
+use hierad::puppet::yaml;
 use measure::{Times, libyaml};
 
 const RUNS: usize = 15;

@@ -5,6 +5,8 @@
 //! [`snapshot`]s of a revision, and [`delivery`] carries it to where it is wanted. A [`pipeline`] is one pass through all of this:
 //! the [`cli`] makes it once, the [`daemon`] for each commit.
 //!
+//! [`puppet`] is the wall around emulation: all that Ruby, its libraries and Puppet's language do, byte for byte.
+//!
 //! Each module may use those above it in the list below, and none that stand below it; a test keeps that true.
 
 pub mod value;
@@ -13,9 +15,9 @@ pub mod diagnostic;
 
 pub mod workers;
 
-pub mod manifest;
-
 pub mod tree;
+
+pub mod puppet;
 
 pub mod disk;
 

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
-use hierad::hiera::convert::{check_type, convert, parse};
-use hierad::hiera::{ErrorKind, LookupError};
-use hierad::value::{Value, json};
+use hierad::hiera::LookupError;
+use hierad::hiera::convert::convert;
+use hierad::puppet::ErrorKind;
+use hierad::puppet::json;
+use hierad::puppet::new::check_type;
+use hierad::puppet::types::parse;
+use hierad::value::Value;
 
 use super::generator;
 use super::json::Json;
@@ -141,7 +145,7 @@ fn ours(request: &str) -> Result<Value, LookupError> {
     match field("type") {
         Some(kind) => {
             let kind = parse(kind.as_str().unwrap_or_default())?;
-            check_type("Found value", &value, &kind).map(|()| value)
+            Ok(check_type("Found value", &value, &kind).map(|()| value)?)
         }
         None => convert(value, &field("convert_to").unwrap_or_default(), "k"),
     }

@@ -10,7 +10,6 @@ use super::context::Context;
 use super::{Failure, Global, Result, Status, output};
 use crate::disclosure::Disclosure;
 use crate::fleet::Fleet;
-use crate::hiera::convert::{check_type, parse_flag};
 use crate::hiera::explain::{Places, Recorder, Step};
 use crate::hiera::layer::Environment;
 use crate::hiera::lookup::{Lookup, NodeSources};
@@ -21,7 +20,10 @@ use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeProfile, NodeSet, read_facts, trusted_names};
 use crate::pipeline::check::absent_hierarchy;
 use crate::pipeline::suggestions::{alias_hint, missing_function};
-use crate::value::{Hash, Segment, Type, Value, ValuePath, emit, json, ruby};
+use crate::puppet::new::check_type;
+use crate::puppet::types::parse_flag;
+use crate::puppet::{emit, json};
+use crate::value::{Hash, Segment, Type, Value, ValuePath};
 
 /// Arguments of `lookup`.
 #[derive(Debug, Args)]
@@ -143,7 +145,7 @@ struct Wanted<'a> {
 impl Wanted<'_> {
     /// Fails on a value that is not of the wanted type.
     fn check(&self, subject: &str, value: &Value) -> std::result::Result<(), LookupError> {
-        self.kind.as_ref().map_or(Ok(()), |kind| check_type(subject, value, kind))
+        self.kind.as_ref().map_or(Ok(()), |kind| check_type(subject, value, kind).map_err(LookupError::from))
     }
 }
 
@@ -317,7 +319,7 @@ impl RenderAs {
 
 fn render(value: &Value, format: RenderAs) -> String {
     let text = match format {
-        RenderAs::S => ruby::to_s(value),
+        RenderAs::S => value.to_s(),
         RenderAs::Json => as_json(value),
         RenderAs::Yaml => emit::document(value),
     };
@@ -338,7 +340,7 @@ fn named(value: &Value) -> Value {
             let name = |key: &Value| match key {
                 Value::String(text) => Value::String(text.clone()),
                 key if key.secrecy().is_some() => key.clone(),
-                key => Value::from(ruby::to_s(key)),
+                key => Value::from(key.to_s()),
             };
             Value::hash(hash.iter().map(|(key, value)| (name(key), named(value))).collect())
         }

@@ -39,7 +39,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::diagnostic::describe;
-use crate::hiera::{Puppet, Reader};
+use crate::hiera::Reader;
+use crate::puppet::Puppet;
 use later::Later;
 use progress::Progress;
 

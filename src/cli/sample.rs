@@ -7,7 +7,8 @@ use crate::hiera::config::Locations;
 use crate::hiera::interpolation::Template;
 use crate::hiera::key;
 use crate::hiera::layer::Environment;
-use crate::value::{Hash, Value, emit, ruby};
+use crate::puppet::emit;
+use crate::value::{Hash, Value};
 
 /// The node of the sample.
 const NODE: &str = "web01.example.com";
@@ -85,7 +86,7 @@ fn sample(variables: &BTreeSet<String>) -> Hash {
     let mut sample = Hash::from_iter([("name", Value::from(NODE))]);
     for name in variables {
         let Some(segments) = key::split(name) else { continue };
-        let mut names: Vec<String> = segments.iter().map(ruby::to_s).collect();
+        let mut names: Vec<String> = segments.iter().map(Value::to_s).collect();
         if !matches!(names.first().map(String::as_str), Some("facts" | "trusted" | "server_facts")) {
             let kind = if names.len() == 1 && is_legacy_fact(&names[0]) { "facts" } else { "variables" };
             names.insert(0, kind.to_owned());

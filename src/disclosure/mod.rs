@@ -12,7 +12,8 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use crate::hiera::{LookupError, Outcome};
-use crate::value::{Hidden, HiddenKind, Rich, Secrecy, Segment, Text, Value, ValuePath, json};
+use crate::puppet::json;
+use crate::value::{Hidden, HiddenKind, Rich, Secrecy, Segment, Text, Value, ValuePath};
 
 pub use key::Key;
 

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use super::LookupError;
-use crate::value::yaml::MAX_DEPTH;
+use crate::puppet::document::MAX_DEPTH;
 
 /// The most steps that the answer for one key takes: values looked at, texts taken apart, places searched. Some tenths of a second.
 pub const STEP_LIMIT: usize = 10_000_000;

@@ -1,17 +1,11 @@
 //! Why a lookup has no answer.
 
-use crate::diagnostic::Place;
-use crate::value::{Secrecy, Text};
 use std::fmt;
 
-/// Who cannot answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ErrorKind {
-    /// Puppet fails on the key too.
-    Puppet,
-    /// Puppet has an answer, or may have one, that hierad cannot know.
-    Unknown,
-}
+use crate::diagnostic::Place;
+use crate::puppet;
+use crate::puppet::ErrorKind;
+use crate::value::{Secrecy, Text};
 
 /// A lookup that failed. The text is Puppet's where Puppet fails.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
@@ -27,12 +21,12 @@ pub struct LookupError {
 impl LookupError {
     /// A failure that Puppet has too.
     pub fn puppet(text: impl Into<Text>) -> LookupError {
-        LookupError { kind: ErrorKind::Puppet, text: text.into(), place: None }
+        puppet::Error::puppet(text).into()
     }
 
     /// An answer that hierad cannot know.
     pub fn unknown(text: impl fmt::Display) -> LookupError {
-        LookupError { kind: ErrorKind::Unknown, text: format!("unknown to hierad: {text}").into(), place: None }
+        puppet::Error::unknown(text).into()
     }
 
     /// The same error, which may show something as secret as `secrecy` says.
@@ -46,6 +40,12 @@ impl LookupError {
     pub fn at(mut self, place: Place) -> LookupError {
         self.place.get_or_insert(place);
         self
+    }
+}
+
+impl From<puppet::Error> for LookupError {
+    fn from(error: puppet::Error) -> LookupError {
+        LookupError { kind: error.kind, text: error.text, place: None }
     }
 }
 

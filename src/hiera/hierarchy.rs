@@ -5,17 +5,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::LookupError;
 use super::backend::eyaml::Keys;
 use super::backend::{Backend, Backends, DataFile, DataFiles};
 use super::config::{Config, Declared, FunctionKind, LevelConfig, Locations, Version4};
-use super::glob::glob;
 use super::interpolation::{Context, NO_METHODS, NameStack, Undefined, interpolate, interpolate_text, variable};
 use super::scope::{LocalScope, Scope, Variable};
-use super::{LookupError, Puppet};
 use crate::diagnostic::{Diagnostic, Place};
+use crate::puppet::glob::glob;
+use crate::puppet::{Puppet, uri};
 use crate::tree::{BlobId, FileTree, Target, TreeError, below, follow, is_link};
-use crate::value::rich::Uri;
-use crate::value::{Value, ruby};
+use crate::value::Value;
 
 /// The levels of one layer for one node.
 #[derive(Debug, Clone, Default)]
@@ -295,7 +295,7 @@ impl<'a> Resolver<'a> {
                 .iter()
                 .map(|declared| {
                     let uri = self.text(declared, self.scope)?;
-                    let parsed = Uri::parse(&uri).map_err(LookupError::puppet);
+                    let parsed = uri::parse(&uri).map_err(LookupError::puppet);
                     let uri = parsed.map_err(|e| e.at(declared.place.clone()))?.to_string().into();
                     Ok(Location::Uri { original: declared.text.clone(), uri })
                 })
@@ -366,7 +366,7 @@ impl<'a> Resolver<'a> {
             Value::Symbol(s) if s.is_empty() => return Ok(Vec::new()),
             other => {
                 let method = if matches!(other, Value::Symbol(_)) { "map" } else { "empty?" };
-                let (shown, class) = (ruby::inspect(other), ruby::class_name(other));
+                let (shown, class) = (other.inspect(), other.class_name());
                 let text = format!("undefined method `{method}' for {shown}:{class}");
                 return Err(LookupError::puppet(text).at(mapped.place.clone()));
             }

@@ -7,13 +7,15 @@
 use std::iter;
 use std::rc::Rc;
 
+use super::LookupError;
 use super::budget::{Budget, PLACE_STEPS, with_stack};
 use super::explain::{self, Branch, Event, Recorder};
 use super::kept::Kept;
 use super::key::{dig, split};
 use super::scope::{SERVER_FACTS, Scope, Variable};
-use super::{ErrorKind, LookupError, Puppet};
-use crate::value::{Hash, Secrecy, Text, Value, ruby};
+use crate::puppet::ruby;
+use crate::puppet::{ErrorKind, Puppet};
+use crate::value::{Hash, Secrecy, Text, Value};
 
 /// What Puppet says where hiera.yaml calls a method.
 pub(super) const NO_METHODS: &str = "Interpolation using method syntax is not allowed in this context";
@@ -263,7 +265,7 @@ impl<'a> Template<'a> {
                     ));
                 }
                 value => {
-                    let text = ruby::to_s(value);
+                    let text = value.to_s();
                     budget.write(text.len())?;
                     out.extend(text.bytes());
                 }
@@ -398,7 +400,7 @@ fn collection(
 pub fn interpolate_text(text: &str, context: &Context<'_>) -> Result<String, LookupError> {
     context.stack.budget().read(text)?;
     let Some(template) = Template::parse(text) else { return Ok(text.to_owned()) };
-    template.evaluate(context).map(|value| ruby::to_s(&value))
+    template.evaluate(context).map(|value| value.to_s())
 }
 
 /// The variable `name`, with dotted access, as `%{name}` reads it; undef where there is none. `subject` is for error texts.
@@ -408,7 +410,7 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
     let root = match segments.next() {
         Some(Value::String(root)) => root,
         Some(number) => {
-            let shown = ruby::inspect(&number);
+            let shown = number.inspect();
             return Err(LookupError::puppet(format!("Scope variable name {shown} is a Integer, not a string")));
         }
         None => return Ok(Value::Undef),

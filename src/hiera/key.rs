@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use super::LookupError;
 use super::explain::{self, Branch, Event, Recorder};
-use crate::value::{Value, ruby};
+use crate::puppet::ruby;
+use crate::value::Value;
 
 /// A parsed key: the name that data files are asked for, and the steps into the value found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +58,7 @@ fn parts(text: &str) -> Result<(Arc<str>, Vec<Value>), LookupError> {
         Some(Value::String(root)) => root.to_arc(),
         // Puppet forgets that a first segment of digits has become a number.
         Some(number) => {
-            let number = ruby::inspect(&number);
+            let number = number.inspect();
             return Err(LookupError::puppet(format!("undefined method `index' for {number}:Integer")));
         }
         None => "".into(),
@@ -158,13 +159,13 @@ pub fn dig(
     if segments.is_empty() {
         return Ok(Some(value));
     }
-    let path = || segments.iter().map(ruby::to_s).collect::<Vec<_>>().join(".");
+    let path = || segments.iter().map(Value::to_s).collect::<Vec<_>>().join(".");
     explain::step(
         recorder,
         || Branch::SubKey(path()),
         || {
             for segment in segments {
-                let name = || ruby::to_s(segment).into();
+                let name = || segment.to_s().into();
                 let next = explain::step(
                     recorder,
                     || Branch::Segment,
@@ -174,7 +175,7 @@ pub fn dig(
                             Some(next) => Event::Found(name(), next.clone(), None),
                             None => Event::NotFound(name()),
                         });
-                        Ok(next)
+                        Ok::<_, LookupError>(next)
                     },
                 )?;
                 match next {
@@ -195,14 +196,14 @@ fn dig_one(key: &str, segment: &Value, value: &Value) -> Result<Option<Value>, L
         (Value::Hash(hash), segment) => Ok(hash.get_value(segment).cloned()),
         // Ruby's integers and symbols answer to `[]`, but not to `include?`.
         (Value::Integer(_) | Value::BigInteger(_) | Value::Symbol(_), _) => {
-            let (shown, class) = (ruby::inspect(value), ruby::class_name(value));
+            let (shown, class) = (value.inspect(), value.class_name());
             let error = LookupError::puppet(format!("undefined method `include?' for {shown}:{class}"));
             Err(error.sealed(value.secrecy()))
         }
         _ => Err(LookupError::puppet(format!(
             "Data Provider type mismatch: Got {} when a hash-like object was expected to access value using '{}' from key '{key}'",
-            ruby::class_name(value),
-            ruby::to_s(segment),
+            value.class_name(),
+            segment.to_s(),
         ))),
     }
 }

@@ -10,7 +10,6 @@ pub mod budget;
 pub mod config;
 pub mod convert;
 pub mod explain;
-pub mod glob;
 pub mod hierarchy;
 pub mod interpolation;
 pub mod key;
@@ -20,18 +19,14 @@ pub mod merge;
 pub mod options;
 pub mod outside;
 pub mod provenance;
-pub mod regex;
 pub mod scope;
-pub mod types;
 pub mod version3;
 
 mod error;
 mod kept;
-mod puppet;
 
-pub use error::{ErrorKind, LookupError};
+pub use error::LookupError;
 pub use key::LookupKey;
-pub use puppet::Puppet;
 
 /// Who reads the hiera.yaml of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

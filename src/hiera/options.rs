@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::LookupError;
 use super::merge::Strategy;
-use super::regex::{Regexes, RubyRegex};
-use crate::value::{Hash, Secrecy, Text, Value, ruby};
+use crate::puppet::regex::{Regexes, RubyRegex};
+use crate::value::{Hash, Secrecy, Text, Value};
 
 /// The reserved key.
 pub const LOOKUP_OPTIONS: &str = "lookup_options";
@@ -123,7 +123,7 @@ impl KeyOptions {
             Value::String(text) => Ok(if text.contains(name) { name.into() } else { Value::Undef }),
             Value::Array(_) => Err(LookupError::puppet(NO_INDEX)),
             other => {
-                let (shown, class) = (ruby::inspect(other), ruby::class_name(other));
+                let (shown, class) = (other.inspect(), other.class_name());
                 let text = match other {
                     Value::Integer(_) | Value::BigInteger(_) => NO_INDEX.to_owned(),
                     _ => format!("undefined method `[]' for {shown}:{class}"),
@@ -191,7 +191,7 @@ pub(super) fn text_key(key: &Value) -> Result<&Text, LookupError> {
     match key {
         Value::String(name) => Ok(name),
         other => {
-            let (shown, class) = (ruby::inspect(other), ruby::class_name(other));
+            let (shown, class) = (other.inspect(), other.class_name());
             let error = LookupError::puppet(format!("undefined method `start_with?' for {shown}:{class}"));
             Err(error.sealed(other.secrecy()))
         }

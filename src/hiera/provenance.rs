@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::explain::{Branch, Event, FoundAt, Step};
 use crate::diagnostic::Place;
-use crate::value::{Segment, Value, ValuePath, ruby};
+use crate::value::{Segment, Value, ValuePath};
 
 /// A value that a data file gave to the fold, highest priority first.
 #[derive(Debug, Clone)]
@@ -72,13 +72,13 @@ impl Contribution {
 fn locate(value: &Value, path: &[Segment], part: &Value) -> Option<Vec<Segment>> {
     let with = |segment: Segment, rest: Vec<Segment>| [vec![segment], rest].concat();
     match (path.split_first(), value) {
-        (None, value) => ruby::eql(value, part).then(Vec::new),
+        (None, value) => value.eql(part).then(Vec::new),
         (Some((Segment::Index(_), rest)), Value::Array(items)) => items
             .iter()
             .enumerate()
             .find_map(|(at, item)| locate(item, rest, part).map(|rest| with(Segment::Index(at), rest))),
         // The unique merge takes a scalar as an array of one.
-        (Some((Segment::Index(_), [])), scalar) => ruby::eql(scalar, part).then(Vec::new),
+        (Some((Segment::Index(_), [])), scalar) => scalar.eql(part).then(Vec::new),
         (Some((Segment::Key(key), rest)), Value::Hash(hash)) => {
             locate(hash.get_value(key)?, rest, part).map(|rest| with(Segment::Key(key.clone()), rest))
         }

@@ -1,7 +1,7 @@
 //! The fields of node profiles, in all their forms, and what is none of them.
 
 use crate::pattern::nearest;
-use crate::value::{Hash, ruby};
+use crate::value::Hash;
 
 /// The fields of hierad's own form.
 const OWN: [&str; 6] = ["name", "environment", "facts", "trusted", "variables", "server_facts"];
@@ -44,7 +44,7 @@ pub(super) struct Unknown {
 pub(super) fn unknown(hash: &Hash) -> Option<Unknown> {
     let is_known = |name: &str| OWN.contains(&name) || FOREIGN.contains(&name);
     let (at, (key, _)) = hash.iter().enumerate().find(|(_, (key, _))| !key.as_str().is_some_and(is_known))?;
-    let name = ruby::to_s(key);
+    let name = key.to_s();
     let hint = match near(&name) {
         Some(near) => format!("did you mean '{near}'?"),
         None => format!("it has {}", OWN.join(", ")),

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use super::fields::{self, Unknown};
 use super::rows::{Rows, begins_with_row, is_row};
 use super::wanted::wants_trusted;
-use crate::value::yaml::{Fault, Marks, Parsed};
-use crate::value::{Hash, Selection, Value, json, ruby, yaml};
+use crate::puppet::document::{Fault, Marks, Parsed};
+use crate::puppet::{json, yaml};
+use crate::value::{Hash, Selection, Value};
 
 /// A declared node fact profile.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -318,7 +319,7 @@ fn name(hash: &Hash, facts: &Hash) -> Option<String> {
         .or_else(|| facts.get("clientcert"))
         .or_else(fqdn)
         .or_else(|| facts.get("fqdn"))
-        .map(ruby::to_s)
+        .map(Value::to_s)
         .filter(|name| !name.is_empty())
 }
 

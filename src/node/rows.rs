@@ -5,7 +5,8 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
-use crate::value::{Hash, Selection, Value, json};
+use crate::puppet::json;
+use crate::value::{Hash, Selection, Value};
 
 /// A fact of a node.
 struct Row<'v> {

@@ -15,7 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::hiera::backend::{Answer, Asks};
-use crate::value::{Value, json};
+use crate::puppet::json;
+use crate::value::Value;
 
 /// The longest answer, in bytes.
 const MAX_ANSWER: u64 = 16 << 20;

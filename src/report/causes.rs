@@ -8,8 +8,9 @@ use super::wording::{count, share};
 use super::{Count, Report};
 use crate::diagnostic::Place;
 use crate::diff::{Change, ChangeKind};
-use crate::hiera::{ErrorKind, LookupError, Outcome};
+use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
+use crate::puppet::ErrorKind;
 
 /// The least number of keys that are shown by their cause.
 const MIN_KEYS: usize = 2;

@@ -16,8 +16,9 @@ use super::{
 };
 use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, LeafKind, Part};
-use crate::hiera::{ErrorKind, Outcome};
+use crate::hiera::Outcome;
 use crate::node::NodeSet;
+use crate::puppet::ErrorKind;
 use crate::value::Value;
 
 /// The version of the format.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::fleet::Fleet;
 use crate::node::{NodeId, NodeSet};
-use crate::value::json;
+use crate::puppet::json;
 
 /// The names of the nodes of a fleet, shared by its reports.
 #[derive(Clone)]

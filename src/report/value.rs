@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use unicode_width::UnicodeWidthStr;
 
 use super::visible::{ELLIPSIS, quote, shorten, visible};
-use crate::value::{Hash, Value, ruby};
+use crate::value::{Hash, Value};
 
 /// Returns a value on one line, or `None` if it does not fit `columns`.
 pub(super) fn inline(value: &Value, columns: usize) -> Option<String> {
@@ -127,7 +127,7 @@ fn scalar(value: &Value, out: &mut String) {
             if is_plain(text) { out.push_str(text) } else { quote(text.chars(), out) }
         }
         Value::Bytes(bytes) => _ = write!(out, "Binary(\"{}\")", STANDARD.encode(bytes)),
-        other => out.push_str(&ruby::inspect(other)),
+        other => out.push_str(&other.inspect()),
     }
 }
 
@@ -208,5 +208,5 @@ fn indent_below(lead: &str, indent: usize) -> usize {
 
 /// Writes a value as JSON, in Puppet's rich data form where JSON has no such value.
 pub(super) fn json(value: &Value, out: &mut String) {
-    crate::value::json::write(value, out);
+    crate::puppet::json::write(value, out);
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::visible::visible;
 use super::{BlindSpot, Count, FindingChange, Item, KeyChange, Leaf, Origin, Report, Similarity, Verdict};
 use crate::diff::ChangeKind;
-use crate::hiera::{ErrorKind, Outcome};
+use crate::hiera::Outcome;
 use crate::node::NodeSet;
+use crate::puppet::ErrorKind;
 
 impl Report {
     /// Returns the verdict. A commit that makes everything unreadable, or readable again, is a change.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use super::{Checker, SettingsError, raw};
 use crate::hiera::backend::{Command, Declared};
 use crate::pipeline::backend_command::BackendCommand;
-use crate::value::{Hash, yaml};
+use crate::puppet::yaml;
+use crate::value::Hash;
 
 /// The default time limit of an answer, in seconds.
 const DEFAULT_TIMEOUT: f64 = 10.0;

@@ -20,13 +20,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::hiera::Reader;
 use crate::hiera::backend::Backends;
 use crate::hiera::backend::eyaml::{KeyName, KeyNames};
 use crate::hiera::options::LookupOptions;
-use crate::hiera::regex::Regexes;
-use crate::hiera::{Puppet, Reader};
 use crate::pipeline::blind_spots::accept::Accepted;
-use crate::value::{Hash, Value, ruby, yaml};
+use crate::puppet::Puppet;
+use crate::puppet::document::Parsed;
+use crate::puppet::regex::Regexes;
+use crate::puppet::yaml;
+use crate::value::{Hash, Value};
 
 pub use check::CheckSetting;
 pub use http::{HttpSetting, listen_address};
@@ -229,7 +232,7 @@ fn read(path: &Path) -> Result<String, SettingsError> {
 }
 
 /// The lines of the settings in the file.
-struct Lines(yaml::Parsed);
+struct Lines(Parsed);
 
 impl Lines {
     fn of(text: &str) -> Lines {
@@ -410,7 +413,7 @@ impl Checker<'_> {
         for (key, value) in options.iter() {
             let one = Hash::from_iter([(key.clone(), value.clone())]);
             LookupOptions::compile(&one, &regexes).and_then(|compiled| compiled.check()).map_err(|error| {
-                let key = ruby::to_s(key);
+                let key = key.to_s();
                 self.invalid(&[NAME, &key], format!("'{key}' in '{NAME}': {}", error.text.visible()))
             })?;
         }

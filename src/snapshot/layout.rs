@@ -1,7 +1,8 @@
 //! The forms of a snapshot: what stands around its values, and the text of each value.
 
 use super::{Format, SCHEMA};
-use crate::value::{Value, emit, json};
+use crate::puppet::{emit, json};
+use crate::value::Value;
 
 /// What stands around the values and errors of a node.
 pub(super) struct Layout {

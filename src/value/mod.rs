@@ -1,43 +1,40 @@
-//! Puppet's data: what a data file, a fact or a lookup can hold.
+//! The data of Puppet: everything that a data file, a fact or a lookup can hold.
 //!
-//! [`Value`] is cheap to clone: strings and collections are shared. The submodules read YAML as Ruby's Psych does,
-//! read and write JSON, turn values into text as Ruby does, and name places inside a value. Nothing here knows of Hiera.
+//! [`Value`] is cheap to clone: strings and collections are shared. A value has one text and one equality, Ruby's; a [`Text`] in it
+//! may be a secret, and everything made of a secret stays one. A [`ValuePath`] is a place inside of a value. Nothing here knows how
+//! values are read from documents, converted or looked up.
 
+mod compare;
 mod debug;
-pub mod emit;
 mod hash;
 mod hidden;
-pub mod hocon;
-pub mod json;
+mod inspect;
 mod packed;
-pub mod path;
+mod path;
 pub mod rich;
-pub mod ruby;
 mod selection;
-mod symbol;
+pub mod symbol;
 mod text;
-pub mod types;
-pub mod yaml;
 
 use std::hash::{Hash as StdHash, Hasher};
 use std::sync::Arc;
 
 use num_bigint::BigInt;
 
+pub use compare::Uniq;
 pub use hash::Hash;
 pub use hidden::{Hidden, HiddenKind};
 pub use packed::{Packed, Unpacked};
 pub use path::{Segment, ValuePath};
 pub use rich::Rich;
-use selection::Picked;
-pub use selection::Selection;
+pub use rich::types::Type;
+pub use selection::{Picked, Selection};
 pub use text::{Secrecy, Text};
-pub use types::Type;
 
 /// One Puppet value.
 ///
 /// Equality and hashing are of the exact value: the order of a hash's entries counts, `1` is not `1.0`, `NaN` equals
-/// itself and `0.0` is not `-0.0`; whether a part is a secret does not count. Ruby's looser `eql?` is [`ruby::eql`].
+/// itself and `0.0` is not `-0.0`; whether a part is a secret does not count. Ruby's looser `eql?` is [`Value::eql`].
 #[derive(Clone, Default)]
 pub enum Value {
     /// Ruby's `nil`, Puppet's `undef`.

@@ -136,12 +136,26 @@ impl<'de, I: Deserialize<'de> + Item<C>, C> Visitor<'de> for Collected<I, C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::yaml;
+
+    fn hash(entries: Vec<(Value, Value)>) -> Value {
+        Value::hash(entries.into_iter().collect())
+    }
 
     #[test]
     fn what_is_packed_comes_out_again() {
-        let text = "a: [1, 2.5, .nan, 123456789012345678901234567890, null, true, :sym, \"\\xE9\", !binary gIE=]\n1: {b: {}, c: []}\n";
-        let value = yaml::parse(text.as_bytes()).value;
+        let scalars = vec![
+            1.into(),
+            Value::Float(2.5),
+            Value::Float(f64::NAN),
+            Value::big(BigInt::from(1) << 100),
+            Value::Undef,
+            true.into(),
+            Value::Symbol("sym".into()),
+            "é".into(),
+            Value::Bytes([0x80, 0x81].into()),
+        ];
+        let empty = hash(vec![("b".into(), hash(vec![])), ("c".into(), Value::array(vec![]))]);
+        let value = hash(vec![("a".into(), Value::array(scalars)), (1.into(), empty)]);
         let bytes = postcard::to_allocvec(&Packed::of(&value, &mut 100).unwrap()).unwrap();
         let (Unpacked(unpacked), rest) = postcard::take_from_bytes(&bytes).unwrap();
         assert_eq!((unpacked, rest), (value, &[][..]));
@@ -149,8 +163,10 @@ mod tests {
 
     #[test]
     fn what_is_large_by_aliases_is_not_packed() {
-        let text = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n";
-        let value = yaml::parse(text.as_bytes()).value;
+        let twice = |value: &Value| Value::array(vec![value.clone(), value.clone()]);
+        let a = twice(&"x".into());
+        let b = twice(&a);
+        let value = hash(vec![("c".into(), twice(&b)), ("a".into(), a), ("b".into(), b)]);
         assert!(Packed::of(&value, &mut 20).is_none());
         assert!(Packed::of(&value, &mut 100).is_some());
     }

@@ -81,7 +81,7 @@ impl fmt::Display for ValuePath {
                 Segment::Index(i) => write!(f, "[{i}]")?,
                 Segment::Key(Value::String(s)) if is_plain(s.visible()) => write!(f, ".{}", s.visible())?,
                 Segment::Key(Value::String(s)) => write!(f, ".{}", quote(s.visible()))?,
-                Segment::Key(other) => write!(f, ".{}", super::ruby::inspect(other))?,
+                Segment::Key(other) => write!(f, ".{}", other.inspect())?,
             }
         }
         Ok(())
@@ -97,7 +97,7 @@ fn quote(key: &str) -> String {
     if !key.contains('\'') && !key.chars().any(char::is_control) {
         format!("'{key}'")
     } else {
-        super::ruby::inspect(&Value::from(key))
+        Value::from(key).inspect()
     }
 }
 

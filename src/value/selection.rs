@@ -69,7 +69,7 @@ impl Selection {
 }
 
 /// A hash of which some entries are read. The first one that is left out stays as undef, so that it shows that there was one.
-pub(super) struct Picked {
+pub struct Picked {
     entries: Vec<(Value, Value)>,
     is_left_out: bool,
 }
@@ -79,7 +79,7 @@ const ROOM: usize = 8;
 
 impl Picked {
     /// Nothing yet of a hash of which this is wanted.
-    pub(super) fn new(wanted: &Selection) -> Picked {
+    pub fn new(wanted: &Selection) -> Picked {
         let room = match wanted {
             Selection::Whole => 0,
             Selection::Entries(entries) => ROOM.min(entries.len() + 1),
@@ -88,19 +88,19 @@ impl Picked {
     }
 
     /// Sets an entry.
-    pub(super) fn add(&mut self, key: impl Into<Value>, value: Value) {
+    pub fn add(&mut self, key: impl Into<Value>, value: Value) {
         self.entries.push((key.into(), value));
     }
 
     /// Leaves the entry `key` out.
-    pub(super) fn leave_out(&mut self, key: &str) {
+    pub fn leave_out(&mut self, key: &str) {
         if !std::mem::replace(&mut self.is_left_out, true) {
             self.entries.push((key.into(), Value::Undef));
         }
     }
 
     /// What was read; of two entries with the same key the last one counts.
-    pub(super) fn hash(self) -> Hash {
+    pub fn hash(self) -> Hash {
         self.entries.into()
     }
 }

@@ -4,20 +4,25 @@
 
 /// What a symbol's text could name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// An operator, or a name ending in `?` or `!`.
     Other,
+    /// `name`
     Local,
+    /// `Name`
     Constant,
+    /// `@name`
     Instance,
+    /// `@@name`
     Class,
+    /// `$name`
     Global,
     /// The text with a `=` behind it.
     Assignment,
 }
 
 /// What `name` could name in Ruby, nothing where it has to be quoted.
-pub(super) fn kind(name: &str) -> Option<Kind> {
+pub fn kind(name: &str) -> Option<Kind> {
     let rest = |n: usize| &name[n..];
     let operator = |operators: &[&str]| operators.contains(&name).then_some(Kind::Other);
     match name.bytes().next()? {

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use hierad::value::{Value, json, yaml};
+use hierad::puppet::{json, yaml};
+use hierad::value::Value;
 use regex::Regex;
 
 use crate::support::Sandbox;

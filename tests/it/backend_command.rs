@@ -144,7 +144,7 @@ fn values_are_read_as_json() {
         20.0,
     );
     let Ok(Answer::Found(value)) = script.ask("a") else { panic!("no answer") };
-    assert_eq!(hierad::value::json::compact(&value), r#"{"a":[1,1.5,null,"é"],"b":true}"#, "without an end of line");
+    assert_eq!(hierad::puppet::json::compact(&value), r#"{"a":[1,1.5,null,"é"],"b":true}"#, "without an end of line");
 }
 
 #[test]

@@ -7,14 +7,16 @@ use std::sync::Arc;
 
 use crate::lookup_vectors::Case;
 use hierad::disclosure::Disclosure;
+use hierad::hiera::Outcome;
 use hierad::hiera::explain::{Places, Recorder, Step};
 use hierad::hiera::layer::Environment;
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::merge::Strategy;
 use hierad::hiera::scope::NodeScope;
-use hierad::hiera::{ErrorKind, Outcome, Puppet};
 use hierad::node::NodeProfile;
-use hierad::value::{Value, json};
+use hierad::puppet::json;
+use hierad::puppet::{ErrorKind, Puppet};
+use hierad::value::Value;
 
 /// Where hierad's story is not Puppet's: anchors and knock-outs, as in `lookup_vectors`.
 const DEPARTURES: [&str; 2] =

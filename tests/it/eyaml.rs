@@ -8,16 +8,18 @@ use std::sync::Arc;
 use crate::support::keys::{TestKeys, key_file};
 use hierad::disclosure::Disclosure;
 use hierad::fleet::{Effective, Fleet, Revision, resolve};
+use hierad::hiera::Outcome;
 use hierad::hiera::backend::eyaml::{KeyName, KeyNames};
 use hierad::hiera::layer::{Environment, EnvironmentOptions};
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::merge::Strategy;
 use hierad::hiera::scope::NodeScope;
-use hierad::hiera::{ErrorKind, Outcome};
 use hierad::node::read_profiles;
 use hierad::pipeline::host::Host;
+use hierad::puppet::ErrorKind;
+use hierad::puppet::{json, yaml};
 use hierad::tree::MemoryTree;
-use hierad::value::{Value, json, yaml};
+use hierad::value::Value;
 use hierad::workers::Workers;
 
 /// A case of the recorded vectors.

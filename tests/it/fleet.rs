@@ -10,10 +10,11 @@ use hierad::fleet::{self, Effective, Fleet, NodesByKey, ReferencedVariables, Rev
 use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig, Store};
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::scope::NodeScope;
-use hierad::hiera::{Outcome, Puppet, Reader};
+use hierad::hiera::{Outcome, Reader};
 use hierad::node::{
     Batch, NodeId, NodeProfile, NodeSet, ProfileError, ProfileReader, ProfileSource, Wanted, read_profiles,
 };
+use hierad::puppet::Puppet;
 use hierad::tree::{Entry, FileTree, MemoryTree};
 use hierad::workers::Workers;
 

@@ -12,8 +12,9 @@ use hierad::hiera::merge::Strategy;
 use hierad::hiera::scope::NodeScope;
 use hierad::hiera::{Outcome, Reader};
 use hierad::node::{NodeProfile, read_profiles};
+use hierad::puppet::json;
 use hierad::tree::MemoryTree;
-use hierad::value::{Value, json};
+use hierad::value::Value;
 
 fn list<'a>(case: &'a Value, field: &str) -> &'a [Value] {
     case.get(field).and_then(Value::as_array).unwrap_or_else(|| panic!("a case without {field}"))

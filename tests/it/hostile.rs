@@ -4,13 +4,14 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hierad::hiera::Outcome;
 use hierad::hiera::layer::{Environment, EnvironmentOptions};
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::scope::NodeScope;
-use hierad::hiera::{ErrorKind, Outcome};
 use hierad::node::read_profiles;
+use hierad::puppet::ErrorKind;
+use hierad::puppet::json;
 use hierad::tree::MemoryTree;
-use hierad::value::json;
 
 const CONFIG: &str = "version: 5\nhierarchy: [{name: c, path: common.yaml}]\n";
 

@@ -7,17 +7,19 @@ use std::sync::Arc;
 use crate::support::keys::TestKeys;
 use hierad::disclosure::Disclosure;
 use hierad::fleet::{Fleet, Revision, resolve};
+use hierad::hiera::Outcome;
 use hierad::hiera::backend::{Backends, Declared};
 use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig};
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::merge::Strategy;
 use hierad::hiera::options::LookupOptions;
-use hierad::hiera::regex::Regexes;
 use hierad::hiera::scope::NodeScope;
-use hierad::hiera::{Outcome, Puppet};
 use hierad::node::{NodeProfile, read_profiles};
+use hierad::puppet::Puppet;
+use hierad::puppet::regex::Regexes;
+use hierad::puppet::{json, yaml};
 use hierad::tree::{FileTree, MemoryTree, MountedTree, Target, follow};
-use hierad::value::{Hash, Value, json, yaml};
+use hierad::value::{Hash, Value};
 use hierad::workers::Workers;
 
 /// Where hierad departs from Puppet on purpose. Puppet's deep merge empties a text in its cache of parsed files, so what it

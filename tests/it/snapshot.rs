@@ -9,8 +9,8 @@ use hierad::disclosure::Disclosure;
 use hierad::fleet::{Answer, Effective, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeSet, read_profiles};
+use hierad::puppet::json;
 use hierad::snapshot::{Format, Manifest, Snapshots, Written, write_folder};
-use hierad::value::json;
 use hierad::workers::Workers;
 
 /// More than a batch has.

@@ -3,9 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use hierad::hiera::ErrorKind;
-use hierad::hiera::convert::{check_type, convert, parse};
-use hierad::value::{Value, json};
+use hierad::hiera::LookupError;
+use hierad::hiera::convert::convert;
+use hierad::puppet::ErrorKind;
+use hierad::puppet::json;
+use hierad::puppet::new::check_type;
+use hierad::puppet::types::parse;
+use hierad::value::Value;
 
 use crate::support::rich::{decode, revealed};
 
@@ -15,7 +19,8 @@ fn answer(request: &Value) -> Option<Value> {
     let made = match request.get("type") {
         Some(kind) => parse(kind.as_str().expect("a text"))
             .and_then(|kind| check_type("Found value", &value, &kind))
-            .map(|()| value),
+            .map(|()| value)
+            .map_err(LookupError::from),
         None => convert(value, &decode(request.get("convert_to").expect("what to convert to")), "k"),
     };
     match made {

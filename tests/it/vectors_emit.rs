@@ -2,7 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hierad::value::{Value, emit, json};
+use hierad::puppet::{emit, json};
+use hierad::value::Value;
 
 /// The value that rich data form stands for.
 fn plain(value: &Value) -> Value {

@@ -1,8 +1,9 @@
 //! Globs find what Ruby's `Dir.glob` found, in its order, when `tests/puppet/record_glob.rb` ran.
 
-use hierad::hiera::glob::glob;
+use hierad::puppet::glob::glob;
+use hierad::puppet::json;
 use hierad::tree::MemoryTree;
-use hierad::value::{Value, json};
+use hierad::value::Value;
 
 #[test]
 fn globs_find_what_ruby_finds() {

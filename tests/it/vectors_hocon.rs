@@ -2,8 +2,8 @@
 //!
 //! `HIERAD_HOCON_CASES` names a file of more cases, such as that script prints for random documents.
 
-use hierad::value::yaml::FaultKind;
-use hierad::value::{hocon, json};
+use hierad::puppet::document::FaultKind;
+use hierad::puppet::{hocon, json};
 use serde_json::Value;
 
 use crate::vectors_yaml::{cases, cases_of};

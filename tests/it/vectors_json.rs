@@ -1,6 +1,6 @@
 //! JSON is read and written as the real Puppet did when `tests/puppet/record_json.rb` ran.
 
-use hierad::value::json;
+use hierad::puppet::json;
 use serde_json::Value;
 
 use crate::vectors_yaml::cases;

@@ -1,9 +1,10 @@
 //! Regular expressions match and are written as the real Ruby did when `tests/puppet/record_regexp.rb` ran.
 
-use hierad::hiera::ErrorKind;
-use hierad::hiera::regex::RubyRegex;
+use hierad::puppet::ErrorKind;
+use hierad::puppet::json;
+use hierad::puppet::regex::RubyRegex;
+use hierad::value::Value;
 use hierad::value::rich::{Rich, regexp};
-use hierad::value::{Value, json};
 
 use crate::support::rich::decode;
 

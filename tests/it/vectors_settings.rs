@@ -3,7 +3,8 @@
 
 use hierad::hiera::scope::{NodeScope, Scope, Variable};
 use hierad::node::NodeProfile;
-use hierad::value::{Value, json};
+use hierad::puppet::json;
+use hierad::value::Value;
 
 #[test]
 fn settings_of_puppet_are_known_to_be_set() {

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use hierad::value::yaml::{self, FaultKind, Marks};
-use hierad::value::{json, ruby};
+use hierad::puppet::document::{FaultKind, Marks};
+use hierad::puppet::json;
+use hierad::puppet::yaml;
 use serde_json::Value;
 
 /// The cases of a file of vectors, each with its input.
@@ -54,7 +55,7 @@ fn difference(input: &[u8], case: &Value) -> Option<String> {
     if recorded("value") != Some(&text) {
         return Some(text);
     }
-    let shown = ruby::inspect(&parsed.value);
+    let shown = parsed.value.inspect();
     if recorded("inspect").is_some_and(|inspect| inspect != shown) {
         return Some(shown);
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use hierad::hiera::Puppet;
-use hierad::value::{Value, json};
+use hierad::puppet::Puppet;
+use hierad::puppet::json;
+use hierad::value::Value;
 
 /// A switch, and how to tell that it makes a difference.
 struct Switch {

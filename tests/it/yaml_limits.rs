@@ -3,8 +3,10 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use hierad::value::yaml::{self, FaultKind, MAX_DEPTH, Parsed};
-use hierad::value::{Value, json};
+use hierad::puppet::document::{FaultKind, MAX_DEPTH, Parsed};
+use hierad::puppet::json;
+use hierad::puppet::yaml;
+use hierad::value::Value;
 
 /// Reads on a thread with the stack that threads usually have, and drops the value there.
 fn parse(text: String) -> (Option<FaultKind>, Value) {

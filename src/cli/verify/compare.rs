@@ -4,10 +4,12 @@ use std::fmt;
 
 use crate::disclosure::Disclosure;
 use crate::fleet::Effective;
-use crate::hiera::{ErrorKind, LookupError, Outcome};
+use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeId;
 use crate::pipeline::suggestions::missing_function;
-use crate::value::{Text, Value, json};
+use crate::puppet::ErrorKind;
+use crate::puppet::json;
+use crate::value::{Text, Value};
 
 /// What one side answers to a key on a node.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,7 +12,8 @@ use super::stage::{Stage, Staged};
 use crate::cli::Result;
 use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeProfile};
-use crate::value::{Hash, Value, json};
+use crate::puppet::json;
+use crate::value::{Hash, Value};
 
 /// Who is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 
 use super::compare::Answer;
 use super::puppet::Reference;
-use crate::value::{Value, json};
+use crate::puppet::json;
+use crate::value::Value;
 
 /// What a run found.
 #[derive(Default)]

@@ -14,7 +14,7 @@ use super::parameters::{Name, Parameters};
 use super::problem::Problem;
 use super::reports::json;
 use super::state::State;
-use crate::value::json as values;
+use crate::puppet::json as values;
 
 /// How many nodes are listed, if nobody says, and at most.
 const LIMIT: usize = 1000;

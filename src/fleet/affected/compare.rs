@@ -9,7 +9,7 @@ use crate::fleet::resolve::NodesByKey;
 use crate::fleet::revision::placed::Placed;
 use crate::hiera::backend::DataFile;
 use crate::node::{NodeId, NodeSet};
-use crate::value::{Value, ruby};
+use crate::value::Value;
 
 /// A path and what is there.
 type Sourced<'a> = (&'a Arc<str>, &'a Arc<DataFile>);
@@ -110,7 +110,7 @@ fn differing(old: &DataFile, new: &DataFile) -> Vec<Arc<str>> {
     let (Some(before), Some(after)) = (old.content(), new.content()) else {
         return old.keys().iter().chain(new.keys()).cloned().collect();
     };
-    let name = |key: &Value| Arc::from(ruby::to_s(key));
+    let name = |key: &Value| Arc::from(key.to_s());
     let changed = before.beside(after).filter(|((_, value), other)| *other != Some(value));
     let new = after.beside(before).filter(|(_, other)| other.is_none());
     changed.chain(new).map(|((key, _), _)| name(key)).collect()

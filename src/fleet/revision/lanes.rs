@@ -11,7 +11,7 @@ use crate::fleet::revision::class::{Class, file};
 use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::hierarchy::{Content, Level, Location, Part};
 use crate::node::Partition;
-use crate::value::{Hash, Value, ruby};
+use crate::value::{Hash, Value};
 
 /// So many keys are looked for in one part after the other; for more an index is made.
 const FEW: usize = 32;
@@ -43,14 +43,14 @@ impl Keyed {
     pub(in crate::fleet) fn keys(&self) -> Vec<Arc<str>> {
         match self {
             Keyed::File(file) => file.keys().to_vec(),
-            Keyed::Values(values) => values.keys().map(|key| ruby::to_s(key).into()).collect(),
+            Keyed::Values(values) => values.keys().map(|key| key.to_s().into()).collect(),
         }
     }
 
     fn has(&self, root: &str) -> bool {
         match self {
             Keyed::File(file) => file.has(root),
-            Keyed::Values(values) => values.keys().any(|key| ruby::to_s(key) == root),
+            Keyed::Values(values) => values.keys().any(|key| key.to_s() == root),
         }
     }
 

@@ -18,11 +18,11 @@ use crate::fleet::revision::division::Division;
 use crate::fleet::revision::lanes::{Keyed, Lane};
 use crate::fleet::revision::looks::Looks;
 use crate::fleet::revision::own_paths::OwnPaths;
-use crate::hiera::ErrorKind;
 use crate::hiera::config::Config;
 use crate::hiera::layer::{Environment, Layer};
 use crate::hiera::lookup::resolve_part;
 use crate::node::{NodeSet, Partition};
+use crate::puppet::ErrorKind;
 use crate::tree::{AccessedPaths, RecordingTree};
 
 /// A part of a hierarchy, as all nodes see it.

@@ -5,9 +5,12 @@
 use std::sync::{Arc, OnceLock};
 
 use super::mentions::Mentions;
-use crate::hiera::{LookupError, Puppet, types};
-use crate::value::yaml::{Fault, FaultKind, Marks};
-use crate::value::{Hash, Value, hocon, json, ruby, yaml};
+use crate::hiera::LookupError;
+use crate::puppet::Puppet;
+use crate::puppet::document::{Fault, FaultKind, Marks};
+use crate::puppet::types::data::short_name;
+use crate::puppet::{hocon, json, yaml};
+use crate::value::{Hash, Value};
 
 /// How a data file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -131,7 +134,7 @@ impl DataFile {
     pub fn keys(&self) -> &[Arc<str>] {
         let name = |key: &Value| match key {
             Value::String(text) => text.to_arc(),
-            other => ruby::to_s(other).into(),
+            other => other.to_s().into(),
         };
         self.keys.get_or_init(|| self.value.as_hash().into_iter().flat_map(Hash::keys).map(name).collect())
     }
@@ -207,7 +210,7 @@ impl DataFile {
             other => Err(LookupError::puppet(format!(
                 "Value returned from data_hash function '{}', when using location '{path}', has wrong type, expects a Hash value, got {}",
                 self.format.function(),
-                types::short_name(other)
+                short_name(other)
             ))),
         }
     }
@@ -235,7 +238,7 @@ impl DataFile {
             (None, Value::Hash(hash)) => Ok(Some(hash)),
             (None, _) if self.format.is_yaml() && !self.is_no_hash() => Ok(None),
             (None, other) => {
-                let class = ruby::class_name(other);
+                let class = other.class_name();
                 Err(LookupError::puppet(format!("Data retrieved from {path} is {class} not Hash")))
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::hiera::interpolation::Template;
 use crate::hiera::key::{LookupKey, is_plain, is_split};
-use crate::value::{Hash, Value, ruby};
+use crate::value::{Hash, Value};
 
 /// What the value of one key of a file refers to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +29,7 @@ impl Mentions {
         let of = |(key, value): (&Value, &Value)| {
             let mut mentions = Mentions::default();
             mentions.add(value);
-            mentions.is_some().then(|| (ruby::to_s(key).into(), mentions))
+            mentions.is_some().then(|| (key.to_s().into(), mentions))
         };
         hash.iter().filter_map(of).collect()
     }

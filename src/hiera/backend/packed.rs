@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{DataFile, Format};
-use crate::value::yaml::Marks;
+use crate::puppet::document::Marks;
 use crate::value::{Packed, Unpacked};
 
 /// A file's value, and its lines.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::mentions::Mentions;
 use super::{DataFile, Format};
-use crate::value::yaml::Edit;
+use crate::puppet::yaml::Edit;
 use crate::value::{Hash, Value};
 
 impl DataFile {

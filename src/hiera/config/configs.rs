@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use foldhash::fast::RandomState;
 
 use super::{Owner, ReadConfig};
-use crate::hiera::Puppet;
+use crate::puppet::Puppet;
 use crate::tree::{BlobId, FileTree, TreeError};
 
 /// A content, where it stands, whose it is and who reads it.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::Declared;
 use crate::diagnostic::Place;
-use crate::hiera::regex::RubyRegex;
-use crate::hiera::{LookupError, convert};
-use crate::value::yaml::Marks;
-use crate::value::{Hash, Type, Value, ruby};
+use crate::hiera::LookupError;
+use crate::puppet::document::Marks;
+use crate::puppet::regex::RubyRegex;
+use crate::puppet::types;
+use crate::value::{Hash, Type, Value};
 
 /// A value in hiera.yaml and its line.
 #[derive(Clone)]
@@ -45,9 +46,9 @@ impl<'a> Node<'a> {
     /// Refuses a file that is not of the type that Puppet declares for it.
     pub(super) fn check(&self, kind: &Type) -> Result<(), LookupError> {
         let subject = format!("The Lookup Configuration at '{}'", self.path);
-        let Some((error, path)) = convert::misfit(&subject, kind, self.value)? else { return self.refuse_bytes() };
+        let Some((error, path)) = types::misfit(&subject, kind, self.value)? else { return self.refuse_bytes() };
         let line = self.marks.and_then(|marks| marks.line_of(self.value, &path.0));
-        Err(error.at(Place { path: self.path.clone(), line }))
+        Err(LookupError::from(error).at(Place { path: self.path.clone(), line }))
     }
 
     fn refuse_bytes(&self) -> Result<(), LookupError> {
@@ -112,7 +113,7 @@ impl<'a> Node<'a> {
 
     /// The node as a text.
     pub(super) fn text(&self) -> Arc<str> {
-        ruby::to_s(self.value).into()
+        self.value.to_s().into()
     }
 
     /// The text of the entry `key`.

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use super::node::Node;
 use super::{Config, Owner, version3, version4, version5};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::hiera::{LookupError, Puppet};
-use crate::value::yaml::{self, Parsed};
-use crate::value::{Value, ruby};
+use crate::hiera::LookupError;
+use crate::puppet::Puppet;
+use crate::puppet::document::Parsed;
+use crate::puppet::ruby;
+use crate::puppet::yaml;
+use crate::value::Value;
 
 /// A hiera.yaml that was read.
 #[derive(Debug)]
@@ -79,7 +82,7 @@ fn parse(
             }
         }
         other => {
-            let text = format!("This runtime does not support hiera.yaml version {}", ruby::to_s(other));
+            let text = format!("This runtime does not support hiera.yaml version {}", other.to_s());
             Err(file.refuse(&text, file.entry_place("version")))
         }
     }
@@ -107,9 +110,9 @@ fn version(value: &Value, path: &str) -> Result<Value, LookupError> {
         #[expect(clippy::cast_possible_truncation, reason = "Ruby's Float#to_i truncates")]
         Some(Value::Float(f)) if f.is_finite() => return Ok(Value::Integer(*f as i64)),
         Some(Value::String(text)) => return Ok(ruby::to_i(text)),
-        Some(Value::Float(f)) => ruby::float(*f),
+        Some(Value::Float(f)) => Value::Float(*f).to_s(),
         Some(other) => {
-            format!("undefined method `to_i' for {}:{}", ruby::inspect(other), ruby::class_name(other))
+            format!("undefined method `to_i' for {}:{}", other.inspect(), other.class_name())
         }
     };
     Err(LookupError::puppet(text).at(Place::file(path)))

@@ -4,8 +4,9 @@ use std::sync::{Arc, LazyLock};
 
 use super::node::{Node, fill as fill_in};
 use super::{Config, Declared, Function, FunctionKind, LevelConfig, Locations, doubled};
-use crate::hiera::{LookupError, convert};
-use crate::value::types::{Element, Texts};
+use crate::hiera::LookupError;
+use crate::puppet::types;
+use crate::value::rich::types::{Element, Texts};
 use crate::value::{Hash, Type, Value};
 
 /// The type that Puppet declares, without the sections of the backends.
@@ -39,7 +40,7 @@ pub(super) fn fill(config: &mut Hash) {
 /// The type of a configuration: each of its backends may have a section.
 pub(super) fn shape(file: &Node<'_>) -> Result<Type, LookupError> {
     static PARSED: LazyLock<Result<[Type; 2], LookupError>> =
-        LazyLock::new(|| Ok([convert::parse(SHAPE)?, convert::parse(SECTION)?]));
+        LazyLock::new(|| Ok([types::parse(SHAPE)?, types::parse(SECTION)?]));
     let [shape, section] = PARSED.as_ref().map_err(Clone::clone)?;
     let Type::Struct(elements) = shape else { return Ok(shape.clone()) };
     let mut elements = elements.to_vec();

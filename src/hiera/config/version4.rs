@@ -4,7 +4,9 @@ use std::sync::{Arc, LazyLock};
 
 use super::node::{Node, fill as fill_in, texts};
 use super::{Config, Function, FunctionKind, LevelConfig, Locations, Version4, doubled_name};
-use crate::hiera::{LookupError, convert};
+use crate::hiera::LookupError;
+use crate::puppet;
+use crate::puppet::types;
 use crate::value::{Hash, Type, Value};
 
 /// The type that Puppet declares.
@@ -22,8 +24,8 @@ const SHAPE: &str = "Struct[{
 
 /// The type of a configuration.
 pub(super) fn shape() -> Result<&'static Type, LookupError> {
-    static PARSED: LazyLock<Result<Type, LookupError>> = LazyLock::new(|| convert::parse(SHAPE));
-    PARSED.as_ref().map_err(Clone::clone)
+    static PARSED: LazyLock<Result<Type, puppet::Error>> = LazyLock::new(|| types::parse(SHAPE));
+    PARSED.as_ref().map_err(|error| error.clone().into())
 }
 
 /// Fills in what a configuration leaves out.

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use super::node::{Node, fill as fill_in, texts};
 use super::{Config, Function, FunctionKind, LevelConfig, Locations, Owner, doubled_name};
 use crate::hiera::LookupError;
-use crate::value::types::{Alias, Element, OwnAlias, Range, Texts};
+use crate::value::rich::types::{Alias, Element, OwnAlias, Range, Texts};
 use crate::value::{Hash, Type, Value};
 
 /// What the name of an option must match.
@@ -220,7 +220,7 @@ fn locations(key: &str, node: &Node<'_>) -> Locations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hiera::convert;
+    use crate::puppet::types;
 
     /// The type of a hierarchy.
     const HIERARCHY: &str = r"Array[Struct[{
@@ -261,6 +261,6 @@ mod tests {
                 Optional[default_hierarchy] => {HIERARCHY}
             }}]"
         );
-        assert_eq!(format!("{:?}", shape()), format!("{:?}", convert::parse(&written).unwrap()));
+        assert_eq!(format!("{:?}", shape()), format!("{:?}", types::parse(&written).unwrap()));
     }
 }

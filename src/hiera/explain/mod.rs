@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub use text::Places;
 
 use crate::diagnostic::Place;
-use crate::value::yaml::Marks;
+use crate::puppet::document::Marks;
 use crate::value::{Hash, Text, Value};
 
 /// What a step is about.

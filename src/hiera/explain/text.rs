@@ -4,7 +4,7 @@
 use std::fmt::{self, Write};
 
 use super::{Branch, Event, Step};
-use crate::value::{Hash, Value, ruby};
+use crate::value::{Hash, Value};
 
 /// Whether places are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,6 +150,6 @@ fn dump(value: &Value, indent: &str) -> String {
             block('{', '}', hash.iter().map(line).collect())
         }
         Value::Array(items) => block('[', ']', items.iter().map(|item| dump(item, &inner)).collect()),
-        scalar => ruby::inspect(scalar),
+        scalar => scalar.inspect(),
     }
 }

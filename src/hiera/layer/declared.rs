@@ -5,7 +5,8 @@ use std::sync::{Arc, LazyLock};
 use regex::Regex;
 
 use crate::diagnostic::Place;
-use crate::value::{Hash, Value, yaml};
+use crate::puppet::yaml;
+use crate::value::{Hash, Value};
 
 /// A module that is named somewhere, whether it is there or not.
 #[derive(Debug, Clone, PartialEq, Eq)]

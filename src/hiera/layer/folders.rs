@@ -8,8 +8,9 @@ use super::environment_conf::{EnvironmentConf, expand_settings};
 use super::load::Loader;
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
-use crate::hiera::glob::{self, GlobError};
 use crate::hiera::hierarchy::{Datadir, join};
+use crate::puppet::glob;
+use crate::puppet::glob::GlobError;
 use crate::tree::{FileTree, Target, TreeError, below, child, follow};
 
 /// What stands for a modulepath that nobody writes.

@@ -24,10 +24,11 @@ use super::config::{Config, Configs, Owner};
 use super::hierarchy::{Datadir, Source};
 use super::options::LookupOptions;
 use super::outside::{Nowhere, Outside};
-use super::regex::Regexes;
 use super::version3::Hiera3;
-use super::{LookupError, Puppet, Reader};
+use super::{LookupError, Reader};
 use crate::diagnostic::Diagnostic;
+use crate::puppet::Puppet;
+use crate::puppet::regex::Regexes;
 use crate::tree::{FileTree, MemoryTree, TreeError};
 
 /// What decides how an environment is read, besides its files.

@@ -13,8 +13,9 @@ use super::load::{ConfigFile, Loader, read};
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::config::Owner;
+use crate::puppet::json;
 use crate::tree::{Entry, FileTree, Target, TreeError, child, follow};
-use crate::value::{Value, json};
+use crate::value::Value;
 
 /// The modules that have data.
 #[derive(Default)]

@@ -6,14 +6,16 @@
 
 use super::search::{asked, located};
 use super::{Found, Lookup, Search};
+use crate::hiera::LookupError;
 use crate::hiera::backend::{Answer, Command, Declared};
 use crate::hiera::config::FunctionKind;
 use crate::hiera::hierarchy::{Level, Location};
 use crate::hiera::interpolation::{Context, NameStack, Undefined, interpolate, variable};
 use crate::hiera::key::dig;
 use crate::hiera::scope::Scope;
-use crate::hiera::{LookupError, types};
-use crate::value::{Hash, Value, json};
+use crate::puppet::json;
+use crate::puppet::types::data::{is_rich_data, short_name};
+use crate::value::{Hash, Value};
 
 /// The largest index of a `data_dig` key: what is found is put at that place of an array.
 const MAX_INDEX: usize = 10_000;
@@ -33,7 +35,7 @@ impl Lookup<'_> {
             Declared::Command(command) => self.commanded(command, level, location, search)?,
         };
         let Some(value) = found else { return Ok(None) };
-        if !types::is_rich_data(&value) {
+        if !is_rich_data(&value) {
             let function = format!("{} function '{}'", level.kind.tag(), level.function);
             let origin = if is_hash(level.kind) { "in hash returned" } else { "returned" };
             return Err(LookupError::puppet(format!(
@@ -65,7 +67,7 @@ impl Lookup<'_> {
                 level.kind.tag(),
                 level.function,
                 located(location),
-                types::short_name(&other)
+                short_name(&other)
             ))),
             answer => Ok(answer),
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::{Found, Lookup, Provider, Search};
 use crate::diagnostic::Place;
+use crate::hiera::LookupError;
 use crate::hiera::backend::eyaml::{self, Decryption, Reader};
 use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::budget::PLACE_STEPS;
@@ -17,7 +18,8 @@ use crate::hiera::interpolation::{Context, Undefined, interpolate, interpolate_o
 use crate::hiera::kept::Asked;
 use crate::hiera::layer::{Layer, LayerId};
 use crate::hiera::options::text_key;
-use crate::hiera::{ErrorKind, LookupError, convert, types};
+use crate::puppet::types::data::is_rich_data;
+use crate::puppet::{ErrorKind, types};
 use crate::value::{Hash, Text, Value};
 
 impl Lookup<'_> {
@@ -257,10 +259,10 @@ fn tag(layer: &Layer, level: &Level) -> String {
 
 /// Refuses what Puppet does not take as a value from a function; `from` says from which.
 fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> Result<(), LookupError> {
-    if types::is_rich_data(value) {
+    if is_rich_data(value) {
         return Ok(());
     }
-    let (key, from, got) = (search.root, from(), convert::inferred(value)?);
+    let (key, from, got) = (search.root, from(), types::inferred(value)?);
     let text = format!("Value for key '{key}', {from}, has wrong type, expects Puppet::LookupValue, got {got}");
     Err(LookupError::puppet(text).sealed(value.secrecy()))
 }

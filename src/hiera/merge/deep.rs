@@ -12,8 +12,9 @@ use indexmap::IndexMap;
 
 use super::opaque;
 use crate::hiera::LookupError;
-use crate::hiera::regex::RubyRegex;
-use crate::value::{Hash, Secrecy, Text, Value, ruby};
+use crate::puppet;
+use crate::puppet::regex::RubyRegex;
+use crate::value::{Hash, Secrecy, Text, Uniq, Value};
 
 /// What Puppet takes as options of a deep merge.
 const OPTIONS: &str = "Struct[{strategy=>Optional[Pattern[deep]], knockout_prefix=>Optional[String], \
@@ -54,8 +55,7 @@ impl DeepOptions {
         let mut deep = DeepOptions { preserve_unmergeables, ..DeepOptions::unconstrained(false) };
         for (key, value) in options.iter() {
             if let Value::Symbol(name) = key {
-                let odd =
-                    || LookupError::unknown(format!("what a merge does with {} for '{name}'", ruby::inspect(value)));
+                let odd = || LookupError::unknown(format!("what a merge does with {} for '{name}'", value.inspect()));
                 deep.set(name, value).ok_or_else(odd)?;
             }
         }
@@ -78,7 +78,7 @@ impl DeepOptions {
     /// Reads the options beside `strategy` in a `merge` hash.
     pub(super) fn parse(mut self, options: &Hash) -> Result<DeepOptions, LookupError> {
         for (key, value) in options.iter() {
-            let name = ruby::to_s(key);
+            let name = key.to_s();
             let known = ["strategy", "knockout_prefix", "merge_debug", "merge_hash_arrays", "sort_merged_arrays"];
             let set = if self.unconstrained || known.contains(&&*name) { self.set(&name, value) } else { None };
             let constrained = !self.unconstrained;
@@ -120,7 +120,7 @@ impl DeepOptions {
 
 /// The gem wants a text.
 fn no_text(name: &str, value: &Value) -> LookupError {
-    let got = crate::hiera::types::short_name(value);
+    let got = crate::puppet::types::data::short_name(value);
     LookupError::puppet(format!("The merge option '{name}' must be a text, not {got}"))
 }
 
@@ -205,13 +205,13 @@ impl Node {
 
     /// Ruby's `==`: as `eql?`, but numbers compare across kinds.
     fn equal(&self, other: &Node) -> bool {
-        ruby::equal(&self.value(), &other.value())
+        self.value().equals(&other.value())
     }
 }
 
 struct Knockout<'a> {
     prefix: &'a str,
-    start: OnceCell<Result<RubyRegex, LookupError>>,
+    start: OnceCell<Result<RubyRegex, puppet::Error>>,
 }
 
 impl<'a> Knockout<'a> {
@@ -233,7 +233,7 @@ impl<'a> Knockout<'a> {
     }
 
     /// The prefix as the regular expression that the gem makes of it, when it makes it.
-    fn start(&self) -> Result<&RubyRegex, LookupError> {
+    fn start(&self) -> Result<&RubyRegex, puppet::Error> {
         let compiled = self.start.get_or_init(|| RubyRegex::compile(&format!("^{}", self.prefix)));
         compiled.as_ref().map_err(Clone::clone)
     }
@@ -339,7 +339,7 @@ impl Merge<'_> {
         }
         let values: Vec<Value> = dest.iter().chain(&source).map(Node::value).collect();
         opaque::check_distinct(&values.iter())?;
-        let mut seen = ruby::Uniq::default();
+        let mut seen = Uniq::default();
         let union = dest.into_iter().chain(source).filter(|item| seen.is_new(&item.value())).collect();
         Ok(Rc::new(RefCell::new(union)))
     }
@@ -452,7 +452,7 @@ fn unpack(items: &[Node], separator: &str) -> Result<Vec<Node>, LookupError> {
 fn joined(items: &[Node], separator: &str) -> String {
     let text = |item: &Node| match item {
         Node::Array(items) => joined(&items.borrow(), separator),
-        other => ruby::to_s(&other.value()),
+        other => other.value().to_s(),
     };
     items.iter().map(text).collect::<Vec<_>>().join(separator)
 }
@@ -484,11 +484,11 @@ fn merge_sort(mut items: Vec<(Value, Node)>) -> Result<Vec<(Value, Node)>, Looku
 }
 
 fn compare(a: &Value, b: &Value) -> Result<Ordering, LookupError> {
-    ruby::compare(a, b).ok_or_else(|| {
+    a.compare(b).ok_or_else(|| {
         let shown = match b {
-            Value::Undef | Value::Boolean(_) | Value::Integer(_) | Value::Float(_) => ruby::inspect(b),
-            _ => ruby::class_name(b).into(),
+            Value::Undef | Value::Boolean(_) | Value::Integer(_) | Value::Float(_) => b.inspect(),
+            _ => b.class_name().into(),
         };
-        LookupError::puppet(format!("comparison of {} with {shown} failed", ruby::class_name(a)))
+        LookupError::puppet(format!("comparison of {} with {shown} failed", a.class_name()))
     })
 }

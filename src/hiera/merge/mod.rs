@@ -11,8 +11,11 @@ pub use deep::DeepOptions;
 pub(super) use deep::merge as deep_merge;
 pub(super) use opaque::check_distinct;
 
-use super::{ErrorKind, LookupError, convert, types};
-use crate::value::{Hash, Secrecy, Value, ruby};
+use super::LookupError;
+use crate::puppet::ErrorKind;
+use crate::puppet::types;
+use crate::puppet::types::data::{is_data_hash, is_scalar_or_data_array};
+use crate::value::{Hash, Secrecy, Uniq, Value};
 
 /// How values found in several places become one.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -68,7 +71,7 @@ impl Strategy {
         let text = match name {
             Value::String(s) => Cow::Borrowed(&**s),
             Value::Symbol(s) => Cow::Borrowed(&**s),
-            other => Cow::Owned(ruby::to_s(other)),
+            other => Cow::Owned(other.to_s()),
         };
         let is_name = matches!(name, Value::String(_) | Value::Symbol(_));
         match &*text {
@@ -157,11 +160,11 @@ impl Strategy {
         match self {
             Strategy::Default | Strategy::First => Ok(high.clone()),
             Strategy::Unique => {
-                check(high, low, types::is_scalar_or_data_array, "Variant[Scalar, Array[Data]]")?;
+                check(high, low, is_scalar_or_data_array, "Variant[Scalar, Array[Data]]")?;
                 union(&flatten(high), &flatten(low))
             }
             Strategy::Hash => {
-                check(high, low, types::is_data_hash, "Hash[String, Data]")?;
+                check(high, low, is_data_hash, "Hash[String, Data]")?;
                 let mut merged = low.as_hash().cloned().unwrap_or_default();
                 for (key, value) in high.as_hash().into_iter().flat_map(Hash::iter) {
                     merged.insert(key.clone(), value.clone());
@@ -175,13 +178,13 @@ impl Strategy {
 
 /// How Puppet says that `options` are not of the type `kind`.
 fn wrong_options(kind: &str, options: &Hash) -> LookupError {
-    convert::mismatch("The merge options", kind, &Value::hash(options.clone()))
+    types::mismatch("The merge options", kind, &Value::hash(options.clone())).into()
 }
 
 fn check(high: &Value, low: &Value, fits: impl Fn(&Value) -> bool, expected: &str) -> Result<()> {
     for (name, value) in [("first", high), ("second", low)] {
         if !fits(value) {
-            return Err(convert::mismatch(&format!("The {name} element of the merge"), expected, value));
+            return Err(types::mismatch(&format!("The {name} element of the merge"), expected, value).into());
         }
     }
     Ok(())
@@ -204,6 +207,6 @@ fn flatten(value: &Value) -> Vec<Value> {
 fn union(a: &[Value], b: &[Value]) -> Result<Value> {
     let items = a.iter().chain(b);
     check_distinct(&items)?;
-    let mut seen = ruby::Uniq::default();
+    let mut seen = Uniq::default();
     Ok(items.filter(|item| seen.is_new(item)).cloned().collect())
 }

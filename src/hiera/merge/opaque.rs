@@ -4,7 +4,7 @@
 //! order is unknown, and with it which items the merged array has. A value that is merged in whole stays what it is.
 
 use crate::hiera::LookupError;
-use crate::value::{Value, ruby};
+use crate::value::Value;
 
 /// Whether a part of `value` is an encrypted text that cannot be opened.
 pub(super) fn is_opaque(value: &Value) -> bool {
@@ -25,7 +25,7 @@ pub(in crate::hiera) fn check_distinct<'v>(
 
 /// Whether nobody here can tell if two values are equal.
 pub(super) fn is_open(a: &Value, b: &Value) -> bool {
-    !ruby::eql(a, b) && may_be_equal(a, b)
+    !a.eql(b) && may_be_equal(a, b)
 }
 
 fn may_be_equal(a: &Value, b: &Value) -> bool {
@@ -41,7 +41,7 @@ fn may_be_equal(a: &Value, b: &Value) -> bool {
                 |(key, value): (&Value, &Value)| b.get_value(key).is_some_and(|other| may_be_equal(value, other));
             a.len() == b.len() && a.iter().all(same)
         }
-        _ => ruby::eql(a, b),
+        _ => a.eql(b),
     }
 }
 

@@ -10,8 +10,9 @@ use crate::hiera::LookupError;
 use crate::hiera::backend::{Format, without_mark};
 use crate::hiera::config::{Config, Declared, Function, FunctionKind, LevelConfig, Locations};
 use crate::hiera::merge::DeepOptions;
-use crate::value::yaml::{FaultKind, Marks};
-use crate::value::{Hash, Value, ruby, yaml};
+use crate::puppet::document::{FaultKind, Marks};
+use crate::puppet::yaml;
+use crate::value::{Hash, Value};
 
 /// Where Hiera looks for data if hiera.yaml does not say.
 const DEFAULT_DATADIR: &str = "/etc/puppetlabs/code/environments/%{environment}/hieradata";
@@ -79,7 +80,7 @@ fn hash(value: &Value, path: &str) -> Result<Hash, LookupError> {
 /// The entries of the section of `eyaml`: their keys become symbols.
 fn options(section: &Hash) -> Result<Hash, LookupError> {
     let option = |(key, value): (&Value, &Value)| match key {
-        Value::String(_) | Value::Symbol(_) => Ok((Value::from(ruby::to_s(key).as_str()), value.clone())),
+        Value::String(_) | Value::Symbol(_) => Ok((Value::from(key.to_s().as_str()), value.clone())),
         other => Err(undefined("to_sym", other)),
     };
     section.iter().map(option).collect()
@@ -87,7 +88,7 @@ fn options(section: &Hash) -> Result<Hash, LookupError> {
 
 /// What Ruby says where `value` has no such method.
 pub(super) fn undefined(method: &str, value: &Value) -> LookupError {
-    let (shown, class) = (ruby::inspect(value), ruby::class_name(value));
+    let (shown, class) = (value.inspect(), value.class_name());
     LookupError::puppet(format!("undefined method `{method}' for {shown}:{class}"))
 }
 
@@ -118,7 +119,7 @@ impl File {
         let number = match version {
             Value::Integer(n) if *n < 4 => return Ok(()),
             Value::Float(f) if *f < 4.0 => return Ok(()),
-            Value::Integer(_) | Value::BigInteger(_) | Value::Float(_) => ruby::to_s(version),
+            Value::Integer(_) | Value::BigInteger(_) | Value::Float(_) => version.to_s(),
             Value::String(_) => return Err(self.fault("comparison of String with 4 failed", "version")),
             other => return Err(undefined(">=", other).at(self.place(self.marks("version")))),
         };
@@ -177,7 +178,7 @@ impl File {
             || ["nodes/%{::trusted.certname}", "common"].map(|name| (name.into(), Place::file(self.path.clone())));
         let items = self.get("hierarchy").map_or_else(|| default().to_vec(), |value| self.items("hierarchy", value));
         let source = |(value, place): (Value, Place)| {
-            let declared = Declared { text: ruby::to_s(&value).into(), place };
+            let declared = Declared { text: value.to_s().into(), place };
             Source { value, declared }
         };
         items.into_iter().map(source).collect()
@@ -187,7 +188,7 @@ impl File {
         let (Value::String(_) | Value::Symbol(_)) = backend else {
             return Err(undefined("downcase", backend).at(place));
         };
-        let name: Arc<str> = ruby::to_s(backend).to_lowercase().into();
+        let name: Arc<str> = backend.to_s().to_lowercase().into();
         let section = self.section(&name);
         let datadir = section.datadir.clone().unwrap_or_else(|_| DEFAULT_DATADIR.into());
         let level = LevelConfig {
@@ -227,9 +228,7 @@ impl File {
         let extension = match (own_extension, written) {
             (false, _) => Ok(if backend == "json" { "json" } else { "yaml" }.into()),
             (true, None) => Err(undefined("[]", &Value::Undef).at(place())),
-            (true, Some(_)) => {
-                entry("extension").map(|text| text.map_or("eyaml".into(), |text| ruby::to_s(text).into()))
-            }
+            (true, Some(_)) => entry("extension").map(|text| text.map_or("eyaml".into(), |text| text.to_s().into())),
         };
         let options = match written {
             Some(Value::Hash(hash)) if own_extension => options(hash).map_err(|error| error.at(place())),
@@ -252,7 +251,7 @@ impl File {
             None => &none,
             Some(Value::Hash(hash)) => hash,
             Some(other) => {
-                let text = format!("no implicit conversion of {} into Hash", ruby::class_name(other));
+                let text = format!("no implicit conversion of {} into Hash", other.class_name());
                 return HashMerge::Fails(self.fault(&text, "deep_merge_options"));
             }
         };

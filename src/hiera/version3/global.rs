@@ -12,7 +12,7 @@ use crate::hiera::config::{Config, Declared, LevelConfig, Locations};
 use crate::hiera::hierarchy::{Level, Location, Part, Resolver, Source, join};
 use crate::hiera::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text};
 use crate::hiera::scope::{Scope, Variable};
-use crate::value::{Hash, Value, ruby};
+use crate::value::{Hash, Value};
 
 /// Where data is, below the environment, if the file does not say.
 const DEFAULT_DATADIR: &str = "hieradata";
@@ -66,14 +66,14 @@ impl Global<'_> {
             None | Some(Value::Undef | Value::Boolean(false)) => join(self.source.environment, DEFAULT_DATADIR),
             Some(Value::String(text)) => join(self.root, text),
             Some(other) => {
-                let text = format!("no implicit conversion of {} into String", ruby::class_name(other));
+                let text = format!("no implicit conversion of {} into String", other.class_name());
                 return Err(LookupError::puppet(text).at(level.place.clone()));
             }
         };
         let extension = match section.get("extension") {
             None | Some(Value::Undef) if *level.name == *"hocon" => ".conf".to_owned(),
             None | Some(Value::Undef) => format!(".{}", level.name),
-            Some(extension) => format!(".{}", ruby::to_s(extension)),
+            Some(extension) => format!(".{}", extension.to_s()),
         };
         let backend = self.files.backend(level, true);
         let Locations::Paths(paths) = &level.locations else { return Err(LookupError::unknown("no paths")) };

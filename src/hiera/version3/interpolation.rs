@@ -15,7 +15,8 @@ use crate::hiera::backend::eyaml::Decryption;
 use crate::hiera::budget::{Budget, PLACE_STEPS};
 use crate::hiera::interpolation::server_only;
 use crate::hiera::scope::{SERVER_FACTS, Scope, Variable};
-use crate::value::{Hash, Secrecy, Text, Value, ruby};
+use crate::puppet::ruby;
+use crate::value::{Hash, Secrecy, Text, Value};
 
 /// How deep lookups may nest before hierad gives up with an honest error.
 const DEPTH_LIMIT: usize = 400;
@@ -147,7 +148,7 @@ fn replace(subject: &str, site: &Site<'_>) -> Result<Value, LookupError> {
         secrecy = Secrecy::join(secrecy, value.secrecy());
         match &value {
             Value::Bytes(bytes) => add(bytes)?,
-            value => add(ruby::to_s(value).as_bytes())?,
+            value => add(value.to_s().as_bytes())?,
         }
         rest = &rest[end..];
     }
@@ -241,7 +242,7 @@ fn variable(name: &str, subject: &str, scope: &dyn Scope) -> Result<Value, Looku
     if let Some(at) = key::index(root) {
         return Err(LookupError::puppet(format!(
             "Hiera type mismatch: Got Hash when Array was expected to access value using '{}' from key '{name}'",
-            ruby::to_s(&at)
+            at.to_s()
         )));
     }
     // The command has each variable under two names, with and without one `::`.

@@ -8,7 +8,8 @@ use regex::Regex;
 
 use super::config::undefined;
 use crate::hiera::LookupError;
-use crate::value::{Value, ruby};
+use crate::puppet::ruby;
+use crate::value::Value;
 
 /// The segments of `key`; none for an empty key, nothing where Hiera calls it a syntax error.
 pub(super) fn split(key: &str) -> Option<Vec<&str>> {
@@ -44,7 +45,7 @@ pub(super) fn index(segment: &str) -> Option<Value> {
 pub(super) fn walk(mut value: Value, segments: &[&str], key: &str) -> Result<Option<Value>, LookupError> {
     for segment in segments {
         let mismatch = |expected: &str, segment: &str| {
-            let class = ruby::class_name(&value);
+            let class = value.class_name();
             let text = format!(
                 "Hiera type mismatch: Got {class} when {expected} was expected to access value using '{segment}' from key '{key}'"
             );
@@ -55,7 +56,7 @@ pub(super) fn walk(mut value: Value, segments: &[&str], key: &str) -> Result<Opt
             (Value::Array(items), Some(Value::Integer(at))) => {
                 usize::try_from(at).ok().and_then(|at| items.get(at)).cloned()
             }
-            (_, Some(at)) => return Err(mismatch("Array", &ruby::to_s(&at))),
+            (_, Some(at)) => return Err(mismatch("Array", &at.to_s())),
             (Value::Hash(hash), None) => hash.get(segment).cloned(),
             // Ruby's integers and symbols answer to `[]`, but not to `include?`.
             (Value::Integer(_) | Value::BigInteger(_) | Value::Symbol(_), None) => {

@@ -5,7 +5,7 @@
 
 use crate::hiera::LookupError;
 use crate::hiera::merge::{DeepOptions, Strategy, check_distinct, deep_merge};
-use crate::value::{Hash, Secrecy, Value, ruby};
+use crate::value::{Hash, Secrecy, Uniq, Value};
 
 /// What becomes of several values for a key.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +58,7 @@ impl Resolution {
             (Resolution::Array, _) => "Array",
             (Resolution::Hash(_), _) => "Hash",
         };
-        let class = ruby::class_name(value);
+        let class = value.class_name();
         Err(LookupError::puppet(format!("Hiera type mismatch{of_key}: expected {expected} and got {class}")))
     }
 
@@ -82,7 +82,7 @@ impl Resolution {
         if *self != Resolution::Array {
             return Ok(answer);
         }
-        let mut seen = ruby::Uniq::default();
+        let mut seen = Uniq::default();
         let mut flat = Vec::new();
         flatten(&answer, &mut flat);
         check_distinct(&flat.iter())?;

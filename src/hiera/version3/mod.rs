@@ -29,7 +29,7 @@ use super::lookup::ask;
 use super::merge::Strategy;
 use super::scope::Scope;
 use crate::diagnostic::Place;
-use crate::value::{Text, Value, ruby};
+use crate::value::{Text, Value};
 
 pub use config::Hiera3;
 pub use global::{HieraScope, resolve_global};
@@ -128,13 +128,13 @@ impl<'a> Engine<'a> {
         match &level.backend {
             Backend::Eyaml(_) => self.eyaml(level, root, resolution, context),
             Backend::Files(_) => {
-                let of_key = format!(" for key '{}'", ruby::to_s(root));
+                let of_key = format!(" for key '{}'", root.to_s());
                 self.files(level, root, resolution, context, &of_key)
             }
             Backend::Declared(Declared::NotFound) | Backend::Absent => Ok(None),
             Backend::Declared(Declared::Values(values)) => Ok(values.get_value(root).cloned()),
             Backend::Declared(Declared::Command(command)) => {
-                ask(command, level, &Location::Whole, (&ruby::to_s(root), &[]), self.scope)
+                ask(command, level, &Location::Whole, (&root.to_s(), &[]), self.scope)
             }
             Backend::Fails(error) => Err(error.clone().at(level.place.clone())),
         }
@@ -190,7 +190,7 @@ impl<'a> Engine<'a> {
             let error = if is_eyaml && file.is_no_hash() { undefined("empty?", &Value::Undef) } else { error };
             error.at(place(file.fault().map(|fault| fault.line)))
         })?;
-        let name = ruby::to_s(root);
+        let name = root.to_s();
         let Some(value) = hash.and_then(|hash| hash.get_value(root)) else {
             self.event(|| Event::NotFound(name.into()));
             return Ok(None);

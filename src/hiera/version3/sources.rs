@@ -17,7 +17,7 @@ use crate::hiera::budget::Budget;
 use crate::hiera::config::{Config, Declared, LevelConfig};
 use crate::hiera::hierarchy::{self, Content, Level, Location, Part, Resolver, join};
 use crate::hiera::scope::Scope;
-use crate::value::{Value, ruby};
+use crate::value::Value;
 
 /// The sources of `config`, which lies in the folder `root`, for the node with `scope`.
 pub fn resolve(config: &Config, hiera: &Hiera3, root: &str, scope: &dyn Scope, source: hierarchy::Source<'_>) -> Part {
@@ -86,7 +86,7 @@ impl Sources<'_> {
     fn locate(&mut self, level: &LevelConfig, section: &Section) {
         let datadir =
             section.datadir.clone().and_then(|datadir| self.interpolate(&Value::from(&*datadir), &level.place));
-        let parts = section.extension.clone().and_then(|extension| Ok((ruby::to_s(&datadir?), extension)));
+        let parts = section.extension.clone().and_then(|extension| Ok((datadir?.to_s(), extension)));
         // The other backends ask for their folder at each source.
         if let (Err(error), "yaml") = (&parts, &*level.name) {
             self.fail(level, error.clone());
@@ -106,7 +106,7 @@ impl Sources<'_> {
         let name = self.interpolate(&source.value, &source.declared.place)?;
         self.files.warn_undefined(&source.declared, self.scope);
         let is_text = matches!(name, Value::String(_) | Value::Symbol(_));
-        let name = ruby::to_s(&name);
+        let name = name.to_s();
         if is_text && (name.is_empty() || is_bad(&name)) {
             return Ok(None);
         }

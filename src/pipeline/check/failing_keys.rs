@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::Fault;
 use crate::diagnostic::Severity;
 use crate::disclosure::Disclosure;
-use crate::hiera::{ErrorKind, LookupError};
+use crate::hiera::LookupError;
 use crate::pipeline::blind_spots::failing_keys::{Causes, Failing};
 use crate::pipeline::suggestions::missing_function;
+use crate::puppet::ErrorKind;
 
 /// Adds to a file's fault the keys and nodes that fail because of the file.
 pub(super) fn with_what_fails(mut fault: Fault, path: &str, causes: &Causes) -> Fault {

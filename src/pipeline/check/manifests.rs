@@ -8,10 +8,11 @@ use super::{Fault, Pipeline, PipelineError, RevisionId};
 use crate::diagnostic::{Place, Severity};
 use crate::diff::{self, Diff};
 use crate::fleet::{Effective, Revision};
-use crate::manifest::{LookupCall, lookup_calls};
 use crate::node::NodeSet;
+use crate::puppet::json;
+use crate::puppet::manifest::{LookupCall, lookup_calls};
 use crate::tree::{TreeError, files_called};
-use crate::value::{Hash, Value, json, ruby};
+use crate::value::{Hash, Value};
 
 /// The largest manifest that is read, in bytes.
 const MAX_MANIFEST: usize = 1 << 20;
@@ -102,7 +103,7 @@ fn fault(key: &str, merge: &Value) -> Fault {
     };
     let text = format!(
         "manifests look up '{key}' with the merge strategy '{}', the data says otherwise: what is shown for it is not what nodes get",
-        ruby::to_s(&strategy)
+        strategy.to_s()
     );
     let options = Hash::from_iter([("merge", merge.clone())]);
     let options = Hash::from_iter([(key, Value::Hash(options.into()))]);

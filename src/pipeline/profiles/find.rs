@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::FindError;
 use crate::disk::{failed, is_absence};
-use crate::hiera::glob::{glob, is_pattern};
+use crate::puppet::glob::{glob, is_pattern};
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
 
 type Result<T> = std::result::Result<T, FindError>;

@@ -4,6 +4,7 @@ mod range;
 pub mod regexp;
 pub mod timespan;
 pub mod timestamp;
+pub mod types;
 mod uri;
 mod version;
 
@@ -12,10 +13,10 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::types::Type;
 use super::{Hidden, Secrecy, Value};
 
-pub use range::VersionRange;
+pub use range::{Part, VersionRange};
+use types::Type;
 pub use uri::Uri;
 pub use version::Version;
 

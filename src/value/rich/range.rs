@@ -5,12 +5,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::super::{Value, ruby};
-use super::version::{Version, build, plus_one, prerelease};
+use super::version::Version;
 
 /// Versions in one of several ranges, and how they were written.
 #[derive(Debug, Clone)]
@@ -21,47 +17,40 @@ pub struct VersionRange {
 
 /// One range.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+pub enum Part {
+    /// All versions.
     All,
+    /// No version.
     Nothing,
+    /// `>`
     Greater(Version),
+    /// `>=`
     AtLeast(Version),
+    /// `<`
     Less(Version),
+    /// `<=`
     AtMost(Version),
+    /// One version.
     Equal(Version),
+    /// The versions in two ranges, the first with a start and the second with an end.
     Both(Box<Part>, Box<Part>),
 }
 
-/// Why a text is no range, in Ruby's words.
-type Parsed<T> = Result<T, String>;
+/// A result, or the message of Ruby's exception.
+type Checked<T> = Result<T, String>;
 
 impl VersionRange {
-    /// The range that is written so.
-    pub fn parse(text: &str) -> Parsed<VersionRange> {
-        static GLUE: LazyLock<Option<Regex>> =
-            LazyLock::new(|| Regex::new(r"([><=~^])(?:[ \t\r\n\x0b\x0c]+|[ \t\r\n\x0b\x0c]*v)").ok());
-        static OR: LazyLock<Option<Regex>> =
-            LazyLock::new(|| Regex::new(r"[ \t\r\n\x0b\x0c]*\|\|[ \t\r\n\x0b\x0c]*").ok());
-        let glued = GLUE.as_ref().map_or_else(|| text.into(), |glue| glue.replace_all(text, "$1"));
-        let parts = split(OR.as_ref(), &glued);
-        if parts.is_empty() {
-            return Ok(VersionRange { ranges: vec![Part::All], text: "*".into() });
-        }
-        let mut ranges: Vec<Part> = Vec::new();
-        for part in parts {
-            if let Some(part) = one_range(part, text)?.filter(|part| !ranges.contains(part)) {
-                ranges.push(part);
-            }
-        }
-        Ok(VersionRange { ranges: merged(ranges)?, text: text.to_owned() })
+    /// The versions in one of `parts`, written as `text`. Fails where the library does, on parts that end together.
+    pub fn new(parts: Vec<Part>, text: String) -> Checked<VersionRange> {
+        Ok(VersionRange { ranges: merged(parts)?, text })
     }
 
     /// The versions from `min` to `max`. It is written the wrong way round, as Puppet does.
-    pub fn between(min: Version, max: Version, exclude_max: bool) -> Parsed<VersionRange> {
+    pub fn between(min: Version, max: Version, exclude_max: bool) -> Checked<VersionRange> {
         let text = if exclude_max { format!(">={max} <{min}") } else { format!("{max} - {min}") };
         let upper = if exclude_max { Part::Less(max) } else { Part::AtMost(max) };
         let part = Part::AtLeast(min).intersection(&upper);
-        Ok(VersionRange { ranges: merged(part.into_iter().collect())?, text })
+        VersionRange::new(part.into_iter().collect(), text)
     }
 
     /// Whether a version is in it; one that is no release only if a range speaks of such of the same numbers.
@@ -94,7 +83,7 @@ impl VersionRange {
     }
 
     /// The one range that two are that overlap or touch; none if they do not, nothing where Ruby fails.
-    pub fn union(&self, other: &VersionRange) -> Option<Option<Parsed<VersionRange>>> {
+    pub fn union(&self, other: &VersionRange) -> Option<Option<Checked<VersionRange>>> {
         let (a, b) = (self.only()?, other.only()?);
         let (starts, ends) = ((a.start(), b.start()), (a.end(), b.end()));
         if self.includes(&starts.1) || other.includes(&starts.0) {
@@ -116,157 +105,8 @@ impl VersionRange {
     }
 }
 
-/// Ruby's `split`: nothing empty at the end.
-fn split<'t>(separator: Option<&Regex>, text: &'t str) -> Vec<&'t str> {
-    let mut parts: Vec<&str> = separator.map_or_else(|| vec![text], |separator| separator.split(text).collect());
-    while parts.last().is_some_and(|last| last.is_empty()) {
-        parts.pop();
-    }
-    parts
-}
-
-const ANY: &str = r"(?:x|X|\*|0|[1-9][0-9]*)";
-const QUALIFIER: &str =
-    r"(?:-(?:[0-9A-Za-z-]+)(?:\.(?:[0-9A-Za-z-]+))*)?(?:\+(?:[0-9A-Za-z-]+)(?:\.(?:[0-9A-Za-z-]+))*)?";
-
-fn partial() -> String {
-    format!(r"{ANY}(?:\.{ANY}(?:\.{ANY}{QUALIFIER})?)?")
-}
-
-fn one_range(range: &str, whole: &str) -> Parsed<Option<Part>> {
-    static HYPHEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        let (partial, blank) = (partial(), "[ \\t\\r\\n\\x0b\\x0c]+");
-        Regex::new(&format!(r"\A({partial}){blank}-{blank}({partial})\z")).ok()
-    });
-    static BLANK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[ \t\r\n\x0b\x0c]+").ok());
-    if let Some(found) = HYPHEN.as_ref().and_then(|hyphen| hyphen.captures(range)) {
-        let version = |n: usize| Partial::parse(found.get(n).map_or("", |part| part.as_str()))?.version();
-        return Ok(Part::AtLeast(version(1)?).intersection(&Part::AtMost(version(2)?)));
-    }
-    let mut simples = Vec::new();
-    for text in split(BLANK.as_ref(), range) {
-        simples.push(simple(text, whole)?);
-    }
-    let mut simples = simples.into_iter();
-    let Some(first) = simples.next() else { return Ok(None) };
-    let mut all = Some(first);
-    for next in simples {
-        // Ruby asks nothing for its intersection.
-        let Some(part) = &all else {
-            return Err("undefined method `intersection' for nil:NilClass".into());
-        };
-        all = part.intersection(&next);
-    }
-    Ok(all)
-}
-
-fn simple(text: &str, whole: &str) -> Parsed<Part> {
-    static SIMPLE: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(&format!(r"\A([<>=~^]|<=|>=|~>|~=)?({})\z", partial())).ok());
-    let found = SIMPLE.as_ref().and_then(|simple| simple.captures(text));
-    let found = found.ok_or_else(|| format!("Unparsable version range: \"{whole}\""))?;
-    let version = Partial::parse(found.get(2).map_or("", |part| part.as_str()))?;
-    match found.get(1).map(|sign| sign.as_str()) {
-        Some("~" | "~>" | "~=") => version.patches(true),
-        Some("^") if version.major == Some(Value::Integer(0)) => version.patches(true),
-        Some("^") => version.minors(),
-        Some(">") => version.greater(),
-        Some(">=") => Ok(Part::AtLeast(version.version()?)),
-        Some("<") => Ok(Part::Less(version.version()?)),
-        Some("<=") => version.at_most(),
-        _ => version.patches(false),
-    }
-}
-
-/// A version of which numbers may be missing.
-struct Partial {
-    major: Option<Value>,
-    minor: Option<Value>,
-    patch: Option<Value>,
-    prerelease: Option<String>,
-    build: Option<String>,
-}
-
-impl Partial {
-    fn parse(text: &str) -> Parsed<Partial> {
-        static PARTIAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            let any = r"(x|X|\*|0|[1-9][0-9]*)";
-            let parts = "[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*";
-            Regex::new(&format!(r"\A{any}(?:\.{any}(?:\.{any}(?:-({parts}))?(?:\+({parts}))?)?)?\z")).ok()
-        });
-        let found = PARTIAL.as_ref().and_then(|partial| partial.captures(text));
-        let found = found.ok_or_else(|| format!("Unparsable version range: \"{text}\""))?;
-        let group = |n: usize| found.get(n).map(|part| part.as_str().to_owned());
-        let digit = |n: usize| group(n).filter(|d| !matches!(d.as_str(), "x" | "X" | "*")).map(|d| ruby::to_i(&d));
-        Ok(Partial { major: digit(1), minor: digit(2), patch: digit(3), prerelease: group(4), build: group(5) })
-    }
-
-    fn version(&self) -> Parsed<Version> {
-        let number = |n: &Option<Value>| n.clone().unwrap_or(Value::Integer(0));
-        Ok(Version {
-            prerelease: prerelease(self.prerelease.as_deref())?,
-            build: build(self.build.as_deref()),
-            ..Version::new(number(&self.major), number(&self.minor), number(&self.patch))
-        })
-    }
-
-    /// `1.2` or `~1.2.3`.
-    fn patches(&self, open: bool) -> Parsed<Part> {
-        let Some(major) = &self.major else { return Ok(Part::All) };
-        let next_major = Version::new(plus_one(major), 0, 0);
-        let Some(minor) = &self.minor else { return Ok(between(Version::new(major.clone(), 0, 0), next_major)) };
-        let next_minor = Version::new(major.clone(), plus_one(minor), 0);
-        if self.patch.is_none() {
-            return Ok(between(Version::new(major.clone(), minor.clone(), 0), next_minor));
-        }
-        let version = self.version()?;
-        Ok(if open { between(version, next_minor) } else { Part::Equal(version) })
-    }
-
-    /// `^1.2.3`.
-    fn minors(&self) -> Parsed<Part> {
-        let major = self.major.as_ref().ok_or_else(no_singleton)?;
-        let version = match (&self.minor, &self.patch) {
-            (Some(_), Some(_)) => Version { build: None, ..self.version()? },
-            (Some(minor), None) => Version::new(major.clone(), minor.clone(), 0),
-            (None, _) => Version::new(major.clone(), 0, 0),
-        };
-        let version = if version.prerelease.is_some() { self.version()? } else { version };
-        Ok(between(version, Version::new(plus_one(major), 0, 0)))
-    }
-
-    /// `>1.2`.
-    fn greater(&self) -> Parsed<Part> {
-        Ok(match (&self.major, &self.minor, &self.patch) {
-            (None, ..) => Part::Nothing,
-            (Some(major), None, _) => Part::AtLeast(Version::new(plus_one(major), 0, 0)),
-            (Some(major), Some(minor), None) => Part::AtLeast(Version::new(major.clone(), plus_one(minor), 0)),
-            _ => Part::Greater(self.version()?),
-        })
-    }
-
-    /// `<=1.2`.
-    fn at_most(&self) -> Parsed<Part> {
-        Ok(match (&self.major, &self.minor, &self.patch) {
-            (None, ..) => return Err(no_singleton()),
-            (Some(major), None, _) => Part::Less(Version::new(plus_one(major), 0, 0)),
-            (Some(major), Some(minor), None) => Part::Less(Version::new(major.clone(), plus_one(minor), 0)),
-            _ => Part::AtMost(self.version()?),
-        })
-    }
-}
-
-fn between(from: Version, to: Version) -> Part {
-    Part::Both(Box::new(Part::AtLeast(from)), Box::new(Part::Less(to)))
-}
-
-/// A slip of the library's.
-fn no_singleton() -> String {
-    "undefined method `SINGLETON' for SemanticPuppet::VersionRange::AllRange:Class".into()
-}
-
 /// Ranges that overlap or touch become one, until none does.
-fn merged(mut ranges: Vec<Part>) -> Parsed<Vec<Part>> {
+fn merged(mut ranges: Vec<Part>) -> Checked<Vec<Part>> {
     let mut again = true;
     while ranges.len() > 1 && again {
         again = false;
@@ -367,7 +207,8 @@ impl Part {
         }
     }
 
-    fn intersection(&self, other: &Part) -> Option<Part> {
+    /// Returns the versions in both ranges, or `None` if there are none.
+    pub fn intersection(&self, other: &Part) -> Option<Part> {
         if let Part::All = self {
             return Some(other.clone());
         }
@@ -396,7 +237,7 @@ impl Part {
         })
     }
 
-    fn merge(&self, other: &Part) -> Parsed<Option<Part>> {
+    fn merge(&self, other: &Part) -> Checked<Option<Part>> {
         if let Part::All = self {
             return Ok(Some(Part::All));
         }
@@ -419,7 +260,7 @@ impl Part {
         })
     }
 
-    fn overlap(&self, other: &Part) -> Parsed<Part> {
+    fn overlap(&self, other: &Part) -> Checked<Part> {
         let (min, open) = match self.start().cmp(&other.start()) {
             Ordering::Less => (self.start(), self.excludes_start()),
             Ordering::Greater => (other.start(), other.excludes_start()),

@@ -4,15 +4,10 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::sync::LazyLock;
 
 use num_bigint::BigInt;
-use regex::Regex;
 
-use super::super::{Value, ruby};
-
-/// What a version looks like.
-const PATTERN: &str = r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?";
+use crate::value::Value;
 
 /// A version: three numbers, what comes before the release, and which build it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -45,22 +40,6 @@ impl Version {
         Version::new(Value::Float(f64::INFINITY), 0, 0)
     }
 
-    /// The version that is written so, or what Puppet says of it.
-    pub fn parse(text: &str) -> Result<Version, String> {
-        static FULL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!(r"\A(?:{PATTERN})\n?\z")).ok());
-        let found = FULL.as_ref().and_then(|full| full.captures(text));
-        let found = found.ok_or_else(|| format!("Unable to parse '{text}' as a semantic version identifier"))?;
-        let group = |n: usize| found.get(n).map(|part| part.as_str());
-        let number = |n: usize| ruby::to_i(group(n).unwrap_or_default());
-        Ok(Version {
-            major: number(1),
-            minor: number(2),
-            patch: number(3),
-            prerelease: prerelease(group(4))?,
-            build: build(group(5)),
-        })
-    }
-
     /// Whether it is a release.
     pub fn is_stable(&self) -> bool {
         self.prerelease.as_ref().is_none_or(Vec::is_empty)
@@ -69,39 +48,22 @@ impl Version {
     /// The next greater third number.
     #[must_use]
     pub fn next_patch(&self) -> Version {
-        Version::new(self.major.clone(), self.minor.clone(), plus_one(&self.patch))
+        Version::new(self.major.clone(), self.minor.clone(), Version::next_number(&self.patch))
+    }
+
+    /// Returns the number after `n`.
+    pub fn next_number(n: &Value) -> Value {
+        match n {
+            Value::Integer(n) => Value::big(BigInt::from(*n) + 1),
+            Value::BigInteger(n) => Value::big((**n).clone() + 1),
+            other => other.clone(),
+        }
     }
 
     /// Whether the three numbers are those of `other`.
     pub fn same_numbers(&self, other: &Version) -> bool {
         self.major == other.major && self.minor == other.minor && self.patch == other.patch
     }
-}
-
-/// The number after `n`.
-pub(super) fn plus_one(n: &Value) -> Value {
-    match n {
-        Value::Integer(n) => Value::big(BigInt::from(*n) + 1),
-        Value::BigInteger(n) => Value::big((**n).clone() + 1),
-        other => other.clone(),
-    }
-}
-
-/// What stands behind `-`.
-pub(super) fn prerelease(text: Option<&str>) -> Result<Option<Vec<Value>>, String> {
-    let part = |part: &str| {
-        let is_number = part.bytes().all(|b| b.is_ascii_digit());
-        if is_number && part.len() > 1 && part.starts_with('0') {
-            return Err("Numeric pre-release identifiers MUST NOT contain leading zeroes".to_owned());
-        }
-        Ok(if is_number { ruby::to_i(part) } else { part.into() })
-    };
-    text.map(|text| text.split('.').map(part).collect()).transpose()
-}
-
-/// What stands behind `+`.
-pub(super) fn build(text: Option<&str>) -> Option<Vec<Value>> {
-    text.map(|text| text.split('.').map(Value::from).collect())
 }
 
 impl PartialOrd for Version {
@@ -113,7 +75,7 @@ impl PartialOrd for Version {
 /// What build it is does not count.
 impl Ord for Version {
     fn cmp(&self, other: &Version) -> Ordering {
-        let numbers = |a: &Value, b: &Value| ruby::compare(a, b).unwrap_or(Ordering::Equal);
+        let numbers = |a: &Value, b: &Value| a.compare(b).unwrap_or(Ordering::Equal);
         numbers(&self.major, &other.major)
             .then_with(|| numbers(&self.minor, &other.minor))
             .then_with(|| numbers(&self.patch, &other.patch))
@@ -131,7 +93,7 @@ fn compare_prereleases(mine: &[Value], yours: &[Value]) -> Ordering {
         let order = match (x.as_str().is_some(), y.as_str().is_some()) {
             (false, true) => Ordering::Less,
             (true, false) => Ordering::Greater,
-            _ => ruby::compare(x, y).unwrap_or(Ordering::Equal),
+            _ => x.compare(y).unwrap_or(Ordering::Equal),
         };
         if order != Ordering::Equal {
             return order;
@@ -142,11 +104,11 @@ fn compare_prereleases(mine: &[Value], yours: &[Value]) -> Ordering {
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = |n: &Value| ruby::to_s(n);
+        let number = |n: &Value| n.to_s();
         write!(f, "{}.{}.{}", number(&self.major), number(&self.minor), number(&self.patch))?;
         for (sign, parts) in [("-", &self.prerelease), ("+", &self.build)] {
             if let Some(parts) = parts {
-                let parts: Vec<String> = parts.iter().map(ruby::to_s).collect();
+                let parts: Vec<String> = parts.iter().map(Value::to_s).collect();
                 write!(f, "{sign}{}", parts.join("."))?;
             }
         }

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hierad::hiera::backend::eyaml::blocks::{Part, parts};
-use hierad::value::{Value, json};
+use hierad::puppet::json;
+use hierad::value::Value;
 
 use generator::Content;
 

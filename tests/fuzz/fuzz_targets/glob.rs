@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use hierad::hiera::glob::{glob, glob_folders};
+use hierad::puppet::glob::{glob, glob_folders};
 use hierad::tree::{Entry, MemoryTree, Target, follow, is_link};
 use libfuzzer_sys::fuzz_target;
 

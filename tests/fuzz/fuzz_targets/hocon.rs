@@ -1,8 +1,9 @@
 //! No bytes make the HOCON reader panic or run away, and its marks have the shape of its values.
 #![no_main]
 
-use hierad::value::yaml::Marks;
-use hierad::value::{Value, hocon};
+use hierad::puppet::document::Marks;
+use hierad::puppet::hocon;
+use hierad::value::Value;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|content: &[u8]| {

@@ -10,10 +10,12 @@ use hierad::hiera::key::{LookupKey, split};
 use hierad::hiera::layer::{Environment, EnvironmentOptions};
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::scope::NodeScope;
-use hierad::hiera::{LookupError, Outcome, Puppet};
+use hierad::hiera::{LookupError, Outcome};
 use hierad::node::NodeProfile;
+use hierad::puppet::Puppet;
+use hierad::puppet::json;
 use hierad::tree::MemoryTree;
-use hierad::value::{Hash, Segment, Value, ValuePath, json, ruby};
+use hierad::value::{Hash, Segment, Value, ValuePath};
 use libfuzzer_sys::fuzz_target;
 
 const CONFIG: &[u8] = b"version: 5\nhierarchy: [{name: h, paths: [a.json, b.json]}]\n";
@@ -71,7 +73,7 @@ fn keys(text: &str) {
     let shown = path.below("k");
     let plain =
         |segment: &Value| segment.as_str().is_some_and(|s| !s.is_empty() && !s.contains(['\'', '"', '[', '\n']));
-    let simple = segments.iter().all(|segment| plain(segment) && split(&ruby::to_s(segment)).is_some());
+    let simple = segments.iter().all(|segment| plain(segment) && split(&segment.to_s()).is_some());
     if simple && let Some(again) = split(&shown) {
         assert_eq!(again.len(), segments.len() + 1, "{shown:?} of {text:?}");
     }
@@ -95,7 +97,7 @@ fn lookups(scope: &NodeScope, values: &[&str]) {
         let lookup = Lookup::new(&environment, &sources, scope);
         for name in names.into_iter().chain(values.iter().copied().take(2)) {
             if let Outcome::Found(value) = lookup.get(name, None) {
-                _ = ruby::inspect(&value);
+                _ = value.inspect();
             }
         }
     }

@@ -1,7 +1,8 @@
 //! No bytes make the JSON reader panic, and what it reads is read again from what is written.
 #![no_main]
 
-use hierad::value::{Value, json};
+use hierad::puppet::json;
+use hierad::value::Value;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|content: &[u8]| {

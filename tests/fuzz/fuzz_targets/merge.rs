@@ -4,7 +4,8 @@
 #![no_main]
 
 use hierad::hiera::merge::Strategy;
-use hierad::value::{Value, json, ruby, yaml};
+use hierad::puppet::{json, yaml};
+use hierad::value::Value;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|content: &[u8]| {
@@ -22,7 +23,7 @@ fuzz_target!(|content: &[u8]| {
             assert!(hash.keys().all(known));
         }
         if let [high, low, ..] = values.as_slice() {
-            _ = strategy.merge(high, low).map(|merged| ruby::inspect(&merged));
+            _ = strategy.merge(high, low).map(|merged| merged.inspect());
         }
     }
 });

@@ -6,8 +6,11 @@
 //! or an array in JSON of one and arguments for `new`.
 #![no_main]
 
-use hierad::hiera::convert::{check_type, convert, parse};
-use hierad::value::{Value, json, ruby};
+use hierad::hiera::convert::convert;
+use hierad::puppet::json;
+use hierad::puppet::new::check_type;
+use hierad::puppet::types::parse;
+use hierad::value::Value;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|content: &[u8]| {
@@ -22,7 +25,7 @@ fuzz_target!(|content: &[u8]| {
             Ok(made) => value = made,
             Err(error) => assert!(!error.text.is_empty()),
         }
-        _ = ruby::inspect(&value);
+        _ = value.inspect();
     }
 });
 

@@ -1,7 +1,9 @@
 //! No bytes make the YAML reader panic, and marks always have the shape of the value.
 #![no_main]
 
-use hierad::value::{Value, json, yaml};
+use hierad::puppet::document::Marks;
+use hierad::puppet::{json, yaml};
+use hierad::value::Value;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|content: &[u8]| {
@@ -15,7 +17,7 @@ fuzz_target!(|content: &[u8]| {
     }
 });
 
-fn check(value: &Value, marks: &yaml::Marks) {
+fn check(value: &Value, marks: &Marks) {
     let children: Vec<&Value> = match value {
         Value::Array(items) => items.iter().collect(),
         Value::Hash(hash) => hash.values().collect(),

@@ -5,16 +5,18 @@
 
 use std::sync::Arc;
 
+use hierad::hiera::Reader;
 use hierad::hiera::config::{Owner, ReadConfig};
 use hierad::hiera::hierarchy::Datadir;
 use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig};
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::merge::Strategy;
 use hierad::hiera::scope::NodeScope;
-use hierad::hiera::{Puppet, Reader};
 use hierad::node::NodeProfile;
+use hierad::puppet::Puppet;
+use hierad::puppet::yaml;
 use hierad::tree::{Entry, FileTree, MemoryTree, MountedTree};
-use hierad::value::{Value, yaml};
+use hierad::value::Value;
 
 const FILES: [&str; 7] = [
     "hiera.yaml",

@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use hierad::fleet::{Fleet, Revision, resolve};
 use hierad::hiera::layer::{Environment, EnvironmentOptions};
-use hierad::hiera::{ErrorKind, Outcome, Reader};
+use hierad::hiera::{Outcome, Reader};
 use hierad::node::NodeProfile;
+use hierad::puppet::ErrorKind;
+use hierad::puppet::json;
 use hierad::tree::{Entry, MemoryTree};
-use hierad::value::{Value, json};
+use hierad::value::Value;
 use hierad::workers::Workers;
 
 use super::pages::{page, root};

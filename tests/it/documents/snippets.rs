@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use hierad::hiera::layer::{Environment, EnvironmentOptions};
 use hierad::node::read_profiles;
+use hierad::puppet::{json, yaml};
 use hierad::settings::Settings;
 use hierad::tree::MemoryTree;
-use hierad::value::{json, yaml};
 use tempfile::TempDir;
 
 use super::pages::{Block, blocks, none, page, pages};

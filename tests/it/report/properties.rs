@@ -8,7 +8,7 @@ use hierad::fleet::{Answer, Effective, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeSet};
 use hierad::report::{Arrival, Commit, Input, NodeNames, Origins, Report};
-use hierad::value::{Hash, Segment, Value, ValuePath, ruby};
+use hierad::value::{Hash, Segment, Value, ValuePath};
 use hierad::workers::Workers;
 use unicode_width::UnicodeWidthStr;
 
@@ -62,7 +62,7 @@ fn leaves_lead_from_before_to_after() {
         let found = both(&before, &after);
         if !found.iter().any(|leaf| leaf.kind == LeafKind::Reordered) {
             let result = apply(&before, &found);
-            assert!(ruby::eql(&result, &after), "{before:?}\n{after:?}\n{result:?}\n{found:?}");
+            assert!(result.eql(&after), "{before:?}\n{after:?}\n{result:?}\n{found:?}");
             applied += 1;
         }
     }

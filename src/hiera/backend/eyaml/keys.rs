@@ -13,7 +13,8 @@ use rsa::pkcs8::DecodePrivateKey;
 
 use super::pkcs7::{Certificate, Envelope, Refusal};
 use crate::hiera::outside::Outside;
-use crate::value::{Value, ruby};
+use crate::puppet::ruby;
+use crate::value::Value;
 
 /// Where a key is: in the environment variable, if that is set, or else in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -116,9 +117,7 @@ impl KeyNames {
             let text = |key: String| match options.get(&key) {
                 None | Some(Value::Undef | Value::Boolean(false)) => Ok(None),
                 Some(Value::String(text)) => Ok(Some(text.to_arc())),
-                Some(other) => {
-                    Err(Arc::from(format!("no implicit conversion of {} into String", ruby::class_name(other))))
-                }
+                Some(other) => Err(Arc::from(format!("no implicit conversion of {} into String", other.class_name()))),
             };
             let file = text(format!("pkcs7_{kind}_key"))?;
             let variable = text(format!("pkcs7_{kind}_key_env_var"))?;

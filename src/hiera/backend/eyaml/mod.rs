@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use self::blocks::{Block, Part};
 use crate::hiera::LookupError;
-use crate::value::{Secrecy, Value, ruby};
+use crate::puppet::ruby;
+use crate::value::{Secrecy, Value};
 
 /// What Puppet says of a level without paths.
 pub const NEEDS_PATH: &str = "'eyaml_lookup_key': one of 'path', 'paths' 'glob', 'globs' or 'mapped_paths' must be declared in hiera.yaml when using this lookup_key function";

@@ -1,0 +1,84 @@
+//! `convert_to` in `lookup_options`: a found value is converted as by Puppet's function `new`.
+//!
+//! Source: `convert_result` in `pops/lookup/lookup_adapter.rb`.
+
+use super::LookupError;
+use crate::puppet::{Error, ErrorKind, format, new, types};
+use crate::value::rich::Rich;
+use crate::value::rich::types::Texts;
+use crate::value::{Secrecy, Text, Type, Value};
+
+/// What `convert_to` makes of the value of `key`.
+pub fn convert(value: Value, convert_to: &Value, key: &str) -> Result<Value, LookupError> {
+    if convert_to.is_undef() {
+        return Ok(value);
+    }
+    let secrecy = Secrecy::join(value.secrecy(), convert_to.secrecy());
+    let args = arguments(value, convert_to, key)?;
+    if secrecy.is_some_and(|secrecy| secrecy.opaque) && !keeps_whole(&args) {
+        return Err(LookupError::unknown(format!("the value of '{key}' is encrypted, so it cannot be converted")));
+    }
+    let made = new::call(&args).map_err(|error| match error.kind {
+        ErrorKind::Puppet => {
+            let text = format!("The convert_to lookup_option for key '{key}' raised error: {}", &*error.text);
+            Error { text: Text::with(text, error.text.secrecy()), ..error }
+        }
+        ErrorKind::Unknown => error,
+    });
+    // What is in the value is as secret as it was; what is made of it is, too.
+    match made {
+        Ok(made) => Ok(if made == args[1] { args[1].clone() } else { made.sealed(secrecy) }),
+        Err(error) => Err(error.sealed(secrecy).into()),
+    }
+}
+
+/// What an explanation says of a conversion that was made.
+pub(super) fn applying(convert_to: &Value) -> Text {
+    let arguments = arguments(Value::Undef, convert_to, "").map(|mut arguments| {
+        arguments.remove(1);
+        Value::array(arguments)
+    });
+    let shown = arguments.and_then(|arguments| format::convert(&arguments, None)).unwrap_or_default();
+    let text = format!("Applying convert_to lookup_option with arguments {}", String::from_utf8_lossy(&shown));
+    Text::with(text, convert_to.secrecy())
+}
+
+/// The type, the value and the other arguments.
+fn arguments(value: Value, convert_to: &Value, key: &str) -> Result<Vec<Value>, Error> {
+    let one = [convert_to.clone()];
+    let (kind, more) = match convert_to {
+        Value::Array(items) => items.split_first().map_or((Value::Undef, &[][..]), |(kind, more)| (kind.clone(), more)),
+        _ => (one[0].clone(), &[][..]),
+    };
+    let kind = match kind {
+        Value::String(text) => {
+            let parsed = types::parse(&text).map_err(|error| unparsable(&text, key, error))?;
+            Value::Rich(Rich::Type(parsed).into())
+        }
+        other => other,
+    };
+    Ok([kind, value].into_iter().chain(more.iter().cloned()).collect())
+}
+
+fn unparsable(text: &Text, key: &str, error: Error) -> Error {
+    if error.kind == ErrorKind::Unknown {
+        return error;
+    }
+    let shown = format!(
+        "Invalid data type in lookup_options for key '{key}' could not parse '{}', error: '{}",
+        text.as_str(),
+        &*error.text
+    );
+    Error { text: Text::with(shown, text.secrecy()), ..error }
+}
+
+/// Whether a conversion leaves a value as it is, whatever it is: hierad need not know an encrypted one.
+fn keeps_whole(args: &[Value]) -> bool {
+    let Some(kind) = args.first().and_then(Value::as_type) else { return false };
+    match (kind.resolved(), args) {
+        (Type::Sensitive(inner), [_, _]) => matches!(**inner, Type::Any),
+        (Type::Any | Type::String(Texts::All) | Type::Scalar | Type::ScalarData, [_, Value::String(_)])
+        | (Type::Array(..), [_, Value::String(_), Value::Boolean(true)]) => true,
+        _ => false,
+    }
+}

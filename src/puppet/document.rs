@@ -1,0 +1,104 @@
+//! A document that was read: its value, the lines of its parts, and the fault for which Ruby refuses it.
+
+use std::sync::Arc;
+
+use crate::value::{Hash, Segment, Value};
+
+/// How deep values may be nested, aliases followed. Ruby's stack ends at 500 to 1000.
+pub const MAX_DEPTH: usize = 500;
+
+/// The lines a value was written on, in the shape of the value: for an array a child an item, for a hash a child an entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// The line, counted from 1: of a hash entry's key, of an array's item.
+    pub line: u32,
+    /// The marks of the items or entries, in order; empty for a scalar. Aliases share them.
+    pub children: Arc<[Marks]>,
+}
+
+impl Marks {
+    /// The line of the part of `value`, whose marks they are, at `path`, or of the innermost one around it whose line is known.
+    pub fn line_of(&self, value: &Value, path: &[Segment]) -> Option<u32> {
+        let own = (self.line > 0).then_some(self.line);
+        let Some((segment, rest)) = path.split_first() else { return own };
+        let (at, inner) = match (segment, value) {
+            (Segment::Index(at), Value::Array(items)) => (*at, items.get(*at)?),
+            (Segment::Key(key), Value::Hash(hash)) => (hash.index_of(key)?, hash.get_value(key)?),
+            _ => return own,
+        };
+        self.children.get(at).and_then(|marks| marks.line_of(inner, rest)).or(own)
+    }
+}
+
+/// What kind of fault a document has; Puppet words the kinds differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The text breaks the grammar.
+    Syntax,
+    /// An object of a class that is not permitted, such as a date.
+    Class,
+    /// Another exception of Ruby's, which does not name the file.
+    Exception,
+    /// A limit of this program; Ruby might read the document.
+    Limit,
+    /// The content depends on something that is not in the text.
+    Outside,
+}
+
+/// Why a document is refused, in the words of Psych.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The line the trouble is on, counted from 1; the text may name the line where the context of it begins.
+    pub line: u32,
+    /// The message, as Psych words it behind the file's name.
+    pub text: String,
+    /// Whose fault it is.
+    pub kind: FaultKind,
+}
+
+impl Fault {
+    /// The whole message, as Puppet prints it behind `Unable to parse `.
+    pub fn message(&self, path: &str) -> String {
+        match self.kind {
+            FaultKind::Exception => self.text.clone(),
+            FaultKind::Syntax | FaultKind::Class | FaultKind::Limit | FaultKind::Outside => {
+                format!("({path}): {}", self.text)
+            }
+        }
+    }
+}
+
+/// A document that was read: its value, and the fault for which Psych refuses it, if there is one.
+#[derive(Debug, Clone, Default)]
+pub struct Parsed {
+    /// The value; with a fault, what could be read (nothing after a syntax error).
+    pub value: Value,
+    /// Its lines.
+    pub marks: Marks,
+    /// Why Psych refuses the document.
+    pub fault: Option<Fault>,
+    /// Whether it has aliases, `<<` or `!!omap`: entries may depend on others, or weigh more than their text.
+    pub is_entangled: bool,
+}
+
+impl Parsed {
+    /// Nothing but a fault.
+    pub fn refused(fault: Fault) -> Parsed {
+        Parsed { fault: Some(fault), ..Parsed::default() }
+    }
+}
+
+/// The line of a place in `content`, counted from 1.
+pub fn line_at(content: &[u8], at: usize) -> u32 {
+    let lines = content.get(..at).unwrap_or(content).split(|b| *b == b'\n').count();
+    u32::try_from(lines).unwrap_or(u32::MAX)
+}
+
+/// Sets an entry and its marks; an existing one keeps its position.
+pub fn put(hash: &mut Hash, marks: &mut Vec<Marks>, key: Value, value: Value, mark: Marks) {
+    let (at, _) = hash.insert_full(key, value);
+    match marks.get_mut(at) {
+        Some(known) => *known = mark,
+        None => marks.push(mark),
+    }
+}

@@ -1,0 +1,149 @@
+//! Arrays and hashes as text.
+//!
+//! Source: `string_PArrayType` and `string_PHashType` in `pops/types/string_converter.rb`.
+
+use super::map::Formats;
+use super::{Format, Text, illegal, text};
+use crate::puppet::types::infer::set_of;
+use crate::value::{Hash, Type, Value};
+
+/// How deep a container is in others, and whether lines are broken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Indentation {
+    level: usize,
+    is_first: bool,
+    indents: bool,
+}
+
+impl Default for Indentation {
+    fn default() -> Indentation {
+        Indentation { level: 0, is_first: true, indents: false }
+    }
+}
+
+impl Indentation {
+    fn indenting(self, indents: bool) -> Indentation {
+        Indentation { indents: indents || self.indents, ..self }
+    }
+
+    fn inner(self, indents: bool) -> Indentation {
+        Indentation { level: self.level + 1, is_first: true, indents }
+    }
+
+    fn next(self) -> Indentation {
+        Indentation { is_first: false, ..self }
+    }
+
+    fn breaks(self) -> bool {
+        self.indents && self.level > 0 && !self.is_first
+    }
+
+    fn padding(self) -> String {
+        "  ".repeat(self.level)
+    }
+}
+
+fn is_container(value: &Value) -> bool {
+    matches!(value.bare(), Value::Array(_) | Value::Hash(_))
+}
+
+/// The text of something in a container.
+fn part(value: &Value, outer: &Formats, inner: &Formats, indentation: Indentation) -> Text {
+    let formats = if is_container(value) { outer } else { inner };
+    text(&set_of(value), value, formats, indentation)
+}
+
+fn opened(indentation: Indentation, delimiter: &str) -> String {
+    if indentation.breaks() { format!("\n{}{delimiter}", indentation.padding()) } else { delimiter.to_owned() }
+}
+
+/// The text of an array.
+pub(super) fn array(kind: &Type, items: &[Value], formats: &Formats, indentation: Indentation) -> Text {
+    let format = formats.of(kind);
+    if !matches!(format.letter, 'a' | 's' | 'p') {
+        return Err(illegal("Array", format.letter, "asp"));
+    }
+    let inner = format.contained.clone().unwrap_or_else(Formats::contained);
+    let indentation = indentation.indenting(format.alternative);
+    let children = indentation.inner(format.alternative).next();
+    let parts: Vec<String> =
+        items.iter().map(|item| part(item, formats, &inner, children)).collect::<Result<_, _>>()?;
+    let [open, close] = format.delimiters(["[", "]"]);
+    let mut out = opened(indentation, open);
+    let is_wide = is_wide(&format, items, &parts);
+    let separator = format.separator.as_deref().unwrap_or(", ");
+    for (at, (item, text)) in items.iter().zip(&parts).enumerate() {
+        if at == 0 {
+            if is_wide && !is_container(item) {
+                out.push(' ');
+            }
+        } else {
+            out.push_str(separator);
+            let after_container = format.alternative && is_container(&items[at - 1]);
+            if (is_wide || after_container) && !is_container(item) {
+                if !out.ends_with('\n') {
+                    trim_end(&mut out);
+                }
+                out.push('\n');
+                out.push_str(&children.padding());
+            }
+        }
+        if out.ends_with(' ') && text.starts_with('\n') {
+            trim_end(&mut out);
+        }
+        out.push_str(text);
+    }
+    out.push_str(close);
+    Ok(out)
+}
+
+/// Ruby's `rstrip!`.
+fn trim_end(text: &mut String) {
+    text.truncate(text.trim_end_matches(['\0', '\t', '\n', '\u{b}', '\u{c}', '\r', ' ']).len());
+}
+
+/// Whether the longest run of items between containers is wider than the format allows.
+fn is_wide(format: &Format, items: &[Value], parts: &[String]) -> bool {
+    let Some(width) = format.width.filter(|_| format.alternative) else { return false };
+    let (mut widest, mut run) = (0, 0);
+    for (item, text) in items.iter().zip(parts) {
+        run = if is_container(item) { 0 } else { run + text.chars().count() };
+        widest = widest.max(run);
+    }
+    widest > width
+}
+
+/// The text of a hash.
+pub(super) fn hash(kind: &Type, hash: &Hash, formats: &Formats, indentation: Indentation) -> Text {
+    let format = formats.of(kind);
+    match format.letter {
+        'a' => {
+            let pairs: Vec<Value> = hash.iter().map(|(k, v)| Value::array(vec![k.clone(), v.clone()])).collect();
+            return array(&set_of(&Value::array(pairs.clone())), &pairs, formats, indentation);
+        }
+        'h' | 's' | 'p' => {}
+        other => return Err(illegal("Hash", other, "hasp")),
+    }
+    let inner = format.contained.clone().unwrap_or_else(Formats::contained);
+    let indentation = indentation.indenting(format.alternative);
+    let children = indentation.inner(false);
+    let mut separator = format.separator.clone().unwrap_or_else(|| ", ".into());
+    let (mut line_end, mut padding) = ("", String::new());
+    if format.alternative {
+        if !separator.ends_with('\n') {
+            trim_end(&mut separator);
+        }
+        separator.push('\n');
+        line_end = "\n";
+        padding = children.padding();
+    }
+    let arrow = format.separator2.as_deref().unwrap_or(" => ");
+    let entry = |(key, value): (&Value, &Value)| {
+        let (key, value) = (part(key, formats, &inner, children)?, part(value, formats, &inner, children)?);
+        Ok(format!("{padding}{key}{arrow}{value}"))
+    };
+    let entries: Vec<String> = hash.iter().map(entry).collect::<Result<_, crate::puppet::Error>>()?;
+    let [open, close] = format.delimiters(["{", "}"]);
+    let last = if format.alternative { indentation.padding() } else { String::new() };
+    Ok(format!("{}{line_end}{}{line_end}{last}{close}", opened(indentation, open), entries.join(&separator)))
+}

@@ -1,0 +1,194 @@
+//! Values of one thing as text.
+//!
+//! Source: the `string_P...Type` methods of `pops/types/string_converter.rb`.
+
+use num_bigint::BigInt;
+
+use super::sprintf::{self, fitted};
+use super::{Format, Text, illegal};
+use crate::puppet::Error;
+use crate::puppet::new;
+use crate::puppet::ruby;
+use crate::value::Value;
+use crate::value::rich::types::puppet_quote;
+use crate::value::rich::{Rich, regexp};
+
+/// The text of a value that is no container.
+pub(super) fn text(format: &Format, value: &Value) -> Text {
+    match value {
+        Value::Undef => undef(format),
+        Value::Boolean(b) => boolean(format, *b),
+        Value::Integer(n) => integer(format, &BigInt::from(*n)),
+        Value::BigInteger(n) => integer(format, n),
+        Value::Float(f) => float(format, *f),
+        Value::String(text) => string(format, text),
+        Value::Symbol(name) if &**name == "default" => default(format),
+        Value::Symbol(name) if &**name == "undef" => undef(format),
+        Value::Symbol(name) => match format.letter {
+            's' => Ok(name.to_string()),
+            'p' => Ok(puppet_quote(name, false)),
+            'q' => Ok(value.inspect()),
+            other => Err(illegal("Runtime", other, "spq")),
+        },
+        Value::Rich(rich) => self::rich(format, value, rich),
+        _ => Err(Error::unknown("the text of a text that is not UTF-8")),
+    }
+}
+
+fn undef(format: &Format) -> Text {
+    let alternative = format.alternative;
+    let text = match format.letter {
+        'n' => ["nil", "null"],
+        'u' => ["undef", "undefined"],
+        'd' | 'x' | 'X' | 'o' | 'b' | 'B' | 'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A' => ["NaN", "NaN"],
+        'v' => ["n/a", "n/a"],
+        'V' => ["N/A", "N/A"],
+        's' => ["", "\"\""],
+        'p' => ["undef", "\"undef\""],
+        other => return Err(illegal("Undef", other, "nudxXobBeEfgGaAvVsp")),
+    };
+    Ok(fitted(format, text[usize::from(alternative)]))
+}
+
+fn default(format: &Format) -> Text {
+    let text = match format.letter {
+        'd' | 's' | 'p' => ["default", "\"default\""],
+        'D' => ["Default", "\"Default\""],
+        other => return Err(illegal("Default", other, "dDsp")),
+    };
+    Ok(fitted(format, text[usize::from(format.alternative)]))
+}
+
+fn boolean(format: &Format, b: bool) -> Text {
+    let word = |word: &str| fitted(format, if format.alternative { &word[..1] } else { word });
+    match format.letter {
+        't' => Ok(word(if b { "true" } else { "false" })),
+        'T' => Ok(word(if b { "True" } else { "False" })),
+        'y' => Ok(word(if b { "yes" } else { "no" })),
+        'Y' => Ok(word(if b { "Yes" } else { "No" })),
+        'd' | 'x' | 'X' | 'o' | 'b' | 'B' => sprintf::integer(format, &BigInt::from(u8::from(b))),
+        'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A' => sprintf::float(format, f64::from(u8::from(b))),
+        's' | 'p' => Ok(fitted(format, if b { "true" } else { "false" })),
+        other => Err(illegal("Boolean", other, "tTyYdxXobBeEfgGaAsp")),
+    }
+}
+
+fn integer(format: &Format, n: &BigInt) -> Text {
+    match format.letter {
+        'd' | 'x' | 'X' | 'o' | 'b' | 'B' => sprintf::integer(format, n),
+        'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A' => {
+            sprintf::float(format, n.to_string().parse().unwrap_or(f64::INFINITY))
+        }
+        'c' => {
+            let c = u32::try_from(n).ok().and_then(char::from_u32);
+            let c = c.ok_or_else(|| match n.sign() {
+                _ if i64::try_from(n).is_err() => Error::puppet("bignum too big to convert into `long'"),
+                num_bigint::Sign::Minus => Error::puppet("pack(U): value out of range"),
+                _ => Error::unknown("a character that is none of Unicode"),
+            })?;
+            sprintf::text(format, &if format.alternative { format!("\"{c}\"") } else { c.to_string() })
+        }
+        's' if format.alternative => sprintf::shown(format, &n.to_string().into()),
+        's' | 'p' => sprintf::text(format, &n.to_string()),
+        other => Err(illegal("Integer", other, "dxXobBeEfgGaAspc")),
+    }
+}
+
+fn float(format: &Format, f: f64) -> Text {
+    match format.letter {
+        'd' | 'x' | 'X' | 'o' | 'b' | 'B' => {
+            if !f.is_finite() {
+                return Err(Error::puppet(Value::Float(f).to_s()));
+            }
+            sprintf::integer(format, &format!("{:.0}", f.trunc()).parse().unwrap_or_default())
+        }
+        'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A' => sprintf::float(format, f),
+        's' if format.alternative => sprintf::text(format, &format!("\"{}\"", Value::Float(f).to_s())),
+        's' | 'p' => sprintf::text(format, &Value::Float(f).to_s()),
+        other => Err(illegal("Float", other, "dxXobBeEfgGaAsp")),
+    }
+}
+
+fn string(format: &Format, text: &str) -> Text {
+    let changed = match format.letter {
+        's' => return sprintf::text(format, text),
+        'p' => return Ok(fitted(format, &puppet_quote(text, format.alternative))),
+        'c' => capitalized(text),
+        'C' => {
+            let mut parts: Vec<&str> = text.split("::").collect();
+            while parts.last().is_some_and(|part| part.is_empty()) {
+                parts.pop();
+            }
+            parts.into_iter().map(capitalized).collect::<Vec<_>>().join("::")
+        }
+        'u' => text.to_uppercase(),
+        'd' => text.to_lowercase(),
+        't' => ruby::strip(text).to_owned(),
+        other => return Err(illegal("String", other, "cCudspt")),
+    };
+    if format.alternative {
+        Ok(fitted(format, &puppet_quote(&changed, false)))
+    } else {
+        sprintf::text(format, &changed)
+    }
+}
+
+/// Ruby's `capitalize`.
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| match c {
+        'ǆ' | 'ǅ' | 'Ǆ' => "ǅ".to_owned(),
+        c => c.to_uppercase().take(1).chain(c.to_uppercase().skip(1).flat_map(char::to_lowercase)).collect(),
+    });
+    first.unwrap_or_default() + &chars.as_str().to_lowercase()
+}
+
+fn rich(format: &Format, value: &Value, rich: &Rich) -> Text {
+    match rich {
+        Rich::Binary(bytes) => binary(format, bytes),
+        Rich::Regexp(pattern) => match format.letter {
+            'p' if format.is_plain() => Ok(regexp::slashed(pattern)),
+            'p' => sprintf::text(format, &regexp::slashed(pattern)),
+            's' if format.alternative => sprintf::text(format, &puppet_quote(&regexp::text(pattern), false)),
+            's' => sprintf::text(format, &regexp::text(pattern)),
+            other => Err(illegal("Regexp", other, "sp")),
+        },
+        Rich::Type(kind) => match format.letter {
+            's' if format.alternative => sprintf::text(format, &format!("\"{kind}\"")),
+            's' | 'p' => sprintf::text(format, &kind.to_string()),
+            other => Err(illegal("Type", other, "sp")),
+        },
+        Rich::Uri(uri) => match format.letter {
+            'p' => Ok(format!("URI({})", puppet_quote(&uri.to_string(), false))),
+            's' if format.alternative => sprintf::text(format, &puppet_quote(&uri.to_string(), false)),
+            's' => sprintf::text(format, &uri.to_string()),
+            other => Err(illegal("URI", other, "sp")),
+        },
+        _ => match format.letter {
+            's' => sprintf::text(format, &rich.to_text()),
+            'p' if !rich.has_address() => sprintf::shown(format, value),
+            _ => Err(Error::unknown(format!("the format '%{}' of a {}", format.letter, rich.type_name()))),
+        },
+    }
+}
+
+fn binary(format: &Format, bytes: &[u8]) -> Text {
+    let quoted = |text: &str| {
+        if format.alternative { sprintf::shown(format, &text.into()) } else { sprintf::text(format, text) }
+    };
+    match format.letter {
+        's' if format.alternative => sprintf::shown(format, &Value::Bytes(bytes.into())),
+        's' => match std::str::from_utf8(bytes) {
+            Ok(text) => sprintf::text(format, text),
+            Err(e) => {
+                let wrong = bytes.get(e.valid_up_to()).copied().unwrap_or_default();
+                Err(Error::puppet(format!("\"\\x{wrong:02X}\" from ASCII-8BIT to UTF-8")))
+            }
+        },
+        'p' => Ok(format!("Binary(\"{}\")", sprintf::text(format, &new::encoded(bytes, 'B'))?)),
+        'b' | 'B' | 'u' => quoted(&new::encoded(bytes, format.letter)),
+        't' => quoted("Binary"),
+        'T' => quoted("BINARY"),
+        other => Err(illegal("Binary", other, "bButTsp")),
+    }
+}

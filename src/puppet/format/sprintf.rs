@@ -1,0 +1,220 @@
+//! Ruby's `Kernel.format` of one directive.
+//!
+//! Source: Ruby 3.1's `sprintf.c`.
+
+use num_bigint::{BigInt, Sign};
+
+use super::Format;
+use crate::puppet::Error;
+use crate::value::Value;
+
+type Text = Result<String, Error>;
+
+/// Refuses the flags that Puppet allows for containers only.
+fn check(format: &Format) -> Result<(), Error> {
+    let wrong = format.flags.chars().find(|c| !matches!(c, ' ' | '+' | '#' | '0' | '-'));
+    match wrong {
+        None => Ok(()),
+        Some('<' | '{') => Err(Error::puppet("malformed name - unmatched parenthesis")),
+        Some(c) => Err(Error::puppet(format!("malformed format string - %{c}"))),
+    }
+}
+
+/// A text with width and precision: `%s`.
+pub(super) fn text(format: &Format, text: &str) -> Text {
+    check(format)?;
+    Ok(fitted(format, text))
+}
+
+/// A text as Ruby shows it, with width and precision: `%p`.
+pub(super) fn shown(format: &Format, value: &Value) -> Text {
+    text(format, &value.inspect())
+}
+
+/// A text with width and precision, whatever the other flags are.
+pub(super) fn fitted(format: &Format, text: &str) -> String {
+    let cut: String = match format.precision {
+        Some(most) => text.chars().take(most).collect(),
+        None => text.to_owned(),
+    };
+    padded(cut, format.width.unwrap_or(0), format.left)
+}
+
+fn padded(text: String, width: usize, left: bool) -> String {
+    let missing = " ".repeat(width.saturating_sub(text.chars().count()));
+    if left { text + &missing } else { missing + &text }
+}
+
+/// An integer: `%d`, `%x`, `%X`, `%o`, `%b`, `%B`.
+pub(super) fn integer(format: &Format, n: &BigInt) -> Text {
+    check(format)?;
+    let base = match format.letter {
+        'x' | 'X' => 16,
+        'o' => 8,
+        'b' | 'B' => 2,
+        _ => 10,
+    };
+    let is_signed = base == 10 || format.has('+') || format.has(' ');
+    let dots = !is_signed && n.sign() == Sign::Minus;
+    let mut digits = if dots { complement(n, base) } else { n.magnitude().to_str_radix(base) };
+    if format.letter == 'X' {
+        digits.make_ascii_uppercase();
+    }
+    let sign = match (n.sign() == Sign::Minus, dots) {
+        (true, false) => "-",
+        (false, _) if format.has('+') => "+",
+        (false, _) if format.has(' ') => " ",
+        _ => "",
+    };
+    let precision = format.precision.map(|p| p.saturating_sub(if dots { 2 } else { 0 }));
+    let prefix = prefix(format, &mut digits, dots, precision);
+    let taken = sign.len() + prefix.len() + if dots { 2 } else { 0 };
+    let room = format.width.unwrap_or(0).saturating_sub(taken);
+    let zeros = format.has('0') && !format.left && precision.is_none();
+    let least = if zeros { room } else { precision.unwrap_or(0) };
+    if precision == Some(0) && prefix.is_empty() && digits == "0" {
+        digits.clear();
+    }
+    let fill = match (dots, base, format.letter) {
+        (true, 8, _) => "7",
+        (true, 2, _) => "1",
+        (true, _, 'X') => "F",
+        (true, ..) => "f",
+        _ => "0",
+    };
+    let filled = fill.repeat(least.saturating_sub(digits.len())) + &digits;
+    let all = format!("{sign}{prefix}{}{filled}", if dots { ".." } else { "" });
+    Ok(padded(all, format.width.unwrap_or(0), format.left))
+}
+
+/// What stands before the digits in the alternative form.
+fn prefix(format: &Format, digits: &mut String, dots: bool, precision: Option<usize>) -> &'static str {
+    if !format.alternative {
+        return "";
+    }
+    match format.letter {
+        'o' if dots || precision.is_some_and(|p| p > digits.len()) => "",
+        'o' => {
+            if digits == "0" {
+                digits.clear();
+            }
+            "0"
+        }
+        _ if digits == "0" => "",
+        'x' => "0x",
+        'X' => "0X",
+        'b' => "0b",
+        'B' => "0B",
+        _ => "",
+    }
+}
+
+/// The digits of a negative number in two's complement, with one digit for all that come before.
+fn complement(n: &BigInt, base: u32) -> String {
+    let digits = n.magnitude().to_str_radix(base).len() + 1;
+    let all = BigInt::from(base).pow(u32::try_from(digits).unwrap_or(u32::MAX));
+    let text = (all + n).to_str_radix(base);
+    let first = char::from_digit(base - 1, base).unwrap_or('f');
+    let rest = text.trim_start_matches(first);
+    format!("{first}{rest}")
+}
+
+/// A float: `%f`, `%e`, `%g`, `%a` and those with capitals.
+pub(super) fn float(format: &Format, f: f64) -> Text {
+    check(format)?;
+    let sign = match f.is_sign_negative() && !f.is_nan() {
+        true => "-",
+        false if format.has('+') => "+",
+        false if format.has(' ') => " ",
+        false => "",
+    };
+    let width = format.width.unwrap_or(0);
+    if !f.is_finite() {
+        let name = if f.is_nan() { "NaN" } else { "Inf" };
+        return Ok(padded(format!("{sign}{name}"), width, format.left));
+    }
+    let mut digits = match format.letter.to_ascii_lowercase() {
+        'f' => fixed(f.abs(), format.precision.unwrap_or(6), format.alternative),
+        'e' => exponential(f.abs(), format.precision.unwrap_or(6), format.alternative),
+        'g' => general(f.abs(), format),
+        _ => hexadecimal(f.abs(), format),
+    };
+    if format.letter.is_ascii_uppercase() {
+        digits.make_ascii_uppercase();
+    }
+    let (prefix, digits) = match digits.get(..2) {
+        Some("0x" | "0X") => digits.split_at(2),
+        _ => ("", digits.as_str()),
+    };
+    let zeros = if format.has('0') && !format.left { width } else { 0 };
+    let missing = zeros.saturating_sub(sign.len() + prefix.len() + digits.len());
+    Ok(padded(format!("{sign}{prefix}{}{digits}", "0".repeat(missing)), width, format.left))
+}
+
+fn fixed(f: f64, precision: usize, point: bool) -> String {
+    let text = format!("{f:.precision$}");
+    if point && precision == 0 { text + "." } else { text }
+}
+
+fn exponential(f: f64, precision: usize, point: bool) -> String {
+    let text = format!("{f:.precision$e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    let dot = if point && precision == 0 { "." } else { "" };
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}{dot}e{sign}{:02}", exponent.abs())
+}
+
+fn general(f: f64, format: &Format) -> String {
+    let precision = format.precision.unwrap_or(6).max(1);
+    let rounded = format!("{f:.*e}", precision - 1);
+    let exponent: i64 = rounded.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or_default();
+    let limit = i64::try_from(precision).unwrap_or(i64::MAX);
+    let text = if exponent < -4 || exponent >= limit {
+        exponential(f, precision - 1, format.alternative)
+    } else {
+        fixed(f, usize::try_from(limit - 1 - exponent).unwrap_or_default(), format.alternative)
+    };
+    if format.alternative {
+        return text;
+    }
+    let (digits, exponent) = text.split_once('e').map_or((text.as_str(), None), |(d, e)| (d, Some(e)));
+    let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits };
+    exponent.map_or_else(|| digits.to_owned(), |e| format!("{digits}e{e}"))
+}
+
+fn hexadecimal(f: f64, format: &Format) -> String {
+    const BITS: u32 = 52;
+    let bits = f.to_bits();
+    let (mut mantissa, mut exponent) =
+        (bits & ((1 << BITS) - 1), i64::try_from(bits >> BITS).unwrap_or_default() - 1023);
+    if f == 0.0 {
+        exponent = 0;
+    } else if exponent == -1023 {
+        let shift = mantissa.leading_zeros() - (63 - BITS);
+        mantissa <<= shift;
+        exponent = -1022 - i64::from(shift);
+    } else {
+        mantissa |= 1 << BITS;
+    }
+    let places = format.precision.unwrap_or(13);
+    if places < 13 {
+        let cut = u32::try_from((13 - places) * 4).unwrap_or_default();
+        let (kept, rest, half) = (mantissa >> cut, mantissa & ((1 << cut) - 1), 1 << (cut - 1));
+        let up = rest > half || rest == half && kept & 1 == 1;
+        mantissa = (kept + u64::from(up)) << cut;
+        if mantissa >> (BITS + 1) > 0 {
+            mantissa >>= 1;
+            exponent += 1;
+        }
+    }
+    let mut digits = format!("{:013x}", mantissa & ((1 << BITS) - 1));
+    match format.precision {
+        None => digits.truncate(digits.trim_end_matches('0').len()),
+        Some(places) if places < 13 => digits.truncate(places),
+        Some(places) => digits += &"0".repeat(places - 13),
+    }
+    let point = if digits.is_empty() && !format.alternative { "" } else { "." };
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("0x{}{point}{digits}p{sign}{}", mantissa >> BITS, exponent.abs())
+}

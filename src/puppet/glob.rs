@@ -1,0 +1,464 @@
+//! `glob` and `globs`: Ruby's `Dir.glob` over a tree, in its order.
+//!
+//! Source: Ruby's `dir.c` (`ruby_brace_expand`, `glob_helper`): folders are walked depth first with their names sorted; `**/` goes
+//! through folders that are not hidden and not links; a leading dot needs a dot. Braces are expanded, with all behind them, where
+//! the walk comes to them; behind a `**/` they are compared with each name, and get lost below what is no folder.
+
+use crate::tree::{Entry, FileTree, Target, TreeError, below, child, follow, is_link};
+
+/// The longest pattern: no path is longer for an operating system.
+const LENGTH_LIMIT: usize = 4096;
+
+/// The most patterns that braces may stand for.
+const BRACES_LIMIT: usize = 10_000;
+
+/// How much may be looked at for one pattern: names in folders, and the paths that lead on, some bytes of them at a time.
+const WORK_LIMIT: usize = 1_000_000;
+
+/// How many bytes of a path or a pattern count as much as a name.
+const BYTES_A_NAME: usize = 16;
+
+/// With less stack than this left, the walk goes on with more.
+const SPARE_STACK: usize = 128 << 10;
+const MORE_STACK: usize = 2 << 20;
+
+/// The files of a pattern cannot be told.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum GlobError {
+    /// The tree cannot be read.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// The pattern asks for too much.
+    #[error("the pattern {pattern:.80} {problem}")]
+    TooMuch {
+        /// The pattern.
+        pattern: String,
+        /// What is too much about it.
+        problem: String,
+    },
+}
+
+/// One part of a pattern between slashes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    /// As written.
+    text: String,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    /// `**/`
+    Recursive,
+    /// A name without wildcards.
+    Plain(String),
+    /// A name with wildcards.
+    Magic(Vec<char>),
+    /// A name with braces, and what they stand for.
+    Braces(Vec<Vec<char>>),
+}
+
+/// The paths in `tree` that `pattern` matches, files and links that are no folders, in the order of `Dir.glob`.
+pub fn glob(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
+    Walk { tree, folders: false, work: 0, has_too_many_braces: false, found: Vec::new() }.all(pattern)
+}
+
+/// The folders in `tree` that `pattern` matches.
+pub fn glob_folders(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
+    Walk { tree, folders: true, work: 0, has_too_many_braces: false, found: Vec::new() }.all(pattern)
+}
+
+/// Whether a path has characters that make it a pattern.
+pub fn is_pattern(path: &str) -> bool {
+    path.contains(['*', '?', '[', '{'])
+}
+
+struct Walk<'t> {
+    tree: &'t dyn FileTree,
+    folders: bool,
+    work: usize,
+    has_too_many_braces: bool,
+    found: Vec<String>,
+}
+
+impl Walk<'_> {
+    fn all(mut self, pattern: &str) -> Result<Vec<String>, GlobError> {
+        let too_much = |problem: String| GlobError::TooMuch { pattern: pattern.to_owned(), problem };
+        if pattern.len() > LENGTH_LIMIT {
+            return Err(too_much(format!("is longer than {LENGTH_LIMIT} bytes")));
+        }
+        let root = self.tree.root();
+        if let Some(inner) = below(root, pattern) {
+            self.below(root, &[inner.to_owned()])?;
+        } else {
+            let expanded = expand_braces(pattern);
+            self.has_too_many_braces = expanded.is_none();
+            let expanded = expanded.unwrap_or_default();
+            let inner = expanded.iter().filter_map(|expanded| below(root, expanded).map(str::to_owned));
+            self.below(root, &inner.collect::<Vec<String>>())?;
+        }
+        if self.has_too_many_braces {
+            return Err(too_much(format!("stands for more than {BRACES_LIMIT} others")));
+        }
+        if self.work > WORK_LIMIT {
+            return Err(too_much(format!("leads to more than {WORK_LIMIT} files")));
+        }
+        Ok(self.found)
+    }
+
+    /// Finds what each of `patterns` matches below `path`.
+    fn below(&mut self, path: &str, patterns: &[String]) -> Result<(), TreeError> {
+        for pattern in patterns {
+            // A slash at the end asks for folders.
+            if self.folders || !pattern.ends_with('/') {
+                match parse(pattern) {
+                    Some(parts) => self.visit(path, &[&parts])?,
+                    None => self.has_too_many_braces = true,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Visits `path`, for which `patterns` are what is left to match below it.
+    fn visit(&mut self, path: &str, patterns: &[&[Part]]) -> Result<(), TreeError> {
+        // A pattern of many `./` goes as deep as it is long.
+        stacker::maybe_grow(SPARE_STACK, MORE_STACK, || self.visit_here(path, patterns))
+    }
+
+    fn visit_here(&mut self, path: &str, patterns: &[&[Part]]) -> Result<(), TreeError> {
+        self.work += 1 + path.len() / BYTES_A_NAME;
+        if self.work > WORK_LIMIT || self.has_too_many_braces {
+            return Ok(());
+        }
+        if expands_braces(patterns) {
+            let pattern: Vec<&str> = patterns[0].iter().map(|part| part.text.as_str()).collect();
+            match expand_braces(&pattern.join("/")) {
+                Some(expanded) => {
+                    self.work += expanded.len();
+                    return self.below(path, &expanded);
+                }
+                None => self.has_too_many_braces = true,
+            }
+        }
+        let target = follow(self.tree, path)?;
+        let there = match &target {
+            Target::Folder(_) | Target::File(..) => true,
+            // A dangling link is there, and reading it fails; one that leaves the tree is nothing that can be known.
+            Target::Absent => is_link(self.tree, path)?,
+            Target::Outside(_) => false,
+        };
+        let done = patterns.iter().any(|p| p.is_empty());
+        if done && there && matches!(target, Target::Folder(_)) == self.folders {
+            self.found.push(path.to_owned());
+        }
+        let Target::Folder(folder) = target else { return Ok(()) };
+        if patterns.iter().any(|p| matches!(kind(p), Some(Kind::Recursive | Kind::Magic(_)))) {
+            let entries = self.entries(&folder, patterns)?;
+            self.work += entries.len() * (1 + patterns.iter().map(weight).sum::<usize>() / BYTES_A_NAME);
+            for (name, entry) in entries {
+                let mut next: Vec<&[Part]> = patterns.iter().flat_map(|p| step(p, &name, &entry)).collect();
+                // All are ends of one pattern: those of one length are the same.
+                next.sort_by_key(|p| std::cmp::Reverse(p.len()));
+                next.dedup_by_key(|p| p.len());
+                if !next.is_empty() {
+                    self.visit(&child(path, &name), &next)?;
+                }
+            }
+            return Ok(());
+        }
+        self.visit_plain(path, patterns)
+    }
+
+    /// The entries of a folder; itself is one of them, unless that would go on for ever.
+    fn entries(&self, folder: &str, patterns: &[&[Part]]) -> Result<Vec<(String, Entry)>, TreeError> {
+        let mut entries = self.tree.list(folder)?;
+        if !patterns.iter().any(|p| kind(p) == Some(&Kind::Recursive)) {
+            entries.insert(0, (".".to_owned(), Entry::Folder));
+        }
+        Ok(entries)
+    }
+
+    /// Names without wildcards need no listing.
+    fn visit_plain(&mut self, path: &str, patterns: &[&[Part]]) -> Result<(), TreeError> {
+        let mut names: Vec<&str> = Vec::new();
+        for pattern in patterns {
+            if let Some(Kind::Plain(name)) = kind(pattern)
+                && !names.contains(&name.as_str())
+            {
+                names.push(name);
+            }
+        }
+        for name in names {
+            let matches = |p: &&[Part]| matches!(kind(p), Some(Kind::Plain(n)) if n == name);
+            let next: Vec<&[Part]> = patterns.iter().filter(|p| matches(p)).map(|p| &p[1..]).collect();
+            self.visit(&child(path, name), &next)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a pattern begins with.
+fn kind(pattern: &[Part]) -> Option<&Kind> {
+    pattern.first().map(|part| &part.kind)
+}
+
+/// Whether braces are expanded here: not so where one of the patterns before goes through all folders.
+fn expands_braces(patterns: &[&[Part]]) -> bool {
+    let before = patterns.iter().take_while(|pattern| kind(pattern) != Some(&Kind::Recursive));
+    before.into_iter().any(|pattern| matches!(kind(pattern), Some(Kind::Braces(_))))
+}
+
+/// How much is to be compared with each name.
+fn weight(pattern: &&[Part]) -> usize {
+    let magic = |part: &Part| match &part.kind {
+        Kind::Magic(magic) => magic.len(),
+        Kind::Braces(names) => names.iter().map(|name| 1 + name.len()).sum(),
+        Kind::Recursive | Kind::Plain(_) => 0,
+    };
+    pattern.iter().take(2).map(magic).sum()
+}
+
+/// What is left of `pattern` below the entry `name`: nothing, one or two patterns.
+fn step<'p>(pattern: &'p [Part], name: &str, entry: &Entry) -> Vec<&'p [Part]> {
+    let mut next = Vec::new();
+    let mut pattern = pattern;
+    if kind(pattern) == Some(&Kind::Recursive) {
+        if *entry == Entry::Folder && !name.starts_with('.') {
+            next.push(pattern);
+        }
+        pattern = &pattern[1..];
+    }
+    let matched = match kind(pattern) {
+        Some(Kind::Plain(plain)) => plain == name,
+        Some(Kind::Magic(magic)) => matches_name(magic, name),
+        Some(Kind::Braces(names)) => names.iter().any(|magic| matches_name(magic, name)),
+        Some(Kind::Recursive) | None => false,
+    };
+    if matched {
+        next.push(&pattern[1..]);
+    }
+    next
+}
+
+/// Expands the first brace with alternatives, and what comes of it again, in order; nothing if that is too much.
+fn expand_braces(pattern: &str) -> Option<Vec<String>> {
+    let mut results = Vec::new();
+    let mut pending = vec![pattern.to_owned()];
+    while let Some(pattern) = pending.pop() {
+        if results.len() + pending.len() >= BRACES_LIMIT {
+            return None;
+        }
+        match first_brace(&pattern) {
+            Some((open, commas, close)) => {
+                let mut cuts = vec![open];
+                cuts.extend(commas);
+                cuts.push(close);
+                let alternatives = cuts
+                    .windows(2)
+                    .map(|w| format!("{}{}{}", &pattern[..open], &pattern[w[0] + 1..w[1]], &pattern[close + 1..]));
+                pending.extend(alternatives.collect::<Vec<_>>().into_iter().rev());
+            }
+            // One that is not closed matches nothing.
+            None if has_braces(&pattern) => {}
+            None => results.push(pattern),
+        }
+    }
+    Some(results)
+}
+
+/// The positions of the first outer `{`, its commas and its `}`.
+fn first_brace(pattern: &str) -> Option<(usize, Vec<usize>, usize)> {
+    let (mut open, mut depth, mut commas) = (None, 0, Vec::new());
+    let mut chars = pattern.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => _ = chars.next(),
+            '{' => {
+                depth += 1;
+                open.get_or_insert(at);
+            }
+            ',' if depth == 1 => commas.push(at),
+            '}' if depth > 0 => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some((open?, commas, at));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The parts of a pattern; nothing if braces stand for too much.
+fn parse(pattern: &str) -> Option<Vec<Part>> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut names = names(pattern).into_iter().filter(|name| !name.is_empty()).peekable();
+    while let Some(name) = names.next() {
+        let kind = if name == "**" && names.peek().is_some() {
+            Kind::Recursive
+        } else if has_braces(name) {
+            Kind::Braces(expand_braces(name)?.iter().map(|name| name.chars().collect()).collect())
+        } else if name.contains(['*', '?', '[']) {
+            Kind::Magic(name.chars().collect())
+        } else {
+            Kind::Plain(unescape(name))
+        };
+        if kind != Kind::Recursive || self::kind(&parts[parts.len().saturating_sub(1)..]) != Some(&Kind::Recursive) {
+            parts.push(Part { text: name.to_owned(), kind });
+        }
+    }
+    Some(parts)
+}
+
+/// What stands between slashes that are in no braces and no brackets.
+fn names(pattern: &str) -> Vec<&str> {
+    let (mut names, mut start, mut is_open) = (Vec::new(), 0, false);
+    let mut characters = pattern.char_indices();
+    while let Some((at, c)) = characters.next() {
+        match c {
+            '[' | '{' => is_open = true,
+            ']' | '}' => is_open = false,
+            '/' if !is_open => {
+                names.push(&pattern[start..at]);
+                start = at + 1;
+            }
+            '\\' => _ = characters.next(),
+            _ => {}
+        }
+    }
+    names.push(&pattern[start..]);
+    names
+}
+
+fn has_braces(name: &str) -> bool {
+    let mut characters = name.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '{' => return true,
+            '\\' => _ = characters.next(),
+            _ => {}
+        }
+    }
+    false
+}
+
+fn unescape(name: &str) -> String {
+    let mut out = String::new();
+    let mut chars = name.chars();
+    while let Some(c) = chars.next() {
+        out.extend(if c == '\\' { chars.next() } else { Some(c) });
+    }
+    out
+}
+
+/// Ruby's `fnmatch` for one name.
+fn matches_name(pattern: &[char], name: &str) -> bool {
+    let name: Vec<char> = name.chars().collect();
+    let literal_dot = pattern.first() == Some(&'.') || pattern.starts_with(&['\\', '.']);
+    if name.first() == Some(&'.') && !literal_dot {
+        return false;
+    }
+    // The classic two-pointer match: a `*` remembers where to come back to.
+    let (mut p, mut n, mut back) = (0, 0, None);
+    loop {
+        if p < pattern.len() && pattern[p] == '*' {
+            back = Some((p + 1, n));
+            p += 1;
+            continue;
+        }
+        if n == name.len() && p == pattern.len() {
+            return true;
+        }
+        let step = if n < name.len() { match_one(&pattern[p..], name[n]) } else { None };
+        if let Some(length) = step {
+            p += length;
+            n += 1;
+        } else {
+            match back {
+                Some((at, from)) if from < name.len() => {
+                    back = Some((at, from + 1));
+                    p = at;
+                    n = from + 1;
+                }
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// How much of `pattern` the character uses up; nothing if it does not match.
+fn match_one(pattern: &[char], c: char) -> Option<usize> {
+    match pattern.first()? {
+        '?' => Some(1),
+        '[' => match_set(pattern, c),
+        '\\' if pattern.len() > 1 => (pattern[1] == c).then_some(2),
+        other => (*other == c).then_some(1),
+    }
+}
+
+fn match_set(pattern: &[char], c: char) -> Option<usize> {
+    let mut at = 1;
+    let negated = matches!(pattern.get(at), Some('!' | '^'));
+    at += usize::from(negated);
+    let mut matched = false;
+    while *pattern.get(at)? != ']' {
+        let low = set_char(pattern, &mut at)?;
+        let high = if pattern.get(at) == Some(&'-') && pattern.get(at + 1).is_some_and(|c| *c != ']') {
+            at += 1;
+            set_char(pattern, &mut at)?
+        } else {
+            low
+        };
+        matched |= (low..=high).contains(&c);
+    }
+    (matched != negated).then_some(at + 1)
+}
+
+fn set_char(pattern: &[char], at: &mut usize) -> Option<char> {
+    if pattern.get(*at) == Some(&'\\') && *at + 1 < pattern.len() {
+        *at += 1;
+    }
+    let c = pattern.get(*at).copied();
+    *at += 1;
+    c
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::MemoryTree;
+
+    fn tree() -> MemoryTree {
+        MemoryTree::from_fixture("-- d/a.yaml\n-- d/b.yaml\n-- d/sub/c.yaml\n-- d/again -> .\n-- d/more -> .\n")
+    }
+
+    #[test]
+    fn every_end_of_a_pattern_counts_once() {
+        let found = glob(&tree(), "d/**/*/**/?.yaml").unwrap();
+        let linked = ["d/again/a.yaml", "d/again/b.yaml", "d/again/sub/c.yaml"];
+        assert_eq!(found[..3], linked);
+        assert_eq!(found[3..], ["d/more/a.yaml", "d/more/b.yaml", "d/more/sub/c.yaml", "d/sub/c.yaml"]);
+    }
+
+    #[test]
+    fn a_pattern_without_end_is_refused() {
+        let refused = |pattern: &str, why: &str| {
+            let error = glob(&tree(), pattern).unwrap_err().to_string();
+            assert!(error.contains(why), "{pattern:.50}: {error}");
+        };
+        refused(&"{a,b}".repeat(60), "stands for more than");
+        refused(&format!("{}*", "{,}".repeat(1000)), "stands for more than");
+        refused(&"./".repeat(3000), "is longer");
+        refused(&format!("d/{}*.yaml", "*/".repeat(40)), "leads to more than");
+        assert_eq!(glob(&tree(), &("**/".repeat(1000) + "c*")).unwrap(), ["d/sub/c.yaml"]);
+        assert_eq!(glob(&tree(), &("./".repeat(1000) + "d/c*")).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_slash_at_the_end_asks_for_folders() {
+        assert_eq!(glob(&tree(), "d/*/").unwrap(), Vec::<String>::new());
+        assert_eq!(glob_folders(&tree(), "d/{sub,a.yaml}/").unwrap(), ["d/sub"]);
+    }
+}

@@ -1,0 +1,210 @@
+//! HOCON exactly as the Ruby gem `hocon` 1.3.1 reads it, the reader of Puppet's `hocon_data`.
+//!
+//! The gem is a translation of the Java library, mistakes included, and data that works today works because of them: the answer
+//! here is the gem's, also where it fails. The way of a file is the gem's, too: `token` takes the text apart, `syntax` finds
+//! objects, lists and fields, `build` makes `node`s of them, merging duplicate keys and joining what stands side by side
+//! (`join`), and `resolve` replaces the substitutions.
+//!
+//! What the gem would take from outside the text (an environment variable, an included file) is refused as [`FaultKind::Outside`].
+//! Variables count as unset whose names no environment has: lower-case ones. Puppet Server passes few on, `PATH` for example, and
+//! those that its `environment-vars` names. The same goes for a file that the gem reads only if it has read another one before.
+//! Source: `hocon.rb`, `hocon/impl/*.rb` of the gem.
+
+mod build;
+mod join;
+mod node;
+mod number;
+mod path;
+mod resolve;
+mod show;
+mod source;
+mod syntax;
+mod token;
+mod tokenizer;
+
+use std::cell::Cell;
+
+use super::document::{Fault, FaultKind, MAX_DEPTH, Marks, Parsed};
+use crate::value::{Hash, Value};
+use node::{Kind, NodeRef};
+
+/// The most steps that a document takes: values looked at while substitutions are replaced. Some tenths of a second.
+const STEP_LIMIT: usize = 10_000_000;
+
+/// The most text that joining makes, in bytes.
+const TEXT_LIMIT: usize = 64 << 20;
+
+/// How much stack there must be, and how much there is more where there is less.
+const STACK: usize = 2 << 20;
+const MORE_STACK: usize = 16 << 20;
+
+/// Why there is no value.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// The gem's own error, which Puppet expects.
+    Config(String),
+    /// Another error of Ruby's: a mistake in the gem.
+    Ruby(String),
+    /// A substitution that leads back to itself, with the way there. One further up may do without it.
+    Cycle(String),
+    /// The answer depends on what is not in the text.
+    Outside(String),
+    /// More than is sane.
+    Limit(String),
+}
+
+type Result<T> = std::result::Result<T, Refusal>;
+
+impl Refusal {
+    fn config(origin: Option<Origin>, text: &str) -> Refusal {
+        Refusal::Config(origin.map_or_else(|| text.to_owned(), |origin| format!("{}: {text}", origin.describe())))
+    }
+
+    fn too_deep() -> Refusal {
+        Refusal::Limit(format!("values nest more than {MAX_DEPTH} deep"))
+    }
+
+    fn fault(self, line: u32) -> Fault {
+        let (kind, text) = match self {
+            Refusal::Config(text) => (FaultKind::Syntax, text),
+            Refusal::Ruby(text) | Refusal::Cycle(text) => (FaultKind::Exception, text),
+            Refusal::Outside(text) => (FaultKind::Outside, text),
+            Refusal::Limit(text) => (FaultKind::Limit, text),
+        };
+        Fault { line, text, kind }
+    }
+}
+
+/// The lines that the gem believes a value to be on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Origin {
+    first: u32,
+    last: u32,
+}
+
+impl Origin {
+    fn line(line: u32) -> Origin {
+        Origin { first: line, last: line }
+    }
+
+    fn and(self, other: Origin) -> Origin {
+        Origin { first: self.first.min(other.first), last: self.last.max(other.last) }
+    }
+
+    fn describe(self) -> String {
+        if self.first == self.last {
+            format!("String: {}", self.first)
+        } else {
+            format!("String: {}-{}", self.first, self.last)
+        }
+    }
+}
+
+/// What is used up by one document.
+#[derive(Debug, Default)]
+struct Budget {
+    steps: Cell<usize>,
+    text: Cell<usize>,
+    /// Whether the gem has loaded what it needs to merge objects with substitutions.
+    merges_loaded: Cell<bool>,
+}
+
+impl Budget {
+    fn spend(&self, steps: usize) -> Result<()> {
+        self.steps.set(self.steps.get().saturating_add(steps));
+        if self.steps.get() > STEP_LIMIT {
+            return Err(Refusal::Limit(format!("the substitutions take more than {STEP_LIMIT} steps")));
+        }
+        Ok(())
+    }
+
+    /// The gem loads its merges with the first one of values that are no objects; one of objects before that fails, unless another
+    /// document in the same process had such a merge.
+    fn load_merges(&self, object: bool) -> Result<()> {
+        if object && !self.merges_loaded.get() {
+            let text = "it lays an object over or under a substitution, which fails (uninitialized constant Hocon::Impl::ConfigDelayedMergeObject) unless Puppet has read another file with a merge of substitutions before";
+            return Err(Refusal::Outside(text.into()));
+        }
+        self.merges_loaded.set(true);
+        Ok(())
+    }
+
+    fn write(&self, bytes: usize) -> Result<()> {
+        self.text.set(self.text.get().saturating_add(bytes));
+        if self.text.get() > TEXT_LIMIT {
+            return Err(Refusal::Limit(format!("joining makes more than {} MiB of text", TEXT_LIMIT >> 20)));
+        }
+        Ok(())
+    }
+}
+
+/// Reads a HOCON document.
+pub fn parse(content: &[u8]) -> Parsed {
+    stacker::maybe_grow(STACK, MORE_STACK, || {
+        let budget = Budget::default();
+        let mut parser = syntax::Parser::new(content);
+        let tree = match parser.document() {
+            Ok(tree) => tree,
+            Err(refusal) => return Parsed::refused(refusal.fault(parser.line())),
+        };
+        let mut builder = build::Builder::new(&budget);
+        let root = match builder.document(&tree) {
+            Ok(root) => root,
+            Err(refusal) => return Parsed::refused(refusal.fault(builder.line())),
+        };
+        let mut resolver = resolve::Resolver::new(&budget);
+        match resolver.document(&root).and_then(|resolved| unwrap(&resolved, &budget, 0)) {
+            Ok((value, marks)) => Parsed { value, marks, ..Parsed::default() },
+            Err(refusal) => {
+                let (value, marks) = keys_of(&root);
+                Parsed { value, marks, fault: Some(refusal.fault(resolver.line())), ..Parsed::default() }
+            }
+        }
+    })
+}
+
+/// The data that a resolved node stands for.
+fn unwrap(node: &NodeRef, budget: &Budget, depth: usize) -> Result<(Value, Marks)> {
+    budget.spend(1)?;
+    if depth > MAX_DEPTH {
+        return Err(Refusal::too_deep());
+    }
+    let mut marks = Vec::new();
+    let value = match &node.kind {
+        Kind::Null => Value::Undef,
+        Kind::Boolean(boolean) => Value::Boolean(*boolean),
+        Kind::Number(number, _) => number.clone(),
+        Kind::Text { text, .. } => {
+            budget.write(text.len())?;
+            Value::bytes(text.to_vec())
+        }
+        Kind::List(list) => {
+            let items = list.items.iter().map(|item| {
+                let (value, mark) = unwrap(item, budget, depth + 1)?;
+                marks.push(mark);
+                Ok(value)
+            });
+            Value::array(items.collect::<Result<_>>()?)
+        }
+        Kind::Object(object) => {
+            let entries = object.entries.iter().map(|(key, item)| {
+                let (value, mark) = unwrap(item, budget, depth + 1)?;
+                marks.push(mark);
+                Ok((Value::bytes(key.to_vec()), value))
+            });
+            Value::hash(entries.collect::<Result<_>>()?)
+        }
+        Kind::Reference(_) | Kind::Concat(_) | Kind::Merge { .. } => {
+            return Err(Refusal::Config(node::NOT_RESOLVED.into()));
+        }
+    };
+    Ok((value, Marks { line: node.line, children: marks.into() }))
+}
+
+/// The root keys of a document that cannot be resolved.
+fn keys_of(root: &NodeRef) -> (Value, Marks) {
+    let Kind::Object(object) = &root.kind else { return (Value::Undef, Marks::default()) };
+    let hash: Hash = object.entries.keys().map(|key| (Value::bytes(key.to_vec()), Value::Undef)).collect();
+    let mark = |node: &NodeRef| Marks { line: node.line, ..Marks::default() };
+    (Value::hash(hash), Marks { line: root.line, children: object.entries.values().map(mark).collect() })
+}

@@ -1,0 +1,221 @@
+//! Reads parts of JSON documents, fast: most of a node's facts are never looked at.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use crate::value::{Picked, Selection, Value};
+
+/// How deep what is wanted may be nested; what is deeper is left to the exact reader, which has a limit of its own.
+const MAX_NESTING: usize = 90;
+
+/// What `selection` wants of a document, as [`parse`](super::parse) reads it; what is not wanted is passed over, and the first entry of
+/// a hash that is left out stays as undef, so that it shows that there was one. Nothing where only the exact reader can tell what
+/// the document is.
+pub fn select(content: &[u8], selection: &Selection) -> Option<Value> {
+    let mut reader = serde_json::Deserializer::from_slice(content);
+    let value = Wanted { selection, depth: 0 }.deserialize(&mut reader).ok()?;
+    reader.end().ok()?;
+    Some(value)
+}
+
+/// A value of which a part is wanted.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    selection: &'a Selection,
+    depth: usize,
+}
+
+impl<'a> Wanted<'a> {
+    fn inside<E: Error>(self, selection: &'a Selection) -> Result<Wanted<'a>, E> {
+        let depth = self.depth + 1;
+        if depth > MAX_NESTING { Err(E::custom("too deep")) } else { Ok(Wanted { selection, depth }) }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Wanted<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+/// Floats, and integers that are large, are read as Ruby does elsewhere: here they are an error.
+impl<'de> Visitor<'de> for Wanted<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value that is read alike by all")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Undef)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Integer(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        i64::try_from(value).map(Value::Integer).map_err(E::custom)
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let inner = self.inside(&Selection::Whole)?;
+        let mut found = Vec::new();
+        while let Some(item) = items.next_element_seed(inner)? {
+            found.push(item);
+        }
+        Ok(Value::array(found))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut picked = Picked::new(self.selection);
+        while let Some(Key(key)) = entries.next_key()? {
+            if let Some(selection) = self.selection.entry(&key) {
+                let value = entries.next_value_seed(self.inside(selection)?)?;
+                picked.add(&*key, value);
+            } else {
+                entries.next_value_seed(Passed(self.depth + 1))?;
+                picked.leave_out(&key);
+            }
+        }
+        Ok(Value::hash(picked.hash()))
+    }
+}
+
+/// A value that is passed over, so deep inside. What the exact reader may refuse is left to it.
+#[derive(Clone, Copy)]
+struct Passed(usize);
+
+impl<'de> DeserializeSeed<'de> for Passed {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Passed {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value that is accepted by all")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    /// An integer with very many digits looks like this, too.
+    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
+        if value.abs() < 1e18 { Ok(()) } else { Err(E::custom("large")) }
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let inner = self.inside()?;
+        while items.next_element_seed(inner)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let inner = self.inside()?;
+        while entries.next_key_seed(inner)?.is_some() {
+            entries.next_value_seed(inner)?;
+        }
+        Ok(())
+    }
+}
+
+impl Passed {
+    fn inside<E: Error>(self) -> Result<Passed, E> {
+        if self.0 >= MAX_NESTING { Err(E::custom("too deep")) } else { Ok(Passed(self.0 + 1)) }
+    }
+}
+
+/// A name, copied only if it has escapes.
+#[derive(serde::Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::puppet::json;
+
+    #[test]
+    fn what_is_selected_is_what_the_exact_reader_reads() {
+        let documents = [
+            r#"{"a": 1, "b": {"c": "x\ny\u00e9\ud83d\ude00", "d": [1, null, true, {"e": ""}]}, "a": 2}"#,
+            r#" [ -1 , 9223372036854775807, "\"\\\/" ] "#,
+            "{}",
+            "null",
+            r#""text""#,
+        ];
+        for document in documents {
+            let exact = json::parse(document.as_bytes());
+            assert_eq!(select(document.as_bytes(), &Selection::Whole), Some(exact.value), "{document}");
+        }
+        let left_to_it = [
+            "1.5",
+            "[-0]",
+            "9223372036854775808",
+            "/**/1",
+            r#""\q""#,
+            r#""\ud800""#,
+            "{\"a\": \"\u{1}\"}",
+            "{} x",
+            "{\"a\"",
+        ];
+        for document in left_to_it {
+            assert_eq!(select(document.as_bytes(), &Selection::Whole), None, "{document}");
+        }
+    }
+
+    #[test]
+    fn what_is_passed_over_is_checked() {
+        let deep = format!("{{\"a\": {}1{}}}", "[".repeat(100), "]".repeat(100));
+        let many_digits = format!("{{\"a\": {}}}", "1".repeat(30_000));
+        for document in
+            [deep.as_str(), &many_digits, r#"{"a": "\ud800"}"#, r#"{"a": [{"\ud800": 1}]}"#, "{\"a\": \"\u{1}\"}"]
+        {
+            assert_eq!(select(document.as_bytes(), &Selection::default()), None, "{document:.40}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_passed_over() {
+        let mut selection = Selection::default();
+        selection.add(&["os", "family"]);
+        selection.add(&["list", "x"]);
+        let document =
+            r#"{"os": {"family": "Debian", "release": {"major": 12.5}, "name": 1e9}, "list": [1], "up": 0.1}"#;
+        let expected = r#"{"os": {"family": "Debian", "release": null}, "list": [1], "up": null}"#;
+        assert_eq!(select(document.as_bytes(), &selection), Some(json::parse(expected.as_bytes()).value));
+    }
+}

@@ -1,0 +1,238 @@
+//! `Array.new` and `Hash.new`, which tuples and structs are made by, too.
+//!
+//! Source: `PArrayType`, `PHashType` in `pops/types/types.rb`, `pops/types/iterable.rb`.
+
+use super::Made;
+use super::function::Function;
+use super::number::refused;
+use crate::puppet::Error;
+use crate::puppet::types::infer::{generalize, infer};
+use crate::value::rich::Rich;
+use crate::value::{Hash, Type, Value};
+
+type Found = Result<&'static Function, Error>;
+
+/// The most items that iteration makes, and the most that are known to fit Ruby's stack.
+const ARGUMENTS_LIMIT: usize = 100_000;
+const ITEMS_LIMIT: i64 = 1 << 20;
+
+pub(super) fn array_function() -> Found {
+    new_function!(
+        "new_array",
+        &[],
+        &[
+            &[("from", "Variant[Array,Hash,Binary,Iterable]"), ("wrap?", "Boolean[false]")],
+            &[("from", "Any"), ("wrap", "Boolean[true]")],
+        ]
+    )
+}
+
+/// `Array.new(from, wrap)`.
+pub(super) fn array(args: &[Value]) -> Made {
+    let function = array_function()?;
+    match (function.pick(args)?, args) {
+        (_, [from @ Value::Array(_), Value::Boolean(true)]) => Ok(from.clone()),
+        (Some(0), [from, ..]) => items(from),
+        (Some(_), [from, ..]) => Ok(Value::array(vec![from.clone()])),
+        (None, [_] | [_, Value::Boolean(_)]) => Err(refused(function, args, "Array")),
+        _ => Err(function.mismatch(args)),
+    }
+}
+
+/// What comes out of something that can be iterated over.
+fn items(from: &Value) -> Made {
+    match from.bare() {
+        Value::Array(_) => Ok(from.clone()),
+        Value::Hash(hash) => Ok(pairs(hash)),
+        Value::String(text) => Ok(text.chars().map(|c| Value::from(c.to_string())).collect()),
+        Value::Bytes(_) => Err(Error::unknown("the characters of a text that is not UTF-8")),
+        Value::Integer(n) => integers(0, n - 1),
+        Value::BigInteger(_) => Err(too_many()),
+        Value::Rich(rich) => match &**rich {
+            Rich::Binary(bytes) => Ok(bytes.iter().map(|b| Value::Integer(i64::from(*b))).collect()),
+            Rich::Type(kind) => of_type(kind),
+            _ => Ok(Value::Undef),
+        },
+        _ => Ok(Value::Undef),
+    }
+}
+
+fn of_type(kind: &Type) -> Made {
+    match kind.resolved() {
+        Type::Enum(values, _) => Ok(values.iter().cloned().map(Value::from).collect()),
+        Type::Integer(range) => match (&range.from, &range.to) {
+            (Value::Integer(from), Value::Integer(to)) => integers(*from, *to),
+            _ => Err(too_many()),
+        },
+        _ => Ok(Value::Undef),
+    }
+}
+
+fn integers(from: i64, to: i64) -> Made {
+    if to.checked_sub(from).is_none_or(|count| count >= ITEMS_LIMIT) {
+        return Err(too_many());
+    }
+    Ok((from..=to).map(Value::Integer).collect())
+}
+
+/// Ruby passes each item as an argument, for which its stack has to be large enough.
+fn too_many_arguments() -> Error {
+    Error::unknown(format!("a hash of a list of more than {ARGUMENTS_LIMIT} items"))
+}
+
+fn too_many() -> Error {
+    Error::unknown(format!("an array of more than {ITEMS_LIMIT} integers"))
+}
+
+fn pairs(hash: &Hash) -> Value {
+    hash.iter().map(|(key, value)| Value::array(vec![key.clone(), value.clone()])).collect()
+}
+
+pub(super) fn hash_function() -> Found {
+    new_function!(
+        "new_hash",
+        &[
+            ("KeyValueArray", "Array[Tuple[Any,Any],1]"),
+            ("TreeArray", "Array[Tuple[Array,Any],1]"),
+            ("NewHashOption", "Enum[tree, hash_tree]"),
+        ],
+        &[
+            &[("from", "TreeArray"), ("build_option?", "NewHashOption")],
+            &[("from", "KeyValueArray")],
+            &[("from", "Any")],
+        ]
+    )
+}
+
+/// `Hash.new(from, option)`.
+pub(super) fn hash(args: &[Value]) -> Made {
+    let function = hash_function()?;
+    match (function.pick(args)?, args) {
+        (Some(0), [Value::Array(entries), option]) => tree(entries, option.as_str() == Some("hash_tree")),
+        (Some(0 | 1), [Value::Array(entries), ..]) => Ok(Value::hash(of_pairs(entries))),
+        (Some(_), [from, ..]) => of_list(from),
+        _ => Err(function.mismatch(args)),
+    }
+}
+
+fn of_pairs(entries: &[Value]) -> Hash {
+    let entry = |entry: &Value| match entry.as_array() {
+        Some([key, value]) => Some((key.clone(), value.clone())),
+        _ => None,
+    };
+    entries.iter().filter_map(entry).collect()
+}
+
+/// A hash of keys and values one after the other.
+fn of_list(from: &Value) -> Made {
+    match from.bare() {
+        Value::Hash(_) => Ok(from.clone()),
+        Value::Array(list) if list.len() > ARGUMENTS_LIMIT => Err(too_many_arguments()),
+        Value::Array(list) if list.len() % 2 == 1 => Err(Error::puppet("odd number of arguments for Hash")),
+        Value::Array(list) => Ok(alternating(list)),
+        other => {
+            let iterable = Type::Iterable(None);
+            if !super::is_instance(&iterable, other)? {
+                let text = format!("Value of type {} cannot be converted to Hash", generalize(&infer(other)?));
+                return Err(Error::puppet(text));
+            }
+            let list = items(other)?;
+            let list = list.as_array().unwrap_or_default();
+            match list {
+                list if list.len() > ARGUMENTS_LIMIT => Err(too_many_arguments()),
+                list if list.len() % 2 == 1 => Err(Error::puppet("odd number of arguments for Hash")),
+                list => Ok(alternating(list)),
+            }
+        }
+    }
+}
+
+fn alternating(list: &[Value]) -> Value {
+    Value::hash(list.chunks(2).filter_map(|pair| Some((pair.first()?.clone(), pair.get(1)?.clone()))).collect())
+}
+
+/// A hash of paths and the values at their ends.
+fn tree(entries: &[Value], only_hashes: bool) -> Made {
+    let mut root = Value::hash(Hash::new());
+    for entry in entries {
+        let Some([Value::Array(path), value]) = entry.as_array() else { continue };
+        match path.split_last() {
+            None => graft(&mut root, value)?,
+            Some((last, path)) => {
+                let value = if only_hashes { as_hashes(value) } else { value.clone() };
+                set(&mut root, path, last, value)?;
+            }
+        }
+    }
+    Ok(root)
+}
+
+/// The value for the root goes into it.
+fn graft(root: &mut Value, value: &Value) -> Result<(), Error> {
+    let Value::Hash(hash) = root else { return Ok(()) };
+    let hash = std::sync::Arc::make_mut(hash);
+    match value.bare() {
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                hash.insert(i64::try_from(at).unwrap_or_default(), item.clone());
+            }
+        }
+        Value::Hash(more) => {
+            for (key, value) in more.iter() {
+                hash.insert(key.clone(), value.clone());
+            }
+        }
+        Value::Rich(_) => {
+            return Err(Error::unknown("a value that is no hash for the root, in 'Hash.new' of a tree"));
+        }
+        other => {
+            let class = match other {
+                Value::Undef => "nil".to_owned(),
+                Value::Boolean(b) => b.to_string(),
+                other => other.class_name().to_owned(),
+            };
+            return Err(Error::puppet(format!("no implicit conversion of {class} into Hash")));
+        }
+    }
+    Ok(())
+}
+
+fn as_hashes(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => {
+            let entry =
+                |(at, item): (usize, &Value)| (Value::from(i64::try_from(at).unwrap_or_default()), as_hashes(item));
+            Value::hash(items.iter().enumerate().map(entry).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+fn set(at: &mut Value, path: &[Value], last: &Value, value: Value) -> Result<(), Error> {
+    let unknown = || Error::unknown("a path through a value that is no hash, in 'Hash.new' of a tree");
+    let (step, rest) = path.split_first().map_or((last, None), |(step, rest)| (step, Some(rest)));
+    match at {
+        Value::Hash(hash) => {
+            let hash = std::sync::Arc::make_mut(hash);
+            let Some(rest) = rest else {
+                hash.insert(step.clone(), value);
+                return Ok(());
+            };
+            let mut inner = hash.get_value(step).cloned().unwrap_or_else(|| Value::hash(Hash::new()));
+            set(&mut inner, rest, last, value)?;
+            hash.insert(step.clone(), inner);
+            Ok(())
+        }
+        Value::Array(items) => {
+            let items = std::sync::Arc::make_mut(items);
+            let Value::Integer(n) = step else { return Err(unknown()) };
+            let at = usize::try_from(*n).ok().filter(|at| *at < items.len()).ok_or_else(unknown)?;
+            match rest {
+                None => items[at] = value,
+                Some(rest) => set(&mut items[at], rest, last, value)?,
+            }
+            Ok(())
+        }
+        _ => Err(unknown()),
+    }
+}

@@ -1,0 +1,167 @@
+//! The signatures of Puppet's `new` functions: which one takes some arguments, and what Puppet says when none does.
+//!
+//! Source: `pops/functions/dispatcher.rb`, `describe_signatures` in `pops/types/type_mismatch_describer.rb`.
+
+use std::sync::Arc;
+
+use super::super::types::describe::{describe, merge};
+use super::super::types::infer::infer_set;
+use super::super::types::mismatch::{Group, Kind, Mismatch, Step};
+use super::super::types::{assignable, is_instance, normalize, parse_with, sized};
+use crate::puppet::Error;
+use crate::value::rich::types::{Alias, Range};
+use crate::value::{Type, Value};
+
+/// A function with one or more signatures.
+pub(crate) struct Function {
+    name: &'static str,
+    own: Vec<(&'static str, Type)>,
+    /// The signatures in the order in which they are tried.
+    pub(crate) signatures: Vec<Signature>,
+}
+
+/// The parameters of a function.
+pub(crate) struct Signature {
+    names: Vec<&'static str>,
+    types: Vec<Type>,
+    required: usize,
+}
+
+/// A function that is made when it is first called.
+pub(crate) type Made = Result<Function, Error>;
+
+impl Function {
+    /// A function with types of its own and its signatures, each parameter with its type; those with `?` may be missing.
+    pub(crate) fn new(
+        name: &'static str,
+        own: &[(&'static str, &str)],
+        signatures: &[&[(&'static str, &str)]],
+    ) -> Made {
+        let mut local: Vec<(&'static str, Type)> = Vec::new();
+        for (name, text) in own {
+            let kind = normalize(&parse_with(text, &local)?);
+            local.push((name, Type::Alias(Alias::Local(Arc::new((name, kind))))));
+        }
+        let signature = |parameters: &&[(&'static str, &str)]| {
+            let kind = |(_, text): &(&'static str, &str)| parse_with(text, &local);
+            Ok(Signature {
+                names: parameters.iter().map(|(name, _)| name.trim_end_matches('?')).collect(),
+                types: parameters.iter().map(kind).collect::<Result<_, Error>>()?,
+                required: parameters.iter().filter(|(name, _)| !name.ends_with('?')).count(),
+            })
+        };
+        let signatures = signatures.iter().map(signature).collect::<Result<_, Error>>()?;
+        Ok(Function { name, own: local, signatures })
+    }
+
+    /// One of its own types.
+    pub(crate) fn own(&self, name: &str) -> Result<Type, Error> {
+        let found = self.own.iter().find(|(own, _)| *own == name);
+        found.map(|(_, kind)| kind.clone()).ok_or_else(|| Error::unknown(format!("no type '{name}'")))
+    }
+
+    /// The first signature that takes `args`.
+    pub(crate) fn pick(&self, args: &[Value]) -> Result<Option<usize>, Error> {
+        for (at, signature) in self.signatures.iter().enumerate() {
+            if signature.takes(args)? {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The error for arguments that no signature takes.
+    pub(crate) fn mismatch(&self, args: &[Value]) -> Error {
+        let actual: Vec<Type> = match args.iter().map(infer_set).collect() {
+            Ok(actual) => actual,
+            Err(unknown) => return unknown,
+        };
+        let found: Vec<Vec<Mismatch>> =
+            self.signatures.iter().enumerate().map(|(at, signature)| signature.mismatches(&actual, at)).collect();
+        let errors = merge(0, Group::Counts, found.clone());
+        if let [one] = errors.as_slice() {
+            return Error::puppet(format!("'{}'{}", self.name, one.text()));
+        }
+        let rejected = |indent: &str, mismatches: &[Mismatch]| -> String {
+            let line = |mismatch: &Mismatch| format!("\n{indent}rejected:{}", mismatch.clone().without_step(0).text());
+            mismatches.iter().map(line).collect()
+        };
+        Error::puppet(match (self.signatures.as_slice(), found.as_slice()) {
+            ([signature], [mismatches]) => {
+                format!("'{}' expects ({}){}", self.name, signature.text(), rejected("  ", mismatches))
+            }
+            (signatures, found) => {
+                let each = signatures.iter().zip(found);
+                let lines: Vec<String> = each
+                    .map(|(signature, mismatches)| {
+                        format!("\n  ({}){}", signature.text(), rejected("    ", mismatches))
+                    })
+                    .collect();
+                let name = self.name;
+                format!(
+                    "The function '{name}' was called with arguments it does not accept. It expects one of:{}",
+                    lines.concat()
+                )
+            }
+        })
+    }
+
+    /// The error of the function's own words for arguments that do not fit.
+    pub(crate) fn refuse(&self, text: &str) -> Error {
+        Error::puppet(format!("'{}' {text}", self.name))
+    }
+}
+
+impl Signature {
+    /// How many arguments it takes.
+    pub(crate) fn size(&self) -> Range {
+        sized(self.required, self.types.len())
+    }
+
+    /// Its parameters as a type.
+    pub(crate) fn tuple(&self) -> Type {
+        Type::Tuple(self.types.clone().into(), Some(self.size()))
+    }
+
+    fn takes(&self, args: &[Value]) -> Result<bool, Error> {
+        if args.len() < self.required || args.len() > self.types.len() {
+            return Ok(false);
+        }
+        for (kind, arg) in self.types.iter().zip(args) {
+            if !is_instance(kind, arg)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn mismatches(&self, actual: &[Type], at: usize) -> Vec<Mismatch> {
+        let path = [Step::Signature(at)];
+        let count = Range::count(actual.len());
+        if !self.size().covers(&count) {
+            return vec![Mismatch::new(&path, Kind::Count(self.size(), count))];
+        }
+        for ((kind, name), actual) in self.types.iter().zip(&self.names).zip(actual) {
+            if !assignable(kind, actual) {
+                let found = describe(kind, actual, &[path[0].clone(), Step::Parameter((*name).to_owned())]);
+                if !found.is_empty() {
+                    return found;
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    fn text(&self) -> String {
+        let parameter = |(at, (kind, name)): (usize, (&Type, &&str))| {
+            let optional = at >= self.required;
+            let kind = match kind {
+                Type::Optional(Some(inner)) if optional => inner,
+                other => other,
+            };
+            let shown = if let Type::Alias(_) = kind { kind.expanded() } else { kind.to_string() };
+            format!("{shown} {name}{}", if optional { "?" } else { "" })
+        };
+        self.types.iter().zip(&self.names).enumerate().map(parameter).collect::<Vec<_>>().join(", ")
+    }
+}

@@ -1,0 +1,327 @@
+//! `Integer.new`, `Float.new`, `Numeric.new`.
+//!
+//! Source: `PNumericType`, `PIntegerType`, `PFloatType` in `pops/types/types.rb`; Ruby's `Integer()` and `Float()`.
+
+use std::sync::LazyLock;
+
+use num_bigint::BigInt;
+use regex::Regex;
+
+use super::super::types::infer::{generalize, infer};
+use super::super::types::is_instance;
+use super::Made;
+use super::function::Function;
+use super::{assert_instance, time};
+use crate::puppet::Error;
+use crate::puppet::ruby;
+use crate::value::Value;
+
+/// What an integer is made of.
+const INTEGER: &str = r"Variant[Numeric, Boolean, Pattern[/\A[+-]?\s*(?:(?:\d+)|(?:0[xX][0-9A-Fa-f]+)|(?:0[bB][01]+))\z/], Timespan, Timestamp]";
+const RADIX: &str = "Variant[Default, Integer[2,2], Integer[8,8], Integer[10,10], Integer[16,16]]";
+const INTEGER_ARGS: &str = "Struct[{from => Convertible, Optional[radix] => Radix, Optional[abs] => Boolean}]";
+
+/// What a float is made of.
+const FLOAT: &str = r"Variant[Numeric, Boolean, Pattern[/\A[+-]?\s*(?:(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE]-?\d+)?)|(?:0[xX][0-9A-Fa-f]+)|(?:0[0-7]+)|(?:0[bB][01]+))\z/], Timespan, Timestamp]";
+const NUMERIC: &str = r"Variant[Integer, Float, Boolean, Pattern[/\A[+-]?\s*(?:(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE]-?\d+)?)|(?:0[xX][0-9A-Fa-f]+)|(?:0[0-7]+)|(?:0[bB][01]+))\z/], Timespan, Timestamp]";
+const ARGS: &str = "Struct[{from => Convertible, Optional[abs] => Boolean}]";
+
+type Found = Result<&'static Function, Error>;
+
+pub(super) fn integer_function() -> Found {
+    new_function!(
+        "new",
+        &[("Radix", RADIX), ("Convertible", INTEGER), ("NamedArgs", INTEGER_ARGS)],
+        &[&[("from", "Convertible"), ("radix?", "Radix"), ("abs?", "Boolean")], &[("hash_args", "NamedArgs")]]
+    )
+}
+
+pub(super) fn float_function() -> Found {
+    new_function!(
+        "new_float",
+        &[("Convertible", FLOAT), ("NamedArgs", ARGS)],
+        &[&[("from", "Convertible"), ("abs?", "Boolean")], &[("hash_args", "NamedArgs")]]
+    )
+}
+
+pub(super) fn numeric_function() -> Found {
+    new_function!(
+        "new_numeric",
+        &[("Convertible", NUMERIC), ("NamedArgs", ARGS)],
+        &[&[("from", "Convertible"), ("abs?", "Boolean")], &[("hash_args", "NamedArgs")]]
+    )
+}
+
+/// An entry of the one argument where that is a hash.
+fn entry(args: &[Value], name: &str) -> Option<Value> {
+    args.first()?.as_hash()?.get(name).filter(|value| !value.is_undef()).cloned()
+}
+
+/// `Integer.new(from, radix, abs)`.
+pub(super) fn integer(args: &[Value]) -> Made {
+    let function = integer_function()?;
+    let (from, radix, abs) = match function.pick(args)? {
+        Some(0) => (args[0].clone(), args.get(1).cloned(), is_true(args.get(2))),
+        Some(_) => {
+            (entry(args, "from").unwrap_or_default(), entry(args, "radix"), is_true(entry(args, "abs").as_ref()))
+        }
+        None => return Err(refused_integer(function, args)?),
+    };
+    let radix = match radix {
+        Some(Value::Integer(radix)) => Some(radix),
+        _ => None,
+    };
+    let n = to_integer(&from, radix)?;
+    Ok(if abs { absolute(n) } else { n })
+}
+
+fn is_true(value: Option<&Value>) -> bool {
+    value.is_some_and(|value| matches!(value, Value::Boolean(true)))
+}
+
+/// The error for arguments that no integer is made of: a hash is looked at more closely.
+fn refused_integer(function: &Function, args: &[Value]) -> Result<Error, Error> {
+    if let [Value::Hash(hash)] = args {
+        if let Some(from) = hash.get("from")
+            && !is_instance(&function.own("Convertible")?, from)?
+        {
+            let text = refused(function, std::slice::from_ref(from), "Integer");
+            // The inner error is told without the name of the function twice.
+            return Ok(text);
+        }
+        if let Some(radix) = hash.get("radix").filter(|radix| !radix.is_undef()) {
+            check_radix(radix)?;
+        }
+        let error = assert_instance("Integer.new", &function.own("NamedArgs")?, args[0].clone());
+        return Ok(error.err().unwrap_or_else(|| function.mismatch(args)));
+    }
+    let numbers = |arg: &Value| matches!(arg, Value::Integer(_) | Value::BigInteger(_));
+    let fits = match args {
+        [_] => true,
+        [_, radix] => numbers(radix),
+        [_, radix, abs] => numbers(radix) && matches!(abs, Value::Boolean(_)),
+        _ => false,
+    };
+    if !fits {
+        return Ok(function.mismatch(args));
+    }
+    if let Some(radix) = args.get(1) {
+        check_radix(radix)?;
+    }
+    Ok(refused(function, args, "Integer"))
+}
+
+fn check_radix(radix: &Value) -> Result<(), Error> {
+    match radix {
+        Value::Integer(2 | 8 | 10 | 16) => Ok(()),
+        Value::Symbol(name) if &**name == "default" => Ok(()),
+        other => {
+            let text = format!("Illegal radix: {}, expected 2, 8, 10, 16, or default", other.to_s());
+            Err(Error::puppet(text))
+        }
+    }
+}
+
+/// What Puppet says of a value that cannot be converted.
+pub(super) fn refused(function: &Function, args: &[Value], to: &str) -> Error {
+    match &args[0] {
+        Value::String(text) => function.refuse(&format!("The string '{}' cannot be converted to {to}", &**text)),
+        other => match infer(other) {
+            Ok(kind) => function.refuse(&format!("Value of type {} cannot be converted to {to}", generalize(&kind))),
+            Err(unknown) => unknown,
+        },
+    }
+}
+
+/// The same where another argument than the first may be wrong.
+fn refused_with_abs(function: &Function, args: &[Value], to: &str) -> Error {
+    match args {
+        [_] | [_, Value::Boolean(_)] => refused(function, args, to),
+        _ => function.mismatch(args),
+    }
+}
+
+fn to_integer(from: &Value, radix: Option<i64>) -> Made {
+    match from {
+        Value::Integer(_) | Value::BigInteger(_) => Ok(from.clone()),
+        Value::Float(f) => float_to_integer(*f),
+        Value::Boolean(b) => Ok(Value::Integer(i64::from(*b))),
+        Value::Rich(rich) => Ok(time::seconds(rich).unwrap_or_default()),
+        Value::String(text) => {
+            let parse = |text: &str| match radix {
+                Some(radix) => ruby_integer(text, radix),
+                None => ruby_integer(text, 0),
+            };
+            let spaced = || without_space(text).and_then(|text| parse(&text));
+            let error = || Error::puppet(format!("invalid value for Integer(): {}", from.inspect()));
+            parse(text).or_else(spaced).ok_or_else(error)
+        }
+        _ => Ok(Value::Undef),
+    }
+}
+
+/// Ruby's `Float#to_i`.
+fn float_to_integer(f: f64) -> Made {
+    if !f.is_finite() {
+        return Err(Error::puppet(Value::Float(f).to_s()));
+    }
+    let whole = format!("{:.0}", f.trunc());
+    Ok(whole.parse::<BigInt>().map_or(Value::Integer(0), Value::big))
+}
+
+/// A number whose sign stands apart, with the sign at the number.
+fn without_space(text: &str) -> Option<String> {
+    static APART: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\A([+-])[\p{Zs}\t]+(.*)\z").ok());
+    let found = APART.as_ref()?.captures(text)?;
+    Some(format!("{}{}", &found[1], &found[2]))
+}
+
+/// Ruby's `Integer(text, radix)`, 0 to go by the prefix; of texts of a sign, letters and digits.
+fn ruby_integer(text: &str, radix: i64) -> Option<Value> {
+    let text = text.trim_start_matches(['\t', '\n', '\u{b}', '\u{c}', '\r', ' ']);
+    let (negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let lower = digits.to_ascii_lowercase();
+    let prefix = match lower.get(..2) {
+        Some("0x") => Some(16),
+        Some("0b") => Some(2),
+        _ => None,
+    };
+    let (base, digits) = match (radix, prefix) {
+        (0, Some(base)) => (base, &lower[2..]),
+        (16, Some(16)) => (16, &lower[2..]),
+        (2, Some(2)) => (2, &lower[2..]),
+        (0, None) if lower.len() > 1 && lower.starts_with('0') => (8, lower.as_str()),
+        (0, None) => (10, lower.as_str()),
+        (radix, _) => (u32::try_from(radix).ok()?, lower.as_str()),
+    };
+    if !digits.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let n = BigInt::parse_bytes(digits.as_bytes(), base)?;
+    Some(Value::big(if negative { -n } else { n }))
+}
+
+fn absolute(n: Value) -> Value {
+    match n {
+        Value::Integer(n) => Value::big(BigInt::from(n).magnitude().clone().into()),
+        Value::BigInteger(n) => Value::big(n.magnitude().clone().into()),
+        Value::Float(f) => Value::Float(f.abs()),
+        other => other,
+    }
+}
+
+/// `Float.new(from, abs)`.
+pub(super) fn float(args: &[Value]) -> Made {
+    let function = float_function()?;
+    let (from, abs) = match function.pick(args)? {
+        Some(0) => (args[0].clone(), is_true(args.get(1))),
+        Some(_) => (entry(args, "from").unwrap_or_default(), is_true(entry(args, "abs").as_ref())),
+        None => return Err(refused_with_abs(function, args, "Float")),
+    };
+    let f = to_float(&from)?;
+    Ok(Value::Float(if abs { f.abs() } else { f }))
+}
+
+fn to_float(from: &Value) -> Result<f64, Error> {
+    match from {
+        Value::Boolean(b) => Ok(f64::from(u8::from(*b))),
+        Value::Rich(rich) => Ok(time::seconds_float(rich)),
+        Value::String(text) => {
+            if text.starts_with('0') && text.len() == 1 {
+                return Err(Error::puppet("undefined method `casecmp' for nil:NilClass"));
+            }
+            if let Some("0b" | "0B") = text.get(..2) {
+                return ruby_float(&ruby_integer(text, 0).unwrap_or_default());
+            }
+            match (float_of(text), without_space(text).map(|text| float_of(&text))) {
+                (Some(f), _) | (None, Some(Some(f))) => Ok(f),
+                _ => Err(Error::puppet(format!("invalid value for Float(): {}", from.inspect()))),
+            }
+        }
+        other => ruby_float(other),
+    }
+}
+
+/// Ruby's `Float()`.
+pub(crate) fn ruby_float(value: &Value) -> Result<f64, Error> {
+    match value {
+        Value::Float(f) => Ok(*f),
+        Value::Integer(_) | Value::BigInteger(_) => Ok(value.to_s().parse().unwrap_or(f64::INFINITY)),
+        Value::String(text) => {
+            float_of(text).ok_or_else(|| Error::puppet(format!("invalid value for Float(): {}", value.inspect())))
+        }
+        other => {
+            let text = format!("can't convert {} into Float", other.class_name());
+            Err(Error::puppet(text))
+        }
+    }
+}
+
+/// The float that a text is, decimal or hexadecimal.
+fn float_of(text: &str) -> Option<f64> {
+    static DECIMAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"\A[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]+(?:_[0-9]+)*)?\z").ok()
+    });
+    let text = ruby::strip(text);
+    let unsigned = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
+    if let Some(hex) = unsigned.strip_prefix("0x") {
+        let n = BigInt::parse_bytes(hex.as_bytes(), 16)?;
+        let f: f64 = n.to_string().parse().unwrap_or(f64::INFINITY);
+        return Some(if text.starts_with('-') { -f } else { f });
+    }
+    DECIMAL.as_ref()?.is_match(text).then(|| ruby::strtod(&text.replace('_', "")))
+}
+
+/// `Numeric.new(from, abs)`.
+pub(super) fn numeric(args: &[Value]) -> Made {
+    let function = numeric_function()?;
+    let (from, abs) = match function.pick(args)? {
+        Some(0) => (args[0].clone(), is_true(args.get(1))),
+        Some(_) => (entry(args, "from").unwrap_or_default(), is_true(entry(args, "abs").as_ref())),
+        None => return Err(refused_with_abs(function, args, "Numeric")),
+    };
+    let n = to_numeric(&from);
+    match (abs, &n) {
+        (true, Value::Undef) => Err(Error::puppet("undefined method `abs' for nil:NilClass")),
+        (true, _) => Ok(absolute(n)),
+        (false, _) => Ok(n),
+    }
+}
+
+/// The number that something is; undef for a text that Puppet's language would not take as one.
+fn to_numeric(from: &Value) -> Value {
+    static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let blank = r"[\p{Zs}\t]*";
+        Regex::new(&format!(
+            r"\A{blank}([-+]?){blank}((0[xX][0-9A-Fa-f]+)|(0?[0-9]+)((?:\.[0-9]+)?(?:[eE]-?[0-9]+)?)){blank}\z"
+        ))
+        .ok()
+    });
+    let text = match from {
+        Value::Boolean(b) => return Value::Integer(i64::from(*b)),
+        Value::Rich(rich) => return Value::Float(time::seconds_float(rich)),
+        Value::String(text) => text,
+        other => return other.clone(),
+    };
+    if let Some("0b" | "0B" | "0x" | "0X") = text.get(..2) {
+        return ruby_integer(text, 0).unwrap_or_default();
+    }
+    let Some(found) = NUMBER.as_ref().and_then(|number| number.captures(text)) else { return Value::Undef };
+    let group = |n: usize| found.get(n).map_or("", |part| part.as_str());
+    let negative = group(1) == "-";
+    if group(5).is_empty() {
+        let signed = format!("{}{}", group(1), group(2));
+        return ruby_integer(&signed, 0).unwrap_or_default();
+    }
+    let is_zero = ruby_integer(group(4), 0) == Some(Value::Integer(0));
+    let exponent_of_zero = group(5).trim_start_matches('.').trim_start_matches('0').starts_with(['e', 'E']);
+    let f = ruby::strtod(group(2));
+    if ruby_integer(group(4), 0).is_none() || is_zero && exponent_of_zero || f.is_infinite() {
+        return Value::Undef;
+    }
+    Value::Float(if negative { -f } else { f })
+}

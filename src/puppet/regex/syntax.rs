@@ -1,0 +1,353 @@
+//! Ruby's regular expressions in Oniguruma's terms: the two have one ancestor and differ in details.
+//!
+//! Source: Ruby 3.1's `re.c`, `regparse.c`.
+
+use crate::puppet::Error;
+use crate::value::rich::regexp::{self, tokens};
+
+/// `pattern` as Oniguruma means the same. `\d`, `\s` and `\w` are ASCII in Ruby; it decodes escapes of characters itself, and a
+/// repeated anchor (`^*`) is allowed: one that may be repeated no times asks for nothing, one that must be there is there once.
+pub(super) fn translate(pattern: &str) -> Result<String, Error> {
+    let fault = |what: &str| fault(pattern, what);
+    if has_folded_class(pattern) {
+        return Err(Error::unknown(format!("a class that ignores case in a regular expression: /{pattern}/")));
+    }
+    if has_character_set_option(pattern) {
+        return Err(Error::unknown(format!("an option of character sets in a regular expression: /{pattern}/")));
+    }
+    let mut out = String::new();
+    let mut skip_to = 0;
+    for (at, token, in_class) in tokens(pattern) {
+        if at < skip_to {
+            continue;
+        }
+        let end = at + token.len();
+        skip_to = end;
+        match token {
+            "\\" => return Err(fault("too short escape sequence")),
+            "\\c" if end == pattern.len() => return Err(fault("too short control escape")),
+            "\\M" => {
+                return Err(Error::unknown(format!("an escape of a byte in a regular expression: /{pattern}/")));
+            }
+            "\\p" | "\\P" if let Some(name) = unclosed_property(&pattern[end..]) => {
+                return Err(fault(&format!("invalid character property name {{{name}}}")));
+            }
+            "\\d" | "\\D" | "\\s" | "\\S" | "\\w" | "\\W" if in_class && ends_range(&pattern[..at]) => {
+                return Err(fault("char-class value at end of range"));
+            }
+            "\\d" | "\\D" | "\\s" | "\\S" | "\\w" | "\\W" if in_class && begins_range(&pattern[end..]) => {
+                return Err(fault("unmatched range specifier in char-class"));
+            }
+            "[" if in_class && names_no_bracket(&pattern[end..]) => return Err(fault("invalid POSIX bracket type")),
+            "\\u" | "\\x" => {
+                let (length, decoded) = decode(token, &pattern[end..]).map_err(fault)?;
+                out.push_str(&decoded);
+                skip_to += length;
+            }
+            _ if !in_class
+                && is_anchor(token)
+                && let Some((length, may_be_absent)) = quantifier(&pattern[end..]) =>
+            {
+                out.push_str(if may_be_absent { "" } else { token });
+                skip_to += length;
+            }
+            _ => out.push_str(ascii_class(token, in_class).unwrap_or(token)),
+        }
+    }
+    Ok(out)
+}
+
+/// Refuses what Oniguruma takes and Ruby does not.
+pub(super) fn check(pattern: &str) -> Result<(), Error> {
+    if has_backward_repeat(pattern) {
+        return Err(fault(pattern, "upper is smaller than lower in repeat range"));
+    }
+    if has_variable_look_behind(pattern) {
+        return Err(fault(pattern, "invalid pattern in look-behind"));
+    }
+    Ok(())
+}
+
+/// What is wrong with a pattern, as Ruby says it.
+pub(super) fn fault(pattern: &str, what: &str) -> Error {
+    let text = format!("{what}: {}", regexp::inspect(pattern));
+    // Ruby says no such thing.
+    if what == "target of repeat operator is invalid" { Error::unknown(text) } else { Error::puppet(text) }
+}
+
+/// What ASCII does not have, and where scripts begin that the versions of Unicode differ in: behind Cyrillic.
+const BEYOND_ASCII: char = '\u{80}';
+const BEYOND_CYRILLIC: char = '\u{530}';
+
+/// Properties that all versions of Unicode agree on for Latin, Greek and Cyrillic.
+const SETTLED: [&str; 18] = [
+    "ascii", "cntrl", "cyrillic", "digit", "greek", "l", "latin", "letter", "ll", "lower", "lu", "n", "nd", "p", "s",
+    "space", "upper", "z",
+];
+
+/// The characters that a pattern may treat otherwise in Ruby.
+#[derive(Debug)]
+pub(super) struct Unsure {
+    from: char,
+    /// Others, below that.
+    folded: Vec<char>,
+}
+
+impl Unsure {
+    /// Those of `pattern`: it ignores the case of letters, or has a class that the versions of Unicode differ in.
+    pub(super) fn of(pattern: &str) -> Unsure {
+        let from = |from| Unsure { from, folded: Vec::new() };
+        if pattern.contains(":punct:]") || pattern.contains(":^punct:]") {
+            return from(BEYOND_ASCII);
+        }
+        let mut properties = properties(pattern).peekable();
+        let has_some = properties.peek().is_some();
+        match (ignores_case(pattern), has_some, properties.all(|name| SETTLED.contains(&name.as_str()))) {
+            (false, false, _) => from(char::MAX),
+            (false, true, true) => from(BEYOND_CYRILLIC),
+            (true, false, _) if is_plain(pattern) => Unsure { from: BEYOND_CYRILLIC, folded: folded(pattern) },
+            _ => from(BEYOND_ASCII),
+        }
+    }
+
+    /// Whether nobody knows what `c` is for the pattern.
+    pub(super) fn contains(&self, c: char) -> bool {
+        c >= self.from || self.folded.contains(&c)
+    }
+}
+
+/// Whether a pattern is of ASCII characters that stand for themselves, anchors and groups.
+fn is_plain(pattern: &str) -> bool {
+    let is_anchor = |token: &str| matches!(token, "\\A" | "\\z" | "\\Z");
+    pattern.is_ascii() && tokens(pattern).all(|(_, token, _)| is_anchor(token) || !token.starts_with(['\\', '[']))
+}
+
+/// The characters beyond ASCII that are letters of a plain pattern when case does not count.
+fn folded(pattern: &str) -> Vec<char> {
+    let pattern = pattern.to_ascii_lowercase();
+    // Two of them are one `ß`.
+    let letters_s = pattern.matches('s').count() + usize::from(pattern.contains(['*', '+', '{']));
+    let of = |c: char| match c {
+        'ß' => letters_s > 1,
+        'ſ' => pattern.contains('s'),
+        'İ' | 'ı' => pattern.contains('i'),
+        'ŉ' => pattern.contains('n'),
+        _ => pattern.contains('j'),
+    };
+    ['ß', 'ſ', 'İ', 'ı', 'ŉ', 'ǰ'].into_iter().filter(|c| of(*c)).collect()
+}
+
+/// The names of the properties in a pattern, without their `^`, in lower case.
+fn properties(pattern: &str) -> impl Iterator<Item = String> + '_ {
+    let classes = tokens(pattern).filter(|(_, token, _)| matches!(*token, "\\p" | "\\P"));
+    classes.map(|(at, ..)| {
+        let name = pattern[at + 2..].trim_start_matches(['{', '^']).split('}').next().unwrap_or_default();
+        name.to_ascii_lowercase()
+    })
+}
+
+/// Whether an option says that the case of letters does not count.
+fn ignores_case(pattern: &str) -> bool {
+    let mut groups = tokens(pattern).filter(|(_, token, in_class)| *token == "(" && !in_class);
+    groups.any(|(at, ..)| {
+        let options = pattern[at + 1..].strip_prefix('?').unwrap_or_default();
+        let end = options.find(|c| !"imx-".contains(c)).unwrap_or(options.len());
+        options[..end].contains('i') && options[end..].starts_with([':', ')'])
+    })
+}
+
+fn has_property(pattern: &str) -> bool {
+    properties(pattern).next().is_some()
+}
+
+/// Whether a class has letters, or lacks them, whose other case is beyond ASCII: the two engines fold them differently.
+fn has_folded_class(pattern: &str) -> bool {
+    let is_negated = |token: &str, in_class: bool| in_class && token == "\\W";
+    ignores_case(pattern)
+        && (has_property(pattern)
+            || pattern.contains("[:^")
+            || tokens(pattern).any(|(_, token, in_class)| is_negated(token, in_class)))
+}
+
+fn is_anchor(token: &str) -> bool {
+    matches!(token, "^" | "$" | "\\A" | "\\z" | "\\Z" | "\\b" | "\\B" | "\\G")
+}
+
+/// Whether what follows is the other end of a range, though what comes before is none.
+fn begins_range(rest: &str) -> bool {
+    rest.strip_prefix('-').is_some_and(|rest| !rest.starts_with(']'))
+}
+
+/// Whether what comes before begins a range.
+fn ends_range(before: &str) -> bool {
+    let Some(before) = before.strip_suffix('-') else { return false };
+    let is_range = before.chars().nth_back(1) == Some('-');
+    !is_range && !before.ends_with(['[', '^'])
+}
+
+/// Whether the rest of `[:name:]` follows, with a name that there is not.
+fn names_no_bracket(rest: &str) -> bool {
+    const NAMES: [&str; 14] = [
+        "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper",
+        "xdigit", "word",
+    ];
+    let name = rest.strip_prefix(':').and_then(|rest| rest.split_once(":]")).map(|(name, _)| name);
+    name.is_some_and(|name| {
+        !name.contains([']', '[']) && !name.starts_with(':') && !NAMES.contains(&name.strip_prefix('^').unwrap_or(name))
+    })
+}
+
+/// The name of a property of characters that has no end.
+fn unclosed_property(rest: &str) -> Option<&str> {
+    let name = rest.strip_prefix('{').filter(|name| !name.contains('}'))?;
+    Some(&name[..name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len())])
+}
+
+/// What the class of an escape is in Ruby.
+fn ascii_class(token: &str, in_class: bool) -> Option<&'static str> {
+    Some(match token {
+        "\\d" => "[0-9]",
+        "\\D" => "[^0-9]",
+        "\\s" => r"[\t-\r ]",
+        "\\S" => r"[^\t-\r ]",
+        "\\w" if in_class => "[0-9A-Za-z_]",
+        "\\W" if in_class => "[^0-9A-Za-z_]",
+        "\\w" => "(?-i:[0-9A-Za-z_])",
+        "\\W" => "(?-i:[^0-9A-Za-z_])",
+        // Oniguruma's own.
+        "\\y" => "y",
+        "\\Y" => "Y",
+        "\\N" => "N",
+        "\\O" => "O",
+        _ => return None,
+    })
+}
+
+/// What an escape of characters stands for, and the length of what of it follows the letter.
+fn decode(token: &str, rest: &str) -> Result<(usize, String), &'static str> {
+    match (token, rest.strip_prefix('{')) {
+        ("\\u", Some(list)) => {
+            let (list, _) = list.split_once('}').ok_or("unterminated Unicode escape")?;
+            let codes = list
+                .split_ascii_whitespace()
+                .map(|code| u32::from_str_radix(code, 16).map_err(|_| "invalid Unicode list"));
+            let decoded = codes.map(|code| character(code?)).collect::<Result<String, _>>()?;
+            if decoded.is_empty() { Err("invalid Unicode list") } else { Ok((list.len() + 2, decoded)) }
+        }
+        ("\\u", None) => {
+            let digits = hex(rest, 4);
+            match digits.len() {
+                0 if rest.is_empty() => Err("too short escape sequence"),
+                4 => Ok((4, character(u32::from_str_radix(digits, 16).map_err(|_| "invalid Unicode escape")?)?)),
+                _ => Err("invalid Unicode escape"),
+            }
+        }
+        _ => {
+            let digits = hex(rest, 2);
+            let first = u8::from_str_radix(digits, 16).map_err(|_| "invalid hex escape")?;
+            if first.is_ascii() {
+                return Ok((digits.len(), format!("\\x{first:02X}")));
+            }
+            bytes(first, digits.len(), rest)
+        }
+    }
+}
+
+/// A character of several bytes, each of them an escape.
+fn bytes(first: u8, length: usize, rest: &str) -> Result<(usize, String), &'static str> {
+    let (mut bytes, mut length) = (vec![first], length);
+    loop {
+        if let Ok(text) = std::str::from_utf8(&bytes) {
+            return Ok((length, text.to_owned()));
+        }
+        let digits = rest[length..].strip_prefix("\\x").map(|rest| hex(rest, 2)).unwrap_or_default();
+        let next = u8::from_str_radix(digits, 16).ok().filter(|_| bytes.len() < 4);
+        bytes.push(next.ok_or("invalid multibyte escape")?);
+        length += 2 + digits.len();
+    }
+}
+
+fn hex(text: &str, most: usize) -> &str {
+    &text[..text.bytes().take(most).take_while(u8::is_ascii_hexdigit).count()]
+}
+
+/// The character of a code, as a pattern has it.
+fn character(code: u32) -> Result<String, &'static str> {
+    let c = char::from_u32(code).ok_or("invalid Unicode range")?;
+    Ok(if c.is_ascii() { format!("\\x{code:02X}") } else { c.to_string() })
+}
+
+/// Whether an option says which characters `\w` and its kind mean: `(?u)`, `(?a)`, `(?d)`.
+fn has_character_set_option(pattern: &str) -> bool {
+    let mut groups = tokens(pattern).filter(|(_, token, in_class)| *token == "(" && !in_class);
+    groups.any(|(at, ..)| {
+        let options = pattern[at + 1..].strip_prefix('?').unwrap_or_default();
+        let end = options.find(|c| !"imxaud-".contains(c)).unwrap_or(options.len());
+        options[end..].starts_with([':', ')']) && options[..end].contains(['a', 'u', 'd'])
+    })
+}
+
+/// Whether what is looked for behind a place has no fixed length, which Ruby refuses.
+fn has_variable_look_behind(pattern: &str) -> bool {
+    let mut depth: Vec<bool> = Vec::new();
+    tokens(pattern).filter(|(.., in_class)| !in_class).any(|(at, token, _)| {
+        match token {
+            "(" => {
+                let rest = &pattern[at + 1..];
+                let inside = depth.last().is_some_and(|inside| *inside);
+                depth.push(inside || rest.starts_with("?<=") || rest.starts_with("?<!"));
+                // The mark of the group is no quantifier.
+                return false;
+            }
+            ")" => _ = depth.pop(),
+            _ => {}
+        }
+        let is_mark = token == "?" && pattern[..at].ends_with('(');
+        !is_mark && depth.last().is_some_and(|inside| *inside) && is_variable(&pattern[at..])
+    })
+}
+
+/// Whether a quantifier begins here that allows for several lengths.
+fn is_variable(text: &str) -> bool {
+    match text.as_bytes().first() {
+        Some(b'*' | b'+' | b'?') => true,
+        Some(b'{') => text.split_once('}').is_some_and(|(counts, _)| match counts[1..].split_once(',') {
+            Some((low, high)) => low != high && one_quantifier(text).is_some(),
+            None => false,
+        }),
+        _ => false,
+    }
+}
+
+/// Whether a pattern has a repeat like `{2,1}`, which Ruby refuses and Oniguruma turns round.
+fn has_backward_repeat(pattern: &str) -> bool {
+    let counts = |at: usize| {
+        let (low, high) = pattern[at + 1..].split_once('}')?.0.split_once(',')?;
+        Some((low.parse::<u32>().ok()?, high.parse::<u32>().ok()?))
+    };
+    let mut braces = tokens(pattern).filter(|(_, token, in_class)| *token == "{" && !in_class);
+    braces.any(|(at, ..)| counts(at).is_some_and(|(low, high)| low > high))
+}
+
+/// The length of the quantifiers that `text` starts with, and whether one of them allows for none.
+fn quantifier(text: &str) -> Option<(usize, bool)> {
+    let (mut length, mut may_be_absent) = (0, false);
+    while let Some((more, absent)) = one_quantifier(&text[length..]) {
+        length += more;
+        may_be_absent |= absent;
+    }
+    (length > 0).then_some((length, may_be_absent))
+}
+
+fn one_quantifier(text: &str) -> Option<(usize, bool)> {
+    match text.as_bytes().first()? {
+        b'*' | b'?' => Some((1, true)),
+        b'+' => Some((1, false)),
+        b'{' => {
+            let counts = &text[1..text.find('}')?];
+            let is_counts = counts.bytes().all(|b| b.is_ascii_digit() || b == b',');
+            is_counts.then_some((counts.len() + 2, counts.starts_with(['0', ','])))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,88 @@
+//! Ruby's methods of strings, for the texts that Puppet and its libraries read with them.
+//!
+//! How Ruby writes and compares values is part of [`Value`] itself. Source: Ruby 3.1, which the reference Puppet runs on.
+
+use crate::value::Value;
+
+/// Ruby's `String#strip`: white space and NUL at both ends.
+pub fn strip(text: &str) -> &str {
+    text.trim_matches(['\0', '\t', '\n', '\u{b}', '\u{c}', '\r', ' '])
+}
+
+/// Ruby's `String#to_i`: the integer that the text starts with, 0 if there is none.
+pub fn to_i(text: &str) -> Value {
+    let text = text.trim_start_matches(['\t', '\n', '\u{b}', '\u{c}', '\r', ' ']);
+    let (sign, digits) = match text.as_bytes().first() {
+        Some(b'-') => ("-", &text[1..]),
+        Some(b'+') => ("", &text[1..]),
+        _ => ("", text),
+    };
+    let mut number = String::from(sign);
+    let mut underscore = true;
+    for c in digits.chars() {
+        match c {
+            '0'..='9' => number.push(c),
+            '_' if !underscore => {}
+            _ => break,
+        }
+        underscore = c == '_';
+    }
+    number.parse().map_or(Value::Integer(0), Value::big)
+}
+
+/// Ruby's `unpack("m")`: what is no base 64 is passed over, a `=` ends the data where padding may stand.
+pub fn unpack(text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let mut group = Vec::with_capacity(4);
+    for b in text {
+        let six = match b {
+            b'A'..=b'Z' => b - b'A',
+            b'a'..=b'z' => b - b'a' + 26,
+            b'0'..=b'9' => b - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            b'=' if group.len() >= 2 => break,
+            _ => continue,
+        };
+        group.push(six);
+        if group.len() == 4 {
+            push_group(&group, &mut bytes);
+            group.clear();
+        }
+    }
+    push_group(&group, &mut bytes);
+    bytes
+}
+
+fn push_group(group: &[u8], bytes: &mut Vec<u8>) {
+    for (pair, shift) in group.windows(2).zip([2, 4, 6]) {
+        bytes.push(pair[0] << shift | pair[1] >> (6 - shift));
+    }
+}
+
+/// Ruby's `strtod` of a decimal number: it sees some 60 digits, so a float half way between two others may go the other way.
+pub fn strtod(text: &str) -> f64 {
+    const DIGITS: usize = 60;
+    let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+    let fraction = rest.find(['e', 'E']).map_or(rest, |at| &rest[..at]);
+    let (mut seen, mut zeros, mut used) = (whole.trim_start_matches(['+', '-', '0']).len(), 0, 0);
+    for digit in fraction.bytes() {
+        if seen > DIGITS {
+            break;
+        }
+        used += 1;
+        if digit == b'0' {
+            zeros += usize::from(seen > 0);
+        } else {
+            seen += zeros + 1;
+            zeros = 0;
+        }
+    }
+    let kept = if used == 0 { "0" } else { &fraction[..used] };
+    let parsed = if used == fraction.len() {
+        text.parse()
+    } else {
+        format!("{whole}.{kept}{}", &rest[fraction.len()..]).parse()
+    };
+    parsed.unwrap_or_default()
+}

@@ -1,0 +1,211 @@
+//! The type of a value.
+//!
+//! Source: `pops/types/type_calculator.rb`, the `generalize` methods of `types.rb`.
+
+use std::sync::Arc;
+
+use super::assign::assignable;
+use super::parse::enumeration;
+use super::uri;
+use crate::puppet::Error;
+use crate::value::rich::types::{Alias, Element, OwnAlias, Range, Texts, TimeRange};
+use crate::value::rich::{Rich, VersionRange};
+use crate::value::{Hash, Type, Value};
+
+/// The most keys and values in a value whose type is inferred: to find what they have in common takes Puppet, and hierad, a time
+/// that grows with the square of their number.
+const PARTS_LIMIT: usize = 10_000;
+
+/// The type of a value; of a collection a common type of what it holds. An error for a value of too many parts.
+pub(crate) fn infer(value: &Value) -> Result<Type, Error> {
+    check_size(value)?;
+    Ok(common_of(value))
+}
+
+/// The type of a value; of a collection with the type of each thing that it holds. An error for a value of too many parts.
+pub(crate) fn infer_set(value: &Value) -> Result<Type, Error> {
+    check_size(value)?;
+    Ok(set_of(value))
+}
+
+fn check_size(value: &Value) -> Result<(), Error> {
+    fn fits(value: &Value, left: &mut usize) -> bool {
+        let Some(rest) = left.checked_sub(1) else { return false };
+        *left = rest;
+        match value.bare() {
+            Value::Array(items) => items.iter().all(|item| fits(item, left)),
+            Value::Hash(hash) => hash.iter().all(|(key, value)| fits(key, left) && fits(value, left)),
+            Value::Rich(rich) => match &**rich {
+                Rich::Sensitive(value) => fits(value, left),
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+    let mut left = PARTS_LIMIT;
+    if fits(value, &mut left) {
+        return Ok(());
+    }
+    Err(Error::unknown(format!("the data type of a value of more than {PARTS_LIMIT} parts")))
+}
+
+fn common_of(value: &Value) -> Type {
+    match value.bare() {
+        Value::Array(items) if !items.is_empty() => {
+            Type::array(common(items.iter().map(common_of)), Some(Range::count(items.len())))
+        }
+        Value::Hash(hash) if !hash.is_empty() => {
+            let (key, value) = (common(hash.keys().map(common_of)), common(hash.values().map(common_of)));
+            Type::hash(key, value, Some(Range::count(hash.len())))
+        }
+        Value::Rich(rich) if matches!(**rich, Rich::SemVer(_)) => Type::SemVer([].into()),
+        other => set_of(other),
+    }
+}
+
+/// The same as [`infer_set`] for what is part of a value whose type is known.
+pub(crate) fn set_of(value: &Value) -> Type {
+    match value {
+        Value::Undef => Type::Undef,
+        Value::Boolean(b) => Type::Boolean(Some(*b)),
+        Value::Integer(_) | Value::BigInteger(_) => Type::Integer(Range::exactly(value.clone())),
+        Value::Float(_) => Type::Float(Range::exactly(value.clone())),
+        Value::String(text) => Type::String(Texts::Value(text.clone())),
+        // Puppet writes the bytes as if each were a character.
+        Value::Bytes(bytes) => {
+            Type::String(Texts::Value(bytes.iter().map(|b| char::from(*b)).collect::<String>().into()))
+        }
+        Value::Symbol(name) => match &**name {
+            "default" => Type::Default,
+            "undef" => Type::Undef,
+            _ => Type::Runtime(Some("ruby".into()), Some("Symbol".into())),
+        },
+        Value::Array(items) if items.is_empty() => Type::array(Type::Unit, Some(Range::exactly(0))),
+        Value::Array(items) => Type::Tuple(items.iter().map(set_of).collect(), None),
+        Value::Hash(hash) => infer_hash(hash),
+        Value::Rich(rich) => infer_rich(rich),
+        Value::Secret(secret) => set_of(&secret.1),
+    }
+}
+
+fn infer_hash(hash: &Hash) -> Type {
+    if hash.is_empty() {
+        return Type::empty_hash();
+    }
+    let is_name =
+        |key: &Value| matches!(key, Value::String(name) if !name.is_empty()) || matches!(key, Value::Bytes(_));
+    if hash.keys().all(is_name) {
+        let element = |(key, value): (&Value, &Value)| Element { key: set_of(key), value: set_of(value) };
+        return Type::Struct(hash.iter().map(element).collect());
+    }
+    let (key, value) = (Type::variant(hash.keys().map(set_of)), Type::variant(hash.values().map(set_of)));
+    Type::hash(key, value, Some(Range::count(hash.len())))
+}
+
+fn infer_rich(rich: &Rich) -> Type {
+    match rich {
+        Rich::Sensitive(value) => Type::Sensitive(generalize(&common_of(value)).into()),
+        Rich::Timestamp(time) => Type::Timestamp(TimeRange::exactly(*time)),
+        Rich::Timespan(span) => Type::Timespan(TimeRange::exactly(*span)),
+        Rich::SemVer(version) => {
+            let range = VersionRange::between(version.clone(), version.clone(), false);
+            Type::SemVer(range.into_iter().collect())
+        }
+        Rich::SemVerRange(_) => Type::SemVerRange,
+        Rich::Regexp(pattern) => Type::Regexp(Some(pattern.clone())),
+        Rich::Binary(_) => Type::Binary,
+        Rich::Uri(uri) => Type::Uri(Some(uri::parts(uri)).filter(|parts| !parts.is_empty()).map(Arc::new)),
+        Rich::Type(kind) => Type::Type(Some(Arc::new(kind.clone()))),
+        Rich::Hidden(_) => Type::Any,
+    }
+}
+
+fn common(types: impl Iterator<Item = Type>) -> Type {
+    types.reduce(|a, b| common_type(&a, &b)).unwrap_or(Type::Any)
+}
+
+/// The narrowest type, of those that Puppet tries, that two types fit.
+fn common_type(a: &Type, b: &Type) -> Type {
+    match (a, b) {
+        (Type::Undef | Type::Unit, _) => return b.clone(),
+        (_, Type::Undef | Type::Unit) => return a.clone(),
+        _ if assignable(a, b) => return a.clone(),
+        _ if assignable(b, a) => return b.clone(),
+        (Type::Array(a, _), Type::Array(b, _)) => return Type::array(common_type(a, b), None),
+        (Type::Hash(a, _), Type::Hash(b, _)) => {
+            return Type::hash(common_type(&a.0, &b.0), common_type(&a.1, &b.1), None);
+        }
+        (Type::Integer(a), Type::Integer(b)) => return Type::Integer(a.span(b)),
+        (Type::Float(a), Type::Float(b)) => return Type::Float(a.span(b)),
+        (Type::String(a), Type::String(b)) => return common_string(a, b),
+        (Type::String(Texts::Value(text)), Type::Enum(values, _))
+        | (Type::Enum(values, _), Type::String(Texts::Value(text))) => {
+            return enumeration(values.iter().chain([text]).cloned().collect(), false);
+        }
+        (Type::Enum(..), Type::String(_)) | (Type::String(_), Type::Enum(..)) => return Type::Enum([].into(), false),
+        (Type::Enum(a, _), Type::Enum(b, _)) => return enumeration(a.iter().chain(b.iter()).cloned().collect(), false),
+        (Type::Regexp(_), Type::Regexp(_)) => return Type::Regexp(None),
+        (Type::Class(_), Type::Class(_)) => return Type::Class(None),
+        _ => {}
+    }
+    let wide = [Type::Numeric, Type::ScalarData, Type::Scalar, Type::Alias(Alias::Own(OwnAlias::Data))];
+    let fits = |wide: &Type| assignable(wide, a) && assignable(wide, b);
+    if let Some(wide) = wide.into_iter().find(fits) {
+        return wide;
+    }
+    if let (Type::Type(a), Type::Type(b)) = (a, b) {
+        return Type::Type(match (a, b) {
+            (Some(a), Some(b)) => Some(common_type(a, b).into()),
+            _ => None,
+        });
+    }
+    let rich = Type::Alias(Alias::Own(OwnAlias::RichData));
+    if fits(&rich) { rich } else { Type::Any }
+}
+
+fn common_string(a: &Texts, b: &Texts) -> Type {
+    match (a, b) {
+        (Texts::Size(a), Texts::Size(b)) => Type::sized_string(a.span(b)),
+        (Texts::Value(a), Texts::Value(b)) => enumeration(vec![a.clone(), b.clone()], false),
+        _ => Type::STRING,
+    }
+}
+
+/// The type without what narrows it to some values.
+pub(crate) fn generalize(kind: &Type) -> Type {
+    let inner = |inner: &Option<Arc<Type>>| inner.as_ref().map(|inner| Arc::new(generalize(inner)));
+    match kind {
+        Type::Integer(_) => Type::Integer(Range::ALL),
+        Type::Float(_) => Type::Float(Range::ALL),
+        Type::String(_) => Type::STRING,
+        Type::Boolean(_) => Type::Boolean(None),
+        Type::Enum(values, _) => {
+            let lengths = || values.iter().map(|value| value.chars().count());
+            match (lengths().min(), lengths().max()) {
+                (Some(least), Some(most)) => Type::sized_string(super::assign::sized(least, most)),
+                _ => Type::STRING,
+            }
+        }
+        Type::Collection(_) => Type::Collection(None),
+        Type::Array(items, _) => Type::array(generalize(items), None),
+        Type::Hash(..) if *kind == Type::empty_hash() => kind.clone(),
+        Type::Hash(entry, _) => Type::hash(generalize(&entry.0), generalize(&entry.1), None),
+        Type::Tuple(types, size) => Type::Tuple(types.iter().map(generalize).collect(), size.clone()),
+        Type::Struct(elements) => {
+            let element = |e: &Element| Element { key: e.key.clone(), value: generalize(&e.value) };
+            Type::Struct(elements.iter().map(element).collect())
+        }
+        Type::Variant(types) if types.is_empty() => kind.clone(),
+        Type::Variant(types) => Type::variant(types.iter().map(generalize)),
+        Type::Optional(kind) => Type::Optional(inner(kind)),
+        Type::NotUndef(kind) => Type::NotUndef(inner(kind)),
+        Type::Type(kind) => Type::Type(inner(kind)),
+        Type::Iterable(kind) => Type::Iterable(inner(kind)),
+        Type::Iterator(kind) => Type::Iterator(inner(kind)),
+        Type::Sensitive(kind) => Type::Sensitive(generalize(kind).into()),
+        Type::Timestamp(_) => Type::Timestamp(TimeRange::default()),
+        Type::Timespan(_) => Type::Timespan(TimeRange::default()),
+        Type::Uri(_) => Type::Uri(None),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,248 @@
+//! The same type with less words: alternatives that overlap become one.
+//!
+//! Source: the `normalize` methods of `pops/types/types.rb`.
+
+use std::sync::Arc;
+
+use super::parse::enumeration;
+use crate::puppet::Error;
+use crate::value::rich::VersionRange;
+use crate::value::rich::types::{Element, Range, Texts, TimeRange};
+use crate::value::{Text, Type, Value};
+
+/// The type in its shortest form.
+pub(crate) fn normalize(kind: &Type) -> Type {
+    let inner = |inner: &Option<Arc<Type>>| inner.as_ref().map(|inner| Arc::new(normalize(inner)));
+    match kind {
+        Type::Collection(_) => Type::Collection(None),
+        Type::Array(items, _) if matches!(**items, Type::Any) => Type::array(Type::Any, None),
+        Type::Array(items, size) => Type::Array(normalize(items).into(), size.clone()),
+        Type::Hash(entry, size) if *kind != Type::empty_hash() => {
+            Type::hash(normalize(&entry.0), normalize(&entry.1), size.clone())
+        }
+        Type::Tuple(types, size) => Type::Tuple(types.iter().map(normalize).collect(), size.clone()),
+        Type::Struct(elements) => {
+            let element = |e: &Element| Element { key: e.key.clone(), value: normalize(&e.value) };
+            Type::Struct(elements.iter().map(element).collect())
+        }
+        Type::Variant(types) if !types.is_empty() => variant(kind, types),
+        Type::Optional(Some(inner)) => optional(normalize(inner)),
+        Type::NotUndef(Some(inner)) => not_undef(normalize(inner)),
+        Type::Type(kind) => Type::Type(inner(kind)),
+        Type::Iterable(kind) => Type::Iterable(inner(kind)),
+        Type::Iterator(kind) => Type::Iterator(inner(kind)),
+        Type::Sensitive(kind) => Type::Sensitive(normalize(kind).into()),
+        other => other.clone(),
+    }
+}
+
+fn optional(inner: Type) -> Type {
+    match inner {
+        Type::NotUndef(Some(inner)) => optional(normalize(&inner)),
+        Type::NotUndef(None) => Type::Optional(None),
+        inner if inner.accepts_undef() => inner,
+        inner => Type::Optional(Some(inner.into())),
+    }
+}
+
+fn not_undef(inner: Type) -> Type {
+    match inner {
+        Type::Optional(Some(inner)) => not_undef(normalize(&inner)),
+        Type::Optional(None) => Type::NotUndef(None),
+        inner if !inner.accepts_undef() => inner,
+        inner => Type::NotUndef(Some(inner).filter(|inner| !matches!(inner, Type::Any)).map(Arc::new)),
+    }
+}
+
+fn variant(kind: &Type, before: &[Type]) -> Type {
+    let mut types: Vec<Type> = before.iter().map(normalize).collect();
+    if types.len() == 1 {
+        return types.remove(0);
+    }
+    let is_changed = types != before;
+    if types.iter().any(|kind| matches!(kind, Type::Undef | Type::Optional(_))) {
+        let rest = types.into_iter().filter_map(|kind| match kind {
+            Type::Undef => None,
+            Type::Optional(inner) => inner.as_deref().cloned(),
+            other => Some(other),
+        });
+        return normalize(&Type::Optional(Some(Type::variant(rest).into())));
+    }
+    let mut flat = Vec::new();
+    for kind in types {
+        match kind {
+            Type::Variant(inner) => flat.extend(inner.iter().cloned()),
+            other => flat.push(other),
+        }
+    }
+    let count = flat.len();
+    let merged = merge(flat);
+    // Where nothing is shorter, the order stays, too.
+    if is_changed || merged.len() != count { Type::variant(merged) } else { kind.clone() }
+}
+
+/// Merges the alternatives of each kind that has ranges or lists.
+fn merge(types: Vec<Type>) -> Vec<Type> {
+    let types = merge_last(
+        types,
+        |kind| matches!(kind, Type::NotUndef(_)),
+        |found| {
+            let inner = found.into_iter().map(|kind| kind.contained().cloned().unwrap_or(Type::Any));
+            Type::NotUndef(Some(normalize(&Type::variant(inner)).into()))
+        },
+    );
+    let is_text = |kind: &Type| match kind {
+        Type::Enum(values, any_case) => !values.is_empty() && !any_case,
+        kind => matches!(kind, Type::String(Texts::Value(_))),
+    };
+    let types = merge_last(types, is_text, |found| enumeration(found.iter().flat_map(texts).collect(), false));
+    let is_any_case = |kind: &Type| matches!(kind, Type::Enum(values, true) if !values.is_empty());
+    let types = merge_last(types, is_any_case, |found| {
+        let lower = found.iter().flat_map(texts).map(|text| Text::from(text.to_lowercase())).collect();
+        enumeration(lower, true)
+    });
+    let types = merge_last(
+        types,
+        |kind| matches!(kind, Type::Pattern(_)),
+        |found| {
+            let mut patterns: Vec<Option<Arc<str>>> = Vec::new();
+            for kind in &found {
+                let Type::Pattern(more) = kind else { continue };
+                more.iter().for_each(|p| {
+                    if !patterns.contains(p) {
+                        patterns.push(p.clone());
+                    }
+                });
+            }
+            Type::Pattern(patterns.into())
+        },
+    );
+    let types = merge_first(
+        types,
+        |kind| matches!(kind, Type::SemVer(_)),
+        |found| {
+            let ranges = found.iter().flat_map(|kind| match kind {
+                Type::SemVer(ranges) => ranges.to_vec(),
+                _ => Vec::new(),
+            });
+            let ranges: Vec<VersionRange> = ranges.collect();
+            vec![Type::SemVer(merge_versions(ranges.clone()).unwrap_or(ranges).into())]
+        },
+    );
+    [is_integer as fn(&Type) -> bool, is_float, is_timespan, is_timestamp]
+        .into_iter()
+        .fold(types, |types, is_kind| merge_first(types, is_kind, |found| merge_pairwise(found, join_ranges)))
+}
+
+fn is_integer(kind: &Type) -> bool {
+    matches!(kind, Type::Integer(_))
+}
+
+fn is_float(kind: &Type) -> bool {
+    matches!(kind, Type::Float(_))
+}
+
+fn is_timespan(kind: &Type) -> bool {
+    matches!(kind, Type::Timespan(_))
+}
+
+fn is_timestamp(kind: &Type) -> bool {
+    matches!(kind, Type::Timestamp(_))
+}
+
+fn texts(kind: &Type) -> Vec<Text> {
+    match kind {
+        Type::Enum(values, _) => values.to_vec(),
+        Type::String(Texts::Value(text)) => vec![text.clone()],
+        _ => Vec::new(),
+    }
+}
+
+/// Two or more of a kind become one, behind the others.
+fn merge_last(types: Vec<Type>, is_kind: impl Fn(&Type) -> bool, join: impl FnOnce(Vec<Type>) -> Type) -> Vec<Type> {
+    if types.iter().filter(|kind| is_kind(kind)).count() < 2 {
+        return types;
+    }
+    let (found, mut others): (Vec<Type>, Vec<Type>) = types.into_iter().partition(is_kind);
+    others.push(join(found));
+    others
+}
+
+/// Two or more of a kind become others, before the rest.
+fn merge_first(
+    types: Vec<Type>,
+    is_kind: impl Fn(&Type) -> bool,
+    join: impl FnOnce(Vec<Type>) -> Vec<Type>,
+) -> Vec<Type> {
+    if types.iter().filter(|kind| is_kind(kind)).count() < 2 {
+        return types;
+    }
+    let (found, others): (Vec<Type>, Vec<Type>) = types.into_iter().partition(is_kind);
+    join(found).into_iter().chain(others).collect()
+}
+
+/// Each from the last on with all those before it that it can be joined with.
+fn merge_pairwise<T>(mut parts: Vec<T>, join: impl Fn(&T, &T) -> Option<T>) -> Vec<T> {
+    let mut result = Vec::new();
+    while let Some(mut one) = parts.pop() {
+        parts.retain(|other| match join(&one, other) {
+            Some(both) => {
+                one = both;
+                false
+            }
+            None => true,
+        });
+        result.push(one);
+    }
+    result
+}
+
+fn join_ranges(a: &Type, b: &Type) -> Option<Type> {
+    match (a, b) {
+        (Type::Integer(a), Type::Integer(b)) => (a.meets(b) || touch(a, b)).then(|| Type::Integer(a.span(b))),
+        (Type::Float(a), Type::Float(b)) => a.meets(b).then(|| Type::Float(a.span(b))),
+        (Type::Timespan(a), Type::Timespan(b)) => join_times(*a, *b).map(Type::Timespan),
+        (Type::Timestamp(a), Type::Timestamp(b)) => join_times(*a, *b).map(Type::Timestamp),
+        _ => None,
+    }
+}
+
+fn touch(a: &Range, b: &Range) -> bool {
+    let follows = |end: &Value, start: &Value| match (end, start) {
+        (Value::Integer(end), Value::Integer(start)) => end.checked_add(1) == Some(*start),
+        _ => false,
+    };
+    follows(&a.to, &b.from) || follows(&b.to, &a.from)
+}
+
+fn join_times(a: TimeRange, b: TimeRange) -> Option<TimeRange> {
+    let before = |end: Option<i128>, start: Option<i128>| matches!((end, start), (Some(e), Some(s)) if e < s);
+    if before(a.to, b.from) || before(b.to, a.from) {
+        return None;
+    }
+    let from = a.from.zip(b.from).map(|(a, b)| a.min(b));
+    Some(TimeRange { from, to: a.to.zip(b.to).map(|(a, b)| a.max(b)) })
+}
+
+/// Ranges of versions that overlap or touch become one.
+pub(super) fn merge_versions(ranges: Vec<VersionRange>) -> Result<Vec<VersionRange>, Error> {
+    if ranges.len() < 2 {
+        return Ok(ranges);
+    }
+    let mut parts = ranges;
+    let mut result = Vec::new();
+    while let Some(mut one) = parts.pop() {
+        let mut apart = Vec::new();
+        for other in parts {
+            match one.union(&other) {
+                Some(Some(both)) => one = both.map_err(Error::puppet)?,
+                // One of several ranges has no beginning to compare.
+                Some(None) | None => apart.push(other),
+            }
+        }
+        result.push(one);
+        parts = apart;
+    }
+    result.reverse();
+    Ok(result)
+}

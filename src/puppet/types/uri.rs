@@ -1,0 +1,110 @@
+//! URI types: what the parts of a URI must match.
+//!
+//! Source: `pops/types/p_uri_type.rb`.
+
+use std::sync::LazyLock;
+
+use super::assign::assignable;
+use super::describe::describe_mismatch;
+use super::infer::infer_set;
+use super::instance::is_instance;
+use super::parse::parse;
+use crate::puppet::Error;
+use crate::puppet::regex::RubyRegex;
+use crate::value::rich::{Rich, Uri};
+use crate::value::{Hash, Type, Value};
+
+/// The parts that a URI has, as a type holds them.
+pub(super) fn parts(uri: &Uri) -> Hash {
+    let mut parts = Hash::new();
+    let text = |part: &Option<String>| part.clone().filter(|part| !part.is_empty());
+    let scheme = uri.scheme.as_deref();
+    let is_usual = |port: &Value| {
+        matches!((port, scheme), (Value::Integer(80), Some("http")) | (Value::Integer(443), Some("https")))
+    };
+    let port = uri.port.as_ref().filter(|port| !is_usual(port));
+    let known = [
+        ("scheme", uri.scheme.clone()),
+        ("userinfo", uri.userinfo.clone()),
+        ("host", text(&uri.host).map(|host| host.to_lowercase())),
+        ("port", port.map(Value::to_s)),
+        ("path", text(&uri.effective_path())),
+        ("query", uri.query.clone()),
+        ("fragment", uri.fragment.clone()),
+        ("opaque", uri.opaque.clone()),
+    ];
+    for (name, part) in known {
+        if let Some(part) = part {
+            parts.insert(name, part.into());
+        }
+    }
+    parts
+}
+
+/// Refuses parameters of a URI type that are none.
+pub(super) fn check_parameters(hash: &Hash) -> Result<(), Error> {
+    static PARAMETERS: LazyLock<Result<Type, Error>> = LazyLock::new(|| {
+        let text = "Optional[Variant[String[1], Regexp, Type[Pattern], Type[Enum], Type[NotUndef], Type[Undef]]]";
+        let port = "Optional[Variant[Integer[0], Type[NotUndef], Type[Undef]]]";
+        let names = ["scheme", "userinfo", "host", "port", "path", "query", "fragment", "opaque"];
+        let entry = |name| format!("Optional[{name}] => {}", if name == "port" { port } else { text });
+        parse(&format!("Variant[String[1], Struct[{{{}}}]]", names.map(entry).join(", ")))
+    });
+    let parameters = PARAMETERS.as_ref().map_err(Clone::clone)?;
+    let value = Value::hash(hash.clone());
+    if is_instance(parameters, &value)? {
+        return Ok(());
+    }
+    let text = describe_mismatch("URI-Type parameter has wrong type,", parameters, &infer_set(&value)?);
+    Err(Error::puppet(text))
+}
+
+/// Whether the parts of a URI match the parameters of a type.
+pub(super) fn matches(parameters: Option<&Hash>, uri: &Uri) -> Result<bool, Error> {
+    let part = |name: &str| {
+        let text = |part: &Option<String>| part.clone().map(Value::from).unwrap_or_default();
+        match name {
+            "scheme" => text(&uri.scheme),
+            "userinfo" => text(&uri.userinfo),
+            "host" => text(&uri.host),
+            "port" => uri.port.clone().unwrap_or_default(),
+            "path" => text(&uri.effective_path()),
+            "query" => text(&uri.query),
+            "fragment" => text(&uri.fragment),
+            _ => text(&uri.opaque),
+        }
+    };
+    for (name, wanted) in parameters.into_iter().flat_map(Hash::iter) {
+        if !is_match(&part(name.as_str().unwrap_or_default()), wanted)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether all URIs of one type are of the other.
+pub(super) fn covers(parameters: Option<&Hash>, others: Option<&Hash>) -> bool {
+    let Some(parameters) = parameters else { return true };
+    let covered = |(name, wanted): (&Value, &Value)| {
+        let Some(other) = others.and_then(|others| others.get_value(name)) else { return false };
+        let both = || Some(assignable(wanted.as_type()?, other.as_type()?));
+        is_match(other, wanted).unwrap_or(false) || both().unwrap_or(false)
+    };
+    parameters.iter().all(covered)
+}
+
+/// Puppet's match of a `case` option, for what can be a parameter.
+fn is_match(part: &Value, wanted: &Value) -> Result<bool, Error> {
+    match wanted {
+        Value::Rich(rich) => match &**rich {
+            Rich::Type(kind) => is_instance(kind, part),
+            Rich::Regexp(pattern) => match part {
+                Value::String(text) => RubyRegex::compile(pattern)?.is_match(text),
+                _ => Ok(false),
+            },
+            _ => Ok(false),
+        },
+        Value::String(wanted) => Ok(part.as_str().is_some_and(|part| part.eq_ignore_ascii_case(wanted))),
+        wanted => Ok(part.equals(wanted)),
+    }
+}

@@ -1,0 +1,172 @@
+//! What of a new version of a document need not be read again.
+//!
+//! Where a root key begins a line, all that libyaml has on its mind is the root mapping, and the anchors that were set before. So the
+//! entries before such a line are what they are whatever follows, and those from it on whatever was before, unless the document is
+//! entangled, or a key is there twice. Where root keys begin lines is known by the marks: libyaml has found them there.
+//!
+//! A document that is not entangled never meets the limit of what it expands to: no text is so dense.
+
+use std::iter::once;
+use std::ops::Range;
+
+use memchr::{memchr, memchr_iter};
+
+use super::grammar;
+use crate::puppet::document::Marks;
+
+/// Which root entries two versions of a document have in common.
+#[derive(Debug)]
+pub struct Edit<'a> {
+    /// Which entries of the former version are others in the new one.
+    pub entries: Range<usize>,
+    /// The text of those in the new one: a document of its own, or nothing.
+    pub text: &'a [u8],
+    /// How many lines the new version has before that text.
+    text_shift: i32,
+    /// How many lines further down the entries behind it are.
+    tail_shift: i32,
+}
+
+impl<'a> Edit<'a> {
+    /// What differs in `content` from `former`, a document without fault that is not entangled, whose root is a hash with texts as keys
+    /// and has these marks; nothing where that is not sure, or more than half of it. It counts only if what is new has no fault, and
+    /// none of the keys that stay.
+    pub fn of(content: &'a [u8], former: &[u8], marks: &Marks) -> Option<Edit<'a>> {
+        if !has_plain_breaks(former) || !has_plain_breaks(content) || !grammar::is_readable(content) {
+            return None;
+        }
+        let keys = root_keys(former, marks).filter(|keys| has_plain_start(former, keys))?;
+        let versions = Versions { content, former, keys: &keys };
+        let first = versions.first()?;
+        let last = versions.last(first);
+        let text = versions.between(first, last);
+        if text.len() > content.len() / 2 {
+            return None;
+        }
+        let line = i32::try_from(marks.children[first].line).ok()?;
+        let tail_shift = match marks.children.get(last) {
+            Some(_) if !goes_on_behind(text) => return None,
+            Some(behind) => lines(text)? - (i32::try_from(behind.line).ok()? - line),
+            None => 0,
+        };
+        Some(Edit { entries: first..last, text, text_shift: line - 1, tail_shift })
+    }
+
+    /// The marks of the new version, where `former` are those of the former one, and `text` those of the text that is new.
+    pub fn marks(&self, former: &Marks, text: &Marks) -> Marks {
+        let (head, tail) = (&former.children[..self.entries.start], &former.children[self.entries.end..]);
+        let (text, tail) = (shifted(&text.children, self.text_shift), shifted(tail, self.tail_shift));
+        Marks { line: former.line, children: head.iter().cloned().chain(text).chain(tail).collect() }
+    }
+}
+
+/// Two versions of a document.
+struct Versions<'a, 'f> {
+    content: &'a [u8],
+    former: &'f [u8],
+    /// Where the root keys of the former one are.
+    keys: &'f [usize],
+}
+
+impl<'a> Versions<'a, '_> {
+    /// The last root key up to which nothing differs, and at which the new version has a key, too.
+    fn first(&self) -> Option<usize> {
+        let has_key = |at: &usize| grammar::starts_with_key(&self.content[self.keys[*at]..]);
+        let same = same_start(self.former, self.content);
+        (0..self.keys.partition_point(|key| *key <= same)).rev().find(has_key)
+    }
+
+    /// The first root key, not before the key `first`, from which on nothing differs; how many there are, where there is none.
+    fn last(&self, first: usize) -> usize {
+        let start = self.keys[first];
+        let same = same_end(&self.former[start..], &self.content[start..]);
+        let begins_line = |at: usize| at == start || self.content[at - 1] == b'\n';
+        let is_one = |at: &usize| self.former.len() - self.keys[*at] <= same && begins_line(self.moved(self.keys[*at]));
+        (first..self.keys.len()).find(is_one).unwrap_or(self.keys.len())
+    }
+
+    /// The text of the new version from the key `first` on, up to the key `last`.
+    fn between(&self, first: usize, last: usize) -> &'a [u8] {
+        let end = self.keys.get(last).map_or(self.content.len(), |key| self.moved(*key));
+        &self.content[self.keys[first]..end]
+    }
+
+    /// Where in the new version that is which stands at `at` in the former one, as seen from the end.
+    fn moved(&self, at: usize) -> usize {
+        self.content.len() - (self.former.len() - at)
+    }
+}
+
+fn shifted(marks: &[Marks], by: i32) -> impl Iterator<Item = Marks> {
+    let shift = move |mark: &Marks| match by {
+        0 => mark.clone(),
+        _ => Marks { line: mark.line.saturating_add_signed(by), children: shifted(&mark.children, by).collect() },
+    };
+    marks.iter().map(shift)
+}
+
+/// Where the root keys of a text are, if no other line begins at the left edge than blank ones, comments and items. A key that is there
+/// twice has one mark for two lines.
+fn root_keys(text: &[u8], marks: &Marks) -> Option<Vec<usize>> {
+    let mut known = marks.children.iter().map(|marks| marks.line);
+    let mut keys = Vec::with_capacity(known.len());
+    for (start, line) in once(0).chain(memchr_iter(b'\n', text).map(|at| at + 1)).zip(1..) {
+        if !is_no_key(&text[start..]) {
+            if known.next() != Some(line) {
+                return None;
+            }
+            keys.push(start);
+        }
+    }
+    known.next().is_none().then_some(keys)
+}
+
+/// Whether a line surely does not begin with a root key.
+fn is_no_key(line: &[u8]) -> bool {
+    matches!(
+        line,
+        [] | [b'\n' | b' ' | b'\t' | b'#', ..] | [b'-', b' ' | b'\n', ..] | [b'-', b'-', b'-', b' ' | b'\n', ..]
+    )
+}
+
+/// Whether the root of a text with these keys surely is a block mapping, and nothing before it changes how it is read.
+fn has_plain_start(text: &[u8], keys: &[usize]) -> bool {
+    let is_plain = |line: &[u8]| matches!(line.trim_ascii(), [] | [b'#', ..] | b"---");
+    let is_first =
+        |key: &usize| text[..*key].split(|b| *b == b'\n').all(is_plain) && grammar::starts_with_key(&text[*key..]);
+    keys.first().is_some_and(is_first)
+}
+
+/// Whether the document surely goes on behind a text that is a document of its own.
+fn goes_on_behind(text: &[u8]) -> bool {
+    let ends = |line: &[u8]| line.starts_with(b"---") || line.starts_with(b"...") || line.starts_with(b"%");
+    !text.split(|b| *b == b'\n').any(ends)
+}
+
+/// Whether the lines that libyaml counts in a text are those that `\n` ends.
+fn has_plain_breaks(text: &[u8]) -> bool {
+    let has_others = |text: &str| text.contains(['\u{85}', '\u{2028}', '\u{2029}']);
+    memchr(b'\r', text).is_none() && (text.is_ascii() || str::from_utf8(text).is_ok_and(|text| !has_others(text)))
+}
+
+/// How many lines end in a text.
+fn lines(text: &[u8]) -> Option<i32> {
+    i32::try_from(memchr_iter(b'\n', text).count()).ok()
+}
+
+/// How many bytes are compared at once.
+const BLOCK: usize = 256;
+
+/// How many bytes at the start of both texts are the same.
+fn same_start(a: &[u8], b: &[u8]) -> usize {
+    let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK)).take_while(|(a, b)| a == b).count();
+    let at = blocks * BLOCK;
+    at + a[at..].iter().zip(&b[at..]).take_while(|(a, b)| a == b).count()
+}
+
+/// How many bytes at the end of both texts are the same.
+fn same_end(a: &[u8], b: &[u8]) -> usize {
+    let blocks = a.rchunks_exact(BLOCK).zip(b.rchunks_exact(BLOCK)).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[..a.len() - blocks * BLOCK], &b[..b.len() - blocks * BLOCK]);
+    blocks * BLOCK + a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
+}

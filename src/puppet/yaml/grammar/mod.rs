@@ -1,0 +1,33 @@
+//! The grammar of libyaml 0.2.5, which Psych reads with, quirks and messages included.
+//!
+//! libyaml (MIT licence) defines what this module must do, down to how far it reads ahead before it finds a fault. `input` holds
+//! the characters, `scanner` makes tokens of them with the help of `scalars` and `properties`, and `parser` turns tokens into
+//! events; `lines` makes events of the plainest lines at once, and `blocks` passes over such lines where they are not wanted. Of the
+//! crates that offer these events, the unsafe ones are out of the question and `libyaml-safer` panics on a file that ends within a
+//! block scalar.
+
+mod blocks;
+mod input;
+mod lines;
+mod parser;
+mod properties;
+mod scalars;
+mod scanner;
+mod token;
+
+use super::event::{Event, Onward};
+use crate::puppet::document::Fault;
+
+/// The most collections within each other that are passed over at once.
+pub(super) use blocks::DEEPEST;
+pub(super) use lines::starts_with_key;
+
+/// Feeds the events of the first document of `content` to `sink`, until it stops.
+pub(super) fn first_document<'a>(content: &'a [u8], sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<(), Fault> {
+    parser::Parser::new(content).document(sink)
+}
+
+/// Whether nothing in `content` is a character that YAML does not allow.
+pub(super) fn is_readable(content: &[u8]) -> bool {
+    input::first_bad(content).is_none()
+}

@@ -1,0 +1,50 @@
+//! YAML exactly as Ruby's Psych reads it.
+//!
+//! Puppet reads data with `YAML.safe_load`: the class `Symbol` is permitted, aliases are, and only the first document
+//! counts. The way of a file is that of Psych: `grammar` makes events of the bytes, `compose` makes values of the events,
+//! `scalar`, `number` and `tag` know what a scalar stands for. Nothing here knows what the data means.
+//!
+//! Ruby's own limits are those of its stack and memory; ours are [`MAX_DEPTH`] and [`MAX_EXPANSION`], and meeting them is a fault.
+
+mod compose;
+mod edit;
+mod entries;
+mod event;
+mod grammar;
+mod number;
+mod omap;
+mod scalar;
+mod select;
+mod symkeys;
+mod tag;
+
+use super::document::Parsed;
+
+pub use edit::Edit;
+pub use select::select;
+pub use symkeys::symkeys_to_string;
+
+/// How much larger than its text a document may get through aliases, in bytes.
+pub const MAX_EXPANSION: usize = 64 << 20;
+
+/// Whether a scalar that nothing marks as text is one.
+pub fn is_text(text: &str) -> bool {
+    scalar::is_text(text)
+}
+
+/// Reads the first document of `content`.
+pub fn parse(content: &[u8]) -> Parsed {
+    compose(content, compose::Composer::new(content.len()))
+}
+
+/// Reads the first document of `content` as `YAML.load` does since Psych 4: an alias is a fault.
+pub fn parse_without_aliases(content: &[u8]) -> Parsed {
+    compose(content, compose::Composer::new(content.len()).refusing_aliases())
+}
+
+fn compose<'a>(content: &'a [u8], mut composer: compose::Composer<'a>) -> Parsed {
+    match grammar::first_document(content, &mut |event| composer.feed(event)) {
+        Ok(()) => composer.finish(),
+        Err(fault) => Parsed::refused(fault),
+    }
+}

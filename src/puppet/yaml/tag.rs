@@ -1,0 +1,186 @@
+//! Tags: what Psych makes of them where Puppet permits no class but `Symbol`.
+
+use super::number;
+use super::scalar::{self, Refusal};
+use crate::puppet::ruby;
+use crate::value::{Hash, Value, symbol};
+
+/// `!!str`, the only tag that keeps the key `<<` from merging.
+pub(super) const TEXT: &str = "tag:yaml.org,2002:str";
+
+/// What becomes of a tagged sequence.
+pub(super) enum Sequence {
+    /// An array.
+    List,
+    /// A hash, from a sequence of pairs.
+    Omap,
+}
+
+/// What becomes of a tagged mapping.
+pub(super) enum Mapping {
+    /// A hash.
+    Hash,
+    /// The text below its key `str`.
+    Text,
+    /// Nothing, but only once its entries were read.
+    Late(Refusal),
+}
+
+/// The value of a tagged scalar.
+pub(super) fn scalar(tag: &str, text: &str) -> Result<Value, Refusal> {
+    utf8(tag)?;
+    if tag == TEXT || class_of(tag, &["!str", "!ruby/string"]).is_some() {
+        return match class_of(tag, &["!str", "!ruby/string"]) {
+            Some(name) if !name.is_empty() => Err(class(name)),
+            _ => Ok(Value::from(text)),
+        };
+    }
+    match tag {
+        "!binary" | "tag:yaml.org,2002:binary" => Ok(Value::bytes(ruby::unpack(text.as_bytes()))),
+        "!ruby/object:BigDecimal" | "!ruby/object:DateTime" | "!ruby/object:Complex" | "!ruby/object:Rational" => {
+            Err(Refusal::Class(tag["!ruby/object:".len()..].into()))
+        }
+        "!ruby/regexp" => Err(Refusal::Class("Regexp".into())),
+        "!ruby/range" => Err(Refusal::Class("Range".into())),
+        "!ruby/encoding" => Err(Refusal::Limit("an Encoding object".into())),
+        "!ruby/class" | "!ruby/module" if text.is_empty() => Ok(Value::Undef),
+        "!ruby/class" | "!ruby/module" if text == "Symbol" => Err(Refusal::Limit("a Class object".into())),
+        "!ruby/class" | "!ruby/module" => Err(Refusal::Class(text.into())),
+        "!float" | "tag:yaml.org,2002:float" => float(text),
+        _ if after(tag, "!ruby/sym").is_some() => Ok(Value::Symbol(text.into())),
+        _ => scalar::resolve(text),
+    }
+}
+
+/// Ruby's regular expressions take no other text.
+fn utf8(tag: &str) -> Result<(), Refusal> {
+    if tag.contains('\0') { Err(Refusal::Error("invalid byte sequence in UTF-8".into())) } else { Ok(()) }
+}
+
+fn float(text: &str) -> Result<Value, Refusal> {
+    let refused = |what: &str| Err(Refusal::Error(format!("can't convert {what} into Float")));
+    match scalar::resolve(text)? {
+        Value::Undef => refused("nil"),
+        Value::Boolean(true) => refused("true"),
+        Value::Boolean(false) => refused("false"),
+        Value::Symbol(_) => refused("Symbol"),
+        Value::String(s) => number::to_float(&s).map(Value::Float),
+        #[expect(clippy::cast_precision_loss, reason = "as Ruby does")]
+        Value::Integer(n) => Ok(Value::Float(n as f64)),
+        Value::BigInteger(n) => Ok(Value::Float(n.to_string().parse().unwrap_or(f64::INFINITY))),
+        other => Ok(other),
+    }
+}
+
+/// What becomes of a tagged sequence.
+pub(super) fn sequence(tag: &str) -> Result<Sequence, Refusal> {
+    utf8(tag)?;
+    if matches!(tag, "!omap" | "tag:yaml.org,2002:omap") {
+        return Ok(Sequence::Omap);
+    }
+    match after(tag, "!seq:").or_else(|| after(tag, "!ruby/array:")) {
+        Some(name) => Err(class(name)),
+        None => Ok(Sequence::List),
+    }
+}
+
+/// What becomes of a tagged mapping.
+pub(super) fn mapping(tag: &str) -> Result<Mapping, Refusal> {
+    utf8(tag)?;
+    if let Some(name) = after(tag, "!ruby/struct") {
+        return Err(class_or(name, "Struct"));
+    }
+    if let Some(name) = after(tag, "!ruby/object") {
+        let name = name.strip_prefix(':').unwrap_or(name);
+        return if name == "Hash" { Ok(Mapping::Hash) } else { Err(class_or(name, "Object")) };
+    }
+    if tag == TEXT {
+        return Ok(Mapping::Text);
+    }
+    if let Some(name) = class_of(tag, &["!str", "!ruby/string"]) {
+        return if name.is_empty() { Ok(Mapping::Text) } else { Err(class(name)) };
+    }
+    if let Some(name) = after(tag, "!ruby/array:") {
+        return Err(class(name));
+    }
+    if let Some(name) = after(tag, "!ruby/exception") {
+        return Ok(Mapping::Late(class_or(name, "Exception")));
+    }
+    match tag {
+        "!ruby/range" => return Err(Refusal::Class("Range".into())),
+        "!set" | "tag:yaml.org,2002:set" => return Err(Refusal::Class("Psych::Set".into())),
+        "!omap" | "tag:yaml.org,2002:omap" => return Err(Refusal::Class("Psych::Omap".into())),
+        _ => {}
+    }
+    if let Some(name) = class_of(tag, &["!ruby/hash-with-ivars"]) {
+        let plain = Refusal::Limit("a hash with instance variables".into());
+        return Err(if name.is_empty() { plain } else { class(name) });
+    }
+    match ["!map:", "!ruby/hash:", "!ruby/marshalable:"].iter().find_map(|prefix| after(tag, prefix)) {
+        Some(name) => Err(class(name)),
+        None => Ok(Mapping::Hash),
+    }
+}
+
+/// Why a mapping of a text and its instance variables is refused, if it is.
+pub(super) fn refused_text(entries: &Hash) -> Option<Refusal> {
+    let variable = |key: &Value| {
+        let key = key.to_s();
+        format!("@{}", key.strip_prefix('@').unwrap_or(&key))
+    };
+    let mut variables = entries.keys().filter(|key| key.as_str() != Some("str")).map(variable).peekable();
+    variables.peek()?;
+    let text = entries.get("str").unwrap_or(&Value::Undef);
+    let class = match text {
+        Value::Undef => "NilClass",
+        Value::Boolean(true) => "TrueClass",
+        Value::Boolean(false) => "FalseClass",
+        Value::Integer(_) | Value::BigInteger(_) => "Integer",
+        Value::Float(_) => "Float",
+        Value::Symbol(_) => "Symbol",
+        _ => "",
+    };
+    let refused = |name: String| {
+        if symbol::kind(&name) != Some(symbol::Kind::Instance) {
+            Some(format!("`{name}' is not allowed as an instance variable name"))
+        } else if class.is_empty() {
+            None
+        } else {
+            Some(format!("can't modify frozen {class}: {}", text.inspect()))
+        }
+    };
+    variables.find_map(refused).map(Refusal::Error)
+}
+
+/// Why the class `name` cannot be had: `Symbol` is permitted, but makes no objects.
+fn class(name: &str) -> Refusal {
+    match name {
+        "" => Refusal::Error("undefined method `allocate' for nil:NilClass".into()),
+        "Symbol" => Refusal::Error("allocator undefined for Symbol".into()),
+        name => Refusal::Class(name.into()),
+    }
+}
+
+/// The class named behind a colon, or the one that a tag without a name stands for.
+fn class_or(name: &str, default: &str) -> Refusal {
+    match name.strip_prefix(':').unwrap_or(name) {
+        "" => Refusal::Class(default.into()),
+        name => class(name),
+    }
+}
+
+/// The rest of the first line of `tag` that starts with `prefix`; Ruby's `^` is that of a line.
+fn after<'a>(tag: &'a str, prefix: &str) -> Option<&'a str> {
+    tag.split('\n').find_map(|line| line.strip_prefix(prefix))
+}
+
+/// The class in `PREFIX:class`, empty for the prefix alone.
+fn class_of<'a>(tag: &'a str, prefixes: &[&str]) -> Option<&'a str> {
+    let of_line = |line: &'a str| {
+        let rest = prefixes
+            .iter()
+            .find_map(|prefix| line.strip_prefix(prefix).filter(|r| r.is_empty() || r.starts_with(':')))?;
+        Some(rest.strip_prefix(':').unwrap_or(rest))
+    };
+    tag.split('\n').find_map(of_line)
+}

@@ -1,0 +1,217 @@
+//! Values as Ruby writes them: `to_s`, `inspect`, the names of their classes.
+//!
+//! Interpolation, merges and error texts show these to users. The text of a secret is a secret, too: the caller sees to that.
+//! Source: Ruby 3.1, which the reference Puppet runs on.
+
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Value, symbol};
+
+impl Value {
+    /// Returns Ruby's `to_s`, as string interpolation uses it; `nil` is the empty text.
+    pub fn to_s(&self) -> String {
+        match self.bare() {
+            Value::Undef => String::new(),
+            Value::String(s) => s.as_str().to_owned(),
+            Value::Symbol(s) => s.to_string(),
+            Value::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
+            Value::Rich(rich) => rich.to_text(),
+            Value::Secret(secret) => secret.1.to_s(),
+            other => other.inspect(),
+        }
+    }
+
+    /// Returns Ruby's `inspect`.
+    pub fn inspect(&self) -> String {
+        let mut out = String::new();
+        write_inspect(self, &mut out);
+        out
+    }
+
+    /// Returns the name of the value's Ruby class.
+    pub fn class_name(&self) -> &'static str {
+        match self {
+            Value::Undef => "NilClass",
+            Value::Boolean(true) => "TrueClass",
+            Value::Boolean(false) => "FalseClass",
+            Value::Integer(_) | Value::BigInteger(_) => "Integer",
+            Value::Float(_) => "Float",
+            Value::String(_) | Value::Bytes(_) => "String",
+            Value::Symbol(_) => "Symbol",
+            Value::Array(_) => "Array",
+            Value::Hash(_) => "Hash",
+            Value::Rich(rich) => rich.type_name(),
+            Value::Secret(secret) => secret.1.class_name(),
+        }
+    }
+}
+
+fn write_inspect(value: &Value, out: &mut String) {
+    match value {
+        Value::Undef => out.push_str("nil"),
+        Value::Boolean(b) => out.push_str(if *b { "true" } else { "false" }),
+        Value::Integer(n) => _ = write!(out, "{n}"),
+        Value::BigInteger(n) => _ = write!(out, "{n}"),
+        Value::Float(f) => out.push_str(&float(*f)),
+        Value::String(s) => inspect_text(s, out),
+        Value::Bytes(b) => inspect_bytes(b, out),
+        Value::Symbol(s) => inspect_symbol(s, out),
+        Value::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push_str(", ");
+                }
+                write_inspect(item, out);
+            }
+            out.push(']');
+        }
+        Value::Hash(hash) => {
+            out.push('{');
+            for (i, (k, v)) in hash.iter().enumerate() {
+                if i > 0 {
+                    out.push_str(", ");
+                }
+                write_inspect(k, out);
+                out.push_str("=>");
+                write_inspect(v, out);
+            }
+            out.push('}');
+        }
+        Value::Rich(rich) => out.push_str(&rich.inspect()),
+        Value::Secret(secret) => write_inspect(&secret.1, out),
+    }
+}
+
+/// Returns Ruby's `Float#to_s`: `1.0`, `1.0e+20`, `1.0e-05`, `Infinity`, `NaN`.
+fn float(f: f64) -> String {
+    if f.is_nan() {
+        return "NaN".into();
+    }
+    let sign = if f.is_sign_negative() { "-" } else { "" };
+    if f.is_infinite() {
+        return format!("{sign}Infinity");
+    }
+    let (digits, exponent) = shortest(f.abs());
+    let count = digits.len();
+    match usize::try_from(exponent + 1) {
+        Ok(point @ 1..=16) if count > point => format!("{sign}{}.{}", &digits[..point], &digits[point..]),
+        Ok(point @ 1..=15) => format!("{sign}{digits:0<point$}.0"),
+        _ if (-4..0).contains(&exponent) => {
+            let zeros = usize::try_from(-exponent - 1).unwrap_or_default();
+            format!("{sign}0.{}{digits}", "0".repeat(zeros))
+        }
+        _ => {
+            let rest = if count > 1 { &digits[1..] } else { "0" };
+            let exponent_sign = if exponent < 0 { '-' } else { '+' };
+            format!("{sign}{}.{rest}e{exponent_sign}{:02}", &digits[..1], exponent.abs())
+        }
+    }
+}
+
+/// The fewest digits that read back as `f`, and the power of ten of the first one.
+fn shortest(f: f64) -> (String, i32) {
+    let mut text = format!("{f:e}");
+    let places = text.find('e').map_or(0, |at| at.saturating_sub(2));
+    // Of two texts that are as short and as near, Ruby takes the even one.
+    let exact = format!("{f:.places$e}");
+    if exact.parse() == Ok(f) {
+        text = exact;
+    }
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    (mantissa.replace('.', ""), exponent.parse().unwrap_or_default())
+}
+
+/// The characters that Ruby's `inspect` shows as they are: those its Unicode (13) knows, controls and separators aside.
+fn is_printable(c: char) -> bool {
+    static PRINTABLE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^[\p{Age:13.0}\u{85}--[[\p{Cc}--\u{85}]\p{Zl}\p{Zp}\p{Cn}]]$").ok());
+    if c.is_ascii() {
+        return (' '..='~').contains(&c);
+    }
+    PRINTABLE.as_ref().is_none_or(|re| re.is_match(c.encode_utf8(&mut [0; 4])))
+}
+
+/// The escape of a character that has one of its own in every encoding; `next` follows it.
+fn short_escape(c: char, next: Option<char>) -> Option<&'static str> {
+    Some(match c {
+        '"' => "\\\"",
+        '\\' => "\\\\",
+        '#' if matches!(next, Some('{' | '$' | '@')) => "\\#",
+        '\n' => "\\n",
+        '\r' => "\\r",
+        '\t' => "\\t",
+        '\u{c}' => "\\f",
+        '\u{b}' => "\\v",
+        '\u{8}' => "\\b",
+        '\u{7}' => "\\a",
+        '\u{1b}' => "\\e",
+        _ => return None,
+    })
+}
+
+fn inspect_text(text: &str, out: &mut String) {
+    out.push('"');
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            c if let Some(escape) = short_escape(c, rest.peek().copied()) => out.push_str(escape),
+            c if is_printable(c) => out.push(c),
+            c if u32::from(c) > 0xffff => _ = write!(out, "\\u{{{:X}}}", u32::from(c)),
+            c => _ = write!(out, "\\u{:04X}", u32::from(c)),
+        }
+    }
+    out.push('"');
+}
+
+fn inspect_bytes(bytes: &[u8], out: &mut String) {
+    out.push('"');
+    for (at, b) in bytes.iter().enumerate() {
+        let next = bytes.get(at + 1).copied().map(char::from);
+        match short_escape(char::from(*b), next) {
+            Some(escape) => out.push_str(escape),
+            None if (b' '..=b'~').contains(b) => out.push(char::from(*b)),
+            None => _ = write!(out, "\\x{b:02X}"),
+        }
+    }
+    out.push('"');
+}
+
+/// A symbol that could be written in Ruby as it is is shown so; one of ASCII alone has no Unicode escapes.
+fn inspect_symbol(symbol: &str, out: &mut String) {
+    out.push(':');
+    if symbol::kind(symbol).is_some() && symbol.chars().all(is_printable) {
+        out.push_str(symbol);
+    } else if symbol.is_ascii() {
+        inspect_bytes(symbol.as_bytes(), out);
+    } else {
+        inspect_text(symbol, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_written_as_ruby_does() {
+        let cases: [(f64, &str); 10] = [
+            (1.0, "1.0"),
+            (-0.0, "-0.0"),
+            (0.1, "0.1"),
+            (1e14, "100000000000000.0"),
+            (1e15, "1.0e+15"),
+            (1.5e-7, "1.5e-07"),
+            (0.0001, "0.0001"),
+            (123e100, "1.23e+102"),
+            (f64::INFINITY, "Infinity"),
+            (f64::NAN, "NaN"),
+        ];
+        for (f, text) in cases {
+            assert_eq!(float(f), text);
+        }
+    }
+}
