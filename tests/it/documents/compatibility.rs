@@ -1,4 +1,4 @@
-//! The table in `docs/compatibility.md`: each of its entries is checked here, and each check is of one of its entries.
+//! The table in `docs/compatibility.md`: each entry has a check here, and each check has an entry.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ use hierad::workers::Workers;
 
 use super::pages::{page, root};
 
-/// What shows that an entry is true.
+/// A proof that an entry is true.
 enum Check {
     /// A recorded case in which Puppet, or Hiera 3, finds something: its topic and name. Other tests compare hierad with it.
     Recorded(&'static str, &'static str),
@@ -351,7 +351,7 @@ fn load(fixture: &str) -> Revision {
     Revision::new(environment, Arc::new(fleet), &Workers::of(1)).unwrap()
 }
 
-/// What the key `a` is.
+/// Returns the answer for the key `a`.
 fn outcome(fixture: &str) -> Option<Outcome> {
     let revision = load(fixture);
     let work = revision.fleet.everywhere([&"a".into()]);

@@ -102,7 +102,7 @@ impl Site {
         self.folder = fs::read_to_string(self.base().join(".folder")).unwrap().trim_end().into();
     }
 
-    /// Runs commands in turn; what each prints.
+    /// Runs commands in turn and returns what each prints.
     fn run(&mut self, steps: &[Step]) -> Vec<String> {
         if steps.iter().all(|step| step.command.starts_with("curl ")) {
             return steps.iter().map(|step| self.curl(&step.command)).collect();
@@ -122,7 +122,7 @@ impl Site {
         text.split(MARK).skip(1).map(|output| output.trim_end().to_owned()).collect()
     }
 
-    /// Asks the site's daemon what a call of curl would ask.
+    /// Asks the site's daemon as a call of curl would.
     fn curl(&mut self, command: &str) -> String {
         let folder = &self.folder;
         let state = self.base.path().join("state");
@@ -148,7 +148,7 @@ impl Site {
     }
 }
 
-/// Writes a block anew, with what its commands print.
+/// Returns the block of these commands with what they print.
 fn written(steps: &[Step], outputs: &[String]) -> String {
     let one = |(step, output): (&Step, &String)| {
         let end = if output.is_empty() { "" } else { "\n" };
@@ -164,7 +164,7 @@ fn written(steps: &[Step], outputs: &[String]) -> String {
     text
 }
 
-/// Runs the console blocks of a page; what is wrong with them, and the page as it should be.
+/// Runs the console blocks of a page. Returns what is wrong with them, and the page as it should be.
 fn check(path: &str, text: &str) -> (Vec<String>, String) {
     let mut wrong = Vec::new();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();

@@ -17,13 +17,13 @@ pub(super) fn root() -> &'static Path {
 pub(super) struct Block {
     /// The line of the fence, counted from 1.
     pub(super) line: usize,
-    /// What the fence names.
+    /// The language that the fence names.
     pub(super) language: String,
-    /// What stands before each of its lines, as in a list.
+    /// The columns before each of its lines, as in a list.
     pub(super) indent: usize,
     /// Its lines, without the indent.
     pub(super) text: String,
-    /// What the comments since the block before say: `site: NAME`, `as: KIND`.
+    /// The comments since the block before, such as `site: NAME` or `as: KIND`.
     pub(super) comments: Vec<(String, String)>,
 }
 
