@@ -67,8 +67,9 @@ pub(crate) fn depends_on_the_order(puppet: &str) -> bool {
     holds_a_type || puppet.ends_with("undefined method `empty?' for nil:NilClass")
 }
 
-/// What hierad does not know, for reasons that docs/compatibility.md gives: which HOCON files Puppet's process has read before, the data types
-/// of modules, texts of HOCON that are no UTF-8 for Ruby, times beyond the ages.
+/// Errors of answers that hierad cannot know, for reasons that `docs/compatibility.md` gives: the HOCON files that
+/// Puppet's process has read before, the data types of modules, texts of HOCON that are no UTF-8 for Ruby, times beyond
+/// the ages.
 const OUT_OF_REACH: [&str; 8] = [
     "uninitialized constant Hocon",
     "is not one of Puppet's own",

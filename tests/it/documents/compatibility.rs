@@ -19,7 +19,8 @@ use super::pages::{page, root};
 
 /// A proof that an entry is true.
 enum Check {
-    /// A recorded case in which Puppet, or Hiera 3, finds something: its topic and name. Other tests compare hierad with it.
+    /// A recorded case in which Puppet, or Hiera 3, finds something: its topic and name. Other tests compare hierad with
+    /// it.
     Recorded(&'static str, &'static str),
     /// A recorded document that can be read, and one that cannot.
     Read(&'static str),

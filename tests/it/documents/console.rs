@@ -1,7 +1,8 @@
 //! Blocks of `console`: each command runs in a site, and what it prints is compared with the page.
 //!
-//! To readers a site lies in `/srv`, and its commands begin in `/srv/data`. The tests play `curl`, which asks a daemon that is started for
-//! the site. A comment `<!-- prints: COMMAND -->` before a block of `json` has it compared with what a command prints.
+//! To readers a site lies in `/srv`, and its commands begin in `/srv/data`. The tests play `curl`, which asks a daemon
+//! that is started for the site. A comment `<!-- prints: COMMAND -->` before a block of `json` has it compared with the
+//! output of a command.
 
 use std::fs;
 use std::path::{Path, PathBuf};
