@@ -6,10 +6,10 @@
 use std::rc::Rc;
 
 use super::node::{Entries, Kind, List, Node, NodeRef, Object, Reference};
-use super::path::{Name, Path};
+use super::path::Path;
 use super::syntax::{Document, Include, Item, Member, MemberKind, Tree};
 use super::token::{Kind as TokenKind, Literal, Token};
-use super::{Budget, Origin, Refusal, Result, join};
+use super::{Budget, Name, Origin, Refusal, Result, join};
 
 /// Why `+=` is refused in lists.
 const ADDS_IN_LIST: &str = "Due to current limitations of the config parser, += does not work nested inside a list. \

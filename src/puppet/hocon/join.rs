@@ -3,8 +3,7 @@
 //! Source: `config_concatenation.rb`, `default_transformer.rb`.
 
 use super::node::{Kind, List, Node, NodeRef};
-use super::path::Name;
-use super::{Budget, Refusal, Result, show};
+use super::{Budget, Name, Refusal, Result, show};
 
 /// The value that `pieces` make; nothing if there are none.
 pub(super) fn concat(pieces: Vec<NodeRef>, budget: &Budget) -> Result<Option<NodeRef>> {

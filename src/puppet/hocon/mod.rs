@@ -23,10 +23,15 @@ mod token;
 mod tokenizer;
 
 use std::cell::Cell;
+use std::fmt::Write;
+use std::rc::Rc;
 
 use super::document::{Fault, FaultKind, MAX_DEPTH, Marks, Parsed};
 use crate::value::{Hash, Value};
 use node::{Kind, NodeRef};
+
+/// A key, or any other text: bytes, since it need not be UTF-8.
+type Name = Rc<[u8]>;
 
 /// The most steps that a document takes: values looked at while substitutions are replaced. Some tenths of a second.
 const STEP_LIMIT: usize = 10_000_000;
@@ -73,6 +78,26 @@ impl Refusal {
         };
         Fault { line, text, kind }
     }
+}
+
+/// Returns `text` in quotes, as messages show it and JSON has it.
+fn quoted(text: &str) -> String {
+    let mut json = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' => json.push_str("\\\""),
+            '\\' => json.push_str("\\\\"),
+            '\n' => json.push_str("\\n"),
+            '\u{8}' => json.push_str("\\b"),
+            '\u{c}' => json.push_str("\\f"),
+            '\r' => json.push_str("\\r"),
+            '\t' => json.push_str("\\t"),
+            c if c.is_control() => _ = write!(json, "\\u{:04x}", u32::from(c)),
+            c => json.push(c),
+        }
+    }
+    json.push('"');
+    json
 }
 
 /// The lines that the gem believes a value to be on.

@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use indexmap::IndexMap;
 
-use super::path::{Name, Path};
-use super::{Budget, Origin, Refusal, Result};
+use super::path::Path;
+use super::{Budget, Name, Origin, Refusal, Result};
 use crate::value::Value;
 
 /// A value. Which node it is counts, not only what is in it.

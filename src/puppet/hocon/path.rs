@@ -5,11 +5,8 @@
 use std::rc::Rc;
 
 use super::token::{Kind, Literal, Token};
-use super::{Origin, Refusal, Result, show};
+use super::{Name, Origin, Refusal, Result, quoted};
 use crate::puppet::document::MAX_DEPTH;
-
-/// A key, or any other text: bytes, since it need not be UTF-8.
-pub(super) type Name = Rc<[u8]>;
 
 /// One key or more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +39,7 @@ impl Path {
         let name = |name: &Name| {
             let text = String::from_utf8_lossy(name).into_owned();
             let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
-            if !text.is_empty() && text.chars().all(plain) { text } else { show::json(&text) }
+            if !text.is_empty() && text.chars().all(plain) { text } else { quoted(&text) }
         };
         self.names().map(name).collect::<Vec<_>>().join(".")
     }

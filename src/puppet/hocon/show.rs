@@ -5,30 +5,11 @@
 use std::fmt::Write;
 
 use super::node::{Kind, NodeRef};
+use super::quoted;
 
 /// How deep a message looks into a value, and how long it gets.
 const DEPTH: usize = 20;
 const LENGTH: usize = 4000;
-
-/// A text as JSON has it.
-pub(super) fn json(text: &str) -> String {
-    let mut json = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' => json.push_str("\\\""),
-            '\\' => json.push_str("\\\\"),
-            '\n' => json.push_str("\\n"),
-            '\u{8}' => json.push_str("\\b"),
-            '\u{c}' => json.push_str("\\f"),
-            '\r' => json.push_str("\\r"),
-            '\t' => json.push_str("\\t"),
-            c if c.is_control() => _ = write!(json, "\\u{:04x}", u32::from(c)),
-            c => json.push(c),
-        }
-    }
-    json.push('"');
-    json
-}
 
 /// A value and the name of its class.
 pub(super) fn node(node: &NodeRef) -> String {
@@ -61,7 +42,7 @@ fn render(node: &NodeRef, depth: usize, text: &mut String) {
         Kind::Null => text.push_str("null"),
         Kind::Boolean(boolean) => _ = write!(text, "{boolean}"),
         Kind::Number(number, _) => text.push_str(&number.to_s()),
-        Kind::Text { text: inner, .. } => text.push_str(&json(&String::from_utf8_lossy(inner))),
+        Kind::Text { text: inner, .. } => text.push_str(&quoted(&String::from_utf8_lossy(inner))),
         Kind::Reference(reference) => text.push_str(&reference.render()),
         Kind::Concat(pieces) => pieces.iter().for_each(|piece| render(piece, depth + 1, text)),
         Kind::Merge { stack, .. } => stack.iter().for_each(|piece| render(piece, depth + 1, text)),
@@ -83,7 +64,7 @@ fn render(node: &NodeRef, depth: usize, text: &mut String) {
             });
             for (at, (key, value)) in entries.enumerate() {
                 text.push_str(if at > 0 { "," } else { "" });
-                _ = write!(text, "{}:", json(&String::from_utf8_lossy(key)));
+                _ = write!(text, "{}:", quoted(&String::from_utf8_lossy(key)));
                 render(&value, depth + 1, text);
             }
             text.push('}');

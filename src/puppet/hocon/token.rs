@@ -2,7 +2,7 @@
 //!
 //! Source: `tokens.rb`.
 
-use super::path::Name;
+use super::Name;
 use crate::value::Value;
 
 /// A token.

@@ -4,9 +4,8 @@
 
 use std::collections::VecDeque;
 
-use super::path::Name;
 use super::token::{Kind, Literal, Token};
-use super::{Refusal, Result, number};
+use super::{Name, Refusal, Result, number};
 use crate::puppet::document::MAX_DEPTH;
 
 /// A character; a byte that is part of none is one, too.

@@ -8,11 +8,9 @@
 
 mod compose;
 mod edit;
-mod entries;
 mod event;
 mod grammar;
 mod number;
-mod omap;
 mod scalar;
 mod select;
 mod symkeys;
@@ -26,6 +24,17 @@ pub use symkeys::symkeys_to_string;
 
 /// How much larger than its text a document may get through aliases, in bytes.
 pub const MAX_EXPANSION: usize = 64 << 20;
+
+/// Why a scalar or a tagged node has no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Refusal {
+    /// It is an object of a class that Puppet does not permit.
+    Class(String),
+    /// Ruby raises an exception with this message.
+    Error(String),
+    /// More than this program takes on.
+    Limit(String),
+}
 
 /// Whether a scalar that nothing marks as text is one.
 pub fn is_text(text: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use num_bigint::BigInt;
 
-use super::scalar::Refusal;
+use super::Refusal;
 use crate::puppet::ruby;
 use crate::value::Value;
 

@@ -4,19 +4,8 @@
 //! line. Here they are written by hand: nearly every scalar of a data file is a word, and a word is decided by its
 //! first two bytes.
 
-use super::number;
+use super::{Refusal, number};
 use crate::value::Value;
-
-/// Why a scalar has no value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// It is an object of a class that Puppet does not permit.
-    Class(String),
-    /// Ruby raises an exception with this message.
-    Error(String),
-    /// More than this program takes on.
-    Limit(String),
-}
 
 /// The value of a scalar that nothing marks as text.
 pub(super) fn resolve(text: &str) -> Result<Value, Refusal> {

@@ -1,7 +1,6 @@
 //! Tags: what Psych makes of them where Puppet permits no class but `Symbol`.
 
-use super::number;
-use super::scalar::{self, Refusal};
+use super::{Refusal, number, scalar};
 use crate::puppet::ruby;
 use crate::value::{Hash, Value, symbol};
 

@@ -1,9 +1,8 @@
 //! `!!omap` sequences, of whose items Psych reads the first and the last node, whatever there is between.
 
-use super::compose::{Becomes, Body, Composer};
-use super::entries::Entries;
-use super::event::{Data, Event, Onward, Props};
-use super::scalar::Refusal;
+use super::{Becomes, Body, Composer, Entries};
+use crate::puppet::yaml::Refusal;
+use crate::puppet::yaml::event::{Data, Event, Onward, Props};
 
 /// How deep `!!omap` sequences may be nested: each level is read twice.
 const MAX_OMAPS: usize = 10;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::compose::{Key, Node, Origin};
+use super::{Key, Node, Origin};
 use crate::puppet::document::{Marks, put};
 use crate::value::{Hash, Value};
 

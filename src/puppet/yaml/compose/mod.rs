@@ -3,20 +3,23 @@
 //! Events are fed one at a time; open collections wait in a stack of frames. A fault is kept, the first one counts, and
 //! composing goes on around it, so that the keys of a faulty file are still known.
 
+mod entries;
+mod omap;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::entries::{Entries, merge_source};
 use super::event::{Data, Event, Onward, Props};
-use super::omap::Recorder;
-use super::scalar::{self, Refusal};
-use super::{MAX_EXPANSION, tag};
+use super::{MAX_EXPANSION, Refusal, scalar, tag};
 use crate::puppet::document::{Fault, FaultKind, MAX_DEPTH, Marks, Parsed};
 use crate::value::Value;
 
+use entries::{Entries, merge_source};
+use omap::Recorder;
+
 /// What a node is written as, which decides how `<<` takes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+enum Origin {
     Scalar,
     Sequence,
     Mapping,
@@ -25,9 +28,9 @@ pub(super) enum Origin {
 
 /// A finished value.
 #[derive(Clone)]
-pub(super) struct Node {
-    pub(super) value: Value,
-    pub(super) marks: Arc<[Marks]>,
+struct Node {
+    value: Value,
+    marks: Arc<[Marks]>,
     /// The collections that are nested in it, itself included.
     height: usize,
     /// The size of what it expands to.
@@ -35,9 +38,9 @@ pub(super) struct Node {
 }
 
 /// The key of an entry whose value is still to come.
-pub(super) struct Key {
-    pub(super) value: Value,
-    pub(super) line: u32,
+struct Key {
+    value: Value,
+    line: u32,
     merges: bool,
 }
 
@@ -52,13 +55,13 @@ struct Frame<'a> {
     serial: usize,
 }
 
-pub(super) enum Body {
+enum Body {
     List { items: Vec<Value>, marks: Vec<Marks> },
     Map { entries: Entries, key: Option<Key>, becomes: Becomes },
 }
 
 /// What a mapping becomes once it is closed.
-pub(super) enum Becomes {
+enum Becomes {
     Hash,
     /// A hash from the pairs of a sequence, where `<<` is a key like any other.
     Omap,
@@ -77,9 +80,9 @@ enum Anchor {
 pub(super) struct Composer<'a> {
     frames: Vec<Frame<'a>>,
     anchors: HashMap<&'a str, Anchor, foldhash::fast::RandomState>,
-    pub(super) recorder: Option<Recorder<'a>>,
+    recorder: Option<Recorder<'a>>,
     /// Open `!!omap` sequences.
-    pub(super) omaps: usize,
+    omaps: usize,
     serial: usize,
     /// The size of everything composed so far, and how much it may be.
     weight: usize,
@@ -148,7 +151,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    pub(super) fn refuse(&mut self, line: u32, refusal: Refusal) {
+    fn refuse(&mut self, line: u32, refusal: Refusal) {
         let (kind, text) = match refusal {
             Refusal::Class(name) => (FaultKind::Class, format!("Tried to load unspecified class: {name}")),
             Refusal::Error(text) => (FaultKind::Exception, text),
@@ -157,7 +160,7 @@ impl<'a> Composer<'a> {
         self.fault.get_or_insert(Fault { line, text, kind });
     }
 
-    pub(super) fn give_up(&mut self, line: u32, why: String) {
+    fn give_up(&mut self, line: u32, why: String) {
         self.refuse(line, Refusal::Limit(why));
         self.given_up = true;
         self.frames.clear();
@@ -254,7 +257,7 @@ impl<'a> Composer<'a> {
         self.open(props, line, Body::Map { entries: Entries::default(), key: None, becomes });
     }
 
-    pub(super) fn open(&mut self, props: Props<'a>, line: u32, body: Body) {
+    fn open(&mut self, props: Props<'a>, line: u32, body: Body) {
         if self.frames.len() >= MAX_DEPTH {
             return self.give_up(line, too_deep());
         }
@@ -268,7 +271,7 @@ impl<'a> Composer<'a> {
         self.weigh(64, line);
     }
 
-    pub(super) fn close(&mut self) {
+    fn close(&mut self) {
         let Some(frame) = self.frames.pop() else { return };
         let (value, marks, origin) = match frame.body {
             Body::List { items, marks } => (Value::array(items), marks.into(), Origin::Sequence),
