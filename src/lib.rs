@@ -3,7 +3,7 @@
 //! The flow: a [`tree`] of files, from [`git`] or the [`disk`], and the facts of a [`node`] give [`hiera`] a hierarchy; its lookups
 //! give the [`fleet`] its effective values; two revisions of those make a [`diff`]; that becomes a [`report`], beside the
 //! [`snapshot`]s of a revision, and [`delivery`] carries it to where it is wanted. A [`pipeline`] is one pass through all of this:
-//! the [`cli`] makes it once, the [`daemon`] for each commit.
+//! the [`cli`] makes it once, the [`daemon`] for each commit. The [`app`] puts the parts together for a run of the program.
 //!
 //! [`puppet`] is the wall around emulation: all that Ruby, its libraries and Puppet's language do, byte for byte.
 //!
@@ -50,5 +50,7 @@ pub mod delivery;
 pub mod settings;
 
 pub mod daemon;
+
+pub mod app;
 
 pub mod cli;

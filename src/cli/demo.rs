@@ -10,10 +10,9 @@ use clap::Args;
 use include_dir::{Dir, DirEntry, include_dir};
 use similar::TextDiff;
 
-use super::context::Context;
 use super::diff::{Format, Style as ReportStyle, write};
-use super::watch::Pipelines;
-use super::{Failure, Global, Result, Status, output};
+use super::{Global, Result, Status, output};
+use crate::app::{BranchPipelines, Failure};
 use crate::daemon::{self, CommitEvent, HandlerError, Known, WatchOptions};
 use crate::git::Scratch;
 
@@ -75,21 +74,15 @@ impl Demo {
         let scratch = Scratch::init(&repository)?;
         scratch.commit("data: five nodes, two roles, two sites", 0)?;
         // Nothing of where the demo runs may reach it.
-        let global = Global {
-            repo: Some(repository.clone()),
-            profiles: vec![profiles],
-            color: global.color,
-            threads: global.threads,
-            ..Global::default()
-        };
+        let global = global.confined_to(repository.clone(), profiles);
         let color = output::color(&global);
         let (sender, reports) = mpsc::channel();
         let (stop, stopped) = tokio::sync::oneshot::channel();
-        let context = Context::open(&global)?;
-        let watched = (*context.repository).clone();
+        let workspace = global.open()?;
+        let watched = (*workspace.repository).clone();
         // The first of the commits may come before the daemon is up.
         let known = Known::now(&watched)?;
-        let mut pipelines = Pipelines::new(context);
+        let mut pipelines = BranchPipelines::new(workspace);
         let handle = move |event: CommitEvent| {
             let text = report(&mut pipelines, &event, &global).map_err(HandlerError::Critical)?;
             sender.send(text).map_err(|error| HandlerError::Critical(error.into()))
@@ -168,8 +161,8 @@ fn say(text: &str) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn report(pipelines: &mut Pipelines, event: &CommitEvent, global: &Global) -> Result<Vec<u8>> {
-    let mut report = pipelines.compared(event)?.report;
+fn report(pipelines: &mut BranchPipelines, event: &CommitEvent, global: &Global) -> Result<Vec<u8>> {
+    let mut report = pipelines.compare(event)?.report;
     report.arrival = Some(event.arrival(None));
     let mut text = Vec::new();
     write(&report, Format::Text, global, ReportStyle::default(), &mut text)?;

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 
-use super::context::Context;
 use super::pager::Paged;
-use super::{Failure, Global, Result, Status, filter, output};
+use super::{Global, Result, Status, filter, output};
+use crate::app::{Failure, Workspace};
 use crate::diff::Diff;
 use crate::git::Repository;
 use crate::pattern::{Pattern, any};
@@ -79,11 +79,11 @@ enum ExitCode {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
-    let context = Context::open(global)?;
-    let progress = context.show_progress();
-    let (before, after) = revisions(&context, arguments)?;
-    let branch = context.branch()?;
-    let pipeline = context.pipeline_for(branch.as_ref(), &[before, after], &|_| true)?;
+    let workspace = global.open()?;
+    let progress = global.show_progress(&workspace);
+    let (before, after) = revisions(&workspace, arguments)?;
+    let branch = workspace.branch()?;
+    let pipeline = global.pipeline(&workspace, branch.as_ref(), &[before, after], &|_| true)?;
     filter::matches_something("--node", &arguments.node, || pipeline.fleet.iter().map(|(_, name)| &**name))?;
     let chosen = DiffFilter { key: &|key| any(&arguments.key, key), node: &|name| any(&arguments.node, name) };
     let Comparison { report, effective: _effective } = pipeline.diff(before, after, &chosen)?;
@@ -93,12 +93,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     drop(progress);
     let is_paged = arguments.format == Format::Text && !arguments.in_hook;
-    let mut out = if is_paged { Paged::new(&context, global) } else { Paged::plain() };
+    let mut out = if is_paged { Paged::new(&workspace, global) } else { Paged::plain() };
     let lines = if arguments.in_hook { Some(HOOK_LINES) } else { out.lines() };
     let style = Style { full: arguments.full, budget: arguments.budget, lines, ..Style::default() };
     write(&report, arguments.format, global, style, &mut out)?;
     out.finish()?;
-    context.save();
+    workspace.save();
     if report.is_unreadable == Diff::new(true, true) && !arguments.allow_blind {
         return Err(blind(report.blind_spots.first()));
     }
@@ -162,8 +162,8 @@ pub(super) fn write(
 }
 
 /// The two points that the arguments name.
-fn revisions(context: &Context, arguments: &Arguments) -> Result<(RevisionId, RevisionId)> {
-    let repository: &Repository = &context.repository;
+fn revisions(workspace: &Workspace, arguments: &Arguments) -> Result<(RevisionId, RevisionId)> {
+    let repository: &Repository = &workspace.repository;
     let or_head = |text: &str| if text.is_empty() { "HEAD".to_owned() } else { text.to_owned() };
     match (&arguments.from, &arguments.to) {
         (None, _) => {
@@ -174,7 +174,7 @@ fn revisions(context: &Context, arguments: &Arguments) -> Result<(RevisionId, Re
         (Some(range), Some(to)) if range.contains("..") => {
             Err(format!("{range} names two revisions already: what is {to} for?").into())
         }
-        (Some(from), Some(to)) => context.points([from, to]),
+        (Some(from), Some(to)) => workspace.points([from, to]),
         (Some(range), None) => {
             if let Some((from, to)) = range.split_once("...") {
                 let [from, to] = repository.resolve_all([&or_head(from), &or_head(to)])?;
@@ -183,12 +183,12 @@ fn revisions(context: &Context, arguments: &Arguments) -> Result<(RevisionId, Re
                 return Ok((RevisionId::Commit(base), RevisionId::Commit(to)));
             }
             if let Some((from, to)) = range.split_once("..").filter(|_| range != "..") {
-                return context.points([&or_head(from), &or_head(to)]);
+                return workspace.points([&or_head(from), &or_head(to)]);
             }
             if range == "." {
-                return Ok((context.point("HEAD")?, RevisionId::WorkTree));
+                return Ok((workspace.point("HEAD")?, RevisionId::WorkTree));
             }
-            context.points([range, "HEAD"])
+            workspace.points([range, "HEAD"])
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::context::Context;
 use super::{Global, Result, Status, render};
+use crate::app::Workspace;
 use crate::git::{BranchName, Repository};
 use crate::pattern::{Pattern, any};
 use crate::pipeline::RevisionId;
@@ -42,22 +42,22 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
-    let context = Context::open(global)?;
+    let workspace = global.open()?;
     let branch = match &arguments.branch {
         Some(name) => BranchName::new(name),
-        None => context.repository.branch()?.ok_or("no branch is checked out; name one with --branch")?,
+        None => workspace.repository.branch()?.ok_or("no branch is checked out; name one with --branch")?,
     };
     if let Some(folder) = &arguments.output {
         let revision = arguments.revision.clone().unwrap_or_else(|| branch.reference());
         let arguments =
             render::Arguments::of_folder(revision, folder.clone(), arguments.node.clone(), arguments.allow_blind);
-        return render::render(&context, Some(&branch), &arguments);
+        return render::render(global, &workspace, Some(&branch), &arguments);
     }
     if global.show_secrets {
         return Err("git keeps what was committed once: secrets are shown with --output only".into());
     }
-    let events = events(&context.repository, &branch, arguments.revision.as_deref())?;
-    let exported = export(&context, &branch, &events, arguments)?;
+    let events = events(&workspace.repository, &branch, arguments.revision.as_deref())?;
+    let exported = export(global, &workspace, &branch, &events, arguments)?;
     if let Some((commit, spot)) = exported.skipped.first() {
         let count = match exported.skipped.len() {
             1 => format!("commit {} is left out", commit.short()),
@@ -71,21 +71,28 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     anstream::eprintln!("{}", told(&exported, &reference(&branch)));
     if let Some(remote) = &arguments.push {
-        context.repository.push(remote, &reference(&branch))?;
+        workspace.repository.push(remote, &reference(&branch))?;
         anstream::eprintln!("{} pushed to {remote}", reference(&branch));
     }
     Ok(Status::Done)
 }
 
-fn export(context: &Context, branch: &BranchName, events: &[Event], arguments: &Arguments) -> Result<Exported> {
+fn export(
+    global: &Global,
+    workspace: &Workspace,
+    branch: &BranchName,
+    events: &[Event],
+    arguments: &Arguments,
+) -> Result<Exported> {
     let Some(last) = events.last() else { return Ok(Exported::default()) };
-    let progress = context.show_progress();
-    let pipeline = context
-        .pipeline_for(Some(branch), &[RevisionId::Commit(last.after)], &|name: &str| any(&arguments.node, name))?;
+    let progress = global.show_progress(workspace);
+    let pipeline = global.pipeline(workspace, Some(branch), &[RevisionId::Commit(last.after)], &|name: &str| {
+        any(&arguments.node, name)
+    })?;
     let exported =
         Exporter::new(Arc::new(pipeline)).allow_unreadable(arguments.allow_blind).export_all(branch, events)?;
     drop(progress);
-    context.save();
+    workspace.save();
     Ok(exported)
 }
 

@@ -1,53 +1,188 @@
-//! Where the global layer is: on disk, in the data repository, in another one.
+//! The flags of every command.
 
-use std::path::{Component, Path, PathBuf, absolute as absolute_path};
-use std::sync::Arc;
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 
 use super::Result;
-use crate::git::Repository;
-use crate::hiera::layer::GlobalConfig;
-use crate::settings::GlobalSetting;
-use crate::tree::{FileTree, MountedTree};
+use super::progress::{Progress, Shown};
+use crate::app::{Overrides, Workspace};
+use crate::git::BranchName;
+use crate::hiera::Reader;
+use crate::node::ProfileError;
+use crate::pipeline::{Pipeline, RevisionId};
+use crate::puppet::Puppet;
 
-/// The global layer's hiera.yaml, as the settings name it. A file in the work tree of the data repository is that of the
-/// revision at hand.
-pub(super) fn global_config(
-    setting: &GlobalSetting,
-    data: &Repository,
-    disk: &Arc<dyn FileTree>,
-) -> Result<Option<GlobalConfig>> {
-    Ok(match setting {
-        GlobalSetting::None => None,
-        GlobalSetting::Tree(path) => Some(GlobalConfig { tree: None, path: path.clone() }),
-        GlobalSetting::Disk(path) => Some(match in_work_tree(data, path) {
-            Some(path) => GlobalConfig { tree: None, path },
-            None => GlobalConfig { tree: Some(disk.clone()), path: absolute(path) },
-        }),
-        GlobalSetting::Repository { repo, rev, path } => {
-            let other = Repository::discover(repo)?;
-            let tree = other.tree(other.resolve(rev)?)?;
-            let root = absolute(other.work_dir().unwrap_or(repo)).trim_end_matches('/').to_owned();
-            let path = format!("{root}/{path}");
-            Some(GlobalConfig { tree: Some(Arc::new(MountedTree::new(root, Arc::new(tree)))), path })
-        }
-    })
+/// The flags of every subcommand, and the line on the terminal that they share.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Options of every command")]
+#[expect(clippy::struct_field_names, reason = "the name of the flag")]
+pub(super) struct Global {
+    /// The data repository, or a folder inside it
+    #[arg(long, short = 'C', global = true, value_name = "DIR")]
+    pub(super) repo: Option<PathBuf>,
+    /// The settings [default: hierad.yaml beside the data or in the git directory]
+    #[arg(long, global = true, value_name = "FILE", env = "HIERAD_CONFIG", hide_env_values = true,
+        value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    config: Option<PathBuf>,
+    /// Node profiles: a file, a folder or a glob; may be repeated
+    #[arg(long, global = true, value_name = "PATH")]
+    profiles: Vec<PathBuf>,
+    /// The environment's hiera.yaml, inside the repository
+    #[arg(long, global = true, value_name = "PATH")]
+    hiera_config: Option<String>,
+    /// The global layer's hiera.yaml, on disk; or 'none'
+    #[arg(long, global = true, value_name = "FILE")]
+    global_hiera_config: Option<String>,
+    /// Folders of modules, separated by ':': relative ones in the repository, absolute ones on disk
+    #[arg(long, global = true, value_name = "DIRS")]
+    modulepath: Option<String>,
+    /// What $basemodulepath stands for: folders on disk, separated by ':'
+    #[arg(long, global = true, value_name = "DIRS")]
+    basemodulepath: Option<String>,
+    /// Whose behaviour and defaults count
+    #[arg(long, global = true, value_name = "7|8")]
+    puppet: Option<PuppetVersion>,
+    /// Whose rules count: those of Hiera 3 by itself, or Puppet's Hiera 5 [default: as hiera.yaml looks]
+    #[arg(long, global = true, value_name = "3|5|auto|by-version", hide_possible_values = true)]
+    hiera: Option<HieraVersion>,
+    /// Threads to resolve with [default: up to one a core]
+    #[arg(long, global = true, value_name = "N")]
+    threads: Option<std::num::NonZeroUsize>,
+    /// Read everything anew, and keep nothing of it for the next run
+    #[arg(long, global = true)]
+    no_cache: bool,
+    /// MiB of parsed data to keep, in memory and in the git directory for the next run [default: 256]
+    #[arg(long, global = true, value_name = "MIB")]
+    cache_size: Option<u64>,
+    /// The private key for all encrypted data, in place of those that hiera.yaml names
+    #[arg(long, global = true, value_name = "FILE")]
+    pkcs7_private_key: Option<PathBuf>,
+    /// The certificate of that key
+    #[arg(long, global = true, value_name = "FILE", requires = "pkcs7_private_key")]
+    pkcs7_public_key: Option<PathBuf>,
+    /// Show secrets: without it, outputs have fingerprints in their place
+    #[arg(long, global = true)]
+    pub(super) show_secrets: bool,
+    /// The key that fingerprints of secrets are made with: a file, or 64 hexadecimal digits [default: a file in the user's data
+    /// directory, which is made with the first fingerprint]
+    #[arg(long, global = true, value_name = "FILE", env = "HIERAD_FINGERPRINT_KEY", hide_env_values = true)]
+    fingerprint_key: Option<String>,
+    /// Log more; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(super) verbose: u8,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(super) color: Color,
+    /// Show long reports without a pager
+    #[arg(long, global = true)]
+    pub(super) no_pager: bool,
+    #[arg(skip)]
+    pub(super) progress: Progress,
 }
 
-fn in_work_tree(repository: &Repository, path: &Path) -> Option<String> {
-    let top = repository.work_dir()?.canonicalize().ok()?;
-    let folder = absolute_path(path).ok()?.parent()?.canonicalize().ok()?;
-    let inside = folder.strip_prefix(&top).ok()?.join(path.file_name()?);
-    (!inside.starts_with(".git")).then(|| inside.to_string_lossy().into_owned())
-}
-
-/// `path` from the root of the disk; `..` takes a name away, whether it is there or not, as in Puppet's settings.
-pub(super) fn absolute(path: &Path) -> String {
-    let mut clean = PathBuf::new();
-    for part in absolute_path(path).unwrap_or_else(|_| path.to_owned()).components() {
-        match part {
-            Component::ParentDir => _ = clean.pop(),
-            part => clean.push(part),
+impl Global {
+    /// Returns the flags as the composition takes them.
+    pub(super) fn overrides(&self) -> Overrides {
+        let flags = self.clone();
+        Overrides {
+            repo: flags.repo,
+            config: flags.config,
+            profiles: flags.profiles,
+            hiera_config: flags.hiera_config,
+            global_hiera_config: flags.global_hiera_config,
+            modulepath: flags.modulepath,
+            basemodulepath: flags.basemodulepath,
+            puppet: flags.puppet.map(Puppet::from),
+            reader: flags.hiera.map(Reader::from),
+            threads: flags.threads,
+            no_cache: flags.no_cache,
+            cache_size: flags.cache_size,
+            pkcs7_private_key: flags.pkcs7_private_key,
+            pkcs7_public_key: flags.pkcs7_public_key,
+            show_secrets: flags.show_secrets,
+            fingerprint_key: flags.fingerprint_key,
+            progress: Some(self.progress.listener()),
         }
     }
-    clean.to_string_lossy().into_owned()
+
+    /// Returns the flags for another repository. Of these flags it keeps the colour and the threads.
+    pub(super) fn confined_to(&self, repo: PathBuf, profiles: PathBuf) -> Global {
+        let (color, threads) = (self.color, self.threads);
+        Global { repo: Some(repo), profiles: vec![profiles], color, threads, ..Global::default() }
+    }
+
+    /// Opens the workspace that the flags name.
+    pub(super) fn open(&self) -> Result<Workspace> {
+        Workspace::open(&self.overrides())
+    }
+
+    /// Shows the progress of the work until the returned guard is dropped, which must be before anything is printed. Nothing is
+    /// shown if backends are commands, which may use the terminal themselves.
+    pub(super) fn show_progress(&self, workspace: &Workspace) -> Option<Shown> {
+        if workspace.runs_commands() { None } else { self.progress.show() }
+    }
+
+    /// Makes a pipeline for the `chosen` nodes, and prints the errors of profiles that cannot be read.
+    pub(super) fn pipeline(
+        &self,
+        workspace: &Workspace,
+        branch: Option<&BranchName>,
+        points: &[RevisionId],
+        chosen: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<Pipeline> {
+        workspace.pipeline_for(branch, points, chosen, &|error| self.print_profile_error(error))
+    }
+
+    /// Prints the error of a profile that cannot be read.
+    pub(super) fn print_profile_error(&self, error: &ProfileError) {
+        self.progress.print(&format_args!("hierad: {error}"));
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PuppetVersion {
+    #[value(name = "7")]
+    V7,
+    #[value(name = "8")]
+    V8,
+}
+
+impl From<PuppetVersion> for Puppet {
+    fn from(version: PuppetVersion) -> Puppet {
+        match version {
+            PuppetVersion::V7 => Puppet::V7,
+            PuppetVersion::V8 => Puppet::V8,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum HieraVersion {
+    #[value(name = "3")]
+    V3,
+    #[value(name = "5")]
+    V5,
+    Auto,
+    ByVersion,
+}
+
+impl From<HieraVersion> for Reader {
+    fn from(version: HieraVersion) -> Reader {
+        match version {
+            HieraVersion::V3 => Reader::Hiera3,
+            HieraVersion::V5 => Reader::Puppet,
+            HieraVersion::Auto => Reader::Auto,
+            HieraVersion::ByVersion => Reader::ByVersion,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(super) enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
 }

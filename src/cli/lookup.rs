@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use super::context::Context;
-use super::{Failure, Global, Result, Status, output};
+use super::{Global, Result, Status, output};
+use crate::app::lookup::{failure, to_json};
+use crate::app::{Failure, Workspace};
 use crate::disclosure::Disclosure;
 use crate::fleet::Fleet;
 use crate::hiera::explain::{Places, Recorder, Step};
@@ -19,10 +20,9 @@ use crate::hiera::scope::NodeScope;
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeProfile, NodeSet, read_facts, trusted_names};
 use crate::pipeline::check::absent_hierarchy;
-use crate::pipeline::suggestions::{alias_hint, missing_function};
+use crate::puppet::emit;
 use crate::puppet::new::check_type;
 use crate::puppet::types::parse_flag;
-use crate::puppet::{emit, json};
 use crate::value::{Hash, Segment, Type, Value, ValuePath};
 
 /// Arguments of `lookup`.
@@ -108,19 +108,19 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if arguments.compile {
         return Err("--compile is not supported: hierad never compiles a catalog; declare what manifests set under 'variables' of the node profile".into());
     }
-    let context = Context::open(global)?;
-    let progress = context.show_progress();
-    let profile = profile(&context, arguments)?;
+    let workspace = global.open()?;
+    let progress = global.show_progress(&workspace);
+    let profile = profile(global, &workspace, arguments)?;
     drop(progress);
-    let point = context.point(&arguments.rev)?;
-    let environment = context.revisions().environment(point)?;
+    let point = workspace.point(&arguments.rev)?;
+    let environment = workspace.revisions().environment(point)?;
     if arguments.resolution.is_some() && !environment.is_hiera3 {
         let text = "--resolution is for repositories of Hiera 3: --hiera 3 takes this one as such; Hiera 5 has --merge";
         return Err(text.into());
     }
     let scope = NodeScope::new(&profile);
     let sources = NodeSources::new(&environment, &scope);
-    let disclosure = &context.disclosure;
+    let disclosure = &workspace.disclosure;
     let subject =
         Subject { disclosure, node: &profile.name, environment: &environment, sources: &sources, scope: &scope };
     let mut out = output::stdout();
@@ -289,14 +289,6 @@ fn origins(value: &Value, path: &ValuePath, visit: &mut dyn FnMut(&ValuePath)) {
     }
 }
 
-pub(super) fn failure(key: &str, error: &LookupError) -> Failure {
-    let missing = missing_function(&error.text);
-    let declare = missing.map(|name| format!("declare what '{name}' finds under 'backends' in hierad.yaml"));
-    let hint = declare.as_deref().or_else(|| alias_hint(&error.text));
-    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-    format!("lookup of '{key}' failed: {error}{hint}").into()
-}
-
 impl RenderAs {
     /// The format that was asked for, in any case of letters.
     fn of(arguments: &Arguments) -> Result<RenderAs> {
@@ -320,32 +312,10 @@ impl RenderAs {
 fn render(value: &Value, format: RenderAs) -> String {
     let text = match format {
         RenderAs::S => value.to_s(),
-        RenderAs::Json => as_json(value),
+        RenderAs::Json => to_json(value),
         RenderAs::Yaml => emit::document(value),
     };
     if text.ends_with('\n') { text } else { text + "\n" }
-}
-
-/// What `--render-as json` prints.
-pub(super) fn as_json(value: &Value) -> String {
-    json::compact(&named(value))
-}
-
-/// The value with texts for symbols, and for keys, as Ruby's `to_json` writes them.
-fn named(value: &Value) -> Value {
-    match value {
-        Value::Symbol(name) => Value::from(&**name),
-        Value::Array(items) => items.iter().map(named).collect(),
-        Value::Hash(hash) => {
-            let name = |key: &Value| match key {
-                Value::String(text) => Value::String(text.clone()),
-                key if key.secrecy().is_some() => key.clone(),
-                key => Value::from(key.to_s()),
-            };
-            Value::hash(hash.iter().map(|(key, value)| (name(key), named(value))).collect())
-        }
-        other => other.clone(),
-    }
 }
 
 fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
@@ -376,12 +346,16 @@ fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
 }
 
 /// The node's profile with the facts and the environment of the flags.
-fn profile(context: &Context, arguments: &Arguments) -> Result<NodeProfile> {
-    let branch = context.branch()?;
-    let (fleet, errors) =
-        context.profiles(&context.revisions(), branch.as_ref().map(crate::git::BranchName::as_str), &[], &|_| true)?;
+fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Result<NodeProfile> {
+    let branch = workspace.branch()?;
+    let (fleet, errors) = workspace.profiles(
+        &workspace.revisions(),
+        branch.as_ref().map(crate::git::BranchName::as_str),
+        &[],
+        &|_| true,
+    )?;
     for error in &errors {
-        context.progress.print(&format_args!("hierad: {error}"));
+        global.print_profile_error(error);
     }
     let facts = |name: &str| arguments.facts.as_deref().map(|path| facts(path, name)).transpose();
     let known = |node: NodeId| fleet.profiles(&NodeSet::from_iter([node])).into_values().next();

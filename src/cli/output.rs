@@ -7,7 +7,7 @@ use std::thread::{Builder, JoinHandle};
 
 use anstream::stream::RawStream;
 
-use super::{Color, Global};
+use super::global::{Color, Global};
 
 /// The width where there is no terminal to ask.
 const DEFAULT_WIDTH: usize = 100;

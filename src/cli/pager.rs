@@ -4,8 +4,8 @@ use std::env;
 use std::io::{Error, ErrorKind, IsTerminal, Result, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use super::context::Context;
 use super::{Global, output};
+use crate::app::Workspace;
 use crate::git;
 
 /// Where a long text goes: through a pager on a terminal, to standard output else.
@@ -23,9 +23,9 @@ pub(super) struct Pager {
 
 impl Paged {
     /// Starts the pager if standard output is a terminal and there is one.
-    pub(super) fn new(context: &Context, global: &Global) -> Paged {
+    pub(super) fn new(workspace: &Workspace, global: &Global) -> Paged {
         let is_wanted = !global.no_pager && std::io::stdout().is_terminal();
-        let command = is_wanted.then(|| chosen(context)).flatten();
+        let command = is_wanted.then(|| chosen(workspace)).flatten();
         command.and_then(|command| Pager::start(&command)).map_or_else(Paged::plain, Paged::Pager)
     }
 
@@ -103,10 +103,10 @@ fn leave_interrupts_to_the_pager() -> Result<()> {
 }
 
 /// The command of the pager; None if nobody wants one, or there is none.
-fn chosen(context: &Context) -> Option<String> {
+fn chosen(workspace: &Workspace) -> Option<String> {
     let variable = |name: &str| env::var(name).ok();
     let setting =
-        || git::config_value(context.repository.git_dir(), "core.pager").ok().flatten().map(|setting| setting.value);
+        || git::config_value(workspace.repository.git_dir(), "core.pager").ok().flatten().map(|setting| setting.value);
     let named = variable("GIT_PAGER").or_else(setting).or_else(|| variable("PAGER"));
     let command = match named {
         Some(command) => command,

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
-use super::service::state_folder;
 use super::{Global, Result, Status, output};
+use crate::app::state_folder;
 use crate::daemon::queue::{FailingWork, JobNumber, Queue, Row, Stage};
 use crate::report::visible;
 
@@ -74,7 +74,7 @@ struct Drop {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
-    let folder = state_folder(global, arguments.state.as_deref())?;
+    let folder = state_folder(&global.overrides(), arguments.state.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let queue = Queue::open(&folder).await?;

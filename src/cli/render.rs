@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::context::Context;
 use super::diff::blind;
 use super::progress::Progress;
 use super::{Global, Result, Status, filter, output};
+use crate::app::Workspace;
 use crate::git::BranchName;
 use crate::pattern::{Pattern, any};
 use crate::report::{BlindSpot, visible};
@@ -66,20 +66,25 @@ impl Arguments {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
-    let context = Context::open(global)?;
-    let branch = context.branch()?;
-    render(&context, branch.as_ref(), arguments)
+    let workspace = global.open()?;
+    let branch = workspace.branch()?;
+    render(global, &workspace, branch.as_ref(), arguments)
 }
 
-/// The values as `branch` is deployed.
-pub(super) fn render(context: &Context, branch: Option<&BranchName>, arguments: &Arguments) -> Result {
-    let progress = context.show_progress();
-    let point = context.point(&arguments.revision)?;
-    let pipeline = context.pipeline_for(branch, &[point], &|name: &str| any(&arguments.node, name))?;
+/// Writes the values as `branch` is deployed.
+pub(super) fn render(
+    global: &Global,
+    workspace: &Workspace,
+    branch: Option<&BranchName>,
+    arguments: &Arguments,
+) -> Result {
+    let progress = global.show_progress(workspace);
+    let point = workspace.point(&arguments.revision)?;
+    let pipeline = global.pipeline(workspace, branch, &[point], &|name: &str| any(&arguments.node, name))?;
     let nodes = pipeline.fleet.len();
     let revision = pipeline.revision(point)?;
     if revision.keys.is_empty() {
-        context.progress.print(&"hierad: warning: no data file gives a value to any key; see `hierad check`");
+        global.progress.print(&"hierad: warning: no data file gives a value to any key; see `hierad check`");
     }
     if let Some(spot) = pipeline.unreadable(&revision).filter(|_| !arguments.allow_blind) {
         return Err(blind(Some(&spot)));
@@ -87,8 +92,8 @@ pub(super) fn render(context: &Context, branch: Option<&BranchName>, arguments: 
     filter::matches_something("--key", &arguments.key, || revision.keys.iter().map(|key| &**key))?;
     let keys: BTreeSet<_> = revision.keys.iter().filter(|key| any(&arguments.key, key)).cloned().collect();
     let rendered = pipeline.snapshots(&revision, &keys, arguments.format.into());
-    context.save();
-    warn(&context.progress, &rendered.blind_spots);
+    workspace.save();
+    warn(&global.progress, &rendered.blind_spots);
     if arguments.output.as_os_str() == "-" {
         drop(progress);
         let mut out = output::stdout();

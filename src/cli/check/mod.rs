@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use super::context::Context;
 use super::inspection::{Format, Inspection};
 use super::{Global, Result, Status, output};
+use crate::app::Workspace;
 use crate::diagnostic::Severity;
 use crate::pattern::nearest;
 use crate::pipeline::Pipeline;
@@ -64,25 +64,25 @@ fn code(name: &str) -> std::result::Result<String, String> {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
-    let context = Context::open(global)?;
-    let progress = context.show_progress();
-    let point = context.point(&arguments.at.revision)?;
-    let before = arguments.new_since.as_deref().map(|revision| context.point(revision)).transpose()?;
+    let workspace = global.open()?;
+    let progress = global.show_progress(&workspace);
+    let point = workspace.point(&arguments.at.revision)?;
+    let before = arguments.new_since.as_deref().map(|revision| workspace.point(revision)).transpose()?;
     let points: Vec<_> = before.into_iter().chain([point]).collect();
-    let branch = context.branch()?;
-    let revisions = context.revisions();
+    let branch = workspace.branch()?;
+    let revisions = workspace.revisions();
     let branch = branch.as_ref().map(crate::git::BranchName::as_str);
     // What is wrong with profiles is among the faults.
-    let (fleet, _) = context.profiles(&revisions, branch, &points, &|_| true)?;
-    let pipeline = context.pipeline(revisions, Arc::new(fleet));
+    let (fleet, _) = workspace.profiles(&revisions, branch, &points, &|_| true)?;
+    let pipeline = workspace.pipeline(revisions, Arc::new(fleet));
     let mut faults = pipeline.check(point)?;
     if let Some(before) = before {
         faults = new_faults(&pipeline.check(before)?, faults);
     }
-    let found = Found::new(faults, arguments, &context);
+    let found = Found::new(faults, arguments, &workspace);
     drop(progress);
     found.write(&pipeline, arguments)?;
-    context.save();
+    workspace.save();
     Ok(if found.is_faulty { Status::Found } else { Status::Done })
 }
 
@@ -95,8 +95,8 @@ struct Found {
 }
 
 impl Found {
-    fn new(mut faults: Vec<Fault>, arguments: &Arguments, context: &Context) -> Found {
-        let settings = &context.settings.check;
+    fn new(mut faults: Vec<Fault>, arguments: &Arguments, workspace: &Workspace) -> Found {
+        let settings = &workspace.settings.check;
         let severity = arguments.severity.map(Severity::from).or(settings.severity);
         let is_allowed = |code: &str| arguments.allow.iter().chain(&settings.allow).any(|allowed| allowed == code);
         let all = faults.len();

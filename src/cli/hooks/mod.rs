@@ -16,6 +16,8 @@ use serde_json::json;
 
 use super::inspection::Format;
 use super::{Global, Result, Status, output};
+use crate::app::Failure;
+use crate::diagnostic::describe;
 use crate::git::{self, ConfigScope, Environment, Repository};
 use folder::{Slot, State};
 use script::Hook;
@@ -73,6 +75,17 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         Command::List { format } => list(global, *format),
         Command::Run { hook, arguments } => run::run(global, *hook, arguments),
     }
+}
+
+/// Returns the first line of a failure: the reason without the advice.
+fn first_line(failure: &Failure) -> String {
+    describe(&**failure).lines().next().unwrap_or_default().to_owned()
+}
+
+/// Returns one of hierad's settings in git's configuration, which `git -c` overrides, or `None` if it is unset.
+fn setting(global: &Global, name: &str) -> Result<Option<String>> {
+    let folders = git::git_dirs(global.repo.as_deref(), &Environment::of_process())?;
+    Ok(git::config_value(&folders.own, name)?.map(|setting| setting.value))
 }
 
 fn install(global: &Global, change: &Change) -> Result {

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{Read, Write};
 
-use super::run::{in_short, setting};
-use crate::cli::context::Context;
+use super::{first_line, setting};
 use crate::cli::diff::{Format, HOOK_LINES, Style, write};
 use crate::cli::{Global, Result, Status, output};
 use crate::git::{BranchName, CommitId, Repository};
@@ -58,9 +57,9 @@ pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
         Ok(refusal) => refusal,
         // Who asks for a check means: nothing unchecked.
         Err(failure) if matches!(mode, Mode::Errors | Mode::Changes) => {
-            Some(format!("cannot be checked: {}", in_short(&failure)))
+            Some(format!("cannot be checked: {}", first_line(&failure)))
         }
-        Err(failure) => return Err(format!("cannot show what the push changes: {}", in_short(&failure)).into()),
+        Err(failure) => return Err(format!("cannot show what the push changes: {}", first_line(&failure)).into()),
     };
     let Some(refusal) = refusal else { return Ok(Status::Done) };
     anstream::eprintln!("hierad: the push is refused, as it {refusal}; `git push --no-verify` pushes all the same");
@@ -120,22 +119,22 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
     if updates.is_empty() {
         return Ok(None);
     }
-    let context = Context::open(global)?;
+    let workspace = global.open()?;
     let mut brought = Brought::default();
     // Branches that are deployed to one environment share its profiles.
     let mut groups: BTreeMap<Option<BranchName>, Vec<Step>> = BTreeMap::new();
-    for step in steps(&context.repository, remote, updates)? {
-        let own = context.settings.environment == EnvironmentName::Branch;
+    for step in steps(&workspace.repository, remote, updates)? {
+        let own = workspace.settings.environment == EnvironmentName::Branch;
         groups.entry(own.then(|| step.update.branch.clone())).or_default().push(step);
     }
     for (environment, steps) in groups {
         let points: BTreeSet<CommitId> = steps.iter().flat_map(|step| [step.before, step.update.new]).collect();
         let points: Vec<RevisionId> = points.into_iter().map(RevisionId::Commit).collect();
-        let progress = context.show_progress();
-        let pipeline = context.pipeline_for(environment.as_ref(), &points, &|_| true)?;
+        let progress = global.show_progress(&workspace);
+        let pipeline = global.pipeline(&workspace, environment.as_ref(), &points, &|_| true)?;
         drop(progress);
         for Step { update, before } in steps {
-            let progress = context.show_progress();
+            let progress = global.show_progress(&workspace);
             let Comparison { mut report, effective: _effective } =
                 pipeline.diff(RevisionId::Commit(before), RevisionId::Commit(update.new), &DiffFilter::ALL)?;
             drop(progress);
@@ -144,7 +143,7 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
             print(&report, global)?;
         }
     }
-    context.save();
+    workspace.save();
     Ok(brought.refusal(mode))
 }
 

@@ -1,11 +1,10 @@
-//! What the installed hooks do.
+//! The work of the installed hooks.
 
 use std::ffi::OsString;
 
-use super::push;
 use super::script::Hook;
-use crate::cli::{Failure, Global, Result, Status, describe, diff, notify};
-use crate::git::{self, Environment};
+use super::{first_line, push, setting};
+use crate::cli::{Global, Result, Status, diff, notify};
 
 pub(super) fn run(global: &Global, hook: Hook, arguments: &[OsString]) -> Result {
     match hook {
@@ -15,22 +14,11 @@ pub(super) fn run(global: &Global, hook: Hook, arguments: &[OsString]) -> Result
     }
 }
 
-/// The first line: what it is about, without what to do about it.
-pub(super) fn in_short(failure: &Failure) -> String {
-    describe(&**failure).lines().next().unwrap_or_default().to_owned()
-}
-
-/// A setting of hierad's in git's configuration, which `git -c` reaches as well.
-pub(super) fn setting(global: &Global, name: &str) -> Result<Option<String>> {
-    let folders = git::git_dirs(global.repo.as_deref(), &Environment::of_process())?;
-    Ok(git::config_value(&folders.own, name)?.map(|setting| setting.value))
-}
-
 fn post_commit(global: &Global) -> Result {
     notify::run(global);
     match setting(global, "hierad.postCommit")?.as_deref() {
         None | Some("notify") => Ok(Status::Done),
-        Some("print") => diff::run(global, &diff::Arguments::in_hook()).map_err(|failure| in_short(&failure).into()),
+        Some("print") => diff::run(global, &diff::Arguments::in_hook()).map_err(|failure| first_line(&failure).into()),
         Some(other) => Err(format!("hierad.postCommit is '{other}': wanted notify or print").into()),
     }
 }

@@ -17,7 +17,6 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::context::Context;
 use super::inspection::{Format, Inspection};
 use super::{Global, Result, Status, output};
 use crate::fleet::{Effective, Fleet, Revision};
@@ -64,32 +63,32 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
-    let mut context = Context::open(global)?;
-    let progress = context.show_progress();
+    let mut workspace = global.open()?;
+    let progress = global.show_progress(&workspace);
     let stage = Stage::new()?;
     let ruby = ruby::find(arguments.puppet_ruby.as_deref())?;
     let library = arguments.puppet_lib.as_deref();
     let mut puppet = Process::start(Reference::Puppet, &ruby, library, &stage)?;
-    let wanted = std::mem::replace(&mut context.settings.puppet, version(&puppet.version));
-    let point = context.point(&arguments.at.revision)?;
-    let branch = context.branch()?;
-    let mut pipeline = context.pipeline_for(branch.as_ref(), &[point], &|_| true)?;
+    let wanted = std::mem::replace(&mut workspace.settings.puppet, version(&puppet.version));
+    let point = workspace.point(&arguments.at.revision)?;
+    let branch = workspace.branch()?;
+    let mut pipeline = global.pipeline(&workspace, branch.as_ref(), &[point], &|_| true)?;
     let mut revision = pipeline.revision(point)?;
     if let Some(warning) = absent_hierarchy(&revision.environment) {
-        context.progress.print(&warning);
+        global.progress.print(&warning);
     }
-    let staged = stage.write(&*context.revisions().tree(point)?, &context)?;
+    let staged = stage.write(&*workspace.revisions().tree(point)?, &workspace)?;
     if revision.environment.is_hiera3 {
         puppet = Process::start(Reference::Hiera3, &ruby, library, &stage)?;
         puppet.merge(strategies(&revision).into_iter());
     } else if let Some(warning) = warning_of_version(&puppet.version, wanted) {
-        context.progress.print(&warning);
+        global.progress.print(&warning);
     }
     let mut declared = None;
-    if let Some(settings) = without_declarations(&context.settings, puppet.reference) {
+    if let Some(settings) = without_declarations(&workspace.settings, puppet.reference) {
         declared = Some(pipeline.effective(&revision, revision.keys.iter()));
-        context.settings = settings;
-        pipeline = context.pipeline(context.revisions(), pipeline.fleet);
+        workspace.settings = settings;
+        pipeline = workspace.pipeline(workspace.revisions(), pipeline.fleet);
         revision = pipeline.revision(point)?;
     }
     let effective = pipeline.effective(&revision, revision.keys.iter());
@@ -104,7 +103,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         stage: &stage,
         staged: &staged,
         puppet: &mut puppet,
-        workers: &context.workers,
+        workers: &workspace.workers,
     };
     let mut findings = Findings {
         seed: (!arguments.all).then_some(seed),

@@ -5,9 +5,8 @@ use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::app::{Workspace, absolute};
 use crate::cli::Result;
-use crate::cli::context::Context;
-use crate::cli::global::absolute;
 use crate::hiera::backend::eyaml::{KeyName, KeyNames};
 use crate::hiera::layer::GlobalConfig;
 use crate::settings::{DatadirSetting, GlobalSetting, Settings};
@@ -54,8 +53,8 @@ impl Stage {
 
     /// Writes the files of `tree`, links kept, and what else the settings want read. Folders that they map are put in place of
     /// the written ones.
-    pub(super) fn write(&self, tree: &dyn FileTree, context: &Context) -> Result<Staged> {
-        let settings = &context.settings;
+    pub(super) fn write(&self, tree: &dyn FileTree, workspace: &Workspace) -> Result<Staged> {
+        let settings = &workspace.settings;
         let writer = Writer { mapped: self.mapped(settings) };
         writer.folder(tree, "", &self.path("files"))?;
         let (root, name) = settings.hiera_config.rsplit_once('/').unwrap_or(("", &settings.hiera_config));
@@ -69,7 +68,7 @@ impl Stage {
         if let Some(folders) = &settings.modulepath {
             set_modulepath(&environment.join("environment.conf"), folders)?;
         }
-        let global = context.global.as_ref();
+        let global = workspace.global.as_ref();
         Ok(Staged {
             environments: self.environments(root),
             environment,

@@ -1,14 +1,11 @@
-//! What `hierad watch` answers over HTTP: effective values by the settings of this run.
+//! The effective values behind the HTTP interface, by the settings of this run.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::context::Context;
-use super::lookup::{as_json, failure};
-use super::watch::Pipelines;
-use super::{Failure, Result};
-use crate::daemon::http::{Answers, Forge, Found, Listener, Options, Question, Server, Snapshot, Subject, Unanswered};
+use super::lookup::{failure, to_json};
+use super::{BranchPipelines, Failure, Workspace};
+use crate::daemon::http::{Answers, Found, Question, Snapshot, Subject, Unanswered};
 use crate::git::{BranchName, CommitId, RevisionError};
 use crate::hiera::Outcome;
 use crate::hiera::layer::Environment;
@@ -18,76 +15,44 @@ use crate::hiera::scope::{NodeScope, Scope};
 use crate::node::{NodeProfile, NodeSet, read_profiles};
 use crate::pipeline::profiles::EnvironmentOfNodes;
 use crate::pipeline::{Pipeline, RevisionId};
-use crate::settings::{HttpSetting, Settings, read_secret};
 use crate::snapshot::{Format, Snapshots};
 
-/// What a profile that is asked with is called: its form.
+/// The file name that stands for a profile in a question: it tells the format.
 const PROFILE: &str = "profile.json";
 
-/// The settings with the flag's address laid over them.
-pub(super) fn listening(mut settings: Settings, address: Option<SocketAddr>) -> Result<Settings> {
-    if let Some(listen) = address {
-        let setting = HttpSetting { listen, ..settings.http.unwrap_or_default() };
-        setting.check().map_err(|text| format!("--listen: {text} of 'http' in hierad.yaml"))?;
-        settings.http = Some(setting);
-    }
-    Ok(settings)
+/// Returns the answers to questions about a repository.
+pub(super) fn answers(workspace: &Workspace) -> Arc<dyn Answers> {
+    // Pipelines of its own: questions do not evict the revision that the next commit is compared with.
+    let pipelines = Mutex::new(BranchPipelines::new(workspace.clone()));
+    Arc::new(EffectiveValues { workspace: workspace.clone(), pipelines })
 }
 
-/// How the settings want it to answer, if they do.
-pub(super) fn options(settings: &Settings) -> Result<Option<Options>> {
-    let Some(setting) = &settings.http else { return Ok(None) };
-    let token = setting.token_file.as_deref().map(read_secret).transpose()?;
-    let mut webhook_secrets = Vec::new();
-    for (name, path) in &setting.webhook_secret_files {
-        webhook_secrets.extend(Forge::of(name).zip(Some(read_secret(path)?)));
-    }
-    Ok(Some(Options { listen: setting.listen, token, webhook_secrets, timeout: setting.timeout }))
+/// Answers questions about effective values.
+struct EffectiveValues {
+    workspace: Workspace,
+    pipelines: Mutex<BranchPipelines>,
 }
 
-/// The server that the settings want, on the listener that is there if that has the right address.
-pub(super) fn server(settings: &Settings, listener: Option<Listener>) -> Result<Option<(Server, Listener)>> {
-    let Some(options) = options(settings)? else { return Ok(None) };
-    let listener = match listener.filter(|listener| listener.asked == options.listen) {
-        Some(listener) => listener,
-        None => Listener::bind(options.listen)?,
-    };
-    Ok(Some((Server::new(options, listener.clone()), listener)))
-}
-
-/// Who answers questions about a repository.
-pub(super) fn answers(context: &Context) -> Arc<dyn Answers> {
-    // Pipelines of its own: what is asked for does not push out what the next commit is compared with.
-    let pipelines = Mutex::new(Pipelines::new(context.clone()));
-    Arc::new(Values { context: context.clone(), pipelines })
-}
-
-/// Finds effective values.
-struct Values {
-    context: Context,
-    pipelines: Mutex<Pipelines>,
-}
-
-/// A commit, and the branch that it was asked for by.
-struct Asked {
+/// The commit of a question, and the branch that it was named by.
+struct Revision {
     commit: CommitId,
     branch: Option<BranchName>,
 }
 
-impl Asked {
+impl Revision {
     fn point(&self) -> RevisionId {
         RevisionId::Commit(self.commit)
     }
 }
 
-impl Answers for Values {
+impl Answers for EffectiveValues {
     fn nodes(&self) -> std::result::Result<Vec<Arc<str>>, Unanswered> {
         let pipeline = self.pipeline(None)?;
         Ok(pipeline.fleet.iter().map(|(_, name)| name.clone()).collect())
     }
 
     fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> std::result::Result<Snapshot, Unanswered> {
-        let asked = self.asked(revision)?;
+        let asked = self.resolve(revision)?;
         let pipeline = self.pipeline(asked.branch.as_ref())?;
         let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node))?;
         let revision = pipeline.cached_revision(asked.point()).map_err(broken)?;
@@ -97,14 +62,14 @@ impl Answers for Values {
         let wanted: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
         let keys = revision.keys.iter().filter(|key| wanted.is_empty() || wanted.contains(&***key));
         let effective = pipeline.effective_on(id, &revision, keys);
-        let (nodes, disclosure, workers) = (NodeSet::from_iter([id]), &pipeline.disclosure, &self.context.workers);
+        let (nodes, disclosure, workers) = (NodeSet::from_iter([id]), &pipeline.disclosure, &self.workspace.workers);
         let snapshots = Snapshots::new(effective, &pipeline.fleet, &nodes, Format::Json, disclosure, workers);
         Ok(Snapshot { commit: asked.commit.to_string(), text: snapshots.texts().concat() })
     }
 
     fn lookup(&self, question: &Question) -> std::result::Result<Found, Unanswered> {
-        let asked = self.asked(&question.revision)?;
-        let environment = self.context.revisions().environment(asked.point()).map_err(broken)?;
+        let asked = self.resolve(&question.revision)?;
+        let environment = self.workspace.revisions().environment(asked.point()).map_err(broken)?;
         match &question.subject {
             Subject::Node(name) => {
                 let pipeline = self.pipeline(asked.branch.as_ref())?;
@@ -119,9 +84,10 @@ impl Answers for Values {
     }
 }
 
-impl Values {
-    fn asked(&self, revision: &str) -> std::result::Result<Asked, Unanswered> {
-        let repository = &self.context.repository;
+impl EffectiveValues {
+    /// Resolves the revision of a question.
+    fn resolve(&self, revision: &str) -> std::result::Result<Revision, Unanswered> {
+        let repository = &self.workspace.repository;
         let commit = repository.resolve(revision).map_err(|error| match error {
             RevisionError::Refs(error) => broken(error),
             error => Unanswered::Unknown(error.to_string()),
@@ -130,7 +96,7 @@ impl Values {
             "HEAD" | "@" => repository.branch().map_err(broken)?,
             name => Some(BranchName::new(name)).filter(|branch| matches!(repository.tip(branch), Ok(Some(_)))),
         };
-        Ok(Asked { commit, branch })
+        Ok(Revision { commit, branch })
     }
 
     fn pipeline(&self, branch: Option<&BranchName>) -> std::result::Result<Arc<Pipeline>, Unanswered> {
@@ -138,9 +104,9 @@ impl Values {
         pipelines.get(branch).map_err(Unanswered::Broken)
     }
 
-    /// The profile that is asked with.
+    /// Reads the profile of a question.
     fn profile(&self, content: &[u8], branch: Option<&BranchName>) -> std::result::Result<NodeProfile, Unanswered> {
-        let environment = self.context.environment_of_nodes(branch.map(BranchName::as_str));
+        let environment = self.workspace.environment_of_nodes(branch.map(BranchName::as_str));
         let (EnvironmentOfNodes::Declared(name) | EnvironmentOfNodes::Fixed(name)) = &environment;
         let (profiles, errors) = read_profiles(content, PROFILE, name);
         if let Some(error) = errors.into_iter().next() {
@@ -154,9 +120,10 @@ impl Values {
         Ok(profile)
     }
 
+    /// Looks the keys up on a node, and returns the first that is found.
     fn find(
         &self,
-        asked: &Asked,
+        asked: &Revision,
         environment: &Environment,
         (node, scope): (&str, &dyn Scope),
         question: &Question,
@@ -165,11 +132,11 @@ impl Values {
         let strategy = strategy.map_err(|error| Unanswered::Wrong(format!("'merge': {error}")))?;
         let sources = NodeSources::new(environment, scope);
         let lookup = Lookup::new(environment, &sources, scope);
-        let disclosure = &self.context.disclosure;
+        let disclosure = &self.workspace.disclosure;
         for key in &question.keys {
             match lookup.get(key, strategy.as_ref()) {
                 Outcome::Found(value) => {
-                    let value = as_json(&disclosure.value(&value));
+                    let value = to_json(&disclosure.value(&value));
                     let (commit, node) = (asked.commit.to_string(), node.to_owned());
                     return Ok(Found { commit, node, key: key.clone(), value });
                 }

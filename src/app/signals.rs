@@ -1,13 +1,13 @@
-//! What the system tells the process: to end, or to read its settings again.
+//! The signals that end the daemon or have it reload its settings.
 
 use std::io;
 
-/// What is to be done.
+/// A request to the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signal {
-    /// To end, in good order.
+    /// End in good order.
     End,
-    /// To read the settings again.
+    /// Reload the settings.
     Reload,
 }
 
@@ -20,15 +20,15 @@ mod unix {
 
     use super::{Signal, io};
 
-    /// SIGINT and SIGTERM end the process, SIGHUP has it read its settings again.
-    pub(in crate::cli) struct Signals {
+    /// SIGINT and SIGTERM end the process, SIGHUP has it reload its settings.
+    pub(in crate::app) struct Signals {
         interrupt: Source,
         terminate: Source,
         hang_up: Source,
     }
 
     impl Signals {
-        pub(in crate::cli) fn new() -> io::Result<Signals> {
+        pub(in crate::app) fn new() -> io::Result<Signals> {
             Ok(Signals {
                 interrupt: signal(SignalKind::interrupt())?,
                 terminate: signal(SignalKind::terminate())?,
@@ -36,8 +36,8 @@ mod unix {
             })
         }
 
-        /// The next one.
-        pub(in crate::cli) async fn next(&mut self) -> Signal {
+        /// Waits for the next request.
+        pub(in crate::app) async fn next(&mut self) -> Signal {
             let signal = tokio::select! {
                 _ = self.interrupt.recv() => Signal::End,
                 _ = self.terminate.recv() => Signal::End,

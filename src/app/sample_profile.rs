@@ -1,4 +1,4 @@
-//! What a user without node profiles is told: a profile with the very variables that hiera.yaml asks for.
+//! The help for a user without node profiles: a sample profile with the variables that hiera.yaml uses.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,11 +13,11 @@ use crate::value::{Hash, Value};
 /// The node of the sample.
 const NODE: &str = "web01.example.com";
 
-/// What needs no declaration: it follows from the name.
+/// Variables that need no declaration, since they follow from the name.
 const DERIVED: [&str; 6] =
     ["environment", "clientcert", "trusted.certname", "trusted.hostname", "trusted.domain", "server_facts.environment"];
 
-/// Values that read well; others are `VALUE`.
+/// Sample values of well-known variables; others are `VALUE`.
 const VALUES: [(&str, &str); 10] = [
     ("fqdn", NODE),
     ("hostname", "web01"),
@@ -31,7 +31,8 @@ const VALUES: [(&str, &str); 10] = [
     ("pp_role", "web"),
 ];
 
-/// What to write, and where. `environment` is the repository's, if it has a commit; `folder` is where settings are looked for.
+/// Returns the error text, which says what to write and where. `environment` is that of the last commit, if there is one;
+/// `folder` is where settings are looked for.
 pub(super) fn no_profiles(environment: Option<&Environment>, folder: &Path) -> String {
     let variables = environment.map(variables).unwrap_or_default();
     let asked = match variables.len() {
@@ -55,7 +56,7 @@ pub(super) fn no_profiles(environment: Option<&Environment>, folder: &Path) -> S
     )
 }
 
-/// The variables in the paths of all hierarchies.
+/// Returns the variables in the paths of all hierarchies.
 fn variables(environment: &Environment) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut add = |text: &str| {
@@ -81,7 +82,7 @@ fn variables(environment: &Environment) -> BTreeSet<String> {
     found
 }
 
-/// A profile that sets `variables`.
+/// Returns a profile that sets `variables`.
 fn sample(variables: &BTreeSet<String>) -> Hash {
     let mut sample = Hash::from_iter([("name", Value::from(NODE))]);
     for name in variables {
@@ -100,14 +101,14 @@ fn sample(variables: &BTreeSet<String>) -> Hash {
     sample
 }
 
-/// Top-scope names that facter sets; others come from manifests or an ENC.
+/// Returns true for top-scope variables that Facter sets; others come from manifests or an ENC.
 fn is_legacy_fact(name: &str) -> bool {
     VALUES.iter().any(|(known, _)| *known == name && !known.contains("role"))
         || ["virtual", "is_virtual", "architecture", "lsbdistcodename", "macaddress", "ipaddress"].contains(&name)
         || name.starts_with("operatingsystem")
 }
 
-/// Sets the entry at `names` to its sample value.
+/// Sets the nested entry at `names` to its sample value.
 fn set(hash: &mut Hash, names: &[String]) {
     match names {
         [] => {}

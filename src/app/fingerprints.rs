@@ -1,17 +1,17 @@
-//! What the process shows of secrets, and where the key of their fingerprints comes from.
+//! Decides how the process shows secrets, and finds the key of their fingerprints.
 
 use std::path::{Path, PathBuf};
 
-use super::{Global, Result};
+use super::{Overrides, Result};
 use crate::disclosure::{Disclosure, Key, key_file};
 
-/// What may be seen of secrets, by the flags and by the settings' key file.
-pub(super) fn disclosure(global: &Global, key_file: Option<&Path>) -> Result<Disclosure> {
-    if global.show_secrets {
+/// Returns how secrets are shown, by the flags and by the settings' key file.
+pub(super) fn disclosure(overrides: &Overrides, key_file: Option<&Path>) -> Result<Disclosure> {
+    if overrides.show_secrets {
         return Ok(Disclosure::shown());
     }
-    // An empty variable is as good as none.
-    let named = match &global.fingerprint_key {
+    // An empty environment variable counts as unset.
+    let named = match &overrides.fingerprint_key {
         Some(key) if !key.is_empty() => {
             Key::from_hex(key).map_or_else(|| key_file::read(Path::new(key)), Ok).map(Some)?
         }
@@ -25,7 +25,7 @@ pub(super) fn disclosure(global: &Global, key_file: Option<&Path>) -> Result<Dis
     Ok(Disclosure::masked(|| installation_key(path, fresh)))
 }
 
-/// The key of this installation, which is made where there is none; where it cannot be kept, one for this process alone.
+/// Returns the key of this installation, and makes it if there is none. If it cannot be kept, `fresh` serves for this process.
 fn installation_key(path: Option<PathBuf>, fresh: Key) -> Key {
     let Some(path) = path else {
         tracing::warn!("there is no home directory to keep the key in: fingerprints of secrets differ from run to run");
@@ -37,7 +37,7 @@ fn installation_key(path: Option<PathBuf>, fresh: Key) -> Key {
     })
 }
 
-/// Where the key of this installation is, by the environment of the process.
+/// Returns the path of this installation's key by the process's environment, or `None` without a home directory.
 fn default_file(environment: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let absolute = |path: &PathBuf| path.is_absolute();
     let data = environment("XDG_DATA_HOME").filter(absolute);

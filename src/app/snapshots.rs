@@ -1,12 +1,12 @@
-//! The snapshots that the daemon writes: on the git references of branches or into folders, for each commit or by schedule.
+//! The snapshots that the daemon writes: to the git references of branches or into folders, for each commit or on a schedule.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Result;
-use super::place::Slot;
+use super::repository::RepositoryHandle;
 use crate::daemon::service::Scheduled;
 use crate::delivery::{Filter, Parcel, Sink, SnapshotSink, Target};
 use crate::diagnostic::describe;
@@ -19,69 +19,80 @@ use crate::schedule::Schedule;
 use crate::settings::{SnapshotSetting, SnapshotTarget};
 use crate::snapshot::history::{Last, reference};
 
-/// The repositories that snapshots are written of, by their names in the queue.
+/// The repositories to write snapshots of, by their names in the queue.
 #[derive(Default)]
-pub(super) struct Archives(BTreeMap<String, Slot>);
+pub(super) struct SnapshotRepositories(BTreeMap<String, RepositoryHandle>);
 
-impl Archives {
-    /// Adds a repository, which is read as for reports.
-    pub(super) fn add(&mut self, name: &str, slot: Slot) {
-        self.0.insert(name.to_owned(), slot);
+impl SnapshotRepositories {
+    /// Adds a repository. Its snapshots come from the pipelines that its reports come from.
+    pub(super) fn add(&mut self, name: &str, repository: RepositoryHandle) {
+        self.0.insert(name.to_owned(), repository);
     }
 
-    /// The sink that writes snapshots of each commit: it is tried until it succeeds, since each commit has its place.
+    /// Returns the sink that writes snapshots of each commit. It is tried until it succeeds, since each commit has its place.
     pub(super) fn sink(&self, setting: &SnapshotSetting) -> Sink {
         let (name, mut writers) = (setting.name.clone(), self.writers(setting));
         let filter = Filter { branches: setting.branches.clone(), ..Filter::default() };
         let write = move |parcel: &Parcel| match writers.get_mut(&parcel.repository) {
-            Some(writer) => writer.arrived(parcel).map_err(|failure| describe(&*failure)),
+            Some(writer) => writer.write(parcel).map_err(|failure| describe(&*failure)),
             None => Err(format!("the repository {} is not watched any more", parcel.repository)),
         };
         let target = Target::Snapshots(SnapshotSink::new(Box::new(write)));
         Sink { name, filter, retry_for: Duration::MAX, target }
     }
 
-    /// The work that writes snapshots of all branches when it is due.
+    /// Returns the scheduled work that writes snapshots of all branches.
     pub(super) fn scheduled(&self, setting: &SnapshotSetting, schedule: Schedule) -> Scheduled {
         let (name, mut writers) = (setting.name.clone(), self.writers(setting));
         let work = move || {
-            // What is wrong with one branch is no reason to leave out another.
-            let failures: Vec<String> = writers.values_mut().flat_map(Writer::all).collect();
+            // A fault in one branch does not keep back the others.
+            let failures: Vec<String> = writers.values_mut().flat_map(SnapshotWriter::write_all).collect();
             if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
         };
         Scheduled { name, schedule, work: Box::new(work) }
     }
 
-    fn writers(&self, setting: &SnapshotSetting) -> BTreeMap<String, Writer> {
-        let writer = |(name, slot): (&String, &Slot)| (name.clone(), Writer::new(name, slot, setting));
+    fn writers(&self, setting: &SnapshotSetting) -> BTreeMap<String, SnapshotWriter> {
+        let writer = |(name, repository): (&String, &RepositoryHandle)| {
+            (name.clone(), SnapshotWriter::new(name, repository, setting))
+        };
         self.0.iter().map(writer).collect()
     }
 }
 
-/// Writes snapshots of one repository.
-struct Writer {
+/// How far to trust that nobody else changes a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// A folder has what was written last.
+    Known,
+    /// Look at each file.
+    Nothing,
+}
+
+/// Writes the snapshots of one repository.
+struct SnapshotWriter {
     name: String,
-    slot: Slot,
+    repository: RepositoryHandle,
     setting: SnapshotSetting,
-    /// Who has written the last ones on the reference of a branch, with which pipeline.
+    /// The exporter that wrote the last snapshots on the reference of a branch, and its pipeline.
     exporters: HashMap<BranchName, (Arc<Pipeline>, Exporter)>,
-    /// What a folder has, with which pipeline.
+    /// The commit whose snapshots a folder has, and the pipeline that made them.
     folders: HashMap<PathBuf, (Arc<Pipeline>, CommitId)>,
 }
 
-impl Writer {
-    fn new(name: &str, slot: &Slot, setting: &SnapshotSetting) -> Writer {
-        Writer {
+impl SnapshotWriter {
+    fn new(name: &str, repository: &RepositoryHandle, setting: &SnapshotSetting) -> SnapshotWriter {
+        SnapshotWriter {
             name: name.to_owned(),
-            slot: slot.clone(),
+            repository: repository.clone(),
             setting: setting.clone(),
             exporters: HashMap::new(),
             folders: HashMap::new(),
         }
     }
 
-    /// Writes those of a commit that has come to a branch.
-    fn arrived(&mut self, parcel: &Parcel) -> Result<()> {
+    /// Writes the snapshots of a commit that has come to a branch.
+    fn write(&mut self, parcel: &Parcel) -> Result<()> {
         let commit = |id: &str| CommitId::from_hex(id).ok_or_else(|| format!("'{id}' is no commit"));
         let branch = BranchName::new(parcel.branch.clone());
         let event = Event { before: parcel.before.as_deref().map(commit).transpose()?, after: commit(&parcel.after)? };
@@ -90,19 +101,19 @@ impl Writer {
                 self.with_exporter(&branch, |exporter| Ok(exporter.export(&branch, &event, None)?))?;
                 self.push(&branch, push.as_deref())
             }
-            SnapshotTarget::Folder(pattern) => self.fill(&branch, &pattern.folder(&self.name, &branch), true),
+            SnapshotTarget::Folder(pattern) => self.fill(&branch, &pattern.folder(&self.name, &branch), Trust::Known),
         }
     }
 
-    /// Writes those of all branches; what went wrong.
-    fn all(&mut self) -> Vec<String> {
+    /// Writes the snapshots of all branches, and returns the failures.
+    fn write_all(&mut self) -> Vec<String> {
         let branches = match self.branches() {
             Ok(branches) => branches,
             Err(error) => return vec![format!("repository {}: {error}", self.name)],
         };
         let mut failures = Vec::new();
         for (branch, tip) in branches {
-            if let Err(failure) = self.branch(&branch, tip) {
+            if let Err(failure) = self.write_branch(&branch, tip) {
                 failures.push(format!("branch {branch} of {}: {}", self.name, describe(&*failure)));
             }
         }
@@ -110,28 +121,29 @@ impl Writer {
     }
 
     fn branches(&self) -> Result<Branches> {
-        Ok(self.slot.get()?.repository.branches(&self.setting.branches)?)
+        Ok(self.repository.get()?.repository.branches(&self.setting.branches)?)
     }
 
-    fn branch(&mut self, branch: &BranchName, tip: CommitId) -> Result<()> {
+    /// Writes the snapshots of the commits of a branch that have none yet.
+    fn write_branch(&mut self, branch: &BranchName, tip: CommitId) -> Result<()> {
         match self.setting.place.clone() {
             SnapshotTarget::Reference { push } => {
-                let repository = self.slot.get()?.repository;
+                let repository = self.repository.get()?.repository;
                 let events = since(&repository, Last::of(&repository, branch)?, tip)?;
                 self.with_exporter(branch, |exporter| Ok(exporter.export_all(branch, &events)?))?;
                 self.push(branch, push.as_deref())
             }
-            SnapshotTarget::Folder(pattern) => self.fill(branch, &pattern.folder(&self.name, branch), false),
+            SnapshotTarget::Folder(pattern) => self.fill(branch, &pattern.folder(&self.name, branch), Trust::Nothing),
         }
     }
 
-    /// Writes to the reference of a branch, if it can by who did it last.
+    /// Writes to the reference of a branch, with the exporter that did so last unless its pipeline is outdated.
     fn with_exporter(
         &mut self,
         branch: &BranchName,
         export: impl FnOnce(&mut Exporter) -> Result<Exported>,
     ) -> Result<()> {
-        let pipeline = self.pipeline(branch)?;
+        let pipeline = self.repository.pipeline(branch)?;
         let is_current = |(known, _): &(Arc<Pipeline>, Exporter)| Arc::ptr_eq(known, &pipeline);
         let (_, mut exporter) = match self.exporters.remove(branch).filter(is_current) {
             Some(known) => known,
@@ -150,16 +162,16 @@ impl Writer {
 
     fn push(&self, branch: &BranchName, remote: Option<&str>) -> Result<()> {
         let Some(remote) = remote else { return Ok(()) };
-        Ok(self.slot.get()?.repository.push(remote, &reference(branch))?)
+        Ok(self.repository.get()?.repository.push(remote, &reference(branch))?)
     }
 
-    /// Writes those of the tip of a branch to a folder, unless they are there and `is_trusted` says that nobody else has changed them.
-    fn fill(&mut self, branch: &BranchName, folder: &PathBuf, is_trusted: bool) -> Result<()> {
-        // The last of several commits is all that a folder has in the end.
-        let Some(tip) = self.slot.get()?.repository.tip(branch)? else { return Ok(()) };
-        let pipeline = self.pipeline(branch)?;
+    /// Writes the snapshots of a branch's tip to a folder.
+    fn fill(&mut self, branch: &BranchName, folder: &PathBuf, trust: Trust) -> Result<()> {
+        // A folder shows the last of several commits only.
+        let Some(tip) = self.repository.get()?.repository.tip(branch)? else { return Ok(()) };
+        let pipeline = self.repository.pipeline(branch)?;
         let is_there = |(by, of): &(Arc<Pipeline>, CommitId)| Arc::ptr_eq(by, &pipeline) && *of == tip;
-        if is_trusted && self.folders.get(folder).is_some_and(is_there) {
+        if trust == Trust::Known && self.folders.get(folder).is_some_and(is_there) {
             return Ok(());
         }
         let written = match pipeline.render(RevisionId::Commit(tip), folder) {
@@ -173,9 +185,5 @@ impl Writer {
         tracing::debug!(name, %branch, commit = %tip, files = written.changed, removed = written.removed, "snapshots are in the folder");
         self.folders.insert(folder.clone(), (pipeline, tip));
         Ok(())
-    }
-
-    fn pipeline(&self, branch: &BranchName) -> Result<Arc<Pipeline>> {
-        self.slot.get()?.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(branch))
     }
 }

@@ -1,0 +1,38 @@
+//! The form in which `hierad lookup` and the HTTP interface give a looked-up value, and the failure of a lookup.
+
+use super::Failure;
+use crate::hiera::LookupError;
+use crate::pipeline::suggestions::{alias_hint, missing_function};
+use crate::puppet::json;
+use crate::value::Value;
+
+/// Returns a value as `puppet lookup --render-as json` prints it.
+pub fn to_json(value: &Value) -> String {
+    json::compact(&with_text_keys(value))
+}
+
+/// Replaces symbols and the keys of hashes by texts, as Ruby's `to_json` does.
+fn with_text_keys(value: &Value) -> Value {
+    match value {
+        Value::Symbol(name) => Value::from(&**name),
+        Value::Array(items) => items.iter().map(with_text_keys).collect(),
+        Value::Hash(hash) => {
+            let name = |key: &Value| match key {
+                Value::String(text) => Value::String(text.clone()),
+                key if key.secrecy().is_some() => key.clone(),
+                key => Value::from(key.to_s()),
+            };
+            Value::hash(hash.iter().map(|(key, value)| (name(key), with_text_keys(value))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Returns the failure of a lookup of `key`, with advice if there is any.
+pub fn failure(key: &str, error: &LookupError) -> Failure {
+    let missing = missing_function(&error.text);
+    let declare = missing.map(|name| format!("declare what '{name}' finds under 'backends' in hierad.yaml"));
+    let hint = declare.as_deref().or_else(|| alias_hint(&error.text));
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("lookup of '{key}' failed: {error}{hint}").into()
+}

@@ -1,0 +1,40 @@
+//! The composition of a running program: it puts repositories, settings, pipelines, sinks and the HTTP server together.
+//!
+//! - [`Workspace`] is a repository with its effective settings and caches; every command begins with one.
+//! - [`BranchPipelines`] keeps the pipeline of each branch, and replaces it when profiles change.
+//! - [`Plan`] is a daemon with a durable queue, and reloads it; [`run_unqueued`] is one without.
+//! - `answers`, `server` and `snapshots` give the daemon its effective values, its HTTP server and its snapshot sinks.
+//!
+//! It knows neither arguments nor the terminal: `cli` passes [`Overrides`] and [`DaemonOptions`], and prints. The mechanics of
+//! watching, queueing and serving are those of `daemon`.
+
+mod answers;
+mod fingerprints;
+mod global_layer;
+pub mod lookup;
+mod options;
+mod overrides;
+mod pipelines;
+mod repository;
+mod sample_profile;
+mod server;
+mod service;
+mod signals;
+mod snapshots;
+mod systemd;
+mod unqueued;
+mod workspace;
+
+pub use global_layer::absolute;
+pub use options::{Announce, DaemonOptions};
+pub use overrides::Overrides;
+pub use pipelines::BranchPipelines;
+pub use service::{Plan, state_folder};
+pub use unqueued::run_unqueued;
+pub use workspace::Workspace;
+
+/// The result of a step of the composition.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+/// The reason why a step failed: one sentence for a person.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;

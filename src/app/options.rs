@@ -1,0 +1,71 @@
+//! The options of a run of the daemon, as the command line gives them.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Overrides, Result};
+use crate::daemon::{CATCH_UP, Known, WatchOptions};
+use crate::delivery::Stream;
+use crate::git::{BranchPatterns, Repository};
+
+/// Tells the user a line that scripts wait for, such as that the daemon watches from now on.
+pub type Announce = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The options of a run of the daemon.
+#[derive(Clone)]
+pub struct DaemonOptions {
+    /// The flags of every command.
+    pub overrides: Overrides,
+    /// Patterns of the branches to watch; none for those of the settings.
+    pub branches: Vec<String>,
+    /// A revision: the commits after it are reported first.
+    pub since: Option<String>,
+    /// The folder of the durable queue.
+    pub state: Option<PathBuf>,
+    /// The address to answer HTTP requests at.
+    pub listen: Option<SocketAddr>,
+    /// The longest time between two looks at the branches.
+    pub poll: Duration,
+    /// True to have the system notify of changed files.
+    pub notify: bool,
+    /// Standard output, for reports.
+    pub output: Stream,
+    /// Tells the user what scripts wait for.
+    pub announce: Announce,
+}
+
+impl DaemonOptions {
+    /// Returns the patterns of branches to watch: those of the flags or, without any, those of the settings.
+    pub(super) fn patterns<'a>(&'a self, settings: &'a [String]) -> &'a [String] {
+        if self.branches.is_empty() { settings } else { &self.branches }
+    }
+
+    /// Returns what counts as known of a repository.
+    pub(super) fn known(&self, repository: &Repository, branches: &BranchPatterns) -> Result<Known> {
+        Ok(match &self.since {
+            Some(revision) => Known::since(repository, branches, repository.resolve(revision)?)?,
+            None => Known::now(repository)?,
+        })
+    }
+
+    /// Returns how to watch `branches`.
+    pub(super) fn watch(&self, branches: BranchPatterns, catch_up: Option<NonZeroUsize>) -> WatchOptions {
+        let catch_up = catch_up.unwrap_or(CATCH_UP);
+        WatchOptions { branches, poll: self.poll, notify: self.notify, catch_up }
+    }
+}
+
+/// Returns the line that tells that a repository is watched.
+pub(super) fn banner(repository: &Repository, patterns: &BranchPatterns) -> Result<String> {
+    let branches: Vec<String> = repository.branches(patterns)?.keys().map(ToString::to_string).collect();
+    let folder = repository.work_dir().unwrap_or(repository.git_dir()).display();
+    let branches = match branches.as_slice() {
+        [] => "no branch so far, as none matches,".to_owned(),
+        names if names.len() <= 5 => names.join(", "),
+        names => format!("{} branches", names.len()),
+    };
+    Ok(format!("watching {branches} in {folder}; Ctrl-C ends it"))
+}

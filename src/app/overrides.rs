@@ -1,0 +1,116 @@
+//! The flags of every command as the composition takes them: typed, and laid over the settings.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Result;
+use crate::hiera::Reader;
+use crate::puppet::Puppet;
+use crate::settings::{GlobalSetting, Settings, key_file, key_pair};
+use crate::workers::{Progress, Workers};
+
+/// The choices of one run, which win over the settings. The default overrides nothing.
+#[derive(Clone, Default)]
+pub struct Overrides {
+    /// The data repository, or a folder inside it.
+    pub repo: Option<PathBuf>,
+    /// The settings file.
+    pub config: Option<PathBuf>,
+    /// The node profiles: files, folders or globs.
+    pub profiles: Vec<PathBuf>,
+    /// The environment's hiera.yaml, inside the repository.
+    pub hiera_config: Option<String>,
+    /// The global layer's hiera.yaml on disk, or `none`.
+    pub global_hiera_config: Option<String>,
+    /// The folders of modules, separated by `:`.
+    pub modulepath: Option<String>,
+    /// The folders that `$basemodulepath` stands for, separated by `:`.
+    pub basemodulepath: Option<String>,
+    /// The version of Puppet to behave as.
+    pub puppet: Option<Puppet>,
+    /// The version of Hiera to behave as.
+    pub reader: Option<Reader>,
+    /// The number of threads.
+    pub threads: Option<NonZeroUsize>,
+    /// True to neither read nor write the cache on disk.
+    pub no_cache: bool,
+    /// The MiB of parsed data to keep.
+    pub cache_size: Option<u64>,
+    /// The private key for all encrypted data.
+    pub pkcs7_private_key: Option<PathBuf>,
+    /// The certificate of that key.
+    pub pkcs7_public_key: Option<PathBuf>,
+    /// True to show secrets.
+    pub show_secrets: bool,
+    /// The key of fingerprints: a file, or hexadecimal digits.
+    pub fingerprint_key: Option<String>,
+    /// The listener for the progress of the work.
+    pub progress: Option<Arc<dyn Progress>>,
+}
+
+impl fmt::Debug for Overrides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Overrides").field("repo", &self.repo).field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl Overrides {
+    /// Returns the named settings file, or `None` if none is named. An empty path counts as none.
+    pub(super) fn config(&self) -> Option<&Path> {
+        self.config.as_deref().filter(|path| !path.as_os_str().is_empty())
+    }
+
+    /// Returns the threads to work with.
+    pub(super) fn workers(&self) -> Workers {
+        let workers = self.threads.map_or_else(Workers::default, |threads| Workers::of(threads.get()));
+        match &self.progress {
+            Some(progress) => Workers { progress: progress.clone(), ..workers },
+            None => workers,
+        }
+    }
+
+    /// Lays the choices over the settings.
+    pub(super) fn lay_over(&self, settings: &mut Settings) -> Result<()> {
+        if !self.profiles.is_empty() {
+            settings.profiles.clone_from(&self.profiles);
+        }
+        if let Some(path) = &self.hiera_config {
+            settings.hiera_config = hiera_config(path)?;
+        }
+        if let Some(path) = &self.global_hiera_config {
+            settings.global_hiera_config = GlobalSetting::parse(path, Path::new(""));
+        }
+        if let Some(text) = &self.modulepath {
+            settings.modulepath = Some(folders(text).map(str::to_owned).collect());
+        }
+        if let Some(text) = &self.basemodulepath {
+            settings.basemodulepath = folders(text).map(PathBuf::from).collect();
+        }
+        if let Some(private) = &self.pkcs7_private_key {
+            let public = self.pkcs7_public_key.as_deref().map(key_file).transpose()?;
+            settings.eyaml_keys = Some(key_pair(key_file(private)?, public));
+        }
+        if let Some(puppet) = self.puppet {
+            settings.puppet = puppet;
+        }
+        if let Some(reader) = self.reader {
+            settings.reader = reader;
+        }
+        Ok(())
+    }
+}
+
+/// Splits a path of folders.
+fn folders(text: &str) -> impl Iterator<Item = &str> {
+    text.split(':').filter(|folder| !folder.is_empty())
+}
+
+/// Checks the flag's path, which is one inside the repository.
+fn hiera_config(path: &str) -> Result<String> {
+    if path.starts_with('/') || path.split('/').any(|name| name == "..") {
+        return Err(format!("--hiera-config must be a path inside the repository, from its root: not {path}").into());
+    }
+    Ok(path.trim_start_matches("./").to_owned())
+}

@@ -1,0 +1,245 @@
+//! A repository that the daemon watches: how it is opened, as often as it has been away, and how its commits are resolved.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::answers::answers;
+use super::options::banner;
+use super::pipelines::compare;
+use super::{BranchPipelines, DaemonOptions, Overrides, Result, Workspace};
+use crate::daemon::Following;
+use crate::daemon::http::{Answers, Found, Question, Snapshot, Unanswered};
+use crate::daemon::queue::{Job, Queue};
+use crate::daemon::service::{Next, Opened, Resolve, Resolved, Unresolved, Watched};
+use crate::git::{BranchName, BranchPatterns, Mirror, OpenError, Repository};
+use crate::pipeline::{Pipeline, RevisionId};
+use crate::report::{self, JobName};
+use crate::settings::{RepositorySetting, RepositorySource, Settings, SnapshotSetting, SnapshotTarget};
+
+/// The folder of mirrors in the folder of the daemon's state.
+const MIRRORS: &str = "mirrors";
+
+/// A repository to watch, which need not be there yet.
+#[derive(Clone)]
+pub(super) struct WatchedRepository {
+    /// The name in the queue.
+    name: String,
+    /// The flags as they are for this repository.
+    pub(super) overrides: Overrides,
+    /// The patterns of branches; none for those of the repository's own settings.
+    patterns: Vec<String>,
+    following: Option<Following>,
+}
+
+/// A repository as it was opened last, with the pipelines that read it.
+#[derive(Clone)]
+pub(super) struct OpenRepository {
+    pub(super) repository: Repository,
+    pub(super) pipelines: Arc<Mutex<BranchPipelines>>,
+    answers: Arc<dyn Answers>,
+}
+
+/// Gives access to a repository as soon as it is there. Cheap to clone; all clones see the same.
+#[derive(Clone)]
+pub(super) struct RepositoryHandle {
+    name: Arc<str>,
+    open: Arc<Mutex<Option<OpenRepository>>>,
+}
+
+/// The repository has not been there yet.
+#[derive(Debug, thiserror::Error)]
+#[error("the repository '{0}' is not there yet")]
+pub(super) struct Absent(Arc<str>);
+
+impl RepositoryHandle {
+    fn new(name: &str) -> RepositoryHandle {
+        RepositoryHandle { name: name.into(), open: Arc::default() }
+    }
+
+    /// Returns the repository as it was opened last.
+    pub(super) fn get(&self) -> std::result::Result<OpenRepository, Absent> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.clone().ok_or_else(|| Absent(self.name.clone()))
+    }
+
+    /// Returns the pipeline of a branch.
+    pub(super) fn pipeline(&self, branch: &BranchName) -> Result<Arc<Pipeline>> {
+        self.get()?.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(branch))
+    }
+
+    fn set(&self, repository: OpenRepository) {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(repository);
+    }
+
+    fn answers(&self) -> std::result::Result<Arc<dyn Answers>, Unanswered> {
+        Ok(self.get().map_err(|absent| Unanswered::Later(absent.to_string()))?.answers)
+    }
+}
+
+impl Answers for RepositoryHandle {
+    fn nodes(&self) -> std::result::Result<Vec<Arc<str>>, Unanswered> {
+        self.answers()?.nodes()
+    }
+
+    fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> std::result::Result<Snapshot, Unanswered> {
+        self.answers()?.snapshot(node, revision, keys)
+    }
+
+    fn lookup(&self, question: &Question) -> std::result::Result<Found, Unanswered> {
+        self.answers()?.lookup(question)
+    }
+}
+
+/// A repository as the daemon's service takes it.
+pub(super) struct Prepared {
+    pub(super) watched: Watched,
+    /// The line that tells that it is watched, if it is there.
+    pub(super) banner: Option<String>,
+    pub(super) handle: RepositoryHandle,
+}
+
+impl WatchedRepository {
+    /// Makes a repository of one that the settings name.
+    pub(super) fn from_setting(
+        setting: &RepositorySetting,
+        overrides: &Overrides,
+        state: &Path,
+    ) -> Result<WatchedRepository> {
+        let (folder, following) = match &setting.place {
+            RepositorySource::Path(path) => (path.clone(), None),
+            RepositorySource::Url { url, every, limit } => {
+                let folder = state.join(MIRRORS).join(format!("{}.git", setting.name));
+                let mirror = Mirror { folder: folder.clone(), url: url.clone() };
+                (folder, Some(Following { mirror, every: *every, limit: *limit }))
+            }
+        };
+        // Faults in its settings show at once, even if the repository is not there.
+        if let Some(config) = &setting.config {
+            Settings::load(config)?;
+            Settings::check_repository_settings(config)?;
+        }
+        let config = setting.config.clone().or_else(|| overrides.config().map(Path::to_owned));
+        let overrides = Overrides { repo: Some(folder), config, ..overrides.clone() };
+        Ok(WatchedRepository { name: setting.name.clone(), overrides, patterns: setting.branches.clone(), following })
+    }
+
+    /// Makes a repository of the one at hand.
+    pub(super) fn at_hand(name: String, overrides: &Overrides, patterns: &[String]) -> WatchedRepository {
+        WatchedRepository { name, overrides: overrides.clone(), patterns: patterns.to_vec(), following: None }
+    }
+
+    /// Checks that the repository can be opened, and that snapshots can be pushed from it. Mirrors are not checked.
+    pub(super) fn check(&self, options: &DaemonOptions, snapshots: &[SnapshotSetting]) -> Result<()> {
+        if self.following.is_some() {
+            return Ok(());
+        }
+        let repository = self.open(options)?.opened.repository;
+        for SnapshotSetting { name, place, .. } in snapshots {
+            if let SnapshotTarget::Reference { push: Some(remote) } = place
+                && !repository.has_remote(remote)?
+            {
+                let folder = repository.common_dir().display();
+                return Err(format!("snapshots '{name}': the repository {folder} has no remote '{remote}'").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Prepares the repository for the service, and opens it if it is there. The only repository has to be there, unless it is a
+    /// mirror.
+    pub(super) async fn prepare(self, queue: &Queue, options: &DaemonOptions, is_only: bool) -> Result<Prepared> {
+        let handle = RepositoryHandle::new(&self.name);
+        let is_needed = is_only && self.following.is_none();
+        let found = match &self.following {
+            // Commits that the first fetch of a mirror brings count as known, so it is opened after that.
+            Some(_) if queue.known(&self.name).await?.is_none() => None,
+            Some(_) => self.open(options).ok(),
+            None => match self.open(options) {
+                Err(error) if !is_needed && error.is::<OpenError>() => None,
+                found => Some(found?),
+            },
+        };
+        let (opened, banner) = found.map(|found| found.publish(&handle)).unzip();
+        let (name, following, poll) = (self.name.clone(), self.following.clone(), options.poll);
+        let resolve = resolve(handle.clone());
+        let (into, options) = (handle.clone(), options.clone());
+        let open = Arc::new(move || {
+            let (opened, banner) = self.open(&options)?.publish(&into);
+            (options.announce)(&banner);
+            Ok(opened)
+        });
+        let watched = Watched { name, opened, open, is_needed, poll, resolve, following };
+        Ok(Prepared { watched, banner, handle })
+    }
+
+    fn open(&self, options: &DaemonOptions) -> Result<Ready> {
+        let workspace = Workspace::open(&self.overrides)?;
+        let patterns = if self.patterns.is_empty() { &workspace.settings.branches } else { &self.patterns };
+        let branches = BranchPatterns::new(patterns)?;
+        let repository = (*workspace.repository).clone();
+        let known = options.known(&repository, &branches)?;
+        let banner = banner(&repository, &branches)?;
+        let watch = options.watch(branches, workspace.settings.catch_up);
+        let answers = answers(&workspace);
+        let mut pipelines = BranchPipelines::new(workspace);
+        // Trouble with the profiles shows at once.
+        let pipeline = pipelines.get(None)?;
+        let blind = blind(&pipeline);
+        let pipelines = Arc::new(Mutex::new(pipelines));
+        let open = OpenRepository { repository: repository.clone(), pipelines, answers };
+        Ok(Ready { opened: Opened { repository, known, options: watch, blind }, open, banner })
+    }
+}
+
+/// Returns the checked-out branch and the reason if nothing of it can be read, else `None`. Trouble on the way shows with the next
+/// commit.
+fn blind(pipeline: &Pipeline) -> Option<(BranchName, String)> {
+    let repository = pipeline.repository();
+    let branch = repository.branch().ok()??;
+    let tip = repository.tip(&branch).ok()??;
+    let revision = pipeline.cached_revision(RevisionId::Commit(tip)).ok()?;
+    Some((branch, pipeline.unreadable(&revision)?.headline))
+}
+
+/// A repository that was opened just now.
+struct Ready {
+    opened: Opened,
+    open: OpenRepository,
+    banner: String,
+}
+
+impl Ready {
+    /// Makes the repository available through the handle.
+    fn publish(self, handle: &RepositoryHandle) -> (Opened, String) {
+        handle.set(self.open);
+        (self.opened, self.banner)
+    }
+}
+
+/// Returns the function that resolves the jobs of a repository.
+fn resolve(handle: RepositoryHandle) -> Resolve {
+    Box::new(move |job: &Job| {
+        let open = handle.get().map_err(|error| Unresolved { error: error.into(), next: Next::Wait })?;
+        resolved(&open.pipelines, job).map_err(|error| {
+            // A commit that git has collected does not come back.
+            let is_gone = open.repository.is_gone(job.event.after);
+            let next = match open.repository.is_there() {
+                false => Next::Wait,
+                true if is_gone => Next::SetAside,
+                true => Next::Retry,
+            };
+            Unresolved { error, next }
+        })
+    })
+}
+
+/// Makes the report of a job, and its bytes.
+fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job) -> Result<Resolved> {
+    let Job { number, id, repository, event, .. } = job.clone();
+    let pipeline = pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(&event.branch))?;
+    let mut report = compare(&pipeline, &event)?.report;
+    report.arrival = Some(event.arrival(Some(JobName { id, number, repository })));
+    let mut json = Vec::new();
+    report::json::write(&report, report::json::Options::default(), &mut json)?;
+    Ok(Resolved { report, json })
+}

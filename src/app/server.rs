@@ -1,0 +1,39 @@
+//! The HTTP server that the settings ask for.
+
+use std::net::SocketAddr;
+
+use super::Result;
+use crate::daemon::http::{Forge, Listener, Options, Server};
+use crate::settings::{HttpSetting, Settings, read_secret};
+
+/// Lays the flag's address over the settings.
+pub(super) fn listening(mut settings: Settings, address: Option<SocketAddr>) -> Result<Settings> {
+    if let Some(listen) = address {
+        let setting = HttpSetting { listen, ..settings.http.unwrap_or_default() };
+        setting.check().map_err(|text| format!("--listen: {text} of 'http' in hierad.yaml"))?;
+        settings.http = Some(setting);
+    }
+    Ok(settings)
+}
+
+/// Returns the options of the server, with its secrets read, or `None` if the settings ask for no server.
+pub(super) fn options(settings: &Settings) -> Result<Option<Options>> {
+    let Some(setting) = &settings.http else { return Ok(None) };
+    let token = setting.token_file.as_deref().map(read_secret).transpose()?;
+    let mut webhook_secrets = Vec::new();
+    for (name, path) in &setting.webhook_secret_files {
+        webhook_secrets.extend(Forge::of(name).zip(Some(read_secret(path)?)));
+    }
+    Ok(Some(Options { listen: setting.listen, token, webhook_secrets, timeout: setting.timeout }))
+}
+
+/// Makes the server that the settings ask for, or returns `None` if they ask for none. It goes on with `listener` if that has the
+/// right address.
+pub(super) fn server(settings: &Settings, listener: Option<Listener>) -> Result<Option<(Server, Listener)>> {
+    let Some(options) = options(settings)? else { return Ok(None) };
+    let listener = match listener.filter(|listener| listener.asked == options.listen) {
+        Some(listener) => listener,
+        None => Listener::bind(options.listen)?,
+    };
+    Ok(Some((Server::new(options, listener.clone()), listener)))
+}

@@ -1,0 +1,243 @@
+//! The daemon with a durable queue: its plan by the settings, its run, and its reload on SIGHUP.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::repository::{self, WatchedRepository};
+use super::server::{self, listening};
+use super::signals::{Signal, Signals};
+use super::snapshots::SnapshotRepositories;
+use super::{Announce, DaemonOptions, Overrides, Result, Workspace, systemd};
+use crate::daemon::http::Listener;
+use crate::daemon::queue::Queue;
+use crate::daemon::service::{Service, Services};
+use crate::delivery::{Filter, Sink, Stream, Target};
+use crate::settings::{STDOUT, Settings};
+
+/// The folder of the daemon's state in the git directory, if the settings name no other.
+const STATE: &str = "hierad/daemon";
+
+/// A daemon with a durable queue, as flags and settings describe it.
+#[derive(Clone)]
+pub struct Plan {
+    settings: Settings,
+    state: PathBuf,
+    repositories: Vec<WatchedRepository>,
+}
+
+/// A service that can begin.
+struct Prepared {
+    service: Service,
+    banners: Vec<String>,
+    listener: Option<Listener>,
+}
+
+/// Returns the folder of the daemon's state: that of the flag, of the settings, or the one in the git directory.
+pub fn state_folder(overrides: &Overrides, flag: Option<&Path>) -> Result<PathBuf> {
+    if let Some(folder) = flag {
+        return Ok(folder.to_owned());
+    }
+    let settings = overrides.config().map(Settings::load).transpose()?;
+    if let Some(folder) = settings.and_then(|settings| settings.state) {
+        return Ok(folder);
+    }
+    let workspace = Workspace::open(overrides)?;
+    Ok(workspace.settings.state.clone().unwrap_or_else(|| workspace.repository.common_dir().join(STATE)))
+}
+
+impl Plan {
+    /// Makes the plan of settings that name several repositories, or returns `None` if they name none.
+    pub fn of_settings(options: &DaemonOptions) -> Result<Option<Plan>> {
+        let overrides = &options.overrides;
+        let settings = overrides.config().map(Settings::load).transpose()?;
+        let Some(settings) = settings.filter(|settings| !settings.repositories.is_empty()) else { return Ok(None) };
+        let Some(state) = options.state.clone().or_else(|| settings.state.clone()) else {
+            return Err(
+                "settings with 'repositories' need 'state', the folder that the daemon keeps its queue in".into()
+            );
+        };
+        if options.since.is_some() || !options.branches.is_empty() || overrides.repo.is_some() {
+            return Err(
+                "settings with 'repositories' say what is watched: --repo, --branch and --since do not go with them"
+                    .into(),
+            );
+        }
+        let settings = listening(settings, options.listen)?;
+        let repositories =
+            settings.repositories.iter().map(|setting| WatchedRepository::from_setting(setting, overrides, &state));
+        let repositories = repositories.collect::<Result<_>>()?;
+        Ok(Some(Plan { settings, state, repositories }))
+    }
+
+    /// Makes the plan for the repository at hand, or returns `None` if flags and settings ask for nothing that needs a durable
+    /// queue.
+    pub fn of_repository(workspace: &Workspace, options: &DaemonOptions) -> Result<Option<Plan>> {
+        let settings = listening(workspace.settings.clone(), options.listen)?;
+        let is_wanted = settings.state.is_some()
+            || !settings.sinks.is_empty()
+            || !settings.snapshots.is_empty()
+            || settings.http.is_some();
+        if options.state.is_none() && !is_wanted {
+            return Ok(None);
+        }
+        let (name, patterns) = (workspace.repository.name(), options.patterns(&settings.branches));
+        let repository = WatchedRepository::at_hand(name, &options.overrides, patterns);
+        let state = state_folder(&options.overrides, options.state.as_deref())?;
+        Ok(Some(Plan { settings, state, repositories: vec![repository] }))
+    }
+
+    /// Makes the plan anew from the settings as they are now.
+    fn again(&self, options: &DaemonOptions) -> Result<Plan> {
+        let plan = match Plan::of_settings(options)? {
+            Some(plan) => plan,
+            None => Plan::of_repository(&Workspace::open(&options.overrides)?, options)?
+                .ok_or("there is no durable queue in the settings any more")?,
+        };
+        if plan.state != self.state {
+            return Err("the folder of the queue cannot be changed while the daemon runs".into());
+        }
+        Ok(plan)
+    }
+
+    /// Checks that the plan could be carried out, and returns a summary of it. Nothing is changed.
+    pub async fn check(self, options: &DaemonOptions) -> Result<String> {
+        let sinks = sinks(&self.settings, &options.output)?;
+        for sink in &sinks {
+            sink.check().map_err(|error| format!("sink '{}': {error}", sink.name))?;
+        }
+        let sinks = sinks.len();
+        server::options(&self.settings)?;
+        for repository in &self.repositories {
+            repository.check(options, &self.settings.snapshots)?;
+        }
+        Queue::examine(&self.state).await?;
+        let (repositories, snapshots) = (self.repositories.len(), self.settings.snapshots.len());
+        let state = self.state.display();
+        Ok(format!("repositories: {repositories}, sinks: {sinks}, snapshots: {snapshots}, state in {state}"))
+    }
+
+    /// Makes a service of the plan, which goes on with the listener of the former service.
+    async fn prepare(self, queue: &Queue, options: &DaemonOptions, listener: Option<Listener>) -> Result<Prepared> {
+        let mut http = server::server(&self.settings, listener)?;
+        let mut sinks = sinks(&self.settings, &options.output)?;
+        let shows_secrets = self.repositories.iter().any(|repository| repository.overrides.show_secrets);
+        if !self.settings.snapshots.is_empty() && shows_secrets {
+            return Err("git keeps what was committed once: --show-secrets does not go with 'snapshots'".into());
+        }
+        let (mut repositories, mut banners) = (Vec::new(), Vec::new());
+        let mut archived = SnapshotRepositories::default();
+        let is_only = self.repositories.len() == 1;
+        for repository in self.repositories {
+            let repository::Prepared { watched, banner, handle } = repository.prepare(queue, options, is_only).await?;
+            if let Some((server, _)) = &mut http {
+                server.add(&watched.name, Arc::new(handle.clone()));
+            }
+            archived.add(&watched.name, handle);
+            repositories.push(watched);
+            banners.extend(banner);
+        }
+        let mut scheduled = Vec::new();
+        for setting in &self.settings.snapshots {
+            match setting.schedule.clone() {
+                Some(schedule) => scheduled.push(archived.scheduled(setting, schedule)),
+                None => sinks.push(archived.sink(setting)),
+            }
+        }
+        let (http, listener) = http.unzip();
+        banners.extend(listener.as_ref().map(|listener| format!("answering at http://{}", listener.address())));
+        let (queue, keep) = (queue.clone(), self.settings.keep_reports);
+        Ok(Prepared { service: Service { queue, repositories, sinks, scheduled, keep, http }, banners, listener })
+    }
+
+    /// Prepares the service that the settings describe now, on a thread of its own: to read everything again may take long.
+    fn reload(self, queue: Queue, options: &DaemonOptions, listener: Option<Listener>) -> JoinHandle<Result<Prepared>> {
+        let (options, runtime) = (options.clone(), Handle::current());
+        spawn_blocking(move || {
+            let plan = self.again(&options)?;
+            runtime.block_on(async {
+                // The open connection does not show whether the folder is still there.
+                Queue::open(&plan.state).await?.close().await;
+                plan.prepare(&queue, &options, listener).await
+            })
+        })
+    }
+
+    /// Runs the daemon until the process is told to end.
+    pub async fn run(self, options: &DaemonOptions) -> Result<()> {
+        let (queue, _lock) = Queue::create(&self.state).await?;
+        let mut signals = Signals::new()?;
+        let alive = tokio::spawn(systemd::keep_alive());
+        let mut services = Services::default();
+        let prepared = self.clone().prepare(&queue, options, None).await?;
+        let mut listener = prepared.begin(&mut services, &options.announce).await?;
+        let mut reloading = None;
+        loop {
+            tokio::select! {
+                () = services.failed() => break,
+                prepared = finished(&mut reloading) => {
+                    let begun = match prepared {
+                        Ok(prepared) => prepared.begin(&mut services, &options.announce).await,
+                        Err(error) => Err(error),
+                    };
+                    match begun {
+                        Ok(listens) => {
+                            listener = listens;
+                            tracing::info!("reloaded");
+                        }
+                        Err(error) => {
+                            tracing::error!(%error, "cannot reload: the old settings stay");
+                            systemd::ready();
+                        }
+                    }
+                }
+                signal = signals.next() => match signal {
+                    Signal::End => {
+                        systemd::stopping();
+                        break;
+                    }
+                    Signal::Reload => {
+                        systemd::reloading();
+                        reloading = Some(self.clone().reload(queue.clone(), options, listener.clone()));
+                    }
+                },
+            }
+        }
+        let result = services.end().await;
+        queue.close().await;
+        alive.abort();
+        Ok(result?)
+    }
+}
+
+impl Prepared {
+    /// Begins the service in place of the running one.
+    async fn begin(self, services: &mut Services, announce: &Announce) -> Result<Option<Listener>> {
+        services.begin(self.service).await?;
+        for banner in &self.banners {
+            announce(banner);
+        }
+        systemd::ready();
+        Ok(self.listener)
+    }
+}
+
+/// Waits for a reload that goes on, if there is one.
+async fn finished(reloading: &mut Option<JoinHandle<Result<Prepared>>>) -> Result<Prepared> {
+    let Some(handle) = reloading else { return std::future::pending().await };
+    let prepared = handle.await;
+    *reloading = None;
+    prepared?
+}
+
+/// Opens the sinks of the settings or, without any, standard output.
+fn sinks(settings: &Settings, output: &Stream) -> Result<Vec<Sink>> {
+    if settings.sinks.is_empty() {
+        let (filter, target) = (Filter::default(), Target::Stream(output.clone()));
+        return Ok(vec![Sink { name: STDOUT.to_owned(), filter, retry_for: Duration::MAX, target }]);
+    }
+    Ok(settings.sinks.iter().map(|sink| sink.open(output)).collect::<std::result::Result<_, _>>()?)
+}

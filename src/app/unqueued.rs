@@ -1,0 +1,48 @@
+//! A daemon without a durable queue: each commit is reported at once, and nothing is kept.
+
+use super::options::banner;
+use super::signals::{Signal, Signals};
+use super::{BranchPipelines, DaemonOptions, Result, Workspace};
+use crate::daemon::{self, CommitEvent, HandlerError};
+use crate::git::BranchPatterns;
+use crate::pipeline::Comparison;
+use crate::report::Report;
+
+/// Watches the repository of `workspace` until the process is told to end, and hands each report to `print`.
+pub async fn run_unqueued(
+    workspace: Workspace,
+    options: &DaemonOptions,
+    print: impl FnMut(&Report) -> std::io::Result<()> + Send + 'static,
+) -> Result<()> {
+    let branches = BranchPatterns::new(options.patterns(&workspace.settings.branches))?;
+    let repository = (*workspace.repository).clone();
+    let known = options.known(&repository, &branches)?;
+    let watch = options.watch(branches, workspace.settings.catch_up);
+    let mut pipelines = BranchPipelines::new(workspace);
+    // Trouble with the profiles shows at once.
+    pipelines.get(None)?;
+    let mut reporter = Reporter { pipelines, print };
+    let mut signals = Signals::new()?;
+    let shutdown = async move { while signals.next().await != Signal::End {} };
+    // From this line on every commit is reported, and a signal ends the watch.
+    (options.announce)(&banner(&repository, &watch.branches)?);
+    let handler = daemon::each(move |event| reporter.handle(&event));
+    Ok(daemon::watch(repository, known, watch, handler, shutdown).await?)
+}
+
+/// Makes and prints the report of each commit.
+struct Reporter<P> {
+    pipelines: BranchPipelines,
+    print: P,
+}
+
+impl<P: FnMut(&Report) -> std::io::Result<()>> Reporter<P> {
+    fn handle(&mut self, event: &CommitEvent) -> std::result::Result<(), HandlerError> {
+        let _span = tracing::error_span!("commit", commit = %event.after, branch = %event.branch).entered();
+        // The answers that were compared are dropped after the report is printed.
+        let Comparison { mut report, effective: _effective } =
+            self.pipelines.compare(event).map_err(HandlerError::Runtime)?;
+        report.arrival = Some(event.arrival(None));
+        (self.print)(&report).map_err(|error| HandlerError::Critical(error.into()))
+    }
+}
