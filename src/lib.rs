@@ -23,6 +23,8 @@ pub mod disk;
 
 pub mod git;
 
+pub mod event;
+
 pub mod pattern;
 
 pub mod node;

@@ -170,7 +170,6 @@ impl Pipeline {
         let (nodes, keys, changes) = self.filter_changes(filter, &keys, changes, &mut blind_spots);
         let report = Report::new(Input {
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
-            arrival: None,
             names: self.names.clone(),
             nodes,
             keys,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::lookup::{failure, to_json};
 use super::{BranchPipelines, Failure, Workspace};
-use crate::daemon::http::{Answers, Found, Question, Snapshot, Subject, Unanswered};
+use crate::daemon::http::{AnswerError, Answers, LookupNode, LookupRequest, LookupResponse, NodeSnapshot};
 use crate::git::{BranchName, CommitId, RevisionError};
 use crate::hiera::Outcome;
 use crate::hiera::layer::Environment;
@@ -46,51 +46,51 @@ impl Revision {
 }
 
 impl Answers for EffectiveValues {
-    fn nodes(&self) -> std::result::Result<Vec<Arc<str>>, Unanswered> {
+    fn nodes(&self) -> std::result::Result<Vec<Arc<str>>, AnswerError> {
         let pipeline = self.pipeline(None)?;
         Ok(pipeline.fleet.iter().map(|(_, name)| name.clone()).collect())
     }
 
-    fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> std::result::Result<Snapshot, Unanswered> {
+    fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> std::result::Result<NodeSnapshot, AnswerError> {
         let asked = self.resolve(revision)?;
         let pipeline = self.pipeline(asked.branch.as_ref())?;
         let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node))?;
         let revision = pipeline.cached_revision(asked.point()).map_err(broken)?;
         if let Some(unknown) = keys.iter().find(|key| !revision.keys.contains(key.as_str())) {
-            return Err(Unanswered::Unknown(format!("no data file at {} has the key '{unknown}'", asked.commit)));
+            return Err(AnswerError::Unknown(format!("no data file at {} has the key '{unknown}'", asked.commit)));
         }
         let wanted: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
         let keys = revision.keys.iter().filter(|key| wanted.is_empty() || wanted.contains(&***key));
         let effective = pipeline.effective_on(id, &revision, keys);
         let (nodes, disclosure, workers) = (NodeSet::from_iter([id]), &pipeline.disclosure, &self.workspace.workers);
         let snapshots = Snapshots::new(effective, &pipeline.fleet, &nodes, Format::Json, disclosure, workers);
-        Ok(Snapshot { commit: asked.commit.to_string(), text: snapshots.texts().concat() })
+        Ok(NodeSnapshot { commit: asked.commit.to_string(), text: snapshots.texts().concat() })
     }
 
-    fn lookup(&self, question: &Question) -> std::result::Result<Found, Unanswered> {
-        let asked = self.resolve(&question.revision)?;
+    fn lookup(&self, request: &LookupRequest) -> std::result::Result<LookupResponse, AnswerError> {
+        let asked = self.resolve(&request.revision)?;
         let environment = self.workspace.revisions().environment(asked.point()).map_err(broken)?;
-        match &question.subject {
-            Subject::Node(name) => {
+        match &request.node {
+            LookupNode::Named(name) => {
                 let pipeline = self.pipeline(asked.branch.as_ref())?;
                 let node = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name))?;
-                self.find(&asked, &environment, (name, &pipeline.fleet.scope(node)), question)
+                self.find(&asked, &environment, (name, &pipeline.fleet.scope(node)), request)
             }
-            Subject::Profile(profile) => {
+            LookupNode::Profile(profile) => {
                 let profile = self.profile(profile, asked.branch.as_ref())?;
-                self.find(&asked, &environment, (&profile.name, &NodeScope::new(&profile)), question)
+                self.find(&asked, &environment, (&profile.name, &NodeScope::new(&profile)), request)
             }
         }
     }
 }
 
 impl EffectiveValues {
-    /// Resolves the revision of a question.
-    fn resolve(&self, revision: &str) -> std::result::Result<Revision, Unanswered> {
+    /// Resolves the revision of a request.
+    fn resolve(&self, revision: &str) -> std::result::Result<Revision, AnswerError> {
         let repository = &self.workspace.repository;
         let commit = repository.resolve(revision).map_err(|error| match error {
             RevisionError::Refs(error) => broken(error),
-            error => Unanswered::Unknown(error.to_string()),
+            error => AnswerError::Unknown(error.to_string()),
         })?;
         let branch = match revision {
             "HEAD" | "@" => repository.branch().map_err(broken)?,
@@ -99,21 +99,21 @@ impl EffectiveValues {
         Ok(Revision { commit, branch })
     }
 
-    fn pipeline(&self, branch: Option<&BranchName>) -> std::result::Result<Arc<Pipeline>, Unanswered> {
+    fn pipeline(&self, branch: Option<&BranchName>) -> std::result::Result<Arc<Pipeline>, AnswerError> {
         let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        pipelines.get(branch).map_err(Unanswered::Broken)
+        pipelines.get(branch).map_err(AnswerError::Broken)
     }
 
-    /// Reads the profile of a question.
-    fn profile(&self, content: &[u8], branch: Option<&BranchName>) -> std::result::Result<NodeProfile, Unanswered> {
+    /// Reads the profile of a request.
+    fn profile(&self, content: &[u8], branch: Option<&BranchName>) -> std::result::Result<NodeProfile, AnswerError> {
         let environment = self.workspace.environment_of_nodes(branch.map(BranchName::as_str));
         let (EnvironmentOfNodes::Declared(name) | EnvironmentOfNodes::Fixed(name)) = &environment;
         let (profiles, errors) = read_profiles(content, PROFILE, name);
         if let Some(error) = errors.into_iter().next() {
-            return Err(Unanswered::Wrong(format!("'profile': {}", error.text)));
+            return Err(AnswerError::Wrong(format!("'profile': {}", error.text)));
         }
         let [mut profile] = <[NodeProfile; 1]>::try_from(profiles)
-            .map_err(|_| Unanswered::Wrong("'profile' must be that of one node".to_owned()))?;
+            .map_err(|_| AnswerError::Wrong("'profile' must be that of one node".to_owned()))?;
         if let EnvironmentOfNodes::Fixed(name) = environment {
             profile.environment = name;
         }
@@ -126,35 +126,35 @@ impl EffectiveValues {
         asked: &Revision,
         environment: &Environment,
         (node, scope): (&str, &dyn Scope),
-        question: &Question,
-    ) -> std::result::Result<Found, Unanswered> {
-        let strategy = question.merge.as_ref().map(Strategy::from_option).transpose();
-        let strategy = strategy.map_err(|error| Unanswered::Wrong(format!("'merge': {error}")))?;
+        request: &LookupRequest,
+    ) -> std::result::Result<LookupResponse, AnswerError> {
+        let strategy = request.merge.as_ref().map(Strategy::from_option).transpose();
+        let strategy = strategy.map_err(|error| AnswerError::Wrong(format!("'merge': {error}")))?;
         let sources = NodeSources::new(environment, scope);
         let lookup = Lookup::new(environment, &sources, scope);
         let disclosure = &self.workspace.disclosure;
-        for key in &question.keys {
+        for key in &request.keys {
             match lookup.get(key, strategy.as_ref()) {
                 Outcome::Found(value) => {
                     let value = to_json(&disclosure.value(&value));
                     let (commit, node) = (asked.commit.to_string(), node.to_owned());
-                    return Ok(Found { commit, node, key: key.clone(), value });
+                    return Ok(LookupResponse { commit, node, key: key.clone(), value });
                 }
                 Outcome::Failed(error) => {
-                    return Err(Unanswered::Failed(failure(key, &disclosure.error(&error)).to_string()));
+                    return Err(AnswerError::Failed(failure(key, &disclosure.error(&error)).to_string()));
                 }
                 Outcome::NotFound => {}
             }
         }
-        let keys: Vec<String> = question.keys.iter().map(|key| format!("'{key}'")).collect();
-        Err(Unanswered::Unknown(format!("no data for {} on {node}", keys.join(", "))))
+        let keys: Vec<String> = request.keys.iter().map(|key| format!("'{key}'")).collect();
+        Err(AnswerError::Unknown(format!("no data for {} on {node}", keys.join(", "))))
     }
 }
 
-fn unknown_node(name: &str) -> Unanswered {
-    Unanswered::Unknown(format!("there is no profile of node '{name}'"))
+fn unknown_node(name: &str) -> AnswerError {
+    AnswerError::Unknown(format!("there is no profile of node '{name}'"))
 }
 
-fn broken(error: impl Into<Failure>) -> Unanswered {
-    Unanswered::Broken(error.into())
+fn broken(error: impl Into<Failure>) -> AnswerError {
+    AnswerError::Broken(error.into())
 }

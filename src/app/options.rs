@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Overrides, Result};
-use crate::daemon::{CATCH_UP, Known, WatchOptions};
+use crate::daemon::{BranchCheckpoint, CATCH_UP, WatchOptions};
 use crate::delivery::Stream;
 use crate::git::{BranchPatterns, Repository};
 
@@ -43,11 +43,11 @@ impl DaemonOptions {
         if self.branches.is_empty() { settings } else { &self.branches }
     }
 
-    /// Returns what counts as known of a repository.
-    pub(super) fn known(&self, repository: &Repository, branches: &BranchPatterns) -> Result<Known> {
+    /// Returns the checkpoint that a watch begins with.
+    pub(super) fn checkpoint(&self, repository: &Repository, branches: &BranchPatterns) -> Result<BranchCheckpoint> {
         Ok(match &self.since {
-            Some(revision) => Known::since(repository, branches, repository.resolve(revision)?)?,
-            None => Known::now(repository)?,
+            Some(revision) => BranchCheckpoint::since(repository, branches, repository.resolve(revision)?)?,
+            None => BranchCheckpoint::now(repository)?,
         })
     }
 

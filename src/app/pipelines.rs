@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Result, Workspace};
-use crate::daemon::CommitEvent;
+use crate::event::CommitEvent;
 use crate::git::BranchName;
 use crate::node::ProfileError;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};

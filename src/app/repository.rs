@@ -7,13 +7,14 @@ use super::answers::answers;
 use super::options::banner;
 use super::pipelines::compare;
 use super::{BranchPipelines, DaemonOptions, Overrides, Result, Workspace};
-use crate::daemon::Following;
-use crate::daemon::http::{Answers, Found, Question, Snapshot, Unanswered};
+use crate::daemon::MirrorFetcher;
+use crate::daemon::http::{AnswerError, Answers, LookupRequest, LookupResponse, NodeSnapshot};
 use crate::daemon::queue::{Job, Queue};
-use crate::daemon::service::{Next, Opened, Resolve, Resolved, Unresolved, Watched};
+use crate::daemon::service::{Opened, Recovery, Resolve, Resolved, ServedRepository, Unresolved};
+use crate::event::RepositoryName;
 use crate::git::{BranchName, BranchPatterns, Mirror, OpenError, Repository};
 use crate::pipeline::{Pipeline, RevisionId};
-use crate::report::{self, JobName};
+use crate::report;
 use crate::settings::{RepositorySetting, RepositorySource, Settings, SnapshotSetting, SnapshotTarget};
 
 /// The folder of mirrors in the folder of the daemon's state.
@@ -23,12 +24,12 @@ const MIRRORS: &str = "mirrors";
 #[derive(Clone)]
 pub(super) struct WatchedRepository {
     /// The name in the queue.
-    name: String,
+    name: RepositoryName,
     /// The flags as they are for this repository.
     pub(super) overrides: Overrides,
     /// The patterns of branches; none for those of the repository's own settings.
     patterns: Vec<String>,
-    following: Option<Following>,
+    fetcher: Option<MirrorFetcher>,
 }
 
 /// A repository as it was opened last, with the pipelines that read it.
@@ -42,18 +43,18 @@ pub(super) struct OpenRepository {
 /// Gives access to a repository as soon as it is there. Cheap to clone; all clones see the same.
 #[derive(Clone)]
 pub(super) struct RepositoryHandle {
-    name: Arc<str>,
+    name: RepositoryName,
     open: Arc<Mutex<Option<OpenRepository>>>,
 }
 
 /// The repository has not been there yet.
 #[derive(Debug, thiserror::Error)]
 #[error("the repository '{0}' is not there yet")]
-pub(super) struct Absent(Arc<str>);
+pub(super) struct Absent(RepositoryName);
 
 impl RepositoryHandle {
-    fn new(name: &str) -> RepositoryHandle {
-        RepositoryHandle { name: name.into(), open: Arc::default() }
+    fn new(name: &RepositoryName) -> RepositoryHandle {
+        RepositoryHandle { name: name.clone(), open: Arc::default() }
     }
 
     /// Returns the repository as it was opened last.
@@ -71,28 +72,28 @@ impl RepositoryHandle {
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(repository);
     }
 
-    fn answers(&self) -> std::result::Result<Arc<dyn Answers>, Unanswered> {
-        Ok(self.get().map_err(|absent| Unanswered::Later(absent.to_string()))?.answers)
+    fn answers(&self) -> std::result::Result<Arc<dyn Answers>, AnswerError> {
+        Ok(self.get().map_err(|absent| AnswerError::Later(absent.to_string()))?.answers)
     }
 }
 
 impl Answers for RepositoryHandle {
-    fn nodes(&self) -> std::result::Result<Vec<Arc<str>>, Unanswered> {
+    fn nodes(&self) -> std::result::Result<Vec<Arc<str>>, AnswerError> {
         self.answers()?.nodes()
     }
 
-    fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> std::result::Result<Snapshot, Unanswered> {
+    fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> std::result::Result<NodeSnapshot, AnswerError> {
         self.answers()?.snapshot(node, revision, keys)
     }
 
-    fn lookup(&self, question: &Question) -> std::result::Result<Found, Unanswered> {
-        self.answers()?.lookup(question)
+    fn lookup(&self, request: &LookupRequest) -> std::result::Result<LookupResponse, AnswerError> {
+        self.answers()?.lookup(request)
     }
 }
 
 /// A repository as the daemon's service takes it.
 pub(super) struct Prepared {
-    pub(super) watched: Watched,
+    pub(super) served: ServedRepository,
     /// The line that tells that it is watched, if it is there.
     pub(super) banner: Option<String>,
     pub(super) handle: RepositoryHandle,
@@ -105,12 +106,12 @@ impl WatchedRepository {
         overrides: &Overrides,
         state: &Path,
     ) -> Result<WatchedRepository> {
-        let (folder, following) = match &setting.place {
+        let (folder, fetcher) = match &setting.place {
             RepositorySource::Path(path) => (path.clone(), None),
             RepositorySource::Url { url, every, limit } => {
                 let folder = state.join(MIRRORS).join(format!("{}.git", setting.name));
                 let mirror = Mirror { folder: folder.clone(), url: url.clone() };
-                (folder, Some(Following { mirror, every: *every, limit: *limit }))
+                (folder, Some(MirrorFetcher { mirror, every: *every, limit: *limit }))
             }
         };
         // Faults in its settings show at once, even if the repository is not there.
@@ -120,17 +121,23 @@ impl WatchedRepository {
         }
         let config = setting.config.clone().or_else(|| overrides.config().map(Path::to_owned));
         let overrides = Overrides { repo: Some(folder), config, ..overrides.clone() };
-        Ok(WatchedRepository { name: setting.name.clone(), overrides, patterns: setting.branches.clone(), following })
+        let name = RepositoryName::from(setting.name.as_str());
+        Ok(WatchedRepository { name, overrides, patterns: setting.branches.clone(), fetcher })
     }
 
     /// Makes a repository of the one at hand.
-    pub(super) fn at_hand(name: String, overrides: &Overrides, patterns: &[String]) -> WatchedRepository {
-        WatchedRepository { name, overrides: overrides.clone(), patterns: patterns.to_vec(), following: None }
+    pub(super) fn at_hand(name: &str, overrides: &Overrides, patterns: &[String]) -> WatchedRepository {
+        WatchedRepository {
+            name: name.into(),
+            overrides: overrides.clone(),
+            patterns: patterns.to_vec(),
+            fetcher: None,
+        }
     }
 
     /// Checks that the repository can be opened, and that snapshots can be pushed from it. Mirrors are not checked.
     pub(super) fn check(&self, options: &DaemonOptions, snapshots: &[SnapshotSetting]) -> Result<()> {
-        if self.following.is_some() {
+        if self.fetcher.is_some() {
             return Ok(());
         }
         let repository = self.open(options)?.opened.repository;
@@ -149,10 +156,10 @@ impl WatchedRepository {
     /// mirror.
     pub(super) async fn prepare(self, queue: &Queue, options: &DaemonOptions, is_only: bool) -> Result<Prepared> {
         let handle = RepositoryHandle::new(&self.name);
-        let is_needed = is_only && self.following.is_none();
-        let found = match &self.following {
+        let is_needed = is_only && self.fetcher.is_none();
+        let found = match &self.fetcher {
             // Commits that the first fetch of a mirror brings count as known, so it is opened after that.
-            Some(_) if queue.known(&self.name).await?.is_none() => None,
+            Some(_) if queue.checkpoint(&self.name).await?.is_none() => None,
             Some(_) => self.open(options).ok(),
             None => match self.open(options) {
                 Err(error) if !is_needed && error.is::<OpenError>() => None,
@@ -160,7 +167,7 @@ impl WatchedRepository {
             },
         };
         let (opened, banner) = found.map(|found| found.publish(&handle)).unzip();
-        let (name, following, poll) = (self.name.clone(), self.following.clone(), options.poll);
+        let (name, fetcher, poll) = (self.name.clone(), self.fetcher.clone(), options.poll);
         let resolve = resolve(handle.clone());
         let (into, options) = (handle.clone(), options.clone());
         let open = Arc::new(move || {
@@ -168,8 +175,8 @@ impl WatchedRepository {
             (options.announce)(&banner);
             Ok(opened)
         });
-        let watched = Watched { name, opened, open, is_needed, poll, resolve, following };
-        Ok(Prepared { watched, banner, handle })
+        let served = ServedRepository { name, opened, open, is_needed, poll, resolve, fetcher };
+        Ok(Prepared { served, banner, handle })
     }
 
     fn open(&self, options: &DaemonOptions) -> Result<Ready> {
@@ -177,7 +184,7 @@ impl WatchedRepository {
         let patterns = if self.patterns.is_empty() { &workspace.settings.branches } else { &self.patterns };
         let branches = BranchPatterns::new(patterns)?;
         let repository = (*workspace.repository).clone();
-        let known = options.known(&repository, &branches)?;
+        let checkpoint = options.checkpoint(&repository, &branches)?;
         let banner = banner(&repository, &branches)?;
         let watch = options.watch(branches, workspace.settings.catch_up);
         let answers = answers(&workspace);
@@ -187,7 +194,7 @@ impl WatchedRepository {
         let blind = blind(&pipeline);
         let pipelines = Arc::new(Mutex::new(pipelines));
         let open = OpenRepository { repository: repository.clone(), pipelines, answers };
-        Ok(Ready { opened: Opened { repository, known, options: watch, blind }, open, banner })
+        Ok(Ready { opened: Opened { repository, checkpoint, options: watch, blind }, open, banner })
     }
 }
 
@@ -219,26 +226,26 @@ impl Ready {
 /// Returns the function that resolves the jobs of a repository.
 fn resolve(handle: RepositoryHandle) -> Resolve {
     Box::new(move |job: &Job| {
-        let open = handle.get().map_err(|error| Unresolved { error: error.into(), next: Next::Wait })?;
+        let open = handle.get().map_err(|error| Unresolved { error: error.into(), recovery: Recovery::Wait })?;
         resolved(&open.pipelines, job).map_err(|error| {
             // A commit that git has collected does not come back.
             let is_gone = open.repository.is_gone(job.event.after);
-            let next = match open.repository.is_there() {
-                false => Next::Wait,
-                true if is_gone => Next::SetAside,
-                true => Next::Retry,
+            let recovery = match open.repository.is_there() {
+                false => Recovery::Wait,
+                true if is_gone => Recovery::SetAside,
+                true => Recovery::Retry,
             };
-            Unresolved { error, next }
+            Unresolved { error, recovery }
         })
     })
 }
 
 /// Makes the report of a job, and its bytes.
 fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job) -> Result<Resolved> {
-    let Job { number, id, repository, event, .. } = job.clone();
+    let Job { name, event, .. } = job;
     let pipeline = pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(&event.branch))?;
-    let mut report = compare(&pipeline, &event)?.report;
-    report.arrival = Some(event.arrival(Some(JobName { id, number, repository })));
+    let mut report = compare(&pipeline, event)?.report;
+    (report.event, report.job) = (Some(event.clone()), Some(name.clone()));
     let mut json = Vec::new();
     report::json::write(&report, report::json::Options::default(), &mut json)?;
     Ok(Resolved { report, json })

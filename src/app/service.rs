@@ -85,7 +85,7 @@ impl Plan {
             return Ok(None);
         }
         let (name, patterns) = (workspace.repository.name(), options.patterns(&settings.branches));
-        let repository = WatchedRepository::at_hand(name, &options.overrides, patterns);
+        let repository = WatchedRepository::at_hand(&name, &options.overrides, patterns);
         let state = state_folder(&options.overrides, options.state.as_deref())?;
         Ok(Some(Plan { settings, state, repositories: vec![repository] }))
     }
@@ -132,12 +132,12 @@ impl Plan {
         let mut archived = SnapshotRepositories::default();
         let is_only = self.repositories.len() == 1;
         for repository in self.repositories {
-            let repository::Prepared { watched, banner, handle } = repository.prepare(queue, options, is_only).await?;
+            let repository::Prepared { served, banner, handle } = repository.prepare(queue, options, is_only).await?;
             if let Some((server, _)) = &mut http {
-                server.add(&watched.name, Arc::new(handle.clone()));
+                server.add(&served.name, Arc::new(handle.clone()));
             }
-            archived.add(&watched.name, handle);
-            repositories.push(watched);
+            archived.add(&served.name, handle);
+            repositories.push(served);
             banners.extend(banner);
         }
         let mut scheduled = Vec::new();

@@ -10,9 +10,10 @@ use super::repository::RepositoryHandle;
 use crate::daemon::service::Scheduled;
 use crate::delivery::{Filter, Parcel, Sink, SnapshotSink, Target};
 use crate::diagnostic::describe;
+use crate::event::{CommitEvent, RepositoryName};
 use crate::git::{BranchName, Branches, CommitId};
 use crate::pipeline::export::events::since;
-use crate::pipeline::export::{Event, Exported, Exporter};
+use crate::pipeline::export::{Exported, Exporter};
 use crate::pipeline::render::RenderError;
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::schedule::Schedule;
@@ -21,21 +22,21 @@ use crate::snapshot::history::{Last, reference};
 
 /// The repositories to write snapshots of, by their names in the queue.
 #[derive(Default)]
-pub(super) struct SnapshotRepositories(BTreeMap<String, RepositoryHandle>);
+pub(super) struct SnapshotRepositories(BTreeMap<RepositoryName, RepositoryHandle>);
 
 impl SnapshotRepositories {
     /// Adds a repository. Its snapshots come from the pipelines that its reports come from.
-    pub(super) fn add(&mut self, name: &str, repository: RepositoryHandle) {
-        self.0.insert(name.to_owned(), repository);
+    pub(super) fn add(&mut self, name: &RepositoryName, repository: RepositoryHandle) {
+        self.0.insert(name.clone(), repository);
     }
 
     /// Returns the sink that writes snapshots of each commit. It is tried until it succeeds, since each commit has its place.
     pub(super) fn sink(&self, setting: &SnapshotSetting) -> Sink {
         let (name, mut writers) = (setting.name.clone(), self.writers(setting));
         let filter = Filter { branches: setting.branches.clone(), ..Filter::default() };
-        let write = move |parcel: &Parcel| match writers.get_mut(&parcel.repository) {
-            Some(writer) => writer.write(parcel).map_err(|failure| describe(&*failure)),
-            None => Err(format!("the repository {} is not watched any more", parcel.repository)),
+        let write = move |parcel: &Parcel| match writers.get_mut(&parcel.job.repository) {
+            Some(writer) => writer.write(&parcel.event).map_err(|failure| describe(&*failure)),
+            None => Err(format!("the repository {} is not watched any more", parcel.job.repository)),
         };
         let target = Target::Snapshots(SnapshotSink::new(Box::new(write)));
         Sink { name, filter, retry_for: Duration::MAX, target }
@@ -52,8 +53,8 @@ impl SnapshotRepositories {
         Scheduled { name, schedule, work: Box::new(work) }
     }
 
-    fn writers(&self, setting: &SnapshotSetting) -> BTreeMap<String, SnapshotWriter> {
-        let writer = |(name, repository): (&String, &RepositoryHandle)| {
+    fn writers(&self, setting: &SnapshotSetting) -> BTreeMap<RepositoryName, SnapshotWriter> {
+        let writer = |(name, repository): (&RepositoryName, &RepositoryHandle)| {
             (name.clone(), SnapshotWriter::new(name, repository, setting))
         };
         self.0.iter().map(writer).collect()
@@ -71,7 +72,7 @@ enum Trust {
 
 /// Writes the snapshots of one repository.
 struct SnapshotWriter {
-    name: String,
+    name: RepositoryName,
     repository: RepositoryHandle,
     setting: SnapshotSetting,
     /// The exporter that wrote the last snapshots on the reference of a branch, and its pipeline.
@@ -81,9 +82,9 @@ struct SnapshotWriter {
 }
 
 impl SnapshotWriter {
-    fn new(name: &str, repository: &RepositoryHandle, setting: &SnapshotSetting) -> SnapshotWriter {
+    fn new(name: &RepositoryName, repository: &RepositoryHandle, setting: &SnapshotSetting) -> SnapshotWriter {
         SnapshotWriter {
-            name: name.to_owned(),
+            name: name.clone(),
             repository: repository.clone(),
             setting: setting.clone(),
             exporters: HashMap::new(),
@@ -92,16 +93,16 @@ impl SnapshotWriter {
     }
 
     /// Writes the snapshots of a commit that has come to a branch.
-    fn write(&mut self, parcel: &Parcel) -> Result<()> {
-        let commit = |id: &str| CommitId::from_hex(id).ok_or_else(|| format!("'{id}' is no commit"));
-        let branch = BranchName::new(parcel.branch.clone());
-        let event = Event { before: parcel.before.as_deref().map(commit).transpose()?, after: commit(&parcel.after)? };
+    fn write(&mut self, event: &CommitEvent) -> Result<()> {
+        let branch = &event.branch;
         match self.setting.place.clone() {
             SnapshotTarget::Reference { push } => {
-                self.with_exporter(&branch, |exporter| Ok(exporter.export(&branch, &event, None)?))?;
-                self.push(&branch, push.as_deref())
+                self.with_exporter(branch, |exporter| Ok(exporter.export(event, None)?))?;
+                self.push(branch, push.as_deref())
             }
-            SnapshotTarget::Folder(pattern) => self.fill(&branch, &pattern.folder(&self.name, &branch), Trust::Known),
+            SnapshotTarget::Folder(pattern) => {
+                self.fill(branch, &pattern.folder(self.name.as_str(), branch), Trust::Known)
+            }
         }
     }
 
@@ -129,11 +130,13 @@ impl SnapshotWriter {
         match self.setting.place.clone() {
             SnapshotTarget::Reference { push } => {
                 let repository = self.repository.get()?.repository;
-                let events = since(&repository, Last::of(&repository, branch)?, tip)?;
+                let events = since(&repository, branch, Last::of(&repository, branch)?, tip)?;
                 self.with_exporter(branch, |exporter| Ok(exporter.export_all(branch, &events)?))?;
                 self.push(branch, push.as_deref())
             }
-            SnapshotTarget::Folder(pattern) => self.fill(branch, &pattern.folder(&self.name, branch), Trust::Nothing),
+            SnapshotTarget::Folder(pattern) => {
+                self.fill(branch, &pattern.folder(self.name.as_str(), branch), Trust::Nothing)
+            }
         }
     }
 
@@ -153,7 +156,7 @@ impl SnapshotWriter {
         self.exporters.insert(branch.clone(), (pipeline, exporter));
         let Exported { commits, files, skipped } = result?;
         for (commit, spot) in skipped {
-            tracing::warn!(repository = self.name, %branch, %commit, "the last good snapshots stay: {}", spot.message);
+            tracing::warn!(repository = self.name.as_str(), %branch, %commit, "the last good snapshots stay: {}", spot.message);
         }
         let (commits, name) = (commits.len(), &self.setting.name);
         tracing::debug!(name, %branch, commits, files = files.changed, "snapshots are on the reference");
@@ -176,7 +179,7 @@ impl SnapshotWriter {
         }
         let written = match pipeline.render(RevisionId::Commit(tip), folder) {
             Err(RenderError::Unreadable(spot)) => {
-                tracing::warn!(repository = self.name, %branch, commit = %tip, "the last good snapshots stay: {}", spot.message);
+                tracing::warn!(repository = self.name.as_str(), %branch, commit = %tip, "the last good snapshots stay: {}", spot.message);
                 return Ok(());
             }
             written => written?,

@@ -3,7 +3,8 @@
 use super::options::banner;
 use super::signals::{Signal, Signals};
 use super::{BranchPipelines, DaemonOptions, Result, Workspace};
-use crate::daemon::{self, CommitEvent, HandlerError};
+use crate::daemon::{self, HandlerError};
+use crate::event::CommitEvent;
 use crate::git::BranchPatterns;
 use crate::pipeline::Comparison;
 use crate::report::Report;
@@ -16,7 +17,7 @@ pub async fn run_unqueued(
 ) -> Result<()> {
     let branches = BranchPatterns::new(options.patterns(&workspace.settings.branches))?;
     let repository = (*workspace.repository).clone();
-    let known = options.known(&repository, &branches)?;
+    let checkpoint = options.checkpoint(&repository, &branches)?;
     let watch = options.watch(branches, workspace.settings.catch_up);
     let mut pipelines = BranchPipelines::new(workspace);
     // Trouble with the profiles shows at once.
@@ -27,7 +28,7 @@ pub async fn run_unqueued(
     // From this line on every commit is reported, and a signal ends the watch.
     (options.announce)(&banner(&repository, &watch.branches)?);
     let handler = daemon::each(move |event| reporter.handle(&event));
-    Ok(daemon::watch(repository, known, watch, handler, shutdown).await?)
+    Ok(daemon::watch(repository, checkpoint, watch, handler, shutdown).await?)
 }
 
 /// Makes and prints the report of each commit.
@@ -42,7 +43,7 @@ impl<P: FnMut(&Report) -> std::io::Result<()>> Reporter<P> {
         // The answers that were compared are dropped after the report is printed.
         let Comparison { mut report, effective: _effective } =
             self.pipelines.compare(event).map_err(HandlerError::Runtime)?;
-        report.arrival = Some(event.arrival(None));
+        report.event = Some(event.clone());
         (self.print)(&report).map_err(|error| HandlerError::Critical(error.into()))
     }
 }

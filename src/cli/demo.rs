@@ -13,7 +13,8 @@ use similar::TextDiff;
 use super::diff::{Format, Style as ReportStyle, write};
 use super::{Global, Result, Status, output};
 use crate::app::{BranchPipelines, Failure};
-use crate::daemon::{self, CommitEvent, HandlerError, Known, WatchOptions};
+use crate::daemon::{self, BranchCheckpoint, HandlerError, WatchOptions};
+use crate::event::CommitEvent;
 use crate::git::Scratch;
 
 /// The repository as it is first, its profiles, and the commits.
@@ -81,7 +82,7 @@ impl Demo {
         let workspace = global.open()?;
         let watched = (*workspace.repository).clone();
         // The first of the commits may come before the daemon is up.
-        let known = Known::now(&watched)?;
+        let checkpoint = BranchCheckpoint::now(&watched)?;
         let mut pipelines = BranchPipelines::new(workspace);
         let handle = move |event: CommitEvent| {
             let text = report(&mut pipelines, &event, &global).map_err(HandlerError::Critical)?;
@@ -92,7 +93,7 @@ impl Demo {
             let options = WatchOptions { poll: Duration::from_millis(200), ..WatchOptions::default() };
             let shutdown = async move { _ = stopped.await };
             runtime
-                .block_on(daemon::watch(watched, known, options, daemon::each(handle), shutdown))
+                .block_on(daemon::watch(watched, checkpoint, options, daemon::each(handle), shutdown))
                 .map_err(Failure::from)
         })?;
         Ok(Demo { repository, scratch, color, reports, stop, daemon })
@@ -163,7 +164,7 @@ fn say(text: &str) -> Result<()> {
 
 fn report(pipelines: &mut BranchPipelines, event: &CommitEvent, global: &Global) -> Result<Vec<u8>> {
     let mut report = pipelines.compare(event)?.report;
-    report.arrival = Some(event.arrival(None));
+    report.event = Some(event.clone());
     let mut text = Vec::new();
     write(&report, Format::Text, global, ReportStyle::default(), &mut text)?;
     Ok(text)

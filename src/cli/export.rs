@@ -7,11 +7,12 @@ use clap::Args;
 
 use super::{Global, Result, Status, render};
 use crate::app::Workspace;
+use crate::event::CommitEvent;
 use crate::git::{BranchName, Repository};
 use crate::pattern::{Pattern, any};
 use crate::pipeline::RevisionId;
 use crate::pipeline::export::events::{chain, one, since};
-use crate::pipeline::export::{Event, Exported, Exporter};
+use crate::pipeline::export::{Exported, Exporter};
 use crate::snapshot::history::{Last, reference};
 
 /// Arguments of `export`.
@@ -81,7 +82,7 @@ fn export(
     global: &Global,
     workspace: &Workspace,
     branch: &BranchName,
-    events: &[Event],
+    events: &[CommitEvent],
     arguments: &Arguments,
 ) -> Result<Exported> {
     let Some(last) = events.last() else { return Ok(Exported::default()) };
@@ -106,7 +107,7 @@ fn told(exported: &Exported, reference: &str) -> String {
 }
 
 /// The commits that are meant.
-fn events(repository: &Repository, branch: &BranchName, revision: Option<&str>) -> Result<Vec<Event>> {
+fn events(repository: &Repository, branch: &BranchName, revision: Option<&str>) -> Result<Vec<CommitEvent>> {
     match revision.map(|text| (text, text.split_once(".."))) {
         Some((text, Some((_, to)))) if to.starts_with('.') => {
             Err(format!("{text}: FROM..TO has two dots, as the commits of one branch are meant").into())
@@ -116,12 +117,12 @@ fn events(repository: &Repository, branch: &BranchName, revision: Option<&str>) 
                 "" => repository.resolve(&branch.reference()),
                 _ => repository.resolve(text),
             };
-            Ok(chain(repository, commit(from)?, commit(to)?)?)
+            Ok(chain(repository, branch, commit(from)?, commit(to)?)?)
         }
-        Some((text, None)) => Ok(one(repository, repository.resolve(text)?)?),
+        Some((text, None)) => Ok(one(repository, branch, repository.resolve(text)?)?),
         None => {
             let tip = repository.tip(branch)?.ok_or_else(|| format!("there is no branch '{branch}' with a commit"))?;
-            Ok(since(repository, Last::of(repository, branch)?, tip)?)
+            Ok(since(repository, branch, Last::of(repository, branch)?, tip)?)
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn run(global: &Global) -> Status {
 
 fn tell(global: &Global) -> Result<()> {
     let folders = git::git_dirs(global.repo.as_deref(), &Environment::of_process())?;
-    daemon::tell(&folders.common)?;
+    daemon::request_look(&folders.common)?;
     tracing::info!(repository = %folders.common.display(), "a daemon that watches it looks now");
     Ok(())
 }

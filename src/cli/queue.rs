@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::{Global, Result, Status, output};
 use crate::app::state_folder;
-use crate::daemon::queue::{FailingWork, JobNumber, Queue, Row, Stage};
+use crate::daemon::queue::{FailingWork, PendingItem, Queue, Stage};
+use crate::event::{CommitEvent, JobName, JobNumber};
 use crate::report::visible;
 
 /// Arguments of `queue`.
@@ -102,7 +103,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 }
 
 async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()> {
-    let rows = queue.rows(arguments.limit).await?;
+    let rows = queue.pending(arguments.limit).await?;
     let failing = queue.failing_work().await?;
     if arguments.format == Format::Json {
         for row in &rows {
@@ -134,7 +135,7 @@ async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()
 }
 
 /// `12  dead  main 1a2b3c4d to bot, tried 9 times: the server answers 500`
-fn line(row: &Row) -> String {
+fn line(row: &PendingItem) -> String {
     let event = &row.job.event;
     let sink = row.sink.as_ref().map(|sink| format!(" to {sink}")).unwrap_or_default();
     let tried = match row.attempts {
@@ -145,7 +146,7 @@ fn line(row: &Row) -> String {
     let again = row.due.and_then(|due| due.duration_since(SystemTime::now()).ok());
     let again = again.map(|time| format!(", again in {} s", time.as_secs() + 1)).unwrap_or_default();
     let error = row.error.as_ref().map(|error| format!(": {}", visible(error))).unwrap_or_default();
-    let (number, stage, branch, commit) = (row.job.number, row.stage.as_str(), &event.branch, event.after.short());
+    let (number, stage, branch, commit) = (row.job.name.number, row.stage.as_str(), &event.branch, event.after.short());
     format!("{number:>6}  {stage:<11}  {branch} {commit}{sink}{tried}{again}{error}")
 }
 
@@ -166,17 +167,18 @@ struct Wire<'a> {
 }
 
 impl<'a> Wire<'a> {
-    fn new(row: &'a Row) -> Wire<'a> {
-        let event = &row.job.event;
+    fn new(row: &'a PendingItem) -> Wire<'a> {
+        let JobName { id, number, repository } = &row.job.name;
+        let CommitEvent { branch, before, after, kind } = &row.job.event;
         Wire {
-            number: row.job.number,
-            id: &row.job.id,
+            number: *number,
+            id: id.as_str(),
             state: row.stage.as_str(),
-            repository: &row.job.repository,
-            branch: event.branch.as_str(),
-            before: event.before.map(|before| before.to_string()),
-            after: event.after.to_string(),
-            kind: event.kind.as_str(),
+            repository: repository.as_str(),
+            branch: branch.as_str(),
+            before: before.map(|before| before.to_string()),
+            after: after.to_string(),
+            kind: kind.as_str(),
             sink: row.sink.as_deref(),
             attempts: row.attempts,
             error: row.error.as_deref(),

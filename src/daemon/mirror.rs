@@ -1,4 +1,4 @@
-//! Keeps a mirror up to date. That its branches have moved the watch of it sees by itself.
+//! Keeps the mirror of a remote repository up to date. The watch of the mirror sees by itself that branches have moved.
 
 use std::pin::pin;
 use std::process::{Command, Output, Stdio};
@@ -8,134 +8,142 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-use super::sample::Sampler;
-use super::service::{Stopped, backoff, ended, pause};
-use super::signals::Signals;
+use super::backoff::backoff;
+use super::handle::ServiceHandle;
+use super::repeated::RepeatedFailures;
+use super::shutdown::Shutdown;
+use crate::event::RepositoryName;
 use crate::git::{Mirror, MirrorError};
 use crate::process::Group;
 
 /// The longest pause after fetches that failed.
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
-/// How long git has to tidy up when it is told to end.
+/// The time that git has to tidy up when it is told to end.
 const LAST_MOMENTS: Duration = Duration::from_secs(2);
 
-/// A mirror, and when it is fetched.
+/// A mirror, and the schedule of its fetches.
 #[derive(Debug, Clone)]
-pub struct Following {
+pub struct MirrorFetcher {
     /// The mirror.
     pub mirror: Mirror,
-    /// How often.
+    /// The pause between two fetches.
     pub every: Duration,
-    /// How long a fetch may take.
+    /// The longest time that a fetch may take.
     pub limit: Duration,
 }
 
-/// Why there was no fetch.
+/// The reason why a fetch failed.
 #[derive(Debug, thiserror::Error)]
-enum Fault {
+enum FetchError {
     #[error("{0}")]
     Git(String),
     #[error("took longer than {} s, its 'fetch_timeout'", .0.as_secs_f64())]
     Late(Duration),
     #[error("the daemon ends")]
-    Stopped,
+    Shutdown,
     #[error("cannot run `git`: {0}")]
     NotRun(std::io::Error),
     #[error(transparent)]
     Mirror(#[from] MirrorError),
 }
 
-impl Following {
-    /// Fetches again and again, until the service is to end; `arrived` is told of each time that it succeeds.
-    pub(super) async fn run(self, repository: &str, arrived: Arc<Notify>, signals: &Signals, mut stopped: Stopped) {
-        let (mut sampler, mut failures) = (Sampler::default(), 0);
-        let mut poked = signals.poke.listen();
-        signals.meters.mirror(repository, self.every + self.limit);
-        tracing::info!(repository, every = ?self.every, "fetching");
-        while !*stopped.borrow() {
+impl MirrorFetcher {
+    /// Fetches again and again until the service ends, and notifies `fetched` of each success.
+    pub(super) async fn run(
+        self,
+        repository: &RepositoryName,
+        fetched: Arc<Notify>,
+        service: &ServiceHandle,
+        mut shutdown: Shutdown,
+    ) {
+        let (mut logged, mut failures) = (RepeatedFailures::default(), 0);
+        let mut requests = service.look.listen();
+        service.add_mirror(repository, self.every + self.limit);
+        tracing::info!(repository = repository.as_str(), every = ?self.every, "fetching");
+        while !shutdown.is_requested() {
             let start = Instant::now();
-            let result = self.fetch(repository, &mut stopped).await;
-            if matches!(result, Err(Fault::Stopped)) {
+            let result = self.fetch(repository, &mut shutdown).await;
+            if matches!(result, Err(FetchError::Shutdown)) {
                 break;
             }
-            signals.meters.fetched(repository, result.is_ok());
+            service.fetched(repository, result.is_ok());
             let rest = match result {
                 Ok(()) => {
-                    tracing::debug!(repository, took = ?start.elapsed(), "fetched");
+                    tracing::debug!(repository = repository.as_str(), took = ?start.elapsed(), "fetched");
                     failures = 0;
-                    arrived.notify_one();
-                    if let Some(times) = sampler.works() {
-                        tracing::info!(repository, times, "fetching works again");
+                    fetched.notify_one();
+                    if let Some(times) = logged.recovered() {
+                        tracing::info!(repository = repository.as_str(), times, "fetching works again");
                     }
                     self.every
                 }
                 Err(error) => {
                     failures += 1;
-                    if let Some(times) = sampler.failed(repository) {
+                    if let Some(times) = logged.failed(repository.as_str()) {
                         let mirror = self.mirror.folder.display();
-                        tracing::warn!(repository, times, %mirror, %error, "cannot fetch; trying again");
+                        tracing::warn!(repository = repository.as_str(), times, %mirror, %error, "cannot fetch; trying again");
                     }
                     backoff(failures, LONGEST_PAUSE)
                 }
             };
             tokio::select! {
-                _ = pause(rest, &mut stopped) => {}
-                Ok(()) = poked.changed() => {}
+                _ = shutdown.interrupts(rest) => {}
+                Ok(()) = requests.changed() => {}
             }
         }
     }
 
-    /// Fetches now. A mirror that is not there, or cannot be fetched because it is damaged, is made anew: it is the daemon's own.
-    async fn fetch(&self, repository: &str, stopped: &mut Stopped) -> Result<(), Fault> {
+    /// Fetches now. A mirror that is missing or damaged is made anew, since it is the daemon's own.
+    async fn fetch(&self, repository: &RepositoryName, shutdown: &mut Shutdown) -> Result<(), FetchError> {
         if !self.mirror.is_there() {
-            return self.fetch_anew(stopped).await;
+            return self.fetch_anew(shutdown).await;
         }
-        let Err(error) = self.git(self.mirror.fetch(), stopped).await else { return Ok(()) };
-        if let Fault::Git(_) = &error
-            && let Err(Fault::Git(damage)) = self.git(self.mirror.check(), stopped).await
+        let Err(error) = self.git(self.mirror.fetch(), shutdown).await else { return Ok(()) };
+        if let FetchError::Git(_) = &error
+            && let Err(FetchError::Git(damage)) = self.git(self.mirror.check(), shutdown).await
         {
-            self.fetch_anew(stopped).await?;
+            self.fetch_anew(shutdown).await?;
             let former = self.mirror.former();
-            tracing::warn!(repository, damage, former = %former.display(), "the mirror was damaged; it was fetched anew");
+            tracing::warn!(repository = repository.as_str(), damage, former = %former.display(), "the mirror was damaged; it was fetched anew");
             return Ok(());
         }
         Err(error)
     }
 
-    /// Makes a mirror beside the one that there may be, and puts it in its place when it is whole.
-    async fn fetch_anew(&self, stopped: &mut Stopped) -> Result<(), Fault> {
+    /// Makes a new mirror beside the old one, and puts it in its place when it is complete.
+    async fn fetch_anew(&self, shutdown: &mut Shutdown) -> Result<(), FetchError> {
         let fresh = self.mirror.beside()?;
-        self.git(fresh.fetch(), stopped).await?;
+        self.git(fresh.fetch(), shutdown).await?;
         if self.mirror.is_there()
-            && let Err(error) = self.git(fresh.adopt(&self.mirror), stopped).await
+            && let Err(error) = self.git(fresh.adopt(&self.mirror), shutdown).await
         {
             tracing::debug!(%error, "what hierad has written to the former mirror stays there");
         }
         Ok(self.mirror.replace(&fresh)?)
     }
 
-    /// Runs git, which is killed with all that it has started if it is late or the service is to end.
-    async fn git(&self, command: Command, stopped: &mut Stopped) -> Result<(), Fault> {
+    /// Runs git. If it is late or the service ends, it is killed with all that it has started.
+    async fn git(&self, command: Command, shutdown: &mut Shutdown) -> Result<(), FetchError> {
         let mut command = tokio::process::Command::from(command);
         command.stderr(Stdio::piped()).kill_on_drop(true);
         Group::led(&mut command);
-        let child = command.spawn().map_err(Fault::NotRun)?;
+        let child = command.spawn().map_err(FetchError::NotRun)?;
         let mut group = Group::of(&child);
         let mut output = pin!(child.wait_with_output());
-        let fault = tokio::select! {
+        let error = tokio::select! {
             output = &mut output => {
                 group.release();
-                let Output { status, stderr, .. } = output.map_err(Fault::NotRun)?;
-                let words = || String::from_utf8_lossy(&stderr).trim().to_owned();
-                return if status.success() { Ok(()) } else { Err(Fault::Git(words())) };
+                let Output { status, stderr, .. } = output.map_err(FetchError::NotRun)?;
+                let message = || String::from_utf8_lossy(&stderr).trim().to_owned();
+                return if status.success() { Ok(()) } else { Err(FetchError::Git(message())) };
             }
-            () = sleep(self.limit) => Fault::Late(self.limit),
-            () = ended(stopped) => Fault::Stopped,
+            () = sleep(self.limit) => FetchError::Late(self.limit),
+            () = shutdown.requested() => FetchError::Shutdown,
         };
-        // Killed at once it would leave its locks behind.
+        // If it were killed at once, it would leave its locks behind.
         group.terminate();
         _ = timeout(LAST_MOMENTS, output).await;
-        Err(fault)
+        Err(error)
     }
 }

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use super::Parcel;
 use super::one_line::one_line;
 use crate::disk::can_run;
+use crate::event::{CommitEvent, JobName};
 use crate::process::Group;
 
 /// The most bytes of a command's standard error that an error quotes.
@@ -72,10 +73,12 @@ impl Command {
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
         }
-        command.env("HIERAD_ID", &parcel.id).env("HIERAD_NUMBER", parcel.number.to_string());
-        command.env("HIERAD_REPOSITORY", &parcel.repository).env("HIERAD_BRANCH", &parcel.branch);
-        command.env("HIERAD_BEFORE", parcel.before.as_deref().unwrap_or_default()).env("HIERAD_AFTER", &parcel.after);
-        command.env("HIERAD_KIND", parcel.kind);
+        let JobName { id, number, repository } = &parcel.job;
+        let CommitEvent { branch, before, after, kind } = &parcel.event;
+        command.env("HIERAD_ID", id.as_str()).env("HIERAD_NUMBER", number.to_string());
+        command.env("HIERAD_REPOSITORY", repository.as_str()).env("HIERAD_BRANCH", branch.as_str());
+        command.env("HIERAD_BEFORE", before.map(|before| before.to_string()).unwrap_or_default());
+        command.env("HIERAD_AFTER", after.to_string()).env("HIERAD_KIND", kind.as_str());
         command.spawn()
     }
 }

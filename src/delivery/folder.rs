@@ -31,7 +31,7 @@ impl Folder {
 
     pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), String> {
         let (folder, report) = (self.path.clone(), parcel.report.clone());
-        let path = folder.join(format!("{:010}-{}.json", parcel.number, parcel.id));
+        let path = folder.join(format!("{:010}-{}.json", parcel.job.number, parcel.job.id));
         let is_tidy = self.is_tidy.swap(true, Ordering::Relaxed);
         let write = move || {
             std::fs::create_dir_all(&folder)?;

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use super::one_line::describe;
 use super::{Parcel, Private};
+use crate::event::{CommitEvent, EventKind, JobName};
 use crate::report::visible;
 
 pub use lettre::message::Mailbox;
@@ -199,7 +200,7 @@ impl Mail {
         let builder = Message::builder()
             .from(self.from.clone())
             .subject(subject(parcel))
-            .message_id(Some(format!("<{}@{}>", parcel.id, self.from.email.domain())))
+            .message_id(Some(format!("<{}@{}>", parcel.job.id, self.from.email.domain())))
             .raw_header(header("Auto-Submitted", "auto-generated"))
             .header(MIME_VERSION_1_0)
             .header(ContentType::TEXT_PLAIN);
@@ -232,21 +233,23 @@ fn header(name: &'static str, value: &str) -> HeaderValue {
 
 /// Returns a subject such as `[control] production: 2 keys change on 12 of 143 nodes`.
 fn subject(parcel: &Parcel) -> String {
-    let branch = match parcel.kind {
-        "rewritten" => format!("{} (rewritten)", parcel.branch),
-        _ => parcel.branch.clone(),
+    let CommitEvent { branch, after, kind, .. } = &parcel.event;
+    let branch = match kind {
+        EventKind::Rewritten => format!("{branch} (rewritten)"),
+        _ => branch.to_string(),
     };
-    let short: String = parcel.after.chars().take(8).collect();
+    let short = after.short();
     let verdict = parcel.text.as_deref().and_then(|text| text.lines().next()).unwrap_or(&short);
     let verdict: String = verdict.chars().take(MAX_VERDICT).collect();
-    visible(&format!("[{}] {branch}: {verdict}", parcel.repository)).into_owned()
+    visible(&format!("[{}] {branch}: {verdict}", parcel.job.repository)).into_owned()
 }
 
 fn body(parcel: &Parcel) -> String {
     let text = parcel.text.as_deref().unwrap_or("This report was made before mail was wanted.\n");
-    let Parcel { id, number, repository, after, .. } = parcel;
-    let all = parcel.before.as_ref().map(|before| format!("All of it: hierad diff --full {before} {after}\n"));
-    let (all, repository) = (all.unwrap_or_default(), visible(repository));
+    let JobName { id, number, repository } = &parcel.job;
+    let CommitEvent { before, after, .. } = &parcel.event;
+    let all = before.map(|before| format!("All of it: hierad diff --full {before} {after}\n"));
+    let (all, repository) = (all.unwrap_or_default(), visible(repository.as_str()));
     // The text below `-- ` is a signature, not part of the message.
     format!("{text}\n-- \n{all}Report {number}, {id}, of {repository}\n")
 }
@@ -254,16 +257,22 @@ fn body(parcel: &Parcel) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{JobId, JobNumber};
+    use crate::git::{BranchName, CommitId};
 
     fn parcel() -> Parcel {
         Parcel {
-            id: "00112233445566778899aabbccddeeff".to_owned(),
-            number: 7,
-            repository: "control".to_owned(),
-            branch: "production".to_owned(),
-            before: Some("a".repeat(40)),
-            after: "b".repeat(40),
-            kind: "new",
+            job: JobName {
+                id: JobId::new("00112233445566778899aabbccddeeff"),
+                number: JobNumber(7),
+                repository: "control".into(),
+            },
+            event: CommitEvent {
+                branch: BranchName::new("production"),
+                before: CommitId::from_hex(&"a".repeat(40)),
+                after: CommitId::from_hex(&"b".repeat(40)).unwrap(),
+                kind: EventKind::New,
+            },
             report: b"{}\n".as_slice().into(),
             text: Some("2 keys change on both nodes\nbefore a\n".into()),
         }
@@ -286,8 +295,8 @@ mod tests {
         assert_eq!(subject_of(&|_| {}), "[control] production: 2 keys change on both nodes");
         assert_eq!(
             subject_of(&|parcel| {
-                parcel.kind = "rewritten";
-                parcel.repository = "hiera".into();
+                parcel.event.kind = EventKind::Rewritten;
+                parcel.job.repository = "hiera".into();
                 parcel.text = None;
             }),
             "[hiera] production (rewritten): bbbbbbbb"
@@ -296,8 +305,9 @@ mod tests {
 
     #[test]
     fn no_name_of_a_branch_makes_a_header() {
-        let branch = "x\r\nBcc: all@example.com\r\n\r\nfake body".to_owned();
-        let message = mail().message(&Parcel { branch, ..parcel() }).unwrap().formatted();
+        let mut hostile = parcel();
+        hostile.event.branch = BranchName::new("x\r\nBcc: all@example.com\r\n\r\nfake body");
+        let message = mail().message(&hostile).unwrap().formatted();
         let message = String::from_utf8(message).unwrap();
         let (head, body) = message.split_once("\r\n\r\n").unwrap();
         assert!(!head.contains("\nBcc"), "{head}");

@@ -22,6 +22,8 @@ use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 
+use crate::event::{CommitEvent, JobName};
+
 pub use command::Command;
 pub use filter::Filter;
 pub use folder::Folder;
@@ -34,21 +36,10 @@ pub use webhook::{Webhook, WebhookError, WebhookOptions};
 /// A report on its way to a sink.
 #[derive(Debug, Clone)]
 pub struct Parcel {
-    /// The id, 32 hexadecimal digits: the same in every delivery of this report, and different from every other
-    /// report's.
-    pub id: String,
-    /// The number; later reports have larger ones.
-    pub number: i64,
-    /// The repository.
-    pub repository: String,
-    /// The branch of the commit.
-    pub branch: String,
-    /// The commit that it was compared with; `None` for the first commit.
-    pub before: Option<String>,
-    /// The commit.
-    pub after: String,
-    /// The kind of arrival on the branch: `new`, `created`, `joined`, `rewritten` or `combined`.
-    pub kind: &'static str,
+    /// The identity of the report's job, by which receivers recognise a report that comes twice.
+    pub job: JobName,
+    /// The commit that has come to a branch.
+    pub event: CommitEvent,
     /// The report: one line of JSON with its newline.
     pub report: Arc<[u8]>,
     /// The report as text, if the sink [wants it](Sink::wants_text).

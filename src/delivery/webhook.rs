@@ -97,7 +97,7 @@ impl Webhook {
             .post(self.url.0.clone())
             .header(CONTENT_TYPE, "application/json")
             .header(USER_AGENT, concat!("hierad/", env!("CARGO_PKG_VERSION")))
-            .header("Idempotency-Key", &parcel.id)
+            .header("Idempotency-Key", parcel.job.id.as_str())
             .header("X-Hierad-Event", "report");
         if let Some(secret) = &self.secret {
             request = request.header("X-Hierad-Signature-256", signature(&secret.0, &body));

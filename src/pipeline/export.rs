@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::{Comparison, Pipeline, PipelineError, RevisionId};
 use crate::diff::{self, Diff};
+use crate::event::CommitEvent;
 use crate::fleet::{self, NodesByKey, Revision};
 use crate::git::{BranchName, CommitId, HistoryError, Import, ImportError};
 use crate::node::NodeSet;
@@ -58,15 +59,6 @@ pub enum ExportError {
     },
 }
 
-/// A new commit of a branch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    /// The commit before it on the branch; `None` if it is the first.
-    pub before: Option<CommitId>,
-    /// The commit.
-    pub after: CommitId,
-}
-
 /// The result of an export.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Exported {
@@ -111,18 +103,13 @@ impl Exporter {
 
     /// Writes the snapshots of one commit, unless they exist already, so that it is safe to repeat. `compared` is the
     /// comparison of the commit for all keys, if the caller has it.
-    pub fn export(
-        &mut self,
-        branch: &BranchName,
-        event: &Event,
-        compared: Option<&Comparison>,
-    ) -> Result<Exported, ExportError> {
-        self.batch(branch, std::slice::from_ref(event), compared)
+    pub fn export(&mut self, event: &CommitEvent, compared: Option<&Comparison>) -> Result<Exported, ExportError> {
+        self.batch(&event.branch, std::slice::from_ref(event), compared)
     }
 
-    /// Writes the snapshots of several commits, oldest first. If it fails, those of the first ones may have been
+    /// Writes the snapshots of several commits of a branch, oldest first. If it fails, those of the first ones may have been
     /// written.
-    pub fn export_all(&mut self, branch: &BranchName, events: &[Event]) -> Result<Exported, ExportError> {
+    pub fn export_all(&mut self, branch: &BranchName, events: &[CommitEvent]) -> Result<Exported, ExportError> {
         let stage = self.pipeline.workers.begin("exporting commits", Some(events.len()));
         let mut all = Exported::default();
         for batch in events.chunks(BATCH) {
@@ -138,7 +125,7 @@ impl Exporter {
     fn batch(
         &mut self,
         branch: &BranchName,
-        events: &[Event],
+        events: &[CommitEvent],
         compared: Option<&Comparison>,
     ) -> Result<Exported, ExportError> {
         let reference = history::reference(branch);
@@ -176,7 +163,7 @@ impl Exporter {
     }
 
     /// Returns the reason why nothing of a commit can be read, or `None` if something can be or it does not matter.
-    fn unreadable(&self, event: &Event) -> Result<Option<BlindSpot>, ExportError> {
+    fn unreadable(&self, event: &CommitEvent) -> Result<Option<BlindSpot>, ExportError> {
         if self.allows_unreadable {
             return Ok(None);
         }
@@ -202,7 +189,11 @@ impl Exporter {
     }
 
     /// Returns the events whose commits are not covered by the snapshots of `source`.
-    fn pending<'e>(&self, mut source: Option<CommitId>, events: &'e [Event]) -> Result<Vec<&'e Event>, ExportError> {
+    fn pending<'e>(
+        &self,
+        mut source: Option<CommitId>,
+        events: &'e [CommitEvent],
+    ) -> Result<Vec<&'e CommitEvent>, ExportError> {
         let mut pending = Vec::new();
         for event in events {
             let is_next = event.before == source && source != Some(event.after);
@@ -217,7 +208,7 @@ impl Exporter {
 
     /// Returns true if the commit of an event is `source` or an ancestor of it. Fails if that cannot be known, rather
     /// than write it twice.
-    fn has_passed(&self, source: CommitId, event: &Event) -> Result<bool, ExportError> {
+    fn has_passed(&self, source: CommitId, event: &CommitEvent) -> Result<bool, ExportError> {
         let repository = self.pipeline.repository();
         if event.after == source {
             return Ok(true);
@@ -230,7 +221,7 @@ impl Exporter {
     }
 
     /// Returns the nodes that differ from the last snapshots, or `None` if that is not known, so that any may.
-    fn touched(&self, state: &State, event: &Event, compared: Option<&Comparison>) -> Option<NodeSet> {
+    fn touched(&self, state: &State, event: &CommitEvent, compared: Option<&Comparison>) -> Option<NodeSet> {
         let source = state.source().filter(|_| state.is_own)?;
         // Git may have collected the commits that a rewritten branch left.
         let revisions =
@@ -257,7 +248,7 @@ impl Exporter {
         &self,
         branch: &BranchName,
         state: &mut State,
-        event: &Event,
+        event: &CommitEvent,
         touched: Option<NodeSet>,
         import: &mut Import,
     ) -> Result<io::Result<Written>, ExportError> {

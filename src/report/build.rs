@@ -7,8 +7,7 @@ use super::causes::causes;
 use super::secrets::redacted;
 use super::similarity::items;
 use super::{
-    Arrival, BlindSpot, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, NodeNames, Origin, Reencrypted,
-    Report,
+    BlindSpot, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report,
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::diff::{Change, ChangeKind, Changes, Diff};
@@ -21,8 +20,6 @@ use crate::node::NodeSet;
 pub struct Input<'a> {
     /// The two commits.
     pub commit: Diff<Option<Commit>>,
-    /// The commit's arrival on a branch, if it is known.
-    pub arrival: Option<Arrival>,
     /// The names of the nodes.
     pub names: NodeNames,
     /// The nodes that were compared.
@@ -72,7 +69,8 @@ impl Report {
         Report {
             names: input.names,
             commit: input.commit,
-            arrival: input.arrival,
+            event: None,
+            job: None,
             nodes: Count { total: input.nodes.len(), changed: nodes.len() },
             keys,
             groups,

@@ -11,11 +11,10 @@ use serde::{Serialize, Serializer};
 use serde_json::ser::Formatter;
 
 use super::node_sets::NodeSets;
-use super::{
-    Arrival, BlindSpot, Cause, Commit, FindingChange, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report, value,
-};
+use super::{BlindSpot, Cause, Commit, FindingChange, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report, value};
 use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, LeafKind, Part};
+use crate::event::{CommitEvent, JobName, JobNumber};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::puppet::ErrorKind;
@@ -121,16 +120,15 @@ struct WireEvent<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    number: Option<i64>,
+    number: Option<JobNumber>,
     #[serde(skip_serializing_if = "Option::is_none")]
     repository: Option<&'a str>,
 }
 
 impl<'a> WireEvent<'a> {
-    fn new(arrival: &'a Arrival) -> WireEvent<'a> {
-        let job = arrival.job.as_ref();
-        let (id, repository) = (job.map(|job| &*job.id), job.map(|job| &*job.repository));
-        WireEvent { kind: arrival.kind, id, number: job.map(|job| job.number), repository }
+    fn new(event: &CommitEvent, job: Option<&'a JobName>) -> WireEvent<'a> {
+        let (id, repository) = (job.map(|job| job.id.as_str()), job.map(|job| job.repository.as_str()));
+        WireEvent { kind: event.kind.as_str(), id, number: job.map(|job| job.number), repository }
     }
 }
 
@@ -226,8 +224,8 @@ impl<'a> Document<'a> {
         let reencrypted = report.reencrypted.iter().map(|secret| (secret, sets.number(&secret.nodes))).collect();
         Document {
             schema: SCHEMA,
-            branch: report.arrival.as_ref().map(|arrival| &*arrival.branch),
-            event: report.arrival.as_ref().map(WireEvent::new),
+            branch: report.event.as_ref().map(|event| event.branch.as_str()),
+            event: report.event.as_ref().map(|event| WireEvent::new(event, report.job.as_ref())),
             verdict: report.verdict().as_str(),
             headline: report.headline(),
             before: report.commit.before.as_ref().map(WireCommit::new),

@@ -12,7 +12,8 @@ use super::secrets::reencrypted_heading;
 use super::visible::{ELLIPSIS, shorten, shorten_middle, visible};
 use super::wording::{count, findings_heading, number, share};
 use super::{
-    BlindSpot, Cause, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Reencrypted, Report, node_list,
+    BlindSpot, Cause, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, Reencrypted, Report, branch_label,
+    node_list,
 };
 
 /// Options of the comment.
@@ -118,8 +119,8 @@ fn footer(report: &Report) -> String {
     let mut text = String::from("\n<sub>");
     if let Some(after) = &report.commit.after {
         _ = write!(text, "base {base} · head {}", id(after));
-        if let Some(arrival) = &report.arrival {
-            _ = write!(text, " on {}", code(&shorten(&visible(&arrival.label()), MAX_NAME)));
+        if let Some(event) = &report.event {
+            _ = write!(text, " on {}", code(&shorten(&visible(&branch_label(event)), MAX_NAME)));
         }
         text.push_str(" · ");
     }

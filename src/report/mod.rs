@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::diff::{ChangeKind, Diff, LeafChange};
+use crate::event::{CommitEvent, EventKind, JobName};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::value::ValuePath;
@@ -45,8 +46,10 @@ pub struct Report {
     pub names: NodeNames,
     /// The two commits; the earlier one is `None` for the first commit of a branch.
     pub commit: Diff<Option<Commit>>,
-    /// The commit's arrival on a branch, if it is known.
-    pub arrival: Option<Arrival>,
+    /// The event that the report is about, or `None` if the revisions were named by hand.
+    pub event: Option<CommitEvent>,
+    /// The event's job, or `None` outside of a durable queue.
+    pub job: Option<JobName>,
     /// The number of nodes that were compared, and of those that change.
     pub nodes: Count,
     /// The number of keys that were compared, and of those that change.
@@ -80,36 +83,12 @@ pub struct Commit {
     pub time: Option<String>,
 }
 
-/// The arrival of a commit on a branch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrival {
-    /// The branch.
-    pub branch: String,
-    /// The kind of arrival: `new`, `created`, `joined`, `rewritten` or `combined`.
-    pub kind: &'static str,
-    /// The report's identity for receivers that may get it more than once.
-    pub job: Option<JobName>,
-}
-
-impl Arrival {
-    /// Returns the branch, with the kind of arrival if that is unusual.
-    fn label(&self) -> Cow<'_, str> {
-        match self.kind {
-            "rewritten" | "combined" => format!("{} ({})", self.branch, self.kind).into(),
-            _ => (&*self.branch).into(),
-        }
+/// Returns the branch of an event, with the kind of the event if that is unusual.
+fn branch_label(event: &CommitEvent) -> Cow<'_, str> {
+    match event.kind {
+        EventKind::Rewritten | EventKind::Combined => format!("{} ({})", event.branch, event.kind.as_str()).into(),
+        EventKind::New | EventKind::Created | EventKind::Joined => event.branch.as_str().into(),
     }
-}
-
-/// A report's identity for its receivers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobName {
-    /// The id, which is the same in every delivery of this report and differs from every other report's.
-    pub id: String,
-    /// The number; later reports have larger ones.
-    pub number: i64,
-    /// The repository.
-    pub repository: String,
 }
 
 /// A total, and the part of it that changes.

@@ -14,6 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hierad::delivery::{DeliveryError, Filter, Parcel, Sink, Target};
+use hierad::event::{CommitEvent, EventKind, JobId, JobName, JobNumber};
+use hierad::git::{BranchName, CommitId};
 
 use crate::support::Sandbox;
 use crate::support::terminal::SITE;
@@ -24,15 +26,19 @@ const ENOUGH: Duration = Duration::from_secs(30);
 /// A time that is soon over.
 const LITTLE: Duration = Duration::from_millis(300);
 
+fn job(number: i64, id: &str) -> JobName {
+    JobName { id: JobId::new(id), number: JobNumber(number), repository: "control".into() }
+}
+
 fn parcel(report: &[u8]) -> Parcel {
     Parcel {
-        id: "00112233445566778899aabbccddeeff".to_owned(),
-        number: 7,
-        repository: "control".to_owned(),
-        branch: "production".to_owned(),
-        before: Some("a".repeat(40)),
-        after: "b".repeat(40),
-        kind: "new",
+        job: job(7, "00112233445566778899aabbccddeeff"),
+        event: CommitEvent {
+            branch: BranchName::new("production"),
+            before: CommitId::from_hex(&"a".repeat(40)),
+            after: CommitId::from_hex(&"b".repeat(40)).unwrap(),
+            kind: EventKind::New,
+        },
         report: Arc::from(report),
         text: Some("2 keys change on both nodes\n".into()),
     }

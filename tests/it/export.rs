@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hierad::disclosure::Disclosure;
+use hierad::event::{CommitEvent, EventKind};
 use hierad::fleet::Fleet;
 use hierad::git::{BranchName, CommitId};
 use hierad::hiera::layer::EnvironmentOptions;
 use hierad::node::read_profiles;
-use hierad::pipeline::export::{Event, Exporter};
+use hierad::pipeline::export::Exporter;
 use hierad::pipeline::{Pipeline, Revisions};
 use hierad::workers::Workers;
 
@@ -65,6 +66,6 @@ fn main_branch() -> BranchName {
     BranchName::new("main")
 }
 
-fn event(before: Option<CommitId>, after: CommitId) -> Event {
-    Event { before, after }
+fn event(before: Option<CommitId>, after: CommitId) -> CommitEvent {
+    CommitEvent { branch: main_branch(), before, after, kind: EventKind::New }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hierad::diagnostic::{Diagnostic, Place, Severity};
 use hierad::diff::{Diff, changes};
 use hierad::fleet::{Effective, Finding, Fleet};
-use hierad::report::{Arrival, Commit, Input, NodeNames, Origin, Origins, Report, json, markdown, text};
+use hierad::report::{Commit, Input, NodeNames, Origin, Origins, Report, json, markdown, text};
 use hierad::workers::Workers;
 use serde_yaml::Value as Yaml;
 
@@ -77,7 +77,6 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
     let findings = Diff::new("before", "after").map(|side| findings(&yaml["findings"][side], &fleet));
     let mut report = Report::new(Input {
         commit: Diff::new("before", "after").map(|side| commit(&yaml["commits"][side])),
-        arrival: yaml["branch"].as_str().map(|branch| Arrival { branch: branch.into(), kind: "new", job: None }),
         nodes: fleet.all(),
         names: NodeNames::new(Arc::new(fleet)),
         keys: yaml["keys"].as_u64().map_or_else(|| keys(&before, &after), |n| usize::try_from(n).unwrap()),
@@ -88,6 +87,7 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
         blind_spots: Vec::new(),
         is_unreadable: Diff::default(),
     });
+    report.event = yaml["branch"].as_str().map(values::event);
     for change in &mut report.changes {
         for leaf in &mut change.leaves {
             let path = leaf.change.path().unwrap().below(&change.key);

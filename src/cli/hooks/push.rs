@@ -7,11 +7,12 @@ use std::io::{Read, Write};
 use super::{first_line, setting};
 use crate::cli::diff::{Format, HOOK_LINES, Style, write};
 use crate::cli::{Global, Result, Status, output};
+use crate::event::{CommitEvent, EventKind};
 use crate::git::{BranchName, CommitId, Repository};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::pipeline::{Comparison, DiffFilter, RevisionId};
-use crate::report::{Arrival, KeyChange, Report};
+use crate::report::{KeyChange, Report};
 use crate::settings::EnvironmentName;
 
 /// What `hierad.prePush` can be.
@@ -138,7 +139,9 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
             let Comparison { mut report, effective: _effective } =
                 pipeline.diff(RevisionId::Commit(before), RevisionId::Commit(update.new), &DiffFilter::ALL)?;
             drop(progress);
-            report.arrival = Some(Arrival { branch: remote.branch(&update.branch), kind: "new", job: None });
+            let branch = BranchName::new(remote.branch(&update.branch));
+            let (before, after, kind) = (Some(before), update.new, EventKind::New);
+            report.event = Some(CommitEvent { branch, before, after, kind });
             brought.add(&report);
             print(&report, global)?;
         }

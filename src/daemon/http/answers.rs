@@ -1,4 +1,4 @@
-//! Who knows effective values: the caller, since it takes settings to find them.
+//! The interface to effective values. The caller implements it, since it takes settings to find them.
 
 use std::sync::Arc;
 
@@ -6,67 +6,67 @@ use crate::value::Value;
 
 /// Answers questions about effective values, several at a time. Each may block for a while.
 pub trait Answers: Send + Sync {
-    /// The names of all nodes, in order.
-    fn nodes(&self) -> Result<Vec<Arc<str>>, Unanswered>;
+    /// Returns the names of all nodes, in order.
+    fn nodes(&self) -> Result<Vec<Arc<str>>, AnswerError>;
 
-    /// The effective values of a node: of `keys` or, if there are none, of all keys.
-    fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> Result<Snapshot, Unanswered>;
+    /// Returns the effective values of a node: those of `keys` or, if there are none, of all keys.
+    fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> Result<NodeSnapshot, AnswerError>;
 
-    /// Looks the first key up that is found.
-    fn lookup(&self, question: &Question) -> Result<Found, Unanswered>;
+    /// Looks keys up until one is found.
+    fn lookup(&self, request: &LookupRequest) -> Result<LookupResponse, AnswerError>;
 }
 
 /// The effective values of a node.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct NodeSnapshot {
     /// The commit.
     pub commit: String,
-    /// What `render` writes to the node's file.
+    /// The content that `hierad render` writes to the node's file.
     pub text: Vec<u8>,
 }
 
 /// A lookup.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct LookupRequest {
     /// The revision.
     pub revision: String,
-    /// On which node.
-    pub subject: Subject,
+    /// The node.
+    pub node: LookupNode,
     /// The keys.
     pub keys: Vec<String>,
-    /// The merge strategy in place of that of `lookup_options`, as those have it.
+    /// The merge strategy in place of that of `lookup_options`, in their form.
     pub merge: Option<Value>,
 }
 
 /// The node of a lookup.
 #[derive(Debug, Clone)]
-pub enum Subject {
-    /// One of the fleet.
-    Node(String),
-    /// One with this profile, in JSON.
+pub enum LookupNode {
+    /// A node of the fleet, by name.
+    Named(String),
+    /// A node with this profile, in JSON.
     Profile(Vec<u8>),
 }
 
-/// What a lookup has found.
+/// The result of a lookup.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct LookupResponse {
     /// The commit.
     pub commit: String,
     /// The node.
     pub node: String,
-    /// The key.
+    /// The key that was found.
     pub key: String,
     /// Its value in JSON.
     pub value: String,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum Unanswered {
+pub enum AnswerError {
     /// There is no such node, revision or key.
     #[error("{0}")]
     Unknown(String),
-    /// The question is wrong.
+    /// The request is wrong.
     #[error("{0}")]
     Wrong(String),
     /// The lookup fails, as Puppet's does.

@@ -1,4 +1,4 @@
-//! What a client sends: so much of it, in so much time.
+//! The bodies of requests, which are bounded in size and time.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<State>> for Json<T> {
     }
 }
 
-/// Reads a body of at most `most` bytes, piece by piece.
+/// Reads a body of at most `most` bytes, and calls `each` for each piece.
 pub(super) async fn read(
     request: Request,
     most: usize,

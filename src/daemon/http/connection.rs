@@ -1,4 +1,4 @@
-//! Connections: how many there are, and how long they may take.
+//! Connections, which are bounded in number and in time.
 
 use std::io;
 use std::sync::Arc;
@@ -14,39 +14,39 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 
-use crate::daemon::sample::Sampler;
-use crate::daemon::service::{Stopped, ended};
+use crate::daemon::repeated::RepeatedFailures;
+use crate::daemon::shutdown::Shutdown;
 
-/// How many connections there may be; more wait until one has ended.
+/// The most connections; more wait until one has ended.
 const MAX_CONNECTIONS: usize = 256;
 
 /// The longest head of a request, in bytes.
 const MAX_HEAD: usize = 1 << 16;
 
-/// How long connections may go on when the service is to end.
+/// The time that connections may go on when the service ends.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long to wait when there are no means for another connection.
+/// The pause after a connection could not be accepted, for want of file descriptors perhaps.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Takes connections until the service is to end. A client has `patience` for what it sends and reads.
-pub(super) async fn serve(listener: TcpListener, app: Router, patience: Duration, mut stopped: Stopped) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+/// Accepts connections until the service ends. A client has `patience` for each read and write.
+pub(super) async fn serve(listener: TcpListener, app: Router, patience: Duration, mut shutdown: Shutdown) {
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
-    let mut failures = Sampler::default();
+    let mut logged = RepeatedFailures::default();
     loop {
         let next = tokio::select! {
             biased;
-            () = ended(&mut stopped) => break,
-            next = accept(&listener, &places) => next,
+            () = shutdown.requested() => break,
+            next = accept(&listener, &permits) => next,
         };
         while connections.try_join_next().is_some() {}
         match next {
-            Ok((stream, place)) => {
-                connections.spawn(connection(stream, app.clone(), patience, stopped.clone(), place));
+            Ok((stream, permit)) => {
+                connections.spawn(connection(stream, app.clone(), patience, shutdown.clone(), permit));
             }
             Err(error) => {
-                if let Some(times) = failures.failed("connections") {
+                if let Some(times) = logged.failed("connections") {
                     tracing::warn!(%error, times, "cannot take a connection");
                 }
                 sleep(PAUSE).await;
@@ -58,19 +58,20 @@ pub(super) async fn serve(listener: TcpListener, app: Router, patience: Duration
     _ = timeout(GRACE, all).await;
 }
 
-/// The next connection, once there is a place for it.
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
+/// Accepts the next connection as soon as there may be another one.
+async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let permit = permits.clone().acquire_owned().await.map_err(io::Error::other)?;
     let (stream, _) = listener.accept().await?;
-    Ok((stream, place))
+    Ok((stream, permit))
 }
 
+/// Serves a connection.
 async fn connection(
     stream: TcpStream,
     app: Router,
     patience: Duration,
-    mut stopped: Stopped,
-    _place: OwnedSemaphorePermit,
+    mut shutdown: Shutdown,
+    _permit: OwnedSemaphorePermit,
 ) {
     _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
@@ -82,7 +83,7 @@ async fn connection(
     let result = tokio::select! {
         biased;
         result = connection.as_mut() => result,
-        () = ended(&mut stopped) => {
+        () = shutdown.requested() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

@@ -1,12 +1,12 @@
-//! Forges, and how they sign what they say.
+//! Forges, and the signatures of their webhooks.
 
 use axum::http::{HeaderMap, HeaderValue};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-use super::state::is_same;
+use super::secret::is_same;
 
-/// A place where repositories are pushed to.
+/// A kind of server that repositories are pushed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forge {
     /// github.com and GitHub Enterprise.
@@ -22,7 +22,7 @@ pub enum Forge {
 impl Forge {
     const ALL: [Forge; 4] = [Forge::GitHub, Forge::GitLab, Forge::Gitea, Forge::Bitbucket];
 
-    /// The name of it in settings and paths.
+    /// Returns its name in settings and paths.
     pub fn as_str(self) -> &'static str {
         match self {
             Forge::GitHub => "github",
@@ -32,12 +32,12 @@ impl Forge {
         }
     }
 
-    /// The forge that is called so.
+    /// Returns the forge of a name, or `None` if there is none.
     pub fn of(name: &str) -> Option<Forge> {
         Forge::ALL.into_iter().find(|forge| forge.as_str() == name)
     }
 
-    /// The header that tells what has happened.
+    /// Returns the header that names the event.
     fn event_header(self) -> &'static str {
         match self {
             Forge::GitHub => "x-github-event",
@@ -47,12 +47,12 @@ impl Forge {
         }
     }
 
-    /// What has happened.
+    /// Returns the event of a webhook, or an empty text if it names none.
     pub(super) fn event(self, headers: &HeaderMap) -> &str {
         headers.get(self.event_header()).and_then(|event| event.to_str().ok()).unwrap_or("")
     }
 
-    /// Whether references may have moved with such an event.
+    /// Returns true if references may have moved with such an event.
     pub(super) fn is_push(self, event: &str) -> bool {
         match self {
             Forge::GitHub | Forge::Gitea => matches!(event, "push" | "create" | "delete"),
@@ -61,7 +61,7 @@ impl Forge {
         }
     }
 
-    /// How the forge shows in a request that it knows the secret; nothing if it does not say.
+    /// Returns the proof in a webhook's headers that the forge knows the secret, or `None` if there is none.
     pub(super) fn proof(self, headers: &HeaderMap) -> Option<Proof> {
         let header = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
         match self {
@@ -73,7 +73,7 @@ impl Forge {
     }
 }
 
-/// What shows that somebody knows the secret.
+/// A proof that a client knows the secret.
 pub(super) enum Proof {
     /// The secret itself.
     Token(Vec<u8>),
@@ -94,26 +94,27 @@ fn digit(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// Checks a body, piece by piece, against what came with it.
-pub(super) struct Check<'s> {
+/// Checks a body, piece by piece, against its proof.
+pub(super) struct Verifier<'s> {
     proof: Proof,
     secret: &'s [u8],
     mac: Option<Hmac<Sha256>>,
 }
 
-impl<'s> Check<'s> {
-    pub(super) fn new(proof: Proof, secret: &'s [u8]) -> Check<'s> {
+impl<'s> Verifier<'s> {
+    pub(super) fn new(proof: Proof, secret: &'s [u8]) -> Verifier<'s> {
         // A key may have any length.
-        Check { proof, secret, mac: Hmac::new_from_slice(secret).ok() }
+        Verifier { proof, secret, mac: Hmac::new_from_slice(secret).ok() }
     }
 
+    /// Adds a piece of the body.
     pub(super) fn update(&mut self, piece: &[u8]) {
         if let Some(mac) = &mut self.mac {
             mac.update(piece);
         }
     }
 
-    /// Whether whoever sent it knows the secret; takes the same time whatever the answer.
+    /// Returns true if the sender knows the secret. It takes the same time whatever the answer.
     pub(super) fn passes(self) -> bool {
         match self.proof {
             Proof::Token(token) => is_same(&token, self.secret),

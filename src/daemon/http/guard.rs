@@ -1,4 +1,4 @@
-//! Who is answered.
+//! Access to the interface: by a token or, without one, from this machine only.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,9 +11,10 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use super::problem::Problem;
-use super::state::{State, is_same};
+use super::secret::is_same;
+use super::state::State;
 
-/// Lets those pass who know the token, if there is one.
+/// Lets clients pass that know the token, if there is one.
 pub(super) async fn token(
     extract::State(state): extract::State<Arc<State>>,
     request: Request,
@@ -27,13 +28,14 @@ pub(super) async fn token(
     Ok(next.run(request).await)
 }
 
+/// Returns the token of a request, or `None` if it has none.
 fn bearer(request: &Request) -> Option<&[u8]> {
     let (scheme, token) = request.headers().get(AUTHORIZATION)?.as_bytes().split_at_checked(7)?;
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
-/// Without a token lets those pass who ask this machine by a name of its own: a page in a browser of somebody here, whose own name
-/// was made to lead here, gives itself away by that.
+/// Without a token lets requests pass that address this machine by a name of its own. This keeps out web pages whose own name was
+/// made to resolve to this machine (DNS rebinding).
 pub(super) async fn host(
     extract::State(state): extract::State<Arc<State>>,
     request: Request,
@@ -46,6 +48,7 @@ pub(super) async fn host(
     Ok(next.run(request).await)
 }
 
+/// Returns true if a request is for localhost or an IP address.
 fn is_local(request: &Request) -> bool {
     let Some(host) = request.headers().get(HOST) else { return true };
     let Ok(host) = Authority::try_from(host.as_bytes()) else { return false };

@@ -1,4 +1,4 @@
-//! How the service is.
+//! The health of the service, and its metrics.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 
 use super::problem::Problem;
 use super::state::State;
-use crate::daemon::queue::{Count, Stage};
+use crate::daemon::queue::{Stage, StageCount};
 
-/// The process runs.
+/// Answers that the process runs.
 pub(super) async fn live() -> Response {
     status("live")
 }
 
-/// Commits are found, and the queue can take them.
+/// Answers whether commits are found and the queue takes them, and which of them are a problem.
 pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> Result<Response, Problem> {
-    let mut trouble = state.signals.meters.trouble();
+    let mut trouble = state.handle.health.trouble();
     let counts = state.queue(state.queue.counts()).await;
     if counts.is_err() {
         trouble.push("the queue cannot be read".to_owned());
@@ -28,8 +28,8 @@ pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> 
     if !trouble.is_empty() {
         return Err(Problem::busy(trouble.join("; ")));
     }
-    // The daemon works; what it works on may not.
-    let mut reasons = state.signals.meters.blind();
+    // The daemon works, though its data may not.
+    let mut reasons = state.handle.health.blind();
     reasons.extend(counts.iter().flatten().filter_map(set_aside));
     if reasons.is_empty() {
         Ok(status("ready"))
@@ -38,8 +38,8 @@ pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> 
     }
 }
 
-/// Says what was set aside.
-fn set_aside(count: &Count) -> Option<String> {
+/// Returns a text on work that was set aside, or `None` if there is none.
+fn set_aside(count: &StageCount) -> Option<String> {
     let number = count.number;
     match (count.stage, &count.sink) {
         (_, _) if number == 0 => None,
@@ -57,21 +57,21 @@ fn answer(body: &Value) -> Response {
     ([(CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }
 
-/// All that is counted, for Prometheus.
+/// Answers with all metrics, for Prometheus.
 pub(super) async fn metrics(extract::State(state): extract::State<Arc<State>>) -> Result<Response, Problem> {
-    // What cannot be read now is left out: the rest may tell why.
+    // If the queue cannot be read now, it is left out: the other metrics may tell why.
     let counts = state.queue(state.queue.counts()).await.ok();
-    let text = state.signals.meters.text(counts.as_deref()).map_err(|error| Problem::fault(&error))?;
+    let text = state.handle.metrics.text(counts.as_deref()).map_err(|error| Problem::fault(&error))?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok((StatusCode::OK, [(CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// Counts a request by its route, which is none of those that a client makes up.
+/// Counts a request by its route. Paths that are none share one label.
 pub(super) async fn count(extract::State(state): extract::State<Arc<State>>, request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let response = next.run(request).await;
     let route = route.as_ref().map(MatchedPath::as_str);
-    state.signals.meters.request(method.as_str(), route, response.status().as_u16());
+    state.handle.metrics.request(method.as_str(), route, response.status().as_u16());
     response
 }

@@ -1,8 +1,8 @@
-//! What the service answers over HTTP: how it is, the reports that it keeps, effective values; and what forges tell it.
+//! The HTTP interface: health and metrics, stored reports, effective values, and webhooks of forges.
 //!
-//! Whoever asks can neither hold up the service nor end it: connections, what they send and how long they take have bounds
-//! (`connection`, `body`), and so has what is resolved for them (`state`). Effective values come from an [`Answers`] of the caller.
-//! `openapi.json` describes it all.
+//! A client can neither hold up the service nor end it: the number of connections, the size of bodies and the time for both are
+//! bounded (`connection`, `body`), and so is the work that is done for clients (`state`). Effective values come from the caller's
+//! [`Answers`]; this module knows no settings and resolves nothing. `openapi.json` describes the interface.
 
 mod answers;
 mod body;
@@ -13,6 +13,8 @@ mod health;
 mod parameters;
 mod problem;
 mod reports;
+mod response;
+mod secret;
 mod state;
 mod stream;
 mod values;
@@ -33,24 +35,25 @@ use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 use zeroize::Zeroizing;
 
+use super::handle::ServiceHandle;
 use super::queue::Queue;
-use super::service::Stopped;
-use super::signals::Signals;
+use super::shutdown::Shutdown;
+use crate::event::RepositoryName;
 use problem::{not_allowed, nowhere, panicked};
 use state::State;
 
-pub use answers::{Answers, Found, Question, Snapshot, Subject, Unanswered};
+pub use answers::{AnswerError, Answers, LookupNode, LookupRequest, LookupResponse, NodeSnapshot};
 pub use forge::Forge;
 
-/// How the service answers.
+/// The options of the server.
 pub struct Options {
-    /// Where it listens.
+    /// The address to listen at.
     pub listen: SocketAddr,
-    /// What clients have to know; nothing if it answers everybody.
+    /// The token that clients must know, or `None` to answer everybody on this machine.
     pub token: Option<Zeroizing<Vec<u8>>>,
-    /// The secrets of the forges that may call.
+    /// The secrets of the forges that may send webhooks.
     pub webhook_secrets: Vec<(Forge, Zeroizing<Vec<u8>>)>,
-    /// How long a client may take to send a request, and to read some of the answer.
+    /// The time that a client may take to send a request, and to read a piece of the answer.
     pub timeout: Duration,
 }
 
@@ -62,16 +65,16 @@ pub struct ListenError {
     source: io::Error,
 }
 
-/// An address that is listened on, by one server after the other.
+/// A socket that listens, for one server after the other.
 #[derive(Debug, Clone)]
 pub struct Listener {
-    /// What was asked for.
+    /// The address that was asked for.
     pub asked: SocketAddr,
     socket: Arc<std::net::TcpListener>,
 }
 
 impl Listener {
-    /// Listens.
+    /// Begins to listen.
     pub fn bind(address: SocketAddr) -> Result<Listener, ListenError> {
         let socket = std::net::TcpListener::bind(address).and_then(|socket| {
             socket.set_nonblocking(true)?;
@@ -80,40 +83,40 @@ impl Listener {
         Ok(Listener { asked: address, socket: socket.map_err(|source| ListenError { address, source })? })
     }
 
-    /// Where it listens: the port may have been left to the system.
+    /// Returns the address that it listens at. The system may have chosen the port.
     pub fn address(&self) -> SocketAddr {
         self.socket.local_addr().unwrap_or(self.asked)
     }
 }
 
-/// Answers as soon as the service runs.
+/// The HTTP server of a service, which begins with it.
 pub struct Server {
     listener: Listener,
     options: Options,
-    answers: BTreeMap<String, Arc<dyn Answers>>,
+    answers: BTreeMap<RepositoryName, Arc<dyn Answers>>,
 }
 
 impl Server {
-    /// A server that answers no questions yet.
+    /// Makes a server that knows no effective values yet.
     pub fn new(options: Options, listener: Listener) -> Server {
         Server { listener, options, answers: BTreeMap::new() }
     }
 
-    /// Has it answer questions about a repository.
-    pub fn add(&mut self, repository: &str, answers: Arc<dyn Answers>) {
-        self.answers.insert(repository.to_owned(), answers);
+    /// Adds the effective values of a repository.
+    pub fn add(&mut self, repository: &RepositoryName, answers: Arc<dyn Answers>) {
+        self.answers.insert(repository.clone(), answers);
     }
 
-    /// Answers until the service is to end.
-    pub(super) async fn run(self, queue: Queue, signals: Arc<Signals>, stopped: Stopped) {
+    /// Answers until the service ends.
+    pub(super) async fn run(self, queue: Queue, handle: Arc<ServiceHandle>, shutdown: Shutdown) {
         let timeout = self.options.timeout;
         let listener = self.listener.socket.try_clone().and_then(TcpListener::from_std);
         let Ok(listener) = listener.inspect_err(|error| tracing::error!(%error, "cannot answer over HTTP")) else {
             return;
         };
         let queue = queue.beside();
-        let state = State::new(self.options, self.answers, queue.clone(), signals, stopped.clone());
-        connection::serve(listener, router(Arc::new(state)), timeout, stopped).await;
+        let state = State::new(self.options, self.answers, queue.clone(), handle, shutdown.clone());
+        connection::serve(listener, router(Arc::new(state)), timeout, shutdown).await;
         queue.close().await;
     }
 }

@@ -1,4 +1,4 @@
-//! What a client asks for in the address.
+//! The parameters in a request's address.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 
 use super::problem::Problem;
 
-/// The part of a path that is a name.
+/// The name in a path.
 pub(super) struct Name(pub(super) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Name {
@@ -34,7 +34,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Parameters {
 }
 
 impl Parameters {
-    /// The same if it has no others than these, and each at most once but for `key`.
+    /// Checks that there are no other parameters than `names`, and each at most once but for `key`.
     pub(super) fn only(self, names: &[&str]) -> Result<Parameters, Problem> {
         for (at, (name, _)) in self.0.iter().enumerate() {
             if !names.contains(&name.as_str()) {
@@ -47,11 +47,12 @@ impl Parameters {
         Ok(self)
     }
 
+    /// Returns a parameter, or `None` if it is missing.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.all(name).next()
     }
 
-    /// A number from `range`.
+    /// Returns a number from `range`, or `None` if the parameter is missing.
     pub(super) fn number<N>(&self, name: &str, range: (N, N)) -> Result<Option<N>, Problem>
     where
         N: FromStr + PartialOrd + std::fmt::Display,
@@ -62,6 +63,7 @@ impl Parameters {
         number.map(Some).ok_or_else(|| Problem::wrong(format!("'{name}' must be a number from {least} to {most}")))
     }
 
+    /// Returns all values of a parameter.
     pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         self.0.iter().filter(move |(given, _)| given == name).map(|(_, value)| value.as_str())
     }

@@ -1,4 +1,4 @@
-//! What is said to a client whose request is not done, as RFC 9457 has it.
+//! The answer to a request that fails, in the form of RFC 9457.
 
 use std::any::Any;
 
@@ -7,58 +7,61 @@ use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use super::answers::Unanswered;
+use super::answers::AnswerError;
 
-/// Why a request is not done.
+/// The reason why a request fails.
 #[derive(Debug, Serialize)]
 pub(super) struct Problem {
     status: u16,
     title: &'static str,
     detail: String,
-    /// Where in the body of the request the fault is.
+    /// The place of the fault in the request's body.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
 }
 
 impl Problem {
+    /// Makes a problem with a status.
     pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Problem {
         let title = status.canonical_reason().unwrap_or("Error");
         Problem { status: status.as_u16(), title, detail: detail.into(), path: None }
     }
 
+    /// Makes the problem of a wrong request.
     pub(super) fn wrong(detail: impl Into<String>) -> Problem {
         Problem::new(StatusCode::BAD_REQUEST, detail)
     }
 
+    /// Makes the problem of a request for something that there is not.
     pub(super) fn unknown(detail: impl Into<String>) -> Problem {
         Problem::new(StatusCode::NOT_FOUND, detail)
     }
 
-    /// It may be done another time.
+    /// Makes the problem of a request that may succeed later.
     pub(super) fn busy(detail: impl Into<String>) -> Problem {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
     }
 
-    /// A fault in the service or around it. The client is told that there is one, the log which.
+    /// Makes the problem of a fault in the service or around it. Only the log tells which.
     pub(super) fn fault(error: &dyn std::fmt::Display) -> Problem {
         tracing::error!(%error, "a request cannot be answered");
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the log tells more")
     }
 
-    /// The same, with the place in the body of the request.
+    /// Adds the place in the request's body.
     pub(super) fn at(self, path: String) -> Problem {
         Problem { path: Some(path), ..self }
     }
 }
 
-impl From<Unanswered> for Problem {
-    fn from(error: Unanswered) -> Problem {
+impl From<AnswerError> for Problem {
+    fn from(error: AnswerError) -> Problem {
         match error {
-            Unanswered::Unknown(text) => Problem::unknown(text),
-            Unanswered::Wrong(text) => Problem::wrong(text),
-            Unanswered::Failed(text) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text),
-            Unanswered::Later(text) => Problem::busy(text),
-            Unanswered::Broken(error) => Problem::fault(&error),
+            AnswerError::Unknown(text) => Problem::unknown(text),
+            AnswerError::Wrong(text) => Problem::wrong(text),
+            AnswerError::Failed(text) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text),
+            AnswerError::Later(text) => Problem::busy(text),
+            AnswerError::Broken(error) => Problem::fault(&error),
         }
     }
 }
@@ -80,17 +83,17 @@ impl IntoResponse for Problem {
     }
 }
 
-/// There is no such route.
+/// Answers a request for a path that is none.
 pub(super) async fn nowhere() -> Problem {
     Problem::unknown("there is nothing here; /openapi.json tells what there is")
 }
 
-/// The route has other methods.
+/// Answers a request with a method that the path does not have.
 pub(super) async fn not_allowed(method: Method) -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} does not go with this path"))
 }
 
-/// A handler has panicked, which is a fault in hierad. What it said may show a secret.
+/// Answers a request whose handler has panicked, which is a fault in hierad. The message of the panic may show a secret.
 pub(super) fn panicked(_: Box<dyn Any + Send>) -> Response {
     Problem::fault(&"a panic").into_response()
 }

@@ -1,4 +1,4 @@
-//! The reports that are kept.
+//! The stored reports.
 
 use std::sync::Arc;
 
@@ -9,18 +9,20 @@ use serde::Serialize;
 
 use super::parameters::{Name, Parameters};
 use super::problem::Problem;
+use super::response::json;
 use super::state::State;
-use crate::daemon::queue::{Job, JobNumber, Kept, Wanted};
+use crate::daemon::queue::{Job, ReportQuery, StoredReport};
+use crate::event::{CommitEvent, JobName, JobNumber};
 use crate::git::CommitId;
 
-/// How many reports are listed, if nobody says, and at most.
+/// The default and the largest number of reports in a list.
 const LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 1000;
 
 #[derive(Serialize)]
 struct List {
     reports: Vec<Summary>,
-    /// What `before` has to be for the next ones; null if there are none.
+    /// The parameter `before` of the next page; null if this is the last.
     next: Option<JobNumber>,
 }
 
@@ -36,39 +38,40 @@ struct Summary {
     time: String,
 }
 
-impl From<Kept> for Summary {
-    fn from(kept: Kept) -> Summary {
-        let Kept { job: Job { number, id, repository, event, .. }, time } = kept;
+impl From<StoredReport> for Summary {
+    fn from(StoredReport { job: Job { name, event, .. }, time }: StoredReport) -> Summary {
+        let JobName { id, number, repository } = name;
+        let CommitEvent { branch, before, after, kind } = event;
         Summary {
             number,
-            id,
-            repository,
-            branch: event.branch.to_string(),
-            kind: event.kind.as_str(),
-            before: event.before.map(|before| before.to_string()),
-            after: event.after.to_string(),
+            id: id.to_string(),
+            repository: repository.to_string(),
+            branch: branch.to_string(),
+            kind: kind.as_str(),
+            before: before.map(|before| before.to_string()),
+            after: after.to_string(),
             time: time.to_string(),
         }
     }
 }
 
-/// The latest reports, and those before them.
+/// Lists the latest reports, or those before a number.
 pub(super) async fn list(
     extract::State(state): extract::State<Arc<State>>,
     parameters: Parameters,
 ) -> Result<Response, Problem> {
     let parameters = parameters.only(&["limit", "before"])?;
     let limit = parameters.number("limit", (1, MAX_LIMIT))?.unwrap_or(LIMIT);
-    let before = parameters.number("before", (1, JobNumber::MAX))?.unwrap_or(JobNumber::MAX);
-    // One more tells whether there are more.
+    let before = parameters.number("before", (JobNumber(1), JobNumber::MAX))?.unwrap_or(JobNumber::MAX);
+    // One more than asked for shows whether there is another page.
     let mut reports = state.queue(state.queue.reports(before, limit + 1)).await?;
     let is_last = reports.len() <= limit as usize;
     reports.truncate(limit as usize);
-    let next = reports.last().filter(|_| !is_last).map(|last| last.job.number);
+    let next = reports.last().filter(|_| !is_last).map(|last| last.job.name.number);
     json(&List { reports: reports.into_iter().map(Summary::from).collect(), next })
 }
 
-/// The last report of a commit, or that of its coming to a branch.
+/// Answers with the last report of a commit, or with that of its coming to a branch.
 pub(super) async fn one(
     extract::State(state): extract::State<Arc<State>>,
     Name(commit): Name,
@@ -78,19 +81,14 @@ pub(super) async fn one(
     let Some(id) = CommitId::from_hex(&commit) else {
         return Err(Problem::wrong("a commit is named by its whole id, 40 hexadecimal digits"));
     };
-    let wanted = Wanted { commit: id, repository: parameters.text("repository"), branch: parameters.text("branch") };
-    let report = state.queue(state.queue.report(wanted)).await?.ok_or_else(|| unknown(&wanted))?;
+    let query =
+        ReportQuery { commit: id, repository: parameters.text("repository"), branch: parameters.text("branch") };
+    let report = state.queue(state.queue.report(query)).await?.ok_or_else(|| unknown(&query))?;
     Ok(([(CONTENT_TYPE, "application/json")], report).into_response())
 }
 
-fn unknown(wanted: &Wanted<'_>) -> Problem {
+fn unknown(query: &ReportQuery<'_>) -> Problem {
     let place = |word: &str, name: Option<&str>| name.map(|name| format!(" {word} '{name}'")).unwrap_or_default();
-    let (branch, repository) = (place("on branch", wanted.branch), place("of repository", wanted.repository));
-    Problem::unknown(format!("there is no report of the commit {}{branch}{repository}", wanted.commit))
-}
-
-/// A body of JSON.
-pub(super) fn json(value: &impl Serialize) -> Result<Response, Problem> {
-    let body = serde_json::to_vec(value).map_err(|error| Problem::fault(&error))?;
-    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+    let (branch, repository) = (place("on branch", query.branch), place("of repository", query.repository));
+    Problem::unknown(format!("there is no report of the commit {}{branch}{repository}", query.commit))
 }

@@ -1,70 +1,69 @@
-//! What all requests share, and how much of it one may take.
+//! The state that all requests share, with bounds on what one request may take of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::Options;
-use super::answers::{Answers, Unanswered};
+use super::answers::{AnswerError, Answers};
 use super::forge::Forge;
 use super::problem::Problem;
+use crate::daemon::handle::ServiceHandle;
 use crate::daemon::queue::{Queue, QueueError};
-use crate::daemon::service::Stopped;
-use crate::daemon::signals::Signals;
+use crate::daemon::shutdown::Shutdown;
+use crate::event::RepositoryName;
 
-/// How many questions are worked on at a time: each may take all threads.
+/// The questions that are worked on at a time: each may take all threads.
 const AT_WORK: usize = 2;
 
-/// How long a question waits for its turn.
+/// The time that a question waits for its turn.
 const TURN: Duration = Duration::from_secs(5);
 
-/// How long a client waits for an answer. The work goes on to its end.
+/// The time that a client waits for an answer. The work goes on to its end.
 const ANSWER: Duration = Duration::from_mins(1);
 
-/// How long a client waits for the queue.
+/// The time that a client waits for the queue.
 const QUEUE: Duration = Duration::from_secs(5);
 
-/// How many clients may listen to the stream.
+/// The most clients of the stream.
 const LISTENERS: usize = 64;
 
-/// What all requests share.
+/// The state that all requests share.
 pub(super) struct State {
     pub(super) options: Options,
     pub(super) queue: Queue,
-    pub(super) signals: Arc<Signals>,
-    /// Whether the service is to end.
-    pub(super) stopped: Stopped,
-    /// Places for clients that listen to the stream.
+    pub(super) handle: Arc<ServiceHandle>,
+    pub(super) shutdown: Shutdown,
+    /// The permits of the stream's clients.
     pub(super) listeners: Arc<Semaphore>,
-    /// By the names of repositories.
-    answers: BTreeMap<String, Arc<dyn Answers>>,
+    /// The effective values, by repository.
+    answers: BTreeMap<RepositoryName, Arc<dyn Answers>>,
+    /// The permits of questions.
     work: Arc<Semaphore>,
 }
 
 impl State {
     pub(super) fn new(
         options: Options,
-        answers: BTreeMap<String, Arc<dyn Answers>>,
+        answers: BTreeMap<RepositoryName, Arc<dyn Answers>>,
         queue: Queue,
-        signals: Arc<Signals>,
-        stopped: Stopped,
+        handle: Arc<ServiceHandle>,
+        shutdown: Shutdown,
     ) -> State {
-        let [listeners, work] = [LISTENERS, AT_WORK].map(|places| Arc::new(Semaphore::new(places)));
-        State { options, queue, signals, stopped, listeners, answers, work }
+        let [listeners, work] = [LISTENERS, AT_WORK].map(|permits| Arc::new(Semaphore::new(permits)));
+        State { options, queue, handle, shutdown, listeners, answers, work }
     }
 
-    /// Who knows a repository; it need not be named if there is only one.
+    /// Returns the effective values of a repository, which need not be named if it is the only one.
     fn of(&self, repository: Option<&str>) -> Result<Arc<dyn Answers>, Problem> {
         let found = match repository {
-            Some(name) => self.answers.get(name),
+            Some(name) => self.answers.get(&RepositoryName::from(name)),
             None if self.answers.len() > 1 => {
-                let names: Vec<&str> = self.answers.keys().map(String::as_str).collect();
+                let names: Vec<&str> = self.answers.keys().map(RepositoryName::as_str).collect();
                 return Err(Problem::wrong(format!("'repository' must be one of {}", names.join(", "))));
             }
             None => self.answers.values().next(),
@@ -72,11 +71,11 @@ impl State {
         found.cloned().ok_or_else(|| Problem::unknown("there is no such repository"))
     }
 
-    /// Has a question about a repository answered on a thread that may block.
+    /// Asks a question about a repository on a thread that may block.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
         repository: Option<&str>,
-        question: impl FnOnce(&dyn Answers) -> Result<T, Unanswered> + Send + 'static,
+        question: impl FnOnce(&dyn Answers) -> Result<T, AnswerError> + Send + 'static,
     ) -> Result<T, Problem> {
         let answers = self.of(repository)?;
         let Ok(Ok(turn)) = timeout(TURN, self.work.clone().acquire_owned()).await else {
@@ -93,7 +92,7 @@ impl State {
         }
     }
 
-    /// What the queue says, if it says so in time.
+    /// Takes a step in the queue, and fails if it takes too long.
     pub(super) async fn queue<T>(&self, step: impl Future<Output = Result<T, QueueError>>) -> Result<T, Problem> {
         match timeout(QUEUE, step).await {
             Ok(result) => result.map_err(|error| Problem::fault(&error)),
@@ -101,14 +100,9 @@ impl State {
         }
     }
 
-    /// The secret of a forge, if it may call.
+    /// Returns the secret of a forge, or `None` if it may not send webhooks.
     pub(super) fn secret(&self, forge: Forge) -> Option<&[u8]> {
         let secrets = self.options.webhook_secrets.iter();
         secrets.filter(|(of, _)| *of == forge).map(|(_, secret)| secret.as_slice()).next()
     }
-}
-
-/// Whether two secrets are the same, in a time that depends on neither.
-pub(super) fn is_same(one: &[u8], other: &[u8]) -> bool {
-    Sha256::digest(one).ct_eq(&Sha256::digest(other)).into()
 }

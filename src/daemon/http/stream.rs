@@ -1,6 +1,6 @@
-//! Reports as they are made, as server-sent events.
+//! The stream of reports as server-sent events.
 //!
-//! A client is given one report after the other, as fast as it reads: nothing is kept for it but where it is.
+//! A client gets one report after the other, as fast as it reads. Only its position is kept for it.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use tokio::sync::{OwnedSemaphorePermit, watch as flag};
 use super::parameters::Parameters;
 use super::problem::Problem;
 use super::state::State;
-use crate::daemon::queue::{Cursor, JobNumber};
-use crate::daemon::service::ended;
+use crate::daemon::queue::Cursor;
+use crate::event::JobNumber;
 
-/// The header with which a client goes on where it was.
+/// The header by which a client goes on where it was.
 const LAST: &str = "last-event-id";
 
-/// Sends each report that is made from now on, or behind the one that the client has had last.
+/// Sends each report that is made from now on, or after the last one that the client has had.
 pub(super) async fn listen(
     extract::State(state): extract::State<Arc<State>>,
     headers: HeaderMap,
     parameters: Parameters,
 ) -> Result<Response, Problem> {
     parameters.only(&[])?;
-    let place = state.listeners.clone().try_acquire_owned();
-    let place = place.map_err(|_| Problem::busy("there are too many clients of the stream"))?;
+    let permit = state.listeners.clone().try_acquire_owned();
+    let permit = permit.map_err(|_| Problem::busy("there are too many clients of the stream"))?;
     // Rings that come while the queue is read are heard afterwards.
-    let rings = state.signals.resolved.listen();
+    let rings = state.handle.resolved.listen();
     let cursor = match headers.get(LAST) {
         None => state.queue(state.queue.cursor()).await?,
         Some(last) => {
@@ -40,7 +40,7 @@ pub(super) async fn listen(
             state.queue(state.queue.cursor_at(last)).await?
         }
     };
-    let listener = Listener::new(state, cursor, rings, place);
+    let listener = Listener::new(state, cursor, rings, permit);
     Ok(Sse::new(listener.events()).keep_alive(KeepAlive::default()).into_response())
 }
 
@@ -49,20 +49,20 @@ struct Listener {
     state: Arc<State>,
     cursor: Cursor,
     rings: flag::Receiver<()>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Listener {
-    fn new(state: Arc<State>, cursor: Cursor, rings: flag::Receiver<()>, place: OwnedSemaphorePermit) -> Listener {
-        state.signals.meters.listeners.inc();
-        Listener { state, cursor, rings, _place: place }
+    fn new(state: Arc<State>, cursor: Cursor, rings: flag::Receiver<()>, permit: OwnedSemaphorePermit) -> Listener {
+        state.handle.metrics.listeners.inc();
+        Listener { state, cursor, rings, _permit: permit }
     }
 
     fn events(self) -> impl Stream<Item = Result<Event, Infallible>> {
         unfold(self, async |mut listener| Some((Ok(listener.next().await?), listener)))
     }
 
-    /// The next report, when there is one; nothing if the service ends or the queue cannot be read: the client comes back.
+    /// Waits for the next report. Returns `None` if the service ends or the queue cannot be read: the client comes back.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some((cursor, number, report)) = self.state.queue.report_after(self.cursor).await.ok()? {
@@ -70,9 +70,9 @@ impl Listener {
                 let report = String::from_utf8(report).ok()?;
                 return Some(Event::default().event("report").id(number.to_string()).data(report.trim_end()));
             }
-            let mut stopped = self.state.stopped.clone();
+            let mut shutdown = self.state.shutdown.clone();
             tokio::select! {
-                () = ended(&mut stopped) => return None,
+                () = shutdown.requested() => return None,
                 ring = self.rings.changed() => ring.ok()?,
             }
         }
@@ -81,6 +81,6 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.state.signals.meters.listeners.dec();
+        self.state.handle.metrics.listeners.dec();
     }
 }

@@ -8,33 +8,33 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::answers::{Answers, Found, Question, Snapshot, Subject};
+use super::answers::{Answers, LookupNode, LookupRequest, LookupResponse, NodeSnapshot};
 use super::body::Json;
 use super::parameters::{Name, Parameters};
 use super::problem::Problem;
-use super::reports::json;
+use super::response::json;
 use super::state::State;
 use crate::puppet::json as values;
 
-/// How many nodes are listed, if nobody says, and at most.
+/// The default and the largest number of nodes in a list.
 const LIMIT: usize = 1000;
 const MAX_LIMIT: usize = 10_000;
 
 /// The longest name of a revision, in bytes.
 const MAX_REVISION: usize = 250;
 
-/// The most keys that are asked for together.
+/// The most keys of one request.
 const MAX_KEYS: usize = 1000;
 
 #[derive(Serialize)]
 struct Page<'a> {
     total: usize,
     nodes: Vec<&'a str>,
-    /// What `after` has to be for the next ones; null if there are none.
+    /// The parameter `after` of the next page; null if this is the last.
     next: Option<&'a str>,
 }
 
-/// The names of the nodes, in order.
+/// Lists the names of nodes, in order.
 pub(super) async fn nodes(
     extract::State(state): extract::State<Arc<State>>,
     parameters: Parameters,
@@ -49,7 +49,7 @@ pub(super) async fn nodes(
     json(&Page { total: names.len(), nodes, next })
 }
 
-/// The effective values of a node.
+/// Answers with the effective values of a node.
 pub(super) async fn node(
     extract::State(state): extract::State<Arc<State>>,
     Name(certname): Name,
@@ -59,14 +59,14 @@ pub(super) async fn node(
     let revision = revision(parameters.text("rev"))?;
     let keys = checked(parameters.all("key").map(str::to_owned).collect())?;
     let ask = move |answers: &dyn Answers| answers.snapshot(&certname, &revision, &keys);
-    let Snapshot { commit, text } = state.ask(parameters.text("repository"), ask).await?;
+    let NodeSnapshot { commit, text } = state.ask(parameters.text("repository"), ask).await?;
     Ok(([(CONTENT_TYPE.as_str(), "application/json"), ("x-hierad-commit", &*commit)], text).into_response())
 }
 
-/// A lookup as it is asked for.
+/// The body of a lookup request.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct LookupBody {
     repository: Option<String>,
     keys: Vec<String>,
     node: Option<String>,
@@ -75,33 +75,35 @@ pub(super) struct Asked {
     merge: Option<Box<RawValue>>,
 }
 
+/// The body of the answer to a lookup request.
 #[derive(Serialize)]
-struct Answer {
+struct LookupAnswer {
     commit: String,
     node: String,
     key: String,
     value: Box<RawValue>,
 }
 
-/// Looks keys up on a node of the fleet, or on one that the client makes up.
+/// Looks keys up on a node of the fleet, or on one whose profile the client sends.
 pub(super) async fn lookup(
     extract::State(state): extract::State<Arc<State>>,
     parameters: Parameters,
-    Json(asked): Json<Asked>,
+    Json(body): Json<LookupBody>,
 ) -> Result<Response, Problem> {
     parameters.only(&[])?;
-    let repository = asked.repository.clone();
-    let question = question(asked)?;
-    let ask = move |answers: &dyn Answers| answers.lookup(&question);
-    let Found { commit, node, key, value } = state.ask(repository.as_deref(), ask).await?;
+    let repository = body.repository.clone();
+    let request = checked_request(body)?;
+    let ask = move |answers: &dyn Answers| answers.lookup(&request);
+    let LookupResponse { commit, node, key, value } = state.ask(repository.as_deref(), ask).await?;
     let value = RawValue::from_string(value).map_err(|error| Problem::fault(&error))?;
-    json(&Answer { commit, node, key, value })
+    json(&LookupAnswer { commit, node, key, value })
 }
 
-fn question(asked: Asked) -> Result<Question, Problem> {
-    let subject = match (asked.node, asked.profile) {
-        (Some(node), None) => Subject::Node(node),
-        (None, Some(profile)) => Subject::Profile(profile.get().as_bytes().to_vec()),
+/// Checks the body of a lookup request.
+fn checked_request(asked: LookupBody) -> Result<LookupRequest, Problem> {
+    let node = match (asked.node, asked.profile) {
+        (Some(node), None) => LookupNode::Named(node),
+        (None, Some(profile)) => LookupNode::Profile(profile.get().as_bytes().to_vec()),
         _ => return Err(Problem::wrong("one of 'node' and 'profile' is needed").at(".".to_owned())),
     };
     if asked.keys.is_empty() {
@@ -112,9 +114,10 @@ fn question(asked: Asked) -> Result<Question, Problem> {
         return Err(Problem::wrong(fault.text.clone()).at("merge".to_owned()));
     }
     let merge = merge.map(|merge| merge.value);
-    Ok(Question { revision: revision(asked.rev.as_deref())?, subject, keys: checked(asked.keys)?, merge })
+    Ok(LookupRequest { revision: revision(asked.rev.as_deref())?, node, keys: checked(asked.keys)?, merge })
 }
 
+/// Checks the keys of a request.
 fn checked(keys: Vec<String>) -> Result<Vec<String>, Problem> {
     if keys.len() > MAX_KEYS || keys.iter().any(String::is_empty) {
         return Err(Problem::wrong(format!("there may be {MAX_KEYS} keys, and none of them empty")));
@@ -122,7 +125,7 @@ fn checked(keys: Vec<String>) -> Result<Vec<String>, Problem> {
     Ok(keys)
 }
 
-/// The revision that is asked for; no option for a program.
+/// Checks the revision of a request, which must not look like an option of a program. The default is HEAD.
 fn revision(named: Option<&str>) -> Result<String, Problem> {
     let revision = named.unwrap_or("HEAD");
     if revision.is_empty() || revision.len() > MAX_REVISION || revision.starts_with('-') {

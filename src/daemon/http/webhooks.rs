@@ -1,7 +1,7 @@
-//! What forges say when somebody has pushed.
+//! The webhooks of forges, which tell of pushes.
 //!
-//! It makes all watches look, and nothing else: a look for nothing costs little, and whose branches have moved git knows best. So
-//! of the body only the signature counts, and nothing of it is kept.
+//! A webhook has all watches look, and nothing else: a look for nothing costs little, and git knows best which branches have moved.
+//! So only the signature of the body counts, and nothing of it is kept.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::body::read;
-use super::forge::{Check, Forge};
+use super::forge::{Forge, Verifier};
 use super::parameters::Name;
 use super::problem::Problem;
 use super::state::State;
@@ -34,16 +34,16 @@ pub(super) async fn receive(
         || Problem::new(StatusCode::UNAUTHORIZED, "the signature or token of the webhook is wrong or missing");
     let event = forge.event(request.headers()).to_owned();
     let proof = forge.proof(request.headers()).ok_or_else(refused)?;
-    let mut check = Check::new(proof, secret);
-    read(request, MAX_BODY, &state, |piece| check.update(piece)).await?;
-    if !check.passes() {
+    let mut verifier = Verifier::new(proof, secret);
+    read(request, MAX_BODY, &state, |piece| verifier.update(piece)).await?;
+    if !verifier.passes() {
         tracing::warn!(forge = forge.as_str(), "a webhook is refused: its signature or token is wrong");
         return Err(refused());
     }
     let is_push = forge.is_push(&event);
     tracing::info!(forge = forge.as_str(), event, is_push, "a webhook has come");
     if is_push {
-        state.signals.poke.ring();
+        state.handle.look.ring();
     }
     let body = json!({"event": event, "looks": is_push}).to_string();
     Ok((StatusCode::ACCEPTED, [(CONTENT_TYPE, "application/json")], body).into_response())

@@ -8,10 +8,10 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use sqlx::{ConnectOptions, Connection as _};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// How long one process waits for another one that writes.
+/// The time that one process waits for another one that writes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A database and the connection to it, which is opened anew after a step has failed: what state it is in then nobody knows.
+/// A database and the connection to it. After a failed step the connection is opened anew, since its state is unknown.
 #[derive(Debug)]
 pub(super) struct Database {
     options: SqliteConnectOptions,
@@ -19,9 +19,9 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// The database in the file at `path`, which is made when it is needed.
+    /// Returns the database in the file at `path`, which is made when it is needed.
     pub(super) fn new(path: &Path) -> Database {
-        // Not every step waits for the disk: what a loss of power takes back is found again in git, under the same id.
+        // Not every step waits for the disk: commits that a loss of power takes back are found again in git, under the same ids.
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
@@ -32,21 +32,21 @@ impl Database {
         Database { options, connection: Mutex::default() }
     }
 
-    /// The same for one who only reads, and leaves no traces.
+    /// Returns the database for reading only, which leaves no traces.
     pub(super) fn read_only(path: &Path) -> Database {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
-        // With a log that is in use, or was left by a daemon that was killed, the file alone is not the whole database.
+        // If a log is in use, or was left by a daemon that was killed, the file alone is not the whole database.
         let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(!Path::new(&log).exists());
         Database { options: options.busy_timeout(PATIENCE), connection: Mutex::default() }
     }
 
-    /// The same database by another connection.
+    /// Returns the same database with another connection.
     pub(super) fn beside(&self) -> Database {
         Database { options: self.options.clone(), connection: Mutex::default() }
     }
 
-    /// The connection, for one step.
+    /// Takes the connection for one step.
     pub(super) async fn connection(&self) -> Result<Step<'_>, sqlx::Error> {
         let mut place = self.connection.lock().await;
         let connection = match place.take() {
@@ -56,7 +56,7 @@ impl Database {
         Ok(Step { place, connection })
     }
 
-    /// Writes what is in memory to the file, and ends the connection.
+    /// Writes pending changes to the file, and ends the connection.
     pub(super) async fn close(&self) {
         if let Some(connection) = self.connection.lock().await.take()
             && let Err(error) = connection.close().await
@@ -66,26 +66,26 @@ impl Database {
     }
 }
 
-/// The connection in the hands of one step. It is kept for the next one if it is released.
+/// The connection while one step has it. The next step gets it if it is released.
 pub(super) struct Step<'a> {
     place: MutexGuard<'a, Option<SqliteConnection>>,
     connection: SqliteConnection,
 }
 
 impl Step<'_> {
-    /// Begins a transaction, alone among those who write.
+    /// Begins a transaction that no other writer overlaps.
     pub(super) async fn begin(&mut self) -> Result<(), sqlx::Error> {
         sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut self.connection).await?;
         Ok(())
     }
 
-    /// Ends a transaction: what was done in it is there from now on, whatever happens.
+    /// Commits the transaction: its changes are durable from now on.
     pub(super) async fn commit(&mut self) -> Result<(), sqlx::Error> {
         sqlx::raw_sql("COMMIT").execute(&mut self.connection).await?;
         Ok(())
     }
 
-    /// The step has succeeded.
+    /// Gives the connection back after a successful step.
     pub(super) fn release(self) {
         let Step { mut place, connection } = self;
         *place = Some(connection);

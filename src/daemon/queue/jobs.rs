@@ -1,4 +1,4 @@
-//! Commits that have come to branches, from their coming to their reports.
+//! Jobs: commits that have come to branches, until they have their reports.
 
 use std::time::Duration;
 
@@ -6,35 +6,28 @@ use sha2::{Digest, Sha256};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
-use super::branches::{damaged, set_tip};
+use super::checkpoints::{damaged, set_tip};
 use super::{Queue, QueueError, duration, millis, now};
-use crate::daemon::{CommitEvent, CommitKind};
+use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber, RepositoryName};
 use crate::git::{BranchName, CommitId};
-
-/// A job's number: later ones are larger.
-pub type JobNumber = i64;
 
 /// A commit to resolve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
-    /// Its number.
-    pub number: JobNumber,
-    /// What it is called to receivers: the same whenever its report is delivered, and no other job's that is kept.
-    pub id: String,
-    /// The repository.
-    pub repository: String,
-    /// The commit, and how it has come.
+    /// The identity of the job.
+    pub name: JobName,
+    /// The commit, and the way in which it has come.
     pub event: CommitEvent,
-    /// How often it was tried.
+    /// The number of attempts so far.
     pub attempts: i64,
 }
 
 /// A report in the forms that sinks take.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct RenderedReport {
     /// One line of JSON, with its end.
     pub json: Vec<u8>,
-    /// Text for a person, where a sink wants it.
+    /// Text for a person, if a sink wants it.
     pub text: Option<String>,
 }
 
@@ -43,8 +36,8 @@ pub(super) const JOB: &str =
     "job.number, job.id, job.repository, job.branch, job.before, job.after, job.kind, job.attempts";
 
 impl Queue {
-    /// Puts commits that have come to branches of the repository behind the others, and notes that they are known.
-    pub async fn add(&self, repository: &str, events: &[CommitEvent]) -> Result<(), QueueError> {
+    /// Adds jobs for commits that have come to branches of the repository, and notes in the same transaction that they were seen.
+    pub async fn add(&self, repository: &RepositoryName, events: &[CommitEvent]) -> Result<(), QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;
         for event in events {
@@ -56,44 +49,44 @@ impl Queue {
         Ok(())
     }
 
-    /// The oldest job of the repository that is not resolved, and how long it has to wait until it is tried again.
-    pub async fn next_job(&self, repository: &str) -> Result<Option<(Job, Duration)>, QueueError> {
+    /// Returns the oldest job of the repository that is not resolved and the time until it is due, or `None` if all are resolved.
+    pub async fn next_job(&self, repository: &RepositoryName) -> Result<Option<(Job, Duration)>, QueueError> {
         let query =
             format!("SELECT {JOB}, due FROM job WHERE state = 'waiting' AND repository = ? ORDER BY number LIMIT 1");
-        let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(repository);
+        let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(repository.as_str());
         let Some(row) = self.first(query).await? else { return Ok(None) };
         Ok(Some((job(&row)?, duration(row.try_get::<i64, _>(8)? - now()))))
     }
 
-    /// Keeps the report of a job, and that it has to go to `sinks`.
-    pub async fn resolved(&self, job: JobNumber, report: &Written, sinks: &[&str]) -> Result<(), QueueError> {
+    /// Stores the report of a job, and its deliveries to `sinks`.
+    pub async fn resolved(&self, job: JobNumber, report: &RenderedReport, sinks: &[&str]) -> Result<(), QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;
         let insert = "INSERT OR REPLACE INTO report (job, body, text) VALUES (?, ?, ?)";
-        let insert = sqlx::query(insert).bind(job).bind(&*report.json).bind(report.text.as_deref());
+        let insert = sqlx::query(insert).bind(job.0).bind(&*report.json).bind(report.text.as_deref());
         insert.execute(&mut *step).await?;
         for sink in sinks {
             let insert = "INSERT OR IGNORE INTO delivery (job, sink, since) VALUES (?, ?, ?)";
-            sqlx::query(insert).bind(job).bind(*sink).bind(now()).execute(&mut *step).await?;
+            sqlx::query(insert).bind(job.0).bind(*sink).bind(now()).execute(&mut *step).await?;
         }
         let update = "UPDATE job SET state = 'resolved', error = NULL, resolved = \
             max(?, ifnull((SELECT max(resolved) + 1 FROM job), 0)) WHERE number = ?";
-        sqlx::query(update).bind(now()).bind(job).execute(&mut *step).await?;
+        sqlx::query(update).bind(now()).bind(job.0).execute(&mut *step).await?;
         step.commit().await?;
         step.release();
         Ok(())
     }
 
-    /// Notes that a job could not be resolved, and when it is tried again: not until somebody says so if nothing is said.
+    /// Notes that a job could not be resolved. `again` is the delay of the next attempt; without it the job is set aside.
     pub async fn not_resolved(&self, job: JobNumber, error: &str, again: Option<Duration>) -> Result<(), QueueError> {
         let state = if again.is_some() { "waiting" } else { "failed" };
         let due = now().saturating_add(again.map_or(0, millis));
         let update = "UPDATE job SET state = ?, attempts = attempts + 1, due = ?, error = ? WHERE number = ?";
-        self.execute(sqlx::query(update).bind(state).bind(due).bind(error).bind(job)).await?;
+        self.execute(sqlx::query(update).bind(state).bind(due).bind(error).bind(job.0)).await?;
         Ok(())
     }
 
-    /// Forgets jobs that were resolved as long ago as that and whose reports are wanted by no sink any more. How many.
+    /// Forgets jobs that were resolved more than `age` ago and whose reports all sinks have. Returns their number.
     pub async fn forget(&self, age: Duration) -> Result<u64, QueueError> {
         let delete = "DELETE FROM job WHERE state = 'resolved' AND resolved < ? \
             AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.job = job.number AND delivery.state != 'delivered')";
@@ -101,15 +94,19 @@ impl Queue {
     }
 }
 
-async fn insert(connection: &mut SqliteConnection, repository: &str, event: &CommitEvent) -> Result<(), QueueError> {
+async fn insert(
+    connection: &mut SqliteConnection,
+    repository: &RepositoryName,
+    event: &CommitEvent,
+) -> Result<(), QueueError> {
     let (branch, before) = (event.branch.as_str(), event.before.map(|before| before.to_string()).unwrap_or_default());
-    let (after, kind) = (event.after.to_string(), event.kind.as_str());
+    let (repository, after, kind) = (repository.as_str(), event.after.to_string(), event.kind.as_str());
     let same = "SELECT count(*) FROM job WHERE after = ? AND repository = ? AND branch = ? AND ifnull(before, '') = ? AND kind = ?";
     let same = sqlx::query_scalar(same).bind(&after).bind(repository).bind(branch).bind(&before).bind(kind);
     let mut earlier: i64 = same.fetch_one(&mut *connection).await?;
     let id = loop {
         let id = id(&[repository, branch, &before, &after, kind, &earlier.to_string()]);
-        // Some that were earlier may be forgotten.
+        // Earlier ones may be forgotten, so the count alone does not tell a free id.
         let taken = sqlx::query_scalar("SELECT count(*) FROM job WHERE id = ?").bind(&id);
         let taken: i64 = taken.fetch_one(&mut *connection).await?;
         if taken == 0 {
@@ -123,13 +120,13 @@ async fn insert(connection: &mut SqliteConnection, repository: &str, event: &Com
     Ok(())
 }
 
-/// What a job is called to receivers: the same whenever the same has happened, as often as before.
+/// Returns the id of a job: the same for the same event, as often as it has happened before.
 fn id(parts: &[&str]) -> String {
     let hash = Sha256::digest(parts.join("\0"));
     hash[..16].iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }
 
-/// The job in a row that begins with the columns [`JOB`].
+/// Reads the job in a row that begins with the columns [`JOB`].
 pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
     let commit = |text: String| CommitId::from_hex(&text).ok_or_else(|| damaged(&text));
     let kind: String = row.try_get(6)?;
@@ -137,8 +134,11 @@ pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
         branch: BranchName::new(row.try_get::<String, _>(3)?),
         before: row.try_get::<Option<String>, _>(4)?.map(commit).transpose()?,
         after: commit(row.try_get(5)?)?,
-        kind: CommitKind::of(&kind).ok_or_else(|| QueueError::Damaged(format!("'{kind}' is no kind of commit")))?,
+        kind: EventKind::from_word(&kind)
+            .ok_or_else(|| QueueError::Damaged(format!("'{kind}' is no kind of commit")))?,
     };
-    let (number, id, repository) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
-    Ok(Job { number, id, repository, event, attempts: row.try_get(7)? })
+    let (id, repository): (String, String) = (row.try_get(1)?, row.try_get(2)?);
+    let number = JobNumber(row.try_get(0)?);
+    let name = JobName { id: JobId::new(id), number, repository: RepositoryName::new(repository) };
+    Ok(Job { name, event, attempts: row.try_get(7)? })
 }

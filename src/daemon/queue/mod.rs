@@ -1,8 +1,11 @@
-//! The durable queue: commits that have come to branches, their reports, and which sink has which report. An `SQLite` database in
-//! a folder of the user's choice; each step is a transaction, so that a process that is killed loses nothing and begins again
-//! with the step that it was at.
+//! The durable queue: commits that have come to branches, their reports, and the deliveries of these to sinks.
+//!
+//! It is an `SQLite` database in a folder of the user's choice. Each step is a transaction, so that a process that is killed loses
+//! nothing and begins again with the step that it was at. Ids and kinds become text here and nowhere else in the daemon.
+//!
+//! A database of any former version is upgraded when it is opened (`schema/`). One of a newer version is refused.
 
-mod branches;
+mod checkpoints;
 mod database;
 mod deliveries;
 mod jobs;
@@ -19,21 +22,22 @@ use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{Sqlite, SqliteConnection};
 
 use crate::disk::can_write;
+use crate::event::JobNumber;
 use database::{Database, Step};
 
-pub use deliveries::Waiting;
-pub use jobs::{Job, JobNumber, Written};
-pub use overview::{Count, Row, Stage};
-pub use reports::{Cursor, Kept, Wanted};
+pub use deliveries::NextDelivery;
+pub use jobs::{Job, RenderedReport};
+pub use overview::{PendingItem, Stage, StageCount};
+pub use reports::{Cursor, ReportQuery, StoredReport};
 pub use schedules::FailingWork;
 
-/// The database in its folder.
+/// The file of the database.
 const FILE: &str = "queue.db";
 
-/// The file that the daemon which works on the queue holds a lock on.
+/// The file that the working daemon holds a lock on.
 const LOCK: &str = "lock";
 
-/// What makes each version of the schema of the one before.
+/// The steps of the schema: each makes a version of the one before.
 const SCHEMA: [&str; 4] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
@@ -41,10 +45,10 @@ const SCHEMA: [&str; 4] = [
     include_str!("schema/4.sql"),
 ];
 
-/// The version of the schema, which `SQLite` keeps in `user_version`.
+/// The version of the schema, as it stands in `user_version`.
 const VERSION: usize = SCHEMA.len();
 
-/// How long the lock may be held by who is about to end: a child of a daemon that was killed holds it until it runs its program.
+/// The time to wait for the lock: a child of a daemon that was killed holds it until it runs its program.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The queue cannot be used.
@@ -55,16 +59,16 @@ pub enum QueueError {
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// Another daemon works on it.
     #[error("another daemon has its state in {}", .0.display())]
     Busy(PathBuf),
-    /// There is none.
+    /// There is no queue.
     #[error("there is no daemon's state in {}", .0.display())]
     Absent(PathBuf),
-    /// A newer hierad has made it.
+    /// A newer hierad has made the queue.
     #[error("the queue in {} is of version {version}, this hierad knows up to {VERSION}", .folder.display())]
     Newer {
         /// The folder.
@@ -72,10 +76,10 @@ pub enum QueueError {
         /// Its version.
         version: i64,
     },
-    /// It has no such job.
+    /// The queue has no such job.
     #[error("there is no {0} in the queue")]
     NoJob(JobNumber),
-    /// It has nothing that was to go to such a sink.
+    /// The queue has nothing for such a sink.
     #[error("the queue has no report for a sink '{0}'")]
     NoSink(String),
     /// The database is damaged.
@@ -86,16 +90,16 @@ pub enum QueueError {
     Unusable {
         /// Its file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: sqlx::Error,
     },
-    /// The database does not do as it is told: a full disk, a damaged file.
+    /// A step of the database has failed: the disk may be full, the file damaged.
     #[error("the database of the queue: {0}")]
     Database(#[from] sqlx::Error),
 }
 
 impl QueueError {
-    /// The same, if the database does not say which it is.
+    /// Adds the path to an error that names none.
     fn at(self, path: &Path) -> QueueError {
         match self {
             QueueError::Database(source) => QueueError::Unusable { path: path.into(), source },
@@ -104,7 +108,7 @@ impl QueueError {
     }
 }
 
-/// A question to the database.
+/// A query of the database.
 type Query<'q> = sqlx::query::Query<'q, Sqlite, SqliteArguments>;
 
 /// The queue. Cheap to clone.
@@ -113,14 +117,14 @@ pub struct Queue {
     database: Arc<Database>,
 }
 
-/// The right to work on a queue; others may look at it meanwhile.
+/// The right to work on a queue. Others may look at it meanwhile.
 #[derive(Debug)]
 pub struct QueueLock {
     _file: File,
 }
 
 impl Queue {
-    /// Makes the folder and the database as far as they are not there, for the only daemon that works on them.
+    /// Opens the queue in a folder for the one daemon that works on it. Makes the folder and the database if they are not there.
     pub async fn create(folder: &Path) -> Result<(Queue, QueueLock), QueueError> {
         let failed = |source| QueueError::Folder { folder: folder.into(), source };
         make_private(folder).map_err(failed)?;
@@ -139,7 +143,7 @@ impl Queue {
         Ok((Queue::connect(folder).await?, QueueLock { _file: file }))
     }
 
-    /// The queue that is in a folder, whether a daemon works on it or not.
+    /// Opens the queue in a folder, whether a daemon works on it or not.
     pub async fn open(folder: &Path) -> Result<Queue, QueueError> {
         match fs::metadata(folder.join(FILE)) {
             Ok(_) => Queue::connect(folder).await,
@@ -164,7 +168,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Sees whether a daemon could work on the queue in a folder, which need not be there. Nothing is changed.
+    /// Checks that a daemon could work on the queue in a folder, which need not be there. Nothing is changed.
     pub async fn examine(folder: &Path) -> Result<(), QueueError> {
         can_write(folder).map_err(|source| QueueError::Folder { folder: folder.into(), source })?;
         let path = folder.join(FILE);
@@ -184,7 +188,7 @@ impl Queue {
         self.check().await
     }
 
-    /// The same queue by a connection of its own: who only reads keeps nobody else waiting by it.
+    /// Returns the same queue with a connection of its own, so that a reader does not keep others waiting.
     #[must_use]
     pub fn beside(&self) -> Queue {
         Queue { database: Arc::new(self.database.beside()) }
@@ -203,7 +207,7 @@ impl Queue {
         }
     }
 
-    /// The first row of an answer.
+    /// Returns the first row of an answer, or `None` if it has none.
     async fn first(&self, query: Query<'_>) -> Result<Option<SqliteRow>, QueueError> {
         let mut connection = self.database.connection().await?;
         let row = query.fetch_optional(&mut *connection).await?;
@@ -211,7 +215,7 @@ impl Queue {
         Ok(row)
     }
 
-    /// All rows of an answer.
+    /// Returns all rows of an answer.
     async fn all(&self, query: Query<'_>) -> Result<Vec<SqliteRow>, QueueError> {
         let mut connection = self.database.connection().await?;
         let rows = query.fetch_all(&mut *connection).await?;
@@ -219,7 +223,7 @@ impl Queue {
         Ok(rows)
     }
 
-    /// Does one thing, alone; how many rows it concerns.
+    /// Executes one statement, and returns the number of rows that it changed.
     async fn execute(&self, query: Query<'_>) -> Result<u64, QueueError> {
         let mut connection = self.database.connection().await?;
         let done = query.execute(&mut *connection).await?;
@@ -227,7 +231,7 @@ impl Queue {
         Ok(done.rows_affected())
     }
 
-    /// Writes what is in memory to the file, and closes it.
+    /// Writes pending changes to the file, and closes it.
     pub async fn close(&self) {
         self.database.close().await;
     }
@@ -237,14 +241,14 @@ async fn version(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> 
     sqlx::query_scalar("PRAGMA user_version").fetch_one(connection).await
 }
 
-/// The version of the schema of a queue, if it is one that is known.
+/// Returns the version of a queue's schema. Fails if it is newer than this program.
 async fn check_version(connection: &mut SqliteConnection, folder: &Path) -> Result<usize, QueueError> {
     let version = version(connection).await?;
     let known = usize::try_from(version).ok().filter(|version| *version <= VERSION);
     known.ok_or_else(|| QueueError::Newer { folder: folder.into(), version })
 }
 
-/// Makes the last version of the schema of the one that there is, which another process may be doing.
+/// Upgrades the schema to the last version. Another process may be doing the same.
 async fn upgrade(step: &mut Step<'_>) -> Result<(), sqlx::Error> {
     step.begin().await?;
     let version = usize::try_from(version(step).await?).unwrap_or(VERSION);
@@ -255,7 +259,7 @@ async fn upgrade(step: &mut Step<'_>) -> Result<(), sqlx::Error> {
     step.commit().await
 }
 
-/// The time as the database has it.
+/// Returns the time as the database has it: milliseconds since 1970.
 fn now() -> i64 {
     millis(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
 }
@@ -264,12 +268,12 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// A time that is to come; none if it has passed.
+/// Returns a time that is to come, or zero if it has passed.
 fn duration(millis: i64) -> Duration {
     Duration::from_millis(u64::try_from(millis).unwrap_or(0))
 }
 
-/// Reports may tell what not everybody should know.
+/// Makes a folder that only its owner can read, since reports may be confidential.
 fn make_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

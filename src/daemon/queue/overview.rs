@@ -1,13 +1,14 @@
-//! What an operator sees of the queue, and does with it.
+//! The unfinished work of the queue, for operators: counts, lists, retries and drops.
 
 use std::time::{Duration, SystemTime};
 
-use sqlx::{Row as _, SqliteConnection};
+use sqlx::{Row, SqliteConnection};
 
 use super::jobs::{JOB, job};
-use super::{Job, JobNumber, Queue, QueueError, now};
+use super::{Job, Queue, QueueError, now};
+use crate::event::JobNumber;
 
-/// How far something is.
+/// The stage that unfinished work has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     /// A commit that is to be resolved, for the first time or again.
@@ -21,7 +22,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The word for it.
+    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Stage::Waiting => "waiting",
@@ -32,37 +33,37 @@ impl Stage {
     }
 }
 
-/// How many there are.
+/// The amount of work in a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Count {
-    /// How far they are.
+pub struct StageCount {
+    /// The stage.
     pub stage: Stage,
-    /// Where to: nothing for commits that are not resolved.
+    /// The sink, or `None` for commits that are not resolved.
     pub sink: Option<String>,
-    /// How many.
+    /// The number of commits or reports.
     pub number: u64,
 }
 
-/// Something that is not done.
+/// A commit that is not resolved, or a report that is not delivered.
 #[derive(Debug, Clone)]
-pub struct Row {
-    /// The commit.
+pub struct PendingItem {
+    /// The job of the commit.
     pub job: Job,
-    /// How far it is.
+    /// The stage.
     pub stage: Stage,
-    /// Where to: nothing for commits that are not resolved.
+    /// The sink, or `None` for commits that are not resolved.
     pub sink: Option<String>,
-    /// How often it was tried.
+    /// The number of attempts so far.
     pub attempts: i64,
-    /// When it is tried next; nothing where that is at once or never.
+    /// The time of the next attempt, or `None` if that is at once or never.
     pub due: Option<SystemTime>,
-    /// Why it was not done when it was tried last.
+    /// The error of the last attempt.
     pub error: Option<String>,
 }
 
 impl Queue {
-    /// How much is not done.
-    pub async fn counts(&self) -> Result<Vec<Count>, QueueError> {
+    /// Counts the unfinished work.
+    pub async fn counts(&self) -> Result<Vec<StageCount>, QueueError> {
         let query = "SELECT state, NULL, count(*) FROM job WHERE state IN ('waiting', 'failed') GROUP BY state \
             UNION ALL SELECT iif(state = 'dead', 'dead', 'undelivered'), sink, count(*) FROM delivery \
             WHERE state IN ('waiting', 'dead') GROUP BY state, sink";
@@ -70,13 +71,13 @@ impl Queue {
         let count = |row: &sqlx::sqlite::SqliteRow| {
             let number: i64 = row.try_get(2)?;
             let stage = stage(&row.try_get::<String, _>(0)?);
-            Ok(Count { stage, sink: row.try_get(1)?, number: number.unsigned_abs() })
+            Ok(StageCount { stage, sink: row.try_get(1)?, number: number.unsigned_abs() })
         };
         rows.iter().map(count).collect()
     }
 
-    /// What is not done, the oldest first, at most `limit` of it.
-    pub async fn rows(&self, limit: u32) -> Result<Vec<Row>, QueueError> {
+    /// Returns the unfinished work, the oldest first, at most `limit` items.
+    pub async fn pending(&self, limit: u32) -> Result<Vec<PendingItem>, QueueError> {
         let query = format!(
             "SELECT {JOB}, state, NULL AS sink, attempts AS tried, due, error FROM job WHERE state IN ('waiting', 'failed') \
              UNION ALL SELECT {JOB}, iif(delivery.state = 'dead', 'dead', 'undelivered'), sink, delivery.attempts, delivery.due, delivery.error \
@@ -90,16 +91,17 @@ impl Queue {
             let time = SystemTime::UNIX_EPOCH + Duration::from_millis(due.unsigned_abs());
             let due = Some(time).filter(|_| due > now && matches!(stage, Stage::Waiting | Stage::Undelivered));
             let (sink, attempts, error) = (row.try_get(9)?, row.try_get(10)?, row.try_get(12)?);
-            Ok(Row { job: job(row)?, stage, sink, attempts, due, error })
+            Ok(PendingItem { job: job(row)?, stage, sink, attempts, due, error })
         };
         rows.iter().map(row).collect()
     }
 
-    /// Has what failed tried again, at once: that of one job, or of one sink, or all. How much that is.
+    /// Has failed work tried again at once: that of one job, of one sink, or all. Returns the number of items.
     pub async fn retry(&self, job: Option<JobNumber>, sink: Option<&str>) -> Result<u64, QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;
         exists(&mut step, job, sink).await?;
+        let job = job.map(|number| number.0);
         let jobs = "UPDATE job SET state = 'waiting', attempts = 0, due = 0 \
             WHERE state IN ('waiting', 'failed') AND error IS NOT NULL AND (?1 IS NULL OR number = ?1) AND ?2 IS NULL";
         let jobs = sqlx::query(jobs).bind(job).bind(sink).execute(&mut *step).await?.rows_affected();
@@ -111,12 +113,13 @@ impl Queue {
         Ok(jobs + again)
     }
 
-    /// Gives up what was set aside, and reports that are still `undelivered` if that is said: that of one job, or of one sink, or
-    /// all. How much that is.
+    /// Drops work that was set aside, and reports that are still to be delivered if `undelivered`: that of one job, of one sink, or
+    /// all. Returns the number of items.
     pub async fn drop(&self, job: Option<JobNumber>, sink: Option<&str>, undelivered: bool) -> Result<u64, QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;
         exists(&mut step, job, sink).await?;
+        let job = job.map(|number| number.0);
         let jobs = "DELETE FROM job WHERE state = 'failed' AND (?1 IS NULL OR number = ?1) AND ?2 IS NULL";
         let jobs = sqlx::query(jobs).bind(job).bind(sink).execute(&mut *step).await?.rows_affected();
         let reports = "DELETE FROM delivery WHERE (state = 'dead' OR (?3 AND state = 'waiting')) \
@@ -129,10 +132,10 @@ impl Queue {
     }
 }
 
-/// Fails where the queue knows of no such job, or sink: somebody has mistyped it.
+/// Fails if the queue has no such job or sink: the operator has mistyped it.
 async fn exists(step: &mut SqliteConnection, job: Option<JobNumber>, sink: Option<&str>) -> Result<(), QueueError> {
     if let Some(number) = job {
-        let found = sqlx::query("SELECT 1 FROM job WHERE number = ?").bind(number).fetch_optional(&mut *step).await?;
+        let found = sqlx::query("SELECT 1 FROM job WHERE number = ?").bind(number.0).fetch_optional(&mut *step).await?;
         found.ok_or(QueueError::NoJob(number))?;
     }
     if let Some(name) = sink {

@@ -1,4 +1,4 @@
-//! When scheduled work was done last.
+//! The last runs of scheduled work.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,7 +7,8 @@ use sqlx::Row;
 use super::{Queue, QueueError, millis};
 
 impl Queue {
-    /// When the work `name` was begun that was done last: `now` if it was never done, which is kept, or if the clock was ahead then.
+    /// Returns the start of the last successful run of the work `name`. If there was none, `now` is stored and returned; it is also
+    /// returned if the clock was ahead then.
     pub async fn last_done(&self, name: &str, now: SystemTime) -> Result<SystemTime, QueueError> {
         let insert = "INSERT OR IGNORE INTO schedule (name, done) VALUES (?, ?)";
         self.execute(sqlx::query(insert).bind(name).bind(since_1970(now))).await?;
@@ -16,7 +17,7 @@ impl Queue {
         Ok(now.min(SystemTime::UNIX_EPOCH + Duration::from_millis(done.unsigned_abs())))
     }
 
-    /// Notes that the work `name` is done that was begun at `start`.
+    /// Notes a successful run of the work `name` that began at `start`.
     pub async fn done(&self, name: &str, start: SystemTime) -> Result<(), QueueError> {
         let update = "INSERT INTO schedule (name, done) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET done = excluded.done, failures = 0, error = NULL";
         self.execute(sqlx::query(update).bind(name).bind(since_1970(start))).await?;
@@ -24,26 +25,26 @@ impl Queue {
     }
 }
 
-/// Scheduled work that was not done when it was tried last.
+/// Scheduled work whose last run failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailingWork {
     /// The name.
     pub name: String,
-    /// The failures since it was done.
+    /// The failures since the last success.
     pub failures: u64,
-    /// Why it has failed the last time.
+    /// The error of the last run.
     pub error: String,
 }
 
 impl Queue {
-    /// Notes that the work `name` has failed.
+    /// Notes a failed run of the work `name`.
     pub async fn failed_work(&self, name: &str, error: &str) -> Result<(), QueueError> {
         let update = "UPDATE schedule SET failures = failures + 1, error = ? WHERE name = ?";
         self.execute(sqlx::query(update).bind(error).bind(name)).await?;
         Ok(())
     }
 
-    /// Returns the scheduled work that was not done when it was tried last, by name.
+    /// Returns the scheduled work whose last run failed, by name.
     pub async fn failing_work(&self) -> Result<Vec<FailingWork>, QueueError> {
         let select = "SELECT name, failures, error FROM schedule WHERE failures > 0 ORDER BY name";
         let rows = self.all(sqlx::query(select)).await?;

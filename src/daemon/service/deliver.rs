@@ -1,4 +1,4 @@
-//! Gives a sink the reports that wait for it.
+//! Delivers to a sink the reports that wait for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,57 +7,62 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::{LOOK, ServiceError, Stopped, backoff, insist, pause, span, woken};
-use crate::daemon::meters::Delivered;
-use crate::daemon::queue::{Job, Queue, Waiting, Written};
-use crate::daemon::signals::Signals;
+use super::{LOOK, ServiceError, insist, span};
+use crate::daemon::backoff::backoff;
+use crate::daemon::handle::ServiceHandle;
+use crate::daemon::metrics::Attempt;
+use crate::daemon::queue::{Job, NextDelivery, Queue, RenderedReport};
+use crate::daemon::shutdown::Shutdown;
 use crate::delivery::{DeliveryError, Parcel, Sink};
 
-/// The longest time until a report is tried again, and for which a sink is left alone that asks for it.
+/// The longest time until a report is tried again, and the longest rest that a sink can ask for.
 const LONGEST_DELAY: Duration = Duration::from_hours(1);
 
-/// The longest time for which a sink that takes nothing is left alone otherwise.
+/// The longest rest of a sink that refuses reports and asks for none.
 const LONGEST_REST: Duration = Duration::from_secs(10);
 
-/// A sink, and whether something waits for it.
-pub(super) struct Outlet {
+/// Delivers reports to a sink.
+pub(super) struct SinkWorker {
     pub(super) sink: Sink,
+    /// Notified when reports wait for the sink.
     pub(super) wake: Notify,
     queue: Queue,
-    signals: Arc<Signals>,
+    handle: Arc<ServiceHandle>,
 }
 
-/// What came of giving a report to a sink.
+/// The result of giving a report to a sink.
 enum Given {
-    /// It has it.
+    /// The sink has it.
     Taken,
-    /// It asks to be left alone for so long.
+    /// The sink has refused it, and asks to be left alone for some time.
     Refused { retry_after: Duration },
 }
 
-impl Outlet {
-    pub(super) fn new(sink: Sink, queue: Queue, signals: Arc<Signals>) -> Outlet {
-        signals.meters.sink(&sink.name);
-        Outlet { sink, wake: Notify::new(), queue, signals }
+impl SinkWorker {
+    pub(super) fn new(sink: Sink, queue: Queue, handle: Arc<ServiceHandle>) -> SinkWorker {
+        handle.metrics.add_sink(&sink.name);
+        SinkWorker { sink, wake: Notify::new(), queue, handle }
     }
 
-    /// Delivers until the service is to end.
-    pub(super) async fn run(&self, mut stopped: Stopped) -> Result<(), ServiceError> {
+    /// Delivers reports until the service ends.
+    pub(super) async fn run(&self, mut shutdown: Shutdown) -> Result<(), ServiceError> {
         let (mut failures, in_order) = (0, self.sink.is_ordered());
-        while !*stopped.borrow() {
-            match insist(&self.signals, &mut stopped, || self.queue.next_delivery(&self.sink.name, in_order)).await {
+        while !shutdown.is_requested() {
+            let next =
+                insist(&self.handle, &mut shutdown, || self.queue.next_delivery(&self.sink.name, in_order)).await;
+            match next {
                 None => break,
-                Some(Waiting::Nothing) => woken(&self.wake, LOOK, &mut stopped).await,
-                Some(Waiting::Later(time)) => woken(&self.wake, time.min(LOOK), &mut stopped).await,
-                Some(Waiting::Report { job, report, attempts, age }) => {
+                Some(NextDelivery::Nothing) => shutdown.sleep_until_woken(&self.wake, LOOK).await,
+                Some(NextDelivery::Later(time)) => shutdown.sleep_until_woken(&self.wake, time.min(LOOK)).await,
+                Some(NextDelivery::Report { job, report, attempts, age }) => {
                     let span = span(&job, Some(&self.sink.name));
-                    let given = self.give(&job, report, (attempts + 1, age), &mut stopped).instrument(span).await?;
+                    let given = self.give(&job, report, (attempts + 1, age), &mut shutdown).instrument(span).await?;
                     match given {
                         Given::Taken => failures = 0,
                         Given::Refused { retry_after } => {
                             failures += 1;
-                            // A sink that takes nothing is spared the others for a while.
-                            self.rest(backoff(failures, LONGEST_REST).max(retry_after), &mut stopped).await;
+                            // A sink that refuses one report is spared the others for a while.
+                            self.rest(backoff(failures, LONGEST_REST).max(retry_after), &mut shutdown).await;
                         }
                     }
                 }
@@ -66,17 +71,17 @@ impl Outlet {
         Ok(())
     }
 
-    /// Gives it a report, and notes what comes of it.
+    /// Gives the sink a report, and notes the result.
     async fn give(
         &self,
         job: &Job,
-        report: Written,
+        report: RenderedReport,
         (attempts, age): (u32, Duration),
-        stopped: &mut Stopped,
+        shutdown: &mut Shutdown,
     ) -> Result<Given, ServiceError> {
         match self.sink.deliver(&parcel(job, report)).await {
             Ok(()) => {
-                self.taken(job, attempts, stopped).await;
+                self.taken(job, attempts, shutdown).await;
                 Ok(Given::Taken)
             }
             Err(DeliveryError::Closed(source)) => Err(ServiceError::Closed { sink: self.sink.name.clone(), source }),
@@ -84,57 +89,54 @@ impl Outlet {
                 let retry_after = retry_after.min(LONGEST_DELAY);
                 let delay = backoff(attempts, LONGEST_DELAY).max(retry_after);
                 let again = Some(delay).filter(|_| age < self.sink.retry_for);
-                self.refused(job, (&text, attempts, again), stopped).await;
+                self.refused(job, (&text, attempts, again), shutdown).await;
                 Ok(Given::Refused { retry_after })
             }
         }
     }
 
-    /// Leaves the sink alone for so long, unless somebody has its reports tried again.
-    async fn rest(&self, time: Duration, stopped: &mut Stopped) {
+    /// Leaves the sink alone for some time, or until its reports are asked to be tried again.
+    async fn rest(&self, time: Duration, shutdown: &mut Shutdown) {
         let end = Instant::now() + time;
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() || pause(left.min(LOOK), stopped).await {
+            if left.is_zero() || shutdown.interrupts(left.min(LOOK)).await {
                 return;
             }
-            if self.queue.is_asked_for(&self.sink.name).await.unwrap_or(false) {
+            if self.queue.is_retry_requested(&self.sink.name).await.unwrap_or(false) {
                 return;
             }
         }
     }
 
-    /// Notes that it has the report.
-    async fn taken(&self, job: &Job, attempts: u32, stopped: &mut Stopped) {
+    /// Notes that the sink has the report.
+    async fn taken(&self, job: &Job, attempts: u32, shutdown: &mut Shutdown) {
         tracing::debug!(attempts, "delivered");
-        self.signals.meters.delivered(&self.sink.name, Delivered::Taken);
-        insist(&self.signals, stopped, || self.queue.delivered(job.number, &self.sink.name)).await;
+        self.handle.metrics.delivered(&self.sink.name, Attempt::Taken);
+        insist(&self.handle, shutdown, || self.queue.delivered(job.name.number, &self.sink.name)).await;
     }
 
-    /// Notes that it has refused the report, and when it is tried again, if it is.
-    async fn refused(&self, job: &Job, (error, attempts, again): (&str, u32, Option<Duration>), stopped: &mut Stopped) {
-        let came_of_it = if let Some(delay) = again {
+    /// Notes that the sink has refused the report; `again` is the delay of the next attempt, if there is one.
+    async fn refused(
+        &self,
+        job: &Job,
+        (error, attempts, again): (&str, u32, Option<Duration>),
+        shutdown: &mut Shutdown,
+    ) {
+        let attempt = if let Some(delay) = again {
             tracing::warn!(attempts, ?delay, error, "not delivered; trying again");
-            Delivered::Refused
+            Attempt::Refused
         } else {
             tracing::error!(attempts, error, "not delivered; it is set aside");
-            Delivered::Dead
+            Attempt::Dead
         };
-        self.signals.meters.delivered(&self.sink.name, came_of_it);
-        insist(&self.signals, stopped, || self.queue.not_delivered(job.number, &self.sink.name, error, again)).await;
+        self.handle.metrics.delivered(&self.sink.name, attempt);
+        insist(&self.handle, shutdown, || self.queue.not_delivered(job.name.number, &self.sink.name, error, again))
+            .await;
     }
 }
 
-fn parcel(job: &Job, report: Written) -> Parcel {
-    Parcel {
-        id: job.id.clone(),
-        number: job.number,
-        repository: job.repository.clone(),
-        branch: job.event.branch.to_string(),
-        before: job.event.before.map(|before| before.to_string()),
-        after: job.event.after.to_string(),
-        kind: job.event.kind.as_str(),
-        report: report.json.into(),
-        text: report.text.map(Into::into),
-    }
+fn parcel(Job { name, event, .. }: &Job, report: RenderedReport) -> Parcel {
+    let (job, event) = (name.clone(), event.clone());
+    Parcel { job, event, report: report.json.into(), text: report.text.map(Into::into) }
 }

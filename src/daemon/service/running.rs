@@ -1,38 +1,38 @@
-//! Services at work: one, and those before it that are about to end.
+//! The running service, and former services that are about to end.
 
 use std::time::Duration;
 
-use tokio::sync::watch as flag;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
-use super::{Service, ServiceError, Turns};
+use super::{Service, ServiceError, WorkLocks};
+use crate::daemon::shutdown::Trigger;
 
-/// How long steps may go on when all is to end; what is not done then stays in the queue.
+/// The time that steps may go on when the daemon ends; the rest stays in the queue.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A service at work.
 pub(super) struct Running {
-    stop: flag::Sender<bool>,
+    trigger: Trigger,
     tasks: JoinSet<Result<(), ServiceError>>,
     result: Result<(), ServiceError>,
 }
 
 impl Running {
-    pub(super) fn new(stop: flag::Sender<bool>, tasks: JoinSet<Result<(), ServiceError>>) -> Running {
-        Running { stop, tasks, result: Ok(()) }
+    pub(super) fn new(trigger: Trigger, tasks: JoinSet<Result<(), ServiceError>>) -> Running {
+        Running { trigger, tasks, result: Ok(()) }
     }
 
-    /// Resolves when it cannot go on.
+    /// Resolves when the service cannot go on.
     async fn failed(&mut self) {
         if let Some(ended) = self.tasks.join_next().await {
             self.note(ended);
         }
     }
 
-    /// Has it end: what is begun is finished.
+    /// Ends the service: steps that have begun are finished.
     async fn end(&mut self) {
-        self.stop.send_replace(true);
+        self.trigger.shut_down();
         while let Some(ended) = self.tasks.join_next().await {
             self.note(ended);
         }
@@ -46,19 +46,19 @@ impl Running {
     }
 }
 
-/// A service, and those that it has replaced, as long as they have something to finish.
+/// The running service, and those that it has replaced, as long as they have something to finish.
 #[derive(Default)]
 pub struct Services {
     current: Option<Running>,
     former: JoinSet<()>,
-    turns: Turns,
+    locks: WorkLocks,
 }
 
 impl Services {
-    /// Has a service work in place of the one that does, which ends in its own time. If it cannot, all stays as it is. No commit that
-    /// comes later can be missed.
+    /// Begins a service in place of the running one, which ends in its own time. If that fails, the running one stays. No commit that
+    /// comes later is missed.
     pub async fn begin(&mut self, service: Service) -> Result<(), ServiceError> {
-        let started = service.start(&mut self.turns).await?;
+        let started = service.start(&mut self.locks).await?;
         if let Some(mut former) = self.current.replace(started) {
             self.former.spawn(async move {
                 former.end().await;
@@ -79,7 +79,7 @@ impl Services {
         }
     }
 
-    /// Has all end; what takes too long is broken off. Whether the service could go on.
+    /// Ends all services; steps that take too long are broken off. Returns the error if the service could not go on.
     pub async fn end(mut self) -> Result<(), ServiceError> {
         let all = async {
             if let Some(running) = &mut self.current {

@@ -5,46 +5,53 @@ use std::time::{Duration, SystemTime};
 use tokio::task::spawn_blocking;
 use tracing::{Instrument, Span};
 
-use super::{LONGEST_PAUSE, ServiceError, Stopped, backoff, insist, pause};
+use super::{LONGEST_PAUSE, ServiceError, insist};
+use crate::daemon::backoff::backoff;
+use crate::daemon::handle::ServiceHandle;
 use crate::daemon::queue::Queue;
-use crate::daemon::signals::Signals;
+use crate::daemon::shutdown::Shutdown;
 use crate::schedule::Schedule;
 
-/// The longest pause before work that has failed is done again.
+/// The longest pause before failed work is done again.
 const LONGEST_DELAY: Duration = Duration::from_mins(10);
 
-/// The work itself. May block, and fail: then it is done again.
+/// The work itself. It may block, and it may fail: then it is done again.
 pub type ScheduledWork = Box<dyn FnMut() -> Result<(), String> + Send>;
 
-/// Work that is due at times. What was missed while the daemon was down, or is missed while it is busy, is made up for once.
+/// Work that is due at times. Times that are missed while the daemon is down or busy are made up for once.
 pub struct Scheduled {
-    /// What it is called in the queue.
+    /// The name in the queue.
     pub name: String,
-    /// When it is due.
+    /// The times at which it is due.
     pub schedule: Schedule,
     /// The work.
     pub work: ScheduledWork,
 }
 
 impl Scheduled {
-    /// Does the work again and again, until the service is to end.
-    pub(super) async fn run(self, queue: Queue, signals: &Signals, stopped: Stopped) -> Result<(), ServiceError> {
+    /// Does the work whenever it is due, until the service ends.
+    pub(super) async fn run(
+        self,
+        queue: Queue,
+        handle: &ServiceHandle,
+        shutdown: Shutdown,
+    ) -> Result<(), ServiceError> {
         let span = tracing::error_span!("schedule", name = self.name);
-        self.keep_up(queue, signals, stopped).instrument(span).await
+        self.keep_up(queue, handle, shutdown).instrument(span).await
     }
 
-    async fn keep_up(self, queue: Queue, signals: &Signals, mut stopped: Stopped) -> Result<(), ServiceError> {
+    async fn keep_up(self, queue: Queue, handle: &ServiceHandle, mut shutdown: Shutdown) -> Result<(), ServiceError> {
         let Scheduled { name, schedule, mut work } = self;
-        signals.meters.scheduled(&name);
+        handle.metrics.add_schedule(&name);
         let now = SystemTime::now();
-        // What it has never done it has not missed.
-        let Some(mut last) = insist(signals, &mut stopped, || queue.last_done(&name, now)).await else { return Ok(()) };
+        // Work that was never done was not missed before now.
+        let Some(mut last) = insist(handle, &mut shutdown, || queue.last_done(&name, now)).await else { return Ok(()) };
         let mut failures = 0;
         while let Some(next) = schedule.next(last) {
             if next > SystemTime::now() {
                 tracing::info!(next = schedule.show(next), "waiting for the time");
             }
-            if wait(next, &mut stopped).await {
+            if wait(next, &mut shutdown).await {
                 return Ok(());
             }
             let start = SystemTime::now();
@@ -55,20 +62,20 @@ impl Scheduled {
                 (work, result)
             })
             .await?;
-            signals.meters.done(&name, result.is_ok());
+            handle.metrics.ran(&name, result.is_ok());
             match result {
                 Ok(()) => {
                     failures = 0;
                     last = start;
                     tracing::info!(took = ?start.elapsed().unwrap_or_default(), "scheduled work is done");
-                    insist(signals, &mut stopped, || queue.done(&name, start)).await;
+                    insist(handle, &mut shutdown, || queue.done(&name, start)).await;
                 }
                 Err(error) => {
                     failures += 1;
                     let delay = backoff(failures, LONGEST_DELAY);
                     tracing::warn!(failures, error, ?delay, "scheduled work has failed; trying again");
-                    insist(signals, &mut stopped, || queue.failed_work(&name, &error)).await;
-                    pause(delay, &mut stopped).await;
+                    insist(handle, &mut shutdown, || queue.failed_work(&name, &error)).await;
+                    shutdown.interrupts(delay).await;
                 }
             }
         }
@@ -77,12 +84,13 @@ impl Scheduled {
     }
 }
 
-/// Waits until a time has come; whether the service is to end. The clock may be set, and a machine that sleeps does not count.
-async fn wait(time: SystemTime, stopped: &mut Stopped) -> bool {
+/// Waits until a time has come, and returns true if the service ends before. It looks at the clock now and then, since the clock
+/// may be set and the machine may sleep.
+async fn wait(time: SystemTime, shutdown: &mut Shutdown) -> bool {
     while let Ok(rest) = time.duration_since(SystemTime::now()) {
-        if pause(rest.min(LONGEST_PAUSE), stopped).await {
+        if shutdown.interrupts(rest.min(LONGEST_PAUSE)).await {
             return true;
         }
     }
-    *stopped.borrow()
+    shutdown.is_requested()
 }

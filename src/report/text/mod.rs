@@ -16,7 +16,7 @@ use self::page::{Line, Page};
 use super::secrets::reencrypted_heading;
 use super::visible::{ELLIPSIS, shorten, shorten_middle, visible, wrap};
 use super::wording::{count, findings_heading, number};
-use super::{Commit, FindingChange, Group, Reencrypted, Report, Verdict, node_list};
+use super::{Commit, FindingChange, Group, Reencrypted, Report, Verdict, branch_label, node_list};
 use crate::diagnostic::Severity;
 
 /// Options of the text.
@@ -122,7 +122,7 @@ fn head(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
     if let Some(after) = &report.commit.after {
         let before = report.commit.before.as_ref();
         let branch =
-            report.arrival.as_ref().map(|arrival| format!(" on {}", visible(&arrival.label()))).unwrap_or_default();
+            report.event.as_ref().map(|event| format!(" on {}", visible(&branch_label(event)))).unwrap_or_default();
         page.line(commit("before", before, "", page.width()))?;
         page.line(commit("after", Some(after), &branch, page.width()))?;
     }

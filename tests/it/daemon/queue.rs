@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use hierad::daemon::queue::{Queue, Waiting, Wanted, Written};
-use hierad::daemon::{CommitEvent, CommitKind};
+use hierad::daemon::queue::{NextDelivery, Queue, RenderedReport, ReportQuery};
+use hierad::event::{CommitEvent, EventKind, JobNumber};
 use hierad::git::{BranchName, CommitId};
 
 use super::service::SITE;
@@ -12,26 +12,26 @@ use crate::support::Sandbox;
 
 fn event(digit: &str) -> CommitEvent {
     let after = CommitId::from_hex(&digit.repeat(40)).unwrap();
-    CommitEvent { branch: BranchName::new("main"), before: None, after, kind: CommitKind::New }
+    CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New }
 }
 
 /// The last report of a commit, wherever it has come to.
-fn last(digit: &str) -> Wanted<'static> {
-    Wanted { commit: event(digit).after, repository: None, branch: None }
+fn last(digit: &str) -> ReportQuery<'static> {
+    ReportQuery { commit: event(digit).after, repository: None, branch: None }
 }
 
-fn written() -> Written {
-    Written { json: b"{}\n".to_vec(), text: None }
+fn written() -> RenderedReport {
+    RenderedReport { json: b"{}\n".to_vec(), text: None }
 }
 
 /// The id of the next job, which then has a report for a sink that has taken it if `is_taken`.
 async fn resolve(queue: &Queue, is_taken: bool) -> String {
-    let (job, _) = queue.next_job("data").await.unwrap().unwrap();
-    queue.resolved(job.number, &written(), &["sink"]).await.unwrap();
+    let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    queue.resolved(job.name.number, &written(), &["sink"]).await.unwrap();
     if is_taken {
-        queue.delivered(job.number, "sink").await.unwrap();
+        queue.delivered(job.name.number, "sink").await.unwrap();
     }
-    job.id
+    job.name.id.to_string()
 }
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn what_is_old_and_delivered_is_forgotten_whole() {
     let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
     let mut ids = BTreeSet::new();
     for digit in ["a", "b", "a", "a"] {
-        queue.add("data", &[event(digit)]).await.unwrap();
+        queue.add(&"data".into(), &[event(digit)]).await.unwrap();
         ids.insert(resolve(&queue, digit == "a").await);
     }
     assert_eq!(ids.len(), 4, "what happens again is another job");
@@ -50,11 +50,11 @@ async fn what_is_old_and_delivered_is_forgotten_whole() {
     assert!(queue.report(last("a")).await.unwrap().is_none());
     assert!(queue.report(last("b")).await.unwrap().is_some());
     assert!(
-        matches!(queue.next_delivery("sink", false).await.unwrap(), Waiting::Report { job, .. } if job.number == 2)
+        matches!(queue.next_delivery("sink", false).await.unwrap(), NextDelivery::Report { job, .. } if job.name.number == JobNumber(2))
     );
-    queue.add("data", &[event("a")]).await.unwrap();
-    let (next, _) = queue.next_job("data").await.unwrap().unwrap();
-    assert_eq!(next.number, 5, "a number is not used again");
+    queue.add(&"data".into(), &[event("a")]).await.unwrap();
+    let (next, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    assert_eq!(next.name.number, JobNumber(5), "a number is not used again");
     queue.check().await.unwrap();
 }
 
@@ -63,12 +63,12 @@ async fn what_happens_again_is_another_job_though_the_first_was_given_up() {
     let folder = tempfile::tempdir().unwrap();
     let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
     for _ in 0..2 {
-        queue.add("data", &[event("a")]).await.unwrap();
+        queue.add(&"data".into(), &[event("a")]).await.unwrap();
     }
-    let (first, _) = queue.next_job("data").await.unwrap().unwrap();
-    queue.not_resolved(first.number, "gone", None).await.unwrap();
+    let (first, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    queue.not_resolved(first.name.number, "gone", None).await.unwrap();
     assert_eq!(queue.drop(None, None, false).await.unwrap(), 1);
-    queue.add("data", &[event("a")]).await.unwrap();
+    queue.add(&"data".into(), &[event("a")]).await.unwrap();
     let ids = [resolve(&queue, true).await, resolve(&queue, true).await];
     assert_ne!(ids[0], ids[1]);
 }
@@ -78,12 +78,12 @@ async fn what_waits_for_its_time_is_tried_at_once_where_somebody_says_so() {
     let site = Sandbox::of(SITE);
     let (queue, _lock) = Queue::create(&site.beside("state")).await.unwrap();
     let ask = |arguments: &str| site.hierad(&format!("queue --state ../state {arguments}"));
-    queue.add("data", &[event("a"), event("b")]).await.unwrap();
+    queue.add(&"data".into(), &[event("a"), event("b")]).await.unwrap();
     for (arguments, retried) in [("retry --all", "1 to be tried again\n"), ("retry 1", "1 to be tried again\n")] {
-        let (job, wait) = queue.next_job("data").await.unwrap().unwrap();
-        assert_eq!((job.number, job.attempts, wait), (1, 0, Duration::ZERO));
-        queue.not_resolved(1, "gone", Some(Duration::from_hours(1))).await.unwrap();
-        let (_, wait) = queue.next_job("data").await.unwrap().unwrap();
+        let (job, wait) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+        assert_eq!((job.name.number, job.attempts, wait), (JobNumber(1), 0, Duration::ZERO));
+        queue.not_resolved(JobNumber(1), "gone", Some(Duration::from_hours(1))).await.unwrap();
+        let (_, wait) = queue.next_job(&"data".into()).await.unwrap().unwrap();
         assert!(wait > Duration::from_mins(59), "{wait:?}");
         let list = ask("");
         assert!(list.ok().contains("1  waiting      main aaaaaaaa, tried once, again in 3"), "{list:?}");
@@ -91,8 +91,8 @@ async fn what_waits_for_its_time_is_tried_at_once_where_somebody_says_so() {
         assert_eq!(ask(arguments).ok(), retried);
     }
     assert_eq!(ask("retry 2").ok(), "0 to be tried again\n", "it is to be tried anyway");
-    let (job, _) = queue.next_job("data").await.unwrap().unwrap();
-    queue.resolved(job.number, &written(), &["sink"]).await.unwrap();
+    let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    queue.resolved(job.name.number, &written(), &["sink"]).await.unwrap();
     for action in ["retry", "drop"] {
         assert!(ask(&format!("{action} --sink sink")).ok().starts_with("0 "));
         ask(&format!("{action} 999")).fails(&["hierad: there is no 999 in the queue"]);
@@ -125,7 +125,7 @@ async fn queues_of_former_versions_go_on() {
     for (back, knew_schedules) in FORMER {
         let folder = tempfile::tempdir().unwrap();
         let (queue, lock) = Queue::create(folder.path()).await.unwrap();
-        queue.add("data", &[event("a")]).await.unwrap();
+        queue.add(&"data".into(), &[event("a")]).await.unwrap();
         let now = std::time::SystemTime::now();
         queue.done("nightly", now - Duration::from_hours(1)).await.unwrap();
         queue.close().await;
@@ -137,7 +137,7 @@ async fn queues_of_former_versions_go_on() {
         sqlx::raw_sql(back).execute(&mut connection).await.unwrap();
         sqlx::Connection::close(connection).await.unwrap();
         let queue = Queue::open(folder.path()).await.unwrap();
-        assert_eq!(queue.next_job("data").await.unwrap().unwrap().0.number, 1, "{back}");
+        assert_eq!(queue.next_job(&"data".into()).await.unwrap().unwrap().0.name.number, JobNumber(1), "{back}");
         let known = queue.last_done("nightly", now).await.unwrap() < now - Duration::from_mins(30);
         assert_eq!(known, knew_schedules, "{back}");
         queue.check().await.unwrap();

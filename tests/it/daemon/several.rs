@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use hierad::daemon::queue::Queue;
-use hierad::daemon::{CommitEvent, CommitKind};
+use hierad::event::{CommitEvent, EventKind};
 use hierad::git::BranchName;
 use tempfile::TempDir;
 
@@ -223,11 +223,11 @@ fn a_repository_that_is_away_is_waited_for_and_holds_up_no_other() {
     // The same when it starts, with a commit of the repository in the queue.
     let (before, after) = (two.id("HEAD"), two.commit("c"));
     two.commit("d");
-    let event = CommitEvent { branch: BranchName::new("main"), before: Some(before), after, kind: CommitKind::New };
+    let event = CommitEvent { branch: BranchName::new("main"), before: Some(before), after, kind: EventKind::New };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let queue = Queue::open(&several.path("state")).await.unwrap();
-        queue.add("two", &[event]).await.unwrap();
+        queue.add(&"two".into(), &[event]).await.unwrap();
         queue.close().await;
     });
     fs::rename(two.root(), &away).unwrap();

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
-use hierad::daemon::{CommitEvent, CommitKind};
+use hierad::event::{CommitEvent, EventKind};
 use hierad::git::{BranchName, CommitId};
 
 use super::receiver::Mood;
@@ -80,8 +80,8 @@ fn what_git_has_collected_before_anybody_looked_holds_up_nothing() {
     service.check(&[("main".to_owned(), amended.clone())].into());
     // So is a commit that is a job, and it is no use to wait for it.
     let gone = CommitId::from_hex(&"1".repeat(40)).unwrap();
-    let event = CommitEvent { branch: BranchName::new("main"), before: None, after: gone, kind: CommitKind::New };
-    service.in_queue(async |queue| queue.add("repository", &[event]).await.unwrap());
+    let event = CommitEvent { branch: BranchName::new("main"), before: None, after: gone, kind: EventKind::New };
+    service.in_queue(async |queue| queue.add(&"repository".into(), &[event]).await.unwrap());
     let daemon = service.start();
     service.wait("a report", || service.told().len() == 2);
     service.end(daemon);

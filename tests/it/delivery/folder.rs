@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hierad::delivery::{Folder, Parcel, Target};
 
-use super::{deliver, parcel, refused};
+use super::{deliver, job, parcel, refused};
 
 fn put(folder: &Path, parcel: &Parcel) -> Result<(), String> {
     deliver(Target::Folder(Folder::new(folder.to_owned())), parcel)
@@ -38,7 +38,7 @@ fn daemons_that_share_a_folder_do_not_meet() {
             scope.spawn(move || {
                 for number in 0..25 {
                     let id = format!("{daemon:032x}");
-                    put(folder, &Parcel { number, id: id.clone(), ..parcel(id.as_bytes()) }).unwrap();
+                    put(folder, &Parcel { job: job(number, &id), ..parcel(id.as_bytes()) }).unwrap();
                 }
             });
         }

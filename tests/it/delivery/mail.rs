@@ -6,6 +6,7 @@ use std::time::Duration;
 use hierad::delivery::{
     Mail, MailError, MailOptions, MailServer, MailTls, Parcel, Private, Target, mailbox, plain_text,
 };
+use hierad::git::BranchName;
 
 use super::servers::{Certificate, Mood, RunningSmtp, Smtp, closed_port};
 use super::{ENOUGH, LITTLE, deliver, parcel, refused};
@@ -31,11 +32,9 @@ fn send_plainly(server: &RunningSmtp, parcel: &Parcel) -> Result<(), String> {
 fn a_report_is_a_mail_that_is_known_when_it_comes_again() {
     let server = Smtp::default().start();
     let text = "1 key changes on the only node\nbefore …\n\n.\n..\n  changed motd: \"grüße\"\n".to_owned();
-    let parcel = Parcel {
-        branch: "gr\u{fc}n".to_owned(),
-        text: Some((text.clone() + &"x".repeat(2000) + "\n").into()),
-        ..parcel(b"{}\n")
-    };
+    let mut parcel = parcel(b"{}\n");
+    parcel.event.branch = BranchName::new("gr\u{fc}n");
+    parcel.text = Some((text.clone() + &"x".repeat(2000) + "\n").into());
     let mut ids = Vec::new();
     for _ in 0..2 {
         send_plainly(&server, &parcel).unwrap();

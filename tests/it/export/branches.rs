@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{NODES, REFERENCE, changed, commits, event, exporter, files, main_branch, sources};
+use super::{NODES, REFERENCE, changed, commits, event, exporter, files, sources};
 use crate::support::Sandbox;
 use crate::support::terminal::{SITE, hierad, run};
 
@@ -86,10 +86,10 @@ fn an_exporter_that_goes_on_writes_what_a_new_one_writes() {
     let mut before = None;
     for commit in commits(&one, "main") {
         let event = event(before, one.id(&commit));
-        let exported = exporter_of_all.export(&main_branch(), &event, None).unwrap();
+        let exported = exporter_of_all.export(&event, None).unwrap();
         assert_eq!(exported.commits.len(), 1);
-        assert_eq!(exporter_of_all.export(&main_branch(), &event, None).unwrap().commits, []);
-        let exported_anew = exporter(&other, NODES).export(&main_branch(), &event, None).unwrap();
+        assert_eq!(exporter_of_all.export(&event, None).unwrap().commits, []);
+        let exported_anew = exporter(&other, NODES).export(&event, None).unwrap();
         assert_eq!(exported_anew, exported);
         before = Some(event.after);
     }
@@ -134,12 +134,12 @@ fn a_branch_that_is_set_back_and_forth_has_each_move() {
     let mut exporter = exporter(&site, NODES);
     let [old, new] = [site.id("HEAD~1"), site.id("HEAD~3")];
     for (before, after) in [(None, old), (Some(old), new), (Some(new), old), (Some(old), new)] {
-        exporter.export(&main_branch(), &event(before, after), None).unwrap();
+        exporter.export(&event(before, after), None).unwrap();
     }
     let expected = [old, new, old, new].map(|id| id.to_string());
     assert_eq!(sources(&site, REFERENCE), expected);
     // Late news of an earlier move is none.
-    assert_eq!(exporter.export(&main_branch(), &event(site.id("HEAD~2").into(), new), None).unwrap().commits, []);
+    assert_eq!(exporter.export(&event(site.id("HEAD~2").into(), new), None).unwrap().commits, []);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hierad::git::NewCommit;
 use hierad::pipeline::export::ExportError;
 
-use super::{NODES, REFERENCE, commits, event, exporter, main_branch, sources};
+use super::{NODES, REFERENCE, commits, event, exporter, sources};
 use crate::support::Sandbox;
 use crate::support::random::Random;
 use crate::support::terminal::{SITE, hierad};
@@ -71,19 +71,19 @@ fn who_comes_second_is_refused_and_can_try_again() {
     let site = site(2);
     let [zero, one, two] = ["HEAD~2", "HEAD~1", "HEAD"].map(|revision| site.id(revision));
     let mut first = exporter(&site, NODES);
-    first.export(&main_branch(), &event(None, zero), None).unwrap();
+    first.export(&event(None, zero), None).unwrap();
     let repository = site.open();
     let parent = repository.reference(REFERENCE).unwrap();
     let mut slow = repository.import(REFERENCE, parent).unwrap();
     slow.commit(&commit("slow")).unwrap();
     let mut other = exporter(&site, NODES);
-    other.export(&main_branch(), &event(Some(zero), one), None).unwrap();
+    other.export(&event(Some(zero), one), None).unwrap();
     let error = slow.finish().unwrap_err().to_string();
     assert!(error.contains("`git fast-import` failed") && error.contains("pdating refs/hierad"), "{error}");
     no_report_is_left(&site);
     // Who knows nothing of the other one looks anew.
-    assert_eq!(first.export(&main_branch(), &event(Some(zero), one), None).unwrap().commits, []);
-    first.export(&main_branch(), &event(Some(one), two), None).unwrap();
+    assert_eq!(first.export(&event(Some(zero), one), None).unwrap().commits, []);
+    first.export(&event(Some(one), two), None).unwrap();
     assert_eq!(sources(&site, REFERENCE), commits(&site, "main"));
 }
 
@@ -96,7 +96,7 @@ fn two_writers_at_once_make_one_history() {
         for commit in &commits {
             let event = event(before, site.id(commit));
             loop {
-                match exporter.export(&main_branch(), &event, None) {
+                match exporter.export(&event, None) {
                     Ok(_) => break,
                     Err(ExportError::Moved { .. } | ExportError::Import { .. }) if refused < 100 => refused += 1,
                     Err(error) => panic!("{error}"),

@@ -5,7 +5,9 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use hierad::daemon::http::{Answers, Found, Listener, Options, Question, Server, Snapshot, Unanswered};
+use hierad::daemon::http::{
+    AnswerError, Answers, Listener, LookupRequest, LookupResponse, NodeSnapshot, Options, Server,
+};
 use hierad::daemon::queue::Queue;
 use hierad::daemon::service::{Service, ServiceError, Services};
 use tokio::sync::oneshot;
@@ -24,21 +26,21 @@ enum Manner {
 }
 
 impl Answers for Manner {
-    fn nodes(&self) -> Result<Vec<Arc<str>>, Unanswered> {
+    fn nodes(&self) -> Result<Vec<Arc<str>>, AnswerError> {
         match self {
             Manner::Slow(time) => std::thread::sleep(*time),
             Manner::Panic => panic!("a fault"),
-            Manner::Broken => return Err(Unanswered::Broken("/secret/path is broken".into())),
+            Manner::Broken => return Err(AnswerError::Broken("/secret/path is broken".into())),
         }
         Ok(vec!["web01".into()])
     }
 
-    fn snapshot(&self, _: &str, _: &str, _: &[String]) -> Result<Snapshot, Unanswered> {
-        Err(Unanswered::Unknown("nothing".to_owned()))
+    fn snapshot(&self, _: &str, _: &str, _: &[String]) -> Result<NodeSnapshot, AnswerError> {
+        Err(AnswerError::Unknown("nothing".to_owned()))
     }
 
-    fn lookup(&self, _: &Question) -> Result<Found, Unanswered> {
-        Err(Unanswered::Unknown("nothing".to_owned()))
+    fn lookup(&self, _: &LookupRequest) -> Result<LookupResponse, AnswerError> {
+        Err(AnswerError::Unknown("nothing".to_owned()))
     }
 }
 
@@ -64,7 +66,7 @@ impl Running {
                 let listener = Listener::bind(options.listen).unwrap();
                 let address = listener.address();
                 let mut http = Server::new(options, listener);
-                http.add("data", Arc::new(manner));
+                http.add(&"data".into(), Arc::new(manner));
                 let keep = Duration::MAX;
                 let service = Service {
                     queue,

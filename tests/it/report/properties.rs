@@ -7,7 +7,7 @@ use hierad::diff::{Diff, LeafChange, LeafKind, changes, leaves};
 use hierad::fleet::{Answer, Effective, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeSet};
-use hierad::report::{Arrival, Commit, Input, NodeNames, Origins, Report};
+use hierad::report::{Commit, Input, NodeNames, Origins, Report};
 use hierad::value::{Hash, Segment, Value, ValuePath};
 use hierad::workers::Workers;
 use unicode_width::UnicodeWidthStr;
@@ -139,9 +139,8 @@ fn report(random: &mut Random) -> Report {
     let before = effective(random, &fleet, None);
     let after = effective(random, &fleet, Some(&before));
     let commit = |text: &str| Commit { id: text.repeat(9), summary: text.repeat(20), ..Commit::default() };
-    Report::new(Input {
+    let mut report = Report::new(Input {
         commit: Diff::new(Some(commit("\u{1b}[1m")), Some(commit("@a`|"))),
-        arrival: Some(Arrival { branch: "<b>".repeat(9), kind: "new", job: None }),
         nodes: fleet.all(),
         names: NodeNames::new(Arc::new(fleet)),
         keys: before.keys.keys().chain(after.keys.keys()).collect::<BTreeSet<_>>().len(),
@@ -151,7 +150,9 @@ fn report(random: &mut Random) -> Report {
         findings: Diff::new(&[], &[]),
         blind_spots: Vec::new(),
         is_unreadable: Diff::default(),
-    })
+    });
+    report.event = Some(values::event(&"<b>".repeat(9)));
+    report
 }
 
 fn effective(random: &mut Random, fleet: &Fleet, before: Option<&Effective>) -> Effective {

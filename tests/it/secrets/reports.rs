@@ -49,7 +49,6 @@ fn forms(both: Diff<&Effective>, fleet: &Arc<Fleet>, nodes: &NodeSet, disclosure
     let nothing = Diff::new(&[][..], &[][..]);
     let report = Report::new(Input {
         commit: Diff::default(),
-        arrival: None,
         nodes: fleet.all(),
         names: NodeNames::new(fleet.clone()),
         keys: both.after.keys.len(),

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hierad::disclosure::{Disclosure, Key};
+use hierad::event::{CommitEvent, EventKind};
 use hierad::fleet::{Answer, Effective, Fleet};
+use hierad::git::{BranchName, CommitId};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeProfile, NodeSet};
 use hierad::value::{Hash, Rich, Secrecy, Value};
@@ -112,4 +114,10 @@ fn tagged_value(tag: &str, yaml: &Yaml, node: &str) -> Value {
         "!repeat" => Value::from(yaml[0].as_str().unwrap().repeat(usize::try_from(number(1)).unwrap())),
         other => panic!("no such tag: {other}"),
     }
+}
+
+/// A commit that has come to a branch.
+pub(crate) fn event(branch: &str) -> CommitEvent {
+    let after = CommitId::from_hex(&"c".repeat(40)).unwrap();
+    CommitEvent { branch: BranchName::new(branch), before: None, after, kind: EventKind::New }
 }

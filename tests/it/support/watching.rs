@@ -4,7 +4,8 @@ use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use hierad::daemon::{CommitEvent, HandlerError, Known, WatchError, WatchOptions, each, watch};
+use hierad::daemon::{BranchCheckpoint, HandlerError, WatchError, WatchOptions, each, watch};
+use hierad::event::CommitEvent;
 use hierad::git::{BranchPatterns, Repository};
 use tokio::sync::oneshot;
 
@@ -48,7 +49,7 @@ impl Watching {
     }
 
     /// Starts a watch that collects what is not known.
-    pub(crate) fn from(repository: Repository, known: Known, options: WatchOptions) -> Watching {
+    pub(crate) fn from(repository: Repository, known: BranchCheckpoint, options: WatchOptions) -> Watching {
         Watching::run(repository, known, options, |_| Ok(()))
     }
 
@@ -59,13 +60,13 @@ impl Watching {
         handle: impl FnMut(&CommitEvent) -> Result<(), HandlerError> + Send + 'static,
     ) -> Watching {
         // the branches are read by the test, so that it need not know when the watch reads them
-        let known = Known::now(&repository).unwrap();
+        let known = BranchCheckpoint::now(&repository).unwrap();
         Watching::run(repository, known, options, handle)
     }
 
     fn run(
         repository: Repository,
-        known: Known,
+        known: BranchCheckpoint,
         options: WatchOptions,
         mut handle: impl FnMut(&CommitEvent) -> Result<(), HandlerError> + Send + 'static,
     ) -> Watching {

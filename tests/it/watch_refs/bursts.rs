@@ -1,6 +1,7 @@
 //! Many commits, as fast as git makes them, while it packs, repacks and collects.
 
-use hierad::daemon::{CommitEvent, CommitKind, WatchOptions};
+use hierad::daemon::WatchOptions;
+use hierad::event::{CommitEvent, EventKind};
 
 use crate::support::Sandbox;
 use crate::support::watching::{Watching, notified, polling};
@@ -39,7 +40,7 @@ fn burst(format: &str, options: WatchOptions) {
         done");
     watching.wait_for(200);
     let events = watching.stop();
-    assert!(events.iter().all(|event| event.kind == CommitKind::New));
+    assert!(events.iter().all(|event| event.kind == EventKind::New));
     assert_eq!(events.len(), 200);
     check(&sandbox, "team/one/deep", &first.to_string(), &events);
 }
@@ -83,7 +84,7 @@ fn branches_move_while_references_are_packed_without_pause() {
     watching.wait_for(80);
     let events = watching.stop();
     assert_eq!(events.len(), 80, "{events:#?}");
-    assert!(events.iter().all(|event| event.kind == CommitKind::New));
+    assert!(events.iter().all(|event| event.kind == EventKind::New));
     for branch in ["a", "b/one", "b/two", "c"] {
         check(&sandbox, branch, &first.to_string(), &events);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use hierad::daemon::{Known, WatchOptions};
+use hierad::daemon::{BranchCheckpoint, WatchOptions};
 use hierad::git::{BranchName, BranchPatterns, Repository};
 
 use crate::support::watching::{Watching, notified, polling, polling_on, told};
@@ -113,7 +113,7 @@ fn a_new_branch_that_was_merged_before_anybody_looked_brings_its_commits() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
     let repository = sandbox.open();
-    let known = Known::now(&repository).unwrap();
+    let known = BranchCheckpoint::now(&repository).unwrap();
     sandbox.sh(&format!(
         "{COMMIT} git switch -q -c side; c a; c b; git switch -q main; c two; git merge -q -m merge side; git branch same; c three; \
          git switch -q -c above; c c"
@@ -279,18 +279,20 @@ fn a_watch_goes_on_where_a_former_one_ended() {
     let second = sandbox.commit("second");
     sandbox.sh("git switch -q -c topic; git commit -q --allow-empty -m t1; git branch old HEAD~2");
     let repository = sandbox.open();
-    let check = |known: Known, expected: &[&str]| {
+    let check = |known: BranchCheckpoint, expected: &[&str]| {
         let watching = Watching::from(repository.clone(), known, polling());
         watching.wait_for(expected.len());
         let found: Vec<_> = watching.stop().iter().map(|event| told(&repository, event)).collect();
         assert_eq!(found, expected);
     };
-    let since = |commit| Known::since(&repository, &BranchPatterns::all(), commit).unwrap();
+    let since = |commit| BranchCheckpoint::since(&repository, &BranchPatterns::all(), commit).unwrap();
     check(since(first), &["main new first..second", "topic new first..second", "topic new second..t1"]);
     check(since(second), &["topic new second..t1"]);
     let tips = |tips: &[(&str, hierad::git::CommitId)]| {
-        Known::from(tips.iter().map(|(branch, tip)| (BranchName::new(*branch), *tip)).collect::<BTreeMap<_, _>>())
+        BranchCheckpoint::from(
+            tips.iter().map(|(branch, tip)| (BranchName::new(*branch), *tip)).collect::<BTreeMap<_, _>>(),
+        )
     };
     check(tips(&[("main", first)]), &["main new first..second", "topic created second..t1"]);
-    check(Known::now(&repository).unwrap(), &[]);
+    check(BranchCheckpoint::now(&repository).unwrap(), &[]);
 }

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use hierad::daemon::{HandlerError, Known, WatchError};
+use hierad::daemon::{BranchCheckpoint, HandlerError, WatchError};
 use hierad::git::{BranchName, Branches, ObjectError};
 
 use crate::support::Sandbox;
@@ -70,7 +70,7 @@ fn a_former_tip_that_was_collected() {
     sandbox.sh("git commit -q --amend --allow-empty -m amended
         git reflog expire --expire=now --all; git gc -q --prune=now");
     let repository = sandbox.open();
-    let known = Known::from(Branches::from([(BranchName::new("main"), former)]));
+    let known = BranchCheckpoint::from(Branches::from([(BranchName::new("main"), former)]));
     let watching = Watching::from(repository.clone(), known, polling());
     let event = watching.wait_for(1).remove(0);
     assert_eq!(told(&repository, &event), "main rewritten gone..amended");
@@ -89,7 +89,7 @@ fn a_former_tip_whose_history_was_collected_in_part() {
     sandbox
         .sh("git commit -q --allow-empty -m rewritten; git switch -q -c other; git commit -q --allow-empty -m created");
     let repository = sandbox.open();
-    let known = Known::from(Branches::from([(BranchName::new("main"), former)]));
+    let known = BranchCheckpoint::from(Branches::from([(BranchName::new("main"), former)]));
     let watching = Watching::from(repository.clone(), known, polling());
     let events = watching.wait_for(2);
     let told: Vec<_> = events.iter().map(|event| told(&repository, event)).collect();

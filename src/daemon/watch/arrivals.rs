@@ -1,25 +1,24 @@
-//! From a branch that has moved to the commits that have come to it. Reads history, remembers nothing.
+//! Finds the commits that have come to a branch that has moved or appeared. It reads history and remembers nothing.
 
 use std::num::NonZeroUsize;
 
+use crate::event::{CommitEvent, EventKind};
 use crate::git::{BranchName, Chain, ChainEnd, CommitId, HistoryError, Repository};
 
-use super::{CommitEvent, CommitKind};
-
-/// The commits that have come to a branch whose tip was `old` and is `new`, oldest first.
+/// Returns the commits that have come to a branch whose tip was `old` and is `new`, oldest first.
 pub(super) fn moved(
     repository: &Repository,
     branch: &BranchName,
     old: CommitId,
     new: CommitId,
 ) -> Result<Vec<CommitEvent>, HistoryError> {
-    let rewritten = || vec![event(branch, Some(old), new, CommitKind::Rewritten)];
+    let rewritten = || vec![event(branch, Some(old), new, EventKind::Rewritten)];
     if repository.is_gone(old) {
-        return Ok(rewritten()); // gone with a rewritten branch, and collected
+        return Ok(rewritten()); // git has collected the former tip of a rewritten branch
     }
     let chain = repository.chain_excluding(new, &[old])?;
     if chain.end == ChainEnd::Reached(old) {
-        return Ok(one_by_one(branch, &chain.commits, Some(old), CommitKind::New));
+        return Ok(one_by_one(branch, &chain.commits, Some(old), EventKind::New));
     }
     if !repository.is_ancestor(old, new)? {
         return Ok(rewritten());
@@ -27,7 +26,7 @@ pub(super) fn moved(
     joined(repository, branch, old, &chain)
 }
 
-/// The old tip is behind the new one, but was merged into it from the side: what that merge changed on the branch is its
+/// Returns the commits of a branch whose old tip was merged into the new one from the side. That merge changed on the branch its
 /// difference from the old tip.
 fn joined(
     repository: &Repository,
@@ -47,12 +46,12 @@ fn joined(
     let Some((merge, later)) = chain.commits.get(with..).and_then(<[CommitId]>::split_first) else {
         return Ok(Vec::new());
     };
-    let mut events = vec![event(branch, Some(old), *merge, CommitKind::Joined)];
-    events.extend(one_by_one(branch, later, Some(*merge), CommitKind::New));
+    let mut events = vec![event(branch, Some(old), *merge, EventKind::Joined)];
+    events.extend(one_by_one(branch, later, Some(*merge), EventKind::New));
     Ok(events)
 }
 
-/// The commits of a branch that was not there before, as far as none of `others` has them.
+/// Returns the commits of a branch that was not there before, without those that any of `others` has.
 pub(super) fn created(
     repository: &Repository,
     branch: &BranchName,
@@ -66,17 +65,17 @@ pub(super) fn created(
         tracing::warn!(%branch, commit = %cut, "history is cut here (a shallow clone); what this commit changed is not known");
         before = Some(cut);
     }
-    Ok(one_by_one(branch, &chain.commits, before, CommitKind::Created))
+    Ok(one_by_one(branch, &chain.commits, before, EventKind::Created))
 }
 
-/// The same commits, at most so many by themselves: the oldest of more as one.
+/// Combines the oldest events into one if there are more than `most`.
 pub(super) fn bounded(mut events: Vec<CommitEvent>, most: NonZeroUsize) -> Vec<CommitEvent> {
     let extra = events.len().saturating_sub(most.get());
     if extra > 0 {
         let CommitEvent { branch, before, .. } = events[0].clone();
         let after = events[extra].after;
         tracing::warn!(%branch, commits = extra + 1, until = %after, "so many commits have come that the oldest are reported as one");
-        events.splice(..=extra, [event(&branch, before, after, CommitKind::Combined)]);
+        events.splice(..=extra, [event(&branch, before, after, EventKind::Combined)]);
     }
     events
 }
@@ -85,12 +84,12 @@ fn one_by_one(
     branch: &BranchName,
     commits: &[CommitId],
     mut before: Option<CommitId>,
-    kind: CommitKind,
+    kind: EventKind,
 ) -> Vec<CommitEvent> {
     let pairs = commits.iter().map(|commit| (before.replace(*commit), *commit));
     pairs.map(|(before, after)| event(branch, before, after, kind)).collect()
 }
 
-fn event(branch: &BranchName, before: Option<CommitId>, after: CommitId, kind: CommitKind) -> CommitEvent {
+fn event(branch: &BranchName, before: Option<CommitId>, after: CommitId, kind: EventKind) -> CommitEvent {
     CommitEvent { branch: branch.clone(), before, after, kind }
 }

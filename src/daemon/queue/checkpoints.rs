@@ -1,36 +1,41 @@
-//! What a watch knows of a repository, over restarts.
+//! The checkpoints of watches over restarts: the last seen commits of branches, as the watch's tracker gives them.
 
 use std::collections::VecDeque;
 
 use sqlx::{Row, SqliteConnection};
 
 use super::{Queue, QueueError};
-use crate::daemon::Known;
+use crate::daemon::watch::BranchCheckpoint;
+use crate::event::RepositoryName;
 use crate::git::{BranchName, CommitId};
 
 impl Queue {
-    /// What a former watch knew of the repository; nothing if there was none.
-    pub async fn known(&self, repository: &str) -> Result<Option<Known>, QueueError> {
-        let former = sqlx::query("SELECT former FROM repository WHERE name = ?").bind(repository);
+    /// Returns the checkpoint of a repository, or `None` if it was never watched.
+    pub async fn checkpoint(&self, repository: &RepositoryName) -> Result<Option<BranchCheckpoint>, QueueError> {
+        let former = sqlx::query("SELECT former FROM repository WHERE name = ?").bind(repository.as_str());
         let Some(row) = self.first(former).await? else { return Ok(None) };
         let former: String = row.try_get(0)?;
-        let rows = sqlx::query("SELECT name, tip FROM branch WHERE repository = ?").bind(repository);
-        let mut known = Known { former: commits(&former), ..Known::default() };
+        let rows = sqlx::query("SELECT name, tip FROM branch WHERE repository = ?").bind(repository.as_str());
+        let mut checkpoint = BranchCheckpoint { former: commits(&former), ..BranchCheckpoint::default() };
         for row in self.all(rows).await? {
             let (name, tip): (String, String) = (row.try_get(0)?, row.try_get(1)?);
             let tip = CommitId::from_hex(&tip).ok_or_else(|| damaged(&tip))?;
-            known.branches.insert(BranchName::new(name), tip);
+            checkpoint.branches.insert(BranchName::new(name), tip);
         }
-        Ok(Some(known))
+        Ok(Some(checkpoint))
     }
 
-    /// Keeps what a watch knows of the repository.
-    pub async fn remember(&self, repository: &str, known: &Known) -> Result<(), QueueError> {
+    /// Saves the checkpoint of a repository.
+    pub async fn save_checkpoint(
+        &self,
+        repository: &RepositoryName,
+        checkpoint: &BranchCheckpoint,
+    ) -> Result<(), QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;
-        remember_former(&mut step, repository, &known.former).await?;
-        sqlx::query("DELETE FROM branch WHERE repository = ?").bind(repository).execute(&mut *step).await?;
-        for (branch, tip) in &known.branches {
+        save_former(&mut step, repository, &checkpoint.former).await?;
+        sqlx::query("DELETE FROM branch WHERE repository = ?").bind(repository.as_str()).execute(&mut *step).await?;
+        for (branch, tip) in &checkpoint.branches {
             set_tip(&mut step, repository, branch, *tip).await?;
         }
         step.commit().await?;
@@ -39,28 +44,28 @@ impl Queue {
     }
 }
 
-async fn remember_former(
+async fn save_former(
     connection: &mut SqliteConnection,
-    repository: &str,
+    repository: &RepositoryName,
     former: &VecDeque<CommitId>,
 ) -> Result<(), QueueError> {
     let former = former.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     let insert = "INSERT INTO repository (name, former) VALUES (?, ?) \
         ON CONFLICT (name) DO UPDATE SET former = excluded.former";
-    sqlx::query(insert).bind(repository).bind(former).execute(connection).await?;
+    sqlx::query(insert).bind(repository.as_str()).bind(former).execute(connection).await?;
     Ok(())
 }
 
-/// Notes how far a branch is known.
+/// Saves the last seen commit of a branch.
 pub(super) async fn set_tip(
     connection: &mut SqliteConnection,
-    repository: &str,
+    repository: &RepositoryName,
     branch: &BranchName,
     tip: CommitId,
 ) -> Result<(), QueueError> {
     let insert = "INSERT INTO branch (repository, name, tip) VALUES (?, ?, ?) \
         ON CONFLICT (repository, name) DO UPDATE SET tip = excluded.tip";
-    let query = sqlx::query(insert).bind(repository).bind(branch.as_str()).bind(tip.to_string());
+    let query = sqlx::query(insert).bind(repository.as_str()).bind(branch.as_str()).bind(tip.to_string());
     query.execute(connection).await?;
     Ok(())
 }
@@ -69,7 +74,7 @@ fn commits(list: &str) -> VecDeque<CommitId> {
     list.split(' ').filter_map(CommitId::from_hex).collect()
 }
 
-/// A commit that is none.
+/// Returns the error for a commit id that is none.
 pub(super) fn damaged(id: &str) -> QueueError {
     QueueError::Damaged(format!("'{id}' is no commit"))
 }

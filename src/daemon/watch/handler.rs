@@ -1,27 +1,28 @@
-//! Who takes the commits that the watch finds.
+//! The interface for whatever takes the commits that a watch finds.
 
 use tokio::task::{JoinError, spawn_blocking};
 
-use super::{CommitEvent, Known};
+use super::BranchCheckpoint;
+use crate::event::CommitEvent;
 
 /// Takes commits, in the order in which they came to their branches.
 pub trait Handler: Send {
-    /// How many commits are handed out together, at most.
+    /// The most commits that are handed out together.
     const TOGETHER: usize;
 
     /// Takes all of `commits`, or none.
     fn handle(&mut self, commits: &[CommitEvent]) -> impl Future<Output = Result<(), HandlerError>> + Send;
 
-    /// Takes note of what the watch knows, all commits of it being taken.
-    fn known(&mut self, known: &Known) -> impl Future<Output = Result<(), HandlerError>> + Send;
+    /// Notes the checkpoint of the watch: all commits up to it were taken. It is only called when the checkpoint has changed.
+    fn checkpoint(&mut self, checkpoint: &BranchCheckpoint) -> impl Future<Output = Result<(), HandlerError>> + Send;
 
-    /// Takes note of a look, and whether it went well.
+    /// Notes a look; `is_good` is false if something could not be read or was refused.
     fn looked(&mut self, is_good: bool) {
         _ = is_good;
     }
 }
 
-/// The handler could not take commits.
+/// A handler could not take commits.
 #[derive(Debug, thiserror::Error)]
 pub enum HandlerError {
     /// The watch has to end.
@@ -30,7 +31,7 @@ pub enum HandlerError {
     /// The commits are given up, the watch goes on.
     #[error(transparent)]
     Runtime(Box<dyn std::error::Error + Send + Sync>),
-    /// Not now: the commits have to be handed out again.
+    /// The commits have to be handed out again later.
     #[error(transparent)]
     Refused(Box<dyn std::error::Error + Send + Sync>),
     /// The handler has panicked, which is a fault in hierad.
@@ -38,7 +39,7 @@ pub enum HandlerError {
     Task(#[from] JoinError),
 }
 
-/// A handler that does with each commit what `handle` does, which may block.
+/// Makes a handler that calls `handle` for each commit. It may block.
 pub fn each<H>(handle: H) -> impl Handler
 where
     H: FnMut(CommitEvent) -> Result<(), HandlerError> + Send + 'static,
@@ -46,7 +47,7 @@ where
     Each(Some(handle))
 }
 
-/// The closure is away while it runs.
+/// The closure is taken out while it runs.
 struct Each<H>(Option<H>);
 
 impl<H> Handler for Each<H>
@@ -69,7 +70,7 @@ where
         Ok(())
     }
 
-    async fn known(&mut self, _: &Known) -> Result<(), HandlerError> {
+    async fn checkpoint(&mut self, _: &BranchCheckpoint) -> Result<(), HandlerError> {
         Ok(())
     }
 }

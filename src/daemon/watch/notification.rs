@@ -1,6 +1,6 @@
-//! File notification: says that something in the git directory has changed that may have moved a branch.
+//! File notification: wakes the watch when a file of the git directory has changed that may have moved a branch.
 //!
-//! It is a help, not a foundation: where it is missing, breaks down, or misses something, the clock makes up for it.
+//! It only makes the watch faster. If it is missing, breaks down or misses something, the clock makes up for it.
 
 use std::ffi::OsStr;
 use std::fs::{OpenOptions, remove_file};
@@ -14,42 +14,42 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use super::event::Event;
+use super::wake::Wake;
 
-/// How long to wait before notification is asked for again after it has broken down.
+/// The pause before notification is set up again after it has broken down.
 const REARM: Duration = Duration::from_secs(5);
 
-/// The file in the common git directory whose change is a reason to look. It stands beside git's own files, since whoever can
-/// make a commit can write there, and since that folder is watched anyway.
-const TOLD: &str = "hierad.notify";
+/// The file in the common git directory whose change requests a look. Everybody who can make a commit can write there, and the
+/// folder is watched anyway.
+const REQUEST: &str = "hierad.notify";
 
-/// Has every daemon look that watches the repository whose common git directory is `place`.
-pub fn tell(place: &Path) -> io::Result<()> {
-    let file = place.join(TOLD);
+/// Has every daemon look that watches the repository with the common git directory `folder`.
+pub fn request_look(folder: &Path) -> io::Result<()> {
+    let file = folder.join(REQUEST);
     let touch = || {
         let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&file)?;
         opened.set_modified(SystemTime::now())
     };
-    // The time of another user's file cannot be set, but in a folder that is shared the file can be replaced.
+    // The time of another user's file cannot be set, but in a shared folder the file can be replaced.
     touch().or_else(|error| remove_file(&file).and_then(|()| touch()).map_err(|_| error))
 }
 
-/// Reports changes of the branches of the repository whose common git directory is `place`.
-pub(super) async fn notify(place: PathBuf, poll: Duration, events: mpsc::Sender<Event>) {
-    let mut told = false;
-    while !events.is_closed() {
+/// Wakes the watch when branches of the repository with the common git directory `folder` may have changed.
+pub(super) async fn notify(folder: PathBuf, poll: Duration, wakes: mpsc::Sender<Wake>) {
+    let mut is_logged = false;
+    while !wakes.is_closed() {
         let (lost, mut is_lost) = mpsc::channel(1);
-        let (folder, sender) = (place.clone(), events.clone());
-        match spawn_blocking(move || arm(&folder, sender, lost)).await {
+        let (watched, sender) = (folder.clone(), wakes.clone());
+        match spawn_blocking(move || arm(&watched, sender, lost)).await {
             Ok(Ok(watcher)) => {
-                told = false;
-                let _ = events.try_send(Event::Files); // what happened while it was being set up was not heard
+                is_logged = false;
+                let _ = wakes.try_send(Wake::Files); // changes during the set-up were not heard
                 is_lost.recv().await;
                 drop(watcher);
                 tracing::debug!("file notification has broken down, setting it up again");
             }
-            Ok(Err(error)) if !told => {
-                told = true;
+            Ok(Err(error)) if !is_logged => {
+                is_logged = true;
                 tracing::warn!(%error, "no file notification; looking for commits every {poll:?} only");
             }
             _ => {}
@@ -58,13 +58,13 @@ pub(super) async fn notify(place: PathBuf, poll: Duration, events: mpsc::Sender<
     }
 }
 
-/// Asks the system for notification, which ends when the result is dropped.
-fn arm(place: &Path, events: mpsc::Sender<Event>, lost: mpsc::Sender<()>) -> Result<RecommendedWatcher, notify::Error> {
-    let root = place.to_owned();
+/// Asks the system for notification, which ends when the result is dropped. A message to `lost` says that it has broken down.
+fn arm(folder: &Path, wakes: mpsc::Sender<Wake>, lost: mpsc::Sender<()>) -> Result<RecommendedWatcher, notify::Error> {
+    let root = folder.to_owned();
     let mut watcher = notify::recommended_watcher(move |heard: notify::Result<notify::Event>| match heard {
         Ok(event) => {
             if event.need_rescan() || event.paths.iter().any(|path| matters(&root, path) && changes(event.kind)) {
-                let _ = events.try_send(Event::Files); // if the channel is full, a look is due anyway
+                let _ = wakes.try_send(Wake::Files); // if the channel is full, a look is due anyway
             }
             if is_loss(&root, &event) {
                 let _ = lost.try_send(());
@@ -72,13 +72,13 @@ fn arm(place: &Path, events: mpsc::Sender<Event>, lost: mpsc::Sender<()>) -> Res
         }
         Err(error) => {
             tracing::debug!(%error, "file notification");
-            let _ = events.try_send(Event::Files);
+            let _ = wakes.try_send(Wake::Files);
             let _ = lost.try_send(());
         }
     })?;
-    watcher.watch(place, RecursiveMode::NonRecursive)?;
-    for (folder, mode) in [("refs", RecursiveMode::Recursive), ("reftable", RecursiveMode::NonRecursive)] {
-        let folder = place.join(folder);
+    watcher.watch(folder, RecursiveMode::NonRecursive)?;
+    for (name, mode) in [("refs", RecursiveMode::Recursive), ("reftable", RecursiveMode::NonRecursive)] {
+        let folder = folder.join(name);
         if folder.is_dir() {
             watcher.watch(&folder, mode)?;
         }
@@ -86,21 +86,21 @@ fn arm(place: &Path, events: mpsc::Sender<Event>, lost: mpsc::Sender<()>) -> Res
     Ok(watcher)
 }
 
-/// Whether an event changes something: our own reading is heard, too.
+/// Returns true if an event changes something: the watch's own reading is heard, too.
 fn changes(kind: EventKind) -> bool {
     !matches!(kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
 }
 
-/// Whether a file can tell of a branch, or somebody tells by it: locks come and go, what counts is the file that they guard.
+/// Returns true if a file holds branches, or requests a look. Lock files do not count, but the files that they guard do.
 fn matters(root: &Path, path: &Path) -> bool {
     let Ok(inside) = path.strip_prefix(root) else { return true };
     let is_lock = path.extension() == Some(OsStr::new("lock"));
     let mut names = inside.iter().map(OsStr::to_string_lossy);
     !is_lock
-        && names.next().is_none_or(|first| matches!(&*first, "refs" | "packed-refs" | "reftable" | "shallow" | TOLD))
+        && names.next().is_none_or(|first| matches!(&*first, "refs" | "packed-refs" | "reftable" | "shallow" | REQUEST))
 }
 
-/// Whether one of the watched folders itself is gone, and the notification with it.
+/// Returns true if one of the watched folders is gone, and notification with it.
 fn is_loss(root: &Path, event: &notify::Event) -> bool {
     let roots = [root.to_owned(), root.join("refs"), root.join("reftable")];
     event.kind.is_remove() && event.paths.iter().any(|path| roots.contains(path))
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn only_files_that_hold_branches_matter() {
         let check = |path: &str| matters(Path::new("/r/.git"), &Path::new("/r/.git").join(path));
-        for path in ["", "refs", "refs/heads/main", "refs/heads/a/b", "packed-refs", "reftable/tables.list", TOLD] {
+        for path in ["", "refs", "refs/heads/main", "refs/heads/a/b", "packed-refs", "reftable/tables.list", REQUEST] {
             assert!(check(path), "{path}");
         }
         for path in ["index", "HEAD.lock", "refs/heads/main.lock", "packed-refs.lock", "COMMIT_EDITMSG", "logs"] {

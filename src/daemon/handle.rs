@@ -1,0 +1,104 @@
+//! The handle that all parts of a service share: its metrics, its health, and the bells by which parts wake each other.
+
+use std::fmt;
+use std::time::Duration;
+
+use tokio::sync::watch as flag;
+
+use super::health::Health;
+use super::metrics::Metrics;
+use crate::event::RepositoryName;
+use crate::git::BranchName;
+
+/// Shared by all parts of a service.
+#[derive(Debug)]
+pub(super) struct ServiceHandle {
+    /// The counts.
+    pub(super) metrics: Metrics,
+    /// The parts that do not work.
+    pub(super) health: Health,
+    /// Has all watches look at once.
+    pub(super) look: Bell,
+    /// Rings when a report is there.
+    pub(super) resolved: Bell,
+}
+
+impl ServiceHandle {
+    /// Makes the handle of a service that has done nothing yet.
+    pub(super) fn new() -> ServiceHandle {
+        let (metrics, health) = (Metrics::new(), Health::default());
+        ServiceHandle { metrics, health, look: Bell::new(), resolved: Bell::new() }
+    }
+
+    /// Adds a watch that looks at least once in each `poll`.
+    pub(super) fn add_watch(&self, repository: &RepositoryName, poll: Duration) {
+        self.metrics.add_watch(repository);
+        self.health.expect_watch(repository, poll);
+    }
+
+    /// Adds a mirror that is fetched at least once in each `period`.
+    pub(super) fn add_mirror(&self, repository: &RepositoryName, period: Duration) {
+        self.metrics.add_mirror(repository);
+        self.health.expect_mirror(repository, period);
+    }
+
+    /// Notes a look; `is_good` is false if it failed.
+    pub(super) fn looked(&self, repository: &RepositoryName, is_good: bool) {
+        self.metrics.looked(repository, is_good);
+        if is_good {
+            self.health.looked(repository);
+        }
+    }
+
+    /// Notes a fetch of a mirror; `is_good` is false if it failed.
+    pub(super) fn fetched(&self, repository: &RepositoryName, is_good: bool) {
+        self.metrics.fetched(repository, is_good);
+        if is_good {
+            self.health.fetched(repository);
+        }
+    }
+
+    /// Notes whether the data of a branch can be read; `blind` is the reason if not.
+    pub(super) fn saw_branch(&self, repository: &RepositoryName, branch: &BranchName, blind: Option<&str>) {
+        let is_news = self.health.see(repository, branch, blind);
+        self.metrics.set_blind(repository, self.health.blind_count(repository));
+        match blind {
+            _ if !is_news => {}
+            Some(why) => {
+                tracing::warn!(repository = repository.as_str(), %branch, "nothing of the branch can be read: {why}")
+            }
+            None => tracing::info!(repository = repository.as_str(), %branch, "the branch can be read again"),
+        }
+    }
+
+    /// Forgets the branches of a repository that are not there any more.
+    pub(super) fn retain_branches(&self, repository: &RepositoryName, is_there: impl Fn(&BranchName) -> bool) {
+        self.health.retain_branches(repository, is_there);
+        self.metrics.set_blind(repository, self.health.blind_count(repository));
+    }
+}
+
+/// Wakes all listeners. A listener that is busy meanwhile hears it afterwards, once.
+pub(super) struct Bell(flag::Sender<()>);
+
+impl Bell {
+    fn new() -> Bell {
+        Bell(flag::Sender::new(()))
+    }
+
+    /// Rings the bell.
+    pub(super) fn ring(&self) {
+        self.0.send_replace(());
+    }
+
+    /// Returns a listener: `changed` resolves after each ring from now on.
+    pub(super) fn listen(&self) -> flag::Receiver<()> {
+        self.0.subscribe()
+    }
+}
+
+impl fmt::Debug for Bell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Bell")
+    }
+}

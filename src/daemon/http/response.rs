@@ -1,0 +1,13 @@
+//! Answers in JSON.
+
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use super::problem::Problem;
+
+/// Returns a response with a value as JSON.
+pub(super) fn json(value: &impl Serialize) -> Result<Response, Problem> {
+    let body = serde_json::to_vec(value).map_err(|error| Problem::fault(&error))?;
+    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+}

@@ -1,0 +1,393 @@
+//! The metrics of a service, in the form of `OpenMetrics`.
+//!
+//! Labels are repositories, sinks and other names of the settings, never nodes or keys, of which there may be very many. Each metric
+//! that a name can have is there from the start, with the value 0.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Metric, Registry, Unit};
+
+use super::queue::{Stage, StageCount};
+use crate::event::RepositoryName;
+
+/// A gauge of seconds.
+type Seconds = Gauge<f64, AtomicU64>;
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RepositoryLabel {
+    repository: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SinkLabel {
+    sink: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct DeliveryLabels {
+    sink: String,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ScheduleLabel {
+    name: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RunLabels {
+    name: String,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct StageLabels {
+    stage: &'static str,
+    /// Empty for commits that are not resolved.
+    sink: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RequestLabels {
+    method: String,
+    /// As it stands in the API's description.
+    route: String,
+    code: u16,
+}
+
+/// The result of an attempt to deliver a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attempt {
+    /// The sink has the report.
+    Taken,
+    /// The sink has refused the report, and it is tried again.
+    Refused,
+    /// The sink has refused the report, and it is set aside.
+    Dead,
+}
+
+impl Attempt {
+    const ALL: [Attempt; 3] = [Attempt::Taken, Attempt::Refused, Attempt::Dead];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Attempt::Taken => "taken",
+            Attempt::Refused => "refused",
+            Attempt::Dead => "dead",
+        }
+    }
+}
+
+/// The metrics of a service.
+pub(super) struct Metrics {
+    found: Family<RepositoryLabel, Counter>,
+    looks_failed: Family<RepositoryLabel, Counter>,
+    fetches: Family<RepositoryLabel, Counter>,
+    fetches_failed: Family<RepositoryLabel, Counter>,
+    last_fetch: Family<RepositoryLabel, Seconds>,
+    last_look: Family<RepositoryLabel, Seconds>,
+    resolved: Family<RepositoryLabel, Counter>,
+    not_resolved: Family<RepositoryLabel, Counter>,
+    last_resolved: Family<RepositoryLabel, Seconds>,
+    resolving: Family<RepositoryLabel, Histogram>,
+    deliveries: Family<DeliveryLabels, Counter>,
+    last_delivery: Family<SinkLabel, Seconds>,
+    scheduled: Family<RunLabels, Counter>,
+    last_scheduled: Family<ScheduleLabel, Seconds>,
+    depth: Family<StageLabels, Gauge>,
+    queue_failed: Counter,
+    blind: Family<RepositoryLabel, Gauge>,
+    requests: Family<RequestLabels, Counter>,
+    /// The clients that listen to the stream of reports.
+    pub(super) listeners: Gauge,
+    memory: Gauge,
+    registry: Registry,
+    sinks: Mutex<BTreeSet<String>>,
+    /// Held while the text is written: each writing sets the depth of the queue anew.
+    writing: Mutex<()>,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
+    }
+}
+
+/// Registers a metric under hierad's prefix.
+struct Names<'a>(&'a mut Registry);
+
+impl Names<'_> {
+    fn add<M: Metric + Clone + Default>(&mut self, name: &str, help: &str) -> M {
+        let metric = M::default();
+        self.0.register(name, help, metric.clone());
+        metric
+    }
+
+    fn add_seconds<M: Metric + Clone>(&mut self, name: &str, help: &str, metric: M) -> M {
+        self.0.register_with_unit(name, help, Unit::Seconds, metric.clone());
+        metric
+    }
+
+    fn add_time<L>(&mut self, name: &str, help: &str) -> Family<L, Seconds>
+    where
+        Family<L, Seconds>: Metric + Clone + Default,
+    {
+        self.add_seconds(name, help, Family::default())
+    }
+}
+
+/// Makes a histogram from a millisecond to four minutes.
+fn durations() -> Histogram {
+    Histogram::new(exponential_buckets(0.001, 4.0, 10))
+}
+
+impl Metrics {
+    /// Makes metrics that count from 0.
+    pub(super) fn new() -> Metrics {
+        let mut registry = Registry::default();
+        let memory = register_process(&mut registry);
+        let hierad = registry.sub_registry_with_prefix("hierad");
+        hierad.register("build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
+        let mut names = Names(hierad);
+        let resolving = Family::new_with_constructor(durations as fn() -> Histogram);
+        Metrics {
+            found: names.add("commits_found", "Commits that have come to watched branches"),
+            looks_failed: names.add("watch_failures", "Looks for commits that failed"),
+            fetches: names.add("fetches", "Times that a mirror was fetched, or should have been"),
+            fetches_failed: names.add("fetch_failures", "Times that a mirror could not be fetched"),
+            last_fetch: names.add_time("fetch_last_success_timestamp", "The last fetch of a mirror that went well"),
+            last_look: names.add_time("watch_last_success_timestamp", "The last look for commits that went well"),
+            resolved: names.add("jobs_resolved", "Commits that were resolved"),
+            not_resolved: names.add("job_failures", "Times that a commit could not be resolved"),
+            last_resolved: names.add_time("jobs_last_success_timestamp", "The last commit that was resolved"),
+            resolving: {
+                let help = "How long it took to resolve a commit, or to fail";
+                names.add_seconds("resolve_duration", help, resolving)
+            },
+            deliveries: names.add("deliveries", "Times that a report was given to a sink"),
+            last_delivery: {
+                names.add_time("delivery_last_success_timestamp", "The last report that the sink has taken")
+            },
+            scheduled: names.add("scheduled_runs", "Times that snapshots were written by schedule"),
+            last_scheduled: {
+                let help = "The last snapshots that were written by schedule";
+                names.add_time("scheduled_last_success_timestamp", help)
+            },
+            depth: names.add("queue_items", "What is in the queue and not done"),
+            queue_failed: names.add("queue_failures", "Times that the queue could not be used"),
+            blind: names.add("blind_branches", "Branches of which no data can be read"),
+            requests: names.add("http_requests", "Requests that were answered"),
+            listeners: names.add("http_stream_clients", "Clients of the stream of reports"),
+            memory,
+            registry,
+            sinks: Mutex::default(),
+            writing: Mutex::default(),
+        }
+    }
+
+    /// Adds the metrics of a watch.
+    pub(super) fn add_watch(&self, repository: &RepositoryName) {
+        let label = label(repository);
+        for family in [&self.found, &self.looks_failed, &self.resolved, &self.not_resolved] {
+            drop(family.get_or_create(&label));
+        }
+        drop(self.resolving.get_or_create(&label));
+        drop(self.blind.get_or_create(&label));
+    }
+
+    /// Adds the metrics of a mirror.
+    pub(super) fn add_mirror(&self, repository: &RepositoryName) {
+        for family in [&self.fetches, &self.fetches_failed] {
+            drop(family.get_or_create(&label(repository)));
+        }
+    }
+
+    /// Adds the metrics of a sink.
+    pub(super) fn add_sink(&self, sink: &str) {
+        self.sinks().insert(sink.to_owned());
+        for attempt in Attempt::ALL {
+            drop(self.deliveries.get_or_create(&DeliveryLabels { sink: sink.to_owned(), result: attempt.as_str() }));
+        }
+    }
+
+    /// Adds the metrics of scheduled work.
+    pub(super) fn add_schedule(&self, name: &str) {
+        for result in [true, false].map(run_result) {
+            drop(self.scheduled.get_or_create(&RunLabels { name: name.to_owned(), result }));
+        }
+    }
+
+    /// Counts a run of scheduled work.
+    pub(super) fn ran(&self, name: &str, is_good: bool) {
+        self.scheduled.get_or_create(&RunLabels { name: name.to_owned(), result: run_result(is_good) }).inc();
+        if is_good {
+            self.last_scheduled.get_or_create(&ScheduleLabel { name: name.to_owned() }).set(now());
+        }
+    }
+
+    /// Counts a fetch of a mirror.
+    pub(super) fn fetched(&self, repository: &RepositoryName, is_good: bool) {
+        let label = label(repository);
+        self.fetches.get_or_create(&label).inc();
+        if is_good {
+            self.last_fetch.get_or_create(&label).set(now());
+        } else {
+            self.fetches_failed.get_or_create(&label).inc();
+        }
+    }
+
+    /// Counts a look of a watch.
+    pub(super) fn looked(&self, repository: &RepositoryName, is_good: bool) {
+        let label = label(repository);
+        if is_good {
+            self.last_look.get_or_create(&label).set(now());
+        } else {
+            self.looks_failed.get_or_create(&label).inc();
+        }
+    }
+
+    /// Counts commits that a watch has found.
+    pub(super) fn found(&self, repository: &RepositoryName, commits: usize) {
+        self.found.get_or_create(&label(repository)).inc_by(commits as u64);
+    }
+
+    /// Counts a commit that was resolved, or could not be.
+    pub(super) fn resolved(&self, repository: &RepositoryName, time: Duration, is_good: bool) {
+        let label = label(repository);
+        self.resolving.get_or_create(&label).observe(time.as_secs_f64());
+        if is_good {
+            self.resolved.get_or_create(&label).inc();
+            self.last_resolved.get_or_create(&label).set(now());
+        } else {
+            self.not_resolved.get_or_create(&label).inc();
+        }
+    }
+
+    /// Sets the number of branches of a repository that cannot be read.
+    pub(super) fn set_blind(&self, repository: &RepositoryName, branches: usize) {
+        self.blind.get_or_create(&label(repository)).set(i64::try_from(branches).unwrap_or(i64::MAX));
+    }
+
+    /// Counts an attempt to deliver a report.
+    pub(super) fn delivered(&self, sink: &str, attempt: Attempt) {
+        self.deliveries.get_or_create(&DeliveryLabels { sink: sink.to_owned(), result: attempt.as_str() }).inc();
+        if attempt == Attempt::Taken {
+            self.last_delivery.get_or_create(&SinkLabel { sink: sink.to_owned() }).set(now());
+        }
+    }
+
+    /// Counts a failure of the queue.
+    pub(super) fn queue_failed(&self) {
+        self.queue_failed.inc();
+    }
+
+    /// Counts an answered request. Methods that the API does not have share one label.
+    pub(super) fn request(&self, method: &str, route: Option<&str>, code: u16) {
+        let method = if matches!(method, "GET" | "HEAD" | "POST" | "OPTIONS") { method } else { "other" };
+        let (method, route) = (method.to_owned(), route.unwrap_or("none").to_owned());
+        self.requests.get_or_create(&RequestLabels { method, route, code }).inc();
+    }
+
+    /// Returns all metrics as text. Without `queue` the depth of the queue is left out.
+    pub(super) fn text(&self, queue: Option<&[StageCount]>) -> Result<String, fmt::Error> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.depth.clear();
+        if let Some(counts) = queue {
+            self.reset_depth();
+            for StageCount { stage, sink, number } in counts {
+                let label = StageLabels { stage: stage.as_str(), sink: sink.clone().unwrap_or_default() };
+                self.depth.get_or_create(&label).set(i64::try_from(*number).unwrap_or(i64::MAX));
+            }
+        }
+        self.memory.set(resident().unwrap_or(0));
+        let mut text = String::new();
+        text::encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+
+    /// Sets the depth of the queue to 0.
+    fn reset_depth(&self) {
+        let none = |stage: Stage, sink: &str| {
+            drop(self.depth.get_or_create(&StageLabels { stage: stage.as_str(), sink: sink.to_owned() }));
+        };
+        none(Stage::Waiting, "");
+        none(Stage::Failed, "");
+        for sink in self.sinks().iter() {
+            none(Stage::Undelivered, sink);
+            none(Stage::Dead, sink);
+        }
+    }
+
+    fn sinks(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.sinks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Registers the metrics that all processes have, under their common names. Returns the gauge of memory.
+fn register_process(registry: &mut Registry) -> Gauge {
+    let (start, memory) = (Seconds::default(), Gauge::default());
+    start.set(now());
+    let help = "Start of the process, in seconds since 1970";
+    registry.register_with_unit("process_start_time", help, Unit::Seconds, start);
+    if resident().is_some() {
+        registry.register_with_unit("process_resident_memory", "Memory in use", Unit::Bytes, memory.clone());
+    }
+    memory
+}
+
+fn run_result(is_good: bool) -> &'static str {
+    if is_good { "done" } else { "failed" }
+}
+
+fn label(repository: &RepositoryName) -> RepositoryLabel {
+    RepositoryLabel { repository: repository.as_str().to_owned() }
+}
+
+fn now() -> f64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+/// Returns the bytes of memory in use, or `None` if the system does not say.
+fn resident() -> Option<i64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: i64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_the_conventions_and_labels_have_bounds() {
+        let metrics = Metrics::new();
+        metrics.add_watch(&"data".into());
+        metrics.add_sink("bot");
+        metrics.request("BREW", None, 404);
+        metrics.request("BREW2", None, 404);
+        let count = StageCount { stage: Stage::Dead, sink: Some("bot".to_owned()), number: 3 };
+        let text = metrics.text(Some(&[count])).unwrap();
+        for line in [
+            "hierad_deliveries_total{sink=\"bot\",result=\"dead\"} 0",
+            "hierad_queue_items{stage=\"dead\",sink=\"bot\"} 3",
+            "hierad_queue_items{stage=\"undelivered\",sink=\"bot\"} 0",
+            "hierad_queue_items{stage=\"waiting\",sink=\"\"} 0",
+            "hierad_http_requests_total{method=\"other\",route=\"none\",code=\"404\"} 2",
+        ] {
+            assert!(text.lines().any(|found| found == line), "no {line} in {text}");
+        }
+        assert!(!metrics.text(None).unwrap().contains("hierad_queue_items{"));
+        assert!(text.ends_with("# EOF\n"));
+    }
+}

@@ -1,0 +1,118 @@
+//! Watches a repository for as long as it is there, and again when it is back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::spawn_blocking;
+
+use super::{Enqueuer, ServiceError, insist};
+use crate::daemon::backoff::backoff;
+use crate::daemon::queue::{Queue, QueueError};
+use crate::daemon::repeated::RepeatedFailures;
+use crate::daemon::shutdown::Shutdown;
+use crate::daemon::watch::{BranchCheckpoint, WatchError, WatchOptions, run};
+use crate::event::RepositoryName;
+use crate::git::{BranchName, Repository};
+
+/// Opens a repository. It may block, and it may fail: then it is called again.
+pub type Open = Arc<dyn Fn() -> Result<Opened, Box<dyn std::error::Error + Send + Sync>> + Send + Sync>;
+
+/// The longest pause before a repository is opened again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// A repository that is there.
+pub struct Opened {
+    /// The repository.
+    pub repository: Repository,
+    /// The checkpoint to begin with, if the queue has none.
+    pub checkpoint: BranchCheckpoint,
+    /// The options of the watch.
+    pub options: WatchOptions,
+    /// A branch of which nothing can be read now, and the reason.
+    pub blind: Option<(BranchName, String)>,
+}
+
+/// Returns the queue's checkpoint of a repository. If there is none, saves and returns `first`.
+pub(super) async fn noted(
+    queue: &Queue,
+    repository: &RepositoryName,
+    first: &BranchCheckpoint,
+) -> Result<BranchCheckpoint, QueueError> {
+    if let Some(noted) = queue.checkpoint(repository).await? {
+        return Ok(noted);
+    }
+    queue.save_checkpoint(repository, first).await?;
+    Ok(first.clone())
+}
+
+/// The watch of a repository that may be away for a while.
+pub(super) struct RepositoryWatch {
+    pub(super) open: Open,
+    /// True if the service ends when the repository is gone.
+    pub(super) is_needed: bool,
+    /// Notified of each fetch, if the repository is a mirror.
+    pub(super) fetched: Option<Arc<Notify>>,
+}
+
+impl RepositoryWatch {
+    /// Watches the repository until the service ends, at first as it was `opened`, if it was.
+    pub(super) async fn run(
+        self,
+        mut opened: Option<Opened>,
+        mut enqueuer: Enqueuer,
+        mut shutdown: Shutdown,
+    ) -> Result<(), ServiceError> {
+        // A former service may have found more in the end.
+        enqueuer.wake.notify_one();
+        loop {
+            let found = match opened.take() {
+                Some(opened) => Some(opened),
+                None => self.opened(&enqueuer, &mut shutdown).await?,
+            };
+            let Some(Opened { repository, checkpoint, options, blind }) = found else { return Ok(()) };
+            let Enqueuer { queue, repository: name, handle, .. } = &enqueuer;
+            if let Some((branch, why)) = blind {
+                handle.saw_branch(name, &branch, Some(&why));
+            }
+            let checkpoint = insist(handle, &mut shutdown, || noted(queue, name, &checkpoint)).await;
+            let Some(checkpoint) = checkpoint else { return Ok(()) };
+            let requests = handle.look.listen();
+            match run(repository, checkpoint, options, &mut enqueuer, (requests, shutdown.clone())).await {
+                Err(error @ WatchError::Gone(_)) if !self.is_needed => {
+                    tracing::warn!(%error, "waiting for it to be back");
+                }
+                ended => return Ok(ended?),
+            }
+        }
+    }
+
+    /// Opens the repository as soon as it is there. Returns `None` if the service ends before.
+    async fn opened(&self, enqueuer: &Enqueuer, shutdown: &mut Shutdown) -> Result<Option<Opened>, ServiceError> {
+        let (mut logged, mut failures) = (RepeatedFailures::default(), 0);
+        let fetched = self.fetched.clone().unwrap_or_default();
+        let Enqueuer { repository: name, queue, handle, .. } = enqueuer;
+        // The commits that the first fetch of a mirror brings count as seen, so it is opened after that.
+        if self.fetched.is_some() && insist(handle, shutdown, || queue.checkpoint(name)).await.flatten().is_none() {
+            tokio::select! {
+                () = fetched.notified() => {}
+                () = shutdown.requested() => {}
+            }
+        }
+        while !shutdown.is_requested() {
+            let open = self.open.clone();
+            match spawn_blocking(move || open()).await? {
+                Ok(opened) => return Ok(Some(opened)),
+                Err(error) => {
+                    failures += 1;
+                    handle.looked(name, false);
+                    if let Some(times) = logged.failed(name.as_str()) {
+                        tracing::warn!(times, %error, "cannot watch the repository; trying again");
+                    }
+                    shutdown.sleep_until_woken(&fetched, backoff(failures, LONGEST_PAUSE)).await;
+                }
+            }
+        }
+        Ok(None)
+    }
+}

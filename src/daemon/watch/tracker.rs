@@ -1,0 +1,265 @@
+//! The state of the branches, and the commits that a look finds new.
+//!
+//! [`BranchTracker`] owns the last seen commit of each branch. A branch counts as seen up to the last of its commits that was handed
+//! out. So a look that fails or is cut short loses nothing: the next one finds the same commits again.
+
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
+use std::time::{Duration, Instant};
+
+use super::{BranchCheckpoint, arrivals};
+use crate::event::{CommitEvent, EventKind};
+use crate::git::{
+    BranchName, BranchPatterns, Branches, CommitId, HistoryError, RefChange, RefsError, Repository, changes,
+};
+
+/// The time for which branches must not move before a change counts. A fetch, a push or a transaction moves several of them one
+/// after another, which takes longer on a busy machine.
+const QUIET: Duration = Duration::from_millis(5);
+
+/// The time after which changes count even if branches go on to move.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// The findings of a look.
+#[derive(Default)]
+pub(super) struct Look {
+    /// The commits to hand out, in order.
+    pub(super) commits: Vec<CommitEvent>,
+    /// The branches that could not be read, which stay as they were.
+    pub(super) failures: Vec<Failure>,
+}
+
+/// A branch, or the list of them, could not be read.
+pub(super) struct Failure {
+    /// The branch or the list, for the log.
+    pub(super) about: String,
+    pub(super) error: LookError,
+}
+
+/// The reason why a branch or the list could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LookError {
+    #[error(transparent)]
+    Refs(#[from] RefsError),
+    #[error(transparent)]
+    History(#[from] HistoryError),
+}
+
+/// The branches of a repository, and the owner of their last seen commits.
+pub(super) struct BranchTracker {
+    repository: Repository,
+    patterns: BranchPatterns,
+    /// The most commits of a branch that are handed out one by one.
+    catch_up: NonZeroUsize,
+    checkpoint: BranchCheckpoint,
+    /// True if the checkpoint was not yet given to the handler as it is.
+    is_unsaved: bool,
+}
+
+/// The changes of the branches since the checkpoint.
+#[derive(Default)]
+struct Moves {
+    /// The changes of watched branches.
+    watched: Vec<RefChange>,
+    /// The changes of branches that are not watched.
+    others: Vec<RefChange>,
+}
+
+impl BranchTracker {
+    /// Tracks the branches of `repository` that match `patterns`, from `checkpoint` on.
+    pub(super) fn new(
+        repository: Repository,
+        patterns: BranchPatterns,
+        catch_up: NonZeroUsize,
+        checkpoint: BranchCheckpoint,
+    ) -> BranchTracker {
+        BranchTracker { repository, patterns, catch_up, checkpoint, is_unsaved: true }
+    }
+
+    /// Returns true if the repository is still there.
+    pub(super) fn is_there(&self) -> bool {
+        self.repository.is_there()
+    }
+
+    /// Returns the number of watched branches.
+    pub(super) fn count(&self) -> usize {
+        self.checkpoint.branches.keys().filter(|branch| self.patterns.matches(branch)).count()
+    }
+
+    /// Returns the checkpoint if it has changed since it was [`saved`](Self::saved), else `None`.
+    pub(super) fn unsaved(&self) -> Option<&BranchCheckpoint> {
+        self.is_unsaved.then_some(&self.checkpoint)
+    }
+
+    /// Notes that the handler has the checkpoint.
+    pub(super) fn saved(&mut self) {
+        self.is_unsaved = false;
+    }
+
+    /// Compares the branches with the checkpoint. `pause` sleeps.
+    pub(super) fn look(&mut self, pause: impl FnMut(Duration)) -> Look {
+        let mut look = Look::default();
+        let Moves { watched, others } = match self.moves(pause) {
+            Ok(moves) => moves,
+            Err(error) => {
+                look.failures.push(Failure { about: "the list of branches".into(), error: error.into() });
+                return look;
+            }
+        };
+        for change in others {
+            self.set(&change.branch, change.new);
+        }
+        // Branches that have moved come first: a new branch leaves out the commits that came to another one in the same look.
+        // Commits that only a merge has brought there stay: they were the new branch's before the merge.
+        let (moved, created): (Vec<_>, Vec<_>) = watched.into_iter().partition(|change| change.old.is_some());
+        let mut tips: Vec<CommitId> =
+            self.checkpoint.branches.values().chain(&self.checkpoint.former).copied().collect();
+        let mut found = HashSet::new();
+        for change in moved.into_iter().chain(created) {
+            let branch = change.branch.clone();
+            match self.examine(change, &tips, &found) {
+                Ok(commits) => {
+                    found.extend(commits.iter().map(|commit| commit.after));
+                    let for_all = commits.iter().filter(|commit| commit.kind.stands_for_all());
+                    tips.extend(for_all.map(|commit| commit.after));
+                    look.commits.extend(arrivals::bounded(commits, self.catch_up));
+                }
+                Err(error) => look.failures.push(Failure { about: format!("branch {branch}"), error }),
+            }
+        }
+        look
+    }
+
+    /// Returns the changes since the checkpoint. If there are any, it first waits until the branches rest: the commits of a branch
+    /// that appears may be those of another one that is about to move.
+    fn moves(&self, mut pause: impl FnMut(Duration)) -> Result<Moves, RefsError> {
+        let mut branches = self.branches()?;
+        if branches == self.checkpoint.branches {
+            return Ok(Moves::default());
+        }
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end {
+            pause(QUIET);
+            let before = std::mem::replace(&mut branches, self.branches()?);
+            if branches == before {
+                break;
+            }
+        }
+        let changes = changes(&self.checkpoint.branches, &branches);
+        let (watched, others) = changes.into_iter().partition(|change| self.patterns.matches(&change.branch));
+        Ok(Moves { watched, others })
+    }
+
+    fn branches(&self) -> Result<Branches, RefsError> {
+        self.repository.branches(&BranchPatterns::all())
+    }
+
+    /// Returns the commits that have come to one watched branch. The list may have been read while git packed references, so the
+    /// branch's own tip counts. `tips` are those whose history is known, `found` the commits that the look has found so far.
+    fn examine(
+        &mut self,
+        change: RefChange,
+        tips: &[CommitId],
+        found: &HashSet<CommitId>,
+    ) -> Result<Vec<CommitEvent>, LookError> {
+        let RefChange { branch, old, .. } = change;
+        let tip = self.repository.tip(&branch)?;
+        let commits = match (old, tip) {
+            (Some(old), Some(new)) if old == new => Vec::new(),
+            (Some(old), Some(new)) => arrivals::moved(&self.repository, &branch, old, new)?,
+            (None, Some(new)) => self.examine_created(&branch, new, tips, found)?,
+            (Some(old), None) => {
+                tracing::info!(%branch, tip = %old, "the branch was deleted");
+                self.set(&branch, None);
+                Vec::new()
+            }
+            (None, None) => Vec::new(),
+        };
+        Ok(commits)
+    }
+
+    fn examine_created(
+        &mut self,
+        branch: &BranchName,
+        new: CommitId,
+        tips: &[CommitId],
+        found: &HashSet<CommitId>,
+    ) -> Result<Vec<CommitEvent>, LookError> {
+        let mut commits = arrivals::created(&self.repository, branch, new, tips)?;
+        commits.retain(|commit| !found.contains(&commit.after));
+        tracing::info!(%branch, tip = %new, commits = commits.len(), "the branch is new");
+        // The branch stays unknown until its first commit is handed out.
+        if commits.is_empty() {
+            self.set(branch, Some(new));
+        }
+        Ok(commits)
+    }
+
+    /// Notes that a commit was handed out.
+    pub(super) fn advance(&mut self, commit: &CommitEvent) {
+        if commit.kind == EventKind::Rewritten {
+            self.checkpoint.remember_former(commit.before);
+        }
+        self.set(&commit.branch, Some(commit.after));
+    }
+
+    /// Sets the last seen commit of a branch, or removes the branch.
+    fn set(&mut self, branch: &BranchName, tip: Option<CommitId>) {
+        self.is_unsaved = true;
+        if let Some(tip) = tip {
+            self.checkpoint.branches.insert(branch.clone(), tip);
+            return;
+        }
+        let former = self.checkpoint.branches.remove(branch);
+        self.checkpoint.remember_former(former);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::super::CATCH_UP;
+    use super::*;
+    use crate::git::Scratch;
+
+    fn git(folder: &Path, arguments: &[&str]) {
+        assert!(Command::new("git").arg("-C").arg(folder).args(arguments).status().unwrap().success());
+    }
+
+    #[test]
+    fn branches_that_move_together_are_seen_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::init(folder.path()).unwrap();
+        scratch.commit("one", 1).unwrap();
+        let repository = Repository::discover(folder.path()).unwrap();
+        let checkpoint = BranchCheckpoint::now(&repository).unwrap();
+        scratch.commit("two", 2).unwrap();
+        scratch.branch("feature").unwrap();
+        git(folder.path(), &["update-ref", "refs/heads/main", "main~1"]);
+        let mut tracker = BranchTracker::new(repository, BranchPatterns::all(), CATCH_UP, checkpoint);
+        let look = tracker.look(|_| git(folder.path(), &["update-ref", "refs/heads/main", "feature"]));
+        let found: Vec<_> = look.commits.iter().map(|commit| (commit.branch.as_str(), commit.kind)).collect();
+        assert_eq!(found, [("main", EventKind::New)]);
+        let look = tracker.look(|_| ());
+        assert_eq!(look.commits.len(), 1);
+        look.commits.iter().for_each(|commit| tracker.advance(commit));
+        assert!(tracker.look(|_| unreachable!("no branch has moved")).commits.is_empty());
+    }
+
+    #[test]
+    fn branches_that_never_rest_are_looked_at_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::init(folder.path()).unwrap();
+        let repository = Repository::discover(folder.path()).unwrap();
+        let mut tracker = BranchTracker::new(repository, BranchPatterns::all(), CATCH_UP, BranchCheckpoint::default());
+        let mut commits = 0;
+        let mut commit = |_| {
+            commits += 1;
+            scratch.commit(&commits.to_string(), commits).unwrap();
+        };
+        commit(QUIET);
+        assert!(!tracker.look(commit).commits.is_empty());
+    }
+}

@@ -1,0 +1,171 @@
+//! A commit that has come to a branch: the one event that goes from the look at the references through the queue and the report
+//! to the sinks.
+//!
+//! [`CommitEvent`] says what has happened, and [`JobName`] identifies it in a durable queue. Ids keep their types all the way; they
+//! become text in the database, in JSON and for the sinks. How events are found and stored is the daemon's business.
+
+use std::fmt;
+use std::num::ParseIntError;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::git::{BranchName, CommitId};
+
+/// A commit that has come to a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitEvent {
+    /// The branch.
+    pub branch: BranchName,
+    /// The commit to compare with, or `None` if the commit is the first of its history.
+    pub before: Option<CommitId>,
+    /// The commit.
+    pub after: CommitId,
+    /// The way in which it has come.
+    pub kind: EventKind,
+}
+
+/// The way in which a commit has come to a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    /// On top of the branch; `before` is its first parent. A merge stands for all that it brought in.
+    New,
+    /// With a branch that was not there before; `before` is its first parent.
+    Created,
+    /// By a merge that has the branch's former tip as another parent than its first; `before` is the former tip.
+    Joined,
+    /// Instead of the former tip, which is not part of its history (an amended commit, a rebase, a reset). `before` is the former
+    /// tip, whose objects may be collected before long. A shallow fetch looks the same.
+    Rewritten,
+    /// As the last of the oldest of very many commits that came at once and are reported together; `before` is the commit before
+    /// all of them.
+    Combined,
+}
+
+impl EventKind {
+    const ALL: [EventKind; 5] =
+        [EventKind::New, EventKind::Created, EventKind::Joined, EventKind::Rewritten, EventKind::Combined];
+
+    /// Returns the word for it, as the database and JSON have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EventKind::New => "new",
+            EventKind::Created => "created",
+            EventKind::Joined => "joined",
+            EventKind::Rewritten => "rewritten",
+            EventKind::Combined => "combined",
+        }
+    }
+
+    /// Returns the kind that a word stands for, or `None` if it stands for none.
+    pub fn from_word(word: &str) -> Option<EventKind> {
+        EventKind::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    /// Returns true if the commit stands for all commits behind it that were not on the branch before.
+    pub fn stands_for_all(self) -> bool {
+        matches!(self, EventKind::Joined | EventKind::Rewritten)
+    }
+}
+
+/// The identity of an event in a durable queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobName {
+    /// The id, by which receivers recognise a report that is delivered twice.
+    pub id: JobId,
+    /// The number: later events have larger ones.
+    pub number: JobNumber,
+    /// The repository.
+    pub repository: RepositoryName,
+}
+
+/// An id of 32 hexadecimal digits. It is the same whenever the same report is delivered, and no other report that is kept has it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(String);
+
+/// The number of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct JobNumber(pub i64);
+
+/// The name of a watched repository, by settings or by its folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RepositoryName(Arc<str>);
+
+impl JobId {
+    /// Makes an id of its digits.
+    pub fn new(digits: impl Into<String>) -> JobId {
+        JobId(digits.into())
+    }
+
+    /// Returns the digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl JobNumber {
+    /// The largest number.
+    pub const MAX: JobNumber = JobNumber(i64::MAX);
+}
+
+impl FromStr for JobNumber {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<JobNumber, ParseIntError> {
+        text.parse().map(JobNumber)
+    }
+}
+
+impl RepositoryName {
+    /// Makes a name of its text.
+    pub fn new(name: impl Into<Arc<str>>) -> RepositoryName {
+        RepositoryName(name.into())
+    }
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for JobNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for RepositoryName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&str> for RepositoryName {
+    fn from(name: &str) -> RepositoryName {
+        RepositoryName::new(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_read_as_they_are_written() {
+        assert!(EventKind::ALL.iter().all(|kind| EventKind::from_word(kind.as_str()) == Some(*kind)));
+        assert_eq!(EventKind::from_word("other"), None);
+    }
+
+    #[test]
+    fn numbers_keep_their_width() {
+        assert_eq!(format!("{:010}", JobNumber(7)), "0000000007");
+    }
+}
