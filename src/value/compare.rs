@@ -9,8 +9,8 @@ use num_bigint::BigInt;
 use super::Value;
 
 impl Value {
-    /// Compares as Ruby's `eql?`, which `uniq` and the union of arrays use: the order of hash entries does not count, the kinds of
-    /// numbers do.
+    /// Compares as Ruby's `eql?`, which `uniq` and the union of arrays use: the order of hash entries does not count,
+    /// the kinds of numbers do.
     pub fn eql(&self, other: &Value) -> bool {
         match (self.bare(), other.bare()) {
             (Value::Float(x), Value::Float(y)) => x == y || (x.is_nan() && y.is_nan()),

@@ -10,14 +10,14 @@ use indexmap::Equivalent;
 
 use super::Value;
 
-/// So many keys are found sooner one after the other than by an index. Nearly all hashes have no more.
+/// The most keys that are searched one by one, which is faster than an index. Nearly all hashes have no more.
 const FEW: usize = 8;
 
 /// An insertion-ordered map with keys of any kind. Equality takes the order of the entries into account.
 #[derive(Clone, Default)]
 pub struct Hash {
     entries: Vec<(Value, Value)>,
-    /// Where more than a few keys are.
+    /// The positions of keys, if there are more than a few.
     index: Option<Box<Index>>,
 }
 
@@ -30,7 +30,7 @@ struct Index {
 }
 
 impl Index {
-    /// The index of these entries, with room for as many as they have room for.
+    /// Returns the index of these entries, with room for as many as they have room for.
     fn of(entries: &Vec<(Value, Value)>) -> Index {
         let mut index = Index { positions: HashTable::with_capacity(entries.capacity()), ..Index::default() };
         entries.iter().enumerate().for_each(|(at, (key, _))| index.add(key, at));
@@ -42,7 +42,7 @@ impl Index {
         self.positions.insert_unique(hash, (hash, at), |(hash, _)| *hash);
     }
 
-    /// Where the key is, or that it is now behind `entries`.
+    /// Returns the position of the key, which is the end of `entries` if it was added.
     fn find_or_add(&mut self, key: &Value, entries: &[(Value, Value)]) -> usize {
         let hash = self.state.hash_one(key);
         let is_it = |(other, at): &(u64, usize)| *other == hash && *key == entries[*at].0;
@@ -82,17 +82,17 @@ impl Equivalent<Value> for Text<'_> {
 }
 
 impl Hash {
-    /// An empty hash.
+    /// Returns an empty hash.
     pub fn new() -> Hash {
         Hash::default()
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no entry.
+    /// Returns true if there is no entry.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -104,27 +104,27 @@ impl Hash {
         }
     }
 
-    /// The value of the text key `key`.
+    /// Returns the value of the text key `key`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.index_of_text(key).map(|at| &self.entries[at].1)
     }
 
-    /// The value of a key of any kind.
+    /// Returns the value of a key of any kind.
     pub fn get_value(&self, key: &Value) -> Option<&Value> {
         self.index_of(key).map(|at| &self.entries[at].1)
     }
 
-    /// The entry of a key of any kind, the key as it stands here.
+    /// Returns the entry of a key of any kind, the key as it stands here.
     pub fn entry(&self, key: &Value) -> Option<(&Value, &Value)> {
         self.index_of(key).map(|at| (&self.entries[at].0, &self.entries[at].1))
     }
 
-    /// The position of a key of any kind.
+    /// Returns the position of a key of any kind.
     pub fn index_of(&self, key: &Value) -> Option<usize> {
         self.find(key)
     }
 
-    /// The position of the text key `key`.
+    /// Returns the position of the text key `key`.
     pub fn index_of_text(&self, key: &str) -> Option<usize> {
         self.find(&Text(key))
     }
@@ -160,7 +160,8 @@ impl Hash {
         Some(self.entries.remove(at).1)
     }
 
-    /// The hash with the entries at these places replaced by those of `others`; nothing where a key would be there twice.
+    /// Returns the hash with the entries at these places replaced by those of `others`, or `None` if a key would be
+    /// there twice.
     pub fn spliced(&self, places: Range<usize>, others: &Hash) -> Option<Hash> {
         if self.entries[places.clone()].iter().map(|(key, _)| key).eq(others.keys()) {
             let mut hash = self.clone();
@@ -175,12 +176,13 @@ impl Hash {
         Some(Hash::from(entries)).filter(|hash| hash.len() == count)
     }
 
-    /// The entries in order.
+    /// Returns the entries in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Value, &Value)> + DoubleEndedIterator {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 
-    /// The entries in order, each with the value that `other` has for its key. Where keys stand in the same order, it is found soon.
+    /// Returns the entries in order, each with the value that `other` has for its key. Where keys stand in the same
+    /// order, it is found soon.
     pub fn beside<'h>(&'h self, other: &'h Hash) -> impl Iterator<Item = ((&'h Value, &'h Value), Option<&'h Value>)> {
         let mut next = 0;
         self.iter().map(move |(key, value)| {
@@ -191,12 +193,12 @@ impl Hash {
         })
     }
 
-    /// The keys in order.
+    /// Returns the keys in order.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &Value> {
         self.entries.iter().map(|(key, _)| key)
     }
 
-    /// The values in order.
+    /// Returns the values in order.
     pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> {
         self.entries.iter().map(|(_, value)| value)
     }
@@ -231,7 +233,7 @@ impl<K: Into<Value>> FromIterator<(K, Value)> for Hash {
     }
 }
 
-/// Of two entries with the same key the place of the first and the value of the last count.
+/// Entries with the same key become one: the place is that of the first, the value that of the last.
 impl From<Vec<(Value, Value)>> for Hash {
     fn from(entries: Vec<(Value, Value)>) -> Hash {
         let is_new = |at: usize| entries[..at].iter().all(|(key, _)| *key != entries[at].0);
@@ -271,7 +273,7 @@ mod tests {
         Value::Integer(number.try_into().unwrap())
     }
 
-    /// Whether `hash` is what `list` is.
+    /// Checks that `hash` has the entries of `list`.
     fn check(hash: &Hash, list: &[(usize, usize)]) {
         let entries: Vec<(Value, Value)> = list.iter().map(|(k, v)| (key(*k), value(*v))).collect();
         assert!(hash.iter().eq(entries.iter().map(|(key, value)| (key, value))), "{hash:?} {list:?}");

@@ -1,13 +1,13 @@
-//! What stands in an output for a secret that must not be seen.
+//! Stand-ins for secrets in outputs.
 
 use std::fmt;
 
 /// A public stand-in for a secret: its kind, and a fingerprint that tells equal secrets from different ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Hidden {
-    /// What kind of secret it is.
+    /// The kind of secret.
     pub kind: HiddenKind,
-    /// Made with a key that only the installation knows; it says nothing of the secret but which others are equal.
+    /// A keyed digest: equal secrets have equal fingerprints, and only the installation knows the key.
     pub fingerprint: [u8; 16],
 }
 
@@ -16,14 +16,14 @@ pub struct Hidden {
 pub enum HiddenKind {
     /// Puppet's `Sensitive`.
     Sensitive,
-    /// What was decrypted, or made of something secret.
+    /// Decrypted text, or a value made of a secret.
     Secret,
-    /// Ciphertext that could not be decrypted, or what was made of it.
+    /// Ciphertext that could not be decrypted, or a value made of it.
     Encrypted,
 }
 
 impl Hidden {
-    /// The name of the kind, as `__ptype` has it.
+    /// Returns the name of the kind, as `__ptype` has it.
     pub fn type_name(&self) -> &'static str {
         match self.kind {
             HiddenKind::Sensitive => "Sensitive",
@@ -32,7 +32,7 @@ impl Hidden {
         }
     }
 
-    /// The whole fingerprint, with the name of how it is made.
+    /// Returns the whole fingerprint, with the name of how it is made.
     pub fn fingerprint(&self) -> String {
         format!("hmac-sha256:{:032x}", u128::from_be_bytes(self.fingerprint))
     }

@@ -1,6 +1,7 @@
 //! Values as Ruby writes them: `to_s`, `inspect`, the names of their classes.
 //!
-//! Interpolation, merges and error texts show these to users. The text of a secret is a secret, too: the caller sees to that.
+//! Interpolation, merges and error texts show these to users. The text of a secret is a secret, too: the caller sees to
+//! that.
 //! Source: Ruby 3.1, which the reference Puppet runs on.
 
 use std::fmt::Write;
@@ -112,7 +113,7 @@ fn float(f: f64) -> String {
     }
 }
 
-/// The fewest digits that read back as `f`, and the power of ten of the first one.
+/// Returns the fewest digits that read back as `f`, and the power of ten of the first one.
 fn shortest(f: f64) -> (String, i32) {
     let mut text = format!("{f:e}");
     let places = text.find('e').map_or(0, |at| at.saturating_sub(2));
@@ -135,7 +136,7 @@ fn is_printable(c: char) -> bool {
     PRINTABLE.as_ref().is_none_or(|re| re.is_match(c.encode_utf8(&mut [0; 4])))
 }
 
-/// The escape of a character that has one of its own in every encoding; `next` follows it.
+/// Returns the escape of a character that has one of its own in every encoding; `next` follows it.
 fn short_escape(c: char, next: Option<char>) -> Option<&'static str> {
     Some(match c {
         '"' => "\\\"",

@@ -1,8 +1,8 @@
 //! The data of Puppet: everything that a data file, a fact or a lookup can hold.
 //!
-//! [`Value`] is cheap to clone: strings and collections are shared. A value has one text and one equality, Ruby's; a [`Text`] in it
-//! may be a secret, and everything made of a secret stays one. A [`ValuePath`] is a place inside of a value. Nothing here knows how
-//! values are read from documents, converted or looked up.
+//! [`Value`] is cheap to clone: strings and collections are shared. A value has one text and one equality, Ruby's; a
+//! [`Text`] in it may be a secret, and everything made of a secret stays one. A [`ValuePath`] is a place inside of a
+//! value. Nothing here knows how values are read from documents, converted or looked up.
 
 mod compare;
 mod debug;
@@ -65,17 +65,17 @@ pub enum Value {
 }
 
 impl Value {
-    /// An array of `items`.
+    /// Returns an array of `items`.
     pub fn array(items: Vec<Value>) -> Value {
         Value::Array(Arc::new(items))
     }
 
-    /// A hash value.
+    /// Returns a hash value.
     pub fn hash(hash: Hash) -> Value {
         Value::Hash(Arc::new(hash))
     }
 
-    /// The smallest representation of an integer of any size.
+    /// Returns the smallest representation of an integer of any size.
     pub fn big(n: BigInt) -> Value {
         i64::try_from(&n).map_or_else(|_| Value::BigInteger(Arc::new(n)), Value::Integer)
     }
@@ -88,7 +88,7 @@ impl Value {
         }
     }
 
-    /// The text of a string, nothing for other values.
+    /// Returns the text of a string, or `None` for other values.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::String(s) => Some(s),
@@ -96,7 +96,7 @@ impl Value {
         }
     }
 
-    /// The hash, nothing for other values.
+    /// Returns the hash, or `None` for other values.
     pub fn as_hash(&self) -> Option<&Hash> {
         match self {
             Value::Hash(h) => Some(h),
@@ -104,7 +104,7 @@ impl Value {
         }
     }
 
-    /// The data type that the value is, nothing for other values.
+    /// Returns the data type that the value is, or `None` for other values.
     pub fn as_type(&self) -> Option<&Type> {
         match self {
             Value::Rich(rich) => match &**rich {
@@ -115,7 +115,7 @@ impl Value {
         }
     }
 
-    /// The items of an array, nothing for other values.
+    /// Returns the items of an array, or `None` for other values.
     pub fn as_array(&self) -> Option<&[Value]> {
         match self {
             Value::Array(a) => Some(a),
@@ -123,7 +123,7 @@ impl Value {
         }
     }
 
-    /// The value as Puppet sees it, where the whole of it is a secret that is no text.
+    /// Returns the value as Puppet sees it, where the whole of it is a secret that is no text.
     pub fn bare(&self) -> &Value {
         match self {
             Value::Secret(secret) => &secret.1,
@@ -131,7 +131,7 @@ impl Value {
         }
     }
 
-    /// The value inside of what only makes it a secret.
+    /// Returns the value that `Sensitive` or a secret number holds, or the value itself.
     pub fn content(&self) -> &Value {
         match self {
             Value::Secret(secret) => secret.1.content(),
@@ -146,7 +146,7 @@ impl Value {
         }
     }
 
-    /// Whether Ruby's text of the value shows where in memory parts of it lie, so that nobody can know it.
+    /// Returns true if Ruby's text of the value shows where in memory parts of it lie, so that nobody can know it.
     pub fn shows_address(&self) -> bool {
         let part = |value: &Value| match value.bare() {
             Value::Rich(rich) => rich.has_address(),
@@ -159,7 +159,8 @@ impl Value {
         }
     }
 
-    /// Whether a text in it has surrogates, as HOCON's escapes make them: Ruby takes it for UTF-8 and fails on it here and there.
+    /// Returns true if a text in it has surrogates, as HOCON's escapes make them: Ruby takes it for UTF-8 and fails on
+    /// it here and there.
     pub fn has_surrogates(&self) -> bool {
         match self.bare() {
             Value::Bytes(bytes) => bytes.windows(2).any(|pair| matches!(pair, [0xed, 0xa0..=0xbf])),
@@ -169,17 +170,17 @@ impl Value {
         }
     }
 
-    /// Whether this is [`Value::Undef`].
+    /// Returns true if this is [`Value::Undef`].
     pub fn is_undef(&self) -> bool {
         matches!(self, Value::Undef)
     }
 
-    /// Whether Ruby takes the value as true in a condition: everything but `nil` and `false`.
+    /// Returns true if Ruby takes the value as true in a condition: everything but `nil` and `false`.
     pub fn is_truthy(&self) -> bool {
         !matches!(self.bare(), Value::Undef | Value::Boolean(false))
     }
 
-    /// The entry `key` of a hash, nothing where there is none or this is no hash.
+    /// Returns the entry `key` of a hash, or `None` if there is none or this is no hash.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_hash()?.get(key)
     }
@@ -228,7 +229,7 @@ impl StdHash for Value {
 }
 
 impl Value {
-    /// How secret the value is: joined over all its parts, nothing if none of them is a secret.
+    /// Returns the secrecy of all its parts joined, or `None` if none of them is a secret.
     pub fn secrecy(&self) -> Option<Secrecy> {
         match self {
             Value::String(text) => text.secrecy(),
@@ -242,7 +243,7 @@ impl Value {
         }
     }
 
-    /// The value with every part of it as secret as `secrecy` says, for what was made of a secret.
+    /// Returns the value with every part of it as secret as `secrecy` says, for what was made of a secret.
     #[must_use]
     pub fn sealed(&self, secrecy: Option<Secrecy>) -> Value {
         let Some(own) = secrecy else { return self.clone() };
@@ -258,7 +259,8 @@ impl Value {
         }
     }
 
-    /// Whether two equal values read the same: the same parts are secrets, of the same ciphertext; types and ranges are written alike.
+    /// Returns true if two equal values read the same: the same parts are secrets, of the same ciphertext; types and
+    /// ranges are written alike.
     pub fn is_written_like(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Array(a), Value::Array(b)) => {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Hash, Value};
 
-/// How deep a value may be nested to be packed.
+/// The deepest nesting of a value that can be packed.
 const MAX_NESTING: usize = 100;
 
 /// A value as it is packed: `A` is an array, `H` a hash.
@@ -45,7 +45,8 @@ enum Form<'a, A, H> {
 pub struct Packed<'a>(Form<'a, Vec<Packed<'a>>, Vec<(Packed<'a>, Packed<'a>)>>);
 
 impl<'a> Packed<'a> {
-    /// `value` in packed form, if it can be, and has no more parts than `parts`: aliases make small files large.
+    /// Returns `value` in packed form, or `None` if it cannot be packed or has more than `parts` parts: aliases make
+    /// small files large.
     pub fn of(value: &'a Value, parts: &mut usize) -> Option<Packed<'a>> {
         Packed::at(value, parts, 0)
     }
@@ -95,7 +96,7 @@ impl<'de> Deserialize<'de> for Unpacked {
 /// The collection `C` of the items `I` of a sequence.
 struct Collected<I, C>(C, PhantomData<I>);
 
-/// What goes into a collection.
+/// A part of a collection that is read.
 trait Item<C> {
     fn put(self, collection: &mut C);
 }

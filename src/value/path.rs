@@ -26,7 +26,7 @@ impl ValuePath {
         ValuePath(segments)
     }
 
-    /// The value at this place of `root`.
+    /// Returns the value at this place of `root`.
     pub fn of<'a>(&self, root: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(root, |value, segment| match (segment, value) {
             (Segment::Key(k), Value::Hash(h)) => h.get_value(k),
@@ -35,7 +35,7 @@ impl ValuePath {
         })
     }
 
-    /// How secret the names on the way are.
+    /// Returns the secrecy of the names on the way, or `None` if none is a secret.
     pub fn secrecy(&self) -> Option<Secrecy> {
         let name = |segment: &Segment| match segment {
             Segment::Key(key) => key.secrecy(),
@@ -44,12 +44,13 @@ impl ValuePath {
         self.0.iter().map(name).fold(None, Secrecy::join)
     }
 
-    /// `root` with this place as secret as `secrecy` says, and the names on the way to it as secret as they are in this path.
+    /// Returns `root` with this place as secret as `secrecy` says, and the names on the way to it as secret as in this
+    /// path.
     pub fn seal(&self, root: &Value, secrecy: Option<Secrecy>) -> Value {
         seal(&self.0, root, secrecy)
     }
 
-    /// The place written behind the name of its key, as Puppet's dotted keys are: `key.entry[0]`.
+    /// Returns the place written behind the name of its key, as Puppet's dotted keys are: `key.entry[0]`.
     pub fn below(&self, key: &str) -> String {
         format!("{key}{self}")
     }

@@ -1,4 +1,4 @@
-//! Which entries of nested hashes are wanted.
+//! A selection of entries of nested hashes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use foldhash::fast::RandomState;
 
 use super::{Hash, Value};
 
-/// What of a value is wanted: all of it, or of a hash some entries. Of what is no hash all is wanted.
+/// The wanted part of a value: all of it, or some entries of a hash. Values other than hashes are always wanted whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
     /// All of it.
     Whole,
-    /// Of a hash these entries.
+    /// These entries of a hash.
     Entries(HashMap<Arc<str>, Selection, RandomState>),
 }
 
@@ -45,21 +45,21 @@ impl Selection {
         }
     }
 
-    /// What is wanted of `value`.
+    /// Returns the wanted part of `value`.
     pub fn of(&self, value: &Value) -> Value {
         let (Selection::Entries(_), Value::Hash(hash)) = (self, value) else { return value.clone() };
         let wanted = |(key, value): (&Value, &Value)| Some((key.clone(), self.entry(key.as_str()?)?.of(value)));
         Value::hash(hash.iter().filter_map(wanted).collect())
     }
 
-    /// All that is wanted, as text: equal for what is equal.
+    /// Returns a text of the selection, equal for equal selections.
     pub fn text(&self) -> String {
         let Selection::Entries(entries) = self else { return "*".to_owned() };
         let entries: BTreeMap<&Arc<str>, String> = entries.iter().map(|(name, inner)| (name, inner.text())).collect();
         format!("{entries:?}")
     }
 
-    /// What is wanted of the entry `name`; nothing if it is not wanted.
+    /// Returns the wanted part of the entry `name`, or `None` if it is not wanted.
     pub fn entry(&self, name: &str) -> Option<&Selection> {
         match self {
             Selection::Whole => Some(self),
@@ -68,17 +68,18 @@ impl Selection {
     }
 }
 
-/// A hash of which some entries are read. The first one that is left out stays as undef, so that it shows that there was one.
+/// Reads some entries of a hash. The first one that is left out stays as undef, so that it shows that there
+/// was one.
 pub struct Picked {
     entries: Vec<(Value, Value)>,
     is_left_out: bool,
 }
 
-/// So many entries have room from the start, at most.
+/// The most entries that have room from the start.
 const ROOM: usize = 8;
 
 impl Picked {
-    /// Nothing yet of a hash of which this is wanted.
+    /// Starts with no entries; `wanted` says how many to expect.
     pub fn new(wanted: &Selection) -> Picked {
         let room = match wanted {
             Selection::Whole => 0,
@@ -99,7 +100,7 @@ impl Picked {
         }
     }
 
-    /// What was read; of two entries with the same key the last one counts.
+    /// Returns the hash that was read; the last of several entries with the same key counts.
     pub fn hash(self) -> Hash {
         self.entries.into()
     }

@@ -1,8 +1,8 @@
-//! Which symbols Ruby shows without quotes.
+//! The symbols that Ruby shows without quotes.
 //!
 //! This is `rb_enc_symname_type` of Ruby 3.1, slips included: `:"1="` passes for an assignment to a name that is none.
 
-/// What a symbol's text could name.
+/// The kind of thing that a symbol's text could name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An operator, or a name ending in `?` or `!`.
@@ -21,7 +21,7 @@ pub enum Kind {
     Assignment,
 }
 
-/// What `name` could name in Ruby, nothing where it has to be quoted.
+/// Returns the kind of thing that `name` could name in Ruby, or `None` if it has to be quoted.
 pub fn kind(name: &str) -> Option<Kind> {
     let rest = |n: usize| &name[n..];
     let operator = |operators: &[&str]| operators.contains(&name).then_some(Kind::Other);
@@ -44,7 +44,7 @@ pub fn kind(name: &str) -> Option<Kind> {
     }
 }
 
-/// A name of the given kind, if `rest` is one behind the sigil of `name`.
+/// Returns a name of the given kind, if `rest` is one behind the sigil of `name`.
 fn identifier(name: &str, rest: &str, kind_of_name: Kind) -> Option<Kind> {
     if !rest.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic() || !c.is_ascii()) {
         let assigned = name.strip_suffix('=').filter(|n| !n.is_empty())?;
@@ -62,7 +62,7 @@ fn is_name_char(c: char) -> bool {
     c == '_' || c.is_ascii_alphanumeric() || !c.is_ascii()
 }
 
-/// What may stand behind the `$` of a variable that Ruby itself sets.
+/// Returns true if `name`, behind a `$`, is a variable that Ruby itself sets.
 fn is_special_global(name: &str) -> bool {
     const SIGNS: &str = "~*$?!@/\\;,.=:<>\"&`'+";
     let mut chars = name.chars();

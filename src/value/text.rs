@@ -7,9 +7,9 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A text. It is compared and read as a `&str`; that it is a secret does not change what it means, only who may see it.
+/// A text, perhaps a secret. It is compared and read as a `&str`: secrecy changes only who may see it.
 ///
-/// There is no `Display`: what writes a text decides whether the reader may see it.
+/// There is no `Display`: a writer decides first whether its reader may see the text.
 #[derive(Clone)]
 pub struct Text(Repr);
 
@@ -22,9 +22,9 @@ enum Repr {
 /// Why a text must not be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Secrecy {
-    /// Whether the text is not the real one but holds ciphertext that could not be decrypted: it compares by that.
+    /// True if the text is not the real one but holds ciphertext that could not be decrypted: it compares by that.
     pub opaque: bool,
-    /// A digest of the ciphertext that it was made from, so that what was encrypted anew can be told; 0 for none.
+    /// A digest of the ciphertext that it was made from, which tells secrets that were encrypted anew; 0 for none.
     pub seal: u64,
 }
 
@@ -48,7 +48,7 @@ impl Secrecy {
 }
 
 impl Text {
-    /// A text that is a secret.
+    /// Returns a text that is a secret.
     pub fn secret(text: impl Into<Box<str>>, secrecy: Secrecy) -> Text {
         Text(Repr::Secret(Arc::new((secrecy, text.into()))))
     }
@@ -62,7 +62,7 @@ impl Text {
         }
     }
 
-    /// The text itself, for those who may know it.
+    /// Returns the text itself, for those who may know it.
     pub fn as_str(&self) -> &str {
         match &self.0 {
             Repr::Public(text) => text,
@@ -70,7 +70,7 @@ impl Text {
         }
     }
 
-    /// How it is a secret; nothing if it is none.
+    /// Returns its secrecy, or `None` if it is no secret.
     pub fn secrecy(&self) -> Option<Secrecy> {
         match &self.0 {
             Repr::Public(_) => None,
@@ -78,7 +78,7 @@ impl Text {
         }
     }
 
-    /// The text where everybody may see it, and what stands for it where not.
+    /// Returns the text where everybody may see it, and what stands for it where not.
     pub fn visible(&self) -> &str {
         match &self.0 {
             Repr::Public(text) => text,
@@ -87,7 +87,7 @@ impl Text {
         }
     }
 
-    /// The text for those who may know it, shared where it is no secret.
+    /// Returns the text for those who may know it, shared where it is no secret.
     pub fn to_arc(&self) -> Arc<str> {
         match &self.0 {
             Repr::Public(text) => text.clone(),

@@ -23,10 +23,10 @@ pub use version::Version;
 /// A value of one of Puppet's own types.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Rich {
-    /// `Sensitive`: Puppet itself shows nothing of what is inside. Made by [`Rich::sensitive`]; what is inside is no secret only
-    /// where somebody asked to see it.
+    /// `Sensitive`: Puppet itself shows nothing of what is inside. Made by [`Rich::sensitive`]; what is inside is no
+    /// secret only where somebody asked to see it.
     Sensitive(Value),
-    /// What stands for a secret in an output. No lookup answers it.
+    /// The stand-in for a secret in an output. No lookup answers it.
     Hidden(Hidden),
     /// A point in time, in nanoseconds from 1970 on.
     Timestamp(i128),
@@ -52,7 +52,7 @@ impl Rich {
         Rich::Sensitive(value.sealed(Some(Secrecy::SENSITIVE)))
     }
 
-    /// The name of its type.
+    /// Returns the name of its type.
     pub fn type_name(&self) -> &'static str {
         match self {
             Rich::Sensitive(_) => "Sensitive",
@@ -95,12 +95,12 @@ impl Rich {
         }
     }
 
-    /// Whether Ruby shows where in memory the value lies when it is inside of something else.
+    /// Returns true if Ruby shows where in memory the value lies when it is inside of something else.
     pub fn has_address(&self) -> bool {
         matches!(self, Rich::Timestamp(_) | Rich::Timespan(_) | Rich::Binary(_) | Rich::Type(_))
     }
 
-    /// Whether it is one of Puppet's scalars.
+    /// Returns true if it is one of Puppet's scalars.
     pub fn is_scalar(&self) -> bool {
         matches!(
             self,
@@ -108,7 +108,7 @@ impl Rich {
         )
     }
 
-    /// How secret it is.
+    /// Returns its secrecy, or `None` if it is no secret.
     pub fn secrecy(&self) -> Option<Secrecy> {
         match self {
             Rich::Sensitive(value) => value.secrecy().or(Some(Secrecy::SENSITIVE)),

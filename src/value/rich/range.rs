@@ -40,12 +40,13 @@ pub enum Part {
 type Checked<T> = Result<T, String>;
 
 impl VersionRange {
-    /// The versions in one of `parts`, written as `text`. Fails where the library does, on parts that end together.
+    /// Returns the versions in one of `parts`, written as `text`. Fails where the library does, on parts that end
+    /// together.
     pub fn new(parts: Vec<Part>, text: String) -> Checked<VersionRange> {
         Ok(VersionRange { ranges: merged(parts)?, text })
     }
 
-    /// The versions from `min` to `max`. It is written the wrong way round, as Puppet does.
+    /// Returns the versions from `min` to `max`. It is written the wrong way round, as Puppet does.
     pub fn between(min: Version, max: Version, exclude_max: bool) -> Checked<VersionRange> {
         let text = if exclude_max { format!(">={max} <{min}") } else { format!("{max} - {min}") };
         let upper = if exclude_max { Part::Less(max) } else { Part::AtMost(max) };
@@ -53,7 +54,7 @@ impl VersionRange {
         VersionRange::new(part.into_iter().collect(), text)
     }
 
-    /// Whether a version is in it; one that is no release only if a range speaks of such of the same numbers.
+    /// Returns true if it includes a version. A pre-release counts only if a range names one with the same numbers.
     pub fn includes(&self, version: &Version) -> bool {
         let fits = |part: &Part| part.includes(version) && (version.is_stable() || part.takes_prerelease(version));
         self.ranges.iter().any(fits)
@@ -71,7 +72,7 @@ impl VersionRange {
         }
     }
 
-    /// Whether all of it is in `other`; nothing where Ruby fails, since one of them is no single range.
+    /// Returns true if all of it is in `other`, or `None` if Ruby fails because one of the two is no single range.
     pub fn is_covered_by(&self, other: &VersionRange) -> Option<bool> {
         let (a, b) = (self.only()?, other.only()?);
         Some(
@@ -82,7 +83,7 @@ impl VersionRange {
         )
     }
 
-    /// The one range that two are that overlap or touch; none if they do not, nothing where Ruby fails.
+    /// Joins two ranges that overlap or touch. The inner `None` says that they do not, the outer one that Ruby fails.
     pub fn union(&self, other: &VersionRange) -> Option<Option<Checked<VersionRange>>> {
         let (a, b) = (self.only()?, other.only()?);
         let (starts, ends) = ((a.start(), b.start()), (a.end(), b.end()));
@@ -276,7 +277,7 @@ impl Part {
         lower.intersection(&upper).ok_or_else(String::new)
     }
 
-    /// A slip of the library's.
+    /// Returns the message of Ruby's exception where the library calls a method that does not exist.
     fn no_exclude_end(&self) -> String {
         let class = match self {
             Part::Both(..) => "MinMaxRange",
@@ -303,7 +304,7 @@ fn from_to(a: &Part, b: &Part) -> Option<Part> {
     lower.intersection(&upper)
 }
 
-/// How it was written does not count.
+/// The text that a range was written as does not count.
 impl PartialEq for VersionRange {
     fn eq(&self, other: &VersionRange) -> bool {
         self.ranges == other.ranges

@@ -1,16 +1,16 @@
-//! How Ruby and Puppet write a regular expression.
+//! The texts of a regular expression in Ruby and Puppet.
 //!
 //! Source: Ruby 3.1's `re.c`, `PRegexpType` in `pops/types/types.rb`.
 
 use std::fmt::Write;
 
-/// Whether Ruby ties the expression to UTF-8, which is an option of it: it has more than ASCII, as it is or escaped, or a property of
-/// characters.
+/// Returns true if Ruby ties the expression to UTF-8, which is an option of it: it has more than ASCII, as it is or
+/// escaped, or a property of characters.
 pub fn has_fixed_encoding(source: &str) -> bool {
     !source.is_ascii() || escapes(source).any(|(letter, rest)| is_beyond_ascii(letter, rest))
 }
 
-/// The escapes: the letter of each, and what follows.
+/// Returns the escapes: the letter of each, and what follows.
 fn escapes(source: &str) -> impl Iterator<Item = (char, &str)> {
     let mut rest = source;
     std::iter::from_fn(move || {
@@ -68,7 +68,7 @@ pub fn slashed(source: &str) -> String {
 /// The options in the order in which Ruby writes them.
 const LETTERS: [char; 3] = ['m', 'i', 'x'];
 
-/// The options that all of an expression is under, and what is under them.
+/// Returns the options that all of an expression is under, and what is under them.
 fn leading_options(source: &str) -> Option<([bool; 3], &str)> {
     let mut options = [false; 3];
     let mut rest = source;
@@ -86,7 +86,7 @@ fn leading_options(source: &str) -> Option<([bool; 3], &str)> {
     (rest.len() < source.len()).then_some((options, rest))
 }
 
-/// Whether each parenthesis is closed, and none before it is opened.
+/// Returns true if each parenthesis is closed, and none before it is opened.
 fn is_balanced(source: &str) -> bool {
     let (mut depth, mut name_end) = (0_usize, 0);
     for (at, token, in_class) in tokens(source) {
@@ -111,7 +111,8 @@ fn is_balanced(source: &str) -> bool {
     depth == 0
 }
 
-/// The characters and escapes of a pattern with their positions, and whether they stand in a class of characters.
+/// Returns the characters and escapes of a pattern with their positions, and whether they stand in a class of
+/// characters.
 pub fn tokens(pattern: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     let mut at = 0;
     let mut depth = 0_usize;
@@ -142,7 +143,7 @@ fn needs_escape(c: char) -> bool {
     c.is_ascii_control()
 }
 
-/// The source with slashes and control characters escaped, `all` with everything that is not ASCII.
+/// Returns the source with slashes and control characters escaped, `all` with everything that is not ASCII.
 fn escaped(source: &str, all: bool) -> String {
     let mut out = String::new();
     let mut chars = source.chars();

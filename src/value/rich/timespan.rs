@@ -14,7 +14,7 @@ pub fn text(span: i128) -> String {
     format!("{sign}{days}-{hours:02}:{minutes:02}:{:02}.{fraction}", seconds % 60)
 }
 
-/// A number without the zeros at its end.
+/// Returns a number without the zeros at its end.
 pub fn without_zeros(mut n: u128) -> u128 {
     while n != 0 && n.is_multiple_of(10) {
         n /= 10;

@@ -18,7 +18,7 @@ pub fn text(time: i128) -> String {
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanos:09} UTC")
 }
 
-/// The Gregorian date of a day counted from 1970 on: years are counted from March on, in eras of 400.
+/// Returns the Gregorian date of a day counted from 1970 on: years are counted from March on, in eras of 400.
 fn date(days: i128) -> (i128, i128, i128) {
     const ERA: i128 = 146_097;
     let shifted = days + 719_468;
@@ -31,7 +31,7 @@ fn date(days: i128) -> (i128, i128, i128) {
     (year + era * 400 + i128::from(month <= 2), month, day)
 }
 
-/// The day, counted from 1970 on, of a Gregorian date; the day of the month may be beyond its end.
+/// Returns the day, counted from 1970 on, of a Gregorian date; the day of the month may be beyond its end.
 pub fn days(year: i128, month: i128, day: i128) -> i128 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));

@@ -11,7 +11,7 @@ use crate::value::Value;
 pub struct Uri {
     /// In lower case.
     pub scheme: Option<String>,
-    /// What stands before `@`.
+    /// The text before `@`.
     pub userinfo: Option<String>,
     /// The host, an IPv6 address in brackets.
     pub host: Option<String>,
@@ -19,11 +19,11 @@ pub struct Uri {
     pub port: Option<Value>,
     /// The path, nothing where there is an opaque part.
     pub path: Option<String>,
-    /// What stands behind the scheme where no path does.
+    /// The text behind the scheme of a URI without a path.
     pub opaque: Option<String>,
-    /// What stands behind `?`.
+    /// The text behind `?`.
     pub query: Option<String>,
-    /// What stands behind `#`.
+    /// The text behind `#`.
     pub fragment: Option<String>,
 }
 
@@ -40,7 +40,7 @@ const CLASSES: [(&str, &str, Option<i64>); 8] = [
 ];
 
 impl Uri {
-    /// The path that the URI leads to, of FTP where the login leads.
+    /// Returns the path that the URI leads to, of FTP where the login leads.
     pub fn effective_path(&self) -> Option<String> {
         let path = self.path.as_deref()?;
         if self.scheme.as_deref() != Some("ftp") {
@@ -60,7 +60,7 @@ impl Uri {
         self.class()?.2
     }
 
-    /// The name of its Ruby class.
+    /// Returns the name of its Ruby class.
     pub fn class_name(&self) -> String {
         format!("URI::{}", self.class().map_or("Generic", |class| class.1))
     }

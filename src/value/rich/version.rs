@@ -9,7 +9,7 @@ use num_bigint::BigInt;
 
 use crate::value::Value;
 
-/// A version: three numbers, what comes before the release, and which build it is.
+/// A version: three numbers, a pre-release and a build.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Version {
     /// The first number; infinite for the greatest version of all.
@@ -25,27 +25,27 @@ pub struct Version {
 }
 
 impl Version {
-    /// A released version.
+    /// Returns a released version.
     pub fn new(major: impl Into<Value>, minor: impl Into<Value>, patch: impl Into<Value>) -> Version {
         Version { major: major.into(), minor: minor.into(), patch: patch.into(), prerelease: None, build: None }
     }
 
-    /// The least version.
+    /// Returns the least version.
     pub fn min() -> Version {
         Version { prerelease: Some(Vec::new()), ..Version::new(0, 0, 0) }
     }
 
-    /// The greatest version.
+    /// Returns the greatest version.
     pub fn max() -> Version {
         Version::new(Value::Float(f64::INFINITY), 0, 0)
     }
 
-    /// Whether it is a release.
+    /// Returns true if it is a release.
     pub fn is_stable(&self) -> bool {
         self.prerelease.as_ref().is_none_or(Vec::is_empty)
     }
 
-    /// The next greater third number.
+    /// Returns the next greater third number.
     #[must_use]
     pub fn next_patch(&self) -> Version {
         Version::new(self.major.clone(), self.minor.clone(), Version::next_number(&self.patch))
@@ -60,7 +60,7 @@ impl Version {
         }
     }
 
-    /// Whether the three numbers are those of `other`.
+    /// Returns true if the three numbers are those of `other`.
     pub fn same_numbers(&self, other: &Version) -> bool {
         self.major == other.major && self.minor == other.minor && self.patch == other.patch
     }
@@ -72,7 +72,7 @@ impl PartialOrd for Version {
     }
 }
 
-/// What build it is does not count.
+/// The build does not count.
 impl Ord for Version {
     fn cmp(&self, other: &Version) -> Ordering {
         let numbers = |a: &Value, b: &Value| a.compare(b).unwrap_or(Ordering::Equal);

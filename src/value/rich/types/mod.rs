@@ -1,6 +1,6 @@
-//! Puppet's data types, as values: what `Integer[0, 10]` is, and how it is written.
+//! Puppet's data types as values, such as `Integer[0, 10]`, and their text.
 //!
-//! What fits a type is decided in `puppet/types`. Source: `pops/types/types.rb`, `type_formatter.rb`.
+//! `puppet/types` decides which values fit a type. Source: `pops/types/types.rb`, `type_formatter.rb`.
 
 mod equal;
 mod range;
@@ -21,11 +21,11 @@ pub enum Type {
     Any,
     /// `undef`.
     Undef,
-    /// What an empty collection holds: fits everywhere.
+    /// The type of the items of an empty collection: fits everywhere.
     Unit,
     /// The value `default`.
     Default,
-    /// Everything that is one thing and has a text.
+    /// All values but collections, `undef` and `default`.
     Scalar,
     /// Texts, numbers and booleans.
     ScalarData,
@@ -37,7 +37,7 @@ pub enum Type {
     Float(Range),
     /// Texts.
     String(Texts),
-    /// Some texts; whether in any case.
+    /// Some texts; true if the case of letters does not count.
     Enum(Arc<[Text]>, bool),
     /// Texts that a regular expression matches; one without an expression matches all.
     Pattern(Arc<[Option<Arc<str>>]>),
@@ -63,13 +63,13 @@ pub enum Type {
     NotUndef(Option<Arc<Type>>),
     /// Types.
     Type(Option<Arc<Type>>),
-    /// What can be iterated over.
+    /// Values that can be iterated over.
     Iterable(Option<Arc<Type>>),
     /// Iterators.
     Iterator(Option<Arc<Type>>),
     /// Sensitive values.
     Sensitive(Arc<Type>),
-    /// What something can be made of, and the other arguments.
+    /// Values that something can be made of, and the other arguments of its `new`.
     Init(Option<Arc<Type>>, Arc<[Value]>),
     /// Bytes.
     Binary,
@@ -85,7 +85,7 @@ pub enum Type {
     Uri(Option<Arc<Hash>>),
     /// Functions and blocks.
     Callable(Option<Arc<Callable>>),
-    /// What a catalog holds.
+    /// Classes and resources.
     CatalogEntry,
     /// A class.
     Class(Option<Arc<str>>),
@@ -103,7 +103,7 @@ pub enum Type {
     Reference(Arc<str>),
 }
 
-/// Which texts a `String` is.
+/// The texts that a `String` accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Texts {
     /// All.
@@ -119,12 +119,12 @@ pub enum Texts {
 pub struct Element {
     /// A `String` of one value, perhaps in an `Optional`.
     pub key: Type,
-    /// What it must be.
+    /// The type of its value.
     pub value: Type,
 }
 
 impl Element {
-    /// The key.
+    /// Returns the key.
     pub fn name(&self) -> &Text {
         static NONE: LazyLock<Text> = LazyLock::new(|| Text::from(""));
         match &self.key {
@@ -161,11 +161,11 @@ pub enum Alias {
 /// The named types that Puppet has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OwnAlias {
-    /// What JSON can hold.
+    /// The data that JSON can hold.
     Data,
     /// A key of a hash of rich data.
     RichDataKey,
-    /// What a catalog can hold.
+    /// The data that a catalog can hold.
     RichData,
     /// Another name of `RichDataKey`.
     LookupKey,
@@ -174,7 +174,7 @@ pub enum OwnAlias {
 }
 
 impl Alias {
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &'static str {
         match self {
             Alias::Own(alias) => alias.name(),
@@ -190,7 +190,7 @@ impl Alias {
         }
     }
 
-    /// Whether the type speaks of itself.
+    /// Returns true if the type speaks of itself.
     pub fn is_recursive(&self) -> bool {
         matches!(self, Alias::Own(OwnAlias::Data | OwnAlias::RichData))
     }
@@ -201,7 +201,7 @@ impl OwnAlias {
     pub const ALL: [OwnAlias; 5] =
         [OwnAlias::Data, OwnAlias::RichDataKey, OwnAlias::RichData, OwnAlias::LookupKey, OwnAlias::LookupValue];
 
-    /// The name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             OwnAlias::Data => "Data",
@@ -257,30 +257,30 @@ impl Type {
     /// Any text.
     pub const STRING: Type = Type::String(Texts::All);
 
-    /// An array of `items`; one that must be empty holds nothing.
+    /// Returns an array of `items`; one that must be empty holds nothing.
     pub fn array(items: Type, size: Option<Range>) -> Type {
         let items = if size.as_ref().is_some_and(Range::is_zero) { Type::Unit } else { items };
         Type::Array(Arc::new(items), size.map(Range::to_size))
     }
 
-    /// A hash; one that must be empty holds nothing.
+    /// Returns a hash; one that must be empty holds nothing.
     pub fn hash(key: Type, value: Type, size: Option<Range>) -> Type {
         let empty = size.as_ref().is_some_and(Range::is_zero);
         let entry = if empty { (Type::Unit, Type::Unit) } else { (key, value) };
         Type::Hash(Arc::new(entry), size.map(Range::to_size))
     }
 
-    /// A hash that must be empty.
+    /// Returns a hash that must be empty.
     pub fn empty_hash() -> Type {
         Type::hash(Type::Unit, Type::Unit, Some(Range::exactly(0)))
     }
 
-    /// A text of some lengths.
+    /// Returns a text of some lengths.
     pub fn sized_string(size: Range) -> Type {
         Type::String(Texts::Size(size.to_size()))
     }
 
-    /// Any of `types`; one alone is that one. Those inside of variants come out of them.
+    /// Returns the type of any of `types`: nested variants are flattened, and one type alone stays itself.
     pub fn variant(types: impl IntoIterator<Item = Type>) -> Type {
         let mut flat: Vec<Type> = Vec::new();
         for one in types {
@@ -293,7 +293,7 @@ impl Type {
         if unique.len() == 1 { unique.remove(0) } else { Type::Variant(unique.into()) }
     }
 
-    /// What a type that holds one type holds.
+    /// Returns the type inside of one that holds a single type, or `None` for others.
     pub fn contained(&self) -> Option<&Type> {
         match self {
             Type::Optional(inner)
@@ -307,7 +307,7 @@ impl Type {
         }
     }
 
-    /// The type behind a name.
+    /// Returns the type behind a name.
     pub fn resolved(&self) -> &Type {
         match self {
             Type::Alias(alias) => alias.resolved().resolved(),
@@ -315,7 +315,7 @@ impl Type {
         }
     }
 
-    /// Whether `undef` fits.
+    /// Returns true if `undef` fits.
     pub fn accepts_undef(&self) -> bool {
         match self {
             Type::Any | Type::Undef | Type::Unit | Type::Optional(_) => true,
@@ -328,7 +328,7 @@ impl Type {
         }
     }
 
-    /// Whether its `new` takes `undef` before `args`.
+    /// Returns true if its `new` takes `undef` before `args`.
     fn is_made_of_undef(&self, args: &[Value]) -> bool {
         match self.resolved() {
             Type::Array(..) | Type::Tuple(..) => matches!(args, [Value::Boolean(true)]),

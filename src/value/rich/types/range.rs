@@ -18,12 +18,12 @@ impl Range {
     /// All numbers.
     pub const ALL: Range = Range { from: Value::Float(f64::NEG_INFINITY), to: Value::Float(f64::INFINITY) };
 
-    /// The numbers from `from` to `to`.
+    /// Returns the numbers from `from` to `to`.
     pub fn new(from: impl Into<Value>, to: impl Into<Value>) -> Range {
         Range { from: from.into(), to: to.into() }
     }
 
-    /// The numbers from `from` on.
+    /// Returns the numbers from `from` on.
     pub fn at_least(from: impl Into<Value>) -> Range {
         Range { from: from.into(), to: Value::Float(f64::INFINITY) }
     }
@@ -39,43 +39,43 @@ impl Range {
         Range::exactly(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
-    /// The least number, nothing if there is none.
+    /// Returns the least number, or `None` if there is none.
     pub fn lower(&self) -> Option<&Value> {
         Some(&self.from).filter(|from| !from.equals(&Value::Float(f64::NEG_INFINITY)))
     }
 
-    /// The greatest number, nothing if there is none.
+    /// Returns the greatest number, or `None` if there is none.
     pub fn upper(&self) -> Option<&Value> {
         Some(&self.to).filter(|to| !to.equals(&Value::Float(f64::INFINITY)))
     }
 
-    /// Whether both ends are open.
+    /// Returns true if both ends are open.
     pub fn is_all(&self) -> bool {
         self.lower().is_none() && self.upper().is_none()
     }
 
-    /// Whether only zero is in it.
+    /// Returns true if only zero is in it.
     pub fn is_zero(&self) -> bool {
         let zero = |n: &Value| n.equals(&Value::Integer(0));
         zero(&self.from) && zero(&self.to)
     }
 
-    /// Whether `n` is in it.
+    /// Returns true if `n` is in it.
     pub fn contains(&self, n: &Value) -> bool {
         at_most(&self.from, n) && at_most(n, &self.to)
     }
 
-    /// Whether all of `other` is in it.
+    /// Returns true if all of `other` is in it.
     pub fn covers(&self, other: &Range) -> bool {
         at_most(&self.from, &other.from) && at_most(&other.to, &self.to)
     }
 
-    /// Whether something is in both.
+    /// Returns true if something is in both.
     pub fn meets(&self, other: &Range) -> bool {
         !(is_less(&self.to, &other.from) || is_less(&other.to, &self.from))
     }
 
-    /// The least range with all that is in either.
+    /// Returns the least range with all that is in either.
     #[must_use]
     pub fn span(&self, other: &Range) -> Range {
         let from = if at_most(&self.from, &other.from) { &self.from } else { &other.from };
@@ -142,12 +142,12 @@ impl TimeRange {
         TimeRange { from: Some(time), to: Some(time) }
     }
 
-    /// Whether `time` is in it.
+    /// Returns true if `time` is in it.
     pub fn contains(self, time: i128) -> bool {
         self.from.is_none_or(|from| from <= time) && self.to.is_none_or(|to| time <= to)
     }
 
-    /// Whether all of `other` is in it.
+    /// Returns true if all of `other` is in it.
     pub fn covers(self, other: TimeRange) -> bool {
         self.from.is_none_or(|from| other.from.is_some_and(|other| from <= other))
             && self.to.is_none_or(|to| other.to.is_some_and(|other| other <= to))

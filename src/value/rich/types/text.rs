@@ -1,4 +1,4 @@
-//! How a type is written, and a value inside of one.
+//! Writes types, and the values inside of them, as Puppet does.
 //!
 //! Source: `pops/types/type_formatter.rb`, `puppet_quote` in `string_converter.rb`.
 
@@ -15,7 +15,7 @@ impl Display for Type {
 }
 
 impl Type {
-    /// As it is written, with what its names stand for.
+    /// Returns its text, with aliases replaced by the types that they stand for.
     pub fn expanded(&self) -> String {
         written(self, true)
     }
@@ -242,7 +242,7 @@ impl Writer {
     }
 }
 
-/// What Puppet writes for the type without parameters.
+/// Puppet's text of a `TypeSet` without parameters.
 const TYPE_SET: &str = "TypeSet[{pcore_uri => 'http://puppet.com/2016.1/pcore', pcore_version => '1.0.0', \
     name_authority => 'http://puppet.com/2016.1/runtime', name => 'DefaultTypeSet', version => '0.0.0'}]";
 
@@ -270,7 +270,7 @@ fn times(range: TimeRange, text: impl Fn(i128) -> String) -> Vec<String> {
     }
 }
 
-/// The parts of the name of a resource type with capitals, where it has none.
+/// Returns the parts of the name of a resource type with capitals, where it has none.
 fn capitalized(name: &str) -> String {
     if name.lines().any(|line| line.starts_with(|c: char| c.is_ascii_uppercase())) {
         return name.to_owned();
@@ -282,7 +282,7 @@ fn capitalized(name: &str) -> String {
     name.split("::").map(|p| part(p).unwrap_or_default()).collect::<Vec<_>>().join("::")
 }
 
-/// A text as Puppet's language has it: in single quotes if it can be, or in double ones.
+/// Returns a text as Puppet's language has it: in single quotes if it can be, or in double ones.
 pub fn puppet_quote(text: &str, double: bool) -> String {
     if double || text.chars().any(|c| c < ' ') {
         return double_quoted(text);
