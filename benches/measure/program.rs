@@ -51,7 +51,8 @@ fn spawn(command: &mut Command) -> Result<Child> {
     spawned.map_err(|error| format!("{}: {error}", command.get_program().display()).into())
 }
 
-fn finish(command: &Command, child: Child) -> Result<()> {
+/// Waits for a program to end.
+pub(crate) fn finish(command: &Command, child: Child) -> Result<()> {
     let output = child.wait_with_output()?;
     if output.status.success() {
         return Ok(());

@@ -1,30 +1,33 @@
-//! The same work done by the real Puppet.
+//! The same work done by the real Puppet, through `tests/puppet/resolve.rb`, with `HIERAD_BENCH_RESOLVE=1`.
 //!
-//! `HIERAD_BENCH_RESOLVE` names a script that has Puppet resolve every key on every profile in one process (`ruby SCRIPT --repo
-//! DIR --profiles PATH`, with `--limit N` for the first N profiles only); `HIERAD_BENCH_RESOLVE_ARGS` are more arguments for it.
+//! It is the installed Puppet, or the one whose library is in the folder `PUPPET8_LIB` (see `tests/puppet/install`).
 
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::program::{Result, Subject, run};
+use serde_json::json;
+
+use super::program::{Result, Subject, finish};
 use super::{Spread, Times};
 
 /// The most time that Puppet is given for more runs than one.
 const ENOUGH: Duration = Duration::from_mins(1);
 const RUNS: usize = 3;
 
-/// The script.
+const RESOLVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve.rb");
+
+/// A Puppet.
 pub(crate) struct Puppet {
-    script: PathBuf,
-    arguments: String,
+    library: Option<PathBuf>,
 }
 
 impl Puppet {
-    /// The script that the environment names, if it does.
+    /// Returns the Puppet that the environment asks for, or `None` if it asks for none.
     pub(crate) fn named() -> Option<Puppet> {
-        let script = std::env::var_os("HIERAD_BENCH_RESOLVE")?.into();
-        Some(Puppet { script, arguments: std::env::var("HIERAD_BENCH_RESOLVE_ARGS").unwrap_or_default() })
+        std::env::var_os("HIERAD_BENCH_RESOLVE")?;
+        Some(Puppet { library: std::env::var_os("PUPPET8_LIB").map(PathBuf::from) })
     }
 
     /// The time that both revisions of a diff take, in milliseconds.
@@ -33,7 +36,7 @@ impl Puppet {
         let folders = ["before", "after"].map(|name| temporary.path().join(name));
         subject.check_out(before, &folders[0])?;
         subject.check_out(after, &folders[1])?;
-        let resolve = || folders.iter().try_for_each(|folder| run(&mut self.command(subject, folder)));
+        let resolve = || folders.iter().try_for_each(|folder| self.resolve(subject, folder, None));
         Ok(Times::once_or_more(RUNS, ENOUGH, resolve)?.spread())
     }
 
@@ -44,8 +47,7 @@ impl Puppet {
         let folder = temporary.path().join("data");
         subject.check_out(revision, &folder)?;
         let first = |count: usize| {
-            let limit = count.to_string();
-            let resolve = || run(self.command(subject, &folder).args(["--limit", &limit]));
+            let resolve = || self.resolve(subject, &folder, Some(count));
             Times::once_or_more(RUNS, ENOUGH, resolve).map(|times| times.spread())
         };
         let (one, more) = (first(1)?, first(1 + sample)?);
@@ -54,10 +56,18 @@ impl Puppet {
         Ok(more.against(&one, "ms", |more, one| 2.0 * (one + (more - one) * others)))
     }
 
-    fn command(&self, subject: &Subject, folder: &Path) -> Command {
+    /// Resolves every key on every profile, or on the first `limit`, in one process.
+    fn resolve(&self, subject: &Subject, folder: &Path, limit: Option<usize>) -> Result<()> {
+        let request = json!({"repo": folder, "profiles": &subject.profiles, "keys": null, "limit": limit});
+        let mut file = tempfile::tempfile()?;
+        writeln!(file, "{request}")?;
+        file.rewind()?;
         let mut ruby = Command::new("ruby");
-        ruby.arg(&self.script).arg("--repo").arg(folder).arg("--profiles").arg(&subject.profiles);
-        ruby.args(self.arguments.split_whitespace());
-        ruby
+        ruby.arg(RESOLVE).stdin(file).stdout(Stdio::null()).stderr(Stdio::piped());
+        if let Some(library) = &self.library {
+            ruby.arg("--puppet-lib").arg(library);
+        }
+        let child = ruby.spawn()?;
+        finish(&ruby, child)
     }
 }

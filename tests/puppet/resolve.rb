@@ -8,6 +8,7 @@
 # A request is a line {"repo": DIR, "profiles": PATH, "strict": bool, "keys": [KEY...] or null}:
 # - repo: a checked-out repository; it is used as the environment that the profiles name (all must name the same one);
 # - profiles: a folder of *.yaml / *.json, or one .ndjson; each {name, environment, facts, trusted, variables};
+# - limit: (optional) how many of the profiles to take, the first ones;
 # - strict: (optional) Puppet 8's defaults (strict=error, strict_variables on) or Puppet 7's; otherwise those of the version;
 # - keys: what to look up; null is every root key of every YAML and JSON file in the repository, lookup_options aside;
 # - more_keys: (optional) keys to look up after those;
@@ -229,6 +230,7 @@ class Resolution
     @keys_of = request['keys_of']
     @merge = request['merge']
     @profiles = Inputs.profiles(request['profiles'])
+    @profiles = @profiles.first(request['limit']) if request['limit']
     @global = request['global']
     @basemodulepath = request['basemodulepath'] || []
     @keys = (request['keys'] || Inputs.keys([@repo])) | (request['more_keys'] || [])

@@ -91,12 +91,10 @@ fn what_git_has_collected_before_anybody_looked_holds_up_nothing() {
 }
 
 #[test]
-fn a_full_disk_delays_and_loses_nothing() {
+#[ignore = "needs a system that lets users mount"]
+fn a_full_disk_loses_no_report() {
     let service = Service::new();
-    let Some(mut small) = SmallDisk::mount(&service) else {
-        eprintln!("skipped: this system lets nobody mount a small disk");
-        return;
-    };
+    let mut small = SmallDisk::mount(&service);
     service.wait("the daemon", || service.log().contains("hierad: watching"));
     let mut script = Script::new(service.site.root(), 5);
     let failures = || service.metric("hierad_queue_failures_total").unwrap();
@@ -128,13 +126,8 @@ struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// Mounts the disk and starts the daemon; nothing if this system does not let us.
-    fn mount(service: &Service) -> Option<SmallDisk> {
-        let mut can = Command::new("unshare");
-        can.args(["-rm", "mount", "-t", "tmpfs", "-o", "size=12m", "none", "/mnt"]).stderr(Stdio::null());
-        if !can.status().is_ok_and(|status| status.success()) {
-            return None;
-        }
+    /// Mounts the disk and starts the daemon.
+    fn mount(service: &Service) -> SmallDisk {
         std::fs::create_dir(service.site.beside("state")).unwrap();
         let script = "mount -t tmpfs -o size=12m none $STATE; \"$HIERAD\" -v --color never watch --poll 0.05 >/dev/null 2>> $LOG & \
             while read line; do eval \"$line\"; done; kill $!; wait $!";
@@ -146,7 +139,7 @@ impl SmallDisk {
         command.args(["-rm", "sh", "-c", script]).env_clear().current_dir(service.site.root()).env("HIERAD", hierad);
         command.envs(environment.into_iter().filter_map(|(name, value)| Some((name, value?))));
         command.env("STATE", service.site.beside("state")).env("LOG", service.site.beside("log"));
-        Some(SmallDisk { shell: command.stdin(Stdio::piped()).spawn().unwrap() })
+        SmallDisk { shell: command.stdin(Stdio::piped()).spawn().unwrap() }
     }
 
     /// Runs a line in the shell that sees the disk.
