@@ -1,5 +1,5 @@
-//! `hierad lookup` against what the real `puppet lookup` of Puppet 7 and 8 printed, and how it ended: `tests/vectors/application`,
-//! recorded by `tests/puppet/record_application.rb`.
+//! `hierad lookup` against the output and exit status of the real `puppet lookup` of Puppet 7 and 8:
+//! `tests/vectors/application`, recorded by `tests/puppet/record_application.rb`.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use regex::Regex;
 use crate::support::Sandbox;
 use crate::support::terminal::{Printed, hierad};
 
-/// What hierad says in words of its own, by words of Puppet's: how files of facts are read.
+/// Errors that hierad has its own words for, by words of Puppet's: on reading files of facts.
 const OTHER_WORDS: [&str; 4] = [
     "Incorrectly formatted data in ",
     "No such file or directory @ rb_sysopen",
@@ -19,7 +19,7 @@ const OTHER_WORDS: [&str; 4] = [
     "No facts available for target node: nobody",
 ];
 
-/// Where hierad does otherwise, by words of Puppet's: a node may have no facts; what a server trusts is `remote` here.
+/// Departures, by words of Puppet's: a node may have no facts; trusted facts are `remote` here.
 const DEPARTURES: [&str; 2] = ["No facts available for target node: bare", "\"authenticated\" => \"local\""];
 
 /// The parts of hierad's explanations that Puppet's have not: the answer before them, and parts of lines.
@@ -44,7 +44,7 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value.get(field).and_then(Value::as_str).unwrap_or_else(|| panic!("no {field}"))
 }
 
-/// What Puppet printed.
+/// Returns Puppet's output.
 fn recorded(run: &Value, version: &str) -> Printed {
     let other = run.get("puppet8").filter(|_| version == "8");
     let field = |name: &str| other.and_then(|other| other.get(name)).or_else(|| run.get(name)).unwrap();
@@ -72,13 +72,13 @@ fn site(case: &Value) -> Sandbox {
     site
 }
 
-/// What ends `puppet lookup`, in its first line; nothing where it ends without a word.
+/// Returns the first line of the error that ends `puppet lookup`, or `None` if it ends without one.
 fn complaint(err: &str) -> Option<String> {
     let text = err.strip_prefix("Error: Could not run: ")?.lines().next().unwrap_or_default();
     Some(text.trim_end().to_owned())
 }
 
-/// Whether two explanations in YAML say the same: Ruby writes a value that it meets twice as an alias.
+/// Returns true if two explanations in YAML are the same data: Ruby writes a value that it meets twice as an alias.
 fn is_same_data(puppet: &str, ours: &str) -> bool {
     let data = |text: &str| yaml::parse(text.as_bytes()).value;
     puppet.starts_with("---\n:") && data(puppet) == data(ours)
@@ -138,11 +138,11 @@ fn check_all(version: &str) {
 }
 
 #[test]
-fn puppet_7_prints_the_same() {
+fn output_is_that_of_puppet_7() {
     check_all("7");
 }
 
 #[test]
-fn puppet_8_prints_the_same() {
+fn output_is_that_of_puppet_8() {
     check_all("8");
 }

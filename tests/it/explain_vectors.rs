@@ -18,11 +18,11 @@ use hierad::puppet::json;
 use hierad::puppet::{ErrorKind, Puppet};
 use hierad::value::Value;
 
-/// Where hierad's story is not Puppet's: anchors and knock-outs, as in `lookup_vectors`.
+/// Cases in which hierad explains otherwise: anchors and knock-outs, as in `lookup_vectors`.
 const DEPARTURES: [&str; 2] =
     ["a text shared by an anchor is cleared for both", "a key looked up before is not emptied"];
 
-/// What hierad tells about one lookup.
+/// One lookup as hierad explains it.
 struct Told {
     explained: Step,
     failed: bool,
@@ -80,8 +80,8 @@ fn difference(puppet: &str, hierad: &str) -> String {
     format!("  line {}\n  Puppet:\n    {}\n  hierad:\n    {}", at + 1, from(puppet), from(hierad))
 }
 
-/// The text without found and merged values. Puppet's deep merge with a prefix changes the values in place, so what Puppet shows
-/// as found is what is left of it; hierad shows what was found.
+/// The text without found and merged values. Puppet's deep merge with a prefix changes the values in place, so what
+/// Puppet shows as found is what is left of it; hierad shows what was found.
 fn without_found(text: &str) -> String {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let mut inside = None;
@@ -170,11 +170,11 @@ fn check_all(puppet: Puppet) {
 }
 
 #[test]
-fn puppet_7_explains_the_same() {
+fn explanations_are_those_of_puppet_7() {
     check_all(Puppet::V7);
 }
 
 #[test]
-fn puppet_8_explains_the_same() {
+fn explanations_are_those_of_puppet_8() {
     check_all(Puppet::V8);
 }

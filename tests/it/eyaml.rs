@@ -75,7 +75,7 @@ fn seals(open: &Value, closed: &Value, found: &mut BTreeSet<u64>) {
 }
 
 #[test]
-fn without_keys_just_the_encrypted_texts_are_opaque() {
+fn only_encrypted_texts_are_opaque() {
     let case = recorded("eyaml_secrets.json", "300 secrets");
     let fixture = case.get("fixture").and_then(Value::as_str).unwrap();
     let mut found = BTreeSet::new();
@@ -94,7 +94,7 @@ fn without_keys_just_the_encrypted_texts_are_opaque() {
 }
 
 #[test]
-fn without_the_certificate_that_options_name_nothing_is_opened() {
+fn a_missing_certificate_prevents_decryption() {
     let case = recorded("eyaml_secrets.json", "300 secrets");
     let fixture = case.get("fixture").and_then(Value::as_str).unwrap();
     assert!(fixture.contains("/keys/default.pub.pem"));
@@ -155,7 +155,7 @@ copy: \"%{alias('hash')}\"
 named: {\"%{lookup('gpg')}\": 1}
 ";
 
-/// What is found without a key, with the texts that it stands on.
+/// The outcome of a lookup without a key, with the texts that it is made from.
 fn found(effective: &Effective, key: &str) -> String {
     match outcome(effective, key) {
         Outcome::Found(value) => json::compact(&Disclosure::shown().value(value)),
@@ -169,7 +169,7 @@ fn found(effective: &Effective, key: &str) -> String {
 }
 
 #[test]
-fn an_opaque_text_is_itself_wherever_its_content_does_not_matter() {
+fn opaque_texts_pass_through() {
     let effective = effective(KEYLESS, "{name: n, facts: {role: web}}", with_keys());
     let secret = |key: &str| match outcome(&effective, key) {
         Outcome::Found(value) => value.secrecy().is_some_and(|secrecy| secrecy.opaque),
@@ -196,7 +196,7 @@ fn an_opaque_text_is_itself_wherever_its_content_does_not_matter() {
 }
 
 #[test]
-fn where_an_opaque_text_decides_the_answer_is_unknown() {
+fn answers_that_depend_on_opaque_texts_are_unknown() {
     let effective = effective(KEYLESS, "{name: n, facts: {role: web}}", with_keys());
     for key in ["unique_different", "unique_open", "deep_array", "knock_array", "knock_other", "sorted", "named", "odd"]
     {
@@ -204,9 +204,10 @@ fn where_an_opaque_text_decides_the_answer_is_unknown() {
     }
 }
 
-/// The merge takes "--x" out of what Puppet keeps of the first file, and the nested lookup, which merges nothing, finds what is left.
+/// The merge takes "--x" out of what Puppet keeps of the first file, and the nested lookup, which merges nothing, finds
+/// what is left.
 #[test]
-fn what_a_merge_has_taken_knock_outs_from_is_unknown_to_whoever_asks_next() {
+fn later_lookups_after_knock_outs_are_unknown() {
     let fixture = "\
 -- hiera.yaml
 version: 5
@@ -248,7 +249,7 @@ around: [\"%{alias('shares')}\", \"%{alias('a.l')}\"]
 }
 
 #[test]
-fn the_keys_of_the_settings_go_before_those_of_hiera_yaml() {
+fn keys_of_the_settings_come_first() {
     let block = recorded("eyaml_secrets.json", "300 secrets");
     let fixture = block.get("fixture").and_then(Value::as_str).unwrap().replace("/keys/", "/nowhere/");
     let file = |name: &str| KeyName { file: key_file(name).to_str().map(Arc::from), variable: None };
@@ -270,7 +271,7 @@ fn the_keys_of_the_settings_go_before_those_of_hiera_yaml() {
 }
 
 #[test]
-fn what_is_encrypted_anew_is_equal_and_told() {
+fn equal_secrets_of_new_ciphertext_are_reported() {
     let case = recorded("eyaml.json", "the end of a line is cut once");
     let effective = effective(case.get("fixture").and_then(Value::as_str).unwrap(), "{name: n}", with_keys());
     let (first, second) = (outcome(&effective, "lf"), outcome(&effective, "cr"));

@@ -1,5 +1,5 @@
-//! Random histories of random repositories: a fleet's answers are those of each node by itself, whatever the number of threads, and
-//! a change shows the same whether only what it can reach is resolved, or every key.
+//! Random histories of random repositories: a fleet's answers are those of each node by itself, whatever the number of
+//! threads, and a change shows the same whether only what it can reach is resolved, or every key.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,10 +20,10 @@ use hierad::workers::Workers;
 
 use super::generator::{self, Content, Repository};
 
-/// How many random histories; `HIERAD_HISTORIES` asks for more, `HIERAD_SEED` for those from another seed on.
+/// The number of random histories; `HIERAD_HISTORIES` sets another, `HIERAD_SEED` the first seed.
 const HISTORIES: u64 = 60;
 
-/// How many commits one has.
+/// The number of commits of each.
 const COMMITS: u64 = 3;
 
 /// The nodes of how many random repositories make up a fleet.
@@ -44,7 +44,7 @@ fn history(seed: u64) -> Vec<Repository> {
     history
 }
 
-/// How many copies of a node make a kind of nodes.
+/// The number of copies of a node that make a class of nodes.
 const COPIES: usize = 20;
 
 /// With so many keys it pays to tell kinds of nodes apart.
@@ -53,7 +53,7 @@ const MANY_KEYS: usize = 400;
 /// Profiles in text, as in files: of each only what is wanted is read.
 struct Texts {
     texts: Vec<String>,
-    /// How many nodes there are of each profile; some of those have the facts of another one.
+    /// The number of nodes of each profile; some of those have the facts of another one.
     copies: usize,
 }
 
@@ -173,7 +173,7 @@ pub(super) fn of_node(effective: &Effective, node: NodeId) -> Vec<(Arc<str>, Str
 }
 
 #[test]
-fn the_answers_of_a_fleet_are_those_of_its_nodes() {
+fn fleet_answers_equal_single_lookups() {
     for seed in seeds() {
         let repository = &history(seed)[0];
         let fleet = fleet_of(seed);
@@ -198,7 +198,7 @@ fn one_by_one(effective: &Effective) -> Effective {
 }
 
 #[test]
-fn nodes_are_resolved_by_their_kinds_where_these_are_large() {
+fn large_classes_of_nodes_are_resolved_once() {
     let (mut by_kinds, mut by_nodes) = (0, 0);
     for seed in seeds() {
         let texts = || Texts { copies: COPIES, ..Texts::generate(seed) };
@@ -233,7 +233,7 @@ fn nodes_are_resolved_by_their_kinds_where_these_are_large() {
 }
 
 #[test]
-fn a_change_is_the_same_if_only_what_it_reaches_is_resolved() {
+fn affected_answers_are_all_changes() {
     let (mut reached_answers, mut all_answers) = (0, 0);
     for seed in seeds() {
         let fleet = fleet_of(seed);
@@ -259,10 +259,10 @@ fn a_change_is_the_same_if_only_what_it_reaches_is_resolved() {
     assert!(reached_answers * 2 < all_answers, "{reached_answers} of {all_answers} answers are worked out");
 }
 
-/// The answers, keys and findings of each revision, and what is reached, are the same whether it is made from nothing or of the
-/// revision before.
+/// The answers, keys and findings of each revision, and what is reached, are the same whether it is made from nothing
+/// or of the revision before.
 #[test]
-fn a_revision_made_of_another_is_the_same() {
+fn derived_revisions_equal_new_ones() {
     for seed in seeds() {
         let fleet = fleet_of(seed);
         let store = Arc::default();
@@ -311,7 +311,7 @@ const TRAPS: [(&str, &str); 3] = [
 ];
 
 #[test]
-fn nodes_that_are_alike_at_first_sight_are_told_apart() {
+fn similar_nodes_are_distinguished() {
     for (fixture, nodes) in TRAPS {
         let (profiles, errors) = read_profiles(nodes.as_bytes(), "p.ndjson", "production");
         assert_eq!(errors, []);
@@ -327,9 +327,10 @@ fn nodes_that_are_alike_at_first_sight_are_told_apart() {
     }
 }
 
-/// What the options of keys change that others refer to, in quotes or not, by the name of the referring key alone.
+/// The answers that options of a key change on keys that refer to it, in quotes or not, found by the name of the
+/// referring key.
 #[test]
-fn options_reach_those_that_refer_to_their_keys() {
+fn options_affect_referring_keys() {
     let before = "-- hiera.yaml\nversion: 5\nhierarchy: [{name: h, path: h.yaml}, {name: l, path: l.yaml}]\n-- data/h.yaml\nplain: \"%{lookup('b')}\"\nquoted: \"%{lookup(\\\"'x.y'\\\")}\"\nb: [1]\nx.y: [1]\n-- data/l.yaml\nb: [2]\nx.y: [2]\n";
     let after = format!("{before}lookup_options: {{b: {{merge: unique}}, x.y: {{merge: unique}}}}\n");
     let (profiles, _) = read_profiles(b"{\"name\": \"n\"}", "p.ndjson", "production");
@@ -423,8 +424,8 @@ fn changes_that_reach_far_are_seen() {
     }
 }
 
-/// What a level that goes takes along, of two nodes of which one finds the key before, and what stays: on how many nodes the key is
-/// worked out again.
+/// The effect of a level that goes, for two nodes of which one finds the key before it: on how many nodes the key is
+/// resolved again.
 const SAME_TEXTS: [(&str, &str, usize); 9] = [
     ("k: 'https://%{facts.name}/'", "k: 'https://%{facts.name}/'", 0),
     ("k: 'https://%{facts.name}/'", "k: 'http://%{facts.name}/'", 1),
@@ -440,7 +441,7 @@ const SAME_TEXTS: [(&str, &str, usize); 9] = [
 ];
 
 #[test]
-fn who_finds_the_same_text_first_is_not_reached() {
+fn equal_first_texts_are_not_affected() {
     let nodes = "{\"name\": \"n\", \"facts\": {\"name\": \"n\", \"some\": 1, \"refers\": \"%{lookup('x')}\"}}\n\
                  {\"name\": \"m\", \"facts\": {\"name\": \"m\", \"refers\": \"\"}}\n";
     let (profiles, errors) = read_profiles(nodes.as_bytes(), "p.ndjson", "production");

@@ -1,4 +1,4 @@
-//! What is read again is not what it was: profiles that go away, storage that fails for a while.
+//! Reading again finds something else: profiles that go away, storage that fails for a while.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl ProfileSource for TwoFiles {
 }
 
 #[test]
-fn the_profile_that_counts_is_not_replaced_by_one_of_another_file() {
+fn the_first_profile_of_a_node_stays() {
     let answer_after = |is_gone: bool| {
         let source = Arc::new(TwoFiles::default());
         let (fleet, errors) = Fleet::load(source.clone(), &ReferencedVariables::default(), &|_| true);
@@ -87,7 +87,7 @@ impl FileTree for Failing {
 }
 
 #[test]
-fn what_could_not_be_read_is_read_again_for_the_next_revision() {
+fn unreadable_files_are_read_again() {
     let (profiles, _) =
         read_profiles(b"{\"name\": \"n\", \"variables\": {\"role\": \"web\"}}\n", "p.ndjson", "production");
     let fleet = Arc::new(Fleet::new(profiles));
@@ -101,7 +101,7 @@ fn what_could_not_be_read_is_read_again_for_the_next_revision() {
 }
 
 #[test]
-fn what_no_hierarchy_reaches_is_not_held_in_memory() {
+fn unreachable_files_are_not_kept() {
     let mut files = DATA.to_owned();
     (0..50).for_each(|number| _ = writeln!(files, "-- data/other/f{number}.yaml\na{number}: 1"));
     let store = Arc::new(Store { files: DataFiles::new(None, 1000), ..Store::default() });

@@ -11,8 +11,8 @@ use hierad::workers::Workers;
 
 const NODES: usize = 400;
 
-/// So many keys that all nodes share, and `x`, which those have of their own that have one of the first `files` values of a fact, of
-/// which there are `values`.
+/// So many keys that all nodes share, and `x`, which those have of their own that have one of the first `files` values
+/// of a fact, of which there are `values`.
 fn effective(keys: usize, values: usize, files: usize) -> Effective {
     let mut fixture = String::from(
         "-- hiera.yaml\nversion: 5\nhierarchy: [{name: a, path: '%{facts.a}.yaml'}, {name: c, path: common.yaml}]\n",
@@ -38,7 +38,7 @@ fn are_by_kinds(effective: &Effective, key: &str) -> bool {
 }
 
 #[test]
-fn sets_are_by_kinds_where_there_are_many_keys() {
+fn node_sets_are_of_classes() {
     for (keys, expected) in [(200, true), (2, false)] {
         let effective = effective(keys, 3, 2);
         assert_eq!(effective.keys["x"].len(), 3);
@@ -51,7 +51,7 @@ fn sets_are_by_kinds_where_there_are_many_keys() {
 }
 
 #[test]
-fn what_nodes_have_of_their_own_is_no_kind() {
+fn per_node_values_make_no_class() {
     for files in [NODES, NODES - 7, 200] {
         let effective = effective(200, NODES, files);
         assert_eq!(effective.keys["x"].len(), files + usize::from(files < NODES));

@@ -1,5 +1,5 @@
-//! Files that come and go at paths of one variable, of which nodes have plain values and odd ones: a fleet's answers are those of each
-//! node by itself, whether a revision is made of nothing or of the one before.
+//! Files that come and go at paths of one variable, of which nodes have plain values and odd ones: a fleet's answers
+//! are those of each node by itself, whether a revision is made of nothing or of the one before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use super::fleet::{alone, of_node};
 
-/// How many random histories there are.
+/// The number of random histories.
 const HISTORIES: u64 = 200;
 
-/// How many commits one has.
+/// The number of commits of each.
 const COMMITS: usize = 5;
 
 /// Levels.
@@ -42,7 +42,7 @@ const LEVELS: [&str; 16] = [
     "path: 'nodes/%{own}.yaml', data_hash: hocon_data",
 ];
 
-/// What nodes have of the variable.
+/// The values of the variable on nodes.
 fn values() -> Vec<Value> {
     let plain = (1..8).map(|number| json!(format!("n{number}")));
     let odd =
@@ -63,7 +63,7 @@ fn profiles() -> BTreeMap<Arc<str>, NodeProfile> {
     profiles.into_iter().map(|profile| (profile.name.clone(), profile)).collect()
 }
 
-/// What is in the repository, by path: an entry, or the text of a file.
+/// The content of the repository by path: an entry, or the text of a file.
 type Files = BTreeMap<String, Result<Entry, String>>;
 
 /// Puts something at a path that some node may look at, or takes it away.
@@ -117,7 +117,7 @@ fn environment(files: &Files, store: &Arc<Store>) -> Environment {
     Environment::load(Arc::new(tree(files)), EnvironmentOptions::default(), store.clone()).unwrap()
 }
 
-/// What is odd about the hierarchy for one node by itself.
+/// An oddity of the hierarchy for one node by itself.
 fn odd_alone(revision: &Revision, profile: &NodeProfile) -> BTreeSet<String> {
     let scope = NodeScope::new(profile);
     let hierarchy = NodeSources::new(&revision.environment, &scope).hierarchy(&LayerId::Environment);
@@ -138,7 +138,7 @@ fn check(revision: &Revision, profiles: &BTreeMap<Arc<str>, NodeProfile>, about:
 }
 
 #[test]
-fn files_come_and_go_at_paths_of_one_variable() {
+fn files_come_and_go_at_variable_paths() {
     let profiles = profiles();
     for seed in 0..HISTORIES {
         let mut random = Rng::with_seed(seed);

@@ -33,7 +33,7 @@ fn profiles(case: &Value) -> Vec<NodeProfile> {
     list(case, "profiles").iter().flat_map(read).collect()
 }
 
-/// What a recorded node says of a key, and what hierad says, in words: a value, an error, or nothing.
+/// Returns the answer of a recorded node for a key as text: a value or an error, or `None` if it is not found.
 fn said(node: &Value, key: &str) -> Option<String> {
     let of = |field: &str| node.get(field).and_then(|answers| answers.get(key));
     of("values").map(json::compact).or_else(|| of("errors").map(|error| format!("error: {}", json::compact(error))))
@@ -54,7 +54,8 @@ fn answered(outcome: Outcome) -> Option<String> {
     }
 }
 
-/// What is not by chance: Ruby names a file descriptor, and what its sort compares first.
+/// Cuts an answer to its part that does not depend on chance: Ruby names a file descriptor, or the values that its sort
+/// compares first.
 fn comparable(answer: Option<&String>) -> Option<&str> {
     let by_chance = ["error: \"Is a directory", "error: \"comparison of "];
     answer.map(|answer| by_chance.into_iter().find(|start| answer.starts_with(start)).unwrap_or(answer))
@@ -104,16 +105,16 @@ fn check(resolution: &str, strategy: &Strategy) {
 }
 
 #[test]
-fn the_first_value_is_the_same() {
+fn priority_answers_are_those_of_hiera_3() {
     check("priority", &Strategy::Default);
 }
 
 #[test]
-fn arrays_are_the_same() {
+fn array_answers_are_those_of_hiera_3() {
     check("array", &Strategy::Unique);
 }
 
 #[test]
-fn hashes_are_the_same() {
+fn hash_answers_are_those_of_hiera_3() {
     check("hash", &Strategy::Hash);
 }

@@ -34,7 +34,7 @@ impl Sandbox {
         self.masked(&mut shell(self.root(), script))
     }
 
-    /// Whether a daemon has been told to look since this was asked last.
+    /// Returns true if a daemon was told to look since the last call.
     fn was_told(&self) -> bool {
         std::fs::remove_file(self.told()).is_ok()
     }
@@ -67,7 +67,7 @@ fn pushed() -> Sandbox {
     site
 }
 
-/// What `main` of the remote is.
+/// Returns the commit of the remote's `main`.
 fn remote(site: &Sandbox, reference: &str) -> String {
     git_in(&site.beside("origin.git"), ["rev-parse", reference])
 }

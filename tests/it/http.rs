@@ -1,4 +1,4 @@
-//! What the daemon answers over HTTP, and what it refuses.
+//! The daemon's HTTP interface: its answers and refusals.
 
 pub(crate) mod client;
 mod description;

@@ -1,4 +1,4 @@
-//! What is told of how far the work is: every stage, up to its end.
+//! Progress: every stage is reported up to its end.
 
 use std::sync::{Arc, Mutex};
 
@@ -24,7 +24,7 @@ impl Progress for Stages {
 }
 
 impl Stages {
-    /// What was done since this was asked last, and how many steps that were. Stages must have ended, and at their totals.
+    /// Returns the stages since the last call, and the number of their steps. Each must have ended at its total.
     #[track_caller]
     fn told(&self) -> Vec<(&'static str, usize)> {
         let ended = |stage: Arc<Stage>| {
@@ -47,7 +47,7 @@ fn site() -> Sandbox {
 }
 
 #[test]
-fn every_stage_is_told_up_to_its_end() {
+fn stages_are_reported_to_their_end() {
     let site = site();
     for threads in [1, 2, 5, 64] {
         let stages = Arc::new(Stages::default());

@@ -1,7 +1,8 @@
 //! Reports of small changes, as every writer gives them out: `tests/golden/report/CASE/`.
 //!
-//! A case's `case.yaml` has `nodes`, what they get `before` and `after`, and optionally `commits`, `branch`, `keys`, `origins`,
-//! `findings`, `forms` (the files to write; all by default), `budget`, and `never`, a word that no file may show.
+//! A case's `case.yaml` has `nodes`, what they get `before` and `after`, and optionally `commits`, `branch`, `keys`,
+//! `origins`, `findings`, `forms` (the files to write; all by default), `budget`, and `never`, a word that no file may
+//! show.
 
 mod properties;
 

@@ -1,4 +1,4 @@
-//! No secret leaves the process: random repositories full of marked secrets, and a search of every byte that hierad writes.
+//! No secret leaves the process: random repositories full of marked secrets, and a search in all that hierad writes.
 
 mod reports;
 mod repository;
@@ -12,7 +12,7 @@ use self::repository::Repository;
 use self::search::found;
 use crate::support::terminal::hierad;
 
-/// How many random repositories; each takes some twenty runs of the binary.
+/// The number of random repositories; each takes some twenty runs of the binary.
 const REPOSITORIES: u64 = 16;
 
 /// A way to make hierad write something. `KEY` is one of the repository's.

@@ -1,4 +1,5 @@
-//! Snapshots of random answers: each node has just its own, whatever the form, the choice of nodes and the number of threads.
+//! Snapshots of random answers: each node has its own, whatever the form, the choice of nodes and the number of
+//! threads.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -93,7 +94,7 @@ fn some_nodes(random: &mut fastrand::Rng, fleet: &Fleet) -> Vec<NodeSet> {
 }
 
 #[test]
-fn a_snapshot_has_the_answers_of_its_node() {
+fn snapshots_have_their_nodes_answers() {
     let (random, fleet) = (&mut fastrand::Rng::with_seed(1), fleet());
     for keys in [0, 1, 40] {
         let effective = effective(random, keys);
@@ -122,7 +123,7 @@ fn a_snapshot_has_the_answers_of_its_node() {
 }
 
 #[test]
-fn a_folder_has_what_the_stream_has() {
+fn folder_and_stream_are_equal() {
     let (random, fleet) = (&mut fastrand::Rng::with_seed(2), fleet());
     let effective = effective(random, 12);
     for (format, extension) in [(Format::Json, "json"), (Format::Yaml, "yaml")] {
@@ -154,7 +155,7 @@ fn a_folder_has_what_the_stream_has() {
 }
 
 #[test]
-fn of_several_errors_the_first_nodes_is_told() {
+fn the_first_nodes_error_is_reported() {
     let fleet = fleet();
     let effective = effective(&mut fastrand::Rng::with_seed(3), 3);
     let snapshots =

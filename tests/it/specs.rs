@@ -1,4 +1,5 @@
-//! `tests/vectors/specs.yaml`: every scenario of Puppet's own tests of lookup is covered by a recorded case, or left out with a reason.
+//! `tests/vectors/specs.yaml`: each scenario of Puppet's own tests of lookup is a recorded case, or left out with a
+//! reason.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,13 +29,13 @@ fn recorded() -> BTreeSet<String> {
     [recorded_in("lookup", ""), recorded_in("application", "application/")].concat().into_iter().collect()
 }
 
-/// What a group of scenarios has under `field`: texts.
+/// Returns the texts of a group of scenarios under `field`.
 fn texts<'a>(group: &'a Value, field: &str) -> Vec<&'a str> {
     group.get(field).and_then(Value::as_array).unwrap_or_default().iter().map(|text| text.as_str().unwrap()).collect()
 }
 
 #[test]
-fn every_scenario_is_covered_or_left_out_with_a_reason() {
+fn scenarios_are_covered_or_excused() {
     let index = yaml::parse(&fs::read(tests().join("vectors/specs.yaml")).unwrap());
     assert_eq!(index.fault, None);
     let recorded = recorded();

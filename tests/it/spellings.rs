@@ -1,4 +1,4 @@
-//! One file has many paths: whichever of them is given, and whichever the cache was filled by, the answer is that without a cache.
+//! One file has many paths: the answers with a cache are those without, whichever of its paths filled the cache.
 #![cfg(unix)]
 
 use std::fs;
@@ -10,8 +10,8 @@ use crate::support::Sandbox;
 use crate::support::random::Random;
 use crate::support::terminal::{hierad, run};
 
-/// Files of profiles in each form, and data that depends on what is in them: on `facts.dc` in a way that no file mentions, so that it
-/// is read by itself, by those who look at `where`.
+/// Files of profiles in each form, and data that depends on them: on `facts.dc` in a way that no file mentions, so that
+/// it is read by itself, by those who look at `where`.
 const SITE: &str = "
 -- hiera.yaml
 version: 5
@@ -36,7 +36,7 @@ port: 80
 words
 ";
 
-/// How long after its last change a file of profiles is kept.
+/// The time after its last change from which a file of profiles is cached.
 const SETTLED: Duration = Duration::from_millis(2_200);
 
 /// The ways to name profiles, below the folder that holds the repository and a link to it.
@@ -51,7 +51,7 @@ const PROFILES: [&str; 8] = [
     "repository/linked/*.yaml",
 ];
 
-/// Where hierad may be called, and how many folders lie above it.
+/// The folders in which hierad is called, and how many folders lie above each.
 const FOLDERS: [(&str, usize); 4] = [("", 0), ("repository", 1), ("repository/sub", 2), ("link/sub/deep", 3)];
 
 const COMMANDS: [&str; 7] = [
@@ -64,7 +64,7 @@ const COMMANDS: [&str; 7] = [
     "check",
 ];
 
-/// How many questions are asked from an empty cache on, and how often.
+/// The number of questions from an empty cache on.
 const QUESTIONS: usize = 8;
 const SEEDS: u64 = 16;
 
@@ -109,7 +109,7 @@ fn question(site: &Sandbox, random: &mut Random) -> (&'static str, Vec<String>) 
 }
 
 #[test]
-fn a_cache_that_any_spelling_has_filled_changes_no_answer() {
+fn caches_change_no_answer() {
     let site = site();
     thread::sleep(SETTLED);
     for seed in 0..SEEDS {

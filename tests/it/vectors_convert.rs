@@ -13,7 +13,7 @@ use hierad::value::Value;
 
 use crate::support::rich::{decode, revealed};
 
-/// What hierad makes of a request, in the form of a recorded answer; nothing if it cannot know.
+/// Returns hierad's answer in the form of a recorded one, or `None` if it is unknown.
 fn answer(request: &Value) -> Option<Value> {
     let value = decode(request.get("value").expect("a value"));
     let made = match request.get("type") {
@@ -79,11 +79,11 @@ fn check_all(puppet: &str) {
 }
 
 #[test]
-fn puppet_7_converts_the_same() {
+fn conversions_are_those_of_puppet_7() {
     check_all("puppet7");
 }
 
 #[test]
-fn puppet_8_converts_the_same() {
+fn conversions_are_those_of_puppet_8() {
     check_all("puppet8");
 }

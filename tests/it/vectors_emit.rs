@@ -39,7 +39,7 @@ fn difference(line: &str) -> Option<String> {
 
 /// `HIERAD_EMIT` names a file with more values, as `record_emit.rb --random` prints them.
 #[test]
-fn yaml_is_written_as_ruby_does() {
+fn yaml_is_written_as_by_ruby() {
     let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/emit.ndjson");
     let path = std::env::var("HIERAD_EMIT").unwrap_or_else(|_| recorded.to_owned());
     let text = std::fs::read_to_string(path).unwrap();

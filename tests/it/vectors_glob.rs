@@ -6,7 +6,7 @@ use hierad::tree::MemoryTree;
 use hierad::value::Value;
 
 #[test]
-fn globs_find_what_ruby_finds() {
+fn globs_find_rubys_files() {
     let recorded = json::parse(include_bytes!("../vectors/glob.json")).value;
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let tree = MemoryTree::from_fixture(&text(recorded.get("fixture").expect("a tree")));

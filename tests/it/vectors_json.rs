@@ -21,7 +21,7 @@ fn difference(input: &[u8], case: &Value) -> Option<String> {
 }
 
 #[test]
-fn json_is_read_and_written_as_puppet_does() {
+fn json_is_read_and_written_as_by_puppet() {
     let cases = cases("json.ndjson");
     assert!(cases.len() > 200);
     let wrong: Vec<String> = cases
@@ -32,7 +32,7 @@ fn json_is_read_and_written_as_puppet_does() {
 }
 
 #[test]
-fn marks_of_json_are_the_lines_of_keys_and_items() {
+fn json_marks_are_lines() {
     let marks = json::parse(b"// first\n{\"a\": 1,\n \"b\": [2,\n  3], \"a\": 4}").marks;
     let line_of_a = marks.children[0].line;
     let lines_of_b: Vec<u32> = marks.children[1].children.iter().map(|item| item.line).collect();

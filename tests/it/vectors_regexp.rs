@@ -8,7 +8,7 @@ use hierad::value::rich::{Rich, regexp};
 
 use crate::support::rich::decode;
 
-/// Whether it matches; what hierad does not know is taken from Ruby.
+/// Returns if it matches; where hierad does not know, Ruby's answer.
 fn matches(regex: &RubyRegex, text: &Value, ruby: bool, unknown: &mut usize) -> bool {
     let found = match text {
         Value::Bytes(bytes) => regex.is_match_bytes(bytes),
@@ -21,7 +21,7 @@ fn matches(regex: &RubyRegex, text: &Value, ruby: bool, unknown: &mut usize) -> 
     })
 }
 
-/// What Ruby says of an expression that is none, or what it matches.
+/// Ruby's error for an expression, or its matches.
 fn answer(source: &str, texts: &[Value], ruby: &[Value], unknown: &mut usize) -> Result<Vec<i64>, Value> {
     let regex = RubyRegex::compile(source).map_err(|error| Value::from(error.text))?;
     let matching = (0_i64..)

@@ -13,7 +13,7 @@ fn pairs(of: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn floats_are_shown_as_ruby_does() {
+fn floats_are_shown_as_by_ruby() {
     for (bits, text) in pairs("floats") {
         let float = f64::from_bits(u64::from_str_radix(&bits, 16).expect("bits"));
         assert_eq!(Value::Float(float).to_s(), text, "{bits}");
@@ -21,14 +21,14 @@ fn floats_are_shown_as_ruby_does() {
 }
 
 #[test]
-fn symbols_are_shown_as_ruby_does() {
+fn symbols_are_shown_as_by_ruby() {
     for (name, text) in pairs("symbols") {
         assert_eq!(Value::Symbol(name.as_str().into()).inspect(), text);
     }
 }
 
 #[test]
-fn characters_are_shown_as_ruby_does() {
+fn characters_are_shown_as_by_ruby() {
     let recorded = recorded();
     let code = |value: &serde_json::Value| value.as_u64().and_then(|n| u32::try_from(n).ok()).expect("a code point");
     let ranges = recorded["printable"].as_array().expect("a list");

@@ -7,7 +7,7 @@ use hierad::puppet::json;
 use hierad::value::Value;
 
 #[test]
-fn settings_of_puppet_are_known_to_be_set() {
+fn puppets_settings_are_known() {
     let recorded = json::parse(include_bytes!("../vectors/settings.json")).value;
     let profile = NodeProfile::default();
     let scope = NodeScope::new(&profile);

@@ -69,7 +69,7 @@ fn difference(input: &[u8], case: &Value) -> Option<String> {
 }
 
 #[test]
-fn yaml_is_read_as_puppet_does() {
+fn yaml_is_read_as_by_puppet() {
     let cases = cases("yaml.ndjson");
     assert!(cases.len() > 300);
     let wrong: Vec<String> = cases

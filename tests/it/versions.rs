@@ -11,7 +11,7 @@ use hierad::value::Value;
 /// A switch, and how to tell that it makes a difference.
 struct Switch {
     is_on: fn(Puppet) -> bool,
-    /// What Puppet 8 says.
+    /// A part of Puppet 8's error.
     text: &'static str,
     /// The cases in which it does not say so.
     cases: &'static [&'static str],
@@ -46,7 +46,7 @@ fn switch(case: &str, node8: &Value, key: &str) -> Option<usize> {
     SWITCHES.iter().position(|switch| switch.cases.contains(&case) || text.contains(switch.text))
 }
 
-/// What a key is on a node, the text of an error aside.
+/// Returns the value of a key on a node, and if it is an error, whatever its text.
 fn outcome(node: &Value, key: &str) -> (Option<String>, bool) {
     let value = node.get("values").and_then(|values| values.get(key)).map(json::compact);
     (value, node.get("errors").and_then(|errors| errors.get(key)).is_some())

@@ -1,4 +1,4 @@
-//! What Ruby's stack and memory limit, or nothing does, is limited here.
+//! Limits on YAML: nesting and size that in Ruby only the stack and the memory end.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ fn parse(text: String) -> (Option<FaultKind>, Value) {
 }
 
 #[test]
-fn values_may_be_nested_deep_but_not_without_end() {
+fn nesting_is_limited() {
     let flow = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
     let block = |depth: usize| (0..depth).map(|i| " ".repeat(i) + "a:\n").collect::<String>();
     let maps = |depth: usize| "{a: ".repeat(depth) + &"}".repeat(depth);
@@ -36,7 +36,7 @@ fn values_may_be_nested_deep_but_not_without_end() {
 }
 
 #[test]
-fn aliases_do_not_nest_deeper_than_values_may() {
+fn aliases_are_limited_in_depth() {
     let mut text = String::from("a0: &a0 x\n");
     for i in 1..=2 * MAX_DEPTH {
         _ = writeln!(text, "a{i}: &a{i} [*a{}]", i - 1);
@@ -45,7 +45,7 @@ fn aliases_do_not_nest_deeper_than_values_may() {
 }
 
 #[test]
-fn aliases_do_not_make_a_document_grow_without_end() {
+fn aliases_are_limited_in_size() {
     let start = Instant::now();
     let mut bomb = String::from("a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n");
     for i in 1..30 {
@@ -76,7 +76,7 @@ fn a_recursive_alias_is_a_fault() {
 }
 
 #[test]
-fn a_faulty_file_still_shows_its_keys() {
+fn faulty_files_show_their_keys() {
     let parsed = yaml::parse(b"a: 1\nb: 2001-01-01\nc: *x\nd: !ruby/object:Foo {e: 1}\n");
     assert_eq!(parsed.fault.map(|f| (f.line, f.text)), Some((2, "Tried to load unspecified class: Date".to_owned())));
     let mut out = String::new();

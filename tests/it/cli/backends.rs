@@ -40,7 +40,7 @@ fn lookup(site: &Sandbox, key: &str) -> String {
 }
 
 #[test]
-fn a_lookup_key_is_asked_for_root_keys_and_its_answer_stays_as_it_is() {
+fn lookup_key_answers_are_not_interpolated() {
     let site =
         site("lookup_key: vault, options: {at: 'x/%{role}'}", "{command: [./answer], scope: [role, facts.os.family]}");
     assert_eq!(lookup(&site, "motd"), "by command %{role}");
@@ -60,7 +60,7 @@ fn a_lookup_key_is_asked_for_root_keys_and_its_answer_stays_as_it_is() {
 }
 
 #[test]
-fn a_data_hash_gives_all_keys_and_is_interpolated() {
+fn data_hash_answers_are_interpolated() {
     let site = site("data_hash: vault", "{command: [./answer], scope: [role]}");
     assert!(lookup(&site, "motd").starts_with("hash for ") && !lookup(&site, "motd").contains('%'));
     assert_eq!(lookup(&site, "extra"), "1");
@@ -68,14 +68,14 @@ fn a_data_hash_gives_all_keys_and_is_interpolated() {
 }
 
 #[test]
-fn a_data_dig_is_asked_for_dotted_keys() {
+fn data_dig_is_asked_for_dotted_keys() {
     let site = site("data_dig: vault", "{command: [./answer]}");
     assert_eq!(lookup(&site, "user.name"), "dug");
     assert_eq!(lookup(&site, "user.uid"), "0");
 }
 
 #[test]
-fn a_fleet_is_asked_once_where_nothing_of_the_node_is_told() {
+fn requests_without_node_data_are_made_once() {
     let site = site("lookup_key: vault", "{command: [./answer]}");
     let rendered = site.hierad("render . --format ndjson --threads 2");
     assert!(rendered.ok().lines().count() > 1, "{rendered:?}");
@@ -90,7 +90,7 @@ fn a_fleet_is_asked_once_where_nothing_of_the_node_is_told() {
 }
 
 #[test]
-fn a_fleet_is_asked_for_each_value_of_what_is_told() {
+fn requests_differ_by_the_node_data_in_them() {
     let site = site("lookup_key: vault", "{command: [./answer], scope: [trusted.certname]}");
     let nodes = site.hierad("render . --format ndjson").ok().lines().count();
     let asked = std::fs::read_to_string(site.root().join("asked")).unwrap();
@@ -98,13 +98,13 @@ fn a_fleet_is_asked_for_each_value_of_what_is_told() {
 }
 
 #[test]
-fn a_time_limit_holds_for_the_keys_that_meet_it() {
+fn timeouts_fail_only_their_keys() {
     let site = site("lookup_key: vault", "{command: [sleep, '60'], timeout: 0.2}");
     assert!(lookup(&site, "motd").contains("the command for the function 'vault' gave no answer within 0.2 s"));
 }
 
 #[test]
-fn a_command_ends_before_the_program_does() {
+fn commands_end_before_the_program() {
     let site = site("lookup_key: vault", "{command: [./stays]}");
     site.write(
         "stays",
@@ -121,7 +121,7 @@ fn a_command_ends_before_the_program_does() {
 }
 
 #[test]
-fn values_of_a_file_are_treated_as_the_function_would_be() {
+fn declared_values_stand_for_a_function() {
     for (level, expected) in [
         ("data_hash: vault", ["role web", "v", "no data"]),
         ("lookup_key: vault", ["role %{trusted.certname}", "v", "no data"]),
@@ -137,7 +137,7 @@ fn values_of_a_file_are_treated_as_the_function_would_be() {
 }
 
 #[test]
-fn faults_of_declarations_are_named_with_their_line() {
+fn faulty_declarations_are_named_with_lines() {
     let site = Sandbox::of(SITE);
     for (backend, expected) in [
         ("command: []", "2: backend 'b': 'command' needs a program"),

@@ -1,4 +1,4 @@
-//! What is kept between runs: it makes no difference but of time.
+//! The cache between runs: it makes no difference but of time.
 
 use std::fs::{self, File};
 use std::thread;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::support::Sandbox;
 use crate::support::terminal::SITE;
 
-/// How long after its last change a file of profiles is kept.
+/// The time after its last change from which a file of profiles is cached.
 const SETTLED: Duration = Duration::from_millis(2_200);
 
 fn kept(site: &Sandbox) -> std::path::PathBuf {
@@ -15,7 +15,7 @@ fn kept(site: &Sandbox) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_second_run_says_the_same_whatever_is_in_the_cache() {
+fn output_is_the_same_with_any_cache() {
     let site = Sandbox::of(SITE);
     site.files("-- data/common.yaml\nmotd: changed\nport: 80\n");
     site.commit("change");
@@ -34,14 +34,14 @@ fn a_second_run_says_the_same_whatever_is_in_the_cache() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_is_no_failure() {
+fn unwritable_caches_are_ignored() {
     let site = Sandbox::of(SITE);
     fs::write(site.root().join(".git/hierad"), "in the way").unwrap();
     site.hierad("render").ok();
 }
 
 #[test]
-fn profiles_that_were_kept_by_another_path_are_the_same() {
+fn profiles_cached_by_another_path_are_used() {
     let site = Sandbox::of(
         "
 -- hiera.yaml
@@ -69,7 +69,7 @@ words
 
 #[test]
 #[cfg(unix)]
-fn a_file_of_the_same_size_and_time_is_another_one() {
+fn changed_files_of_equal_size_and_time_are_read() {
     let site = Sandbox::of(SITE);
     let path = site.root().join("profiles/web01.yaml");
     thread::sleep(SETTLED);

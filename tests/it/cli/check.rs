@@ -30,7 +30,7 @@ a: [
 ";
 
 #[test]
-fn every_fault_is_named_once_with_its_place() {
+fn each_fault_is_one_finding_with_a_place() {
     let site = Sandbox::of(SITE);
     site.files(FAULTY);
     site.commit("faults");
@@ -70,7 +70,7 @@ fn every_fault_is_named_once_with_its_place() {
 }
 
 #[test]
-fn json_says_the_same() {
+fn json_has_the_same_findings() {
     let site = Sandbox::of(SITE);
     site.files(FAULTY);
     site.commit("faults");
@@ -91,7 +91,7 @@ fn json_says_the_same() {
 }
 
 #[test]
-fn nothing_wrong_is_status_0() {
+fn sound_data_exits_with_0() {
     let site = Sandbox::of(SITE);
     let printed = site.hierad("check");
     assert_eq!(printed.ok(), "0 errors, 0 warnings on 2 nodes\n");
@@ -105,7 +105,7 @@ fn nothing_wrong_is_status_0() {
 }
 
 #[test]
-fn a_bad_hiera_yaml_is_one_finding() {
+fn a_broken_hiera_yaml_is_one_finding() {
     let site = Sandbox::of(SITE);
     for (content, line) in [
         ("version: 5\nhierarchy:\n  - name: x\n    pth: a.yaml\n", "hiera.yaml:4: error: "),
@@ -143,7 +143,7 @@ fn a_bad_hiera_yaml_is_one_finding() {
 }
 
 #[test]
-fn encrypted_data_without_a_key_is_a_note() {
+fn encrypted_data_without_key_is_a_note() {
     let site = Sandbox::of(SITE);
     site.files(
         "
@@ -186,7 +186,7 @@ fn a_fault_on_many_nodes_is_one_line() {
 }
 
 #[test]
-fn files_of_profiles_and_settings_are_no_data() {
+fn profiles_and_settings_are_not_data() {
     let site = Sandbox::of(SITE);
     site.files(
         "
@@ -204,7 +204,7 @@ hierarchy: [{name: Common, path: data/common.yaml}]
 }
 
 #[test]
-fn profiles_that_are_wrong_or_missing_are_findings() {
+fn faulty_profiles_are_findings() {
     let site = Sandbox::of(SITE);
     site.files("-- profiles/bad.yaml\nname: [\n");
     let printed = site.hierad("check");
@@ -216,7 +216,7 @@ fn profiles_that_are_wrong_or_missing_are_findings() {
 }
 
 #[test]
-fn keys_that_fail_for_one_cause_are_one_finding() {
+fn failures_of_one_cause_are_one_finding() {
     let site = Sandbox::of(SITE);
     site.files(
         "-- data/common.yaml\nmotd: hello\nundefined: 'x %{nope}'\nagain: \"%{lookup('undefined')}\"\nother: '%{nope}'\n",
@@ -232,7 +232,7 @@ fn keys_that_fail_for_one_cause_are_one_finding() {
 }
 
 #[test]
-fn severity_and_codes_are_chosen() {
+fn findings_are_selected_by_severity_and_code() {
     let site = Sandbox::of(SITE);
     site.files(FAULTY);
     site.commit("faults");
@@ -253,7 +253,7 @@ fn severity_and_codes_are_chosen() {
 }
 
 #[test]
-fn only_what_a_change_brings() {
+fn changes_can_be_checked_alone() {
     let site = Sandbox::of(SITE);
     site.files("-- data/common.yaml\nmotd: '%{nope}'\nntp: [a, b]\n");
     site.commit("a fault");
@@ -273,7 +273,7 @@ fn only_what_a_change_brings() {
 }
 
 #[test]
-fn a_screen_is_enough_for_whatever_is_wrong() {
+fn output_fits_a_screen() {
     let site = Sandbox::of(SITE);
     for n in 0..50 {
         site.write(&format!("data/group{n}/file.yaml"), "a: [\n");
@@ -285,7 +285,7 @@ fn a_screen_is_enough_for_whatever_is_wrong() {
 }
 
 #[test]
-fn a_revision_of_which_nothing_can_be_read_is_an_error() {
+fn unreadable_revisions_are_errors() {
     let site = Sandbox::of(SITE);
     let hiera = "-- hiera.yaml\nversion: 5\ndefaults: {datadir: /srv/data, data_hash: yaml_data}\nhierarchy: [{name: All, path: common.yaml}]\n";
     site.files(hiera);
@@ -295,7 +295,7 @@ fn a_revision_of_which_nothing_can_be_read_is_an_error() {
 }
 
 #[test]
-fn manifests_that_merge_otherwise_than_the_data() {
+fn manifests_that_merge_differently_are_findings() {
     let site = Sandbox::of(SITE);
     site.files(
         "
@@ -340,7 +340,7 @@ users: {ada: {uid: 1}}
 }
 
 #[test]
-fn what_is_accepted_of_a_variable_goes_by_its_plain_name() {
+fn variables_are_accepted_by_plain_name() {
     let site = Sandbox::of(SITE);
     site.files(
         "

@@ -3,7 +3,7 @@
 use crate::support::terminal::{hierad, run};
 
 #[test]
-fn it_shows_seven_commits_and_ends() {
+fn the_demo_shows_seven_commits() {
     let folder = tempfile::tempdir().unwrap();
     // A GIT_DIR of where it is run, as in a hook, is none of its business.
     let printed = run(hierad(folder.path()).arg("demo").env("GIT_DIR", folder.path().join("nowhere")));
@@ -17,7 +17,7 @@ fn it_shows_seven_commits_and_ends() {
 }
 
 #[test]
-fn it_can_be_kept() {
+fn the_demo_can_be_kept() {
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("kept");
     run(hierad(folder.path()).args(["demo", "--keep", "kept"])).ok();

@@ -18,7 +18,7 @@ fn history() -> Sandbox {
 }
 
 #[test]
-fn every_way_to_name_revisions() {
+fn revisions_are_named_in_all_ways() {
     let site = history();
     let motd = "motd changed db01,web01";
     let port = "port changed web01";
@@ -53,7 +53,7 @@ fn every_way_to_name_revisions() {
 }
 
 #[test]
-fn the_checked_out_files_count_uncommitted() {
+fn uncommitted_files_are_compared() {
     let site = Sandbox::of(SITE);
     site.files("-- data/common.yaml\nmotd: changed\nntp: [a, b]\n-- data/nodes/db01.yaml\nnew: 1\n");
     for arguments in [".", "HEAD .", "HEAD.. ."] {
@@ -72,7 +72,7 @@ fn the_checked_out_files_count_uncommitted() {
 }
 
 #[test]
-fn three_forms_of_one_report() {
+fn a_report_has_three_formats() {
     let site = history();
     let verdict = "1 key changes on 1 of 2 nodes";
     let text = site.hierad("diff");
@@ -96,7 +96,7 @@ fn three_forms_of_one_report() {
 }
 
 #[test]
-fn only_some_nodes_and_keys() {
+fn nodes_and_keys_are_selected() {
     let site = history();
     for (arguments, expected) in [
         ("--node db01", vec!["motd changed db01"]),
@@ -115,7 +115,7 @@ fn only_some_nodes_and_keys() {
 }
 
 #[test]
-fn the_exit_status_tells_of_differences_only_if_asked() {
+fn exit_code_needs_its_flag() {
     let site = history();
     for (arguments, status) in [
         ("diff", 0),
@@ -131,7 +131,7 @@ fn the_exit_status_tells_of_differences_only_if_asked() {
 }
 
 #[test]
-fn keys_that_fail_on_both_sides_are_not_passed_over() {
+fn keys_failing_on_both_sides_are_reported() {
     let site = Sandbox::of(SITE);
     site.files("-- data/common.yaml\nmotd: 'x %{nope}'\nntp: [a, b]\n");
     site.commit("broken");

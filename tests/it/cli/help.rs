@@ -18,7 +18,7 @@ fn help_texts() {
 }
 
 #[test]
-fn help_and_version_are_no_failure_and_wrong_arguments_are() {
+fn help_succeeds_and_wrong_arguments_fail() {
     let here = tempfile::tempdir().unwrap();
     for (arguments, status) in [
         ("help", 0),

@@ -31,7 +31,7 @@ fn site() -> Sandbox {
 }
 
 #[test]
-fn lookup_answers_as_the_three_ways_of_hiera() {
+fn lookup_has_the_three_resolutions() {
     let site = site();
     for (arguments, expected) in [
         ("packages", "[\"vim\",\"curl\"]\n"),
@@ -64,7 +64,7 @@ fn resolution_is_of_hiera_3_only() {
 }
 
 #[test]
-fn check_tells_how_the_file_is_read_and_finds_no_fault() {
+fn check_names_the_reader() {
     let site = site();
     let printed = site.hierad("check");
     assert!(printed.out.contains("note: read as the configuration of Hiera 3"), "{printed:#?}");
@@ -79,7 +79,7 @@ fn check_tells_how_the_file_is_read_and_finds_no_fault() {
 }
 
 #[test]
-fn a_diff_shows_what_the_move_to_hiera_5_changes() {
+fn diff_shows_changes_by_moving_to_hiera_5() {
     let site = site();
     site.files(
         "
@@ -103,7 +103,7 @@ lookup_options:
 }
 
 #[test]
-fn settings_say_how_keys_are_merged() {
+fn settings_choose_resolutions_of_keys() {
     let site = site();
     site.write(
         "hierad.yaml",
@@ -118,7 +118,7 @@ fn settings_say_how_keys_are_merged() {
 }
 
 #[test]
-fn settings_say_who_reads() {
+fn settings_choose_the_reader() {
     let site = site();
     site.write("hierad.yaml", "profiles: profiles/\nhiera: 5\n");
     let printed = site.hierad("lookup packages --node web01 --rev .");
@@ -129,7 +129,7 @@ fn settings_say_who_reads() {
 }
 
 #[test]
-fn encrypted_values_are_opaque_without_their_key() {
+fn encrypted_values_are_opaque_without_key() {
     let site = site();
     site.files(
         "
@@ -161,7 +161,7 @@ url: db://%{hiera('password')}@db
 }
 
 #[test]
-fn verify_asks_hiera_and_has_it_merge_as_the_settings_say() {
+fn verify_asks_hiera_with_the_settings() {
     let site = site();
     std::fs::remove_file(site.root().join("profiles/web01.yaml")).unwrap();
     site.write("hierad.yaml", "profiles: profiles/\nlookup_options:\n  packages: {merge: unique}\n");
@@ -200,7 +200,7 @@ fn without_its_configuration_every_key_fails() {
 }
 
 #[test]
-fn aliases_are_taken_where_the_settings_say_so() {
+fn yaml_aliases_need_a_setting() {
     let site = site();
     let data = |items: &str| site.write("hieradata/common.yaml", format!("base: &base [{items}]\nother: *base\n"));
     data("a");
@@ -223,7 +223,7 @@ fn aliases_are_taken_where_the_settings_say_so() {
 }
 
 #[test]
-fn the_version_of_each_revision_can_decide() {
+fn each_revision_can_choose_the_reader() {
     let site = Sandbox::of(
         "
 -- hiera.yaml

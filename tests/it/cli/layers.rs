@@ -29,7 +29,7 @@ only: global
 ";
 
 #[test]
-fn the_global_layer_may_lie_on_disk() {
+fn global_layer_on_disk() {
     let site = Sandbox::of(SITE);
     beside(&site, GLOBAL);
     assert_eq!(lookup(&site, "motd --profiles profiles"), "hello");
@@ -48,7 +48,7 @@ fn the_global_layer_may_lie_on_disk() {
 }
 
 #[test]
-fn a_fault_of_the_global_layer_names_its_file() {
+fn faults_of_the_global_layer_name_its_file() {
     let site = Sandbox::of(SITE);
     beside(&site, GLOBAL);
     site.write("hierad.yaml", "profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n");
@@ -70,7 +70,7 @@ fn a_fault_of_the_global_layer_names_its_file() {
 }
 
 #[test]
-fn the_global_layer_may_lie_in_the_data_repository() {
+fn global_layer_in_the_data_repository() {
     let site = Sandbox::of(SITE);
     site.files("-- global/hiera.yaml\nversion: 5\n-- global/data/common.yaml\nmotd: global\n");
     site.commit("global");
@@ -85,7 +85,7 @@ fn the_global_layer_may_lie_in_the_data_repository() {
 }
 
 #[test]
-fn the_global_layer_may_lie_in_another_repository() {
+fn global_layer_in_another_repository() {
     let site = Sandbox::of(SITE);
     let other = Sandbox::of("-- puppet/hiera.yaml\nversion: 5\n-- puppet/data/common.yaml\nmotd: first\n");
     other.files("-- puppet/data/common.yaml\nmotd: second\n");
@@ -142,7 +142,7 @@ fn modules_may_lie_outside() {
 }
 
 #[test]
-fn modules_that_are_only_named_are_told() {
+fn declared_but_missing_modules_are_reported() {
     let site = Sandbox::of(SITE);
     site.files("-- Puppetfile\nmod 'puppetlabs-ntp', '9.0.0'\nmod 'puppetlabs-apache'\n-- data/common.yaml\nntp::servers: [a]\n");
     site.commit("modules");
@@ -190,7 +190,7 @@ fn hierads_own_files_are_no_data() {
 }
 
 #[test]
-fn hidden_files_count_where_a_hierarchy_leads_to_them() {
+fn hidden_files_are_read_as_data() {
     let site = Sandbox::of(SITE);
     site.files("-- hiera.yaml\nversion: 5\nhierarchy: [{name: H, path: .hidden.yaml}]\n-- data/.hidden.yaml\nreached: 1\n-- data/.other.yaml\nunreached: 1\n");
     site.commit("hidden");
@@ -223,7 +223,7 @@ fn classes_of_hiera_3_are_declared() {
 }
 
 #[test]
-fn settings_in_a_modulepath_stand_for_their_defaults() {
+fn settings_in_a_modulepath_are_defaults() {
     let site = Sandbox::of(SITE);
     site.files("-- environment.conf\nmodulepath = $environmentpath/$environment/site:$codedir/modules\n-- site/m/hiera.yaml\nversion: 5\n-- site/m/data/common.yaml\nm::a: site\n");
     beside(&site, MODULE.replace("base/m", "base/n").replace("m::", "n::").as_str());

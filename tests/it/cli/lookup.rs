@@ -93,7 +93,7 @@ fn values_as_puppet_lookup_prints_them() {
 }
 
 #[test]
-fn knock_out_prefix_works_on_merged_arrays() {
+fn knock_outs_apply_to_merged_arrays() {
     let site = site();
     site.files("-- data/nodes/web01.yaml\nuser: {groups: [--wheel, adm]}\n");
     let printed =
@@ -103,7 +103,7 @@ fn knock_out_prefix_works_on_merged_arrays() {
 }
 
 #[test]
-fn exit_status_and_words_where_there_is_no_value() {
+fn missing_values_have_a_message_and_status() {
     let site = site();
     for (arguments, words) in [
         ("nope --node web01", "no data for 'nope' on web01"),

@@ -1,4 +1,4 @@
-//! Where hierad can be called: bare repositories, linked work trees, subfolders, hooks.
+//! Places to call hierad from: bare repositories, linked work trees, subfolders, hooks.
 
 use std::process::Command;
 
@@ -83,7 +83,7 @@ fn a_hook() {
 }
 
 #[test]
-fn a_receiving_repository_sees_what_is_pushed() {
+fn pre_receive_sees_the_pushed_objects() {
     let site = site();
     git_in(&site.beside(""), ["clone", "--quiet", "--bare", "repository", "bare.git"]);
     let bare = site.beside("bare.git");

@@ -86,7 +86,7 @@ fn every_form_is_read() {
 }
 
 #[test]
-fn what_is_wrong_is_told_and_the_rest_goes_on() {
+fn faulty_profiles_are_reported_and_skipped() {
     let site = site();
     site.files(
         "
@@ -135,7 +135,7 @@ name: deeper
 }
 
 #[test]
-fn what_no_profile_has_is_refused() {
+fn unknown_fields_are_refused() {
     for (file, content, line, expected) in [
         (
             "a.yaml",
@@ -220,7 +220,7 @@ fn what_no_profile_has_is_refused() {
 }
 
 #[test]
-fn rows_of_facts_are_joined_wherever_they_stand() {
+fn rows_of_facts_are_joined() {
     let site = site();
     let row = |node: usize, fact: &str, value: &str| {
         format!("{{\"certname\":\"n{node}\",\"environment\":\"e\",\"name\":\"{fact}\",\"value\":{value}}}\n")
@@ -238,7 +238,7 @@ fn rows_of_facts_are_joined_wherever_they_stand() {
 }
 
 #[test]
-fn a_node_has_one_profile_in_each_declaration() {
+fn one_profile_of_a_node_in_each_declaration() {
     let site = site();
     let values = |arguments: &str| {
         let printed = site.hierad(&format!("render --key who --puppet 7 --format ndjson --allow-blind {arguments}"));
@@ -286,7 +286,7 @@ fn a_path_without_profiles_is_told() {
 
 #[test]
 #[cfg(unix)]
-fn a_glob_below_a_link_is_that_below_the_folder() {
+fn globs_below_links_find_the_folders_files() {
     let site = site();
     std::os::unix::fs::symlink("profiles", site.root().join("link")).unwrap();
     std::fs::create_dir(site.beside("nodes")).unwrap();
@@ -315,7 +315,7 @@ fn files_folders_and_globs() {
 }
 
 #[test]
-fn without_profiles_the_user_is_told_what_to_write() {
+fn missing_profiles_explain_how_to_write_them() {
     let site = Sandbox::of(SITE);
     site.files(
         "

@@ -32,7 +32,7 @@ fn three_forms_on_standard_output() {
 }
 
 #[test]
-fn failing_keys_are_errors_and_the_rest_is_there() {
+fn failing_keys_leave_the_others() {
     let site = Sandbox::of(SITE);
     site.files("-- data/nodes/web01.yaml\nbad: '%{nope}'\n");
     site.commit("bad");
@@ -54,7 +54,7 @@ fn listing(folder: &Path) -> BTreeMap<String, (Vec<u8>, u64)> {
 }
 
 #[test]
-fn a_folder_is_written_as_far_as_it_changes() {
+fn only_changed_files_are_written() {
     let site = Sandbox::of(SITE);
     let out = site.beside("out");
     let render = |more: &str| site.hierad(&format!("render --output {} {more}", out.display()));
@@ -112,7 +112,7 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 #[test]
-fn files_of_nodes_that_are_gone_are_removed_and_no_others() {
+fn files_of_former_nodes_are_removed() {
     let site = Sandbox::of(SITE);
     let out = site.beside("out");
     let render = |more: &str| site.hierad(&format!("render --output {} {more}", out.display()));
@@ -133,7 +133,7 @@ fn files_of_nodes_that_are_gone_are_removed_and_no_others() {
 }
 
 #[test]
-fn odd_names_of_nodes_become_files_of_the_folder() {
+fn odd_node_names_become_file_names() {
     let site = Sandbox::of(SITE);
     for (at, name) in ["a/b", "..", "manifest", "a%2Fb", "sp ace", "Grüße", "nl\\nx", "-"].iter().enumerate() {
         site.write(&format!("profiles/{at}.json"), format!(r#"{{"name": "{name}", "variables": {{"role": "web"}}}}"#));
@@ -153,7 +153,7 @@ fn odd_names_of_nodes_become_files_of_the_folder() {
 }
 
 #[test]
-fn the_checked_out_files_have_no_commit() {
+fn the_work_tree_has_no_commit() {
     let site = Sandbox::of(SITE);
     site.files("-- data/roles/web.yaml\nport: 9\n");
     let out = site.beside("out");

@@ -13,7 +13,7 @@ fn port(site: &Sandbox, arguments: &str, variables: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn it_is_found_beside_the_data_in_the_git_directory_or_where_it_is_named() {
+fn settings_are_found_in_three_places() {
     let site = Sandbox::of(SITE);
     let profiles = |role: &str| {
         site.write(&format!("{role}/n.yaml"), format!("{{name: web01, variables: {{role: {role}}}}}"));
@@ -48,7 +48,7 @@ fn paths_are_relative_to_the_file() {
 }
 
 #[test]
-fn faults_of_sinks_are_named_with_their_line() {
+fn faulty_sinks_are_named_with_lines() {
     let site = Sandbox::of(SITE);
     for (sink, expected) in [
         ("{}", "2: sink 's' needs one of 'stdout: true', 'folder: DIR', 'command: [PROGRAM, ...]', 'webhook: URL'"),
@@ -100,7 +100,7 @@ fn faults_of_sinks_are_named_with_their_line() {
 }
 
 #[test]
-fn files_of_sinks_are_read_by_the_daemon_only() {
+fn only_the_daemon_reads_files_of_sinks() {
     let site = Sandbox::of(SITE);
     let mail = "server: 'smtps://m', from: a@b.c, to: a@b.c";
     for (sink, expected) in [
@@ -123,7 +123,7 @@ fn files_of_sinks_are_read_by_the_daemon_only() {
 }
 
 #[test]
-fn faults_are_named_with_their_line() {
+fn faults_are_named_with_lines() {
     let site = Sandbox::of(SITE);
     for (content, expected) in [
         ("profiles: [p]\nprofile: x\n", "hierad.yaml:2: unknown field `profile`"),

@@ -1,4 +1,4 @@
-//! Trouble that is not the data's: revisions and repositories that are not there, streams that cannot be written, large files.
+//! Trouble beside the data: missing revisions and repositories, streams that cannot be written, large files.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -38,7 +38,7 @@ fn repositories_that_are_not_there() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
+fn closed_pipes_are_not_failures() {
     let site = Sandbox::of(SITE);
     let lines: String = (0..20_000).fold(String::new(), |mut text, at| {
         _ = writeln!(text, "key_{at}: value");

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use crate::support::Sandbox;
 use crate::support::terminal::{Printed, SITE};
 
-/// What a diff says of a blind spot in each form.
+/// Returns a diff's words on a blind spot, in each form.
 struct Case<'a> {
     site: &'a Sandbox,
     arguments: &'a str,
@@ -93,7 +93,7 @@ fn all_levels_outside_of_the_repository() {
 }
 
 #[test]
-fn one_of_several_levels_outside_of_the_repository() {
+fn one_level_outside_of_the_repository() {
     let hiera = "-- hiera.yaml
 version: 5
 hierarchy:
@@ -126,7 +126,7 @@ hierarchy:
 }
 
 #[test]
-fn a_hiera_yaml_that_is_not_there() {
+fn hiera_yaml_is_missing() {
     let site =
         site("-- hierad.yaml\nprofiles: [profiles]\nhiera_config: other.yaml\n", "-- data/common.yaml\nmotd: bye\n");
     let case = Case {
@@ -144,7 +144,7 @@ fn a_hiera_yaml_that_is_not_there() {
 const INVALID: &str = "-- hiera.yaml\nversion: 5\nhierarchy: nonsense\n";
 
 #[test]
-fn a_hiera_yaml_that_is_invalid_on_both_sides() {
+fn hiera_yaml_is_invalid_on_both_sides() {
     let site = site(INVALID, "-- data/common.yaml\nmotd: bye\n");
     let case = Case {
         site: &site,
@@ -159,7 +159,7 @@ fn a_hiera_yaml_that_is_invalid_on_both_sides() {
 }
 
 #[test]
-fn a_hiera_yaml_that_becomes_invalid_or_is_mended() {
+fn hiera_yaml_becomes_invalid_or_valid() {
     for (before, after) in [("", INVALID), (INVALID, SITE)] {
         let site = site(before, after);
         let printed = site.hierad("diff --format json --exit-code");
@@ -208,7 +208,7 @@ fn some_keys_fail_on_both_sides() {
 }
 
 #[test]
-fn a_changed_file_that_no_profile_reaches() {
+fn changed_file_that_no_profile_reaches() {
     let one = site("-- data/nodes/old01.yaml\nmotd: old\n", "-- data/nodes/old01.yaml\nmotd: older\n");
     let case = Case {
         site: &one,
@@ -231,7 +231,7 @@ fn a_changed_file_that_no_profile_reaches() {
 }
 
 #[test]
-fn a_changed_file_in_a_folder_that_no_level_names() {
+fn changed_file_in_a_folder_that_no_level_names() {
     let site = site("-- other/hieradata/web.yaml\nweb::port: 1\n", "-- other/hieradata/web.yaml\nweb::port: 2\n");
     let case = Case {
         site: &site,
@@ -270,7 +270,7 @@ hierarchy:
 }
 
 #[test]
-fn a_profile_that_cannot_be_read_among_good_ones() {
+fn unreadable_profile_among_good_ones() {
     let site = site(
         "-- profiles/bad.yaml\n{name: bad, facts: [\n",
         "-- data/roles/web.yaml\nport: 80\nx: 1\n-- data/nodes/bad.yaml\ny: 1\n",
@@ -356,7 +356,7 @@ hierarchy:
 ";
 
 #[test]
-fn a_level_with_a_variable_that_a_profile_lacks_goes() {
+fn level_with_a_missing_variable_is_removed() {
     let site = site(MODULE, "-- modules/ntp/hiera.yaml\nversion: 5\nhierarchy: [{name: Common, path: common.yaml}]\n");
     Case {
         site: &site,
@@ -371,7 +371,7 @@ fn a_level_with_a_variable_that_a_profile_lacks_goes() {
 }
 
 #[test]
-fn a_hiera_yaml_that_is_not_there_beside_a_module_that_can_be_read() {
+fn hiera_yaml_is_missing_beside_a_module() {
     let before = "-- hierad.yaml\nprofiles: [profiles]\nhiera_config: other.yaml\n";
     let module = "-- modules/ntp/data/common.yaml\nntp::port: 1\n";
     let site = site(&format!("{before}{MODULE}{module}"), "-- hiera.yaml\nversion: 5\n");
@@ -395,7 +395,7 @@ fn a_hiera_yaml_that_is_not_there_beside_a_module_that_can_be_read() {
 }
 
 #[test]
-fn a_datadir_that_the_settings_map_to_nowhere() {
+fn datadir_mapped_to_none() {
     let settings = r#"-- hierad.yaml
 profiles: [profiles]
 datadirs: {"/etc/puppet/data": dta}
@@ -419,7 +419,7 @@ hierarchy:
 }
 
 #[test]
-fn a_file_of_any_name_where_an_unmapped_datadir_may_be() {
+fn any_file_below_an_unmapped_datadir() {
     let hiera = "-- hiera.yaml
 version: 5
 hierarchy:
@@ -442,7 +442,7 @@ port = 1
 }
 
 #[test]
-fn a_function_that_nobody_declared_is_asked_about_a_folder() {
+fn undeclared_function_with_a_folder() {
     let hiera = "-- hiera.yaml
 version: 5
 hierarchy:
@@ -458,7 +458,7 @@ hierarchy:
 }
 
 #[test]
-fn a_filter_that_hides_a_change_and_one_that_matches_nothing() {
+fn filters_that_hide_changes_or_match_nothing() {
     let site = site("", "-- data/roles/web.yaml\nport: 81\n");
     let case = Case {
         site: &site,
@@ -476,7 +476,7 @@ fn a_filter_that_hides_a_change_and_one_that_matches_nothing() {
 }
 
 #[test]
-fn an_empty_repository_and_one_without_hiera() {
+fn repositories_without_commits_or_hiera() {
     let empty = Sandbox::of("-- README.md\nwords\n-- profiles/web01.yaml\nname: web01\n");
     empty.files("-- README.md\nother words\n");
     empty.commit("second");
@@ -495,7 +495,7 @@ fn an_empty_repository_and_one_without_hiera() {
 }
 
 #[test]
-fn errors_alone_can_decide_the_exit_status() {
+fn exit_code_can_count_only_errors() {
     let site = site("", "-- data/roles/web.yaml\nport: 81\n");
     site.hierad("diff --exit-code=errors").is(0);
     site.files("-- data/roles/web.yaml\nport: '%{nope}'\n");
@@ -505,13 +505,13 @@ fn errors_alone_can_decide_the_exit_status() {
 }
 
 #[test]
-fn what_the_settings_accept_is_checked() {
+fn accepted_blind_spots_are_checked() {
     let site = Sandbox::of(&format!("{SITE}-- hierad.yaml\nprofiles: [profiles]\naccept: {{unreached: [a]}}\n"));
     site.hierad("diff").fails(&["hierad.yaml:2", "'accept' has no 'unreached'", "unreached-file (files)"]);
 }
 
 #[test]
-fn options_that_merge_what_a_profile_does_not_lead_to() {
+fn options_that_merge_unreached_levels() {
     let hiera = "-- hiera.yaml
 version: 5
 hierarchy:

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use crate::support::Sandbox;
 use crate::support::terminal::{SITE, changes, hierad, nodes_of};
 
-/// How long a report may take; only a fault makes a test wait so long.
+/// The longest time that a report takes, unless there is a fault.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A watch at work.
@@ -18,7 +18,7 @@ struct Watch {
     child: Child,
     lines: Receiver<String>,
     errors: BufReader<ChildStderr>,
-    /// What it said before it began.
+    /// Its output before it began.
     banner: String,
 }
 
@@ -62,7 +62,7 @@ impl Drop for Watch {
 }
 
 #[test]
-fn two_hundred_commits_are_reported_once_and_in_order() {
+fn commits_are_reported_once_in_order() {
     let site = Sandbox::of(SITE);
     site.files("-- data/common.yaml\nmotd: 0\nntp: [a, b]\n");
     site.commit("start");
@@ -95,7 +95,7 @@ fn two_hundred_commits_are_reported_once_and_in_order() {
 }
 
 #[test]
-fn an_interrupt_ends_it_and_a_rewritten_branch_keeps_its_name() {
+fn interrupts_end_the_watch() {
     let site = Sandbox::of(SITE);
     site.files("-- data/common.yaml\nmotd: 1\n");
     site.commit("one");
@@ -113,7 +113,7 @@ fn an_interrupt_ends_it_and_a_rewritten_branch_keeps_its_name() {
 }
 
 #[test]
-fn it_can_be_ended_as_soon_as_it_says_that_it_watches() {
+fn signals_count_from_the_first_message_on() {
     let site = Sandbox::of(SITE);
     for signal in ["-TERM", "-INT"] {
         let watch = Watch::start(&site, "--branch nosuch");
@@ -123,7 +123,7 @@ fn it_can_be_ended_as_soon_as_it_says_that_it_watches() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_told_at_once() {
+fn unwatchable_repositories_fail_at_once() {
     let site = Sandbox::of(SITE);
     site.hierad("watch --since nosuch").fails(&["unknown revision 'nosuch'"]);
     site.hierad("watch --poll 0").fails(&["--poll", "must be 0.01 or more"]);

@@ -34,7 +34,7 @@ fn history(service: &Service) -> usize {
 }
 
 #[test]
-fn the_last_good_snapshots_stay_until_it_is_mended() {
+fn the_last_good_snapshots_stay() {
     let service = Service::new();
     let daemon = service.start();
     service.wait("the daemon", || service.log().contains("hierad: watching"));
@@ -78,7 +78,7 @@ fn the_last_good_snapshots_stay_until_it_is_mended() {
 }
 
 #[test]
-fn a_branch_that_is_gone_is_blind_no_more() {
+fn deleted_branches_are_not_blind() {
     let service = Service::new();
     let daemon = service.start();
     service.wait("the daemon", || service.log().contains("hierad: watching"));

@@ -1,6 +1,6 @@
 //! The daemon is killed at any moment, again and again.
 //!
-//! `HIERAD_KILLS` is how often (default 12), `HIERAD_COMMITS` how many commits there are meanwhile (default 60), `HIERAD_SEED` the dice.
+//! `HIERAD_KILLS` sets how often (12), `HIERAD_COMMITS` the number of commits meanwhile (60), `HIERAD_SEED` the dice.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn a_daemon_that_is_killed_loses_nothing_and_says_nothing_under_two_names() {
+fn killed_daemons_lose_and_repeat_nothing() {
     let (kills, commits) = (setting("HIERAD_KILLS", 12), setting("HIERAD_COMMITS", 60));
     let seed = setting("HIERAD_SEED", 1);
     let service = Service::new();

@@ -8,7 +8,7 @@ use crate::support::Sandbox;
 use crate::support::terminal::{hierad, run};
 
 #[test]
-fn repositories_here_and_elsewhere_are_watched_by_one_daemon() {
+fn local_and_remote_repositories_are_watched() {
     let (here, there) = (Sandbox::of(SITE), Sandbox::of(SITE));
     let place = tempfile::tempdir().unwrap();
     let path = |name: &str| place.path().join(name).display().to_string();
@@ -80,7 +80,7 @@ fn repositories_here_and_elsewhere_are_watched_by_one_daemon() {
 }
 
 #[test]
-fn settings_of_repositories_that_cannot_be_are_refused() {
+fn impossible_repositories_are_refused() {
     let place = tempfile::tempdir().unwrap();
     for (settings, words) in [
         ("state: s\nrepositories: {a: {}}", "hierad.yaml:2: repository 'a' needs one of 'path: DIR' and 'url: URL'"),

@@ -35,7 +35,7 @@ async fn resolve(queue: &Queue, is_taken: bool) -> String {
 }
 
 #[tokio::test]
-async fn what_is_old_and_delivered_is_forgotten_whole() {
+async fn old_delivered_jobs_are_forgotten() {
     let folder = tempfile::tempdir().unwrap();
     let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
     let mut ids = BTreeSet::new();
@@ -59,7 +59,7 @@ async fn what_is_old_and_delivered_is_forgotten_whole() {
 }
 
 #[tokio::test]
-async fn what_happens_again_is_another_job_though_the_first_was_given_up() {
+async fn repeated_events_are_new_jobs() {
     let folder = tempfile::tempdir().unwrap();
     let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
     for _ in 0..2 {
@@ -74,7 +74,7 @@ async fn what_happens_again_is_another_job_though_the_first_was_given_up() {
 }
 
 #[tokio::test]
-async fn what_waits_for_its_time_is_tried_at_once_where_somebody_says_so() {
+async fn retry_makes_waiting_jobs_due() {
     let site = Sandbox::of(SITE);
     let (queue, _lock) = Queue::create(&site.beside("state")).await.unwrap();
     let ask = |arguments: &str| site.hierad(&format!("queue --state ../state {arguments}"));
@@ -101,14 +101,15 @@ async fn what_waits_for_its_time_is_tried_at_once_where_somebody_says_so() {
 }
 
 #[test]
-fn a_queue_that_cannot_be_seen_is_not_said_to_be_absent() {
+fn inaccessible_queues_are_not_absent() {
     let site = Sandbox::of(SITE);
     site.hierad("queue --state ../nowhere").fails(&["there is no daemon's state in ../nowhere"]);
     site.sh("ln -s loop ../loop");
     site.hierad("queue --state ../loop").fails(&["cannot use ../loop for the state of the daemon: "]);
 }
 
-/// What makes former versions of a queue of the last one, and whether they knew of schedules: version 2 had two names for these.
+/// Statements that make former versions of a queue from the last one, and if these knew of schedules. Version 2 had two
+/// names for them.
 const FORMER: [(&str, bool); 4] = [
     ("PRAGMA user_version = 3", true),
     ("ALTER TABLE job DROP COLUMN due; PRAGMA user_version = 2", true),

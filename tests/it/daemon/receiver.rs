@@ -3,20 +3,19 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use serde_json::Value as Json;
 
 use super::service::Got;
 
-/// How it answers.
+/// Its way to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mood {
     /// It takes what comes.
     Good,
     /// It answers that it has failed, and takes nothing.
     Broken,
-    /// It says nothing for longer than anyone waits.
+    /// It says nothing until the client hangs up.
     Silent,
     /// It hangs up.
     Rude,
@@ -86,7 +85,8 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
         match mood {
             Mood::Good => take(&id, &body, state),
             Mood::Broken => {}
-            Mood::Silent => std::thread::sleep(Duration::from_secs(4)),
+            // The client gives up and hangs up.
+            Mood::Silent => return input.read(&mut [0]).map(|_| ()),
             Mood::Rude => return Ok(()),
         }
         let status = if mood == Mood::Good { "204 No Content" } else { "500 Internal Server Error" };

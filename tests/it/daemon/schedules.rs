@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::service::Service;
 
-/// How often scheduled work was done, by the log.
+/// Returns how often the log says that scheduled work was done.
 fn times(service: &Service, name: &str) -> usize {
     let (said, name) = ("scheduled work is done", format!("name=\"{name}\""));
     service.log().lines().filter(|line| line.contains(said) && line.contains(&name)).count()
@@ -21,7 +21,7 @@ fn watching(service: &Service, count: usize) {
 }
 
 #[test]
-fn at_its_time_a_folder_has_the_tip_and_a_reference_all_commits() {
+fn scheduled_snapshots_are_written() {
     let service = Service::with_snapshots(
         "{history: {ref: true, branches: main, schedule: '* * * * * *'}, \
           tips: {folder: '../../tips/{branch}', schedule: ['0 0 1 1 *', '* * * * * *'], time_zone: Europe/Berlin}}",
@@ -60,7 +60,7 @@ fn at_its_time_a_folder_has_the_tip_and_a_reference_all_commits() {
 }
 
 #[test]
-fn what_was_missed_is_made_up_for_once() {
+fn missed_schedules_run_once() {
     let service = Service::with_snapshots("{yearly: {folder: ../../tips, branches: main, schedule: '0 0 1 1 *'}}");
     let daemon = service.start();
     watching(&service, 1);
@@ -87,7 +87,7 @@ fn what_was_missed_is_made_up_for_once() {
 }
 
 #[test]
-fn what_fails_is_done_again_and_holds_up_no_other() {
+fn failed_schedules_are_tried_again() {
     let service = Service::with_snapshots("{tips: {folder: '../../tips/{branch}', schedule: '0 0 1 1 *'}}");
     service.site.git(["branch", "another"]);
     let daemon = service.start();

@@ -18,9 +18,9 @@ pub(super) struct Script {
     random: Random,
     tips: BTreeMap<&'static str, Oid>,
     count: usize,
-    /// How often branches were deleted: those that follow have other names.
+    /// The number of branches that were deleted: later ones have other names.
     deleted: BTreeMap<&'static str, usize>,
-    /// Whether branches lose no commits, so that nobody has to wait.
+    /// True if branches lose no commits, so that nobody has to wait.
     is_calm: bool,
     /// The branch and id of each commit.
     pub(super) made: BTreeSet<(String, String)>,
@@ -51,7 +51,7 @@ impl Script {
         self.is_calm = false;
     }
 
-    /// Takes a step. Before a branch loses commits, `seen` waits until they are reported: what nobody has seen cannot be.
+    /// Takes a step. Before a branch loses commits, `seen` waits until they are reported, since later they cannot be.
     pub(super) fn step(&mut self, seen: &mut dyn FnMut(&str, &str)) {
         let branch = *self.random.pick(&BRANCHES);
         let Some(tip) = self.tips.get(branch).copied() else {
@@ -81,7 +81,7 @@ impl Script {
         }
     }
 
-    /// What a branch is called now.
+    /// Returns the present name of a branch.
     fn name(&self, branch: &str) -> String {
         let deleted = self.deleted.get(branch).map(|count| format!("-{count}"));
         format!("{branch}{}", deleted.unwrap_or_default())

@@ -14,7 +14,7 @@ use crate::http::client::{Answer, raw, request};
 use crate::support::Sandbox;
 use crate::support::terminal::hierad;
 
-/// How long something may take; only a fault makes a test wait so long.
+/// The longest time that anything takes, unless there is a fault.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A hierarchy of two levels, and three nodes.
@@ -38,7 +38,7 @@ pub(super) struct Service {
     pub(super) receiver: Receiver,
 }
 
-/// What a sink got: by the id of a report, the branch and the commit.
+/// The reports that a sink got: by id, the branch and the commit.
 pub(super) type Got = BTreeMap<String, BTreeSet<(String, String)>>;
 
 impl Service {
@@ -108,7 +108,7 @@ impl Service {
         }
     }
 
-    /// Whether nothing is waiting.
+    /// Returns true if nothing is waiting.
     pub(super) fn is_idle(&self) -> bool {
         self.site.hierad("queue").out == "nothing is waiting\n"
     }
@@ -123,7 +123,7 @@ impl Service {
         });
     }
 
-    /// What the daemon that runs answers.
+    /// Asks the running daemon.
     pub(super) fn get(&self, path: &str) -> Answer {
         let address = || {
             let log = self.log();
@@ -134,7 +134,7 @@ impl Service {
         raw(address().unwrap(), &request("GET", path, "", b""))
     }
 
-    /// What it counts under this name; nothing if it does not tell.
+    /// Returns the metric of this name, or `None` if there is none.
     pub(super) fn metric(&self, name: &str) -> Option<u64> {
         self.get("/metrics").metric(name)?.parse().ok()
     }
@@ -165,7 +165,7 @@ impl Service {
         paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
     }
 
-    /// What the command was told.
+    /// Returns the reports that the command got.
     pub(super) fn told(&self) -> Got {
         let mut got = Got::new();
         for line in fs::read_to_string(self.site.beside("told")).unwrap_or_default().lines() {
@@ -217,7 +217,7 @@ impl Service {
         }
     }
 
-    /// Checks that a folder has the snapshots of a revision, and nothing else but what a process that was killed was about to write.
+    /// Checks that a folder has the snapshots of a revision. Only a process that was killed may have left more.
     #[track_caller]
     pub(super) fn check_folder(&self, folder: &str, revision: &str) {
         let expected = tempfile::tempdir().unwrap();

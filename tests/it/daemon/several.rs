@@ -154,7 +154,7 @@ impl Silent {
 }
 
 #[test]
-fn a_remote_that_does_not_answer_holds_up_no_other_and_no_end() {
+fn silent_remotes_delay_nothing() {
     let (silent, site) = (Silent::start(), Sandbox::of(SITE));
     let several = Several::of(&[here("w", &site), silent.mirror("600")]);
     let daemon = several.start();
@@ -184,7 +184,7 @@ fn a_remote_that_does_not_answer_holds_up_no_other_and_no_end() {
 }
 
 #[test]
-fn a_fetch_that_hangs_is_ended_told_and_tried_again() {
+fn hanging_fetches_are_ended_and_tried_again() {
     let (silent, site, there) = (Silent::start(), Sandbox::of(SITE), Sandbox::of(SITE));
     let mirror = format!("good: {{url: 'file://{}', fetch: 0.1}}", there.root().display());
     let several = Several::of(&[here("w", &site), silent.mirror("0.5"), mirror]);
@@ -203,7 +203,7 @@ fn a_fetch_that_hangs_is_ended_told_and_tried_again() {
 }
 
 #[test]
-fn a_repository_that_is_away_is_waited_for_and_holds_up_no_other() {
+fn missing_repositories_are_waited_for() {
     let (one, two) = (Sandbox::of(SITE), Sandbox::of(SITE));
     let several = Several::of(&[here("one", &one), here("two", &two)]);
     let daemon = several.start();
@@ -249,7 +249,7 @@ fn a_repository_that_is_away_is_waited_for_and_holds_up_no_other() {
 }
 
 #[test]
-fn the_only_repository_has_to_be_there() {
+fn a_single_repository_must_exist() {
     let site = Sandbox::of(SITE);
     let several = Several::of(&[here("one", &site)]);
     let mut daemon = several.start();
@@ -261,7 +261,7 @@ fn the_only_repository_has_to_be_there() {
 }
 
 #[test]
-fn a_mirror_that_is_damaged_or_gone_is_fetched_anew() {
+fn damaged_mirrors_are_fetched_anew() {
     let there = Sandbox::of(SITE);
     let several = Several::of(&[format!("m: {{url: 'file://{}', fetch: 0.2}}", there.root().display())]);
     let daemon = several.start();

@@ -11,7 +11,7 @@ use super::script::Script;
 use super::service::Service;
 
 #[test]
-fn a_receiver_that_is_down_gets_all_when_it_is_back_and_holds_up_no_other() {
+fn receivers_get_all_reports_after_an_outage() {
     let service = Service::new();
     let daemon = service.start();
     service.wait("the daemon", || service.log().contains("hierad: watching"));
@@ -44,7 +44,7 @@ fn a_receiver_that_is_down_gets_all_when_it_is_back_and_holds_up_no_other() {
 }
 
 #[test]
-fn a_repository_that_is_tidied_up_loses_no_commit() {
+fn garbage_collection_loses_no_commit() {
     let service = Service::new();
     let daemon = service.start();
     service.wait("the daemon", || service.log().contains("hierad: watching"));
@@ -64,7 +64,7 @@ fn a_repository_that_is_tidied_up_loses_no_commit() {
 }
 
 #[test]
-fn what_git_has_collected_before_anybody_looked_holds_up_nothing() {
+fn collected_commits_delay_nothing() {
     let service = Service::new();
     let daemon = service.start();
     service.wait("the daemon", || service.log().contains("hierad: watching"));

@@ -33,7 +33,7 @@ impl Manager {
         command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
     }
 
-    /// What it is told next, signs of life left out.
+    /// Returns its next message, signs of life left out.
     fn told(&self) -> Vec<String> {
         let mut buffer = [0; 1000];
         loop {
@@ -60,7 +60,7 @@ fn signal(name: &str, daemon: &Child) {
 }
 
 #[test]
-fn it_says_when_it_is_ready_reloads_lives_and_ends() {
+fn systemd_is_notified() {
     let (service, manager) = (Service::new(), Manager::new());
     let settings = service.site.root().join(".git/hierad.yaml");
     let text = fs::read_to_string(&settings).unwrap();
@@ -134,7 +134,7 @@ fn settings_are_checked_before_it_starts() {
 }
 
 #[test]
-fn what_would_keep_it_from_starting_is_found_without_a_change() {
+fn check_config_finds_faults_and_changes_nothing() {
     let service = Service::new();
     let (site, state) = (&service.site, service.site.beside("state"));
     let settings = site.root().join(".git/hierad.yaml");

@@ -18,7 +18,7 @@ fn sh(script: &str) -> Result<(), String> {
 }
 
 #[test]
-fn a_command_gets_the_report_and_what_is_known_of_it() {
+fn commands_get_report_and_environment() {
     let folder = tempfile::tempdir().unwrap();
     let script = "cat > report; env | grep ^HIERAD_ | grep -v ^HIERAD_SHARED= | sort > names; pwd > place";
     run(script, folder.path(), ENOUGH, b"{\"a\":1}\n").unwrap();
@@ -34,7 +34,7 @@ fn a_command_gets_the_report_and_what_is_known_of_it() {
 }
 
 #[test]
-fn a_report_of_fifty_megabytes_is_read_whole_or_not_at_all() {
+fn large_reports_are_piped_whole() {
     let folder = tempfile::tempdir().unwrap();
     let report = vec![b'x'; 50 << 20];
     run("wc -c > count", folder.path(), ENOUGH, &report).unwrap();
@@ -45,7 +45,7 @@ fn a_report_of_fifty_megabytes_is_read_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_failure_is_told_with_what_the_command_says() {
+fn failures_quote_the_commands_output() {
     assert_eq!(sh("exit 3"), Err("the command sh failed (exit status: 3)".to_owned()));
     assert_eq!(
         sh("printf 'no\\nway\\033[31m\\n' >&2; exit 1"),
@@ -57,7 +57,7 @@ fn a_failure_is_told_with_what_the_command_says() {
 }
 
 #[test]
-fn what_cannot_be_started_is_told() {
+fn missing_commands_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let plain = folder.path().join("plain");
     std::fs::write(&plain, "words").unwrap();
@@ -71,7 +71,7 @@ fn what_cannot_be_started_is_told() {
 }
 
 #[test]
-fn a_command_that_is_late_is_killed_with_all_that_it_has_started() {
+fn late_commands_are_killed_with_children() {
     let folder = tempfile::tempdir().unwrap();
     let script = "(while :; do echo >> ticks; sleep 0.05; done) & sleep 600";
     let error = refused(run(script, folder.path(), LITTLE, b"{}\n"), &["took longer than 0.3 s"]);
@@ -85,7 +85,7 @@ fn a_command_that_is_late_is_killed_with_all_that_it_has_started() {
 }
 
 #[test]
-fn what_a_command_leaves_behind_holds_nothing_up() {
+fn background_children_delay_nothing() {
     let start = Instant::now();
     // It keeps standard input and standard error, and reads nothing.
     run("sleep 3 & exit 0", Path::new(""), ENOUGH, &vec![b'x'; 1 << 20]).unwrap();
@@ -94,7 +94,7 @@ fn what_a_command_leaves_behind_holds_nothing_up() {
 }
 
 #[test]
-fn what_a_command_leaves_behind_lives_on_if_it_was_done() {
+fn background_children_live_on() {
     let folder = tempfile::tempdir().unwrap();
     run("(sleep 0.5; echo > later) > /dev/null 2>&1 < /dev/null &", folder.path(), ENOUGH, b"{}\n").unwrap();
     let end = Instant::now() + ENOUGH;

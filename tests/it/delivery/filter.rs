@@ -24,7 +24,7 @@ fn filter(branches: &[&str], nodes: &[&str], keys: &[&str], minimum: usize) -> F
 }
 
 #[test]
-fn branches_nodes_keys_and_the_number_of_changes_decide() {
+fn filters_select_reports() {
     let report = change();
     assert_eq!(report.changes.len(), 2);
     for (branches, nodes, keys, minimum, expected) in [

@@ -19,7 +19,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_report_is_a_file_once_however_often_it_comes() {
+fn a_repeated_report_is_one_file() {
     let base = tempfile::tempdir().unwrap();
     let folder = base.path().join("a/b");
     for _ in 0..2 {
@@ -30,7 +30,7 @@ fn a_report_is_a_file_once_however_often_it_comes() {
 }
 
 #[test]
-fn daemons_that_share_a_folder_do_not_meet() {
+fn daemons_can_share_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {
         for daemon in 0..4 {
@@ -52,7 +52,7 @@ fn daemons_that_share_a_folder_do_not_meet() {
 }
 
 #[test]
-fn what_was_left_half_written_is_removed_once_nobody_can_be_at_it() {
+fn abandoned_temporary_files_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let old = std::time::SystemTime::now() - std::time::Duration::from_mins(61);
@@ -71,7 +71,7 @@ fn what_was_left_half_written_is_removed_once_nobody_can_be_at_it() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_to_is_told() {
+fn unwritable_folders_are_reported() {
     let base = tempfile::tempdir().unwrap();
     let file = base.path().join("file");
     fs::write(&file, "").unwrap();

@@ -29,7 +29,7 @@ fn send_plainly(server: &RunningSmtp, parcel: &Parcel) -> Result<(), String> {
 }
 
 #[test]
-fn a_report_is_a_mail_that_is_known_when_it_comes_again() {
+fn a_repeated_mail_has_the_same_id() {
     let server = Smtp::default().start();
     let text = "1 key changes on the only node\nbefore …\n\n.\n..\n  changed motd: \"grüße\"\n".to_owned();
     let mut parcel = parcel(b"{}\n");
@@ -67,7 +67,7 @@ fn a_report_is_a_mail_that_is_known_when_it_comes_again() {
 }
 
 #[test]
-fn without_tls_nothing_is_sent_unless_that_was_said() {
+fn plain_smtp_must_be_asked_for() {
     let server = Smtp::default().start();
     let url = format!("smtp://localhost:{}", server.port);
     refused(send(options(&url, MailTls::Required)), &["STARTTLS is not supported"]);
@@ -77,7 +77,7 @@ fn without_tls_nothing_is_sent_unless_that_was_said() {
 }
 
 #[test]
-fn starttls_and_a_certificate_protect_mail_and_password() {
+fn starttls_protects_mail_and_password() {
     let certificate = Arc::new(Certificate::new());
     let server = Smtp { starttls: Some(certificate.clone()), ..Smtp::default() }.start();
     let url = format!("smtp://localhost:{}", server.port);
@@ -110,7 +110,7 @@ fn smtps_is_protected_from_the_beginning() {
 }
 
 #[test]
-fn what_the_server_answers_is_told() {
+fn server_errors_are_quoted() {
     for (line, answer, words) in [
         ("GREETING", "421 too busy", "421"),
         ("MAIL", "451 greylisted", "greylisted"),
@@ -130,7 +130,7 @@ fn what_the_server_answers_is_told() {
 }
 
 #[test]
-fn a_server_that_is_silent_or_goes_away_is_told() {
+fn silent_servers_are_reported() {
     refused(send(options(&format!("smtp://127.0.0.1:{}", closed_port()), MailTls::None)), &["Connection refused"]);
     for line in ["GREETING", "EHLO", "MAIL", "DATA", "CONTENT"] {
         let server = Smtp { moods: vec![(line, Mood::Close)], ..Smtp::default() }.start();
@@ -143,7 +143,7 @@ fn a_server_that_is_silent_or_goes_away_is_told() {
 }
 
 #[test]
-fn what_the_server_has_is_delivered_even_if_it_says_no_goodbye() {
+fn accepted_mail_needs_no_goodbye() {
     for mood in [Mood::Hang, Mood::Close, Mood::Say("500 what?")] {
         let server = Smtp { moods: vec![("QUIT", mood)], ..Smtp::default() }.start();
         let url = format!("smtp://127.0.0.1:{}", server.port);

@@ -40,7 +40,7 @@ fn says(printed: &Printed, line: &str) {
 }
 
 #[test]
-fn it_lists_what_is_not_done() {
+fn the_queue_lists_open_jobs() {
     let site = site();
     let listed = list(&site);
     let lines: Vec<&str> = listed.lines().collect();
@@ -71,7 +71,7 @@ fn it_lists_what_is_not_done() {
 }
 
 #[test]
-fn what_was_set_aside_is_tried_again_or_given_up() {
+fn failed_jobs_are_retried_or_dropped() {
     let site = site();
     says(&site.hierad("queue retry 2 --sink bad"), "1 to be tried again");
     assert_eq!(counts(&site), "3 undelivered, 1 dead");
@@ -92,13 +92,11 @@ fn what_was_set_aside_is_tried_again_or_given_up() {
 }
 
 #[test]
-fn a_daemon_that_runs_sees_what_is_to_be_tried_again() {
+fn running_daemons_see_retries() {
     let site = Sandbox::of(SITE);
     let daemon = Daemon::start(&site, "  bad: {command: [sh, -c, 'cat ready > taken'], retry_for: 0.0000001}\n");
     change(&site, 1);
     wait(|| counts(&site) == "1 dead", &|| list(&site));
-    // By now the daemon waits for something to do.
-    std::thread::sleep(std::time::Duration::from_secs(3));
     site.write("ready", "yes");
     says(&site.hierad("queue retry --all"), "1 to be tried again");
     wait(|| counts(&site) == "nothing is waiting", &|| list(&site));
@@ -107,7 +105,7 @@ fn a_daemon_that_runs_sees_what_is_to_be_tried_again() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_told() {
+fn impossible_arguments_are_refused() {
     let site = Sandbox::of(SITE);
     site.hierad("queue").fails(&["there is no daemon's state in $BASE/repository/.git/hierad/daemon"]);
     site.hierad("queue --state nowhere list").fails(&["there is no daemon's state in nowhere"]);

@@ -59,7 +59,7 @@ fn hang() {
     std::thread::sleep(Duration::from_mins(10));
 }
 
-/// What an HTTP server was sent.
+/// A request to an HTTP server.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) line: String,
@@ -68,7 +68,7 @@ pub(super) struct Request {
     pub(super) body: Vec<u8>,
 }
 
-/// What an HTTP server does with a request.
+/// An HTTP server's answer to a request.
 pub(super) enum Answer {
     /// Sends this status line, and this behind the head.
     Say(&'static str, String),
@@ -156,7 +156,7 @@ fn http(stream: Box<dyn Stream>, answer: &dyn Fn(&Request) -> Answer, sender: &S
     }
 }
 
-/// What a mail server was sent.
+/// A letter to a mail server.
 #[derive(Debug, Default)]
 pub(super) struct Letter {
     pub(super) from: String,
@@ -164,7 +164,7 @@ pub(super) struct Letter {
     /// With line ends as they came, the dots that protect lines removed.
     pub(super) content: String,
     pub(super) is_protected: bool,
-    /// What came with `AUTH`.
+    /// The argument of `AUTH`.
     pub(super) auth: Option<String>,
 }
 
@@ -198,7 +198,7 @@ fn quoted_printable(text: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// What a mail server does instead of what it should.
+/// A fault of a mail server.
 #[derive(Clone, Copy)]
 pub(super) enum Mood {
     Say(&'static str),
@@ -213,7 +213,7 @@ pub(super) struct Smtp {
     pub(super) implicit: Option<Arc<Certificate>>,
     /// TLS by STARTTLS.
     pub(super) starttls: Option<Arc<Certificate>>,
-    /// What it does when a line begins so: `GREETING` and `CONTENT` stand for the connection and for the end of a letter.
+    /// Its fault at a line that begins so. `GREETING` stands for the connection, `CONTENT` for the end of a letter.
     pub(super) moods: Vec<(&'static str, Mood)>,
 }
 

@@ -18,7 +18,7 @@ fn send(options: WebhookOptions) -> Result<(), String> {
     deliver(Target::Webhook(Webhook::new(options).unwrap()), &parcel(b"{\"a\":1}\n"))
 }
 
-/// What comes of a server on this machine, behind an address with tokens in it.
+/// Posts to a server on this machine, at an address with tokens in it.
 fn sent_to(port: u16, limit: Duration) -> Result<(), String> {
     let headers = Private(vec![("X-Token".to_owned(), "Bearer T0KEN3".to_owned())]);
     let url = format!("http://ann:T0KEN0@127.0.0.1:{port}/hooks/T0KEN1?key=T0KEN2");
@@ -26,7 +26,7 @@ fn sent_to(port: u16, limit: Duration) -> Result<(), String> {
 }
 
 #[test]
-fn a_report_is_posted_with_its_id_and_a_signature() {
+fn posts_have_an_id_and_a_signature() {
     let server = Http::start(|_| Answer::Say("202 Accepted", "thanks".to_owned()));
     let secret = Some(Private(Zeroizing::new(b"s3cret".to_vec())));
     let headers = Private(vec![("X-Team".to_owned(), "ops".to_owned())]);
@@ -52,7 +52,7 @@ fn a_report_is_posted_with_its_id_and_a_signature() {
     }
 }
 
-/// What `openssl` says, where it is installed.
+/// Returns the signature that `openssl` makes, or `None` if it is not installed.
 fn openssl_hmac(key: &str, body: &[u8]) -> Option<String> {
     let mut command = Command::new("openssl");
     command.args(["dgst", "-sha256", "-hmac", key]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -73,7 +73,7 @@ fn without_a_secret_nothing_is_signed() {
 }
 
 #[test]
-fn what_the_server_answers_is_told() {
+fn server_errors_are_quoted() {
     for (status, words, expected) in [
         (
             "500 Internal Server Error",
@@ -90,7 +90,7 @@ fn what_the_server_answers_is_told() {
 }
 
 #[test]
-fn no_token_is_told_even_if_the_server_repeats_it() {
+fn errors_show_no_token() {
     let server = Http::start(|request| {
         let words = format!("Cannot {} with {:?}", request.line, request.headers.get("x-token"));
         Answer::Say("404 Not Found", words)
@@ -107,7 +107,7 @@ fn no_token_is_told_even_if_the_server_repeats_it() {
 }
 
 #[test]
-fn time_is_limited_to_the_last_byte() {
+fn the_timeout_covers_the_whole_answer() {
     for start in ["", "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 10\r\n\r\nx"] {
         let server = Http::start(move |_| Answer::Hang(start));
         let words = if start.is_empty() { "timed out" } else { "the server answers 500" };
@@ -129,7 +129,7 @@ fn a_connection_that_breaks_is_told() {
 }
 
 #[test]
-fn a_report_of_fifty_megabytes_gets_there() {
+fn large_reports_are_posted() {
     let server = Http::start(|_| Answer::ok());
     let report = vec![b'x'; 50 << 20];
     let webhook = Webhook::new(options(format!("http://127.0.0.1:{}/", server.port))).unwrap();
@@ -138,7 +138,7 @@ fn a_report_of_fifty_megabytes_gets_there() {
 }
 
 #[test]
-fn a_server_that_nobody_vouches_for_gets_nothing() {
+fn untrusted_servers_get_nothing() {
     let certificate = Arc::new(Certificate::new());
     let server = Http::with(Some(certificate.clone()), |_| Answer::ok());
     let url = |host: &str| format!("https://{host}:{}/", server.port);

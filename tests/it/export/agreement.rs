@@ -1,4 +1,4 @@
-//! What `git log -p` shows of the snapshots of a node is what `hierad diff` shows, for all commits and all nodes.
+//! `git log -p` shows of a node's snapshots the same changes as `hierad diff`, for all commits and nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,10 +13,10 @@ use crate::generator::{self, Repository};
 use crate::support::Sandbox;
 use crate::support::terminal::{hierad, nodes_of, run};
 
-/// What happens to the keys of a node: its value or error before and after.
+/// The changed keys of a node: its value or error before and after.
 type Changes = BTreeMap<String, [Option<String>; 2]>;
 
-/// What happens to nodes, by source commit.
+/// The changes of nodes, by source commit.
 type History = BTreeMap<String, BTreeMap<String, Changes>>;
 
 /// A repository and the profiles of its nodes.
@@ -101,7 +101,7 @@ impl Site {
         told.values().flat_map(BTreeMap::values).map(BTreeMap::len).sum()
     }
 
-    /// What `hierad diff` says of each pair of commits.
+    /// Returns the changes by `hierad diff` between each pair of commits.
     fn told(&self, commits: &[String]) -> History {
         let told = Mutex::new(History::new());
         parallel(&commits.windows(2).collect::<Vec<_>>(), |pair| {
@@ -114,7 +114,7 @@ impl Site {
         told.into_inner().unwrap()
     }
 
-    /// What `git log -p` shows of each file.
+    /// Returns the changes by `git log -p` of each file.
     fn logged(&self) -> History {
         let logged = Mutex::new(History::new());
         let names: Vec<String> = files(&self.sandbox, REFERENCE).into_keys().collect();
@@ -139,7 +139,7 @@ impl Site {
         lines.ok().lines().flat_map(keys).collect()
     }
 
-    /// What `git log -p` shows of a file: the source commits, and what they change.
+    /// Returns the changes by `git log -p` of a file, by source commit.
     fn log(&self, name: &str) -> Vec<(String, Changes)> {
         let format = "--format=%x01%(trailers:key=Hierad-Commit,valueonly,separator=)";
         let log = self.sandbox.git(["log", "-p", "-U1000000", format, REFERENCE, "--", name]);
@@ -175,8 +175,8 @@ fn parallel<T: Sync>(items: &[T], work: impl Fn(&T) + Sync) {
     });
 }
 
-/// Leaves out what snapshots cannot have: keys of a file that could be read on one side only. What `hierad diff` tells of these is the
-/// error that they have on the other side.
+/// Leaves out what snapshots cannot have: keys of a file that could be read on one side only. What `hierad diff` tells
+/// of these is the error that they have on the other side.
 fn leave_out_unknown(
     told: &mut BTreeMap<String, Changes>,
     logged: &mut BTreeMap<String, Changes>,
@@ -201,7 +201,7 @@ fn leave_out_unknown(
     }
 }
 
-/// What stands for a value that is a secret on one side only: a report shows neither.
+/// Stands for a value that is a secret on one side only: a report shows neither.
 const HIDDEN: &str = "hidden";
 
 /// Hides in the log what `hierad diff` does not tell.
@@ -246,7 +246,7 @@ fn of_report(report: &Json) -> BTreeMap<String, Changes> {
     nodes
 }
 
-/// What differs in two snapshots.
+/// Returns the differences of two snapshots.
 fn of_snapshots(before: &str, after: &str) -> Changes {
     let mut changes = Changes::new();
     for (at, text) in [before, after].into_iter().enumerate().filter(|(_, text)| !text.is_empty()) {
@@ -294,7 +294,7 @@ fn exports_of_random_repositories_agree() {
     assert!(changes > 100, "{changes}");
 }
 
-/// How many commits of the corpus.
+/// The number of commits of the corpus.
 const COMMITS: usize = 200;
 
 #[test]

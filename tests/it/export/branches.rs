@@ -1,4 +1,4 @@
-//! What becomes of the commits of a branch: their order, their words, their authors, and which files they change.
+//! The commits of a branch as they are exported: their order, messages, authors and files.
 
 use std::fs;
 
@@ -44,7 +44,7 @@ fn each_commit_has_its_snapshots() {
 }
 
 #[test]
-fn what_is_there_already_is_left_alone() {
+fn existing_snapshots_stay() {
     let site = site();
     site.hierad("export HEAD~3..").is(0);
     let tip = site.git(["rev-parse", REFERENCE]);
@@ -57,14 +57,14 @@ fn what_is_there_already_is_left_alone() {
 }
 
 #[test]
-fn without_snapshots_there_the_tip_is_the_first() {
+fn the_first_snapshot_is_of_the_tip() {
     let site = site();
     site.hierad("export").is(0);
     assert_eq!(sources(&site, REFERENCE), [site.id("main").to_string()]);
 }
 
 #[test]
-fn the_same_commits_come_of_it_wherever_and_however_it_is_done() {
+fn exports_are_reproducible() {
     let (one, other) = (site(), site());
     one.hierad("export HEAD~3").is(0);
     one.hierad("export").is(0);
@@ -80,7 +80,7 @@ fn the_same_commits_come_of_it_wherever_and_however_it_is_done() {
 }
 
 #[test]
-fn an_exporter_that_goes_on_writes_what_a_new_one_writes() {
+fn exporters_can_go_on() {
     let (one, other) = (site(), site());
     let mut exporter_of_all = exporter(&one, NODES);
     let mut before = None;
@@ -129,7 +129,7 @@ fn a_rewritten_branch_goes_on() {
 }
 
 #[test]
-fn a_branch_that_is_set_back_and_forth_has_each_move() {
+fn each_move_of_a_branch_is_exported() {
     let site = site();
     let mut exporter = exporter(&site, NODES);
     let [old, new] = [site.id("HEAD~1"), site.id("HEAD~3")];
@@ -193,7 +193,7 @@ fn just_some_nodes() {
 }
 
 #[test]
-fn odd_commits_have_snapshots_too() {
+fn odd_commits_are_exported() {
     let site = Sandbox::of(SITE);
     for (author, message) in [
         ("author A <U> Thor <<a@example.com>> 1700000000 +0100", "Hierad-Commit: 5a5a\n"),

@@ -43,7 +43,7 @@ fn a_repository_of_sha256_is_refused() {
 }
 
 #[test]
-fn no_hook_runs_and_the_reference_is_pushed() {
+fn hooks_are_not_run() {
     let site = Sandbox::of(SITE);
     let hooks = ["reference-transaction", "pre-push", "post-commit"];
     for hook in hooks {
@@ -69,7 +69,7 @@ fn no_hook_runs_and_the_reference_is_pushed() {
 }
 
 #[test]
-fn what_is_to_be_exported_must_make_sense() {
+fn impossible_arguments_are_refused() {
     let site = Sandbox::of(SITE);
     site.hierad("export HEAD...HEAD").fails(&["FROM..TO has two dots"]);
     site.hierad("export nothing").fails(&["unknown revision 'nothing'"]);

@@ -1,4 +1,4 @@
-//! What goes wrong leaves the reference where it was, and can be done again.
+//! A failure leaves the reference where it was, and the export can be done again.
 
 use std::fs;
 use std::process::Stdio;
@@ -51,7 +51,7 @@ fn commit(message: &str) -> NewCommit {
 }
 
 #[test]
-fn what_is_not_finished_does_not_get_there() {
+fn unfinished_imports_write_nothing() {
     let site = site(0);
     let repository = site.open();
     let mut import = repository.import(REFERENCE, None).unwrap();
@@ -67,7 +67,7 @@ fn what_is_not_finished_does_not_get_there() {
 }
 
 #[test]
-fn who_comes_second_is_refused_and_can_try_again() {
+fn the_second_writer_is_refused() {
     let site = site(2);
     let [zero, one, two] = ["HEAD~2", "HEAD~1", "HEAD"].map(|revision| site.id(revision));
     let mut first = exporter(&site, NODES);
@@ -88,7 +88,7 @@ fn who_comes_second_is_refused_and_can_try_again() {
 }
 
 #[test]
-fn two_writers_at_once_make_one_history() {
+fn concurrent_exports_make_one_history() {
     let site = site(12);
     let commits = commits(&site, "main");
     let write = || {
@@ -115,7 +115,7 @@ fn two_writers_at_once_make_one_history() {
 }
 
 #[test]
-fn a_killed_process_leaves_whole_snapshots_or_none() {
+fn killed_exports_leave_whole_snapshots() {
     let (site, random) = (site(30), &mut Random::new(5));
     let all = commits(&site, "main");
     let mut whole = 0;
@@ -143,7 +143,7 @@ fn a_killed_process_leaves_whole_snapshots_or_none() {
 }
 
 #[test]
-fn a_repository_that_cannot_be_written_is_told() {
+fn unwritable_repositories_are_reported() {
     // A file stands where a folder has to be: that stops even root.
     for path in ["refs/hierad", "objects/pack"] {
         let site = site(0);
@@ -161,7 +161,7 @@ fn a_repository_that_cannot_be_written_is_told() {
 }
 
 #[test]
-fn what_a_killed_import_has_marked_is_in_nobodys_way() {
+fn marks_of_killed_imports_are_harmless() {
     let site = site(0);
     site.hierad("export").is(0);
     site.git(["update-ref", "-d", REFERENCE]);
@@ -186,7 +186,7 @@ fn what_a_killed_import_has_marked_is_in_nobodys_way() {
 }
 
 #[test]
-fn a_lock_that_was_left_is_told() {
+fn stale_locks_are_reported() {
     let site = site(1);
     site.hierad("export HEAD~1").is(0);
     let lock = site.root().join(".git/refs/hierad/snapshots/main.lock");
@@ -198,7 +198,7 @@ fn a_lock_that_was_left_is_told() {
 }
 
 #[test]
-fn what_others_have_put_there_is_not_built_on() {
+fn foreign_commits_are_not_built_on() {
     let site = site(0);
     site.git(["update-ref", REFERENCE, "HEAD"]);
     site.hierad("export").fails(&["has no trailer 'Hierad-Commit', so it is none of hierad's"]);

@@ -63,7 +63,7 @@ fn merge_bases_and_ancestors_are_gits() {
 }
 
 #[test]
-fn chains_apart_are_gits() {
+fn chains_of_own_commits_are_gits() {
     for seed in [3, 5] {
         let sandbox = Sandbox::new();
         let commits = tangled(&sandbox, seed, 60);
@@ -114,7 +114,7 @@ fn chains_follow_first_parents() {
 }
 
 #[test]
-fn a_shallow_clone_says_where_its_history_is_cut() {
+fn shallow_clones_report_their_cut() {
     let sandbox = Sandbox::new();
     let root = sandbox.commit("0");
     sandbox.git(["branch", "old"]);

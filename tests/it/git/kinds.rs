@@ -7,7 +7,7 @@ use hierad::git::{Environment, OpenError, Repository};
 
 use crate::support::{Sandbox, git_command, git_in};
 
-/// That a repository is found from `path`, with these directories and the commit of `sandbox`.
+/// Checks that a repository is found from `path`, with these directories and the commit of `sandbox`.
 fn check(sandbox: &Sandbox, path: &Path, git_dir: &Path, work_dir: Option<&Path>) -> Repository {
     let repository = Repository::discover(path).unwrap();
     assert_eq!(repository.git_dir(), git_dir, "from {}", path.display());
@@ -96,7 +96,7 @@ fn the_next_git_directory_above_counts() {
 }
 
 #[test]
-fn the_environment_names_the_repository_unless_a_path_does() {
+fn paths_come_before_the_environment() {
     let (named, other) = (Sandbox::new(), Sandbox::new());
     named.commit("one");
     other.commit("two");
@@ -115,7 +115,7 @@ fn the_environment_names_the_repository_unless_a_path_does() {
 }
 
 #[test]
-fn a_hook_sees_the_objects_of_the_push_it_checks() {
+fn hooks_see_quarantined_objects() {
     let sandbox = Sandbox::with(&["--bare"]);
     let quarantine = sandbox.beside("quarantine");
     std::fs::create_dir(&quarantine).unwrap();
@@ -147,7 +147,7 @@ fn refusal(path: &Path) -> String {
 }
 
 #[test]
-fn what_cannot_be_opened_is_named() {
+fn unopenable_repositories_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     assert_eq!(refusal(&root), "PATH is not in a git repository");

@@ -15,7 +15,7 @@ fn refusal(sandbox: &Sandbox, revision: &str) -> String {
 }
 
 #[test]
-fn revisions_are_what_git_takes_them_for() {
+fn revisions_are_parsed_as_by_git() {
     for sandbox in formats() {
         let first = sandbox.commit("first");
         sandbox.git(["switch", "--quiet", "--create", "side/branch"]);
@@ -61,7 +61,7 @@ fn revisions_are_what_git_takes_them_for() {
 }
 
 #[test]
-fn what_is_no_revision_is_named() {
+fn unknown_revisions_are_named() {
     for sandbox in formats() {
         sandbox.write("a.yaml", "a: 1\n");
         sandbox.commit("first");
@@ -82,7 +82,7 @@ fn what_is_no_revision_is_named() {
 }
 
 #[test]
-fn an_empty_repository_has_a_branch_without_a_commit() {
+fn empty_repositories_have_an_unborn_branch() {
     for sandbox in formats() {
         let repository = sandbox.open();
         let main = BranchName::new("main");
@@ -128,7 +128,7 @@ fn branches_are_listed_and_matched() {
 }
 
 #[test]
-fn a_tip_never_goes_back_while_references_are_packed() {
+fn tips_are_stable_while_refs_are_packed() {
     let sandbox = Sandbox::new();
     let mut commits = vec![sandbox.commit("first")];
     commits.extend((0..60).map(|n| sandbox.commit(&n.to_string())));

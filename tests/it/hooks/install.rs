@@ -17,7 +17,7 @@ const ALL_ABSENT: &str = "$BASE/repository/.git/hooks
 ";
 
 #[test]
-fn they_come_and_go() {
+fn hooks_are_installed_and_removed() {
     let site = Sandbox::new();
     let before = site.listing(".git/hooks");
     assert_eq!(site.hierad("hooks list").ok(), ALL_ABSENT);
@@ -49,7 +49,7 @@ fn they_come_and_go() {
 }
 
 #[test]
-fn a_hook_that_is_there_comes_back_as_it_was() {
+fn existing_hooks_are_restored() {
     let site = Sandbox::new();
     site.hook(".git/hooks/post-commit", "#!/bin/sh\nexit 3\n");
     site.write("tools/lint", "#!/bin/sh\n");
@@ -75,7 +75,7 @@ fn a_hook_that_is_there_comes_back_as_it_was() {
 }
 
 #[test]
-fn nothing_is_lost() {
+fn no_existing_hook_is_lost() {
     let site = Sandbox::new();
     let refused = |arguments: &str, words: &str| {
         let before = site.listing(".git/hooks");
@@ -107,7 +107,7 @@ fn nothing_is_lost() {
 }
 
 #[test]
-fn an_installation_that_was_cut_short_is_finished() {
+fn interrupted_installations_are_finished() {
     let site = Sandbox::new();
     site.hook(".git/hooks/pre-push", "#!/bin/sh\n#mine\n");
     site.sh("ln .git/hooks/pre-push .git/hooks/pre-push.before-hierad");
@@ -161,7 +161,7 @@ fn a_folder_of_the_users() {
 }
 
 #[test]
-fn bare_repositories_linked_work_trees_and_none() {
+fn repositories_of_each_kind() {
     let bare = Sandbox::with(&["--bare"]);
     bare.sh("rm -r hooks");
     assert_eq!(bare.hierad("hooks install").ok(), "$BASE/repository/hooks\n  post-receive  installed\n");

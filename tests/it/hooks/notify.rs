@@ -9,7 +9,7 @@ use crate::support::watching::{Watching, notified};
 use crate::support::{Sandbox, git_in};
 
 #[test]
-fn a_daemon_looks_when_it_is_told() {
+fn notified_daemons_look() {
     let sandbox = Sandbox::new();
     let first = sandbox.commit("first");
     let second = sandbox.commit("second");
@@ -33,7 +33,7 @@ fn a_daemon_looks_when_it_is_told() {
 }
 
 #[test]
-fn it_never_fails_and_says_why_when_asked() {
+fn notify_never_fails() {
     let sandbox = Sandbox::new();
     let check = |words: &str| {
         let silent = sandbox.hierad("notify");

@@ -19,7 +19,7 @@ fn told(printed: &Printed) -> Vec<&str> {
 }
 
 #[test]
-fn it_shows_what_a_push_changes() {
+fn pre_push_shows_the_changes() {
     let site = pushed();
     port(&site, "81");
     port(&site, "82");
@@ -50,7 +50,7 @@ fn it_shows_what_a_push_changes() {
 }
 
 #[test]
-fn a_new_branch_shows_what_it_has_more_than_the_remote() {
+fn new_branches_show_their_own_commits() {
     let site = pushed();
     site.git(["checkout", "--quiet", "-b", "one"]);
     port(&site, "81");
@@ -83,7 +83,7 @@ fn a_new_branch_shows_what_it_has_more_than_the_remote() {
 }
 
 #[test]
-fn what_nothing_is_known_of_is_not_compared() {
+fn unknown_remote_commits_are_not_compared() {
     let site = pushed();
     site.sh("git init --quiet --bare ../empty.git; git remote remove origin; git remote add empty ../empty.git");
     let words = "hierad: empty/main is new, with nothing in it that the remote is known to have: not compared";
@@ -97,7 +97,7 @@ fn what_nothing_is_known_of_is_not_compared() {
 }
 
 #[test]
-fn it_can_refuse() {
+fn pre_push_can_refuse() {
     let site = pushed();
     let first = remote(&site, "main");
     let push = |setting: &str| site.shell(&format!("git -c hierad.prePush={setting} push --quiet origin main"));
@@ -132,7 +132,7 @@ fn it_can_refuse() {
 }
 
 #[test]
-fn a_long_report_is_cut_at_a_screen() {
+fn long_reports_are_cut() {
     let site = pushed();
     let keys = |value: &str| (0..200).map(|n| format!("key{n}: {value}\n")).collect::<Vec<_>>().concat();
     site.write("data/common.yaml", keys("old"));
@@ -151,7 +151,7 @@ fn a_long_report_is_cut_at_a_screen() {
 }
 
 #[test]
-fn what_hierad_cannot_do_holds_up_nothing_but_a_check() {
+fn failures_stop_only_a_check() {
     for (trouble, words) in [
         ("git rm --quiet hierad.yaml; git commit --quiet -m x", "no node profiles"),
         ("echo nonsense: > hierad.yaml", "nonsense"),
@@ -176,7 +176,7 @@ fn what_hierad_cannot_do_holds_up_nothing_but_a_check() {
 }
 
 #[test]
-fn branches_can_be_environments_and_work_trees_linked() {
+fn environments_by_branch_in_linked_work_trees() {
     let site = Sandbox::of(&format!("{SITE}-- data/nodes/web01.yaml\nwhere: '%{{environment}}'\n"));
     site.files("-- hierad.yaml\nprofiles: [profiles]\nenvironment: branch\n");
     site.commit("second");

@@ -1,4 +1,4 @@
-//! What the scripts do when git runs them, with and without hierad, alone and with another hook.
+//! The scripts as git runs them: with and without hierad, alone and with another hook.
 
 use super::{remote, shell};
 use crate::support::Sandbox;
@@ -12,7 +12,7 @@ fn source(hook: &str) -> String {
 }
 
 #[test]
-fn they_are_small_and_made_for_every_shell() {
+fn scripts_are_small_posix_shell() {
     let here = tempfile::tempdir().unwrap();
     for hook in HOOKS {
         let text = source(hook);
@@ -31,7 +31,7 @@ fn they_are_small_and_made_for_every_shell() {
 }
 
 #[test]
-fn each_tells_the_daemon() {
+fn each_hook_notifies_the_daemon() {
     let site = Sandbox::of(SITE);
     let told = |hook: &str, script: &str| {
         site.hierad("hooks remove").ok();
@@ -54,7 +54,7 @@ fn each_tells_the_daemon() {
 }
 
 #[test]
-fn a_bare_repository_tells_its_daemon_of_a_push() {
+fn post_receive_notifies_the_daemon() {
     let bare = Sandbox::with(&["--bare"]);
     bare.hierad("hooks install").ok();
     bare.shell(
@@ -71,7 +71,7 @@ fn noting(status: u8) -> String {
 }
 
 #[test]
-fn another_hook_gets_what_it_got_before() {
+fn chained_hooks_get_their_input() {
     let script = "
         git commit --quiet --allow-empty --message second
         git commit --quiet --allow-empty --amend --message third < /dev/null
@@ -104,7 +104,7 @@ fn another_hook_gets_what_it_got_before() {
 }
 
 #[test]
-fn what_another_hook_reads_and_how_it_ends() {
+fn chained_hooks_decide_the_exit_status() {
     let site = Sandbox::new();
     for hook in HOOKS {
         site.hook(&format!(".git/hooks/{hook}"), "#!/bin/sh\nod -c > ../read\nexit 4\n");
@@ -128,7 +128,7 @@ fn what_another_hook_reads_and_how_it_ends() {
 }
 
 #[test]
-fn without_hierad_all_is_as_before() {
+fn scripts_without_hierad_do_nothing() {
     let site = Sandbox::of(SITE);
     site.sh("git init --quiet --bare ../origin.git");
     for hook in HOOKS {
@@ -157,7 +157,7 @@ fn without_hierad_all_is_as_before() {
 }
 
 #[test]
-fn they_work_for_programs_that_do_not_have_hierad_on_their_path() {
+fn scripts_work_without_hierad_on_the_path() {
     let site = Sandbox::of(SITE);
     site.hierad("hooks install").ok();
     site.sh("git commit --quiet --allow-empty --message second");
@@ -165,7 +165,7 @@ fn they_work_for_programs_that_do_not_have_hierad_on_their_path() {
 }
 
 #[test]
-fn a_commit_can_print_what_it_changes() {
+fn post_commit_can_print_the_diff() {
     let site = Sandbox::of(SITE);
     site.hierad("hooks install").ok();
     let commit = "git commit --quiet --all --allow-empty --message 'a word'";

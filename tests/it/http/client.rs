@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
@@ -11,16 +12,18 @@ use serde_json::Value as Json;
 use crate::support::Sandbox;
 use crate::support::terminal::hierad;
 
-/// How long a test waits for what must come; only a fault makes it wait so long.
+/// The longest time that anything takes, unless there is a fault.
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A daemon that answers.
 pub(crate) struct Daemon {
     child: Child,
     pub(super) address: SocketAddr,
+    /// The lines of its log from here on.
+    log: mpsc::Receiver<String>,
 }
 
-/// What was answered.
+/// An answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -50,13 +53,19 @@ impl Daemon {
                 break address.parse().unwrap();
             }
         };
-        std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
-        let daemon = Daemon { child, address };
+        let (tell, log) = mpsc::channel();
+        std::thread::spawn(move || errors.lines().map_while(Result::ok).for_each(|line| _ = tell.send(line)));
+        let daemon = Daemon { child, address, log };
         let end = Instant::now() + PATIENCE;
         while daemon.get("/health/ready").status != 200 {
             assert!(Instant::now() < end, "it is never ready");
         }
         daemon
+    }
+
+    /// Waits until a line of the log has `words`.
+    pub(super) fn wait_for_log(&self, words: &str) {
+        while !self.log.recv_timeout(PATIENCE).unwrap().contains(words) {}
     }
 
     pub(super) fn connect(&self) -> TcpStream {
@@ -154,7 +163,7 @@ impl Answer {
         self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 
-    /// What a line of metrics says behind `name`.
+    /// Returns the rest of the line of metrics that begins with `name`.
     pub(crate) fn metric(&self, name: &str) -> Option<String> {
         self.body.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()))
     }

@@ -42,7 +42,7 @@ fn check(document: &Json, (path, method): (&str, &str), answer: &Answer) {
 }
 
 #[test]
-fn each_route_answers_as_it_is_described() {
+fn routes_answer_as_described() {
     let site = Sandbox::of(SITE);
     let daemon = Daemon::start(&site, "");
     site.files("-- data/common.yaml\nmotd: hi\n");

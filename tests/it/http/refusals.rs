@@ -1,6 +1,6 @@
-//! What is refused without harm: wrong tokens, wrong requests, wrong settings.
+//! Refusals that do no harm: wrong tokens, wrong requests, wrong settings.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ const GUARDED: [&str; 6] =
     ["/metrics", "/openapi.json", "/v1/reports", "/v1/reports/stream", "/v1/nodes", "/v1/nodes/web01"];
 
 #[test]
-fn who_does_not_know_the_token_is_not_answered() {
+fn requests_need_the_token() {
     let site = Sandbox::of(SITE);
     site.write("token", "open sesame\n");
     site.write("hierad.yaml", "profiles: [profiles]\nhttp: {token_file: token}\n");
@@ -46,7 +46,7 @@ fn who_does_not_know_the_token_is_not_answered() {
 }
 
 #[test]
-fn a_reload_changes_the_token_and_keeps_the_address() {
+fn reload_changes_the_token() {
     let site = Sandbox::of(SITE);
     let daemon = Daemon::start(&site, "");
     daemon.get("/v1/nodes").ok();
@@ -62,12 +62,12 @@ fn a_reload_changes_the_token_and_keeps_the_address() {
     site.write("hierad.yaml", "profiles: [profiles]\nhttp: {token_file: nope}\n");
     site.hierad("watch --check-config").fails(&["cannot read $BASE/repository/nope"]);
     daemon.reload();
-    std::thread::sleep(Duration::from_millis(500));
+    daemon.wait_for_log("cannot reload");
     daemon.get("/v1/nodes").refuses(401, "Bearer");
 }
 
 #[test]
-fn without_a_token_names_of_others_are_not_answered() {
+fn foreign_host_names_need_a_token() {
     let site = Sandbox::of(SITE);
     let daemon = Daemon::start(&site, "");
     let with = |host: &str| daemon.ask("GET", "/v1/nodes", &format!("Host: {host}\r\n"), b"");
@@ -130,7 +130,7 @@ fn malformed_requests_are_refused() {
 }
 
 #[test]
-fn settings_that_open_it_to_others_need_a_token() {
+fn public_addresses_need_a_token() {
     let site = Sandbox::of(SITE);
     for (content, expected) in [
         (
@@ -167,7 +167,7 @@ fn settings_that_open_it_to_others_need_a_token() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_told_at_the_start() {
+fn taken_addresses_are_reported() {
     let site = Sandbox::of(SITE);
     let daemon = Daemon::start(&site, "");
     let mut second = hierad(site.root());

@@ -1,4 +1,4 @@
-//! What is answered.
+//! The answers of each route.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::support::Sandbox;
 use crate::support::terminal::{SITE, changes};
 
 #[test]
-fn it_tells_how_it_is() {
+fn health_and_metrics() {
     let site = Sandbox::of(SITE);
     let daemon = Daemon::start(&site, "");
     site.files("-- data/common.yaml\nmotd: hi\n");
@@ -46,7 +46,7 @@ fn it_tells_how_it_is() {
 }
 
 #[test]
-fn reports_are_listed_page_by_page_and_told_by_commit() {
+fn reports_are_paged() {
     let site = Sandbox::of(SITE);
     let daemon = Daemon::start(&site, "");
     let commits: Vec<String> = (1..=5)
@@ -78,7 +78,7 @@ fn reports_are_listed_page_by_page_and_told_by_commit() {
 }
 
 #[test]
-fn a_commit_has_a_report_for_each_place_that_it_has_come_to() {
+fn a_commit_has_a_report_for_each_branch() {
     let site = Sandbox::of(SITE);
     let root = site.root().display();
     std::fs::write(site.beside("data.yaml"), format!("profiles: {root}/profiles\n")).unwrap();
@@ -141,7 +141,7 @@ fn effective_values_are_those_of_render() {
 }
 
 #[test]
-fn lookups_are_those_of_the_command_line() {
+fn lookups_equal_the_command_line() {
     let site = Sandbox::of(SITE);
     site.files(
         "

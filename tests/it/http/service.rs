@@ -1,9 +1,9 @@
 //! The server of the library, with answers that are slow or fail.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hierad::daemon::http::{
     AnswerError, Answers, Listener, LookupRequest, LookupResponse, NodeSnapshot, Options, Server,
@@ -12,13 +12,12 @@ use hierad::daemon::queue::Queue;
 use hierad::daemon::service::{Service, ServiceError, Services};
 use tokio::sync::oneshot;
 
-use super::client::{Answer, raw, request};
+use super::client::{Answer, PATIENCE, raw, request};
 
-/// What answers do.
-#[derive(Clone, Copy)]
+/// A way to make answers.
 enum Manner {
-    /// They take that long.
-    Slow(Duration),
+    /// Each is held up, tells so, and is let go by a word.
+    Held(Mutex<mpsc::Sender<()>>, Mutex<mpsc::Receiver<()>>),
     /// They find a fault in hierad.
     Panic,
     /// The disk is broken.
@@ -28,7 +27,10 @@ enum Manner {
 impl Answers for Manner {
     fn nodes(&self) -> Result<Vec<Arc<str>>, AnswerError> {
         match self {
-            Manner::Slow(time) => std::thread::sleep(*time),
+            Manner::Held(held, go) => {
+                held.lock().unwrap().send(()).unwrap();
+                go.lock().unwrap().recv().unwrap();
+            }
             Manner::Panic => panic!("a fault"),
             Manner::Broken => return Err(AnswerError::Broken("/secret/path is broken".into())),
         }
@@ -61,7 +63,7 @@ impl Running {
             let done = runtime.block_on(async {
                 let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
                 let listen = "127.0.0.1:0".parse().unwrap();
-                let timeout = Duration::from_secs(10);
+                let timeout = PATIENCE;
                 let options = Options { listen, token: None, webhook_secrets: Vec::new(), timeout };
                 let listener = Listener::bind(options.listen).unwrap();
                 let address = listener.address();
@@ -102,20 +104,20 @@ impl Running {
 }
 
 #[test]
-fn questions_that_take_long_keep_nobody_else_waiting() {
-    let service = Running::new(Manner::Slow(Duration::from_secs(8)));
+fn slow_questions_hold_up_nobody_else() {
+    let ((tell, held), (release, go)) = (mpsc::channel(), mpsc::channel());
+    let service = Running::new(Manner::Held(Mutex::new(tell), Mutex::new(go)));
     let address = service.address;
     let ask = || std::thread::spawn(move || raw(address, &request("GET", "/v1/nodes", "", b"")));
     let first = [ask(), ask()];
-    std::thread::sleep(Duration::from_millis(500));
-    let start = Instant::now();
+    (0..2).for_each(|_| held.recv_timeout(PATIENCE).unwrap());
     for path in ["/health/live", "/health/ready", "/v1/reports", "/metrics"] {
         service.get(path).ok();
     }
-    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
     let third = service.get("/v1/nodes");
     third.refuses(503, "others are being answered");
     assert_eq!(third.header("retry-after"), Some("5"));
+    (0..2).for_each(|_| release.send(()).unwrap());
     for answer in first {
         answer.join().unwrap().ok();
     }
@@ -123,7 +125,7 @@ fn questions_that_take_long_keep_nobody_else_waiting() {
 }
 
 #[test]
-fn a_fault_is_that_of_one_request() {
+fn a_fault_fails_one_request() {
     for manner in [Manner::Panic, Manner::Broken] {
         let service = Running::new(manner);
         for _ in 0..5 {

@@ -46,7 +46,7 @@ impl Listener {
 }
 
 #[test]
-fn a_client_goes_on_where_it_was() {
+fn clients_resume_the_stream() {
     let site = Sandbox::of(SITE);
     let daemon = Daemon::start(&site, "");
     let commit = |name: &str| {
@@ -78,7 +78,7 @@ fn a_client_goes_on_where_it_was() {
 }
 
 #[test]
-fn there_is_no_place_for_more_than_enough_clients() {
+fn stream_clients_are_limited() {
     let site = Sandbox::of(SITE);
     let daemon = Daemon::start(&site, "");
     let mut listeners: Vec<Listener> = (0..64).map(|_| Listener::new(&daemon, "")).collect();

@@ -1,4 +1,4 @@
-//! What forges tell.
+//! Webhooks of forges.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ const PUSHES: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn a_push_makes_it_look() {
+fn pushes_cause_a_look() {
     let site = site();
     // By itself it would look in an hour.
     let daemon = Daemon::start(&site, "--no-notify --poll 3600");
@@ -103,7 +103,7 @@ fn wrong_signatures_are_refused() {
 }
 
 #[test]
-fn a_push_makes_it_fetch() {
+fn pushes_cause_a_fetch() {
     let site = site();
     let beside = |name: &str, text: String| std::fs::write(site.beside(name), text).unwrap();
     let upstream = site.root().display();

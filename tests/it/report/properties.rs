@@ -1,7 +1,8 @@
-//! What holds for any values and any reports.
+//! Properties of reports on any values.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use hierad::diff::{Diff, LeafChange, LeafKind, changes, leaves};
 use hierad::fleet::{Answer, Effective, Fleet};
@@ -24,12 +25,15 @@ fn pair(random: &mut Random) -> (Value, Value) {
     (before, after)
 }
 
+/// The longest time that anything takes, unless its cost grows with the square of the items.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 fn both(before: &Value, after: &Value) -> Vec<LeafChange> {
     leaves(Diff::new(Some(before), Some(after)))
 }
 
 #[test]
-fn leaves_tell_what_changes_and_nothing_else() {
+fn leaves_are_exactly_the_changes() {
     let mut random = Random::new(1);
     for _ in 0..20_000 {
         let (before, after) = pair(&mut random);
@@ -70,7 +74,7 @@ fn leaves_lead_from_before_to_after() {
 }
 
 #[test]
-fn the_way_back_is_of_the_same_kind() {
+fn reversed_changes_have_the_same_kind() {
     let mut random = Random::new(3);
     for _ in 0..20_000 {
         let (before, after) = pair(&mut random);
@@ -180,7 +184,7 @@ fn effective(random: &mut Random, fleet: &Fleet, before: Option<&Effective>) -> 
 }
 
 #[test]
-fn a_line_of_text_fits_the_terminal_and_commands_nothing() {
+fn text_lines_fit_and_are_escaped() {
     let mut random = Random::new(4);
     for width in [40, 57, 80, 120].into_iter().cycle().take(200) {
         let report = report(&mut random);
@@ -194,7 +198,7 @@ fn a_line_of_text_fits_the_terminal_and_commands_nothing() {
 }
 
 #[test]
-fn a_comment_keeps_its_budget_and_its_structure() {
+fn comments_keep_their_budget() {
     let mut random = Random::new(5);
     for _ in 0..300 {
         let report = report(&mut random);
@@ -230,7 +234,7 @@ fn check_structure(text: &str) {
 }
 
 #[test]
-fn json_is_the_same_pretty_or_not() {
+fn pretty_json_is_the_same_data() {
     let mut random = Random::new(6);
     for _ in 0..100 {
         let report = report(&mut random);
@@ -243,7 +247,7 @@ fn json_is_the_same_pretty_or_not() {
 }
 
 #[test]
-fn large_collections_take_no_time_to_speak_of() {
+fn large_collections_are_compared_fast() {
     let n = 10_000_i64;
     let mut random = Random::new(7);
     let numbers = |f: &mut dyn FnMut(i64) -> i64| (0..n).map(|i| Value::from(f(i))).collect::<Value>();
@@ -265,10 +269,8 @@ fn large_collections_take_no_time_to_speak_of() {
         ("table", table(0), table(1)),
     ];
     for (name, before, after) in cases {
-        let start = std::time::Instant::now();
-        let found = both(&before, &after).len();
-        let took = start.elapsed();
-        println!("{name}: {found} in {took:?}");
-        assert!(took.as_secs() < 10, "{name} took {took:?}");
+        let (tell, found) = mpsc::channel();
+        std::thread::spawn(move || tell.send(both(&before, &after).len()));
+        assert!(found.recv_timeout(PATIENCE).is_ok(), "{name} takes too long");
     }
 }

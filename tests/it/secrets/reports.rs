@@ -18,7 +18,7 @@ use crate::support::random::Random;
 use crate::support::values;
 
 #[test]
-fn no_report_and_no_snapshot_shows_a_secret() {
+fn reports_and_snapshots_show_no_secret() {
     let mut random = Random::new(11);
     let fleet = Arc::new(values::fleet(&["web[01-04].hush.example.com".to_owned()]));
     let nodes = fleet.all();

@@ -1,4 +1,4 @@
-//! Random repositories with secrets in many places: in texts, between others, as names, under merges, conversions and references.
+//! Random repositories with secrets in many places: in texts, as names, under merges, conversions and references.
 
 use std::path::Path;
 use std::sync::LazyLock;

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use regex::bytes::Regex;
 
-/// What every secret of the tests holds one of, and nothing else does.
+/// Marks: every secret of the tests holds one of them, and nothing else does.
 const MARKS: [&str; 2] = ["hush", "73592481"];
 
 /// The first form of a mark that is in `bytes`; nothing if there is none.
@@ -39,7 +39,7 @@ fn forms() -> Vec<String> {
 }
 
 #[test]
-fn it_finds_what_is_there() {
+fn the_search_finds_secrets() {
     for text in ["a hush", "HUSH", "x\"hush\\n", "68757368", "hsuh"] {
         assert!(found(text.as_bytes()).is_some(), "{text}");
     }

@@ -47,7 +47,7 @@ fn fingerprint(value: &Json) -> &str {
 }
 
 #[test]
-fn a_secret_encrypted_anew_is_no_change() {
+fn reencryption_is_no_change() {
     let site = site();
     write(&site, 1, "hush19");
     site.commit("encrypted anew");
@@ -64,7 +64,7 @@ fn a_secret_encrypted_anew_is_no_change() {
 }
 
 #[test]
-fn a_changed_secret_shows_as_two_fingerprints() {
+fn changed_secrets_are_fingerprints() {
     let site = site();
     write(&site, 1, "hush01");
     site.commit("the same password twice");
@@ -80,7 +80,7 @@ fn a_changed_secret_shows_as_two_fingerprints() {
 }
 
 #[test]
-fn snapshots_are_the_same_as_long_as_the_key_is() {
+fn snapshots_are_stable_with_the_key() {
     let site = site();
     let render = |home: &str| run(command(&site, "render").env("XDG_DATA_HOME", site.beside(home)));
     let first = render("data");
@@ -96,7 +96,7 @@ fn snapshots_are_the_same_as_long_as_the_key_is() {
 }
 
 #[test]
-fn a_key_that_cannot_be_used_is_told() {
+fn unusable_keys_are_reported() {
     let site = site();
     let named = |arguments: &str| hierad_on(&site, arguments);
     named("render --fingerprint-key nowhere").fails(&["cannot read the key for fingerprints of secrets from nowhere"]);
@@ -109,7 +109,7 @@ fn a_key_that_cannot_be_used_is_told() {
 }
 
 #[test]
-fn a_secret_is_shown_where_it_is_asked_for() {
+fn secrets_are_shown_on_request() {
     let site = site();
     let show = |arguments: &str| hierad_on(&site, &format!("{arguments} --show-secrets")).ok().to_owned();
     assert_eq!(show("lookup db::password --node db01"), "--- hush01\n");
@@ -122,7 +122,7 @@ fn a_secret_is_shown_where_it_is_asked_for() {
 }
 
 #[test]
-fn without_the_key_a_secret_is_opaque() {
+fn secrets_without_key_are_opaque() {
     let site = site();
     site.write("hiera.yaml", hiera_yaml().replace("default.key.pem", "no.key.pem"));
     site.commit("no key");
@@ -138,7 +138,7 @@ fn without_the_key_a_secret_is_opaque() {
 }
 
 #[test]
-fn a_watch_shows_nothing_either() {
+fn a_watch_shows_no_secret() {
     let site = site();
     let mut child = command(&site, "watch -vv --poll 0.05")
         .env("XDG_DATA_HOME", site.beside("data"))
@@ -179,7 +179,7 @@ impl Drop for Running {
 }
 
 #[test]
-fn a_key_that_comes_under_a_watch_counts_from_the_next_commit_on() {
+fn a_watch_uses_new_keys() {
     let site = site();
     let keys = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/eyaml/keys");
     let (there, later) = (keys.join("default.key.pem"), site.beside("late.key.pem"));

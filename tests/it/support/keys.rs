@@ -9,7 +9,7 @@ use hierad::hiera::outside::Outside;
 #[derive(Debug)]
 pub(crate) struct TestKeys;
 
-/// Where a test key really is.
+/// The place of a test key.
 pub(crate) fn key_file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/eyaml/keys").join(name)
 }

@@ -1,4 +1,4 @@
-//! What the tests share: temporary repositories made with the `git` command, the same on every machine.
+//! Shared by the tests: temporary repositories made with the `git` command, the same on every machine.
 
 pub(crate) mod golden;
 pub(crate) mod keys;

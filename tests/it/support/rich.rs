@@ -1,4 +1,4 @@
-//! Values in the form in which `tests/puppet/resolve.rb` writes what JSON cannot hold: `{"__ptype": TYPE, "__pvalue": TEXT}`.
+//! Values that JSON cannot hold, as `tests/puppet/resolve.rb` writes them: `{"__ptype": TYPE, "__pvalue": TEXT}`.
 
 use hierad::hiera::convert::convert;
 use hierad::value::rich::Rich;

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::Sandbox;
 use crate::support::git_command;
 
-/// What a call printed, and how it ended. Paths of the sandbox read `$BASE`.
+/// The output and the exit status of a call. Paths of the sandbox read `$BASE`.
 #[derive(Debug)]
 pub(crate) struct Printed {
     pub(crate) status: i32,
@@ -125,7 +125,8 @@ pub(crate) fn nodes_of<'r>(report: &'r Json, set: &Json) -> Vec<&'r str> {
     report["node_sets"][set].as_array().unwrap().iter().map(|node| node.as_str().unwrap()).collect()
 }
 
-/// The changes of a report in JSON, a line each: the key, what happens to it, and the nodes. Keys with one cause come behind them.
+/// The changes of a report in JSON, a line each: the key, what happens to it, and the nodes. Keys with one cause come
+/// behind them.
 pub(crate) fn changes(report: &Json) -> Vec<String> {
     let text = |value: &Json| value.as_str().unwrap().to_owned();
     let line = |change: &Json| {

@@ -32,8 +32,8 @@ fn expand(name: &str) -> Vec<String> {
     (from..=to).map(|n| format!("{prefix}{n:0width$}{suffix}", width = first.len())).collect()
 }
 
-/// Effective values from `{PATTERN: {KEY: VALUE}}`; later patterns win. `!error TEXT`, `!unknown TEXT` and `!absent` are
-/// answers of their own, and `%{node}` in a text is the node's name.
+/// Effective values from `{PATTERN: {KEY: VALUE}}`; later patterns win. `!error TEXT`, `!unknown TEXT` and `!absent`
+/// are answers of their own, and `%{node}` in a text is the node's name.
 pub(crate) fn effective(rows: &Yaml, fleet: &Fleet) -> Effective {
     let mut answers: BTreeMap<Arc<str>, Vec<(Outcome, NodeSet)>> = BTreeMap::new();
     for (id, name) in fleet.iter() {
@@ -80,9 +80,9 @@ fn outcome(yaml: &Yaml, node: &str) -> Option<Outcome> {
     Some(Outcome::Found(value(yaml, node)))
 }
 
-/// A value; `!secret VALUE` and `!anew VALUE` are secrets of different ciphertext, `!opaque TEXT` one that cannot be decrypted, and
-/// `!sensitive VALUE` is Puppet's. `!symbol TEXT`, `!bytes [N, ...]`, `!big TEXT`, `!numbers [FROM, TO]` and `!repeat [TEXT, TIMES]` make what YAML
-/// cannot say, or not in little space.
+/// A value; `!secret VALUE` and `!anew VALUE` are secrets of different ciphertext, `!opaque TEXT` one that cannot be
+/// decrypted, and `!sensitive VALUE` is Puppet's. `!symbol TEXT`, `!bytes [N, ...]`, `!big TEXT`, `!numbers [FROM, TO]`
+/// and `!repeat [TEXT, TIMES]` make what YAML cannot say, or not in little space.
 fn value(yaml: &Yaml, node: &str) -> Value {
     match yaml {
         Yaml::Null => Value::Undef,

@@ -9,10 +9,10 @@ use hierad::event::CommitEvent;
 use hierad::git::{BranchPatterns, Repository};
 use tokio::sync::oneshot;
 
-/// How long a test waits for what must come; only a fault makes it wait so long.
+/// The longest time that anything takes, unless there is a fault.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What was handed out so far.
+/// The events so far.
 #[derive(Default)]
 pub(crate) struct Collected {
     events: Mutex<Vec<CommitEvent>>,

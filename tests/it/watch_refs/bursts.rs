@@ -6,7 +6,7 @@ use hierad::event::{CommitEvent, EventKind};
 use crate::support::Sandbox;
 use crate::support::watching::{Watching, notified, polling};
 
-/// That exactly the commits from after `first` to the tip of `branch` came, each once and in order.
+/// Checks that exactly the commits from after `first` to the tip of `branch` came, each once and in order.
 fn check(sandbox: &Sandbox, branch: &str, first: &str, events: &[CommitEvent]) {
     let range = format!("{first}..{branch}");
     let expected = sandbox.git(["rev-list", "--reverse", "--first-parent", "--parents", &range]);
@@ -66,7 +66,7 @@ fn a_burst_in_reftables_by_polling() {
 }
 
 #[test]
-fn branches_move_while_references_are_packed_without_pause() {
+fn branches_move_during_packing() {
     let sandbox = Sandbox::new();
     let first = sandbox.commit("first");
     sandbox.git(["config", "core.filesRefLockTimeout", "20000"]);

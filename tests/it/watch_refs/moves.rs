@@ -30,8 +30,8 @@ fn check_steps(sandbox: &Sandbox, options: WatchOptions, steps: &[(&str, &[&str]
     assert!(same(&found, &expected), "{found:#?}\n{expected:#?}");
 }
 
-/// Whether all is as expected. A commit on a branch made just before is `new` or `created`, by whether a look fell in between:
-/// such an expectation says `*`.
+/// Returns true if all is as expected. A commit on a branch made just before is `new`, or `created` if a look fell in
+/// between: such an expectation says `*`.
 fn same(found: &[String], expected: &[String]) -> bool {
     let one = |(found, expected): (&String, &String)| match expected.split_once('*') {
         Some((branch, commits)) => ["new", "created"].iter().any(|kind| *found == format!("{branch}{kind}{commits}")),
@@ -78,7 +78,7 @@ fn commits_and_merges() {
 }
 
 #[test]
-fn a_former_tip_merged_from_the_side() {
+fn former_tips_are_merged_from_the_side() {
     check(
         &polling(),
         &[
@@ -109,7 +109,7 @@ fn rewritten_branches() {
 }
 
 #[test]
-fn a_new_branch_that_was_merged_before_anybody_looked_brings_its_commits() {
+fn merged_new_branches_bring_their_commits() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
     let repository = sandbox.open();
@@ -134,7 +134,7 @@ fn a_new_branch_that_was_merged_before_anybody_looked_brings_its_commits() {
 }
 
 #[test]
-fn the_oldest_of_very_many_commits_come_as_one() {
+fn the_oldest_of_many_commits_are_one() {
     let few = WatchOptions { catch_up: NonZeroUsize::new(3).unwrap(), ..polling() };
     check(
         &few,
@@ -174,7 +174,7 @@ fn branches_created_deleted_and_renamed() {
 }
 
 #[test]
-fn commits_on_no_branch_are_not_reported_until_they_are_on_one() {
+fn only_commits_on_branches_are_reported() {
     check(
         &polling(),
         &[
@@ -202,7 +202,7 @@ fn only_branches_that_match_are_watched() {
 }
 
 #[test]
-fn the_first_commit_has_nothing_before_it() {
+fn first_commits_have_no_parent() {
     for format in ["files", "reftable"] {
         let sandbox = Sandbox::with(&["--ref-format", format]);
         let list = steps(&[("c one; c two", &["main created nothing..one", "main created one..two"])]);
@@ -255,7 +255,7 @@ fn pushes_to_a_bare_repository() {
 }
 
 #[test]
-fn a_linked_work_tree_and_notification_alone() {
+fn linked_work_trees_are_notified() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
     let linked = sandbox.beside("linked");
@@ -273,7 +273,7 @@ fn a_linked_work_tree_and_notification_alone() {
 }
 
 #[test]
-fn a_watch_goes_on_where_a_former_one_ended() {
+fn watches_resume() {
     let sandbox = Sandbox::new();
     let first = sandbox.commit("first");
     let second = sandbox.commit("second");
