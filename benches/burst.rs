@@ -1,6 +1,6 @@
-//! Very many commits at once: 10,000 that come to the branch of the demo's repository in one push, from the push until all of their
-//! reports are with two sinks, standard output and a folder. How many a second, and whether the daemon's memory stays flat: what it
-//! has at the end beside what it had halfway.
+//! Very many commits at once: 10,000 that come to the branch of the demo's repository in one push, from the push until
+//! all of their reports are with two sinks, standard output and a folder. How many a second, and whether the daemon's
+//! memory stays flat: what it has at the end beside what it had halfway.
 //!
 //! `HIERAD_BENCH_COMMITS` is how many commits there are: 10000; `HIERAD_BENCH_RUNS` is the number of rounds: 3.
 #![allow(missing_docs, reason = "a program")]
@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 use measure::program::{HIERAD, run};
 use measure::{Daemon, Result, Spread, Wanted, memory, print, runs};
 
-/// What is kept of parsed files, in MiB.
+/// The limit on cached parsed files, in MiB.
 const CACHE: &str = "16";
 
-/// How long one report may take.
+/// The longest time for one report.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn main() -> Result<()> {

@@ -1,11 +1,12 @@
 //! `hierad diff` on a synthetic fleet, from start to exit: 10,000 nodes with 5,000 keys (see `examples/fleet`).
 //!
-//! One commit of each kind: a key in the file of a node, of a role, of all; an entry of `lookup_options`; a level of the hierarchy.
-//! Nothing is remembered from one run to the next. Of each diff the time and the peak of the resident memory are printed, and with
-//! `HIERAD_BENCH_RESOLVE` (see `benches/measure/puppet.rs`) how many times as long the real Puppet takes for both revisions,
-//! by the time that it takes for ten of the nodes.
+//! One commit of each kind: a key in the file of a node, of a role, of all; an entry of `lookup_options`; a level of
+//! the hierarchy. Nothing is remembered from one run to the next. Of each diff the time and the peak of the resident
+//! memory are printed, and with `HIERAD_BENCH_RESOLVE` (see `benches/measure/puppet.rs`) how many times as long the
+//! real Puppet takes for both revisions, by the time that it takes for ten of the nodes.
 //!
-//! `HIERAD_BENCH_LARGE=1` adds 100,000 nodes with 10,000 keys, which takes minutes. `HIERAD_BENCH_RUNS` is how often each diff is made.
+//! `HIERAD_BENCH_LARGE=1` adds 100,000 nodes with 10,000 keys, which takes minutes. `HIERAD_BENCH_RUNS` is how often
+//! each diff is made.
 #![allow(missing_docs, reason = "a program")]
 
 mod measure;
@@ -19,7 +20,7 @@ use synthetic::{Synthetic, shape};
 /// The branches of a synthetic fleet, each on a commit of a kind.
 const KINDS: [&str; 5] = ["node", "role", "common", "options", "hierarchy"];
 
-/// How many nodes Puppet resolves.
+/// The number of nodes that Puppet resolves.
 const SAMPLE: usize = 10;
 
 /// A fleet, and what is wanted of a diff on it.

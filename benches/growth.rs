@@ -1,11 +1,13 @@
-//! How the cost of resolving a synthetic fleet grows, and how fast profiles are read, within this process.
+//! The cost of resolving a synthetic fleet as it grows, and of reading profiles, within this process.
 //!
-//! Three fleets in turn: 10,000 nodes with 5,000 keys; the same repository with ten times the nodes, at the same roles and sites; and
-//! twice the keys. Resolving is all that happens between the profiles and the effective values of one revision, with nothing
-//! remembered: its data is read and parsed and hierarchies are resolved for all nodes (`hierarchies`), then all keys (`keys`).
+//! Three fleets in turn: 10,000 nodes with 5,000 keys; the same repository with ten times the nodes, at the same roles
+//! and sites; and twice the keys. Resolving is all that happens between the profiles and the effective values of one
+//! revision, with nothing remembered: its data is read and parsed and hierarchies are resolved for all nodes
+//! (`hierarchies`), then all keys (`keys`).
 //!
-//! Some keys have a value of each node's own (`https://%{facts.networking.fqdn}`): these grow with the nodes, whatever anyone does.
-//! So of ten times the nodes there are two figures: all keys, and those that have at most a tenth as many answers as nodes.
+//! Some keys have a value of each node's own (`https://%{facts.networking.fqdn}`): these grow with the nodes, whatever
+//! anyone does. So of ten times the nodes there are two figures: all keys, and those that have at most a tenth as many
+//! answers as nodes.
 //!
 //! `HIERAD_BENCH_RUNS` is how often each fleet is resolved, `HIERAD_BENCH_NODES` how many nodes the first fleet has.
 #![allow(missing_docs, reason = "a program")]

@@ -1,8 +1,8 @@
-//! What hooks cost, on a synthetic fleet of 10,000 nodes with 5,000 keys: `hierad notify` from its start to its end, and a commit with
-//! the installed hook beside one without. First without a daemon, then with one that is never at rest: its branch is moved to and
-//! fro by the commit of the widest effect, again and again.
+//! The cost of hooks, on a synthetic fleet of 10,000 nodes with 5,000 keys: `hierad notify` from its start to its end,
+//! and a commit with the installed hook beside one without. First without a daemon, then with one that is never at
+//! rest: its branch is moved to and fro by the commit of the widest effect, again and again.
 //!
-//! Of the calls the slowest hundredth counts: the figure is the 99th percentile of each round. `HIERAD_BENCH_CALLS` is how many calls
+//! The figure is the 99th percentile of the calls of each round. `HIERAD_BENCH_CALLS` is how many calls
 //! a round has: 1000; `HIERAD_BENCH_RUNS` is the number of rounds: 3. There are a tenth as many commits.
 #![allow(missing_docs, reason = "a program")]
 
@@ -101,7 +101,7 @@ impl Busy {
         Ok(Busy { _daemon: daemon, reports, ends, mover: Some(mover) })
     }
 
-    /// How many reports it has written.
+    /// Returns the number of reports that it has written.
     fn count(&self) -> u32 {
         self.reports.load(Ordering::Relaxed)
     }

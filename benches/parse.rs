@@ -1,4 +1,5 @@
-//! Reading YAML: `puppet::yaml::parse`, which makes values with lines, against the bare events of libyaml on the same bytes.
+//! Reading YAML: `puppet::yaml::parse`, which makes values with lines, against the bare events of libyaml on the same
+//! bytes.
 //!
 //! `HIERAD_BENCH_REPO=DIR` adds the data files of a checked-out repository.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot go on has failed")]

@@ -1,13 +1,14 @@
 //! The whole program on whole repositories: `hierad diff HEAD~1 HEAD` and `hierad render`, from start to exit.
 //!
-//! The demo's repository, and one more where `HIERAD_BENCH_REPO` (a clone) and `HIERAD_BENCH_PROFILES` name it. Beside the diff,
-//! in turn with it, runs what cannot be left out (`benches/measure/floor.rs`), from start to exit as well: reading each distinct
-//! data file of both revisions from git and counting libyaml's events in it, and then the same with the files of profiles. The
-//! ratios are those of runs in turn. Nothing is remembered from one diff to the next, but for the one that is said to write the cache
-//! and the one behind it, which is said to come from there.
+//! The demo's repository, and one more where `HIERAD_BENCH_REPO` (a clone) and `HIERAD_BENCH_PROFILES` name it. Beside
+//! the diff, in turn with it, runs what cannot be left out (`benches/measure/floor.rs`), from start to exit as well:
+//! reading each distinct data file of both revisions from git and counting libyaml's events in it, and then the same
+//! with the files of profiles. The ratios are those of runs in turn. Nothing is remembered from one diff to the next,
+//! but for the one that is said to write the cache and the one behind it, which is said to come from there.
 //!
-//! With `HIERAD_BENCH_RESOLVE` (see `benches/measure/puppet.rs`) the diff on `HIERAD_BENCH_REPO` is compared with Puppet's work on
-//! both revisions. `HIERAD_BENCH_PUPPET` is hierad's `--puppet`: 7 or 8; `HIERAD_BENCH_RUNS` is how often hierad runs.
+//! With `HIERAD_BENCH_RESOLVE` (see `benches/measure/puppet.rs`) the diff on `HIERAD_BENCH_REPO` is compared with
+//! Puppet's work on both revisions. `HIERAD_BENCH_PUPPET` is hierad's `--puppet`: 7 or 8; `HIERAD_BENCH_RUNS` is how
+//! often hierad runs.
 #![allow(missing_docs, reason = "a program")]
 
 mod measure;

@@ -1,8 +1,8 @@
-//! How fast node profiles are read, within this process: one NDJSON file of 100,000, and a folder with a JSON file for each of
+//! Reading node profiles, within this process: one NDJSON file of 100,000, and a folder with a JSON file for each of
 //! 10,000 nodes. Reading ends where the fleet is ready to be resolved.
 //!
-//! `HIERAD_BENCH_RUNS` is how often each is read, `HIERAD_BENCH_NODES` how many nodes the folder has, `HIERAD_BENCH_THREADS` how many
-//! threads read.
+//! `HIERAD_BENCH_RUNS` is how often each is read, `HIERAD_BENCH_NODES` how many nodes the folder has,
+//! `HIERAD_BENCH_THREADS` how many threads read.
 #![allow(missing_docs, reason = "a program")]
 
 mod measure;
@@ -64,7 +64,7 @@ fn split(profiles: &Path, folder: &Path) -> Result<u64> {
     Ok(text.len() as u64)
 }
 
-/// What the last commit can read of a profile.
+/// The fields of a profile that the last commit can read.
 fn mentioned(repository: &Path) -> Result<ReferencedVariables> {
     let repository = Arc::new(Repository::discover(repository)?);
     let head = RevisionId::Commit(repository.resolve("HEAD")?);

@@ -1,12 +1,13 @@
-//! `hierad render --output`: the snapshots of a synthetic fleet of 10,000 nodes with 5,000 keys, written to a new folder, from start to exit;
-//! in turn with `cp -r` of the same files.
+//! `hierad render --output`: the snapshots of a synthetic fleet of 10,000 nodes with 5,000 keys, written to a new
+//! folder, from start to exit; in turn with `cp -r` of the same files.
 //!
-//! Both begin alike: nothing waits to be written to the disk, and as much memory as they are going to fill with files was just given back,
-//! by emptying the files that the same one wrote the time before. They are not removed, since some file systems look long for the room of
-//! a file among those just removed. The first round, which has none before it, does not count.
+//! Both begin alike: nothing waits to be written to the disk, and as much memory as they are going to fill with files
+//! was just given back, by emptying the files that the same one wrote the time before. They are not removed, since some
+//! file systems look long for the room of a file among those just removed. The first round, which has none before it,
+//! does not count.
 //!
-//! The files need about 6 GB in the temporary folder (`TMPDIR`). `HIERAD_BENCH_RUNS` is how often they are written, `HIERAD_BENCH_NODES` how
-//! many nodes there are.
+//! The files need about 6 GB in the temporary folder (`TMPDIR`). `HIERAD_BENCH_RUNS` is how often they are written,
+//! `HIERAD_BENCH_NODES` how many nodes there are.
 #![allow(missing_docs, reason = "a program")]
 
 mod measure;

@@ -1,13 +1,13 @@
-//! `hierad watch` on a synthetic fleet of 10,000 nodes with 5,000 keys: from the moment at which a branch moves to the moment at which
-//! the whole report of it has been read from the daemon's standard output.
+//! `hierad watch` on a synthetic fleet of 10,000 nodes with 5,000 keys: from the moment at which a branch moves to the
+//! moment at which the whole report of it has been read from the daemon's standard output.
 //!
-//! First it is the commit by which hiera.yaml loses the level of the sites, again and again. Then the branch goes on by one commit at a
-//! time, of a random kind, once the report of the last one is there and the daemon rests; those of the hierarchy take any level away,
-//! or bring one back. The branch is moved by a `git update-ref --stdin` that runs already: the clock starts when that is told to
-//! commit its transaction. Reports are lines of JSON.
+//! First it is the commit by which hiera.yaml loses the level of the sites, again and again. Then the branch goes on by
+//! one commit at a time, of a random kind, once the report of the last one is there and the daemon rests; those of the
+//! hierarchy take any level away, or bring one back. The branch is moved by a `git update-ref --stdin` that runs
+//! already: the clock starts when that is told to commit its transaction. Reports are lines of JSON.
 //!
-//! `HIERAD_BENCH_UPDATES` is how many commits there are: 150, of which a tenth are of the hierarchy; `HIERAD_BENCH_RUNS` how often the
-//! level is lost: 15 times.
+//! `HIERAD_BENCH_UPDATES` is how many commits there are: 150, of which a tenth are of the hierarchy;
+//! `HIERAD_BENCH_RUNS` how often the level is lost: 15 times.
 #![allow(missing_docs, reason = "a program")]
 
 mod measure;
@@ -31,10 +31,10 @@ const LEVEL_LOST: [&str; 2] = ["hierarchy~1", "hierarchy"];
 /// The kind of commits that change hiera.yaml, in whatever way.
 const HIERARCHY: &str = "hierarchy";
 
-/// How long a report may take.
+/// The longest time for a report.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How long nothing happens between a report and the next commit.
+/// The pause between a report and the next commit.
 const REST: Duration = Duration::from_millis(50);
 
 fn main() -> Result<()> {
@@ -64,7 +64,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Goes back and forth between two commits, and ends at the second. What counts is the way there, but for the first time.
+/// Goes back and forth between two commits, and ends at the second. What counts is the way there, but for the first
+/// time.
 fn level_lost(watch: &mut Watch, branch: &mut Branch, [before, after]: &[String; 2]) -> Result<Vec<Reported>> {
     let mut times = Vec::new();
     for _ in 0..=measure::runs(15) {
@@ -79,7 +80,7 @@ fn show(kind: &str, times: &[Reported], limit: Option<f64>) {
     print(&format!("watch  {kind}"), &times, limit.map(Wanted::AtMost));
 }
 
-/// How long a report took, and how many kilobytes it has.
+/// The time of a report, and its kilobytes.
 struct Reported {
     milliseconds: f64,
     size: f64,

@@ -10,8 +10,8 @@ use super::Result;
 pub(crate) struct Daemon(Child);
 
 impl Daemon {
-    /// Starts a daemon that writes its reports to standard output, a line each; `report` gets them. Once this is back, the daemon
-    /// misses nothing.
+    /// Starts a daemon that writes its reports to standard output, a line each; `report` gets them. Once this is back,
+    /// the daemon misses nothing.
     pub(crate) fn start(command: &mut Command, report: impl FnMut(Vec<u8>) + Send + 'static) -> Result<Daemon> {
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let mut daemon = Daemon(child);

@@ -9,7 +9,7 @@ use git2::{ObjectType, Oid, Repository, Tree, TreeWalkMode, TreeWalkResult};
 use super::libyaml::events;
 use super::program::Result;
 
-/// What was read.
+/// The files that were read.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Work {
     pub(crate) files: usize,

@@ -2,7 +2,7 @@
 
 use libyaml_safer::{EventData, Parser};
 
-/// How many events libyaml finds; it stops at the first error.
+/// Returns the number of events that libyaml finds; it stops at the first error.
 pub(crate) fn events(content: &[u8]) -> usize {
     let mut content = content;
     let mut parser = Parser::new();

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-/// What is allocated and freed again in the last moment before the end may be missed.
+/// The pause between looks. Memory that is allocated and freed again in the last moment before the end may be missed.
 const EVERY: Duration = Duration::from_millis(5);
 
-/// Watches the process `id` until it ends; the most memory that was resident at once, in MiB. Nothing where there is no `/proc`.
+/// Watches the process `id` until it ends; the most memory that was resident at once, in MiB. Nothing where there is no
+/// `/proc`.
 pub(super) fn watch(id: u32) -> Option<f64> {
     let mut peak = None;
     while let Some(found) = peak_so_far(id) {
@@ -20,7 +21,7 @@ fn peak_so_far(id: u32) -> Option<f64> {
     status(id, "VmHWM:")
 }
 
-/// What is resident now, in MiB.
+/// Returns the resident memory now, in MiB.
 pub(crate) fn resident(id: u32) -> Option<f64> {
     status(id, "VmRSS:")
 }

@@ -1,7 +1,7 @@
-//! What the benchmarks share: times and other figures with their spread, programs with their peak memory, Puppet.
+//! Shared by the benchmarks: times and other figures with their spread, programs with their peak memory, Puppet.
 //!
-//! A figure is printed as its median with the least and the greatest of all runs, and with what is wanted of it: `met`, or
-//! `not met`. Nothing fails on a slow machine.
+//! A figure is printed as its median with the least and the greatest of all runs, and with what is wanted of it: `met`,
+//! or `not met`. Nothing fails on a slow machine.
 #![allow(dead_code, unused_imports, reason = "each benchmark has its own use for it")]
 
 use std::str::FromStr;
@@ -20,7 +20,7 @@ pub(crate) use program::Result;
 pub(crate) use spread::{Spread, Wanted, print};
 pub(crate) use times::Times;
 
-/// How often each thing is done: `HIERAD_BENCH_RUNS`, or else `default`.
+/// The number of runs: `HIERAD_BENCH_RUNS`, or else `default`.
 pub(crate) fn runs(default: usize) -> usize {
     asked("HIERAD_BENCH_RUNS", default).max(1)
 }

@@ -13,7 +13,8 @@ pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// The program that is measured.
 pub(crate) static HIERAD: LazyLock<PathBuf> = LazyLock::new(|| installed(Path::new(env!("CARGO_BIN_EXE_hierad"))));
 
-/// A copy of a program, as people install it: one that was just linked lies in the system's memory in small pieces and starts slower.
+/// A copy of a program, as people install it: one that was just linked lies in the system's memory in pieces and starts
+/// slower.
 pub(crate) fn installed(program: &Path) -> PathBuf {
     let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program.file_name().unwrap_or_default());
     _ = std::fs::remove_file(&copy);
@@ -91,7 +92,7 @@ impl Subject {
         Ok(command)
     }
 
-    /// What git says on the repository.
+    /// Runs git on the repository.
     pub(crate) fn git(&self, arguments: &[&str]) -> Result<String> {
         let output = Command::new("git").arg("-C").arg(&self.repository).args(arguments).output()?;
         if !output.status.success() {

@@ -40,8 +40,8 @@ impl Puppet {
         Ok(Times::once_or_more(RUNS, ENOUGH, resolve)?.spread())
     }
 
-    /// The time that both revisions would take on a fleet of `nodes`, in milliseconds: what Puppet takes for the first of them
-    /// once, and for each other one a `sample`th of what the next `sample` take.
+    /// The time that both revisions would take on a fleet of `nodes`, in milliseconds: what Puppet takes for the first
+    /// of them once, and for each other one a `sample`th of what the next `sample` take.
     pub(crate) fn scaled(&self, subject: &Subject, revision: &str, sample: usize, nodes: usize) -> Result<Spread> {
         let temporary = tempfile::tempdir()?;
         let folder = temporary.path().join("data");

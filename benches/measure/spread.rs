@@ -12,7 +12,7 @@ pub(crate) struct Spread {
     unit: &'static str,
 }
 
-/// What is wanted of the median.
+/// The limit on the median.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Wanted {
     AtMost(f64),
@@ -28,8 +28,8 @@ impl Spread {
         Spread { median: values[count / 2], least: values[0], most: values[count - 1], count, unit }
     }
 
-    /// `figure` of this and of `other`, where it grows with this and shrinks with `other`. They were measured apart, so its
-    /// least is that of the least of the one and the greatest of the other.
+    /// `figure` of this and of `other`, where it grows with this and shrinks with `other`. They were measured apart, so
+    /// its least is that of the least of the one and the greatest of the other.
     pub(crate) fn against(&self, other: &Spread, unit: &'static str, figure: impl Fn(f64, f64) -> f64) -> Spread {
         Spread {
             median: figure(self.median, other.median),
@@ -40,7 +40,7 @@ impl Spread {
         }
     }
 
-    /// How many times as much this is as `other`.
+    /// Returns the ratio of this to `other`.
     pub(crate) fn over(&self, other: &Spread) -> Spread {
         self.against(other, "times", |this, other| this / other)
     }

@@ -28,8 +28,8 @@ impl Times {
         Ok(Times(times))
     }
 
-    /// Does each of several works in turn, once to warm up and then `runs` times, so that whatever else the machine does
-    /// weighs on all of them.
+    /// Does each of several works in turn, once to warm up and then `runs` times, so that whatever else the machine
+    /// does weighs on all of them.
     pub(crate) fn of_each<E, const N: usize>(
         runs: usize,
         mut works: [&mut dyn FnMut() -> Result<(), E>; N],
@@ -63,13 +63,13 @@ impl Times {
         Spread::new(self.0.iter().map(|time| time.as_secs_f64() * 1e3), "ms")
     }
 
-    /// How much longer, in milliseconds, each run took than the one of `other` that was made in turn with it.
+    /// Returns the milliseconds that each run took longer than the one of `other` in turn with it.
     pub(crate) fn more_than(&self, other: &Times) -> Spread {
         let more = |(one, other): (&Duration, &Duration)| (one.as_secs_f64() - other.as_secs_f64()) * 1e3;
         Spread::new(self.0.iter().zip(&other.0).map(more), "ms")
     }
 
-    /// How many times as long each run took as the one of `other` that was made in turn with it.
+    /// Returns the ratio of each run to the one of `other` in turn with it.
     pub(crate) fn over(&self, other: &Times) -> Spread {
         Spread::new(self.0.iter().zip(&other.0).map(|(one, other)| one.as_secs_f64() / other.as_secs_f64()), "times")
     }

@@ -9,7 +9,7 @@ use super::difference;
 use super::json::Json;
 use super::texts::{Kinds, Texts};
 
-/// What a lookup comes to; "not found" is the absence of an answer.
+/// The answer of a lookup; "not found" is the absence of one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Answer {
     /// A value.
@@ -19,7 +19,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// Whether it is an error that depends on what was looked up before.
+    /// True if it is an error that depends on earlier lookups.
     pub(crate) fn depends_on_the_order(&self) -> bool {
         matches!(self, Answer::Error(text) if difference::depends_on_the_order(text))
     }
@@ -57,10 +57,10 @@ pub(crate) fn keys(answers: &Answers) -> BTreeSet<String> {
     answers.values().flat_map(BTreeMap::keys).cloned().collect()
 }
 
-/// What hierad's errors say where it cannot know the answer.
+/// The beginning of hierad's errors where it cannot know the answer.
 const UNKNOWN: &str = "unknown to hierad: ";
 
-/// How much was compared.
+/// The numbers of compared things.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     /// Nodes.

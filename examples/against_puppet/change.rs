@@ -47,7 +47,7 @@ fn answer(side: &Json) -> Option<Answer> {
     }
 }
 
-/// What both say of two revisions as they are, before and after.
+/// The answers of both for two revisions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answered<'a> {
     /// Puppet, asked for the same keys of both revisions.
@@ -69,7 +69,7 @@ impl Answered<'_> {
         places.iter().filter(differ).map(|place| line(place, &sides(place))).collect()
     }
 
-    /// Where Puppet's answers before and after are not the same.
+    /// Returns the keys whose answers by Puppet before and after are not the same.
     pub(crate) fn changed(self) -> Vec<Place> {
         changed(self.puppet)
     }
@@ -88,7 +88,7 @@ impl Answered<'_> {
     }
 }
 
-/// Where answers before and after are not the same.
+/// Returns the keys whose answers before and after are not the same.
 pub(crate) fn changed(answers: [&Answers; 2]) -> Vec<Place> {
     let places = answers.iter().flat_map(|answers| answers.iter());
     let places = places.flat_map(|(node, keys)| keys.keys().map(move |key| (node.clone(), key.clone())));

@@ -22,7 +22,7 @@ const CONVERT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/convert
 /// The longest that Puppet may think about one conversion.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How many requests are on their way at a time.
+/// The number of requests that are on their way at a time.
 const BATCH: u64 = 200;
 
 /// The most differences to print.
@@ -37,7 +37,7 @@ fn start(args: &Args, version: u8) -> Result<Server, Fault> {
     Server::start(&arguments, PATIENCE)
 }
 
-/// What was found of one version.
+/// The result for one version.
 #[derive(Default)]
 struct Tally {
     compared: u64,
@@ -132,12 +132,12 @@ impl Tally {
     }
 }
 
-/// Whether the text shows where in memory something is.
+/// Returns true if the text has an address in memory.
 fn depends_on_the_process(error: Option<&str>) -> bool {
     error.is_some_and(|text| text.contains("0x0000"))
 }
 
-/// What the library makes of a request.
+/// Returns the library's answer to a request.
 fn ours(request: &str) -> Result<Value, LookupError> {
     let request = json::parse(request.as_bytes()).value;
     let field = |name: &str| request.get(name).map(decode);

@@ -91,8 +91,8 @@ impl Run<'_> {
         self.puppet.ask(Subject { repository: folder.path(), profiles: &profiles, ..self.subject }, keys)
     }
 
-    /// Puppet's answers at two commits, and what changed between them by hierad. Both commits are asked for the keys of either,
-    /// and for those that hierad names.
+    /// Puppet's answers at two commits, and what changed between them by hierad. Both commits are asked for the keys of
+    /// either, and for those that hierad names.
     fn change(
         &mut self,
         version: u8,

@@ -19,7 +19,7 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
-    /// What stays the same while a repository shrinks around one difference: the key, and what each side says of it,
+    /// The part that stays the same while a repository shrinks around one difference: the key, and each side's answer,
     /// for hierad to the text of an error.
     pub(crate) fn kind(&self) -> [String; 3] {
         let hierad = match &self.hierad {
@@ -46,7 +46,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Whether two answers count as the same: equal values, or errors of whatever text.
+/// Returns true if two answers count as the same: equal values, or errors of whatever text.
 pub(crate) fn same(puppet: Option<&Answer>, hierad: Option<&Answer>) -> bool {
     match (puppet, hierad) {
         (Some(Answer::Error(_)), Some(Answer::Error(_))) => true,
@@ -60,8 +60,9 @@ pub(crate) fn same(puppet: Option<&Answer>, hierad: Option<&Answer>) -> bool {
     }
 }
 
-/// Whether an error of Puppet's depends on what was looked up before: a `convert_to` that is an array holds a type from its first use
-/// on, which options of a module cannot be merged with; a default hierarchy that fails does so with this text from the second time on.
+/// Returns true if an error of Puppet's depends on earlier lookups: a `convert_to` that is an array holds a type from
+/// its first use on, which options of a module cannot be merged with; a default hierarchy that fails does so with this
+/// text from the second time on.
 pub(crate) fn depends_on_the_order(puppet: &str) -> bool {
     let holds_a_type = puppet.contains("entry 'convert_to' variant") && puppet.contains("got Type");
     holds_a_type || puppet.ends_with("undefined method `empty?' for nil:NilClass")
@@ -85,19 +86,19 @@ fn is_out_of_reach(hierad: &str) -> bool {
     hierad.contains("unknown to hierad: ") && OUT_OF_REACH.iter().any(|reason| hierad.contains(reason))
 }
 
-/// Whether Puppet fails for keys that are not there, where hierad shows ciphertext.
+/// Returns true if Puppet fails for missing keys, where hierad shows ciphertext.
 fn lacks_keys(puppet: &str) -> bool {
     puppet.contains("No such file or directory @ rb_sysopen")
 }
 
-/// Whether Puppet's answer depends on chance: for a block of another key pair OpenSSL makes up a content key, which now and then
-/// opens the block.
+/// Returns true if Puppet's answer depends on chance: for a block of another key pair OpenSSL makes up a content key,
+/// which now and then opens the block.
 fn depends_on_chance(hierad: &str) -> bool {
     let is_of_a_block = ["hiera-eyaml backend error decrypting", "Hiera-eyaml decryption failed"];
     is_of_a_block.iter().any(|text| hierad.contains(text)) && hierad.ends_with("bad decrypt")
 }
 
-/// Whether hierad's answers lack the keys of a file that only some processes can read.
+/// Returns true if hierad's answers lack the keys of a file that only some processes can read.
 pub(crate) fn is_partial(hierad: &Node) -> bool {
     hierad.values().any(|answer| matches!(answer, Answer::Error(text) if text.contains(OUT_OF_REACH[0])))
 }

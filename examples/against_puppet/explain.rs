@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::answers::Answers;
 
-/// How many lookups of a repository to explain.
+/// The number of lookups of a repository to explain.
 const LOOKUPS: usize = 8;
 
-/// Where hierad's story is not Puppet's: `convert_to` puts types in the place of their names, relative folders of a global version 3
-/// are said as they are, a knock-out prefix changes what Puppet has found, hierad knows some of the server's facts only, Ruby
-/// rewrites URIs, and what hierad does not know it cannot explain.
+/// Known differences between the explanations: `convert_to` puts types in the place of their names, relative folders of
+/// a global version 3 are said as they are, a knock-out prefix changes what Puppet has found, hierad knows some of the
+/// server's facts only, Ruby rewrites URIs, and what hierad does not know it cannot explain.
 const DEPARTURES: [&str; 6] = [
     "#<Puppet::Pops::Types::",
     "Global Data Provider (hiera configuration version 3)",
@@ -35,7 +35,7 @@ impl Asked {
     }
 }
 
-/// What Puppet tells.
+/// Puppet's explanation.
 pub(crate) struct Told {
     /// The text.
     pub(crate) text: String,
@@ -56,7 +56,8 @@ pub(crate) fn chosen(answers: &Answers) -> Vec<Asked> {
     pairs.iter().step_by(step).enumerate().map(asked).collect()
 }
 
-/// Where the two stories part, if they do. hierad tells an error at the end, and not what a secret is interpolated from.
+/// Returns the first difference of two explanations, or `None`. hierad has an error at the end, and no sources of
+/// secrets.
 pub(crate) fn difference(asked: &Asked, puppet: &Told, hierad: &str, with_secrets: bool) -> Option<String> {
     let [mut theirs, ours] = [&*puppet.text, hierad].map(plain);
     if with_secrets {

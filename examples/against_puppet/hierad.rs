@@ -66,7 +66,7 @@ impl Hierad {
         text.lines().map(|line| answers::node(&Json::read(line)?, subject.outside.folder())).collect()
     }
 
-    /// How it explains a lookup.
+    /// Returns its explanation of a lookup.
     pub(crate) fn explain(
         &self,
         subject: Subject<'_>,

@@ -1,4 +1,4 @@
-//! Compares hierad with the real Puppet: every key on every node of random data repositories, or of a real one's history.
+//! Compares hierad with the real Puppet: each key on each node of random data repositories, or of a real one's history.
 //!
 //! ```text
 //! cargo build --release
@@ -16,8 +16,8 @@
 //! ```
 //!
 //! Needs Puppet 7 installed, and for Puppet 8 the folder of its library. An answer is a value, an error or "not found";
-//! values must be equal to the order of hashes and the type of numbers, the texts of errors are only counted. Exit status:
-//! 0 no difference, 1 differences, 2 it could not run.
+//! values must be equal to the order of hashes and the type of numbers, the texts of errors are only counted. Exit
+//! status: 0 no difference, 1 differences, 2 it could not run.
 
 mod answers;
 mod builds;
@@ -48,7 +48,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 
-/// What went wrong, in words.
+/// An error with a message.
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// Which versions of Puppet to compare with.
@@ -70,7 +70,7 @@ enum Versions {
 #[derive(Debug, Parser)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 struct Args {
-    /// How many random repositories.
+    /// The number of random repositories.
     #[arg(long, default_value_t = 200)]
     repos: u64,
     /// The seed of the first; the others have those that follow.
@@ -88,7 +88,7 @@ struct Args {
     /// The hierad to run; by default the one that was built beside this program.
     #[arg(long)]
     hierad: Option<PathBuf>,
-    /// Where to put repositories with differences.
+    /// A folder for repositories with differences.
     #[arg(long)]
     keep: Option<PathBuf>,
     /// Reduce each repository with a difference to the least that still has one.
@@ -106,7 +106,7 @@ struct Args {
     /// Compare also how a few keys of each repository are explained.
     #[arg(long)]
     explain: bool,
-    /// How many random conversions to compare, one by one, in place of repositories.
+    /// Compare this number of random conversions, one by one, in place of repositories.
     #[arg(long, conflicts_with = "corpus")]
     conversions: Option<u64>,
     /// A real git repository to compare instead of random ones.
@@ -115,14 +115,14 @@ struct Args {
     /// The profiles of its nodes.
     #[arg(long)]
     profiles: Option<PathBuf>,
-    /// Count the commits of a real repository that have blind spots, before and after the fixes that hierad proposes are in the
-    /// settings; asks no Puppet.
+    /// Count the commits of a real repository that have blind spots, before and after the fixes that hierad proposes
+    /// are in the settings; asks no Puppet.
     #[arg(long, requires = "corpus")]
     wolf: bool,
     /// Compare all that another build of hierad prints with what this one does, to the byte; asks no Puppet.
     #[arg(long, value_name = "PROGRAM")]
     former: Option<PathBuf>,
-    /// How many of its newest commits; of all, evenly, with --wolf or --former.
+    /// The number of its newest commits; with --wolf or --former of all, evenly.
     #[arg(long, default_value_t = 10)]
     commits: usize,
     /// Compare what the commits are, not what they change.
@@ -148,7 +148,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether hierad and Puppet agreed.
+/// Returns true if hierad and Puppet agree.
 fn run(args: &Args) -> Result<bool, Fault> {
     if args.print {
         if args.conversions.is_some() {

@@ -68,7 +68,7 @@ impl Drop for Server {
     }
 }
 
-/// What a program prints on its standard output; a failure is a fault with what it prints on standard error.
+/// Returns a program's standard output; if it fails, a fault with its standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String, Fault> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let output = drain(child.stdout.take());

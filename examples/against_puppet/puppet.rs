@@ -25,7 +25,7 @@ pub(crate) struct Puppet {
     server: Server,
 }
 
-/// What Puppet says about a repository.
+/// Puppet's answers for a repository.
 pub(crate) struct Told {
     /// The keys it was asked for.
     pub(crate) keys: BTreeSet<String>,
@@ -43,7 +43,8 @@ impl Puppet {
         Ok(Puppet { version, server: Server::start(&arguments, PATIENCE)? })
     }
 
-    /// Its answers for the files in `repository`, for all root keys of the data and then for those of `keys` beside them.
+    /// Its answers for the files in `repository`, for all root keys of the data and then for those of `keys` beside
+    /// them.
     pub(crate) fn ask(&mut self, subject: Subject<'_>, keys: &BTreeSet<String>) -> Result<Told, Fault> {
         self.request(subject, json!({"more_keys": keys}))
     }
@@ -61,7 +62,7 @@ impl Puppet {
         Ok(told.answers.get_mut(node).and_then(|answers| answers.remove(key)))
     }
 
-    /// How it explains lookups, each with nothing looked up before.
+    /// Returns its explanations of lookups, each with nothing looked up before.
     pub(crate) fn explain(&mut self, subject: Subject<'_>, asked: &[Asked]) -> Result<Vec<Explained>, Fault> {
         let lookups: Vec<_> = asked.iter().map(Asked::request).collect();
         let answer = self.exchange(subject, json!({"keys": [], "explain": lookups}))?;

@@ -22,7 +22,7 @@ type Place = (String, String);
 
 /// One thing on which the two sides disagree.
 pub(crate) struct Finding {
-    /// What stays the same while a repository shrinks around it.
+    /// The part of a difference that stays the same while a repository shrinks around it.
     pub(crate) kind: [String; 3],
     /// It, in words.
     pub(crate) text: String,
@@ -49,7 +49,8 @@ impl Stage {
         })
     }
 
-    /// Where the two disagree about a repository's revisions and about what each changes, and how much was compared.
+    /// Returns the differences between the two in a repository's revisions and in the changes of each, with the numbers
+    /// compared.
     pub(crate) fn compare(&mut self, revisions: &[Repository], version: u8) -> Result<(Vec<Finding>, Tally), Fault> {
         let root = self.folder.path().join("one");
         let result = Layout::write(&root, revisions).and_then(|layout| self.compare_in(&layout, version));
@@ -82,7 +83,7 @@ impl Stage {
         Ok((findings, tally))
     }
 
-    /// Where the two explain a few keys in other words.
+    /// Returns the differences between the explanations of a few keys.
     fn compare_stories(
         &mut self,
         at: &Layout,
@@ -104,9 +105,10 @@ impl Stage {
         Ok(findings)
     }
 
-    /// Takes away the differences that are none if Puppet is asked for the key alone: it changes what it has in its caches (merges
-    /// with a knock-out prefix empty texts of parsed files, `convert_to` puts types into `lookup_options`), so that answers depend on
-    /// what was looked up before. Returns what is left, and nodes and keys of the others.
+    /// Takes away the differences that are none if Puppet is asked for the key alone: it changes what it has in its
+    /// caches (merges with a knock-out prefix empty texts of parsed files, `convert_to` puts types into
+    /// `lookup_options`), so that answers depend on what was looked up before. Returns what is left, and nodes and keys
+    /// of the others.
     fn excuse(
         &mut self,
         files: &Path,
@@ -136,7 +138,8 @@ impl Stage {
         Ok((left, excused))
     }
 
-    /// What revision `number` changes. Both revisions are asked for the keys of either, and for those that hierad names.
+    /// Returns the changes of revision `number`. Both revisions are asked for the keys of either and those that hierad
+    /// names.
     fn compare_change(
         &mut self,
         at: &Layout,
@@ -172,12 +175,12 @@ impl Stage {
     }
 }
 
-/// Whether Puppet comes upon its changed options within the lookup of one key.
+/// Returns true if Puppet meets its changed options within the lookup of one key.
 fn in_one_lookup(alone: Option<&Answer>) -> bool {
     alone.is_some_and(Answer::depends_on_the_order)
 }
 
-/// Where everything is on disk.
+/// The paths of everything on disk.
 pub(crate) struct Layout {
     /// The git repository.
     git: PathBuf,
@@ -189,31 +192,31 @@ pub(crate) struct Layout {
     profiles: PathBuf,
     /// The names of the nodes.
     pub(crate) nodes: Vec<String>,
-    /// Whether something in them is encrypted.
+    /// True if something in them is encrypted.
     has_secrets: bool,
-    /// What lies outside of the repository.
+    /// The files outside of the repository.
     outside: Outside,
 }
 
-/// What is asked about.
+/// The subject of a question.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject<'a> {
     /// The git repository, or the files of a commit.
     pub(crate) repository: &'a Path,
     /// The profiles of its nodes.
     pub(crate) profiles: &'a Path,
-    /// What lies outside of it.
+    /// The files outside of it.
     pub(crate) outside: &'a Outside,
 }
 
-/// What lies outside of a repository, and is the same for all its revisions.
+/// The files outside of a repository, the same for all its revisions.
 #[derive(Debug, Default)]
 pub(crate) struct Outside {
     /// The global layer's hiera.yaml, if there is such a layer.
     pub(crate) global: Option<PathBuf>,
     /// The folder that `$basemodulepath` stands for, if there is one.
     pub(crate) basemodulepath: Option<PathBuf>,
-    /// How Hiera 3 is to answer.
+    /// The way in which Hiera 3 is to answer.
     pub(crate) resolution: Resolution,
     /// The settings that say so.
     pub(crate) settings: Option<PathBuf>,
@@ -226,7 +229,7 @@ impl Outside {
     }
 }
 
-/// How Hiera 3 answers.
+/// A way in which Hiera 3 answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Resolution {
     /// `hiera`
@@ -287,7 +290,7 @@ impl Resolution {
 }
 
 impl Layout {
-    /// What hierad is asked about; Puppet takes the files of a commit.
+    /// The revision that hierad is asked about; Puppet takes the files of a commit.
     pub(crate) fn subject(&self) -> Subject<'_> {
         Subject { repository: &self.git, profiles: &self.profiles, outside: &self.outside }
     }

@@ -10,7 +10,7 @@ const SHOWN: usize = 40;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Texts(BTreeMap<[String; 2], Seen>);
 
-/// How often, and the first two texts as they were.
+/// The number, and the first two texts as they were.
 #[derive(Debug, Clone)]
 struct Seen {
     count: usize,
@@ -43,7 +43,7 @@ impl Kinds {
         *self.0.entry(kind(text)).or_default() += 1;
     }
 
-    /// How many there were.
+    /// Returns their number.
     pub(crate) fn total(&self) -> usize {
         self.0.values().sum()
     }

@@ -1,4 +1,5 @@
-//! Verdicts: hierad is given less than Puppet has, and must not say that nothing changes where something does for Puppet.
+//! Verdicts: hierad is given less than Puppet has, and must not call a commit harmless that changes something for
+//! Puppet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -223,8 +224,8 @@ impl Judge {
         Ok(changed.into_iter().filter(|place| !by_order(place)).collect())
     }
 
-    /// Asks again about some of the changes, each by itself: answers may depend on what was looked up before. Returns those that are
-    /// left, in words.
+    /// Asks again about some of the changes, each by itself: answers may depend on what was looked up before. Returns
+    /// those that are left, in words.
     fn confirmed<'p>(
         &mut self,
         layout: &Layout,

@@ -1,4 +1,4 @@
-//! Crying wolf: how many commits of a real history have blind spots, before and after what hierad proposes is in the settings.
+//! Counts the commits of a real history that have blind spots, before and after hierad's proposals are in the settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -54,7 +54,8 @@ impl fmt::Display for Survey {
     }
 }
 
-/// Surveys the history of `repository` until the settings have all that is proposed; whether few enough commits have blind spots.
+/// Surveys the history of `repository` until the settings have all that is proposed. Returns true if few enough commits
+/// have blind spots.
 pub(crate) fn run(args: &Args, repository: &Path, profiles: &Path) -> Result<bool, Fault> {
     let changes = changes(&Git::open(repository)?, args.commits)?;
     let folder = tempfile::tempdir()?;

@@ -1,4 +1,4 @@
-//! Worlds that are broken: for hierad alone, which is given less than Puppet has, or for both, in the commits themselves.
+//! Broken worlds: for hierad alone, which is given less than Puppet has, or for both, in the commits themselves.
 
 use std::fs;
 use std::path::Path;

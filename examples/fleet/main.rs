@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The first five commits after the data change one node file, one role file, one key of the common file, one entry of
-//! `lookup_options`, and take a level away; branches called `node`, `role`, `common`, `options` and `hierarchy` stand on
-//! them. Those that `--commits` adds are edits of all kinds. Equal arguments make equal commits.
+//! `lookup_options`, and take a level away; branches called `node`, `role`, `common`, `options` and `hierarchy` stand
+//! on them. Those that `--commits` adds are edits of all kinds. Equal arguments make equal commits.
 #![allow(missing_docs, reason = "a program")]
 
 mod fleet;
@@ -21,7 +21,7 @@ use fleet::{Fleet, Shape};
 struct Arguments {
     #[command(flatten)]
     shape: Shape,
-    /// Where to put `data` and `profiles.ndjson`: a folder that does not exist yet
+    /// A folder for `data` and `profiles.ndjson` that does not exist yet
     folder: std::path::PathBuf,
 }
 

@@ -1,11 +1,12 @@
-//! `hiera.yaml` of each version with some parts that do not belong there: what Puppet refuses, or accepts against expectation.
+//! `hiera.yaml` of each version with parts that do not belong there, which Puppet refuses, or accepts against
+//! expectation.
 
 use super::Content;
 use super::emit::{Language, Node};
 use super::files::Files;
 use super::random::Random;
 
-/// What stands in the place of a part.
+/// Values in the place of a part.
 const ODD: [&str; 27] = [
     "null",
     "~",

@@ -167,7 +167,7 @@ const ELSE: [&str; 62] = [
     r#""Callable""#,
 ];
 
-/// What is no type, no sound one, or none that a value can be made of.
+/// Texts that are not a type, not a sound one, or not one that values are made of.
 const BROKEN: [&str; 34] = [
     r#""Integer[""#,
     r#""Integer[1, 2, 3]""#,
@@ -305,7 +305,7 @@ const VERSIONS: [&str; 14] = [
     "1.2",
 ];
 
-/// A value for a key of the kind `kind`, as JSON writes it; nothing for kinds of which any will do. The first few of each are sound.
+/// A value for a key of the kind `kind` in JSON, or `None` for kinds where any will do. The first few are sound.
 pub(crate) fn value(random: &mut Random, kind: Kind) -> Option<String> {
     let values: &[&str] = match kind {
         Kind::Number => &NUMBERS,

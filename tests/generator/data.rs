@@ -17,11 +17,11 @@ pub(crate) struct Writer<'a> {
     pub(crate) random: &'a mut Random,
     /// The file's language.
     pub(crate) language: Language,
-    /// Whether it holds encrypted blocks.
+    /// True if it holds encrypted blocks.
     encrypted: bool,
     /// Anchors set so far in the file, and whether each is of a mapping.
     anchors: Vec<(String, bool)>,
-    /// Whether there are anchors at all.
+    /// True if there are anchors at all.
     pub(crate) anchored: bool,
 }
 

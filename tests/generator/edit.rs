@@ -48,7 +48,7 @@ fn edit(random: &mut Random, files: &mut Files, other: &Files) {
     }
 }
 
-/// Whether a path lies in the repository, which edits are about.
+/// Returns true if a path lies in the repository; edits are to such files.
 fn is_inside(path: &str) -> bool {
     !path.starts_with('/')
 }

@@ -91,7 +91,7 @@ fn block(random: &mut Random, node: &Node, indent: usize, text: &mut String) {
     }
 }
 
-/// Writes what follows `key:` or `-`: a scalar on the same line, a collection in flow style there or in block style below.
+/// Writes the value behind `key:` or `-`: a scalar or a flow collection on the same line, a block collection below.
 fn value_after(random: &mut Random, value: &Node, indent: usize, text: &mut String) {
     match value {
         Node::Scalar(scalar) => {
@@ -120,7 +120,8 @@ fn is_empty(node: &Node) -> bool {
     }
 }
 
-/// Whether flow style can hold a node: no block scalars, and plain scalars without the characters that end them there.
+/// Returns true if flow style can hold a node: no block scalars, and no plain scalars with characters that end them
+/// there.
 fn is_small(node: &Node) -> bool {
     match node {
         Node::Scalar(text) => {

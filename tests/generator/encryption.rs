@@ -1,4 +1,4 @@
-//! Encrypted blocks, and levels with keys for them. What is encrypted is recorded, since a seed must always give the same.
+//! Encrypted blocks, and levels with keys for them. The blocks are recorded, since a seed must always give the same.
 
 use super::emit::Node;
 use super::random::Random;

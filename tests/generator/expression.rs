@@ -3,7 +3,7 @@
 use super::random::Random;
 use super::words::{INNER, KEYS, Kind};
 
-/// Where an expression stands, which decides what it may use.
+/// The place of an expression, which decides what it may use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Place {
     /// The value of the key with this number in [`KEYS`]; greater numbers are safe to look up.

@@ -140,8 +140,8 @@ pub(super) fn spoil_file(random: &mut Random, plan: &Plan, files: &mut Files) {
     }
 }
 
-/// A slip of the finger in some files: a character too many, too few, or another one. Not in JSON, which it nearly always
-/// breaks.
+/// A slip of the finger in some files: a character too many, too few, or another one. Not in JSON, which it nearly
+/// always breaks.
 pub(crate) fn slip(random: &mut Random, files: &mut Files) {
     let paths: Vec<String> = files.keys().filter(|path| Language::of(path) == Language::Yaml).cloned().collect();
     for _ in random.times(1, 3) {

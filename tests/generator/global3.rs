@@ -8,10 +8,10 @@ use super::hierarchy::{Dialect, Plan, Template, datadir, joined};
 use super::random::Random;
 use super::version3;
 
-/// Where Puppet looks for data below the environment if the file does not say.
+/// The folder of data in the environment if the file names none.
 const DEFAULT_DATADIR: &str = "hieradata";
 
-/// What spoils a configuration: each is refused, or fails every key.
+/// Faults of a configuration: each is refused, or fails every key.
 const FAULTS: [(&str, &str); 14] = [
     (":backends", "[yaml, yaml]"),
     (":backends", "[[yaml]]"),

@@ -12,18 +12,18 @@ pub(crate) struct Plan {
     pub(crate) config: Node,
     /// The paths, from the folder of the configuration, with every variable's known values filled in.
     pub(crate) files: Vec<String>,
-    /// Who reads it.
+    /// The reader of it.
     pub(crate) dialect: Dialect,
 }
 
-/// Who reads a repository.
+/// The reader of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// Puppet.
     Hiera5,
     /// Hiera 3, which has no `lookup_options` in data and refuses aliases.
     Hiera3 {
-        /// Whether there are some all the same.
+        /// True if there are some all the same.
         aliases: bool,
     },
 }

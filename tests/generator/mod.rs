@@ -1,6 +1,6 @@
 //! Random Hiera data repositories: hierarchies, data, modules and the nodes to look at them from.
 //!
-//! What comes out depends on the seed alone, on every platform. Most of a repository is sound, so that lookups get deep;
+//! The result depends on the seed alone, on every platform. Most of a repository is sound, so that lookups get deep;
 //! a fault that fails every key is in few of them. The vocabulary is small on purpose: levels must define the same keys
 //! for merges to happen, and interpolations must name variables and keys that exist.
 #![allow(dead_code, unused_imports, reason = "each program that includes this uses its own part of it")]
@@ -38,7 +38,7 @@ pub(crate) use conversions::conversion;
 pub(crate) use edit::edited;
 pub(crate) use random::Random;
 
-/// What lies at a path of a generated repository.
+/// An entry at a path of a generated repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Content {
     /// A file and its text.

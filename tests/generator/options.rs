@@ -30,7 +30,7 @@ const PATTERNS: [&str; 14] = [
     "^%{role}",
 ];
 
-/// What a module's options speak of, behind its namespace.
+/// Keys in a module's options, behind its namespace.
 const MODULE_KEYS: [(&str, Kind); 5] = [
     ("options", Kind::Hash),
     ("servers", Kind::Array),

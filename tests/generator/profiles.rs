@@ -60,7 +60,7 @@ fn facts(random: &mut Random, name: &str) -> Json {
     Json::Object(facts)
 }
 
-/// What `mapped_paths` may find.
+/// Values that `mapped_paths` may find.
 fn mapped(random: &mut Random) -> Json {
     match random.weighted(&[70, 10, 5, 5, 4, 2, 1, 1, 2]) {
         0 => json!(random.times(1, 3).map(|_| random.pick(&TIERS)).collect::<Vec<_>>()),

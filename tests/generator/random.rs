@@ -3,7 +3,8 @@
 /// A sequence of choices that a seed determines.
 pub(crate) struct Random {
     dice: fastrand::Rng,
-    /// Whether there are large integers. Then nothing is converted to a collection: Puppet counts up to an integer to make an array of it.
+    /// True if there are large integers. Then nothing is converted to a collection, since Puppet counts up to an
+    /// integer to make an array of it.
     pub(crate) large: bool,
 }
 

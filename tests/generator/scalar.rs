@@ -76,7 +76,7 @@ const HOSTILE: [&str; 70] = [
     "!binary aGVsbG8=",
 ];
 
-/// What fails a whole file, or at least the key.
+/// Values that fail a whole file, or at least the key.
 const RARE: [&str; 8] =
     [".nan", "2001-12-14", "2001-12-14 21:59:43", "!binary /+8=", "!ruby/regexp /x/", "*nowhere", "!!set {a, b}", "<<"];
 
@@ -149,7 +149,7 @@ pub(crate) fn json_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Whether a text may stand in YAML without quotes, and then means itself.
+/// Returns true if a text means itself in YAML without quotes.
 fn plain(text: &str) -> bool {
     let first = text.chars().next().unwrap_or(' ');
     first.is_alphabetic()
@@ -159,7 +159,8 @@ fn plain(text: &str) -> bool {
         && !["yes", "no", "on", "off", "true", "false", "null"].contains(&text)
 }
 
-/// A scalar of HOCON: one of JSON, or text without quotes, which reads as something else at times; rarely one that spoils the file.
+/// A scalar of HOCON: one of JSON, or text without quotes, which reads as something else at times; rarely one that
+/// spoils the file.
 pub(crate) fn hocon(random: &mut Random) -> String {
     const BARE: [&str; 17] = [
         "yes",

@@ -1,6 +1,6 @@
 //! The vocabulary that hierarchies, data, options and profiles share.
 
-/// What kind of value a key tends to have on all levels.
+/// The kind of value that a key tends to have on all levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Text, a number or the like.
@@ -95,7 +95,7 @@ pub(crate) const ROLES: [&str; 3] = ["web", "db", "mail"];
 /// Values of the variable `site`.
 pub(crate) const SITES: [&str; 2] = ["berlin", "oslo"];
 
-/// What the fact `tiers` lists.
+/// The items of the fact `tiers`.
 pub(crate) const TIERS: [&str; 4] = ["gold", "silver", "a b", "x.y"];
 
 /// The environments' name, in every generated repository.

@@ -2,7 +2,7 @@
 
 use super::Shape;
 
-/// What a commit does.
+/// A kind of commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edit {
     /// A key of the file of a node.

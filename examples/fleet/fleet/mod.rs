@@ -14,7 +14,7 @@ use hierad::git::Scratch;
 
 use data::Data;
 
-/// How large a fleet is, and what its data is like.
+/// The size of a fleet, and the kind of its data.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Shape {
     /// Nodes; every fifth has a file of its own
@@ -32,10 +32,10 @@ pub(crate) struct Shape {
     /// Levels of the hierarchy, at least 4
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(4..=99))]
     pub(crate) levels: u16,
-    /// Of a hundred keys, how many have values with variables in them
+    /// The number of a hundred keys that have values with variables in them
     #[arg(long, default_value_t = 10)]
     pub(crate) interpolated: usize,
-    /// Of a hundred keys, how many have values that look other keys up
+    /// The number of a hundred keys that have values that look other keys up
     #[arg(long, default_value_t = 5)]
     pub(crate) looked_up: usize,
     /// Commits after the first ones

@@ -1,4 +1,5 @@
-//! Writes what the fuzz targets begin with, below `corpus`: the inputs of the recorded vectors, and files of random repositories.
+//! Writes the first inputs of the fuzz targets below `corpus`: those of the recorded vectors, and files of random
+//! repositories.
 //!
 //! cargo run --example seeds
 
@@ -17,7 +18,7 @@ use generator::Content;
 #[path = "../../generator/mod.rs"]
 mod generator;
 
-/// How many random repositories of each kind give their files.
+/// The number of random repositories of each kind.
 const REPOSITORIES: u64 = 200;
 
 fn main() -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! No text makes interpolation or a lookup panic or go on without end: as a value, a hash key, a variable and a key.
 //!
-//! The input is texts with a zero byte between them: the first four are what variables hold, the others are values of keys.
+//! The input is texts with a zero byte between them: the first four are values of variables, the others of keys.
 #![no_main]
 
 use std::sync::Arc;

@@ -17,7 +17,7 @@ fuzz_target!(|content: &[u8]| {
     }
 });
 
-/// Whether JSON holds the value as it is.
+/// Returns true if JSON holds the value as it is.
 fn is_plain(value: &Value) -> bool {
     match value {
         Value::Bytes(_) => false,

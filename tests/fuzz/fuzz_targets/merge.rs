@@ -1,4 +1,5 @@
-//! No values and options make a merge panic, and a merge of plain values by hash or unique has nothing that neither had.
+//! No values and options make a merge panic, and a merge of plain values by hash or unique has nothing that neither
+//! had.
 //!
 //! The input is JSON or YAML with a zero byte between: the `merge` option, and values from the highest priority on.
 #![no_main]

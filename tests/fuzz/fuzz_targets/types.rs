@@ -1,9 +1,9 @@
-//! No type expression, value or argument makes a conversion or a check panic or go on without end, and what a type is written as
-//! is that type (but for backslashes and ranges of versions, which Puppet
-//! too writes in ways that it reads otherwise).
+//! No type expression, value or argument makes a conversion or a check panic or go on without end, and what a type is
+//! written as is that type (but for backslashes and ranges of versions, which Puppet too writes in ways that it reads
+//! otherwise).
 //!
-//! The input is a value in JSON and, with zero bytes between, what it is converted to, one after the other: a type expression,
-//! or an array in JSON of one and arguments for `new`.
+//! The input is a value in JSON and, with zero bytes between, what it is converted to, one after the other: a type
+//! expression, or an array in JSON of one and arguments for `new`.
 #![no_main]
 
 use hierad::hiera::convert::convert;

@@ -1,7 +1,7 @@
 //! A new version of a data file is what is parsed from nothing, whatever the one before it was.
 //!
-//! The input is four texts with a zero byte between them: the start of both versions, what follows in the one, what follows in the
-//! other, and their end.
+//! The input is four texts with a zero byte between them: the start of both versions, what follows in the one, what
+//! follows in the other, and their end.
 #![no_main]
 
 use hierad::hiera::backend::{DataFile, Format};

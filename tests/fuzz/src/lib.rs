@@ -1,4 +1,4 @@
-//! What the fuzz targets of hiera.yaml share: a small repository around the configurations in the input.
+//! Shared by the fuzz targets of hiera.yaml: a small repository around the configurations in the input.
 //!
 //! The input is files with a zero byte between them: hiera.yaml of the environment, of a module, of the global layer,
 //! environment.conf, metadata.json, Puppetfile, .fixtures.yml. The first is read as that of each layer, too.
@@ -28,10 +28,10 @@ const FILES: [&str; 7] = [
     ".fixtures.yml",
 ];
 
-/// Where the datadirs that Hiera 3 has by default are; here that is the repository.
+/// The folder of Hiera 3's default datadirs; here it is the repository.
 const CODE: &str = "/etc/puppetlabs/code/environments/production";
 
-/// Where data is.
+/// The folder of data.
 const DATA_FILES: [&str; 9] = [
     "data/common.yaml",
     "global/data/common.yaml",
@@ -48,8 +48,8 @@ const DATA_FILES: [&str; 9] = [
 const DATA: &[u8] =
     br#"{"lookup_options": {"a": {"merge": "deep"}, "^m::": {"merge": "unique"}}, "a": {"x": [1]}, "m::a": [1, "%{v}", "%{hiera('a')}"]}"#;
 
-/// Reads and uses configurations of `version`, in each layer, as both Puppets, and one of version 3 as Hiera 3, too. False for
-/// input that is of another version.
+/// Reads and uses configurations of `version`, in each layer, as both Puppets, and one of version 3 as Hiera 3, too.
+/// False for input that is of another version.
 pub fn hiera_yaml(version: i64, content: &[u8]) -> bool {
     let mut contents = content.split(|byte| *byte == 0);
     let Some(first) = contents.next().filter(|first| is_of(version, first)) else { return false };
@@ -69,7 +69,7 @@ pub fn hiera_yaml(version: i64, content: &[u8]) -> bool {
     true
 }
 
-/// Whether a file may be of `version`; what cannot be read may be of each.
+/// Returns true if a file may be of `version`; one that cannot be read may be of any.
 pub fn is_of(version: i64, content: &[u8]) -> bool {
     let parsed = yaml::parse(content);
     let (value, _) = yaml::symkeys_to_string(parsed.value, parsed.marks);
