@@ -17,7 +17,7 @@ use super::{Args, Fault, wolf};
 /// The most differences to print.
 const SHOWN: usize = 20;
 
-/// How many lookups to explain for each pair of commits.
+/// The number of lookups to explain for each pair of commits.
 const LOOKUPS: usize = 3;
 
 /// A key of fingerprints that both builds use.
