@@ -5,9 +5,9 @@
 #
 #   ruby application.rb [--puppet-lib DIR] < requests.ndjson > answers.ndjson
 #
-# A request is a line {"folder": DIR, "arguments": [TEXT...]}; DIR has the folders code, conf and var of a Puppet, and the command
-# runs in its environment "production". It is answered by a line {"status": N, "out": TEXT, "err": TEXT}. --puppet-lib is the
-# library folder of another Puppet than the installed one.
+# A request is a line {"folder": DIR, "arguments": [TEXT...]}; DIR has the folders code, conf and var of a Puppet, and
+# the command runs in its environment "production". It is answered by a line {"status": N, "out": TEXT, "err": TEXT}.
+# --puppet-lib is the library folder of another Puppet than the installed one.
 ENV['LC_ALL'] = 'C.UTF-8'
 ENV['TZ'] = 'UTC'
 Encoding.default_external = Encoding::UTF_8

@@ -1,8 +1,8 @@
 #!/usr/bin/env ruby
 # frozen_string_literal: true
 
-# Takes tests/vectors/specs.yaml to Puppet's own tests: each scenario there must be in one group, and each line of a group must
-# begin a scenario.
+# Takes tests/vectors/specs.yaml to Puppet's own tests: each scenario there must be in one group, and each line of a
+# group must begin a scenario.
 #
 #   ruby check_specs.rb DIR        a checkout of Puppet 8.10.0
 require 'yaml'
@@ -13,7 +13,7 @@ def ranges(text)
   text.to_s.split.map { |range| Range.new(*range.split('-', 2).values_at(0, -1).map(&:to_i)) }
 end
 
-# What is wrong about one file, in words.
+# Returns the faults of one file as texts.
 def problems(path, groups)
   lines = File.readlines(path)
   scenarios = (1..lines.size).select { |number| lines[number - 1].match?(/\A\s*it ['"]/) }

@@ -5,13 +5,14 @@
 #
 #   ruby convert.rb [--puppet-lib DIR] [--strict] < requests.ndjson > answers.ndjson
 #
-# A request is a line {"convert_to": V, "value": V} or {"type": TEXT, "value": V}; the first asks for the conversion, the second
-# for what `puppet lookup --type TEXT` says of a found value. Each is answered by a line {"value": V} or {"error": TEXT}. Values
-# are written as resolve.rb beside this file writes them. --puppet-lib is the library folder of another Puppet than the
-# installed one; --strict sets Puppet 8's default. Puppet's own cache keeps types between requests, as it does between lookups.
+# A request is a line {"convert_to": V, "value": V} or {"type": TEXT, "value": V}; the first asks for the conversion,
+# the second for what `puppet lookup --type TEXT` says of a found value. Each is answered by a line {"value": V} or
+# {"error": TEXT}. Values are written as resolve.rb beside this file writes them. --puppet-lib is the library folder
+# of another Puppet than the installed one; --strict sets Puppet 8's default. Puppet's own cache keeps types between
+# requests, as it does between lookups.
 require_relative 'resolve'
 
-# What a value was written as.
+# Reads a value in its written form.
 module RichData
   module_function
 
@@ -77,7 +78,7 @@ class Conversions
   end
 end
 
-# What is made of a text that is not UTF-8 may have a text that JSON cannot hold.
+# A conversion of a text that is not UTF-8 may end in a text that JSON cannot hold.
 def written(answer)
   JSON.generate(answer)
 rescue JSON::GeneratorError => e

@@ -6,7 +6,8 @@
 #   ruby eyaml.rb blocks     writes blocks for random repositories, ../vectors/eyaml/blocks.txt
 #   ruby eyaml.rb secrets    writes the case of 300 secrets, ../vectors/lookup/eyaml_secrets.txt
 #
-# In a case, <<TEXT>> becomes an encrypted block; escapes in TEXT are those of a Ruby string. <<OPTIONS|TEXT>> has some of
+# In a case, <<TEXT>> becomes an encrypted block; escapes in TEXT are those of a Ruby string.
+# <<OPTIONS|TEXT>> has some of
 # - the name of a cipher: another than that of eyaml, AES-256-CBC;
 # - key=NAME: for that key and not for the one called "default"; twice for two;
 # - raw: the data in base 64 and no ENC[...] around it;
@@ -62,7 +63,7 @@ module Eyaml
     OpenSSL::PKCS7.encrypt(certificates, plain, OpenSSL::Cipher.new(cipher), OpenSSL::PKCS7::BINARY).to_der
   end
 
-  # What `eyaml encrypt` calls.
+  # As `eyaml encrypt` does.
   def encrypt_as_eyaml(plain, key)
     Hiera::Backend::Eyaml::Options.set('pkcs7_public_key' => File.join(KEYS, "#{key}.pub.pem"))
     Hiera::Backend::Eyaml::Encryptors::Pkcs7.encrypt(plain)
@@ -80,7 +81,7 @@ module Eyaml
     data
   end
 
-  # What random data is encrypted of: a block a line, some of them damaged.
+  # Random encrypted data: a block a line, some of them damaged.
   def blocks
     plain = ['hunter2', 'a', 'b', 'c', 'web', 'red', '--a', '--red', '5', '', 'true', "two\\nlines", "end\\n", "end\\r\\n", '\u00e9',
              '%{facts.role}', '%{site}-%{role}', "%{lookup('number')}", "%{alias('packages')}", '%{nope}', "%{literal('%')}{site}",

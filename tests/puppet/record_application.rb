@@ -5,8 +5,9 @@
 #
 #   ruby record_application.rb --puppet8-lib DIR [TOPIC...]
 #
-# For each TOPIC.txt, written by hand in the form that record_lookup.rb beside this file describes, it writes TOPIC.json. A case
-# has lines "$ ARGUMENTS" beside its fields, one for each run; Puppet knows the facts of the case's nodes.
+# For each TOPIC.txt, written by hand in the form that record_lookup.rb beside this file describes, it writes
+# TOPIC.json. A case has lines "$ ARGUMENTS" beside its fields, one for each run; Puppet knows the facts of the case's
+# nodes.
 #
 #   [{"name": TEXT, "fixture": TEXT, "profiles": [...],   as in the cases of lookups
 #     "runs": [{"arguments": [TEXT...], "status": N, "out": TEXT, "err": TEXT,   paths relative to the repository

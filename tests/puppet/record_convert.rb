@@ -5,8 +5,8 @@
 #
 #   {"convert_to": V, "value": V, "puppet": {"value": V} or {"error": TEXT}}
 #
-# or, for the check of `puppet lookup --type`, "type" instead of "convert_to"; "puppet7" and "puppet8" instead of "puppet" where the
-# two differ. Values are written as resolve.rb beside this file does. The cases are below.
+# or, for the check of `puppet lookup --type`, "type" instead of "convert_to"; "puppet7" and "puppet8" instead of
+# "puppet" where the two differ. Values are written as resolve.rb beside this file does. The cases are below.
 #
 #   ruby record_convert.rb --puppet8-lib DIR [TOPIC...]
 require 'io/wait'
@@ -203,7 +203,7 @@ def arguments
   cross(wrong, ['0x1f', 5, nil, [1], { 'a' => 1 }, '7'])
 end
 
-# What `--type` says.
+# Checks by `--type`.
 def checks
   cross(SIMPLE + BOUNDED, [nil, 1, 'abc', 2.5, true, [], [1, 'x'], { 'a' => 'x' }, { 'b' => [1] }, pairs(1, 2), ['a'], [[1], ['x']], typed('Sensitive', 1), typed('SemVer', '3.0.0')])
     .map { |type, value| { 'type' => type, 'value' => value } }
@@ -226,7 +226,7 @@ def ask(requests, *options)
   end
 end
 
-# Whether Puppet would count up to a number that large.
+# Returns true if Puppet would count up to a number that large.
 def endless?(request)
   request['value'].is_a?(Integer) && request['value'] > 2**30 && request['convert_to'].to_s.match?(/Array|Tuple|Hash|Struct/)
 end

@@ -5,13 +5,13 @@
 #
 #   ruby record_explain.rb --puppet8-lib DIR [TOPIC...]
 #
-# For each TOPIC.txt there it writes tests/vectors/explain/TOPIC.json; the cases' files and nodes are in the TOPIC.json that
-# record_lookup.rb beside this file writes:
+# For each TOPIC.txt there it writes tests/vectors/explain/TOPIC.json; the cases' files and nodes are in the
+# TOPIC.json that record_lookup.rb beside this file writes:
 #
 #   [{"name": TEXT,         the case's name
 #     "explained": [{"node": NAME, "keys": [KEY...], "only_options": true or absent, "merge": OPTION or absent,
-#                    "text": TEXT,   what `puppet lookup --explain` (or `--explain-options`) prints, paths relative to the
-#                                    repository, without the error that ends it
+#                    "text": TEXT,   what `puppet lookup --explain` (or `--explain-options`) prints, paths relative to
+#                                    the repository, without the error that ends it
 #                    "failed": true where an error ends it (no value found among them),
 #                    "text8", "failed8": the same of Puppet 8, where it differs
 #                    "data": HASH    the same as data, on one lookup of each case}...]
@@ -21,7 +21,7 @@ require_relative 'record_lookup'
 EXPLAINED = File.expand_path('../vectors/explain', __dir__)
 MOST_KEYS = 3
 
-# What is explained of a case: its keys one by one on its first node, several at once, options only, a merge from outside.
+# The explained lookups of a case: its keys one by one on its first node, several at once, options only, another merge.
 def lookups(one, keys)
   node = one.profiles.first['name']
   singles = keys.first(MOST_KEYS).map { |key| { 'node' => node, 'keys' => [key] } }
@@ -63,7 +63,7 @@ def record_explained(topic, puppet8_lib)
   puts "#{topic}: #{cases.size} cases, #{both[0].sum(&:size)} lookups explained"
 end
 
-# What is encrypted is so anew in each run, so that a story of it fits no other file.
+# Each run encrypts anew, so an explanation of encrypted data fits no other file.
 puppet8_lib, topics = arguments
 topics -= ['eyaml']
 FileUtils.mkdir_p(EXPLAINED)

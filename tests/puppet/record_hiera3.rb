@@ -5,10 +5,10 @@
 #
 #   ruby record_hiera3.rb [TOPIC...]
 #
-# For each TOPIC.txt, written by hand in the form that record_lookup.rb beside this file describes, it writes TOPIC.json:
-# that script's fields, with "priority", "array" and "hash" (the command's default, -a and -h) in place of the two Puppets.
-# The answers are the library's, asked through resolve_hiera3.rb; the first case of each topic is asked of the command as
-# well, and the two must agree, but where this Ruby is made to take aliases.
+# For each TOPIC.txt, written by hand in the form that record_lookup.rb beside this file describes, it writes
+# TOPIC.json: that script's fields, with "priority", "array" and "hash" (the command's default, -a and -h) in place of
+# the two Puppets. The answers are the library's, asked through resolve_hiera3.rb; the first case of each topic is
+# asked of the command as well, and the two must agree, but where this Ruby is made to take aliases.
 require_relative 'record_lookup'
 
 HIERA3 = File.expand_path('../vectors/hiera3', __dir__)
@@ -22,7 +22,7 @@ def ask_hiera3(requests, resolution)
   output.gsub("#{Eyaml::KEYS}/", '/keys/').lines.map { |line| JSON.parse(line) }
 end
 
-# Whether the command says what the library said, of one repository and resolution.
+# Checks that the command answers as the library does, for one repository and resolution.
 def confirm(request, answer, resolution)
   profile = JSON.parse(File.foreach(request['profiles']).first)
   scope = "#{request['repo']}.scope.json"

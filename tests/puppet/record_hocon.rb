@@ -6,8 +6,9 @@
 #   value     the value as JSON, rich data where JSON has none
 #   error     the message of the gem's own error instead, which Puppet puts behind "Unable to parse (FILE): "
 #   exception the class of any other error instead: a mistake in the gem
-# Without arguments it records tests/vectors/hocon.ndjson anew; to add a case, add a line with the document and run this script.
-# With `--random COUNT --seed SEED` it prints cases of random documents, for HIERAD_HOCON_CASES in tests/it/vectors_hocon.rs.
+# Without arguments it records tests/vectors/hocon.ndjson anew; to add a case, add a line with the document and run
+# this script. With `--random COUNT --seed SEED` it prints cases of random documents, for HIERAD_HOCON_CASES in
+# tests/it/vectors_hocon.rs.
 ENV.replace('LC_ALL' => 'C.UTF-8', 'HOME' => '/', 'PATH' => ENV.fetch('PATH'))
 Encoding.default_external = Encoding::UTF_8
 require 'json'
@@ -20,7 +21,7 @@ require_relative 'hocon_documents'
 require_relative 'rich'
 $VERBOSE = nil
 
-# What the gem answers depends on what it read before, so each document has a process of its own.
+# The gem's answer depends on earlier documents, so each has a process of its own.
 def read(input)
   reader, writer = IO.pipe
   child = fork do

@@ -5,8 +5,8 @@
 #
 #   ruby record_lookup.rb --puppet8-lib DIR [TOPIC...]
 #
-# The installed Puppet is version 7 and is asked with its defaults; DIR (or PUPPET8_LIB) is the library folder of a Puppet
-# 8, which is asked with strict on, its default. For each TOPIC.txt, written by hand, it writes TOPIC.json:
+# The installed Puppet is version 7 and is asked with its defaults; DIR (or PUPPET8_LIB) is the library folder of a
+# Puppet 8, which is asked with strict on, its default. For each TOPIC.txt, written by hand, it writes TOPIC.json:
 #
 #   [{"name": TEXT,         the case's name, unique in its topic
 #     "global": PATH,       the hiera.yaml of the global layer, if it has one
@@ -33,8 +33,8 @@
 #   yaml_aliases: true      Hiera 3 takes aliases in YAML, as on a Ruby before 3.1
 #   settings: PATH          a file of options of the highest priority, which hierad gets as settings
 #   # TEXT                  a remark
-# and ends at the first "-- PATH". <<TEXT>> in a file is encrypted, see eyaml.rb beside this file. What stands before the
-# first case is shared: its files, nodes and keys go for every case that has none of its own of that name.
+# and ends at the first "-- PATH". <<TEXT>> in a file is encrypted, see eyaml.rb beside this file. What stands before
+# the first case is shared: its files, nodes and keys go for every case that has none of its own of that name.
 require 'fileutils'
 require 'json'
 require 'open3'

@@ -1,15 +1,16 @@
 #!/usr/bin/env ruby
 # frozen_string_literal: true
 
-# Records which texts Ruby's regular expressions match, and how Ruby and Puppet write them, into tests/vectors/regexp.json:
+# Records which texts Ruby's regular expressions match, and how Ruby and Puppet write them, into
+# tests/vectors/regexp.json:
 #
 #   {"texts": [TEXT...], "expressions": [
 #     {"source": TEXT, "error": TEXT} or
 #     {"source": TEXT, "to_s": TEXT, "inspect": TEXT, "puppet": [TEXT, TEXT], "matches": [N...]}...]}
 #
-# and "properties": {NAME: [[FIRST, LAST]...]...}: which characters below U+0530 have a property,
-# where "puppet" is Puppet's text without and with slashes, and "matches" are the indexes of texts. Texts that are not UTF-8 are
-# written as rich.rb beside this file does.
+# and "properties": {NAME: [[FIRST, LAST]...]...}: which characters below U+0530 have a property, where "puppet" is
+# Puppet's text without and with slashes, and "matches" are the indexes of texts. Texts that are not UTF-8 are written
+# as rich.rb beside this file does.
 require 'json'
 require 'puppet'
 require 'puppet/pops'

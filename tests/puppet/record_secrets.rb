@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Encrypts the texts that tests/it/secrets.rs searches for in all that hierad writes, each twice: to encrypt one anew is to take the
-# other block. All of them hold one of two marks: no output may.
+# Encrypts the texts that tests/it/secrets.rs searches for in all that hierad writes, each twice: to encrypt one anew
+# is to take the other block. All of them hold one of two marks: no output may.
 #
 #   ruby record_secrets.rb    writes tests/vectors/secrets.json
 require 'json'

@@ -5,7 +5,8 @@
 #
 #   ruby record_settings.rb --puppet8-lib DIR
 #
-# The installed Puppet is version 7, DIR (or PUPPET8_LIB) is the library folder of a Puppet 8. It writes tests/vectors/settings.json:
+# The installed Puppet is version 7, DIR (or PUPPET8_LIB) is the library folder of a Puppet 8. It writes
+# tests/vectors/settings.json:
 #
 #   {"puppet7": [NAME...], "puppet8": [NAME...]}
 require 'json'

@@ -9,7 +9,8 @@
 # - repo: a checked-out repository; it is used as the environment that the profiles name (all must name the same one);
 # - profiles: a folder of *.yaml / *.json, or one .ndjson; each {name, environment, facts, trusted, variables};
 # - limit: (optional) how many of the profiles to take, the first ones;
-# - strict: (optional) Puppet 8's defaults (strict=error, strict_variables on) or Puppet 7's; otherwise those of the version;
+# - strict: (optional) Puppet 8's defaults (strict=error, strict_variables on) or Puppet 7's; otherwise those of the
+#   version;
 # - keys: what to look up; null is every root key of every YAML and JSON file in the repository, lookup_options aside;
 # - more_keys: (optional) keys to look up after those;
 # - keys_of: (optional) {NODE: [KEY...]}: what to look up on each node, in place of all these.
@@ -17,19 +18,22 @@
 # - global: (optional) the hiera.yaml of the global layer; without it there is no such layer;
 # - basemodulepath: (optional) folders of modules, for $basemodulepath.
 # The root keys of files in these two folders are looked up as well, last, and only values told of; not with keys_of.
-# - environmentpath: (optional) the folder in which the environment is: in hiera.yaml `..` leads there. The repository is linked there by
-#   the environment's name, unless something of that name is there already.
-# - eyaml: (optional) {"pkcs7_private_key": FILE...}: the key pair for all encrypted data, in place of those that options name.
-# - explain: (optional) lookups to explain, each {"node": NAME, "keys": [KEY...], "merge": OPTION, "only_options": bool} (merge and
-#   only_options optional); the answer has "explained": [{"text": TEXT, "data": HASH, "error": TEXT or null}...] in their order:
-#   what `puppet lookup --explain` writes, the error that ends it aside, each as in a process of its own.
+# - environmentpath: (optional) the folder in which the environment is: in hiera.yaml `..` leads there. The repository
+#   is linked there by the environment's name, unless something of that name is there already.
+# - eyaml: (optional) {"pkcs7_private_key": FILE...}: the key pair for all encrypted data, in place of those that
+#   options name.
+# - explain: (optional) lookups to explain, each
+#   {"node": NAME, "keys": [KEY...], "merge": OPTION, "only_options": bool} (merge and only_options optional); the
+#   answer has "explained": [{"text": TEXT, "data": HASH, "error": TEXT or null}...] in their order: what
+#   `puppet lookup --explain` writes, the error that ends it aside, each as in a process of its own.
 # Each is answered by a line
 #   {"repo": DIR, "keys": [KEY...], "nodes": [{"node": NAME, "values": {KEY: VALUE}, "errors": {KEY: TEXT}}...]}
 # in the order of requests; a key that is not found is in neither. A repository that cannot be asked at all has
 # {"repo": DIR, "error": TEXT}. --puppet-lib is the library folder of another Puppet than the installed one.
 #
 # Values JSON cannot hold are in Puppet's rich data form, see `Encoding`. Paths in error texts are relative to the
-# repository. A request {"version": true} is answered by {"puppet": VERSION}. Repositories never influence each other: each has its own environment, loaders, caches and compilers.
+# repository. A request {"version": true} is answered by {"puppet": VERSION}. Repositories never influence each other:
+# each has its own environment, loaders, caches and compilers.
 ENV['LC_ALL'] = 'C.UTF-8'
 ENV['TZ'] = 'UTC'
 Encoding.default_external = Encoding::UTF_8
@@ -42,8 +46,8 @@ require 'puppet'
 require 'puppet/pops'
 require 'puppet/parser/compiler'
 
-# What JSON cannot hold becomes {"__ptype": TYPE, "__pvalue": TEXT}; a hash whose keys are not all strings becomes
-# {"__ptype": "Hash", "__pvalue": [k, v, k, v...]}. Beyond Puppet's own form: Float for what is not finite, BinaryString
+# A value that JSON cannot hold becomes {"__ptype": TYPE, "__pvalue": TEXT}; a hash whose keys are not all strings
+# becomes {"__ptype": "Hash", "__pvalue": [k, v, k, v...]}. Beyond Puppet's own form: Float for what is not finite, BinaryString
 # (base64) for a string that is not UTF-8.
 module RichData
   NAMES = {
@@ -86,7 +90,7 @@ module RichData
   end
 end
 
-# What a request names: profiles, and the keys of a repository where it names none.
+# The profiles of a request, and the keys of a repository where it names none.
 module Inputs
   # No data: configuration, module metadata, tests of modules.
   NOT_DATA = /\A(.*hiera|Puppetfile|metadata)\.(yaml|json)\z/
@@ -162,12 +166,13 @@ class Puppetry
     Puppet::Util::Log.level = :err
   end
 
-  # Where the environment's files are, as Puppet sees them.
+  # Returns the folder of the environment as Puppet sees it.
   def path(environment)
     File.join(@environments, environment)
   end
 
-  # Has the environment `name` lie in `folder`; in a folder of ours if there is none, or another thing of that name in it.
+  # Has the environment `name` lie in `folder`; in a folder of ours if there is none, or another thing of that name in
+  # it.
   def place(repo, name, folder)
     there = folder && File.join(folder, name)
     taken = there && (File.exist?(there) || File.symlink?(there)) && !same?(there, repo)
@@ -252,7 +257,8 @@ class Resolution
 
   private
 
-  # The keys of files beside the repository; a dotted one may be found by its parts though no hierarchy reaches the file.
+  # The keys of files beside the repository; a dotted one may be found by its parts though no hierarchy reaches the
+  # file.
   def outside_keys
     keys = Inputs.keys([@global && File.dirname(@global), *@basemodulepath].compact) - @keys
     keys.reject { |key| key.include?('.') }
@@ -299,8 +305,8 @@ class Resolution
     forget_global_options(compiler)
   end
 
-  # Where the options of the global layer fail, Puppet goes on without them for the next key. Whoever asks for one key
-  # only gets the failure, so each key shall.
+  # If the options of the global layer fail, Puppet goes on without them for the next key. A lookup of a single key fails,
+  # so each key shall.
   def forget_global_options(compiler)
     adapter = Puppet::Pops::Lookup::LookupAdapter.get(compiler)
     return unless adapter&.instance_variable_defined?(:@global_lookup_options)
@@ -367,7 +373,7 @@ def answer(puppetry, request)
   answer
 end
 
-# Answers each request on standard input with what the block says of it, a line each.
+# Answers each request on standard input with the block's answer, a line each.
 def serve
   $stdout.sync = true
   $stdin.each_line do |line|
@@ -376,7 +382,7 @@ def serve
   end
 end
 
-# What the block says, or that the repository cannot be asked at all.
+# Returns the block's answer, or an error if the repository cannot be asked at all.
 def answered(request)
   yield
 rescue *Resolution::FATAL

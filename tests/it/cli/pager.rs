@@ -32,7 +32,7 @@ fn output_is_paged_as_git_does() {
     site.git(["config", "core.pager", paged]);
     let printed = on_terminal(&site, &[("PAGER", "false")], "");
     assert!(printed.is(0).out.starts_with("paged: 100 keys"), "{printed:#?}");
-    // Who leaves the pager early has seen enough.
+    // Leaving the pager early is no failure.
     let printed = on_terminal(&site, &[("GIT_PAGER", "head -n 1")], "--exit-code");
     assert_eq!(printed.is(2).out.lines().count(), 1, "{printed:#?}");
     // Without one a screen has to do.

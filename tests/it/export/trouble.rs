@@ -81,7 +81,7 @@ fn the_second_writer_is_refused() {
     let error = slow.finish().unwrap_err().to_string();
     assert!(error.contains("`git fast-import` failed") && error.contains("pdating refs/hierad"), "{error}");
     no_report_is_left(&site);
-    // Who knows nothing of the other one looks anew.
+    // An exporter that knows nothing of the other one looks anew.
     assert_eq!(first.export(&event(Some(zero), one), None).unwrap().commits, []);
     first.export(&event(Some(one), two), None).unwrap();
     assert_eq!(sources(&site, REFERENCE), commits(&site, "main"));

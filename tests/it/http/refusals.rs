@@ -41,7 +41,7 @@ fn requests_need_the_token() {
         with("GET", path, right).ok();
     }
     with("GET", "/health/live", "").ok();
-    // Who knows the token is no page in somebody's browser.
+    // A client with the token is not a page in somebody's browser.
     with("GET", "/v1/nodes", &format!("Host: hierad.example.com\r\n{right}")).ok();
 }
 
