@@ -47,8 +47,8 @@ require 'puppet/pops'
 require 'puppet/parser/compiler'
 
 # A value that JSON cannot hold becomes {"__ptype": TYPE, "__pvalue": TEXT}; a hash whose keys are not all strings
-# becomes {"__ptype": "Hash", "__pvalue": [k, v, k, v...]}. Beyond Puppet's own form: Float for what is not finite, BinaryString
-# (base64) for a string that is not UTF-8.
+# becomes {"__ptype": "Hash", "__pvalue": [k, v, k, v...]}. Beyond Puppet's own form: Float for what is not finite,
+# BinaryString (base64) for a string that is not UTF-8.
 module RichData
   NAMES = {
     Puppet::Pops::Time::Timestamp => 'Timestamp', Puppet::Pops::Time::Timespan => 'Timespan',
@@ -305,8 +305,8 @@ class Resolution
     forget_global_options(compiler)
   end
 
-  # If the options of the global layer fail, Puppet goes on without them for the next key. A lookup of a single key fails,
-  # so each key shall.
+  # If the options of the global layer fail, Puppet goes on without them for the next key. A lookup of a single key
+  # fails, so each key shall.
   def forget_global_options(compiler)
     adapter = Puppet::Pops::Lookup::LookupAdapter.get(compiler)
     return unless adapter&.instance_variable_defined?(:@global_lookup_options)
