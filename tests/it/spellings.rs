@@ -3,8 +3,6 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::thread;
-use std::time::Duration;
 
 use crate::support::Sandbox;
 use crate::support::random::Random;
@@ -35,9 +33,6 @@ port: 80
 -- sub/deep/file
 words
 ";
-
-/// The time after its last change from which a file of profiles is cached.
-const SETTLED: Duration = Duration::from_millis(2_200);
 
 /// The ways to name profiles, below the folder that holds the repository and a link to it.
 const PROFILES: [&str; 8] = [
@@ -111,7 +106,7 @@ fn question(site: &Sandbox, random: &mut Random) -> (&'static str, Vec<String>) 
 #[test]
 fn caches_change_no_answer() {
     let site = site();
-    thread::sleep(SETTLED);
+    site.settle();
     for seed in 0..SEEDS {
         let mut random = Random::new(seed);
         _ = fs::remove_dir_all(site.root().join(".git/hierad"));

@@ -1,14 +1,9 @@
 //! The cache between runs: it makes no difference but of time.
 
 use std::fs::{self, File};
-use std::thread;
-use std::time::Duration;
 
 use crate::support::Sandbox;
 use crate::support::terminal::SITE;
-
-/// The time after its last change from which a file of profiles is cached.
-const SETTLED: Duration = Duration::from_millis(2_200);
 
 fn kept(site: &Sandbox) -> std::path::PathBuf {
     site.root().join(".git/hierad/cache")
@@ -19,6 +14,7 @@ fn output_is_the_same_with_any_cache() {
     let site = Sandbox::of(SITE);
     site.files("-- data/common.yaml\nmotd: changed\nport: 80\n");
     site.commit("change");
+    site.settle();
     let first = site.hierad("diff --no-cache").ok().to_owned();
     assert!(!kept(&site).exists(), "--no-cache keeps nothing");
     assert_eq!(site.hierad("diff").ok(), first);
@@ -58,7 +54,7 @@ words
     );
     site.files("-- data/common.yaml\nk: 0\nv: 'at %{facts.via}'\n");
     site.commit("second");
-    thread::sleep(SETTLED);
+    site.settle();
     // Not all that the others read is kept here: facts.dc is wanted by no one.
     site.hierad("--profiles nodes.ndjson render --key k").ok();
     let diff = site.hierad_in("sub", "--profiles ../nodes.ndjson diff");
@@ -72,12 +68,12 @@ words
 fn changed_files_of_equal_size_and_time_are_read() {
     let site = Sandbox::of(SITE);
     let path = site.root().join("profiles/web01.yaml");
-    thread::sleep(SETTLED);
+    site.settle();
     assert!(site.hierad("lookup port --node web01 --render-as s").ok().contains("80"));
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     let text = fs::read_to_string(&path).unwrap().replace("{role: web}", "{role: db }");
     fs::write(&path, text).unwrap();
     File::options().append(true).open(&path).unwrap().set_modified(modified).unwrap();
-    thread::sleep(SETTLED);
+    site.settle();
     assert!(site.hierad("lookup port --node web01 --render-as s").ok().contains("5432"));
 }

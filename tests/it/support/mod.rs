@@ -11,6 +11,7 @@ pub(crate) mod watching;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, UNIX_EPOCH};
 
 use hierad::git::{CommitId, Repository};
 use tempfile::TempDir;
@@ -97,6 +98,14 @@ impl Sandbox {
         std::fs::write(path, content).unwrap();
     }
 
+    /// Waits until all files are old enough to be cached: a younger one may change again and look the same.
+    #[cfg(unix)]
+    pub(crate) fn settle(&self) {
+        while age_of_newest(&self.root) < Duration::from_millis(2_100) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Commits everything in the work tree.
     pub(crate) fn commit(&self, message: &str) -> CommitId {
         self.git(["add", "--all"]);
@@ -116,6 +125,23 @@ pub(crate) fn git_in<S: AsRef<OsStr>>(folder: &Path, arguments: impl IntoIterato
     command.args(arguments);
     let output = command.output().unwrap();
     printed(&command, &output)
+}
+
+/// Returns the time since the last change of any file below `folder`, git's own files left out.
+#[cfg(unix)]
+fn age_of_newest(folder: &Path) -> Duration {
+    use std::os::unix::fs::MetadataExt;
+    let age = |entry: std::fs::DirEntry| {
+        let metadata = entry.metadata().unwrap();
+        if metadata.is_dir() {
+            return age_of_newest(&entry.path());
+        }
+        let seconds = u64::try_from(metadata.ctime()).unwrap();
+        let changed = UNIX_EPOCH + Duration::new(seconds, u32::try_from(metadata.ctime_nsec()).unwrap());
+        changed.elapsed().unwrap_or_default()
+    };
+    let ages = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    ages.filter(|entry| entry.file_name() != ".git").map(age).min().unwrap_or(Duration::MAX)
 }
 
 fn printed(command: &dyn std::fmt::Debug, output: &Output) -> String {
