@@ -304,8 +304,7 @@ fn exports_of_a_real_repository_agree() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join(shared).join("corpus");
     let bundle = corpus.join("ocf.bundle");
     let site = Site { sandbox: Sandbox::new(), profiles: corpus.join("ocf-profiles") };
-    let fetched =
-        format!("{}:refs/heads/main", site.sandbox.git(["ls-remote", "--heads", bundle.to_str().unwrap()]));
+    let fetched = format!("{}:refs/heads/main", site.sandbox.git(["ls-remote", "--heads", bundle.to_str().unwrap()]));
     let branch = fetched.split_once('\t').unwrap().1;
     site.sandbox.git(["fetch", "--quiet", "--update-head-ok", bundle.to_str().unwrap(), branch]);
     let all = commits(&site.sandbox, "main");
