@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use super::SettingsError;
 use super::raw::OneOrMany;
-use super::{Checker, SettingsError};
+use super::source::SourceFile;
 use crate::pattern::Pattern;
 use crate::pipeline::blind_spots::accept::{Accepted, CODES};
 
 /// Checks the names and patterns of each code.
-pub(super) fn check(checker: &Checker<'_>, raw: BTreeMap<String, OneOrMany>) -> Result<Accepted, SettingsError> {
+pub(super) fn check(source: &SourceFile<'_>, raw: BTreeMap<String, OneOrMany>) -> Result<Accepted, SettingsError> {
     let mut accepted = Accepted::default();
     for (code, names) in raw {
-        let invalid = |text: String| checker.invalid(&["accept", &code], text);
+        let invalid = |text: String| source.invalid(&["accept", &code], text);
         if !CODES.iter().any(|(known, _)| *known == code) {
             let known: Vec<String> = CODES.iter().map(|(code, of)| format!("{code} ({of})")).collect();
             return Err(invalid(format!("'accept' has no '{code}'; it takes {}", known.join(", "))));

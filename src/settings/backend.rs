@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Checker, SettingsError, raw};
+use super::source::SourceFile;
+use super::{SettingsError, raw};
 use crate::hiera::backend::{Command, Declared};
 use crate::pipeline::backend_command::BackendCommand;
 use crate::puppet::yaml;
@@ -17,8 +18,8 @@ const DEFAULT_TIMEOUT: f64 = 10.0;
 const MAX_TIMEOUT: f64 = 3600.0;
 
 /// Checks the declaration of the function `name`.
-pub(super) fn check(checker: &Checker<'_>, name: &str, raw: raw::Backend) -> Result<Declared, SettingsError> {
-    let invalid = |text: &str| checker.invalid(&["backends", name], format!("backend '{name}' {text}"));
+pub(super) fn check(source: &SourceFile<'_>, name: &str, raw: raw::Backend) -> Result<Declared, SettingsError> {
+    let invalid = |text: &str| source.invalid(&["backends", name], format!("backend '{name}' {text}"));
     let for_commands = raw.timeout.is_some() || raw.scope.is_some();
     match (raw.not_found, &raw.values, &raw.command) {
         (Some(true), None, None) | (None | Some(false), Some(_), None) if for_commands => {
@@ -26,20 +27,20 @@ pub(super) fn check(checker: &Checker<'_>, name: &str, raw: raw::Backend) -> Res
         }
         (Some(true), None, None) => Ok(Declared::NotFound),
         (None | Some(false), Some(path), None) => {
-            let path = checker.folder.join(path);
+            let path = source.folder.join(path);
             if !path.is_file() {
                 return Err(invalid(&format!("needs the file {}, which is not there", path.display())));
             }
             Ok(Declared::Values(Arc::new(read_values(&path)?)))
         }
-        (None | Some(false), None, Some(_)) => command(checker, name, raw),
+        (None | Some(false), None, Some(_)) => command(source, name, raw),
         _ => Err(invalid("needs one of 'not_found: true', 'values: FILE' and 'command: [PROGRAM, ...]'")),
     }
 }
 
-fn command(checker: &Checker<'_>, name: &str, raw: raw::Backend) -> Result<Declared, SettingsError> {
+fn command(source: &SourceFile<'_>, name: &str, raw: raw::Backend) -> Result<Declared, SettingsError> {
     let invalid = |setting: &str, text: String| {
-        checker.invalid(&["backends", name, setting], format!("backend '{name}': '{setting}' {text}"))
+        source.invalid(&["backends", name, setting], format!("backend '{name}': '{setting}' {text}"))
     };
     let mut words = raw.command.unwrap_or_default().into_iter();
     let Some(program) = words.next().filter(|program| !program.is_empty()) else {
@@ -53,9 +54,9 @@ fn command(checker: &Checker<'_>, name: &str, raw: raw::Backend) -> Result<Decla
     if let Some(bad) = scope.iter().find(|name| crate::hiera::key::split(name).is_none()) {
         return Err(invalid("scope", format!("has '{bad}', which is no name of a variable")));
     }
-    let program = checker.program(&program);
+    let program = source.program(&program);
     let limit = Duration::from_secs_f64(timeout);
-    let asks = BackendCommand::new(program, words.collect(), checker.folder.to_owned(), limit);
+    let asks = BackendCommand::new(program, words.collect(), source.folder.to_owned(), limit);
     Ok(Declared::Command(Command { scope: scope.into(), asks: Arc::new(asks) }))
 }
 

@@ -1,7 +1,8 @@
 //! Checks `check:`, the selection of faults for `hierad check`.
 
+use super::SettingsError;
 use super::raw;
-use super::{Checker, SettingsError};
+use super::source::SourceFile;
 use crate::diagnostic::Severity;
 use crate::pipeline::check::CODES;
 
@@ -14,8 +15,8 @@ pub struct CheckSetting {
     pub allow: Vec<String>,
 }
 
-pub(super) fn check(checker: &Checker<'_>, raw: raw::Check) -> Result<CheckSetting, SettingsError> {
-    let invalid = |name: &str, text: String| checker.invalid(&["check", name], text);
+pub(super) fn check(source: &SourceFile<'_>, raw: raw::Check) -> Result<CheckSetting, SettingsError> {
+    let invalid = |name: &str, text: String| source.invalid(&["check", name], text);
     let severity = match raw.severity.as_deref() {
         None => None,
         Some("note") => Some(Severity::Note),

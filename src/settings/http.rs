@@ -4,7 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Checker, SettingsError, raw};
+use super::source::SourceFile;
+use super::{SettingsError, raw};
 
 /// The default address.
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8427);
@@ -51,9 +52,9 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| format!("'{text}' is no address with a port, such as {DEFAULT_LISTEN}"))
 }
 
-pub(super) fn check(checker: &Checker<'_>, raw: &raw::Http) -> Result<HttpSetting, SettingsError> {
-    let wrong = |name: &str, text: &str| checker.invalid(&["http", name], format!("'{name}' of 'http': {text}"));
-    let file = |path: &String| checker.folder.join(path);
+pub(super) fn check(source: &SourceFile<'_>, raw: &raw::Http) -> Result<HttpSetting, SettingsError> {
+    let wrong = |name: &str, text: &str| source.invalid(&["http", name], format!("'{name}' of 'http': {text}"));
+    let file = |path: &String| source.folder.join(path);
     let raw::WebhookSecretFiles { github, gitlab, gitea, bitbucket } = &raw.webhook_secret_files;
     let forges = [("github", github), ("gitlab", gitlab), ("gitea", gitea), ("bitbucket", bitbucket)];
     let secrets = forges.into_iter().filter_map(|(forge, path)| Some((forge, file(path.as_ref()?))));

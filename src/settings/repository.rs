@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Checker, SettingsError, raw};
+use super::source::SourceFile;
+use super::{SettingsError, raw};
 
 /// The default interval between fetches of a mirror, in seconds.
 const DEFAULT_FETCH_INTERVAL: f64 = 60.0;
@@ -42,11 +43,11 @@ pub enum RepositorySource {
 
 /// Checks the repository `name`.
 pub(super) fn check(
-    checker: &Checker<'_>,
+    source: &SourceFile<'_>,
     name: String,
     raw: raw::Repository,
 ) -> Result<RepositorySetting, SettingsError> {
-    let invalid = |text: &str| checker.invalid(&["repositories", &name], format!("repository '{name}' {text}"));
+    let invalid = |text: &str| source.invalid(&["repositories", &name], format!("repository '{name}' {text}"));
     // The name is that of a folder, too.
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
         return Err(invalid("has a name that cannot be that of a folder"));
@@ -55,7 +56,7 @@ pub(super) fn check(
         (Some(_), None) if raw.fetch.is_some() || raw.fetch_timeout.is_some() => {
             return Err(invalid("has no 'url', so 'fetch' and 'fetch_timeout' mean nothing"));
         }
-        (Some(path), None) => RepositorySource::Path(checker.folder.join(path)),
+        (Some(path), None) => RepositorySource::Path(source.folder.join(path)),
         (None, Some(url)) => {
             let time = |setting: &str, seconds: f64| {
                 let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
@@ -68,6 +69,6 @@ pub(super) fn check(
         }
         _ => return Err(invalid("needs one of 'path: DIR' and 'url: URL'")),
     };
-    let config = raw.config.map(|path| checker.folder.join(path));
+    let config = raw.config.map(|path| source.folder.join(path));
     Ok(RepositorySetting { name, place, branches: raw.branches.into_vec(), config })
 }

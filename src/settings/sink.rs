@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Checker, RepositorySetting, SecretError, SettingsError, raw, read_secret};
+use super::source::SourceFile;
+use super::{RepositorySetting, SecretError, SettingsError, raw, read_secret};
 use crate::delivery::{
     Command, Filter, Folder, Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, Private, Sink, Stream, Target,
     Webhook, WebhookError, WebhookOptions, mailbox,
@@ -146,12 +147,12 @@ fn read(path: &Path) -> Result<Vec<u8>, SinkFault> {
 
 /// Checks the sink `name` of a daemon that watches `repositories`.
 pub(super) fn check(
-    checker: &Checker<'_>,
+    source: &SourceFile<'_>,
     repositories: &[RepositorySetting],
     name: &str,
     raw: raw::Sink,
 ) -> Result<SinkSetting, SettingsError> {
-    let checker = SinkChecker { checker, repositories, name };
+    let checker = SinkChecker { source, repositories, name };
     let filter = checker.filter(&raw)?;
     let retry_for = checker.time("retry_for", raw.retry_for.unwrap_or(DEFAULT_RETRY_FOR), 3600.0)?;
     let limit = checker.limit(raw.timeout.unwrap_or(DEFAULT_TIMEOUT))?;
@@ -160,18 +161,18 @@ pub(super) fn check(
 
 /// The context of a sink's checks.
 struct SinkChecker<'a> {
-    checker: &'a Checker<'a>,
+    source: &'a SourceFile<'a>,
     repositories: &'a [RepositorySetting],
     name: &'a str,
 }
 
 impl SinkChecker<'_> {
     fn invalid(&self, text: impl std::fmt::Display) -> SettingsError {
-        self.checker.invalid(&["sinks", self.name], format!("sink '{}' {text}", self.name))
+        self.source.invalid(&["sinks", self.name], format!("sink '{}' {text}", self.name))
     }
 
     fn wrong(&self, setting: &str, text: impl std::fmt::Display) -> SettingsError {
-        self.checker.invalid(&["sinks", self.name, setting], format!("sink '{}': '{setting}': {text}", self.name))
+        self.source.invalid(&["sinks", self.name, setting], format!("sink '{}': '{setting}': {text}", self.name))
     }
 
     fn filter(&self, raw: &raw::Sink) -> Result<Filter, SettingsError> {
@@ -210,7 +211,7 @@ impl SinkChecker<'_> {
         if raw.webhook.is_none() && raw.command.is_none() && raw.mail.is_none() && raw.timeout.is_some() {
             return Err(self.invalid("has no 'webhook', 'command' or 'mail', so 'timeout' means nothing"));
         }
-        let file = |path: String| self.checker.folder.join(path);
+        let file = |path: String| self.source.folder.join(path);
         match (raw.stdout, raw.folder, raw.command, raw.webhook, raw.mail) {
             (Some(true), None, None, None, None) => Ok(SinkTarget::Stdout),
             (None, Some(path), None, None, None) => Ok(SinkTarget::Folder(file(path))),
@@ -233,7 +234,7 @@ impl SinkChecker<'_> {
         let Some(program) = words.next().filter(|program| !program.is_empty()) else {
             return Err(self.wrong("command", "needs a program"));
         };
-        let (program, folder) = (self.checker.program(&program), self.checker.folder.to_owned());
+        let (program, folder) = (self.source.program(&program), self.source.folder.to_owned());
         Ok(SinkTarget::Command { program, arguments: words.collect(), folder })
     }
 
@@ -250,7 +251,7 @@ impl SinkChecker<'_> {
                 return Err(wrong(&format!("'starttls' must be required, opportunistic or none, not {other}")));
             }
         };
-        let file = |path: String| self.checker.folder.join(path);
+        let file = |path: String| self.source.folder.join(path);
         let user = match (raw.user, raw.password_file) {
             (None, None) => None,
             (Some(user), Some(path)) => Some((user, file(path))),

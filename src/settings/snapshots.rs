@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{Checker, SettingsError, raw};
+use super::source::SourceFile;
+use super::{SettingsError, raw};
 use crate::git::{BranchName, BranchPatterns};
 use crate::schedule::Schedule;
 use crate::snapshot::file_name;
@@ -60,12 +61,12 @@ impl FolderPattern {
 
 /// Checks the snapshots `name` of a daemon that watches one or `several` repositories.
 pub(super) fn check(
-    checker: &Checker<'_>,
+    source: &SourceFile<'_>,
     name: &str,
     raw: raw::Snapshots,
     several: bool,
 ) -> Result<SnapshotSetting, SettingsError> {
-    let invalid = |text: &str| checker.invalid(&["snapshots", name], format!("snapshots '{name}' {text}"));
+    let invalid = |text: &str| source.invalid(&["snapshots", name], format!("snapshots '{name}' {text}"));
     let raw::Snapshots { reference, folder, push, branches, schedule, time_zone } = raw;
     let place = match (reference, folder) {
         (true, None) => SnapshotTarget::Reference { push },
@@ -81,7 +82,7 @@ pub(super) fn check(
                     "of several repositories need a folder each: put {REPOSITORY_PLACEHOLDER} into 'folder'"
                 )));
             }
-            SnapshotTarget::Folder(FolderPattern(checker.folder.join(folder).display().to_string()))
+            SnapshotTarget::Folder(FolderPattern(source.folder.join(folder).display().to_string()))
         }
         _ => return Err(invalid("need one of 'ref: true' and 'folder: DIR'")),
     };

@@ -1,0 +1,69 @@
+//! The settings file that is checked: its folder, and the lines for messages about it.
+
+use std::path::Path;
+
+use super::SettingsError;
+use crate::puppet::document::Parsed;
+use crate::puppet::yaml;
+
+/// A settings file. Paths in it are relative to its folder.
+pub(super) struct SourceFile<'a> {
+    pub(super) path: &'a Path,
+    pub(super) folder: &'a Path,
+    pub(super) lines: Lines,
+}
+
+impl SourceFile<'_> {
+    /// Makes the error of the setting that `names` lead to.
+    pub(super) fn invalid(&self, names: &[&str], text: impl Into<String>) -> SettingsError {
+        SettingsError::Invalid {
+            path: self.path.into(),
+            line: self.lines.find(names.iter().copied()),
+            text: text.into(),
+        }
+    }
+
+    /// Returns the path of a program: one with a folder in its name is relative to the settings, others are found by
+    /// the system.
+    pub(super) fn program(&self, program: &str) -> String {
+        let beside = std::path::absolute(self.folder.join(program)).ok().filter(|_| program.contains('/'));
+        beside.map_or_else(|| program.to_owned(), |path| path.display().to_string())
+    }
+}
+
+/// The lines of the settings in the file.
+pub(super) struct Lines(pub(super) Parsed);
+
+impl Lines {
+    pub(super) fn of(text: &str) -> Lines {
+        Lines(yaml::parse(text.as_bytes()))
+    }
+
+    /// Returns the line of a setting, given by the names that lead to it.
+    pub(super) fn find<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<usize> {
+        let (mut value, mut marks) = (&self.0.value, &self.0.marks);
+        for name in names {
+            marks = marks.children.get(value.as_hash()?.index_of_text(name)?)?;
+            value = value.get(name)?;
+        }
+        usize::try_from(marks.line).ok().filter(|line| *line > 0)
+    }
+
+    /// Returns the line that serde's error is about. The error's own line is at times that of the whole setting, so the
+    /// names at the start of its text count first.
+    pub(super) fn of_error(&self, error: &serde_yaml::Error) -> Option<usize> {
+        let text = error.to_string();
+        let names = text.split_once(": ").map_or("", |(names, _)| names).split(['.', '[']);
+        let unknown = text.split_once("unknown field `").and_then(|(_, rest)| Some(rest.split_once('`')?.0));
+        let outer: Vec<&str> = if text.starts_with("unknown field") { Vec::new() } else { names.collect() };
+        unknown
+            .and_then(|unknown| self.find(outer.iter().copied().chain([unknown])))
+            .or_else(|| self.find(outer.iter().copied()).filter(|_| !outer.is_empty()))
+            .or_else(|| error.location().map(|location| location.line()))
+    }
+}
+
+/// Removes the location at the end of `serde_yaml`'s texts, which the error has already.
+pub(super) fn strip_location(text: &str) -> String {
+    text.rsplit_once(" at line ").map_or(text, |(text, _)| text).to_owned()
+}
