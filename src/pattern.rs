@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nearest_names_are_suggested() {
+    fn similar_names_are_suggested() {
         let names = ["ntp::servers", "ntp::package", "monit::alert", "sshd::port"];
         assert_eq!(nearest("ntp::server", names.into_iter(), 1), ["ntp::servers"]);
         assert_eq!(nearest("monit", names.into_iter(), 3), ["monit::alert"]);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn globs_match_whole_names_and_expressions_any_part() {
+    fn globs_match_whole_names() {
         let matches = |pattern: &str, name: &str| pattern.parse::<Pattern>().unwrap().matches(name);
         assert!(matches("web*.example.com", "web01.example.com"));
         assert!(!matches("web*", "aweb01"));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_told_in_one_line() {
+    fn faults_are_one_line() {
         let error = "re:(".parse::<Pattern>().unwrap_err();
         assert_eq!(error.to_string(), "'re:(' is no pattern: unclosed group");
     }

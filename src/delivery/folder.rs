@@ -49,7 +49,7 @@ impl Folder {
 fn tidy_up(folder: &Path) {
     match tidy(folder) {
         Ok(0) => {}
-        Ok(files) => tracing::info!(folder = %folder.display(), files, "what was left half written is removed"),
+        Ok(files) => tracing::info!(folder = %folder.display(), files, "removed files that were left half written"),
         Err(error) => tracing::debug!(folder = %folder.display(), %error, "cannot tidy up"),
     }
 }

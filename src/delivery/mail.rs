@@ -123,7 +123,7 @@ impl MailServer {
         if has_user {
             // Not even the name is quoted: it may contain a part of the password.
             let server = format!("{}://...@{}", url.scheme(), url.host_str().unwrap_or_default());
-            return Err(MailError::Server { server, reason: "'user' and 'password_file' tell who sends" });
+            return Err(MailError::Server { server, reason: "its user belongs in 'user' and 'password_file'" });
         }
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         if host.is_empty() || !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
@@ -245,7 +245,8 @@ fn subject(parcel: &Parcel) -> String {
 }
 
 fn body(parcel: &Parcel) -> String {
-    let text = parcel.text.as_deref().unwrap_or("This report was made before mail was wanted.\n");
+    let text =
+        parcel.text.as_deref().unwrap_or("This report was made before mail was configured, so it has no text.\n");
     let JobName { id, number, repository } = &parcel.job;
     let CommitEvent { before, after, .. } = &parcel.event;
     let all = before.map(|before| format!("All of it: hierad diff --full {before} {after}\n"));
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn subjects_tell_where_and_what() {
+    fn subjects_have_repository_branch_and_headline() {
         let subject_of = |change: &dyn Fn(&mut Parcel)| {
             let mut parcel = parcel();
             change(&mut parcel);
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_of_a_branch_makes_a_header() {
+    fn branch_names_cannot_inject_headers() {
         let mut hostile = parcel();
         hostile.event.branch = BranchName::new("x\r\nBcc: all@example.com\r\n\r\nfake body");
         let message = mail().message(&hostile).unwrap().formatted();
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_are_addresses_of_two_kinds() {
+    fn server_addresses_are_parsed() {
         let read = |text: &str| MailServer::parse(text).map(|server| (server.host, server.port, server.tls));
         assert_eq!(read("smtps://mail.example.com").unwrap(), ("mail.example.com".into(), 465, MailTls::Implicit));
         assert_eq!(read("smtp://mail.example.com:587/").unwrap(), ("mail.example.com".into(), 587, MailTls::Required));

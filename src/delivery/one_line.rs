@@ -19,12 +19,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_one_line() {
+    fn text_becomes_one_line() {
         assert_eq!(one_line(b" no\r\nsuch \x1b[31mhook\xff\n\0"), "no  such  [31mhook\u{fffd}");
     }
 
     #[test]
-    fn causes_are_told_once() {
+    fn each_cause_is_described_once() {
         #[derive(Debug, thiserror::Error)]
         #[error("{0}")]
         struct Link(&'static str, #[source] Option<Box<Link>>);

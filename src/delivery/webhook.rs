@@ -183,14 +183,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signatures_are_those_of_hmac_sha256() {
+    fn signatures_are_hmac_sha256() {
         // RFC 4231, test case 2.
         let expected = "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
         assert_eq!(signature(b"Jefe", b"what do ya want for nothing?"), expected);
     }
 
     #[test]
-    fn servers_say_for_how_long_they_want_to_be_left_alone() {
+    fn retry_after_is_parsed() {
         let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         let check = |status: u16, value: &str| {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_str(value).unwrap())]);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_token_is_hidden() {
+    fn possible_tokens_are_hidden() {
         let url = Url::parse("https://user:passw0rd@host/hooks/T0KEN1/x?key=T0KEN2").unwrap();
         let headers = [("Authorization".to_owned(), "Bearer T0KEN3".to_owned())];
         let hidden = hidden(&url, &headers);

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_match_names_of_branches() {
+    fn patterns_match_branch_names() {
         assert!(check(&[], "any/thing"));
         assert!(check(&["main"], "main"));
         assert!(!check(&["main"], "main2"));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn snapshots_are_compared() {
+    fn changed_tips_are_found() {
         let id = |digit: &str| CommitId::from_hex(&digit.repeat(40)).unwrap();
         let old =
             Branches::from([("a", "1"), ("b", "1"), ("c", "1")].map(|(name, tip)| (BranchName::new(name), id(tip))));

@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn odd_authors_are_made_fit() {
+    fn odd_authors_are_cleaned() {
         assert_eq!(identity("Ada <ada@example.com>"), "Ada <ada@example.com>");
         assert_eq!(identity("A <U> Thor <a@example.com>"), "A U Thor <a@example.com>");
         assert_eq!(identity("<>"), "<>");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_written_as_git_has_them() {
+    fn times_are_in_gits_raw_format() {
         assert_eq!(CommitTime { seconds: 1_700_000_000, offset: -210 }.raw(), "1700000000 -0330");
         assert_eq!(CommitTime { seconds: -5, offset: 0 }.raw(), "0 +0000");
     }

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_of_use_stays_and_the_rest_is_forgotten() {
+    fn folders_in_use_stay_and_others_are_dropped() {
         let folders = FolderCache::default();
         let item = || TreeEntry { name: "a".to_owned(), kind: EntryKind::Submodule, id: [0; 20] };
         let folder: Folder = std::iter::repeat_with(item).take(NAMES / 4).collect();

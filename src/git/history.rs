@@ -129,7 +129,7 @@ impl<'a> History<'a> {
         let painted = self.paint(&present, &[new], LEFT)?;
         let is_shared = |commit| painted.marks.get(&commit).is_none_or(|mark| mark.0 & LEFT != 0);
         let mut chain = self.chain(is_shared, new, usize::MAX)?;
-        // Where clocks went wrong, the walk may have missed that old commits are shared.
+        // If clocks went wrong, the walk may have missed that old commits are shared.
         let (mut shared, mut apart) = (0, chain.commits.len());
         let mut middle = 0; // The oldest is tried first: it nearly always settles the question.
         while shared < apart {

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_commit_id_reads_what_it_writes() {
+    fn commit_ids_round_trip() {
         let hex = "ce013625030ba8dba906f756967f9e9ca394464a";
         let id = CommitId::from_hex(hex).unwrap();
         assert_eq!((id.to_string().as_str(), id.short().as_str()), (hex, "ce013625"));

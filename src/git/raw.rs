@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_commit_object_is_read() {
+    fn commit_objects_are_parsed() {
         let text = "tree ce013625030ba8dba906f756967f9e9ca394464a\n\
             parent 1e013625030ba8dba906f756967f9e9ca394464a\n\
             author A <U> Thor <a@example.com> 1709208000 +0130\n\
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_shown_in_their_own_zone() {
+    fn times_keep_their_zone() {
         let check = |seconds, offset, expected| {
             assert_eq!(CommitTime { seconds, offset }.to_string(), expected);
         };
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_tree_is_no_tree() {
+    fn damaged_trees_are_refused() {
         assert_eq!(folder(b""), Some(Vec::new()));
         assert_eq!(folder(b"100644 a.yaml\0tooshort"), None);
         assert_eq!(folder(b"garbage"), None);

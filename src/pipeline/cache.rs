@@ -46,7 +46,7 @@ impl Cache {
         let path = folder.join("cache");
         let content = fs::read(&path).unwrap_or_default();
         let places = places(&content).unwrap_or_else(|| {
-            tracing::debug!(path = %path.display(), "no cache that is of use");
+            tracing::debug!(path = %path.display(), "no usable cache");
             BTreeMap::new()
         });
         Cache { path, limit, content, places, new: Mutex::default(), used: Mutex::default() }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_found_again() {
+    fn entries_are_found_again() {
         let folder = tempfile::tempdir().unwrap();
         let cache = filled(folder.path(), 10_000);
         assert_eq!(cache.profiles("some"), Some(&b"profiles"[..]));
@@ -178,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_no_room_for_is_dropped() {
+    fn entries_beyond_the_limit_are_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let cache = filled(folder.path(), 100);
         assert!(cache.profiles("some").is_some() && cache.profiles("large").is_none());
     }
 
     #[test]
-    fn a_broken_cache_is_none() {
+    fn damaged_caches_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let path = filled(folder.path(), 10_000).path;
         let whole = fs::read(&path).unwrap();

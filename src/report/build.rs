@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::causes::causes;
+use super::node_sets::summary;
 use super::secrets::redacted;
 use super::similarity::items;
 use super::{
@@ -114,11 +115,6 @@ fn key_change(change: Change, origins: Vec<Diff<Option<Origin>>>) -> KeyChange {
         outcome: change.outcome,
         leaves: change.leaves.into_iter().zip(origins).map(|(change, origin)| Leaf { change, origin }).collect(),
     }
-}
-
-/// Returns a cheap hash key of a set: its size and its first node.
-fn summary(nodes: &NodeSet) -> (usize, u32) {
-    (nodes.len(), nodes.first().map_or(0, |node| node.0))
 }
 
 /// Joins similar changes of each key into items, and items on the same nodes into groups.

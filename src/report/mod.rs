@@ -38,6 +38,7 @@ pub use build::{Input, Origins};
 pub use causes::Cause;
 pub use node_names::NodeNames;
 pub use visible::visible;
+pub use wording::{count, number};
 
 /// The changes between two revisions on a fleet.
 #[derive(Debug, Clone)]

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_become_ranges() {
+    fn numbered_names_become_ranges() {
         check(&["a", "web01.x", "web02.x", "web03.x", "web05.x"], 80, "a, web[01-03,05].x");
         check(&["web09.x", "web10.x", "web10.y"], 80, "web[09-10].x, web10.y");
         check(&["web8", "web9", "web10"], 80, "web[8-9], web10");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_counted() {
+    fn names_that_do_not_fit_are_counted() {
         check(&["alpha", "beta", "gamma", "delta"], 21, "alpha and 3 more");
         check(&["alpha", "beta", "gamma", "delta"], 24, "alpha, beta and 2 more");
         check(&["alpha", "beta", "gamma", "delta"], 25, "alpha, beta, gamma, delta");

@@ -17,8 +17,7 @@ pub(super) struct NodeSets<'a> {
 impl<'a> NodeSets<'a> {
     /// Returns the number of a set, which is new if the set is.
     pub(super) fn number(&mut self, set: &'a NodeSet) -> usize {
-        let summary = (set.len(), set.first().map_or(0, |node| node.0));
-        let candidates = self.by_summary.entry(summary).or_default();
+        let candidates = self.by_summary.entry(summary(set)).or_default();
         if let Some(known) = candidates.iter().find(|number| self.sets[**number] == set) {
             return *known;
         }
@@ -32,4 +31,9 @@ impl<'a> NodeSets<'a> {
     pub(super) fn all(&self) -> &[&'a NodeSet] {
         &self.sets
     }
+}
+
+/// Returns a cheap hash key of a set: its size and its first node.
+pub(super) fn summary(set: &NodeSet) -> (usize, u32) {
+    (set.len(), set.first().map_or(0, |node| node.0))
 }

@@ -178,13 +178,13 @@ fn join(texts: [String; 2], separator: &str) -> String {
 }
 
 /// Returns a count such as `1 key` or `2 keys`.
-pub(super) fn count(n: usize, thing: &str) -> String {
+pub fn count(n: usize, thing: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", number(n))
 }
 
 /// Returns a number with separators, such as `12,345`.
-pub(super) fn number(n: usize) -> String {
+pub fn number(n: usize) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

@@ -1,19 +1,7 @@
 //! Counts and lists in the texts of blind spots.
 
 use crate::node::NodeSet;
-
-/// Returns a count such as `1 key` or `2,345 keys`.
-pub(super) fn count(n: usize, thing: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", number(n))
-}
-
-/// Returns a number with separators, such as `12,345`.
-pub(super) fn number(n: usize) -> String {
-    let digits = n.to_string();
-    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
-    groups.join(",")
-}
+pub(super) use crate::report::{count, number};
 
 /// Returns a share such as `all 161 nodes` or `3 of 161 nodes`.
 pub fn nodes_of(nodes: &NodeSet, all: usize) -> String {

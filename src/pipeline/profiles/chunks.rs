@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn each_file_is_given_out_once() {
+    fn each_file_is_in_one_chunk() {
         let names = ["a.yaml", "b.ndjson", "c.json", "d.json", "e.yaml", "f.yaml", "g.yaml", "h.yaml"];
         let of_lines = ["b.ndjson 0+43690", "b.ndjson 43690+43691", "b.ndjson 87381+12619"];
         let expected = [&["a.yaml"], &of_lines[..], &["c.json d.json", "e.yaml f.yaml", "g.yaml h.yaml"]].concat();

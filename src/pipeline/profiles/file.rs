@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_to_its_end_whatever_size_is_expected() {
+    fn files_are_read_whole_despite_wrong_sizes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("profile.yaml");
         for content in ["", "a", "name: web01\n"] {

@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_glob_goes_through_links_and_strange_names() {
+    fn globs_follow_links_and_odd_names() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::create_dir_all(at("a{b},[c]*?\\/profiles/.git")).unwrap();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_a_folder_come_in_the_order_of_their_paths() {
+    fn files_are_sorted_by_path() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["a/b", "a/b.c", "a-b", "a", "a.b/c", "a0", "B", "a/.c", ".d/e"] {
             let path = folder.path().join(format!("{name}.yaml"));

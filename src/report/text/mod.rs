@@ -4,6 +4,7 @@
 //! its differences below it. Marks and words carry everything that colours do.
 
 mod blind_spots;
+mod causes;
 mod change;
 mod page;
 
@@ -11,7 +12,8 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use self::blind_spots::{write_blind_spots, write_cause};
+use self::blind_spots::write_blind_spots;
+use self::causes::write_cause;
 use self::page::{Line, Page};
 use super::secrets::reencrypted_heading;
 use super::visible::{ELLIPSIS, shorten, shorten_middle, visible, wrap};

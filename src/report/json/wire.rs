@@ -1,60 +1,25 @@
-//! Writes the report as one JSON document, `hierad.diff/2`, for programs.
-//!
-//! Scripts rely on its field names: fields may be added, never renamed. Integers of any size are written in full. Each
-//! set of nodes is written once, in `node_sets`, and everything else refers to it by its number. Keys that fail for one
-//! cause are in `causes` and not in `changes` again.
+//! The JSON form of a report: structs that are only serialized. Their field names are a contract with scripts.
 
 use std::collections::HashSet;
-use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
-use serde_json::ser::Formatter;
 
-use super::node_sets::NodeSets;
-use super::{BlindSpot, Cause, Commit, FindingChange, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report, value};
+use super::{Options, SCHEMA};
 use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, LeafKind, Part};
 use crate::event::{CommitEvent, JobName, JobNumber};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::puppet::ErrorKind;
+use crate::report::node_sets::NodeSets;
+use crate::report::{
+    BlindSpot, Cause, Commit, Count, FindingChange, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report, value,
+};
 use crate::value::Value;
 
-/// The version of the format.
-pub const SCHEMA: &str = "hierad.diff/2";
-
-/// Options of the document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Options {
-    /// True for many indented lines rather than one.
-    pub pretty: bool,
-    /// True to list each key that fails for a shared cause among the changes as well, with its nodes and its former
-    /// value.
-    pub full: bool,
-}
-
-/// Writes the document and a newline.
-pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
-    let document = Document::new(report, options);
-    if options.pretty {
-        document.serialize(&mut serde_json::Serializer::with_formatter(Pretty::new(out), Written))?;
-    } else {
-        document.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Written))?;
-    }
-    out.write_all(b"\n")
-}
-
-/// A formatter that takes byte arrays for finished JSON.
-struct Written;
-
-impl Formatter for Written {
-    fn write_byte_array<W: ?Sized + Write>(&mut self, out: &mut W, json: &[u8]) -> io::Result<()> {
-        out.write_all(json)
-    }
-}
-
+/// The whole document.
 #[derive(Serialize)]
-struct Document<'a> {
+pub(super) struct Document<'a> {
     schema: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<&'a str>,
@@ -212,8 +177,8 @@ struct WireFinding<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn new(report: &'a Report, options: Options) -> Document<'a> {
-        let count = |count: super::Count| WireCount { total: count.total, changed: count.changed };
+    pub(super) fn new(report: &'a Report, options: Options) -> Document<'a> {
+        let count = |count: Count| WireCount { total: count.total, changed: count.changed };
         let mut sets = NodeSets::default();
         let blind_spots = report.blind_spots.iter().map(|spot| WireBlindSpot::new(spot, &mut sets)).collect();
         let causes = report.causes.iter().map(|cause| WireCause::new(cause, &mut sets)).collect();
@@ -426,67 +391,5 @@ impl Serialize for Json<'_> {
         let mut text = String::new();
         value::json(self.0, &mut text);
         serializer.serialize_bytes(text.as_bytes())
-    }
-}
-
-/// Indents a compact document. It works on the text, so that numbers of any size pass through it.
-struct Pretty<'w> {
-    out: &'w mut dyn Write,
-    depth: usize,
-    in_text: bool,
-    escaped: bool,
-    /// True right after an opening bracket.
-    opened: bool,
-}
-
-impl<'w> Pretty<'w> {
-    fn new(out: &'w mut dyn Write) -> Pretty<'w> {
-        Pretty { out, depth: 0, in_text: false, escaped: false, opened: false }
-    }
-
-    fn line(&mut self, laid: &mut Vec<u8>) {
-        laid.push(b'\n');
-        laid.resize(laid.len() + 2 * self.depth, b' ');
-    }
-
-    fn byte(&mut self, byte: u8, laid: &mut Vec<u8>) {
-        if self.in_text {
-            self.in_text = byte != b'"' || self.escaped;
-            self.escaped = byte == b'\\' && !self.escaped;
-            laid.push(byte);
-            return;
-        }
-        let opened = std::mem::replace(&mut self.opened, matches!(byte, b'[' | b'{'));
-        if matches!(byte, b']' | b'}') {
-            self.depth -= 1;
-            if !opened {
-                self.line(laid);
-            }
-        } else if opened {
-            self.line(laid);
-        }
-        laid.push(byte);
-        match byte {
-            b'[' | b'{' => self.depth += 1,
-            b',' => self.line(laid),
-            b':' => laid.push(b' '),
-            b'"' => self.in_text = true,
-            _ => {}
-        }
-    }
-}
-
-impl Write for Pretty<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut laid = Vec::with_capacity(bytes.len() * 2);
-        for byte in bytes {
-            self.byte(*byte, &mut laid);
-        }
-        self.out.write_all(&laid)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
     }
 }
