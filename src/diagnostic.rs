@@ -1,9 +1,10 @@
-//! What is wrong with data, configuration or settings, and where. Diagnostics travel beside values and stop nothing.
+//! Diagnostics: findings about data, configuration or settings, with their places. They travel beside values and stop
+//! nothing.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Good to know; `check` does not count it as a fault.
@@ -24,12 +25,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// A file as a whole.
+    /// Returns a file as a whole.
     pub fn file(path: impl Into<Arc<str>>) -> Place {
         Place { path: path.into(), line: None }
     }
 
-    /// A line of a file.
+    /// Returns a line of a file.
     pub fn line(path: impl Into<Arc<str>>, line: u32) -> Place {
         Place { path: path.into(), line: Some(line) }
     }
@@ -47,9 +48,9 @@ impl fmt::Display for Place {
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Diagnostic {
-    /// Where, if it has a place.
+    /// Its place, if it has one.
     pub place: Option<Place>,
-    /// How bad.
+    /// Its severity.
     pub severity: Severity,
     /// A stable name for the kind of finding, such as `yaml-syntax`.
     pub code: &'static str,
@@ -58,22 +59,22 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// A finding of `severity`.
+    /// Returns a finding of `severity`.
     pub fn new(severity: Severity, code: &'static str, place: Option<Place>, text: impl Into<String>) -> Diagnostic {
         Diagnostic { place, severity, code, text: text.into() }
     }
 
-    /// An error.
+    /// Returns an error.
     pub fn error(code: &'static str, place: Option<Place>, text: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Error, code, place, text)
     }
 
-    /// A warning.
+    /// Returns a warning.
     pub fn warning(code: &'static str, place: Option<Place>, text: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Warning, code, place, text)
     }
 
-    /// A note.
+    /// Returns a note.
     pub fn note(code: &'static str, place: Option<Place>, text: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Note, code, place, text)
     }
@@ -98,7 +99,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// What an error says, with its causes, each told once: the outer ones are general.
+/// Returns the text of an error and of its causes, outermost first, without repetitions.
 pub fn describe(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

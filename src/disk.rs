@@ -12,8 +12,8 @@ pub use access::{can_run, can_write};
 
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child, folder_of};
 
-/// The files of the machine, by their absolute paths: as they are when their folder is first looked at, so that two revisions
-/// of a repository see the same.
+/// The files of the machine, by their absolute paths: as they are when their folder is first looked at, so that two
+/// revisions of a repository see the same.
 #[derive(Default)]
 pub struct Disk {
     seen: Snapshot,
@@ -24,12 +24,12 @@ pub struct Disk {
 type Listing = Arc<BTreeMap<String, FileType>>;
 
 impl Disk {
-    /// The disk, nothing of it looked at yet.
+    /// Returns the disk, nothing of it looked at yet.
     pub fn new() -> Disk {
         Disk::default()
     }
 
-    /// The names in a folder; nothing if it is none, or may not be listed.
+    /// Returns the names in a folder, or `None` if it is none, or may not be listed.
     fn folder(&self, path: &str) -> Option<Listing> {
         let lock = || self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(listing) = lock().get(path) {
@@ -97,8 +97,8 @@ impl FileTree for Disk {
     }
 }
 
-/// The content of files on disk as it was when they were first looked at, so that an edit meanwhile cannot mix two states of
-/// one file.
+/// The content of files on disk as it was when they were first looked at, so that an edit meanwhile cannot mix two
+/// states of one file.
 #[derive(Default)]
 pub struct Snapshot {
     seen: Mutex<Seen>,
@@ -121,7 +121,7 @@ enum Content {
 const KEPT_SIZE: usize = 16 << 20;
 
 impl Snapshot {
-    /// The content of the file at `path`, which is at `disk` on disk.
+    /// Returns the content of the file at `path`, which is at `disk` on disk.
     pub fn file(&self, path: &str, disk: &Path) -> io::Result<BlobId> {
         if let Some(id) = self.lock().files.get(path) {
             return Ok(*id);
@@ -156,13 +156,13 @@ impl Snapshot {
     }
 }
 
-/// Whether an error of the disk says that nothing is there, or can be: a name may be too long.
+/// Returns true if an error of the disk says that nothing is there, or can be: a name may be too long.
 pub(crate) fn is_absence(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | InvalidFilename)
 }
 
-/// An error of the disk about `path`.
+/// Returns an error of the disk about `path`.
 pub(crate) fn failed(path: &str, error: &io::Error) -> TreeError {
     TreeError { path: if path.is_empty() { ".".to_owned() } else { path.to_owned() }, reason: error.to_string() }
 }

@@ -1,9 +1,9 @@
-//! What may be written and run.
+//! Checks of permissions: folders that can be written, programs that can be run.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Whether files can be made in a folder; where it is not there, whether it can be made. Nothing is changed.
+/// Checks that files can be made in a folder or, if it does not exist, that the folder can be made. Changes nothing.
 pub fn can_write(folder: &Path) -> io::Result<()> {
     let folder = std::path::absolute(folder)?;
     let there = folder.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&folder);
@@ -13,7 +13,8 @@ pub fn can_write(folder: &Path) -> io::Result<()> {
     system::may_write(there)
 }
 
-/// Whether a program can be run, found as the system does: by its path or, without a `/`, in the folders of `PATH`.
+/// Checks that a program can be run. It is found as the system does: by its path or, without a `/`, in the folders of
+/// `PATH`.
 pub fn can_run(program: &str) -> io::Result<()> {
     if program.contains('/') {
         return system::may_run(Path::new(program));
@@ -40,7 +41,7 @@ mod system {
     }
 }
 
-/// Who may do what shows only when it is done.
+/// Checks nothing: here permissions show only when something is done.
 #[cfg(not(unix))]
 mod system {
     use std::io;

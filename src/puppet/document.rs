@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use crate::value::{Hash, Segment, Value};
 
-/// How deep values may be nested, aliases followed. Ruby's stack ends at 500 to 1000.
+/// The deepest nesting of values, aliases followed. Ruby's stack ends at 500 to 1000.
 pub const MAX_DEPTH: usize = 500;
 
-/// The lines a value was written on, in the shape of the value: for an array a child an item, for a hash a child an entry.
+/// The lines a value was written on, in the shape of the value: for an array a child an item, for a hash a child an
+/// entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marks {
     /// The line, counted from 1: of a hash entry's key, of an array's item.
@@ -17,7 +18,8 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// The line of the part of `value`, whose marks they are, at `path`, or of the innermost one around it whose line is known.
+    /// Returns the line of the part of `value`, whose marks they are, at `path`, or of the innermost one around it
+    /// whose line is known.
     pub fn line_of(&self, value: &Value, path: &[Segment]) -> Option<u32> {
         let own = (self.line > 0).then_some(self.line);
         let Some((segment, rest)) = path.split_first() else { return own };
@@ -30,7 +32,7 @@ impl Marks {
     }
 }
 
-/// What kind of fault a document has; Puppet words the kinds differently.
+/// The kinds of faults of a document; Puppet words them differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// The text breaks the grammar.
@@ -52,12 +54,12 @@ pub struct Fault {
     pub line: u32,
     /// The message, as Psych words it behind the file's name.
     pub text: String,
-    /// Whose fault it is.
+    /// The kind of the fault.
     pub kind: FaultKind,
 }
 
 impl Fault {
-    /// The whole message, as Puppet prints it behind `Unable to parse `.
+    /// Returns the whole message, as Puppet prints it behind `Unable to parse `.
     pub fn message(&self, path: &str) -> String {
         match self.kind {
             FaultKind::Exception => self.text.clone(),
@@ -77,7 +79,7 @@ pub struct Parsed {
     pub marks: Marks,
     /// Why Psych refuses the document.
     pub fault: Option<Fault>,
-    /// Whether it has aliases, `<<` or `!!omap`: entries may depend on others, or weigh more than their text.
+    /// True if it has aliases, `<<` or `!!omap`: entries may depend on others, or weigh more than their text.
     pub is_entangled: bool,
 }
 
@@ -88,7 +90,7 @@ impl Parsed {
     }
 }
 
-/// The line of a place in `content`, counted from 1.
+/// Returns the line of a place in `content`, counted from 1.
 pub fn line_at(content: &[u8], at: usize) -> u32 {
     let lines = content.get(..at).unwrap_or(content).split(|b| *b == b'\n').count();
     u32::try_from(lines).unwrap_or(u32::MAX)

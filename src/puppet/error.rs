@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::value::{Secrecy, Text};
 
-/// Who cannot answer.
+/// The program that cannot answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorKind {
     /// Puppet fails, too.
@@ -16,7 +16,7 @@ pub enum ErrorKind {
 /// A failure. The text is Puppet's where Puppet fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
-    /// Who cannot answer.
+    /// The program that cannot answer.
     pub kind: ErrorKind,
     /// One sentence; a secret where it may show one.
     pub text: Text,

@@ -1,8 +1,9 @@
 //! `glob` and `globs`: Ruby's `Dir.glob` over a tree, in its order.
 //!
-//! Source: Ruby's `dir.c` (`ruby_brace_expand`, `glob_helper`): folders are walked depth first with their names sorted; `**/` goes
-//! through folders that are not hidden and not links; a leading dot needs a dot. Braces are expanded, with all behind them, where
-//! the walk comes to them; behind a `**/` they are compared with each name, and get lost below what is no folder.
+//! Source: Ruby's `dir.c` (`ruby_brace_expand`, `glob_helper`): folders are walked depth first with their names sorted;
+//! `**/` goes through folders that are not hidden and not links; a leading dot needs a dot. Braces are expanded, with
+//! all behind them, where the walk comes to them; behind a `**/` they are compared with each name, and get lost below
+//! what is no folder.
 
 use crate::tree::{Entry, FileTree, Target, TreeError, below, child, follow, is_link};
 
@@ -12,10 +13,11 @@ const LENGTH_LIMIT: usize = 4096;
 /// The most patterns that braces may stand for.
 const BRACES_LIMIT: usize = 10_000;
 
-/// How much may be looked at for one pattern: names in folders, and the paths that lead on, some bytes of them at a time.
+/// The most that is looked at for one pattern: names in folders, and the paths that lead on, some bytes of them at a
+/// time.
 const WORK_LIMIT: usize = 1_000_000;
 
-/// How many bytes of a path or a pattern count as much as a name.
+/// The bytes of a path or a pattern that count as much as a name.
 const BYTES_A_NAME: usize = 16;
 
 /// With less stack than this left, the walk goes on with more.
@@ -33,7 +35,7 @@ pub enum GlobError {
     TooMuch {
         /// The pattern.
         pattern: String,
-        /// What is too much about it.
+        /// A description of the excess.
         problem: String,
     },
 }
@@ -41,7 +43,7 @@ pub enum GlobError {
 /// One part of a pattern between slashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
-    /// As written.
+    /// The text as written.
     text: String,
     kind: Kind,
 }
@@ -58,17 +60,17 @@ enum Kind {
     Braces(Vec<Vec<char>>),
 }
 
-/// The paths in `tree` that `pattern` matches, files and links that are no folders, in the order of `Dir.glob`.
+/// Returns the paths in `tree` that `pattern` matches, files and links that are no folders, in the order of `Dir.glob`.
 pub fn glob(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
     Walk { tree, folders: false, work: 0, has_too_many_braces: false, found: Vec::new() }.all(pattern)
 }
 
-/// The folders in `tree` that `pattern` matches.
+/// Returns the folders in `tree` that `pattern` matches.
 pub fn glob_folders(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
     Walk { tree, folders: true, work: 0, has_too_many_braces: false, found: Vec::new() }.all(pattern)
 }
 
-/// Whether a path has characters that make it a pattern.
+/// Returns true if a path has characters that make it a pattern.
 pub fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?', '[', '{'])
 }
@@ -170,7 +172,7 @@ impl Walk<'_> {
         self.visit_plain(path, patterns)
     }
 
-    /// The entries of a folder; itself is one of them, unless that would go on for ever.
+    /// Returns the entries of a folder; itself is one of them, unless that would go on for ever.
     fn entries(&self, folder: &str, patterns: &[&[Part]]) -> Result<Vec<(String, Entry)>, TreeError> {
         let mut entries = self.tree.list(folder)?;
         if !patterns.iter().any(|p| kind(p) == Some(&Kind::Recursive)) {
@@ -198,18 +200,18 @@ impl Walk<'_> {
     }
 }
 
-/// What a pattern begins with.
+/// Returns the kind of the first part of a pattern.
 fn kind(pattern: &[Part]) -> Option<&Kind> {
     pattern.first().map(|part| &part.kind)
 }
 
-/// Whether braces are expanded here: not so where one of the patterns before goes through all folders.
+/// Returns true if braces are expanded here: not so where one of the patterns before goes through all folders.
 fn expands_braces(patterns: &[&[Part]]) -> bool {
     let before = patterns.iter().take_while(|pattern| kind(pattern) != Some(&Kind::Recursive));
     before.into_iter().any(|pattern| matches!(kind(pattern), Some(Kind::Braces(_))))
 }
 
-/// How much is to be compared with each name.
+/// Returns the amount of pattern that is compared with each name.
 fn weight(pattern: &&[Part]) -> usize {
     let magic = |part: &Part| match &part.kind {
         Kind::Magic(magic) => magic.len(),
@@ -219,7 +221,7 @@ fn weight(pattern: &&[Part]) -> usize {
     pattern.iter().take(2).map(magic).sum()
 }
 
-/// What is left of `pattern` below the entry `name`: nothing, one or two patterns.
+/// Returns the patterns that are left of `pattern` below the entry `name`: none, one or two.
 fn step<'p>(pattern: &'p [Part], name: &str, entry: &Entry) -> Vec<&'p [Part]> {
     let mut next = Vec::new();
     let mut pattern = pattern;
@@ -241,7 +243,7 @@ fn step<'p>(pattern: &'p [Part], name: &str, entry: &Entry) -> Vec<&'p [Part]> {
     next
 }
 
-/// Expands the first brace with alternatives, and what comes of it again, in order; nothing if that is too much.
+/// Expands the first brace with alternatives, and what comes of it again, in order, or `None` if that is too much.
 fn expand_braces(pattern: &str) -> Option<Vec<String>> {
     let mut results = Vec::new();
     let mut pending = vec![pattern.to_owned()];
@@ -267,7 +269,7 @@ fn expand_braces(pattern: &str) -> Option<Vec<String>> {
     Some(results)
 }
 
-/// The positions of the first outer `{`, its commas and its `}`.
+/// Returns the positions of the first outer `{`, its commas and its `}`.
 fn first_brace(pattern: &str) -> Option<(usize, Vec<usize>, usize)> {
     let (mut open, mut depth, mut commas) = (None, 0, Vec::new());
     let mut chars = pattern.char_indices();
@@ -291,7 +293,7 @@ fn first_brace(pattern: &str) -> Option<(usize, Vec<usize>, usize)> {
     None
 }
 
-/// The parts of a pattern; nothing if braces stand for too much.
+/// Returns the parts of a pattern, or `None` if braces stand for too much.
 fn parse(pattern: &str) -> Option<Vec<Part>> {
     let mut parts: Vec<Part> = Vec::new();
     let mut names = names(pattern).into_iter().filter(|name| !name.is_empty()).peekable();
@@ -312,7 +314,7 @@ fn parse(pattern: &str) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// What stands between slashes that are in no braces and no brackets.
+/// Splits a pattern at slashes that are in no braces and no brackets.
 fn names(pattern: &str) -> Vec<&str> {
     let (mut names, mut start, mut is_open) = (Vec::new(), 0, false);
     let mut characters = pattern.char_indices();
@@ -388,7 +390,7 @@ fn matches_name(pattern: &[char], name: &str) -> bool {
     }
 }
 
-/// How much of `pattern` the character uses up; nothing if it does not match.
+/// Returns the length of the part of `pattern` that the character uses up, or `None` if it does not match.
 fn match_one(pattern: &[char], c: char) -> Option<usize> {
     match pattern.first()? {
         '?' => Some(1),

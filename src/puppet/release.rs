@@ -11,7 +11,7 @@ pub enum Puppet {
 }
 
 impl Puppet {
-    /// The number of the version.
+    /// Returns the number of the version.
     pub fn number(self) -> u8 {
         match self {
             Puppet::V7 => 7,
@@ -19,7 +19,8 @@ impl Puppet {
         }
     }
 
-    /// An undefined variable in data, `options` or a datadir fails; it is the empty text otherwise. In a path it always is.
+    /// An undefined variable in data, `options` or a datadir fails; it is the empty text otherwise. In a path it always
+    /// is.
     pub fn refuses_undefined_variables(self) -> bool {
         self >= Puppet::V8
     }

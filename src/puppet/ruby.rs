@@ -1,6 +1,7 @@
 //! Ruby's methods of strings, for the texts that Puppet and its libraries read with them.
 //!
-//! How Ruby writes and compares values is part of [`Value`] itself. Source: Ruby 3.1, which the reference Puppet runs on.
+//! The texts and comparisons of values are part of [`Value`] itself. Source: Ruby 3.1, which the reference Puppet runs
+//! on.
 
 use crate::value::Value;
 
@@ -60,7 +61,8 @@ fn push_group(group: &[u8], bytes: &mut Vec<u8>) {
     }
 }
 
-/// Ruby's `strtod` of a decimal number: it sees some 60 digits, so a float half way between two others may go the other way.
+/// Ruby's `strtod` of a decimal number: it sees some 60 digits, so a float half way between two others may go the other
+/// way.
 pub fn strtod(text: &str) -> f64 {
     const DIGITS: usize = 60;
     let (whole, rest) = text.split_once('.').unwrap_or((text, ""));

@@ -13,7 +13,7 @@ use crate::value::rich::{Part, Version, VersionRange};
 /// A result, or the message of Ruby's exception.
 type Parsed<T> = Result<T, String>;
 
-/// What a version looks like.
+/// The pattern of a version.
 const PATTERN: &str = r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?";
 
 /// Parses a version; the error is what Puppet says.
@@ -51,7 +51,7 @@ pub fn range(text: &str) -> Parsed<VersionRange> {
     VersionRange::new(ranges, text.to_owned())
 }
 
-/// What stands behind `-`.
+/// Parses the text behind `-`.
 fn prerelease(text: Option<&str>) -> Result<Option<Vec<Value>>, String> {
     let part = |part: &str| {
         let is_number = part.bytes().all(|b| b.is_ascii_digit());
@@ -63,7 +63,7 @@ fn prerelease(text: Option<&str>) -> Result<Option<Vec<Value>>, String> {
     text.map(|text| text.split('.').map(part).collect()).transpose()
 }
 
-/// What stands behind `+`.
+/// Parses the text behind `+`.
 fn build(text: Option<&str>) -> Option<Vec<Value>> {
     text.map(|text| text.split('.').map(Value::from).collect())
 }
@@ -214,7 +214,7 @@ fn between(from: Version, to: Version) -> Part {
     Part::Both(Box::new(Part::AtLeast(from)), Box::new(Part::Less(to)))
 }
 
-/// A slip of the library's.
+/// Returns the message of a slip of the library.
 fn no_singleton() -> String {
     "undefined method `SINGLETON' for SemanticPuppet::VersionRange::AllRange:Class".into()
 }

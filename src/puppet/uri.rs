@@ -57,8 +57,8 @@ fn check_mail(uri: &mut Uri) -> Result<(), String> {
     Err(format!("unrecognised opaque part for mailtoURL: {opaque}"))
 }
 
-/// What RFC 3986 calls a URI, with any text as a query, and a reference without a scheme: Ruby's expressions for them, in which a
-/// reference has an address with one bracket.
+/// Ruby's expressions for a URI as RFC 3986 has it, with any text as a query, and for a reference without a scheme,
+/// in which a reference has an address with one bracket.
 static EXPRESSIONS: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
     let name = r"(?:%[[:xdigit:]]{2}|[!$&-.0-9;=A-Z_a-z~])";
     let user = r"(?:%[[:xdigit:]]{2}|[!$&-.0-;=A-Z_a-z~])";

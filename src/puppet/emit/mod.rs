@@ -1,8 +1,9 @@
 //! Values as YAML, as Ruby's `to_yaml` writes them.
 //!
-//! Which style a text gets is Psych's choice (`style`), what libyaml makes of it is in `scalar` and `writer`. Two things
-//! differ: what Ruby writes once and refers to by an alias is written in full, and what is no plain data (secrets, values of
-//! Puppet's own types) is written in rich data form. Source: `psych/visitors/yaml_tree.rb` of Psych 4, `emitter.c` of libyaml 0.2.5.
+//! Psych chooses the style of a text (`style`); `scalar` and `writer` are libyaml's part. Two
+//! things differ: what Ruby writes once and refers to by an alias is written in full, and what is no plain data
+//! (secrets, values of Puppet's own types) is written in rich data form. Source: `psych/visitors/yaml_tree.rb` of Psych
+//! 4, `emitter.c` of libyaml 0.2.5.
 
 mod scalar;
 mod style;
@@ -16,7 +17,7 @@ use crate::value::{Hash, Value};
 use scalar::{Scalar, Style};
 use writer::Writer;
 
-/// Where a node stands.
+/// The place of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// At the top, or in a sequence.
@@ -27,7 +28,7 @@ enum Place {
     Entry,
 }
 
-/// A document: `--- value`, in block style.
+/// Returns a document: `--- value`, in block style.
 pub fn document(value: &Value) -> String {
     let mut emitter = Emitter { out: Writer::new(None) };
     emitter.out.indicator("---", true, false);
@@ -35,14 +36,14 @@ pub fn document(value: &Value) -> String {
     emitter.out.end_document()
 }
 
-/// An entry `key: value` of a map, at a depth of `depth` times two spaces, without a line end.
+/// Returns an entry `key: value` of a map, at a depth of `depth` times two spaces, without a line end.
 pub fn entry(name: &str, value: &Value, depth: usize) -> String {
     let mut emitter = Emitter { out: Writer::new(Some(depth * 2)) };
     emitter.entry(&name.into(), value);
     emitter.out.end_entry()
 }
 
-/// A text as a key.
+/// Returns a text as a key.
 pub fn key(text: &str) -> String {
     let mut emitter = Emitter { out: Writer::new(Some(0)) };
     emitter.node(&text.into(), Place::SimpleKey);
@@ -126,7 +127,7 @@ impl Emitter {
     }
 }
 
-/// Whether a key can stand on one line with its value.
+/// Returns true if a key can stand on one line with its value.
 fn is_simple_key(key: &Value) -> bool {
     match key {
         Value::Array(items) => items.is_empty(),
@@ -135,7 +136,7 @@ fn is_simple_key(key: &Value) -> bool {
     }
 }
 
-/// What is written for a scalar; nothing for what is no plain data.
+/// Returns the scalar that is written for a value, or `None` if the value is no plain data.
 fn scalar(value: &Value) -> Option<Scalar<'_>> {
     Some(match value {
         Value::Undef => Scalar::plain(""),

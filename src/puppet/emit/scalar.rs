@@ -1,11 +1,12 @@
-//! A scalar and the styles it can have: `yaml_emitter_analyze_scalar` and `yaml_emitter_select_scalar_style` of libyaml.
+//! A scalar and the styles it can have: `yaml_emitter_analyze_scalar` and `yaml_emitter_select_scalar_style` of
+//! libyaml.
 
 use std::borrow::Cow;
 
 /// The longest key, in bytes, that stands on one line with its value.
 const SIMPLE_KEY: usize = 128;
 
-/// How a scalar is written.
+/// The style that a scalar is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     Plain,
@@ -20,27 +21,27 @@ pub(super) struct Scalar<'a> {
     style: Style,
     /// The tag that is written whatever the style is.
     tag: Option<&'static str>,
-    /// Whether the text needs no tag to be read back when it is quoted.
+    /// True if the text needs no tag to be read back when it is quoted.
     quoted: bool,
 }
 
 impl<'a> Scalar<'a> {
-    /// A text.
+    /// Returns a text.
     pub(super) fn text(text: impl Into<Cow<'a, str>>, style: Style) -> Scalar<'a> {
         Scalar { text: text.into(), style, tag: None, quoted: true }
     }
 
-    /// What is no text when it is not quoted.
+    /// Returns a scalar that is no text unless it is quoted.
     pub(super) fn plain(text: impl Into<Cow<'a, str>>) -> Scalar<'a> {
         Scalar { text: text.into(), style: Style::Plain, tag: None, quoted: false }
     }
 
-    /// What is told by its tag.
+    /// Returns a scalar whose tag says what it is.
     pub(super) fn tagged(text: impl Into<Cow<'a, str>>, tag: &'static str, style: Style) -> Scalar<'a> {
         Scalar { text: text.into(), style, tag: Some(tag), quoted: false }
     }
 
-    /// Whether it can be a key on the line of its value.
+    /// Returns true if it can be a key on the line of its value.
     pub(super) fn is_simple_key(&self) -> bool {
         let tag = self.tag.map_or(0, str::len);
         !self.text.contains(is_break) && self.text.len() + tag <= SIMPLE_KEY
@@ -70,7 +71,7 @@ impl<'a> Scalar<'a> {
     }
 }
 
-/// Which styles keep a text as it is.
+/// The styles that keep a text as it is.
 #[expect(clippy::struct_excessive_bools, reason = "they are libyaml's")]
 struct Allowed {
     plain: bool,
@@ -101,7 +102,7 @@ impl Allowed {
     }
 }
 
-/// Whether something in the text means something else than itself in block context.
+/// Returns true if something in the text means something else than itself in block context.
 fn has_indicators(text: &str) -> bool {
     let mut before = None;
     let mut rest = text.chars().peekable();

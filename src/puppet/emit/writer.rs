@@ -16,7 +16,7 @@ pub(super) struct Writer {
     column: usize,
     /// The indentation of the collection at work; nothing at the top.
     pub(super) indent: Option<usize>,
-    /// What was written last is white space.
+    /// True if white space was written last.
     whitespace: bool,
     /// Nothing but indentation and `-`, `?`, `:` is on the line.
     indention: bool,
@@ -29,7 +29,7 @@ impl Writer {
         Writer { out: String::new(), column: 0, indent, whitespace: true, indention: true, open_ended: false }
     }
 
-    /// The text of a document.
+    /// Returns the text of a document.
     pub(super) fn end_document(mut self) -> String {
         self.indent = None;
         self.new_line();
@@ -39,7 +39,7 @@ impl Writer {
         self.out
     }
 
-    /// The text of an entry, without the last line's end.
+    /// Returns the text of an entry, without the last line's end.
     pub(super) fn end_entry(mut self) -> String {
         if self.out.ends_with('\n') {
             self.out.pop();
@@ -94,7 +94,7 @@ impl Writer {
         self.indention = self.indention && is_indention;
     }
 
-    /// Whether the line is full, so that it is folded at a lone space.
+    /// Returns true if the line is full, so that it is folded at a lone space.
     fn is_full(&self, folds: bool, spaces: bool) -> bool {
         folds && !spaces && self.column > WIDTH
     }

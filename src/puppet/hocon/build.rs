@@ -1,4 +1,5 @@
-//! Makes values of what was written: fields with paths become nested objects, a key that comes again is laid over itself.
+//! Makes values of what was written: fields with paths become nested objects, a key that comes again is laid over
+//! itself.
 //!
 //! The gem counts lines for its messages once more here, and misses those inside of fields.
 //! Source: `config_parser.rb`, `config_node_simple_value.rb`; for includes `simple_includer.rb`, `parseable.rb`.
@@ -36,7 +37,7 @@ impl<'a> Builder<'a> {
         self.line
     }
 
-    /// The root object.
+    /// Returns the root object.
     pub(super) fn document(&mut self, document: &Document) -> Result<NodeRef> {
         self.counted += document.newlines;
         let root = self.value(&document.root)?;
@@ -173,7 +174,7 @@ fn literal_kind(literal: &Literal, written: &Name) -> Kind {
     }
 }
 
-/// The objects that the rest of a path stands for, around `value`.
+/// Returns the objects that the rest of a path stands for, around `value`.
 fn nested(path: Option<&Path>, value: NodeRef) -> NodeRef {
     let Some(path) = path else { return value };
     let names: Vec<&Name> = path.names().collect();
@@ -183,7 +184,7 @@ fn nested(path: Option<&Path>, value: NodeRef) -> NodeRef {
     })
 }
 
-/// Whether Ruby's `URI` takes the name for one of `http`.
+/// Returns true if Ruby's `URI` takes the name for one of `http`.
 fn is_url(name: &str) -> bool {
     let scheme = name.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     let fits = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c);

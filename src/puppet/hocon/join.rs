@@ -5,7 +5,7 @@
 use super::node::{Kind, List, Node, NodeRef};
 use super::{Budget, Name, Refusal, Result, show};
 
-/// The value that `pieces` make; nothing if there are none.
+/// Returns the value that `pieces` make, or `None` if there are none.
 pub(super) fn concat(pieces: Vec<NodeRef>, budget: &Budget) -> Result<Option<NodeRef>> {
     let mut joined = consolidate(pieces, budget)?;
     if joined.len() < 2 {
@@ -43,7 +43,7 @@ fn add(joined: &mut Vec<NodeRef>, right: &NodeRef, budget: &Budget) -> Result<()
     Ok(())
 }
 
-/// Two values as one; nothing where that must wait.
+/// Two values as one, or `None` if that must wait.
 fn join(left: &NodeRef, right: &NodeRef, budget: &Budget) -> Result<Option<NodeRef>> {
     budget.spend(1)?;
     match (&left.kind, &right.kind) {
@@ -80,7 +80,7 @@ fn texts(left: &NodeRef, right: &NodeRef, budget: &Budget) -> Result<NodeRef> {
     Ok(Node::new(Kind::Text { text, quoted: true }, left.origin.and(right.origin), left.line))
 }
 
-/// An object beside a list: the gem means to make a list of an object with numbers for keys, and breaks down.
+/// Returns an object beside a list: the gem means to make a list of an object with numbers for keys, and breaks down.
 fn as_list(object: &NodeRef) -> Result<()> {
     let Kind::Object(object) = &object.kind else { return Err(Refusal::Config(super::node::NOT_RESOLVED.into())) };
     if object.entries.keys().any(|key| is_index(key)) {
@@ -90,7 +90,7 @@ fn as_list(object: &NodeRef) -> Result<()> {
     Ok(())
 }
 
-/// Whether Ruby's `Integer(key, 10)` is zero or more.
+/// Returns true if Ruby's `Integer(key, 10)` is zero or more.
 fn is_index(key: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(key) else { return false };
     let text = text.trim_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']);
@@ -103,7 +103,7 @@ fn is_index(key: &[u8]) -> bool {
     grouped && (!negative || digits.bytes().all(|b| matches!(b, b'0' | b'_')))
 }
 
-/// A value as text; nothing for an object or a list.
+/// Returns a value as text, or `None` for an object or a list.
 fn text(node: &NodeRef) -> Option<Name> {
     match &node.kind {
         Kind::Null => Some(b"null".as_slice().into()),

@@ -1,13 +1,14 @@
 //! HOCON exactly as the Ruby gem `hocon` 1.3.1 reads it, the reader of Puppet's `hocon_data`.
 //!
-//! The gem is a translation of the Java library, mistakes included, and data that works today works because of them: the answer
-//! here is the gem's, also where it fails. The way of a file is the gem's, too: `token` takes the text apart, `syntax` finds
-//! objects, lists and fields, `build` makes `node`s of them, merging duplicate keys and joining what stands side by side
-//! (`join`), and `resolve` replaces the substitutions.
+//! The gem is a translation of the Java library, mistakes included, and data that works today works because of them:
+//! the answer here is the gem's, also where it fails. The way of a file is the gem's, too: `token` takes the text
+//! apart, `syntax` finds objects, lists and fields, `build` makes `node`s of them, merging duplicate keys and joining
+//! what stands side by side (`join`), and `resolve` replaces the substitutions.
 //!
-//! What the gem would take from outside the text (an environment variable, an included file) is refused as [`FaultKind::Outside`].
-//! Variables count as unset whose names no environment has: lower-case ones. Puppet Server passes few on, `PATH` for example, and
-//! those that its `environment-vars` names. The same goes for a file that the gem reads only if it has read another one before.
+//! Things outside of the text that the gem would take (an environment variable, an included file) are refused as
+//! [`FaultKind::Outside`]. Variables count as unset whose names no environment has: lower-case ones. Puppet Server
+//! passes few on, `PATH` for example, and those that its `environment-vars` names. The same goes for a file that the
+//! gem reads only if it has read another one before.
 //! Source: `hocon.rb`, `hocon/impl/*.rb` of the gem.
 
 mod build;
@@ -39,7 +40,7 @@ const STEP_LIMIT: usize = 10_000_000;
 /// The most text that joining makes, in bytes.
 const TEXT_LIMIT: usize = 64 << 20;
 
-/// How much stack there must be, and how much there is more where there is less.
+/// The stack that must be left, and the size of the piece that is added if there is less.
 const STACK: usize = 2 << 20;
 const MORE_STACK: usize = 16 << 20;
 
@@ -125,12 +126,12 @@ impl Origin {
     }
 }
 
-/// What is used up by one document.
+/// The resources that one document has used up.
 #[derive(Debug, Default)]
 struct Budget {
     steps: Cell<usize>,
     text: Cell<usize>,
-    /// Whether the gem has loaded what it needs to merge objects with substitutions.
+    /// True if the gem has loaded the class that it needs to merge objects with substitutions.
     merges_loaded: Cell<bool>,
 }
 
@@ -143,8 +144,8 @@ impl Budget {
         Ok(())
     }
 
-    /// The gem loads its merges with the first one of values that are no objects; one of objects before that fails, unless another
-    /// document in the same process had such a merge.
+    /// Checks a merge of objects. The gem loads its merges with the first one of values that are no objects; one of
+    /// objects before that fails, unless another document in the same process had such a merge.
     fn load_merges(&self, object: bool) -> Result<()> {
         if object && !self.merges_loaded.get() {
             let text = "it lays an object over or under a substitution, which fails (uninitialized constant Hocon::Impl::ConfigDelayedMergeObject) unless Puppet has read another file with a merge of substitutions before";
@@ -188,7 +189,7 @@ pub fn parse(content: &[u8]) -> Parsed {
     })
 }
 
-/// The data that a resolved node stands for.
+/// Returns the data that a resolved node stands for.
 fn unwrap(node: &NodeRef, budget: &Budget, depth: usize) -> Result<(Value, Marks)> {
     budget.spend(1)?;
     if depth > MAX_DEPTH {
@@ -226,7 +227,7 @@ fn unwrap(node: &NodeRef, budget: &Budget, depth: usize) -> Result<(Value, Marks
     Ok((value, Marks { line: node.line, children: marks.into() }))
 }
 
-/// The root keys of a document that cannot be resolved.
+/// Returns the root keys of a document that cannot be resolved.
 fn keys_of(root: &NodeRef) -> (Value, Marks) {
     let Kind::Object(object) = &root.kind else { return (Value::Undef, Marks::default()) };
     let hash: Hash = object.entries.keys().map(|key| (Value::bytes(key.to_vec()), Value::Undef)).collect();

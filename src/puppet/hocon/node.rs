@@ -1,7 +1,7 @@
 //! Values while substitutions are still in them, and the merging of one over another.
 //!
-//! Source: `abstract_config_value.rb`, `abstract_config_object.rb`, `simple_config_object.rb`, `config_delayed_merge.rb`,
-//! `config_delayed_merge_object.rb`.
+//! Source: `abstract_config_value.rb`, `abstract_config_object.rb`, `simple_config_object.rb`,
+//! `config_delayed_merge.rb`, `config_delayed_merge_object.rb`.
 
 use std::rc::Rc;
 
@@ -21,13 +21,13 @@ pub(super) type Entries = IndexMap<Name, NodeRef, foldhash::fast::RandomState>;
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) kind: Kind,
-    /// Where the gem believes it to be.
+    /// The place at which the gem believes it to be.
     pub(super) origin: Origin,
     /// The line of its key or, as an item, of itself.
     pub(super) line: u32,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Debug, Clone)]
 pub(super) enum Kind {
     Null,
@@ -45,7 +45,7 @@ pub(super) enum Kind {
     /// Values over one another, the first over the others, at least one of them not known yet.
     Merge {
         stack: Rc<[NodeRef]>,
-        /// Whether the first is an object.
+        /// True if the first is an object.
         object: bool,
     },
     Object(Rc<Object>),
@@ -64,7 +64,7 @@ pub(super) struct Reference {
 pub(super) struct Object {
     pub(super) entries: Entries,
     pub(super) resolved: bool,
-    /// Whether what lies below it is hidden, since something that is no object does.
+    /// True if what lies below it is hidden, since something that is no object does.
     pub(super) hides: bool,
 }
 
@@ -75,12 +75,12 @@ pub(super) struct List {
     pub(super) resolved: bool,
 }
 
-/// What the gem says of the keys of an object that is not known yet.
+/// The gem's message about the keys of an object that is not known yet.
 pub(super) const NOT_RESOLVED: &str =
     "need to Config#resolve() before using this object, see the API docs for Config#resolve()";
 
 impl Reference {
-    /// As it is written in messages.
+    /// Returns its text for messages.
     pub(super) fn render(&self) -> String {
         format!("${{{}{}}}", if self.optional { "?" } else { "" }, self.path.render())
     }
@@ -119,22 +119,22 @@ impl Node {
         }
     }
 
-    /// Whether it is an object, or will be one.
+    /// Returns true if it is an object, or will be one.
     pub(super) fn is_object(&self) -> bool {
         matches!(self.kind, Kind::Object(_) | Kind::Merge { object: true, .. })
     }
 
-    /// Whether its kind is not known yet.
+    /// Returns true if its kind is not known yet.
     pub(super) fn is_unmergeable(&self) -> bool {
         matches!(self.kind, Kind::Reference(_) | Kind::Concat(_) | Kind::Merge { .. })
     }
 
-    /// Whether other values may be in it, as the gem takes it.
+    /// Returns true if other values may be in it, as the gem takes it.
     pub(super) fn is_container(&self) -> bool {
         matches!(self.kind, Kind::Concat(_) | Kind::Merge { .. } | Kind::Object(_) | Kind::List(_))
     }
 
-    /// Whether nothing below it can show.
+    /// Returns true if nothing below it can show.
     pub(super) fn hides(&self) -> bool {
         match &self.kind {
             Kind::Reference(_) | Kind::Concat(_) => false,
@@ -145,7 +145,7 @@ impl Node {
         }
     }
 
-    /// The values that it is a merge of, itself if it is none.
+    /// Returns the values that it is a merge of, itself if it is none.
     pub(super) fn stack(self: &Rc<Self>) -> Vec<NodeRef> {
         match &self.kind {
             Kind::Merge { stack, .. } => stack.to_vec(),
@@ -153,7 +153,7 @@ impl Node {
         }
     }
 
-    /// The value laid over `below`.
+    /// Returns the value laid over `below`.
     pub(super) fn over(self: &Rc<Self>, below: &NodeRef, budget: &Budget) -> Result<NodeRef> {
         if self.hides() {
             return Ok(self.clone());
@@ -239,7 +239,7 @@ fn all_equal<'a>(mut pairs: impl Iterator<Item = (&'a NodeRef, &'a NodeRef)>) ->
     pairs.try_fold(true, |all, (a, b)| Ok(all && a.equals(b)?))
 }
 
-/// A merge that waits for substitutions.
+/// Returns a merge that waits for substitutions.
 pub(super) fn delayed_merge(stack: Vec<NodeRef>, object: bool) -> Result<Kind> {
     let nested = |node: &NodeRef| matches!(node.kind, Kind::Merge { object: inner, .. } if inner || !object);
     if stack.iter().any(nested) {
@@ -249,7 +249,7 @@ pub(super) fn delayed_merge(stack: Vec<NodeRef>, object: bool) -> Result<Kind> {
     Ok(Kind::Merge { stack: stack.into(), object })
 }
 
-/// Where a merge is: empty objects do not count.
+/// Returns the place of a merge; empty objects do not count.
 fn merged_origin(stack: &[NodeRef]) -> Option<Origin> {
     let empty = |node: &NodeRef| matches!(&node.kind, Kind::Object(object) if object.entries.is_empty());
     let origins = stack.iter().filter(|node| !empty(node)).map(|node| node.origin);

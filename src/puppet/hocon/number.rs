@@ -14,7 +14,7 @@ const MAX_DIGITS: usize = 20_000;
 /// The characters of numbers.
 pub(super) const CHARACTERS: &[u8] = b"0123456789eE+-.";
 
-/// The number that `text` is, nothing where it is none.
+/// Returns the number that `text` is, or `None` if it is none.
 pub(super) fn read(text: &str) -> Result<Option<Value>> {
     if text.contains(['.', 'e', 'E']) {
         return if is_float(text) { whole_or_float(ruby::strtod(text)).map(Some) } else { Ok(None) };
@@ -42,7 +42,7 @@ fn is_float(text: &str) -> bool {
     mantissa_fits && exponent.is_none_or(|e| is_digits(e.strip_prefix(['+', '-']).unwrap_or(e)))
 }
 
-/// A float that is whole is an integer to the gem.
+/// Returns a float, or an integer if it is whole, as the gem does.
 fn whole_or_float(float: f64) -> Result<Value> {
     if float.is_infinite() {
         return Err(Refusal::Ruby(if float > 0.0 { "Infinity" } else { "-Infinity" }.into()));
@@ -50,7 +50,7 @@ fn whole_or_float(float: f64) -> Result<Value> {
     Ok(if float.fract() == 0.0 { Value::big(integer(float)) } else { Value::Float(float) })
 }
 
-/// The integer that a whole float is.
+/// Returns the integer that a whole float is.
 fn integer(float: f64) -> BigInt {
     let bits = float.to_bits();
     let exponent = (bits >> 52) & 0x7ff;

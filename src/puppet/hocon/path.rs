@@ -24,7 +24,7 @@ impl Path {
         Some(path)
     }
 
-    /// The paths, one behind the other.
+    /// Returns the paths, one behind the other.
     pub(super) fn concat<'a>(paths: impl Iterator<Item = &'a Path>) -> Option<Path> {
         Path::of(paths.flat_map(Path::names).cloned().collect())
     }
@@ -34,7 +34,7 @@ impl Path {
         std::iter::successors(Some(self), |path| path.rest.as_deref()).map(|path| &path.first)
     }
 
-    /// As it is written in messages.
+    /// Returns its text for messages.
     pub(super) fn render(&self) -> String {
         let name = |name: &Name| {
             let text = String::from_utf8_lossy(name).into_owned();
@@ -44,7 +44,7 @@ impl Path {
         self.names().map(name).collect::<Vec<_>>().join(".")
     }
 
-    /// The path that `tokens` spell.
+    /// Returns the path that `tokens` spell.
     pub(super) fn parse(tokens: &[Token], origin: Option<Origin>) -> Result<Path> {
         if tokens.is_empty() {
             return Err(Refusal::config(origin, "Expecting a field name or path here, but got nothing"));

@@ -1,7 +1,7 @@
 //! Replaces substitutions by what they stand for.
 //!
-//! The gem remembers nothing on the way (its memory compares by identity what it makes anew each time), so each substitution is
-//! followed again wherever it occurs; so it is here, within a [`Budget`].
+//! The gem remembers nothing on the way (its memory compares by identity what it makes anew each time), so each
+//! substitution is followed again wherever it occurs; so it is here, within a [`Budget`].
 //! Source: `resolve_context.rb`, `config_reference.rb`, and `resolve_substitutions` of the other classes.
 
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use super::path::Path;
 use super::source::{Source, find};
 use super::{Budget, MORE_STACK, Refusal, Result, STACK, join};
 
-/// How many values deep substitutions lead. The gem's stack ends before.
+/// The most values deep that substitutions may lead. The gem's stack ends before.
 const MAX_DEPTH: usize = 5000;
 
 /// Replaces substitutions.
@@ -30,18 +30,18 @@ impl<'a> Resolver<'a> {
         Resolver { budget, trace: Vec::new(), open: Vec::new(), line: 1 }
     }
 
-    /// The line of the substitution that was followed last.
+    /// Returns the line of the substitution that was followed last.
     pub(super) fn line(&self) -> u32 {
         self.line
     }
 
-    /// The document without substitutions.
+    /// Returns the document without substitutions.
     pub(super) fn document(&mut self, root: &NodeRef) -> Result<NodeRef> {
         let resolved = self.resolve(root, None, &Source::of(root.clone()))?;
         resolved.ok_or_else(|| Refusal::Config("the document has no value".into()))
     }
 
-    /// `node` resolved, nothing if that makes it vanish; with `only`, no more of an object than the way to there.
+    /// `node` resolved, or `None` if that makes it vanish; with `only`, no more of an object than the way to there.
     fn resolve(&mut self, node: &NodeRef, only: Option<&Path>, source: &Source) -> Result<Option<NodeRef>> {
         self.budget.spend(1)?;
         if self.trace.len() >= MAX_DEPTH {
@@ -81,7 +81,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The substitutions that lead here.
+    /// Returns the substitutions that lead here.
     fn way(&self) -> String {
         let text = |node: &NodeRef| match &node.kind {
             Kind::Reference(reference) => Some(reference.render()),
@@ -228,7 +228,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// What the environment of Puppet has for a path: variables, no more than one key deep.
+/// Looks a path up in the environment of Puppet, whose variables are one key deep.
 fn outside(path: &Path) -> Result<Option<NodeRef>> {
     if path.rest.is_some() || !may_be_variable(&path.first) {
         return Ok(None);
@@ -237,13 +237,13 @@ fn outside(path: &Path) -> Result<Option<NodeRef>> {
     Err(Refusal::Outside(format!("it depends on the environment variable {name} of Puppet")))
 }
 
-/// What is left of a merge.
+/// Merges the values that are left of a merge, or returns `None` if there are none.
 fn remainder(stack: &[NodeRef], budget: &Budget) -> Result<Option<NodeRef>> {
     let Some((first, rest)) = stack.split_first() else { return Ok(None) };
     rest.iter().try_fold(first.clone(), |merged, value| merged.over(value, budget)).map(Some)
 }
 
-/// Whether a process may have an environment variable of this name.
+/// Returns true if a process may have an environment variable of this name.
 fn may_be_variable(name: &[u8]) -> bool {
     let conventional = |b: &u8| b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b'_' | b'.');
     let proxy = matches!(name, b"http_proxy" | b"https_proxy" | b"ftp_proxy" | b"all_proxy" | b"no_proxy");

@@ -7,11 +7,11 @@ use std::fmt::Write;
 use super::node::{Kind, NodeRef};
 use super::quoted;
 
-/// How deep a message looks into a value, and how long it gets.
+/// The most levels of a value that a message shows, and the most bytes.
 const DEPTH: usize = 20;
 const LENGTH: usize = 4000;
 
-/// A value and the name of its class.
+/// Returns a value and the name of its class.
 pub(super) fn node(node: &NodeRef) -> String {
     let class = match &node.kind {
         Kind::Null => "ConfigNull",

@@ -1,4 +1,4 @@
-//! What substitutions are looked up in: the root object, and the way from it to the value that is being resolved.
+//! The source of substitutions: the root object, and the way from it to the value that is being resolved.
 //!
 //! Source: `resolve_source.rb`, and `replace_child` of the containers.
 
@@ -65,12 +65,12 @@ impl Source {
     }
 }
 
-/// The gem's mistake for a way that there is not.
+/// Returns the gem's mistake for a way that there is not.
 fn no_parents() -> Refusal {
     Refusal::Ruby("undefined local variable or method `this' for Hocon::Impl::ResolveSource".into())
 }
 
-/// The way with `new` for its innermost container.
+/// Returns the way with `new` for its innermost container.
 fn replace(way: &Way, new: NodeRef) -> Result<Option<Rc<Way>>> {
     let Some(outer) = &way.outer else { return Ok(Some(Rc::new(Way { node: new, outer: None }))) };
     let parent = replace_child(&outer.node, &way.node, Some(new.clone()))?;
@@ -105,20 +105,20 @@ fn replace_child(container: &NodeRef, old: &NodeRef, new: Option<NodeRef>) -> Re
     }
 }
 
-/// What was found, and the way to it.
+/// A found value, and the way to it.
 pub(super) struct Found {
     pub(super) value: NodeRef,
     way: Rc<Way>,
 }
 
 impl Found {
-    /// Where the value is.
+    /// Returns the source along the way to the value.
     pub(super) fn source(&self) -> Source {
         Source::along(self.way.clone())
     }
 }
 
-/// The value at `path` in an object that is resolved that far.
+/// Returns the value at `path` in an object that is resolved that far.
 pub(super) fn find(object: &NodeRef, path: &Path) -> Result<Option<Found>> {
     let mut way = Rc::new(Way { node: object.clone(), outer: None });
     let mut rest = path;
@@ -135,7 +135,7 @@ pub(super) fn find(object: &NodeRef, path: &Path) -> Result<Option<Found>> {
     }
 }
 
-/// The entry of an object, where that is certain; `whole` is for messages.
+/// Returns the entry of an object, where that is certain; `whole` is for messages.
 fn peek(object: &NodeRef, path: &Path, whole: &Path) -> Result<Option<NodeRef>> {
     let stack = match &object.kind {
         Kind::Object(object) => return Ok(object.entries.get(&path.first).cloned()),

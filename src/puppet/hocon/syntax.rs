@@ -39,13 +39,13 @@ pub(super) struct Member {
     pub(super) kind: MemberKind,
 }
 
-/// What a part of an object is.
+/// The kind of a part of an object.
 #[derive(Debug)]
 pub(super) enum MemberKind {
     Field {
         line: u32,
         path: Path,
-        /// Whether the value is added to a list.
+        /// True if the value is added to a list.
         adds: bool,
         value: Tree,
     },
@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
         self.line
     }
 
-    /// The whole document.
+    /// Returns the whole document.
     pub(super) fn document(&mut self) -> Result<Document> {
         let mut newlines = 0;
         let token = self.next_solid(&mut newlines)?;
@@ -118,7 +118,7 @@ impl<'a> Parser<'a> {
         Refusal::config(Some(Origin::line(self.line)), text)
     }
 
-    /// An error at a sign that might have been meant as text.
+    /// Returns an error at a sign that might have been meant as text.
     fn unexpected(&self, token: &Token, text: &str) -> Refusal {
         if matches!(token.kind, Kind::End) {
             return self.error(text);
@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
         self.back.pop().map_or_else(|| self.tokens.next(), Ok)
     }
 
-    /// The next token that is no space, comment or end of a line; counts the latter.
+    /// Returns the next token that is no space, comment or end of a line; counts the latter.
     fn next_solid(&mut self, newlines: &mut u32) -> Result<Token> {
         loop {
             let token = self.next()?;
@@ -175,7 +175,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The value that `token` begins.
+    /// Returns the value that `token` begins.
     fn value(&mut self, token: Token) -> Result<Tree> {
         if self.depth >= MAX_DEPTH {
             return Err(Refusal::too_deep());
@@ -194,7 +194,7 @@ impl<'a> Parser<'a> {
         value
     }
 
-    /// All values that stand side by side; nothing if there is none.
+    /// Returns all values that stand side by side, or `None` if there is none.
     fn values(&mut self, newlines: &mut u32) -> Result<Option<Tree>> {
         let mut values = Vec::new();
         let mut blank = None;
@@ -274,7 +274,7 @@ impl<'a> Parser<'a> {
         Ok(MemberKind::Field { line, path, adds, value })
     }
 
-    /// The value behind a separator.
+    /// Returns the value behind a separator.
     fn assigned(&mut self) -> Result<Tree> {
         if let Some(value) = self.values(&mut 0)? {
             return Ok(value);
@@ -283,7 +283,7 @@ impl<'a> Parser<'a> {
         self.value(token)
     }
 
-    /// The path that `token` begins, and as it is written.
+    /// Returns the path that `token` begins, and as it is written.
     fn key(&mut self, mut token: Token) -> Result<(Path, String)> {
         let mut expression = Vec::new();
         while matches!(token.kind, Kind::Literal(..) | Kind::Unquoted(_)) {
@@ -362,7 +362,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The end of a list, or an error with `text`.
+    /// Returns the end of a list, or an error with `text`.
     fn list_ends(&mut self, newlines: &mut u32, text: &str) -> Result<()> {
         let token = self.next_solid(newlines)?;
         if matches!(token.kind, Kind::CloseSquare) { Ok(()) } else { Err(self.list_error(text, "", &token)) }

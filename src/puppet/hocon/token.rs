@@ -15,7 +15,7 @@ pub(super) struct Token {
     pub(super) origin: Option<u32>,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone)]
 pub(super) enum Kind {
     End,
@@ -38,7 +38,7 @@ pub(super) enum Kind {
         optional: bool,
         expression: Vec<Token>,
     },
-    /// What cannot be a token, and why. The parser trips over it.
+    /// The reason why a text cannot be a token. The parser trips over it.
     Problem(String),
     /// The same, where the gem trips over its own feet.
     Broken(String),
@@ -65,12 +65,12 @@ impl Literal {
 }
 
 impl Token {
-    /// Whether text beside it belongs to the same value.
+    /// Returns true if text beside it belongs to the same value.
     pub(super) fn is_simple(&self) -> bool {
         matches!(self.kind, Kind::Substitution { .. } | Kind::Unquoted(_) | Kind::Literal(..))
     }
 
-    /// Whether it is nothing but spaces, wanted or not.
+    /// Returns true if it is nothing but spaces, wanted or not.
     pub(super) fn is_blank(&self) -> bool {
         match &self.kind {
             Kind::Blank(_) => true,
@@ -79,12 +79,12 @@ impl Token {
         }
     }
 
-    /// Whether it begins a value.
+    /// Returns true if it begins a value.
     pub(super) fn begins_value(&self) -> bool {
         self.is_simple() || matches!(self.kind, Kind::OpenCurly | Kind::OpenSquare)
     }
 
-    /// As it is written, for those that keys are made of.
+    /// Returns the text of tokens that keys are made of.
     pub(super) fn written(&self) -> &[u8] {
         match &self.kind {
             Kind::Literal(_, text) | Kind::Unquoted(text) | Kind::Blank(text) => text,
@@ -92,7 +92,7 @@ impl Token {
         }
     }
 
-    /// How messages show it.
+    /// Returns its text for messages.
     pub(super) fn show(&self) -> String {
         let text = |text: &Name| String::from_utf8_lossy(text).into_owned();
         match &self.kind {

@@ -16,7 +16,7 @@ enum Char {
 }
 
 impl Char {
-    /// The character where the gem matches it with a regular expression, which takes nothing broken.
+    /// Returns the character where the gem matches it with a regular expression, which takes nothing broken.
     fn matched(self) -> Result<char> {
         match self {
             Char::Text(c) => Ok(c),
@@ -52,7 +52,7 @@ struct Spaces {
 }
 
 impl Spaces {
-    /// The spaces in front of `token`.
+    /// Returns the spaces in front of `token`.
     fn before(&mut self, token: &Token, line: u32) -> Option<Token> {
         let wanted = token.is_simple() && self.behind_simple;
         self.behind_simple = token.is_simple();
@@ -77,7 +77,7 @@ impl<'a> Tokenizer<'a> {
         Tokenizer { bytes, at: 0, line: 1, depth: 0, spaces: Spaces::default(), queue: VecDeque::new() }
     }
 
-    /// The next token; behind the end there are more ends.
+    /// Returns the next token; behind the end there are more ends.
     pub(super) fn next(&mut self) -> Result<Token> {
         if let Some(token) = self.queue.pop_front() {
             return Ok(token);
@@ -120,12 +120,12 @@ impl<'a> Tokenizer<'a> {
         self.bytes.get(start..self.at).unwrap_or_default()
     }
 
-    /// The text since `start`, for a message.
+    /// Returns the text since `start`, for a message.
     fn shown(&self, start: usize) -> String {
         String::from_utf8_lossy(self.since(start)).into_owned()
     }
 
-    /// A sign, which the gem gives no line.
+    /// Returns a sign, which the gem gives no line.
     fn sign(&self, kind: Kind) -> Token {
         Token { kind, line: self.line, origin: None }
     }
@@ -151,7 +151,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// The token that begins with `c` at `start`.
+    /// Returns the token that begins with `c` at `start`.
     fn pull_from(&mut self, start: usize, c: char) -> Pulled {
         let kind = match c {
             '#' => return Ok(self.comment()),
@@ -197,7 +197,7 @@ impl<'a> Tokenizer<'a> {
         Err(problem(&what, &format!("'+' not followed by =, '{what}' not allowed after '+'")))
     }
 
-    /// The character at `start`, as the gem shows it.
+    /// Returns the character at `start`, as the gem shows it.
     fn what(&self, start: usize) -> String {
         if start >= self.bytes.len() { "-1".into() } else { self.shown(start) }
     }
@@ -270,7 +270,7 @@ impl<'a> Tokenizer<'a> {
         Ok(Token { kind: Kind::Literal(literal, self.since(start).into()), line, origin: Some(self.line) })
     }
 
-    /// The text behind three quotes, up to the last three of the next ones.
+    /// Returns the text behind three quotes, up to the last three of the next ones.
     fn multi_line(&mut self) -> std::result::Result<Vec<u8>, Stop> {
         let start = self.at;
         let mut quotes = 0;
@@ -315,7 +315,8 @@ impl<'a> Tokenizer<'a> {
         Ok(())
     }
 
-    /// The character of four digits, which the gem reads as leniently as Ruby's `hex`. Half a surrogate pair is a character, too.
+    /// Returns the character of four digits, which the gem reads as leniently as Ruby's `hex`. Half a surrogate pair is
+    /// a character, too.
     fn code_point(&mut self) -> std::result::Result<Vec<u8>, Stop> {
         let start = self.at;
         for _ in 0..4 {
@@ -374,7 +375,7 @@ fn is_reserved(c: char) -> bool {
     "$\"{}[]:=,+#`^?!@*&\\".contains(c)
 }
 
-/// Ruby's `hex` of so few characters; nothing for a negative number.
+/// Ruby's `hex` of so few characters, or `None` for a negative number.
 fn hex(text: &str) -> Option<u32> {
     let text = text.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']);
     let (negative, text) = match text.as_bytes().first() {

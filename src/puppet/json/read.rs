@@ -1,7 +1,7 @@
 //! Reads JSON as the parser of Ruby's `json` 2.6.1 does, comments, lone surrogates and messages included.
 //!
-//! That parser is a state machine an element: where an object breaks off it is the whole object that is unexpected, where
-//! an array does it is the character. The numbers in front of its messages are lines of its source.
+//! That parser is a state machine an element: where an object breaks off it is the whole object that is unexpected,
+//! where an array does it is the character. The numbers in front of its messages are lines of its source.
 
 use num_bigint::BigInt;
 
@@ -9,7 +9,7 @@ use crate::puppet::document::{Fault, FaultKind, Marks, Parsed, line_at, put};
 use crate::puppet::ruby;
 use crate::value::{Hash, Value};
 
-/// How deep arrays and objects may be nested.
+/// The deepest nesting of arrays and objects.
 const MAX_NESTING: usize = 100;
 
 /// More digits than any sane integer has; reading more would take longer than linear time.
@@ -53,7 +53,7 @@ impl Reader<'_> {
         self.bytes.get(at).copied()
     }
 
-    /// The line of a place; places are asked for in order.
+    /// Returns the line of a place; places are asked for in order.
     fn line_of(&mut self, at: usize) -> u32 {
         let passed = self.bytes.get(self.counted..).unwrap_or_default();
         self.line = self.line.saturating_add(line_at(passed, at.saturating_sub(self.counted)) - 1);
@@ -61,7 +61,7 @@ impl Reader<'_> {
         self.line
     }
 
-    /// The message prints the rest of the text, up to a zero byte.
+    /// Returns a message with the rest of the text, up to a zero byte.
     fn fault(&self, source_line: u32, problem: &str, at: usize) -> Fault {
         let rest = self.bytes.get(at..).unwrap_or_default();
         let rest = String::from_utf8_lossy(rest.split(|b| *b == 0).next().unwrap_or_default());
@@ -91,7 +91,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The end of the comment whose second character is at `at`.
+    /// Returns the end of the comment whose second character is at `at`.
     fn comment(&self, at: usize) -> Result<usize, usize> {
         let rest = self.bytes.get(at + 1..).unwrap_or_default();
         let end = match self.peek(at) {
@@ -189,7 +189,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A number; where there is none, nothing is passed over, and what follows fails at it.
+    /// Returns a number; where there is none, nothing is passed over, and what follows fails at it.
     fn number(&mut self, at: usize) -> Result<(Value, Vec<Marks>, usize), Fault> {
         let digits = |from: usize| {
             from + self.bytes[from.min(self.bytes.len())..].iter().take_while(|b| b.is_ascii_digit()).count()
@@ -224,7 +224,7 @@ impl Reader<'_> {
         Ok((integer, Vec::new(), whole))
     }
 
-    /// A string and its end; nothing where its text is not that of a string.
+    /// Returns a string and its end, or `None` if its text is not that of a string.
     fn string(&mut self, at: usize) -> Result<Option<(Value, usize)>, Fault> {
         if self.peek(at) != Some(b'"') {
             return Ok(None);
@@ -242,7 +242,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Where the closing quote is, and whether a backslash comes before it.
+    /// Returns the position of the closing quote, and true if a backslash comes before it.
     fn string_end(&self, start: usize) -> Option<(usize, bool)> {
         let (mut at, mut escapes) = (start, false);
         loop {
@@ -264,10 +264,10 @@ impl Reader<'_> {
     }
 }
 
-/// The text of a string, or the line, problem and offset of a fault.
+/// Returns the text of a string, or the line, problem and offset of a fault.
 ///
-/// A high surrogate takes what follows for its other half; where that is no escape, a character is lost with it, be it the
-/// backslash that escapes the next one. So what `string_end` has found right can be wrong here.
+/// A high surrogate takes what follows for its other half; where that is no escape, a character is lost with it, be it
+/// the backslash that escapes the next one. So what `string_end` has found right can be wrong here.
 fn unescape(raw: &[u8]) -> Result<Vec<u8>, (u32, &'static str, usize)> {
     let mut out = Vec::with_capacity(raw.len());
     let (mut from, mut at) = (0, 0);
@@ -325,7 +325,7 @@ fn surrogate(high: u32, next: &[u8], out: &mut Vec<u8>) -> usize {
     }
 }
 
-/// The number that four digits stand for, the replacement character where they are none.
+/// Returns the number that four digits stand for, the replacement character where they are none.
 fn hex(digits: &[u8]) -> u32 {
     let digit = |n: u32, at: usize| Some(n << 4 | char::from(*digits.get(at)?).to_digit(16)?);
     (0..4).try_fold(0, digit).unwrap_or(0xfffd)

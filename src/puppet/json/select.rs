@@ -10,9 +10,9 @@ use crate::value::{Picked, Selection, Value};
 /// How deep what is wanted may be nested; what is deeper is left to the exact reader, which has a limit of its own.
 const MAX_NESTING: usize = 90;
 
-/// What `selection` wants of a document, as [`parse`](super::parse) reads it; what is not wanted is passed over, and the first entry of
-/// a hash that is left out stays as undef, so that it shows that there was one. Nothing where only the exact reader can tell what
-/// the document is.
+/// What `selection` wants of a document, as [`parse`](super::parse) reads it; what is not wanted is passed over, and
+/// the first entry of a hash that is left out stays as undef, so that it shows that there was one. Nothing where only
+/// the exact reader can tell what the document is.
 pub fn select(content: &[u8], selection: &Selection) -> Option<Value> {
     let mut reader = serde_json::Deserializer::from_slice(content);
     let value = Wanted { selection, depth: 0 }.deserialize(&mut reader).ok()?;
@@ -129,7 +129,7 @@ impl<'de> Visitor<'de> for Passed {
         Ok(())
     }
 
-    /// An integer with very many digits looks like this, too.
+    /// Refuses large numbers: an integer with very many digits looks like one, too.
     fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
         if value.abs() < 1e18 { Ok(()) } else { Err(E::custom("large")) }
     }

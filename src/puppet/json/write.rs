@@ -17,21 +17,21 @@ pub fn pretty(value: &Value, out: &mut String) {
     Writer { out, indent: Some(0) }.value(value);
 }
 
-/// The text of `value`, without any blanks.
+/// Returns the text of `value`, without any blanks.
 pub fn compact(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
     out
 }
 
-/// The text of `value` over several lines, inside something that is indented by `level` times two blanks.
+/// Returns the text of `value` over several lines, inside something that is indented by `level` times two blanks.
 pub fn indented(value: &Value, level: usize) -> String {
     let mut out = String::new();
     Writer { out: &mut out, indent: Some(level) }.value(value);
     out
 }
 
-/// A text as a JSON string.
+/// Returns a text as a JSON string.
 pub fn string(text: &str) -> String {
     let mut out = String::new();
     write_text(text, &mut out);
@@ -43,7 +43,7 @@ pub fn write_text(text: &str, out: &mut String) {
     Writer { out, indent: None }.text(text);
 }
 
-/// Whether a byte of a text stands for itself.
+/// Returns true if a byte of a text stands for itself.
 fn is_plain_byte(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }

@@ -1,8 +1,9 @@
 //! What of a new version of a document need not be read again.
 //!
-//! Where a root key begins a line, all that libyaml has on its mind is the root mapping, and the anchors that were set before. So the
-//! entries before such a line are what they are whatever follows, and those from it on whatever was before, unless the document is
-//! entangled, or a key is there twice. Where root keys begin lines is known by the marks: libyaml has found them there.
+//! Where a root key begins a line, all that libyaml has on its mind is the root mapping, and the anchors that were set
+//! before. So the entries before such a line are what they are whatever follows, and those from it on whatever was
+//! before, unless the document is entangled, or a key is there twice. Where root keys begin lines is known by the
+//! marks: libyaml has found them there.
 //!
 //! A document that is not entangled never meets the limit of what it expands to: no text is so dense.
 
@@ -28,9 +29,9 @@ pub struct Edit<'a> {
 }
 
 impl<'a> Edit<'a> {
-    /// What differs in `content` from `former`, a document without fault that is not entangled, whose root is a hash with texts as keys
-    /// and has these marks; nothing where that is not sure, or more than half of it. It counts only if what is new has no fault, and
-    /// none of the keys that stay.
+    /// What differs in `content` from `former`, a document without fault that is not entangled, whose root is a hash
+    /// with texts as keys and has these marks, or `None` if that is not sure, or more than half of it. It counts only
+    /// if what is new has no fault, and none of the keys that stay.
     pub fn of(content: &'a [u8], former: &[u8], marks: &Marks) -> Option<Edit<'a>> {
         if !has_plain_breaks(former) || !has_plain_breaks(content) || !grammar::is_readable(content) {
             return None;
@@ -52,7 +53,8 @@ impl<'a> Edit<'a> {
         Some(Edit { entries: first..last, text, text_shift: line - 1, tail_shift })
     }
 
-    /// The marks of the new version, where `former` are those of the former one, and `text` those of the text that is new.
+    /// Returns the marks of the new version, where `former` are those of the former one, and `text` those of the text
+    /// that is new.
     pub fn marks(&self, former: &Marks, text: &Marks) -> Marks {
         let (head, tail) = (&former.children[..self.entries.start], &former.children[self.entries.end..]);
         let (text, tail) = (shifted(&text.children, self.text_shift), shifted(tail, self.tail_shift));
@@ -69,14 +71,15 @@ struct Versions<'a, 'f> {
 }
 
 impl<'a> Versions<'a, '_> {
-    /// The last root key up to which nothing differs, and at which the new version has a key, too.
+    /// Returns the last root key up to which nothing differs, and at which the new version has a key, too.
     fn first(&self) -> Option<usize> {
         let has_key = |at: &usize| grammar::starts_with_key(&self.content[self.keys[*at]..]);
         let same = same_start(self.former, self.content);
         (0..self.keys.partition_point(|key| *key <= same)).rev().find(has_key)
     }
 
-    /// The first root key, not before the key `first`, from which on nothing differs; how many there are, where there is none.
+    /// Returns the first root key, not before the key `first`, from which on nothing differs; how many there are, where
+    /// there is none.
     fn last(&self, first: usize) -> usize {
         let start = self.keys[first];
         let same = same_end(&self.former[start..], &self.content[start..]);
@@ -85,7 +88,7 @@ impl<'a> Versions<'a, '_> {
         (first..self.keys.len()).find(is_one).unwrap_or(self.keys.len())
     }
 
-    /// The text of the new version from the key `first` on, up to the key `last`.
+    /// Returns the text of the new version from the key `first` on, up to the key `last`.
     fn between(&self, first: usize, last: usize) -> &'a [u8] {
         let end = self.keys.get(last).map_or(self.content.len(), |key| self.moved(*key));
         &self.content[self.keys[first]..end]
@@ -105,8 +108,8 @@ fn shifted(marks: &[Marks], by: i32) -> impl Iterator<Item = Marks> {
     marks.iter().map(shift)
 }
 
-/// Where the root keys of a text are, if no other line begins at the left edge than blank ones, comments and items. A key that is there
-/// twice has one mark for two lines.
+/// Where the root keys of a text are, if no other line begins at the left edge than blank ones, comments and items. A
+/// key that is there twice has one mark for two lines.
 fn root_keys(text: &[u8], marks: &Marks) -> Option<Vec<usize>> {
     let mut known = marks.children.iter().map(|marks| marks.line);
     let mut keys = Vec::with_capacity(known.len());
@@ -121,7 +124,7 @@ fn root_keys(text: &[u8], marks: &Marks) -> Option<Vec<usize>> {
     known.next().is_none().then_some(keys)
 }
 
-/// Whether a line surely does not begin with a root key.
+/// Returns true if a line surely does not begin with a root key.
 fn is_no_key(line: &[u8]) -> bool {
     matches!(
         line,
@@ -129,7 +132,8 @@ fn is_no_key(line: &[u8]) -> bool {
     )
 }
 
-/// Whether the root of a text with these keys surely is a block mapping, and nothing before it changes how it is read.
+/// Returns true if the root of a text with these keys surely is a block mapping, and nothing before it changes how it
+/// is read.
 fn has_plain_start(text: &[u8], keys: &[usize]) -> bool {
     let is_plain = |line: &[u8]| matches!(line.trim_ascii(), [] | [b'#', ..] | b"---");
     let is_first =
@@ -137,13 +141,13 @@ fn has_plain_start(text: &[u8], keys: &[usize]) -> bool {
     keys.first().is_some_and(is_first)
 }
 
-/// Whether the document surely goes on behind a text that is a document of its own.
+/// Returns true if the document surely goes on behind a text that is a document of its own.
 fn goes_on_behind(text: &[u8]) -> bool {
     let ends = |line: &[u8]| line.starts_with(b"---") || line.starts_with(b"...") || line.starts_with(b"%");
     !text.split(|b| *b == b'\n').any(ends)
 }
 
-/// Whether the lines that libyaml counts in a text are those that `\n` ends.
+/// Returns true if the lines that libyaml counts in a text are those that `\n` ends.
 fn has_plain_breaks(text: &[u8]) -> bool {
     let has_others = |text: &str| text.contains(['\u{85}', '\u{2028}', '\u{2029}']);
     memchr(b'\r', text).is_none() && (text.is_ascii() || str::from_utf8(text).is_ok_and(|text| !has_others(text)))

@@ -1,4 +1,4 @@
-//! What the grammar gives to the composer: the events of one document.
+//! The events of one document, which the grammar gives to the composer.
 
 use std::borrow::Cow;
 
@@ -35,12 +35,12 @@ pub(super) enum Data<'a> {
     Passed,
 }
 
-/// How to go on after an event.
+/// The way to go on after an event.
 pub(super) enum Onward {
     /// With the next one.
     Next,
-    /// The value of the key that this was is not wanted: where it is of plain lines, and this holds for each scalar that is not
-    /// quoted, keys included, it may be passed over.
+    /// The value of the key that this was is not wanted: where it is of plain lines, and this holds for each scalar
+    /// that is not quoted, keys included, it may be passed over.
     PastValue(fn(&str) -> bool),
     /// Not at all.
     Stop,

@@ -1,10 +1,11 @@
 //! YAML exactly as Ruby's Psych reads it.
 //!
 //! Puppet reads data with `YAML.safe_load`: the class `Symbol` is permitted, aliases are, and only the first document
-//! counts. The way of a file is that of Psych: `grammar` makes events of the bytes, `compose` makes values of the events,
-//! `scalar`, `number` and `tag` know what a scalar stands for. Nothing here knows what the data means.
+//! counts. The way of a file is that of Psych: `grammar` makes events of the bytes, `compose` makes values of the
+//! events, `scalar`, `number` and `tag` know what a scalar stands for. Nothing here knows what the data means.
 //!
-//! Ruby's own limits are those of its stack and memory; ours are [`MAX_DEPTH`] and [`MAX_EXPANSION`], and meeting them is a fault.
+//! Ruby's own limits are those of its stack and memory; ours are [`MAX_DEPTH`] and [`MAX_EXPANSION`], and meeting them
+//! is a fault.
 
 mod compose;
 mod edit;
@@ -22,7 +23,7 @@ pub use edit::Edit;
 pub use select::select;
 pub use symkeys::symkeys_to_string;
 
-/// How much larger than its text a document may get through aliases, in bytes.
+/// The most bytes by which a document may grow beyond its text through aliases.
 pub const MAX_EXPANSION: usize = 64 << 20;
 
 /// Why a scalar or a tagged node has no value.
@@ -36,7 +37,7 @@ enum Refusal {
     Limit(String),
 }
 
-/// Whether a scalar that nothing marks as text is one.
+/// Returns true if a scalar that nothing marks as text is one.
 pub fn is_text(text: &str) -> bool {
     scalar::is_text(text)
 }

@@ -12,7 +12,7 @@ const MAX_DIGITS: usize = 20_000;
 /// Ruby copies a float with underscores into so many bytes, and loses what comes behind.
 const RUBY_BUFFER: usize = 60;
 
-/// The number `text` stands for; nothing where it stands for none.
+/// The number `text` stands for, or `None` if it stands for none.
 pub(super) fn read(text: &str) -> Option<Result<Value, Refusal>> {
     if let Some(number) = plain_integer(text) {
         return Some(Ok(number));
@@ -48,7 +48,7 @@ fn special(text: &str) -> Option<f64> {
     }
 }
 
-/// The sign, if any, and what follows it.
+/// Returns the sign, if any, and what follows it.
 fn sign(text: &str) -> (bool, &str) {
     match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),

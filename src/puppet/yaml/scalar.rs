@@ -7,18 +7,18 @@
 use super::{Refusal, number};
 use crate::value::Value;
 
-/// The value of a scalar that nothing marks as text.
+/// Returns the value of a scalar that nothing marks as text.
 pub(super) fn resolve(text: &str) -> Result<Value, Refusal> {
     Ok(other_than_text(text)?.unwrap_or_else(|| Value::from(text)))
 }
 
-/// Whether a scalar that nothing marks as text is one.
+/// Returns true if a scalar that nothing marks as text is one.
 pub(super) fn is_text(text: &str) -> bool {
     let is_word = text.bytes().next().is_some_and(|first| is_plain_word(text.as_bytes(), first));
     is_word || matches!(other_than_text(text), Ok(None | Some(Value::String(_))))
 }
 
-/// Whether a scalar that nothing marks as text has a value.
+/// Returns true if a scalar that nothing marks as text has a value.
 pub(super) fn has_value(text: &str) -> bool {
     if !text.bytes().next().is_some_and(may_start_number) {
         return true;
@@ -28,7 +28,7 @@ pub(super) fn has_value(text: &str) -> bool {
     is_short_number || other_than_text(text).is_ok()
 }
 
-/// The value of a scalar; nothing if that is its text as it stands.
+/// Returns the value of a scalar, or `None` if that is its text as it stands.
 fn other_than_text(text: &str) -> Result<Option<Value>, Refusal> {
     let bytes = text.as_bytes();
     let Some(&first) = bytes.first() else { return Ok(Some(Value::Undef)) };
@@ -46,18 +46,19 @@ fn other_than_text(text: &str) -> Result<Option<Value>, Refusal> {
     }
 }
 
-/// Whether a text that starts with the byte `first` is a word and surely no name of a value, as nearly every key is.
+/// Returns true if a text that starts with the byte `first` is a word and surely no name of a value, as nearly every
+/// key is.
 fn is_plain_word(bytes: &[u8], first: u8) -> bool {
     let is_long = || bytes.get(..LONGEST_NAME + 1).is_some_and(<[u8]>::is_ascii);
     first.is_ascii_alphabetic() && (!starts_named_value(first) || is_long())
 }
 
-/// Whether a number or a time may start so: no other scalar has no value.
+/// Returns true if a number or a time may start so: no other scalar has no value.
 fn may_start_number(first: u8) -> bool {
     matches!(first, b'0'..=b'9' | b'.' | b'-' | b'+')
 }
 
-/// Whether the text is told to be no number by its first two bytes.
+/// Returns true if the text is told to be no number by its first two bytes.
 fn starts_as_word(first: u8, second: Option<u8>) -> bool {
     if matches!(first, b'0'..=b'9' | b'.' | b':' | b'-') {
         return false;
@@ -74,12 +75,12 @@ fn is_word_byte(b: u8) -> bool {
 /// The characters of `false`, the longest name of a value.
 const LONGEST_NAME: usize = 5;
 
-/// Whether the name of a boolean or of null may start so.
+/// Returns true if the name of a boolean or of null may start so.
 fn starts_named_value(first: u8) -> bool {
     matches!(first, b'y' | b't' | b'o' | b'n' | b'f' | b'Y' | b'T' | b'O' | b'N' | b'F' | b'~')
 }
 
-/// The boolean or null that a short text stands for.
+/// Returns the boolean or null that a short text stands for.
 fn word(text: &str) -> Option<Value> {
     let at_line_start = |line: &str| line.bytes().next().is_some_and(starts_named_value);
     if !at_line_start(text) || text.chars().nth(LONGEST_NAME).is_some() {
@@ -143,7 +144,7 @@ fn number_or_time(text: &str) -> Result<Option<Value>, Refusal> {
     number::read(text).transpose()
 }
 
-/// The bytes behind `min` to `max` digits, and how many digits there were.
+/// Returns the bytes behind `min` to `max` digits, and how many digits there were.
 fn digits(bytes: &[u8], min: usize, max: usize) -> Option<&[u8]> {
     let n = bytes.iter().take(max).take_while(|b| b.is_ascii_digit()).count();
     (n >= min).then(|| &bytes[n..])
@@ -171,7 +172,7 @@ fn is_time(bytes: &[u8]) -> bool {
     clock(bytes).is_some_and(zone)
 }
 
-/// What follows the date and the time of day.
+/// Returns the text behind the date and the time of day.
 fn clock(bytes: &[u8]) -> Option<&[u8]> {
     let bytes = byte(bytes, b"-").unwrap_or(bytes);
     let rest = byte(digits(bytes, 4, 4)?, b"-")?;
@@ -222,7 +223,7 @@ fn ends_after_pair(offset: &[u8], count: usize) -> impl Fn(&[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// All texts of `alphabet` up to a length.
+    /// Returns all texts of `alphabet` up to a length.
     fn texts(alphabet: &str, longest: u32) -> Vec<String> {
         let mut all = vec![String::new()];
         let mut last = all.clone();

@@ -5,9 +5,9 @@ use super::{grammar, scalar};
 use crate::puppet::document::MAX_DEPTH;
 use crate::value::{Picked, Selection, Value};
 
-/// What `selection` wants of a document, as [`parse`](super::parse) reads it; what is not wanted is passed over, and the first entry of
-/// a hash that is left out stays as undef, so that it shows that there was one. Nothing where only the exact reader can tell what
-/// the document is: where it is faulty, has tags, aliases or merged keys.
+/// What `selection` wants of a document, as [`parse`](super::parse) reads it; what is not wanted is passed over, and
+/// the first entry of a hash that is left out stays as undef, so that it shows that there was one. Nothing where only
+/// the exact reader can tell what the document is: where it is faulty, has tags, aliases or merged keys.
 pub fn select(content: &[u8], selection: &Selection) -> Option<Value> {
     let mut selector = Selector { selection, open: Vec::new(), passed: 0, root: None };
     let mut is_plain = true;
@@ -46,7 +46,7 @@ enum Next<'s> {
 }
 
 impl<'s> Selector<'s> {
-    /// Takes the next event; nothing where the document is none that can be read here.
+    /// Takes the next event, or `None` if the document is none that can be read here.
     fn take(&mut self, data: Data<'_>) -> Option<()> {
         match data {
             Data::Alias(_) => None,
@@ -92,7 +92,7 @@ impl<'s> Selector<'s> {
         self.passed == 0 && matches!(self.open.last(), Some(Open::Map { next: Next::Key, .. }))
     }
 
-    /// A key, which is text and does not merge.
+    /// Returns a key, which is text and does not merge.
     fn key(&mut self, text: &str, is_text: bool) -> Option<()> {
         if text == "<<" || !(is_text || scalar::is_text(text)) {
             return None;
@@ -107,7 +107,7 @@ impl<'s> Selector<'s> {
         Some(())
     }
 
-    /// What is wanted of the node that comes next, which is no key; nothing if it is passed over.
+    /// What is wanted of the node that comes next, which is no key, or `None` if it is passed over.
     fn wanted(&self) -> Option<&'s Selection> {
         match self.open.last() {
             _ if self.passed > 0 => None,

@@ -11,7 +11,8 @@ type Seen = HashMap<*const u8, Option<(Value, Arc<[Marks]>)>, foldhash::fast::Ra
 
 /// `value` with symbols as keys made strings, at every depth, and its marks.
 ///
-/// Where a symbol and a string become the same key, the later entry wins and the first keeps its position.
+/// Turns symbol keys into text. If a symbol and a string become the same key, the later entry wins and the first keeps
+/// its position.
 pub fn symkeys_to_string(value: Value, marks: Marks) -> (Value, Marks) {
     match convert(&value, &marks.children, &mut Seen::default()) {
         Some((value, children)) => (value, Marks { line: marks.line, children }),
@@ -19,7 +20,7 @@ pub fn symkeys_to_string(value: Value, marks: Marks) -> (Value, Marks) {
     }
 }
 
-/// The converted value, nothing where it stays as it is.
+/// Returns the converted value, or `None` if it stays as it is.
 fn convert(value: &Value, marks: &Arc<[Marks]>, seen: &mut Seen) -> Option<(Value, Arc<[Marks]>)> {
     let (address, shared) = match value {
         Value::Array(items) => (Arc::as_ptr(items).cast(), Arc::strong_count(items) > 1),

@@ -7,7 +7,7 @@ use crate::value::{Hash, Value, symbol};
 /// `!!str`, the only tag that keeps the key `<<` from merging.
 pub(super) const TEXT: &str = "tag:yaml.org,2002:str";
 
-/// What becomes of a tagged sequence.
+/// The value that a tagged sequence becomes.
 pub(super) enum Sequence {
     /// An array.
     List,
@@ -15,7 +15,7 @@ pub(super) enum Sequence {
     Omap,
 }
 
-/// What becomes of a tagged mapping.
+/// The value that a tagged mapping becomes.
 pub(super) enum Mapping {
     /// A hash.
     Hash,
@@ -25,7 +25,7 @@ pub(super) enum Mapping {
     Late(Refusal),
 }
 
-/// The value of a tagged scalar.
+/// Returns the value of a tagged scalar.
 pub(super) fn scalar(tag: &str, text: &str) -> Result<Value, Refusal> {
     utf8(tag)?;
     if tag == TEXT || class_of(tag, &["!str", "!ruby/string"]).is_some() {
@@ -71,7 +71,7 @@ fn float(text: &str) -> Result<Value, Refusal> {
     }
 }
 
-/// What becomes of a tagged sequence.
+/// Finds out what a tagged sequence becomes.
 pub(super) fn sequence(tag: &str) -> Result<Sequence, Refusal> {
     utf8(tag)?;
     if matches!(tag, "!omap" | "tag:yaml.org,2002:omap") {
@@ -83,7 +83,7 @@ pub(super) fn sequence(tag: &str) -> Result<Sequence, Refusal> {
     }
 }
 
-/// What becomes of a tagged mapping.
+/// Finds out what a tagged mapping becomes.
 pub(super) fn mapping(tag: &str) -> Result<Mapping, Refusal> {
     utf8(tag)?;
     if let Some(name) = after(tag, "!ruby/struct") {
@@ -160,7 +160,7 @@ fn class(name: &str) -> Refusal {
     }
 }
 
-/// The class named behind a colon, or the one that a tag without a name stands for.
+/// Returns the class named behind a colon, or the one that a tag without a name stands for.
 fn class_or(name: &str, default: &str) -> Refusal {
     match name.strip_prefix(':').unwrap_or(name) {
         "" => Refusal::Class(default.into()),
@@ -168,12 +168,12 @@ fn class_or(name: &str, default: &str) -> Refusal {
     }
 }
 
-/// The rest of the first line of `tag` that starts with `prefix`; Ruby's `^` is that of a line.
+/// Returns the rest of the first line of `tag` that starts with `prefix`; Ruby's `^` is that of a line.
 fn after<'a>(tag: &'a str, prefix: &str) -> Option<&'a str> {
     tag.split('\n').find_map(|line| line.strip_prefix(prefix))
 }
 
-/// The class in `PREFIX:class`, empty for the prefix alone.
+/// Returns the class in `PREFIX:class`, empty for the prefix alone.
 fn class_of<'a>(tag: &'a str, prefixes: &[&str]) -> Option<&'a str> {
     let of_line = |line: &'a str| {
         let rest = prefixes

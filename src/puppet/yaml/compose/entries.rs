@@ -40,7 +40,8 @@ impl Entries {
     }
 }
 
-/// A text that is the same for the keys that Ruby takes for the same: the order within a hash does not count, `-0.0` is `0.0`.
+/// Returns a text that is the same for the keys that Ruby takes for the same: the order within a hash does not count,
+/// `-0.0` is `0.0`.
 fn comparable(key: &Value) -> String {
     match key {
         Value::Float(0.0) => "0.0".to_owned(),
@@ -55,7 +56,7 @@ fn comparable(key: &Value) -> String {
     }
 }
 
-/// The entries that `<<` takes from `node`, nothing where it stays a key.
+/// Returns the entries that `<<` takes from `node`, or `None` if it stays a key.
 pub(super) fn merge_source(node: &Node, origin: Origin) -> Option<(Arc<Hash>, Arc<[Marks]>)> {
     match (origin, &node.value) {
         (Origin::Alias | Origin::Mapping, Value::Hash(hash)) => Some((hash.clone(), node.marks.clone())),

@@ -17,7 +17,7 @@ use crate::value::Value;
 use entries::{Entries, merge_source};
 use omap::Recorder;
 
-/// What a node is written as, which decides how `<<` takes it.
+/// The notation of a node, which decides how `<<` takes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     Scalar,
@@ -60,7 +60,7 @@ enum Body {
     Map { entries: Entries, key: Option<Key>, becomes: Becomes },
 }
 
-/// What a mapping becomes once it is closed.
+/// The value that a mapping becomes once it is closed.
 enum Becomes {
     Hash,
     /// A hash from the pairs of a sequence, where `<<` is a key like any other.
@@ -96,7 +96,7 @@ pub(super) struct Composer<'a> {
 }
 
 impl<'a> Composer<'a> {
-    /// A composer for a text of `len` bytes.
+    /// Returns a composer for a text of `len` bytes.
     pub(super) fn new(len: usize) -> Composer<'a> {
         Composer {
             frames: Vec::new(),
@@ -114,12 +114,12 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// The composer, to which every alias is an unknown one.
+    /// Returns the composer, to which every alias is an unknown one.
     pub(super) fn refusing_aliases(self) -> Composer<'a> {
         Composer { refuses_aliases: true, ..self }
     }
 
-    /// The document, once all its events were fed.
+    /// Returns the document, once all its events were fed.
     pub(super) fn finish(self) -> Parsed {
         let mut parsed = Parsed { fault: self.fault, is_entangled: self.is_entangled, ..Parsed::default() };
         if let Some((line, node)) = self.root.filter(|_| !self.given_up) {
@@ -214,7 +214,7 @@ impl<'a> Composer<'a> {
         self.add(node, Origin::Alias, None, line);
     }
 
-    /// What `<<: *name` sees of an enclosing mapping: the entries so far.
+    /// Returns the part of an enclosing mapping that `<<: *name` sees: the entries so far.
     fn merged_with_itself(&self, serial: usize) -> Option<Node> {
         let merges = matches!(
             self.frames.last(),

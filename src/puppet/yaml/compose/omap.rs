@@ -4,7 +4,7 @@ use super::{Becomes, Body, Composer, Entries};
 use crate::puppet::yaml::Refusal;
 use crate::puppet::yaml::event::{Data, Event, Onward, Props};
 
-/// How deep `!!omap` sequences may be nested: each level is read twice.
+/// The deepest nesting of `!!omap` sequences: each level is read twice.
 const MAX_OMAPS: usize = 10;
 
 /// The events of an `!!omap` sequence, of which only some are composed.
@@ -62,7 +62,7 @@ impl<'a> Composer<'a> {
     }
 }
 
-/// The events of each node of a run of nodes.
+/// Returns the events of each node of a run of nodes.
 fn nodes<'e, 'a>(events: &'e [Event<'a>]) -> Vec<&'e [Event<'a>]> {
     let mut nodes = Vec::new();
     let (mut start, mut depth) = (0, 0usize);

@@ -1,7 +1,8 @@
-//! Values in plain lines, behind their key or in a block below it, that are passed over: nobody looks at most of a node's facts.
+//! Values in plain lines, behind their key or in a block below it, that are passed over: nobody looks at most of a
+//! node's facts.
 //!
-//! No events are made of what is in them. Where anything in such a value, or right behind it, is not of the simplest form, all of it is
-//! left to the parser.
+//! No events are made of what is in them. Where anything in such a value, or right behind it, is not of the simplest
+//! form, all of it is left to the parser.
 
 use super::lines::{Line, Span, blanks, scalar};
 use super::scanner::Scanner;
@@ -11,8 +12,8 @@ pub(in super::super) const DEEPEST: usize = BLOCKS + 1;
 const BLOCKS: usize = 8;
 
 impl Scanner<'_> {
-    /// Passes over the colon here and its key's value, in this line or in those below, where they are all plain, and `has_value` holds
-    /// for each scalar that is not quoted, keys included.
+    /// Passes over the colon here and its key's value, in this line or in those below, where they are all plain, and
+    /// `has_value` holds for each scalar that is not quoted, keys included.
     pub(super) fn pass_value(&mut self, has_value: fn(&str) -> bool) -> bool {
         let behind = self.input.rest_text().and_then(|rest| rest.get(1..));
         let Some((text, column)) = behind.zip(usize::try_from(self.indent).ok()) else { return false };
@@ -27,8 +28,8 @@ impl Scanner<'_> {
     }
 }
 
-/// The length of the block that `text` starts with, below a key at `column`: from the break before its first line to the one behind
-/// its last; 0 where there is none.
+/// Returns the length of the block that `text` starts with, below a key at `column`: from the break before its first
+/// line to the one behind its last; 0 where there is none.
 fn block(text: &str, column: usize, has_value: fn(&str) -> bool) -> Option<usize> {
     let mut open = Open { collections: [(column, Kind::Mapping); BLOCKS + 1], depth: 0 };
     let (mut at, mut is_value_next) = (0, true);
@@ -54,7 +55,8 @@ fn block(text: &str, column: usize, has_value: fn(&str) -> bool) -> Option<usize
     }
 }
 
-/// The length of the rest of a line, which is blanks and a scalar or an empty collection, in a collection at `column`.
+/// Returns the length of the rest of a line, which is blanks and a scalar or an empty collection, in a collection at
+/// `column`.
 fn rest_of_line(text: &str, column: usize, has_value: fn(&str) -> bool) -> Option<usize> {
     let blanks = blanks(text.as_bytes());
     let value = &text.as_bytes()[blanks..];
@@ -81,12 +83,12 @@ enum Kind {
 }
 
 impl Open {
-    /// The column of the innermost one.
+    /// Returns the column of the innermost one.
     fn column(&self) -> usize {
         self.collections[self.depth].0
     }
 
-    /// Whether the block goes on with a line at `column`; nothing where that is not sure.
+    /// Whether the block goes on with a line at `column`, or `None` if that is not sure.
     fn goes_on(&mut self, column: usize, line: Line, is_value_next: bool) -> Option<bool> {
         let kind = if line == Line::Item { Kind::Sequence } else { Kind::Mapping };
         // The items of a sequence may stand right below its key.
@@ -96,7 +98,8 @@ impl Open {
             *self.collections.get_mut(self.depth)? = (column, kind);
             return Some(true);
         }
-        // The line belongs to an outer collection, or to none: then the block is over, if it stands no deeper than its key.
+        // The line belongs to an outer collection, or to none: then the block is over, if it stands no deeper than its
+        // key.
         while self.depth > 0 && self.collections[self.depth] != (column, kind) {
             self.depth -= 1;
         }
@@ -147,7 +150,7 @@ mod tests {
     ];
     const ENDS: [&str; 2] = ["\n", "¦\n\n¦\n#\n¦\r\n¦\n---\n¦ \n"];
 
-    /// A document of lines that mostly stand where they may.
+    /// Returns a document of lines that mostly stand where they may.
     fn document(dice: &mut fastrand::Rng) -> String {
         let part = |dice: &mut fastrand::Rng, [plain, odd]: [&'static str; 2]| {
             let parts = if dice.u8(0..24) == 0 { odd } else { plain };

@@ -19,13 +19,13 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// The line, counted from 1.
+    /// Returns the line, counted from 1.
     pub(super) fn line_number(self) -> u32 {
         self.line.saturating_add(1)
     }
 }
 
-/// The fault that Psych words as `problem context at line L column C`, where the line is that of the context.
+/// Returns the fault that Psych words as `problem context at line L column C`, where the line is that of the context.
 pub(super) fn fault(problem: &str, at: Mark, context: &str, context_at: Mark) -> Fault {
     let gap = if context.is_empty() { "" } else { " " };
     let column = context_at.column.saturating_add(1);
@@ -35,14 +35,14 @@ pub(super) fn fault(problem: &str, at: Mark, context: &str, context_at: Mark) ->
 
 /// The text that is left to read.
 pub(super) struct Input<'a> {
-    /// What can be read before the first bad character is met.
+    /// The text before the first bad character.
     text: &'a str,
     bytes: &'a [u8],
     /// The byte to read next.
     pub(super) at: usize,
     /// The place of it.
     pub(super) mark: Mark,
-    /// What is wrong with the bytes behind the text.
+    /// The fault of the bytes behind the text.
     bad: Option<Fault>,
 }
 
@@ -74,24 +74,24 @@ impl<'a> Input<'a> {
         if left < count { Err(bad.clone()) } else { Ok(()) }
     }
 
-    /// The byte `offset` bytes ahead, 0 at the end.
+    /// Returns the byte `offset` bytes ahead, 0 at the end.
     #[inline]
     pub(super) fn peek(&self, offset: usize) -> u8 {
         self.bytes.get(self.at + offset).copied().unwrap_or(0)
     }
 
-    /// The text from byte `start` to byte `end`.
+    /// Returns the text from byte `start` to byte `end`.
     pub(super) fn slice(&self, start: usize, end: usize) -> &'a str {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// The bytes that are left, where nothing bad follows.
+    /// Returns the bytes that are left, where nothing bad follows.
     #[inline]
     pub(super) fn rest(&self) -> Option<&'a [u8]> {
         if self.bad.is_some() { None } else { self.bytes.get(self.at..) }
     }
 
-    /// The text that is left, where nothing bad follows.
+    /// Returns the text that is left, where nothing bad follows.
     pub(super) fn rest_text(&self) -> Option<&'a str> {
         if self.bad.is_some() { None } else { self.text.get(self.at..) }
     }
@@ -127,7 +127,8 @@ impl<'a> Input<'a> {
         self.mark.column += 1;
     }
 
-    /// Passes over ASCII characters other than control characters for which `passes` holds, as far as nothing bad follows.
+    /// Passes over ASCII characters other than control characters for which `passes` holds, as far as nothing bad
+    /// follows.
     pub(super) fn skip_run(&mut self, passes: impl Fn(u8) -> bool) {
         let Some(rest) = self.rest() else { return };
         self.pass(rest.iter().take_while(|b| matches!(b, 0x20..=0x7e) && passes(**b)).count());
@@ -150,7 +151,7 @@ impl<'a> Input<'a> {
         reads
     }
 
-    /// Whether the text ends here.
+    /// Returns true if the text ends here.
     pub(super) fn at_end(&self) -> bool {
         self.at >= self.bytes.len()
     }
@@ -187,7 +188,7 @@ impl<'a> Input<'a> {
         self.peek(offset) == 0 || self.is_blank_at(offset) || self.is_break_at(offset)
     }
 
-    /// Whether a `---` or `...` stands here, at the start of a line.
+    /// Returns true if a `---` or `...` stands here, at the start of a line.
     pub(super) fn is_document_indicator(&self, indicator: [u8; 3]) -> bool {
         self.mark.column == 0 && [self.peek(0), self.peek(1), self.peek(2)] == indicator && self.is_space_at(3)
     }
@@ -198,7 +199,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// The bytes of the character that starts with `first`; 0 where none does.
+/// Returns the bytes of the character that starts with `first`; 0 where none does.
 fn width(first: u8) -> usize {
     match first {
         0..=0x7f => 1,
@@ -223,9 +224,10 @@ const IS_ODD: [bool; 256] = {
     odd
 };
 
-/// Where `content` stops being text that YAML allows, and why.
+/// Returns the place at which `content` stops being text that YAML allows, and the reason.
 pub(super) fn first_bad(content: &[u8]) -> Option<(usize, &'static str)> {
-    // Nearly every file is told to be good by its bytes alone, and most are plain: that is seen of many bytes at a time.
+    // Nearly every file is told to be good by its bytes alone, and most are plain: that is seen of many bytes at a
+    // time.
     if content.iter().fold(true, |is_plain, b| is_plain & matches!(b, b' '..=b'~' | b'\n')) {
         return None;
     }
@@ -242,7 +244,7 @@ pub(super) fn first_bad(content: &[u8]) -> Option<(usize, &'static str)> {
     None
 }
 
-/// The width of the character at the start of `bytes`, or what is wrong with it.
+/// Returns the width of the character at the start of `bytes`, or what is wrong with it.
 fn character(bytes: &[u8]) -> Result<usize, &'static str> {
     let first = bytes[0];
     let width = width(first);
@@ -269,7 +271,7 @@ fn character(bytes: &[u8]) -> Result<usize, &'static str> {
     }
 }
 
-/// How much can be read before libyaml decodes the piece that holds the bad character at `bad`.
+/// Returns the bytes that can be read before libyaml decodes the piece that holds the bad character at `bad`.
 fn readable(content: &[u8], bad: usize) -> usize {
     let mut start = 0;
     loop {

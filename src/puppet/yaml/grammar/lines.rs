@@ -1,8 +1,9 @@
-//! Lines read at once: nearly every line of a data file is a key and a colon, or a dash, with a word, a quoted text or nothing behind.
+//! Lines read at once: nearly every line of a data file is a key and a colon, or a dash, with a word, a quoted text or
+//! nothing behind.
 //!
-//! Events are made of them without tokens. All that the scanner and the parser remember is as if they had gone from character to
-//! character; what is not of the simplest form, or might not be, is left to them. They may look further ahead, though: a fault in the
-//! line behind an item is found after the item here, and before it there.
+//! Events are made of them without tokens. All that the scanner and the parser remember is as if they had gone from
+//! character to character; what is not of the simplest form, or might not be, is left to them. They may look further
+//! ahead, though: a fault in the line behind an item is found after the item here, and before it there.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -112,7 +113,7 @@ impl<'a> Parser<'a> {
         Onward::Next
     }
 
-    /// The start of a block mapping, behind which `next` follows, where a line tells it.
+    /// Returns the start of a block mapping, behind which `next` follows, where a line tells it.
     pub(super) fn mapping_at_line(&mut self, next: State) -> Result<Option<Event<'a>>, Fault> {
         let Some((Ordering::Greater, Next::Line(Line::Key(_)))) = self.scanner.line()? else { return Ok(None) };
         let mark = self.scanner.input.mark;
@@ -123,7 +124,7 @@ impl<'a> Parser<'a> {
         Ok(Some(Event { line: mark.line_number(), data: Data::Mapping(Props::default()) }))
     }
 
-    /// The next event in a block sequence, where a line tells it.
+    /// Returns the next event in a block sequence, where a line tells it.
     pub(super) fn line_of_sequence(&mut self) -> Result<Option<Event<'a>>, Fault> {
         Ok(match self.scanner.line()? {
             Some((Ordering::Less, _)) => Some(self.leave_at_line()),
@@ -132,7 +133,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The next event in a sequence at the indentation of the mapping around it, where a line tells it.
+    /// Returns the next event in a sequence at the indentation of the mapping around it, where a line tells it.
     pub(super) fn line_of_indentless_sequence(&mut self) -> Result<Option<Event<'a>>, Fault> {
         Ok(match self.scanner.line()? {
             Some((Ordering::Equal, Next::Line(Line::Item))) => self.scanner.item(),
@@ -152,7 +153,7 @@ impl<'a> Parser<'a> {
         self.event(Data::End)
     }
 
-    /// An event here.
+    /// Returns an event here.
     fn event(&self, data: Data<'a>) -> Event<'a> {
         Event { line: self.scanner.input.mark.line_number(), data }
     }
@@ -164,8 +165,8 @@ impl<'a> Scanner<'a> {
         Ok(matches!(self.line()?, Some((_, Next::End))))
     }
 
-    /// Goes to where the next token starts, unless tokens wait to be taken, and tells what stands there, where that is sure, and how its
-    /// column compares with the innermost block's. To go there twice does no harm.
+    /// Goes to where the next token starts, unless tokens wait to be taken, and tells what stands there, where that is
+    /// sure, and how its column compares with the innermost block's. To go there twice does no harm.
     fn line(&mut self) -> Result<Option<(Ordering, Next)>, Fault> {
         if !self.by_line || !self.has_taken_all() {
             return Ok(None);
@@ -182,7 +183,8 @@ impl<'a> Scanner<'a> {
         Ok(Line::of(text).map(|line| (column.cmp(&self.indent), Next::Line(line))))
     }
 
-    /// Goes to the first character of the next line that is no blank, where this line ends here; true where a token surely starts there.
+    /// Goes to the first character of the next line that is no blank, where this line ends here; true where a token
+    /// surely starts there.
     fn skip_to_line(&mut self) -> bool {
         let Some([b'\n', next @ ..]) = self.input.rest() else { return false };
         let blanks = blanks(next);
@@ -212,7 +214,7 @@ impl<'a> Scanner<'a> {
         Some(span)
     }
 
-    /// A dash and a scalar that is no key.
+    /// Returns a dash and a scalar that is no key.
     fn item(&mut self) -> Option<Event<'a>> {
         let rest = self.input.rest()?;
         let start = 1 + blanks(&rest[1..]);
@@ -225,7 +227,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Whether `text` surely starts with a key.
+/// Returns true if `text` surely starts with a key.
 pub(in crate::puppet::yaml) fn starts_with_key(text: &[u8]) -> bool {
     let after = match text {
         [quote @ (b'\'' | b'"'), ..] => quoted(text, *quote).and_then(|len| text.get(len + 2..)),
@@ -238,7 +240,7 @@ pub(super) fn blanks(text: &[u8]) -> usize {
     text.iter().take_while(|b| **b == b' ').count()
 }
 
-/// The scalar that `text` starts with, in a collection at column `indent`, where that is sure.
+/// Returns the scalar that `text` starts with, in a collection at column `indent`, where that is sure.
 pub(super) fn scalar(text: &[u8], indent: i64) -> Option<Span> {
     match *text.first()? {
         quote @ (b'\'' | b'"') => Some(Span { len: quoted(text, quote)?, quotes: 1 }),
@@ -246,7 +248,7 @@ pub(super) fn scalar(text: &[u8], indent: i64) -> Option<Span> {
     }
 }
 
-/// The length of the key that `text` starts with, where that is sure.
+/// Returns the length of the key that `text` starts with, where that is sure.
 fn key(text: &[u8]) -> Option<usize> {
     let text = &text[..text.len().min(LONGEST_KEY + 2)];
     if !is_in(*text.first()?, WORD) {
@@ -267,14 +269,14 @@ fn key(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// The length of the text between the quotes that `text` starts with, where it reads as it stands.
+/// Returns the length of the text between the quotes that `text` starts with, where it reads as it stands.
 fn quoted(text: &[u8], quote: u8) -> Option<usize> {
     let inner = &text[1..];
     let len = inner.iter().position(|b| *b == quote || *b == b'\\' || !matches!(b, b' '..=b'~'))?;
     (inner[len] == quote && inner.get(len + 1) != Some(&quote)).then_some(len)
 }
 
-/// The length of the plain scalar that `text` starts with, where it surely ends on its line.
+/// Returns the length of the plain scalar that `text` starts with, where it surely ends on its line.
 fn plain(text: &[u8], indent: i64) -> Option<usize> {
     if !is_in(*text.first()?, FIRST_OF_PLAIN) {
         return None;
@@ -295,7 +297,8 @@ fn plain(text: &[u8], indent: i64) -> Option<usize> {
     Some(text[..len].trim_ascii_end().len())
 }
 
-/// Whether a plain scalar in a collection at column `indent` surely does not go on in the line at the start of `text`.
+/// Returns true if a plain scalar in a collection at column `indent` surely does not go on in the line at the start of
+/// `text`.
 fn is_over(text: &[u8], indent: i64) -> bool {
     let blanks = blanks(text);
     match text.get(blanks) {

@@ -1,10 +1,10 @@
 //! The grammar of libyaml 0.2.5, which Psych reads with, quirks and messages included.
 //!
-//! libyaml (MIT licence) defines what this module must do, down to how far it reads ahead before it finds a fault. `input` holds
-//! the characters, `scanner` makes tokens of them with the help of `scalars` and `properties`, and `parser` turns tokens into
-//! events; `lines` makes events of the plainest lines at once, and `blocks` passes over such lines where they are not wanted. Of the
-//! crates that offer these events, the unsafe ones are out of the question and `libyaml-safer` panics on a file that ends within a
-//! block scalar.
+//! libyaml (MIT licence) defines what this module must do, down to how far it reads ahead before it finds a fault.
+//! `input` holds the characters, `scanner` makes tokens of them with the help of `scalars` and `properties`, and
+//! `parser` turns tokens into events; `lines` makes events of the plainest lines at once, and `blocks` passes over such
+//! lines where they are not wanted. Of the crates that offer these events, the unsafe ones are out of the question and
+//! `libyaml-safer` panics on a file that ends within a block scalar.
 
 mod blocks;
 mod input;
@@ -27,7 +27,7 @@ pub(super) fn first_document<'a>(content: &'a [u8], sink: &mut impl FnMut(Event<
     parser::Parser::new(content).document(sink)
 }
 
-/// Whether nothing in `content` is a character that YAML does not allow.
+/// Returns true if nothing in `content` is a character that YAML does not allow.
 pub(super) fn is_readable(content: &[u8]) -> bool {
     input::first_bad(content).is_none()
 }

@@ -10,7 +10,7 @@ use super::scanner::Scanner;
 use super::token::Kind;
 use crate::puppet::document::Fault;
 
-/// What is expected next.
+/// The state of the parser: the part that it expects next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     DocumentEnd,
@@ -21,7 +21,7 @@ pub(super) enum State {
     BlockMappingFirst,
     BlockMappingKey,
     BlockMappingValue,
-    /// What follows a key and its colon in a line that was read at once.
+    /// The node behind a key and its colon in a line that was read at once.
     BlockMappingNode,
     FlowSequenceFirst,
     FlowSequence,
@@ -38,9 +38,9 @@ pub(super) enum State {
 pub(super) struct Parser<'a> {
     pub(super) scanner: Scanner<'a>,
     pub(super) state: State,
-    /// Where to go on once the current node is done.
+    /// The states to go on with once the current node is done.
     pub(super) states: Vec<State>,
-    /// Where the open collections started.
+    /// The starts of the open collections.
     pub(super) starts: Vec<Mark>,
     /// The prefixes of tag handles that were declared.
     prefixes: HashMap<&'a str, String, foldhash::fast::RandomState>,
@@ -138,7 +138,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The prefix of a tag handle, declared or YAML's own; nothing if there is none.
+    /// Returns the prefix of a tag handle, declared or YAML's own, or `None` if there is none.
     fn prefix(&self, handle: &str) -> Option<&str> {
         let declared = self.prefixes.get(handle).map(String::as_str);
         declared.or(match handle {
@@ -215,18 +215,18 @@ impl<'a> Parser<'a> {
         Event { line: mark.line_number(), data: Data::End }
     }
 
-    /// A fault within the innermost open collection.
+    /// Returns a fault within the innermost open collection.
     fn unexpected<T>(&mut self, problem: &str, at: Mark, context: &str) -> Result<T, Fault> {
         Err(fault(problem, at, context, self.starts.pop().unwrap_or_default()))
     }
 
-    /// A node, after which `next` follows.
+    /// Returns a node, after which `next` follows.
     fn node_then(&mut self, next: State, block: bool, indentless: bool) -> Result<Event<'a>, Fault> {
         self.states.push(next);
         self.node(block, indentless)
     }
 
-    /// An empty node at `mark`, after which `next` follows.
+    /// Returns an empty node at `mark`, after which `next` follows.
     fn empty_then(&mut self, next: State, mark: Mark) -> Event<'a> {
         self.state = next;
         empty_scalar(mark)
@@ -270,7 +270,7 @@ impl<'a> Parser<'a> {
         Ok(Event { line, data: if mapping { Data::Mapping(props) } else { Data::Sequence(props) } })
     }
 
-    /// An anchor and a tag, in any order, at most one of each.
+    /// Returns an anchor and a tag, in any order, at most one of each.
     fn properties(&mut self, start: &mut Mark) -> Result<Props<'a>, Fault> {
         let mut props = Props::default();
         let mut tag: Option<(&'a str, String, Mark)> = None;
@@ -315,7 +315,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A sequence in a mapping, at the mapping's own indentation.
+    /// Returns a sequence in a mapping, at the mapping's own indentation.
     fn indentless_sequence(&mut self) -> Result<Event<'a>, Fault> {
         if let Some(event) = self.line_of_indentless_sequence()? {
             return Ok(event);
@@ -358,7 +358,7 @@ impl<'a> Parser<'a> {
         self.block_mapping_node(State::BlockMappingKey, end)
     }
 
-    /// What stands behind the indicator of a key or a value, which ends at `mark`.
+    /// Parses the node behind the indicator of a key or a value, which ends at `mark`.
     fn block_mapping_node(&mut self, next: State, mark: Mark) -> Result<Event<'a>, Fault> {
         if let Some(event) = self.mapping_at_line(next)? {
             return Ok(event);
@@ -396,7 +396,7 @@ impl<'a> Parser<'a> {
         Ok(true)
     }
 
-    /// The key of a pair in a sequence: `[a: b]`.
+    /// Returns the key of a pair in a sequence: `[a: b]`.
     fn pair_key(&mut self) -> Result<Event<'a>, Fault> {
         let token = self.scanner.peek()?;
         if matches!(token.kind, Kind::Value | Kind::FlowEntry | Kind::FlowSequenceEnd) {
@@ -407,7 +407,7 @@ impl<'a> Parser<'a> {
         self.node_then(State::PairValue, false, false)
     }
 
-    /// The value behind a `:` in a flow collection, which may be missing.
+    /// Returns the value behind a `:` in a flow collection, which may be missing.
     fn flow_value(&mut self, next: State, is_end: impl Fn(&Kind<'a>) -> bool) -> Result<Event<'a>, Fault> {
         if matches!(self.scanner.peek()?.kind, Kind::Value) {
             self.scanner.skip_token();

@@ -9,7 +9,7 @@ use crate::puppet::document::Fault;
 const MAX_NUMBER: usize = 9;
 
 impl<'a> Scanner<'a> {
-    /// The letters, digits, `-` and `_` that stand here.
+    /// Returns the letters, digits, `-` and `_` that stand here.
     fn scan_name(&mut self) -> Result<&'a str, Fault> {
         let from = self.input.at;
         self.input.need(1)?;
@@ -84,7 +84,7 @@ impl<'a> Scanner<'a> {
         Ok(self.input.slice(from, self.input.at))
     }
 
-    /// The rest of a tag that starts with `head`, whose first character is not part of it.
+    /// Returns the rest of a tag that starts with `head`, whose first character is not part of it.
     fn scan_tag_uri(&mut self, verbatim: bool, directive: bool, head: &str, start: Mark) -> Result<String, Fault> {
         let context = if directive { "while parsing a %TAG directive" } else { "while parsing a tag" };
         let mut uri = head.as_bytes().get(1..).unwrap_or_default().to_vec();
@@ -107,7 +107,7 @@ impl<'a> Scanner<'a> {
         Ok(std::str::from_utf8(uri).map_or_else(|_| "\0".to_owned(), str::to_owned))
     }
 
-    /// The `%C3%A9` of one character.
+    /// Returns the `%C3%A9` of one character.
     fn scan_uri_escapes(&mut self, uri: &mut Vec<u8>, context: &str, start: Mark) -> Result<(), Fault> {
         let mut left = 0;
         loop {

@@ -47,7 +47,7 @@ struct Breaks {
 }
 
 impl Breaks {
-    /// How they read: a single break is a space.
+    /// Returns the text that they stand for: a single break is a space.
     fn fold(&mut self, text: &mut Text<'_>) {
         if self.leading != "\n" {
             text.push(self.leading);
@@ -107,7 +107,7 @@ impl<'a> Scanner<'a> {
         Ok(Token { start, end, kind: Kind::Scalar { value: text.finish(), plain: true } })
     }
 
-    /// Whether an indicator here ends the scalar.
+    /// Returns true if an indicator here ends the scalar.
     fn ends_plain_scalar(&self, start: Mark) -> Result<bool, Fault> {
         let flow = self.flow_level > 0;
         match self.input.peek(0) {
@@ -309,7 +309,7 @@ impl<'a> Scanner<'a> {
         Ok(Token { start, end, kind: Kind::Scalar { value: Cow::Owned(text), plain: false } })
     }
 
-    /// The line of the indicator: `|2-  # comment`.
+    /// Returns the line of the indicator: `|2- # comment`.
     fn scan_block_header(&mut self, start: Mark) -> Result<(Chomping, i64), Fault> {
         let (mut chomping, mut increment) = (Chomping::Clip, 0);
         self.input.skip();
@@ -370,7 +370,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over the indentation and the blank lines before a line of text; they tell the indentation where `indent` is 0.
+    /// Passes over the indentation and the blank lines before a line of text; they tell the indentation where `indent`
+    /// is 0.
     fn skip_block_breaks(
         &mut self,
         indent: &mut i64,
@@ -409,7 +410,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// What becomes of the line breaks at the end of a block scalar.
+/// The treatment of the line breaks at the end of a block scalar.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chomping {
     Strip,

@@ -23,9 +23,9 @@ struct SimpleKey {
 pub(super) struct Scanner<'a> {
     pub(super) input: Input<'a>,
     tokens: VecDeque<Token<'a>>,
-    /// How many tokens were taken.
+    /// The number of tokens that were taken.
     taken: usize,
-    /// Whether the first token in the queue is final.
+    /// True if the first token in the queue is final.
     ready: bool,
     pub(super) flow_level: usize,
     /// The column of the innermost block collection, -1 outside all.
@@ -34,7 +34,7 @@ pub(super) struct Scanner<'a> {
     pub(super) key_allowed: bool,
     /// One for each flow level, and one for the block.
     keys: Vec<SimpleKey>,
-    /// Whether plain lines are read at once: always, but for the test that this makes no difference.
+    /// True if plain lines are read at once: always, but for the test that this makes no difference.
     pub(super) by_line: bool,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next token, which stays in the queue.
+    /// Returns the next token, which stays in the queue.
     pub(super) fn peek(&mut self) -> Result<&mut Token<'a>, Fault> {
         if !self.ready {
             self.fetch_more()?;
@@ -85,7 +85,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Whether no token waits to be taken.
+    /// Returns true if no token waits to be taken.
     pub(super) fn has_taken_all(&self) -> bool {
         self.tokens.is_empty()
     }
