@@ -107,8 +107,8 @@ impl Exporter {
         self.batch(&event.branch, std::slice::from_ref(event), compared)
     }
 
-    /// Writes the snapshots of several commits of a branch, oldest first. If it fails, those of the first ones may have been
-    /// written.
+    /// Writes the snapshots of several commits of a branch, oldest first. If it fails, those of the first ones may have
+    /// been written.
     pub fn export_all(&mut self, branch: &BranchName, events: &[CommitEvent]) -> Result<Exported, ExportError> {
         let stage = self.pipeline.workers.begin("exporting commits", Some(events.len()));
         let mut all = Exported::default();
