@@ -1,4 +1,4 @@
-//! The disk as a tree: what lies outside of any repository, such as the global layer and folders of modules.
+//! The disk as a tree: for files outside of any repository, such as the global layer and folders of modules.
 
 mod access;
 
@@ -12,8 +12,8 @@ pub use access::{can_run, can_write};
 
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child, folder_of};
 
-/// The files of the machine, by their absolute paths: as they are when their folder is first looked at, so that two
-/// revisions of a repository see the same.
+/// The files of the machine by their absolute paths. They stay as they are when their folder is first accessed, so that
+/// two revisions of a repository see the same.
 #[derive(Default)]
 pub struct Disk {
     seen: Snapshot,
@@ -24,12 +24,12 @@ pub struct Disk {
 type Listing = Arc<BTreeMap<String, FileType>>;
 
 impl Disk {
-    /// Returns the disk, nothing of it looked at yet.
+    /// Makes a view of the disk, of which nothing was accessed yet.
     pub fn new() -> Disk {
         Disk::default()
     }
 
-    /// Returns the names in a folder, or `None` if it is none, or may not be listed.
+    /// Returns the names in a folder, or `None` if it cannot be listed.
     fn folder(&self, path: &str) -> Option<Listing> {
         let lock = || self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(listing) = lock().get(path) {
@@ -97,8 +97,8 @@ impl FileTree for Disk {
     }
 }
 
-/// The content of files on disk as it was when they were first looked at, so that an edit meanwhile cannot mix two
-/// states of one file.
+/// The content of files on disk as it was when they were first read, so that an edit meanwhile cannot mix two states of
+/// one file.
 #[derive(Default)]
 pub struct Snapshot {
     seen: Mutex<Seen>,
@@ -121,7 +121,7 @@ enum Content {
 const KEPT_SIZE: usize = 16 << 20;
 
 impl Snapshot {
-    /// Returns the content of the file at `path`, which is at `disk` on disk.
+    /// Returns the id of the file at `path`, which is at `disk` on disk, and keeps its content.
     pub fn file(&self, path: &str, disk: &Path) -> io::Result<BlobId> {
         if let Some(id) = self.lock().files.get(path) {
             return Ok(*id);
@@ -136,7 +136,7 @@ impl Snapshot {
         Ok(id)
     }
 
-    /// Content that [`Snapshot::file`] told of.
+    /// Returns the content with an id that [`Snapshot::file`] returned.
     pub fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
         let content = self.lock().contents.get(&id).cloned();
         let reason = match content {
@@ -162,7 +162,7 @@ pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), NotFound | NotADirectory | InvalidFilename)
 }
 
-/// Returns an error of the disk about `path`.
+/// Converts an error of the disk about `path`.
 pub(crate) fn failed(path: &str, error: &io::Error) -> TreeError {
     TreeError { path: if path.is_empty() { ".".to_owned() } else { path.to_owned() }, reason: error.to_string() }
 }
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(disk.list(&at("data")).unwrap().len(), 2);
         assert_eq!(disk.list(&at("data/a.yaml")).unwrap(), []);
         assert_eq!(disk.entry("/").unwrap(), Some(Entry::Folder));
-        // What was seen once stays, and nothing comes to it.
+        // Content that was read once stays, and nothing is added.
         fs::write(at("data/none.yaml"), "a: 1\n").unwrap();
         assert_eq!(follow(&disk, &at("data/none.yaml")).unwrap(), Target::Absent);
         fs::write(at("data/a.yaml"), "a: 2\n").unwrap();

@@ -1,8 +1,8 @@
-//! A tree of files as Hiera sees it, wherever it is stored: a git commit, a folder on disk, the whole disk, a test's memory.
+//! Trees of files: a git commit, a folder on disk, the whole disk, a test's memory.
 //!
 //! [`FileTree`] gives entries as they are; [`follow`] walks a path through them as the operating system would, symbolic
-//! links included, and never leaves the tree. Paths begin with the tree's root: those of a repository are relative, those of
-//! the disk, or of a repository that stands for a folder of it, are absolute.
+//! links included, and never leaves the tree. Paths begin with the tree's root: those of a repository are relative,
+//! those of the disk, or of a repository that stands for a folder of it, are absolute.
 
 mod changes;
 mod mounted;
@@ -24,7 +24,7 @@ pub use recording::{AccessedPaths, RecordingTree};
 pub struct BlobId(pub [u8; 20]);
 
 impl BlobId {
-    /// The id git gives to `content`.
+    /// Returns git's id of `content`.
     pub fn of(content: &[u8]) -> BlobId {
         let mut sha = Sha1::new();
         sha.update(format!("blob {}\0", content.len()));
@@ -62,39 +62,41 @@ pub enum Entry {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("cannot read {path}: {reason}")]
 pub struct TreeError {
-    /// What was asked for: a path or a blob id.
+    /// The path or blob id that was asked for.
     pub path: String,
     /// The storage's own words.
     pub reason: String,
 }
 
-/// A read-only tree of files. Paths begin with the root, `/` between names, no `.` or `..`; the root itself is "" where paths
-/// are relative.
+/// A read-only tree of files. Paths begin with the root, `/` between names, no `.` or `..`; the root itself is "" where
+/// paths are relative.
 pub trait FileTree: Send + Sync {
-    /// What the paths of the tree begin with: "", or an absolute path such as "/".
+    /// Returns the beginning of all paths of the tree: "", or an absolute path such as "/".
     #[expect(clippy::unnecessary_literal_bound, reason = "others have a root of their own")]
     fn root(&self) -> &str {
         ""
     }
 
-    /// The entry at `path`, links not followed; nothing if there is none.
+    /// Returns the entry at `path`, links not followed, or `None` if there is none.
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError>;
 
-    /// The names in the folder at `path` with their entries, in the order of their bytes; empty if it is no folder.
+    /// Returns the names in the folder at `path` with their entries, in the order of their bytes; empty if it is no
+    /// folder.
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError>;
 
-    /// What stands for all that is in the folder at `path`: two folders with the same one are the same. Nothing where that is not
-    /// known.
+    /// Returns an id of all that is in the folder at `path`, or `None` if there is none. Two folders with the same id
+    /// are equal.
     fn folder_id(&self, path: &str) -> Option<[u8; 20]> {
         _ = path;
         None
     }
 
-    /// The content of a file.
+    /// Returns the content of a file.
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError>;
 }
 
-/// Returns the files called as `is_wanted` says, links left out, of the whole tree but for folders called as `is_passed` says.
+/// Returns the files of the whole tree with names that `is_wanted` accepts. Leaves out links, and folders with names
+/// that `is_passed` accepts.
 pub fn files_called(
     tree: &dyn FileTree,
     is_wanted: impl Fn(&str) -> bool,
@@ -114,7 +116,7 @@ pub fn files_called(
     Ok(found)
 }
 
-/// Where a path leads once all links are followed.
+/// The target of a path, all links followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// A file, with its path after the links.
@@ -192,7 +194,7 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
     })
 }
 
-/// What of `path` lies below `root`; nothing if it does not.
+/// Returns the rest of `path` below `root`, or `None` if it is not below.
 pub fn below<'p>(root: &str, path: &'p str) -> Option<&'p str> {
     match root {
         "" => Some(path).filter(|path| !path.starts_with('/')),
@@ -201,7 +203,8 @@ pub fn below<'p>(root: &str, path: &'p str) -> Option<&'p str> {
     }
 }
 
-/// How much of the path `at` is the folder above it; nothing above a `root` that is not the disk's, whose `..` is itself.
+/// Returns the length of the path of the folder above `at`. Returns `None` above a `root`, but for that of the disk,
+/// which is its own `..`.
 fn parent(root: &str, at: &str) -> Option<usize> {
     if at == root {
         return (root == "/").then_some(root.len());
@@ -209,7 +212,7 @@ fn parent(root: &str, at: &str) -> Option<usize> {
     Some(at.rfind('/').unwrap_or(0).max(root.len()))
 }
 
-/// Whether `path` names a link, wherever that leads; the folders on the way are followed.
+/// Returns true if `path` names a link, wherever that leads. Links in the folders on the way are followed.
 pub fn is_link(tree: &dyn FileTree, path: &str) -> Result<bool, TreeError> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let folder = if folder.len() < tree.root().len() { tree.root() } else { folder };
@@ -217,7 +220,7 @@ pub fn is_link(tree: &dyn FileTree, path: &str) -> Result<bool, TreeError> {
     Ok(matches!(tree.entry(&child(&at, name))?, Some(Entry::Link(_))))
 }
 
-/// The path of `name` inside the folder `folder`.
+/// Returns the path of `name` inside the folder `folder`.
 pub fn child(folder: &str, name: &str) -> String {
     let mut path = String::with_capacity(folder.len() + 1 + name.len());
     path.push_str(folder);
@@ -233,7 +236,7 @@ fn enter(folder: &mut String, name: &str) {
     folder.push_str(name);
 }
 
-/// The folder that the file at `path` lies in.
+/// Returns the folder that the file at `path` lies in.
 pub fn folder_of(path: &str) -> &str {
     match path.rfind('/') {
         Some(0) => "/",
@@ -255,17 +258,17 @@ pub struct MemoryTree {
 }
 
 impl MemoryTree {
-    /// An empty tree.
+    /// Makes an empty tree.
     pub fn new() -> MemoryTree {
         MemoryTree::default()
     }
 
-    /// An empty tree of paths below `root`.
+    /// Makes an empty tree of paths below `root`.
     pub fn at(root: impl Into<String>) -> MemoryTree {
         MemoryTree { root: root.into(), ..MemoryTree::default() }
     }
 
-    /// A tree from many files in one text: each file starts with a line `-- PATH`, a link is `-- PATH -> TARGET`.
+    /// Makes a tree from many files in one text: each file starts with a line `-- PATH`, a link is `-- PATH -> TARGET`.
     pub fn from_fixture(fixture: &str) -> MemoryTree {
         let mut tree = MemoryTree::new();
         let mut current: Option<(String, String)> = None;

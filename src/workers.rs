@@ -1,35 +1,36 @@
-//! How work is done: on how many threads, and who is told how far it is.
+//! The threads that work is done on, and the progress that it reports.
 //!
-//! What is told is numbers; whether anybody sees them, and where, is for the edges of the program to say.
+//! Progress is reported as numbers; the edges of the program decide whether to show them. Results depend neither on the
+//! number of threads nor on who listens.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Scope};
 
-/// The threads that work may use, and who is told how far it is. What comes out depends on neither.
+/// The threads that work may use, and the receiver of its progress.
 #[derive(Clone)]
 pub struct Workers {
-    /// How many threads there may be, the one that asks included.
+    /// The largest number of threads, the calling one included.
     pub threads: NonZeroUsize,
-    /// Whether work that is done sooner without them gets fewer.
+    /// True if small work gets fewer threads, because it is done sooner without them.
     pub sparing: bool,
-    /// Who is told.
+    /// The receiver of progress.
     pub progress: Arc<dyn Progress>,
 }
 
-/// Who is told what is being done.
+/// A receiver of progress.
 pub trait Progress: Send + Sync {
-    /// A stage begins, perhaps inside of another one. It has ended when nobody else holds it.
+    /// Takes note that a stage begins, possibly inside another one. It has ended when nobody else holds it.
     fn begin(&self, stage: &Arc<Stage>);
 }
 
-/// Something that is being done, step by step.
+/// A stage of the work, done step by step.
 #[derive(Debug)]
 pub struct Stage {
-    /// What it is, for a person: "resolving keys".
+    /// Its name, for a person: "resolving keys".
     pub what: &'static str,
-    /// How many steps it has, if that is known.
+    /// The number of steps, or `None` if it is unknown.
     pub total: Option<usize>,
     done: AtomicUsize,
 }
@@ -40,23 +41,24 @@ impl Stage {
         self.done.fetch_add(steps, Ordering::Relaxed);
     }
 
-    /// How many steps are done.
+    /// Returns the number of steps that are done.
     pub fn done(&self) -> usize {
         self.done.load(Ordering::Relaxed)
     }
 }
 
-/// Nobody is told.
+/// Ignores all progress.
 struct Nobody;
 
 impl Progress for Nobody {
     fn begin(&self, _: &Arc<Stage>) {}
 }
 
-/// What is worth a thread, in microseconds of work: to begin and to end one takes some hundreds, and it may wait for a core as long.
+/// The least work that is worth a thread, in microseconds. Its start and end take some hundreds, and it may wait for a
+/// core as long.
 const FOR_A_THREAD: usize = 2000;
 
-/// As many threads as there are cores, where there is work for them; nobody is told.
+/// As many threads as there are cores, fewer for small work; ignores progress.
 impl Default for Workers {
     fn default() -> Workers {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -65,32 +67,34 @@ impl Default for Workers {
 }
 
 impl Workers {
-    /// So many threads, at least one; nobody is told.
+    /// Returns workers with so many threads, at least one; ignores progress.
     pub fn of(threads: usize) -> Workers {
         let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
         Workers { threads, sparing: false, progress: Arc::new(Nobody) }
     }
 
-    /// The same, but no more than so many threads.
+    /// Limits the number of threads.
     #[must_use]
     pub fn at_most(&self, threads: usize) -> Workers {
         Workers { threads: Workers::of(threads).threads.min(self.threads), ..self.clone() }
     }
 
-    /// The same for work that takes one thread about so many microseconds.
+    /// Limits the number of threads to those that are worth it for work that takes one thread about so many
+    /// microseconds.
     #[must_use]
     pub fn worth(&self, micros: usize) -> Workers {
         if self.sparing { self.at_most(micros.div_ceil(FOR_A_THREAD)) } else { self.clone() }
     }
 
-    /// Tells that a stage begins. It lasts as long as what comes back is held.
+    /// Reports that a stage begins. It lasts as long as the returned value is held.
     pub fn begin(&self, what: &'static str, total: Option<usize>) -> Arc<Stage> {
         let stage = Arc::new(Stage { what, total, done: AtomicUsize::new(0) });
         self.progress.begin(&stage);
         stage
     }
 
-    /// Does `work` on each thread, all called `name`, until it has returned on all. Where it returns there is nothing left to do.
+    /// Calls `work` on each thread, all called `name`, and waits for all. When one call returns there must be nothing
+    /// left to do.
     pub fn run(&self, name: &str, work: impl Fn() + Sync) {
         let is_done = AtomicBool::new(false);
         let work = || {
@@ -101,7 +105,7 @@ impl Workers {
     }
 }
 
-/// Threads that come to help, one after the other: of work that is done soon just few get to see anything.
+/// Threads that are started one by the other, so that work that is soon done starts few.
 #[derive(Clone, Copy)]
 struct Helpers<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
@@ -111,11 +115,11 @@ struct Helpers<'scope, 'env> {
 }
 
 impl Helpers<'_, '_> {
-    /// Works on this thread and, unless all is done before, on so many others.
+    /// Works on this thread and, unless all is done before, on as many others.
     fn call(self, others: usize) {
         if others > 0 && !self.is_done.load(Ordering::Relaxed) {
             let builder = thread::Builder::new().name(self.name.into());
-            // Where there is no other thread, this one does it all.
+            // If no thread can be started, this one does it all.
             _ = builder.spawn_scoped(self.scope, move || self.call(others - 1));
         }
         (self.work)();

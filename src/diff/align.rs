@@ -1,8 +1,8 @@
-//! Which item of an array has become which.
+//! Pairs the items of an array with those that they have become.
 //!
-//! The work is bounded whatever the arrays hold: `similar`'s Myers gives up searching for the shortest script after a number of
-//! steps, and gaps that are too large to compare everything with everything are paired by position. No clock is involved, so the
-//! result is always the same.
+//! The work is bounded whatever the arrays hold: `similar`'s Myers gives up searching for the shortest script after a
+//! number of steps, and gaps that are too large to compare everything with everything are paired by position. No clock
+//! is involved, so the result is always the same.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::Diff;
 use crate::value::Value;
 
-/// For each item before, the position of its partner after.
+/// Returns the position of the partner after for each item before.
 pub(super) fn align(before: &[Value], after: &[Value]) -> Vec<Option<usize>> {
     let (ids, gaps) = identical(before, after);
     let mut pairing = Pairing { before, after, partners: ids.partners, taken: ids.taken };
@@ -26,7 +26,7 @@ pub(super) fn align(before: &[Value], after: &[Value]) -> Vec<Option<usize>> {
 
 type Range = std::ops::Range<usize>;
 
-/// Items as numbers, equal ones the same, and who stayed in place.
+/// Items as numbers, equal items with equal numbers, and the pairs that keep their order.
 struct Identical {
     before: Vec<u32>,
     after: Vec<u32>,
@@ -34,7 +34,7 @@ struct Identical {
     taken: Vec<bool>,
 }
 
-/// Aligns equal items that keep their order; the rest stands in gaps between them.
+/// Pairs equal items that keep their order. Returns the gaps between them, too.
 fn identical<'v>(before: &'v [Value], after: &'v [Value]) -> (Identical, Vec<(Range, Range)>) {
     let mut numbers: HashMap<&'v Value, u32> = HashMap::new();
     let mut number = |value: &'v Value| {
@@ -82,7 +82,7 @@ impl Pairing<'_> {
         range.filter(|b| !self.taken[*b]).collect()
     }
 
-    /// Equal items that stand elsewhere.
+    /// Pairs equal items that moved.
     fn moved(&mut self, before: &[u32], after: &[u32]) {
         let mut places: HashMap<u32, Vec<usize>> = HashMap::new();
         for b in self.left_after(0..after.len()).into_iter().rev() {
@@ -95,7 +95,7 @@ impl Pairing<'_> {
         }
     }
 
-    /// Hashes with the same name.
+    /// Pairs hashes with the same name.
     fn named(&mut self, identity: &Identity) {
         let places: HashMap<&Value, usize> = self
             .left_after(0..self.after.len())
@@ -109,7 +109,7 @@ impl Pairing<'_> {
         }
     }
 
-    /// What is left in a gap, in order.
+    /// Pairs the remaining items in a gap, in order.
     fn gap(&mut self, old: Range, new: Range, identity: &Identity) {
         let (old, new) = (self.left_before(old), self.left_after(new));
         let even = old.len() == new.len();
@@ -140,7 +140,8 @@ impl Identity {
     }
 }
 
-/// The first of `name`, `id`, `title` and `key` that every hash among the items has, each with a scalar of its own.
+/// Returns the first of `name`, `id`, `title` and `key` that every hash among the items has, each with a scalar of its
+/// own.
 pub fn identifying_entry(items: Diff<&[Value]>) -> Option<&'static str> {
     let tells = |name: &&str| tells_apart(items.before, name) && tells_apart(items.after, name);
     ["name", "id", "title", "key"].into_iter().find(tells)
@@ -154,11 +155,11 @@ fn tells_apart(items: &[Value], name: &str) -> bool {
     })
 }
 
-/// How many pairs of a gap are compared at most.
+/// The largest number of pairs that are compared in a gap.
 const COMPARISONS: usize = 4096;
 
-/// How much two items that are not equal have in common; 0 for items that have not become one another. Scalars are taken
-/// for one another only where the gap is `even`: as many went as came.
+/// Returns a measure of what two unequal items have in common, or 0 if one did not become the other. Scalars are paired
+/// only if the gap is `even`: as many items went as came.
 fn likeness(before: &Value, after: &Value, even: bool, identity: &Identity) -> usize {
     match (before, after) {
         _ if identity.of(before).is_some() && identity.of(after).is_some() => 0,
@@ -175,11 +176,11 @@ fn likeness(before: &Value, after: &Value, even: bool, identity: &Identity) -> u
     }
 }
 
-/// The pairs, in order and without crossing, whose likenesses add up to most.
+/// Returns the pairs, in order and without crossing, with the largest sum of likenesses.
 fn best(old: &[usize], new: &[usize], score: impl Fn(usize, usize) -> usize) -> Vec<(usize, usize)> {
     let width = new.len() + 1;
     let scores: Vec<usize> = old.iter().flat_map(|a| new.iter().map(|b| score(*a, *b))).collect();
-    // total[i][j]: the best of what is left from `old[i]` and `new[j]` on.
+    // total[i][j]: the largest sum of the items from `old[i]` and `new[j]` on.
     let mut total = vec![0; (old.len() + 1) * width];
     let paired = |total: &[usize], i: usize, j: usize| match scores[i * new.len() + j] {
         0 => None,

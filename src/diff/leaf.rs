@@ -1,10 +1,10 @@
-//! Where two values differ.
+//! Finds the places at which two values differ.
 
 use super::Diff;
 use super::align::align;
 use crate::value::{Hash, Secrecy, Segment, Value, ValuePath};
 
-/// What happens to one place inside a value.
+/// The change at one place inside a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LeafKind {
     /// An entry or item that was not there.
@@ -21,49 +21,59 @@ pub enum LeafKind {
     Unsealed,
 }
 
-/// A place inside a value, and what is there.
+/// A place inside a value, and the value there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Part {
     /// The place. Positions in arrays are those of the side that the part belongs to.
     pub path: ValuePath,
-    /// What is there.
+    /// The value there.
     pub value: Value,
 }
 
-/// One difference: the innermost place that tells it.
+/// One difference, at the innermost place that shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LeafChange {
-    /// What happens.
+    /// The kind of change.
     pub kind: LeafKind,
-    /// The part on either side; nothing before an addition and after a removal.
+    /// The part on either side; `None` before an addition and after a removal.
     pub part: Diff<Option<Part>>,
 }
 
 impl LeafChange {
-    /// The place: after the change, or before a removal.
+    /// Returns the place: after the change, or before a removal.
     pub fn path(&self) -> Option<&ValuePath> {
         self.part.after.as_ref().or(self.part.before.as_ref()).map(|part| &part.path)
     }
 }
 
-/// All differences of two values, in reading order; a value that is not there is a difference of the whole.
+/// Returns all differences of two values in reading order. A value that comes or goes is one difference.
 ///
-/// Hashes are compared by key, arrays by their items: equal ones first, wherever they moved to; then hashes that carry the same
-/// `name`, `id`, `title` or `key`; then what stands in the same gap.
+/// Hashes are compared by key. The items of arrays are paired: equal ones first, wherever they moved to; then hashes
+/// with the same `name`, `id`, `title` or `key`; then items in the same gap.
+///
+/// ```
+/// use hierad::diff::{Diff, LeafKind, leaves};
+/// use hierad::value::Value;
+///
+/// let array = |items: &[&str]| items.iter().map(|item| Value::from(*item)).collect::<Value>();
+/// let (before, after) = (array(&["ntp1", "ntp2"]), array(&["ntp1", "ntp2", "ntp3"]));
+/// let found = leaves(Diff::new(Some(&before), Some(&after)));
+/// assert_eq!((found.len(), found[0].kind), (1, LeafKind::Added));
+/// ```
 pub fn leaves(value: Diff<Option<&Value>>) -> Vec<LeafChange> {
     differences(value).leaves
 }
 
-/// How two values differ.
+/// The differences of two values.
 #[derive(Debug, Default)]
 pub(super) struct Differences {
-    /// In what they mean, or in who may see it.
+    /// Differences in meaning or in secrecy.
     pub(super) leaves: Vec<LeafChange>,
-    /// The places, after, of secrets that were encrypted anew and mean the same.
+    /// The places, after, of secrets that were encrypted anew without a change of meaning.
     pub(super) reencrypted: Vec<ValuePath>,
 }
 
-/// All differences of two values.
+/// Returns all differences of two values.
 pub(super) fn differences(value: Diff<Option<&Value>>) -> Differences {
     let mut walk = Walk::default();
     match (value.before, value.after) {
@@ -111,7 +121,7 @@ impl Walk {
         }
     }
 
-    /// The same content: who may see it differs, its ciphertext, or its type alone.
+    /// Compares values with equal content, which may differ in secrecy, ciphertext or type.
     fn secrecy(&mut self, before: &Value, after: &Value) {
         let both = Diff::new(Some(before), Some(after));
         match (whole_secrecy(before), whole_secrecy(after)) {
@@ -125,14 +135,14 @@ impl Walk {
         }
     }
 
-    /// Removed and changed entries in their order before, then the added ones.
+    /// Compares the entries of hashes: removed and changed ones in their order before, then the added ones.
     fn hashes(&mut self, before: &Hash, after: &Hash) {
         for (key, value) in before.iter() {
             let Some((new_key, new_value)) = after.entry(key) else {
                 self.child(same(key), Diff::new(Some(value), None));
                 continue;
             };
-            // A name that is a secret on one side must not be seen on the other.
+            // A name that is a secret on one side must not show on the other.
             let name = if key.secrecy().is_some() { key } else { new_key };
             self.child(same(name), Diff::new(Some(value), Some(new_value)));
             if !key.is_written_like(new_key) {
@@ -144,7 +154,7 @@ impl Walk {
         }
     }
 
-    /// The name of an entry whose secrecy differs.
+    /// Compares the names of an entry whose secrecy differs.
     fn name(&mut self, name: &Value, entry: Diff<(&Value, &Value)>) {
         let ((key, value), (new_key, new_value)) = (entry.before, entry.after);
         let both = Diff::new(Some(value), Some(new_value));
@@ -155,7 +165,7 @@ impl Walk {
         });
     }
 
-    /// Items by position, removed ones before those that stand in their place.
+    /// Compares the items of arrays by position, removed ones before those in their place.
     fn arrays(&mut self, items: Diff<&[Value]>, partners: &[Option<usize>]) {
         let mut partner_of = vec![None; items.after.len()];
         for (a, b) in partners.iter().enumerate() {
@@ -163,7 +173,7 @@ impl Walk {
                 partner_of[*b] = Some(a);
             }
         }
-        // Before an item after: what is gone up to it, or up to the next one that has been there before.
+        // The removed items that come before each item after: those up to its partner, or up to the next partner.
         let mut until = vec![usize::MAX; items.after.len() + 1];
         for b in (0..items.after.len()).rev() {
             until[b] = partner_of[b].unwrap_or(until[b + 1]);
@@ -201,7 +211,7 @@ impl Walk {
     }
 }
 
-/// How secret a value is that is a secret as a whole.
+/// Returns the secrecy of a value that is a secret as a whole.
 fn whole_secrecy(value: &Value) -> Option<Secrecy> {
     if matches!(value, Value::Array(_) | Value::Hash(_)) { None } else { value.secrecy() }
 }
@@ -210,7 +220,7 @@ fn same(key: &Value) -> Diff<Segment> {
     Diff::new(Segment::Key(key.clone()), Segment::Key(key.clone()))
 }
 
-/// Whether positions, those that are there, do not ascend.
+/// Returns true if the positions that are given do not ascend.
 fn is_reordered(positions: impl Iterator<Item = Option<usize>>) -> bool {
     !positions.flatten().is_sorted()
 }

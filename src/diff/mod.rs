@@ -1,12 +1,13 @@
-//! What differs between the effective values of two revisions, for the same fleet.
+//! Compares the effective values of two revisions of one fleet.
 //!
-//! The difference is one of meaning: an answer that is equal on both sides is no change, whichever level it comes from. The order
-//! of hash entries and of array items is part of a value; where nothing but an order differs, the change says so. Nothing here
-//! knows of commits, files or how a change is shown.
+//! Differences are those of meaning: an answer that is equal on both sides is no change, whichever level it comes from.
+//! The order of hash entries and of array items is part of a value; a change of nothing but an order says so.
+//! [`changes`] finds the [`Changes`] of all keys, [`leaves`] the places inside a value. Nothing here knows of commits,
+//! files or how a change is shown.
 
 mod align;
+mod classes;
 mod leaf;
-mod pieces;
 mod secret;
 
 use std::borrow::Cow;
@@ -25,39 +26,39 @@ pub use secret::Reencrypted;
 
 use leaf::{Differences, differences};
 
-/// Two of the same thing: as it was, and as it is now.
+/// Something as it was before, and as it is after.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Diff<T> {
-    /// As it was.
+    /// As it was before.
     pub before: T,
-    /// As it is now.
+    /// As it is after.
     pub after: T,
 }
 
 impl<T> Diff<T> {
-    /// `before` and `after`.
+    /// Makes a pair of `before` and `after`.
     pub fn new(before: T, after: T) -> Diff<T> {
         Diff { before, after }
     }
 
-    /// Both by reference.
+    /// Returns both by reference.
     pub fn as_ref(&self) -> Diff<&T> {
         Diff { before: &self.before, after: &self.after }
     }
 
-    /// Both through `f`.
+    /// Applies `f` to both.
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Diff<U> {
         Diff { before: f(self.before), after: f(self.after) }
     }
 
-    /// The way back.
+    /// Exchanges both.
     #[must_use]
     pub fn reversed(self) -> Diff<T> {
         Diff { before: self.after, after: self.before }
     }
 }
 
-/// What happens to a key.
+/// The change of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChangeKind {
     /// It was not found, and has a value now.
@@ -76,43 +77,63 @@ pub enum ChangeKind {
     ErrorChanged,
 }
 
-/// What happens to one key on the nodes that see it happen.
+/// The change of one key on all nodes on which it is the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// The key.
     pub key: Arc<str>,
-    /// What happens.
+    /// The kind of change.
     pub kind: ChangeKind,
-    /// The answers; nothing where the key is not found.
+    /// The answers; `None` if the key is not found.
     pub outcome: Diff<Option<Arc<Outcome>>>,
     /// The nodes.
     pub nodes: NodeSet,
-    /// Where the values differ; empty where one side is an error.
+    /// The places at which the values differ; empty if one side is an error.
     pub leaves: Vec<LeafChange>,
 }
 
-/// How the effective values of two revisions differ.
+/// The differences of the effective values of two revisions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Changes {
     /// All changes, sorted by key, then by first node. No node is in two changes of a key.
     pub changes: Vec<Change>,
-    /// What is no change: secrets of which only the ciphertext differs, sorted by key.
+    /// Secrets of which only the ciphertext differs, sorted by key. These are no changes.
     pub reencrypted: Vec<Reencrypted>,
 }
 
-/// The nodes of which any answer is another one, be it that it means the same; they are of a fleet of `all` nodes.
+/// Returns the nodes of which some answer differs at all, even if only in a way that is no change. The fleet has `all`
+/// nodes.
 pub fn touched(effective: Diff<&Effective>, all: usize) -> NodeSet {
     let answers = effective.map(|effective| &effective.keys);
     let keys = answers.before.keys().chain(answers.after.keys().filter(|key| !answers.before.contains_key(*key)));
-    let of_key = |key| pieces::pieces(answers.map(|keys| keys.get(key).map_or(&[][..], Vec::as_slice)));
-    NodeSet::union_of(all, keys.flat_map(of_key).map(|piece| piece.nodes))
+    let of_key = |key| classes::change_classes(answers.map(|keys| keys.get(key).map_or(&[][..], Vec::as_slice)));
+    NodeSet::union_of(all, keys.flat_map(of_key).map(|class| class.nodes))
 }
 
-/// How long it takes to compare the answers for a key, about, in microseconds, and one of these: there may be one of each node.
+/// The approximate time to compare the answers for a key, in microseconds, and that for each answer: there may be one
+/// for each node.
 const A_KEY: usize = 10;
 const AN_ANSWER: usize = 2;
 
-/// All that differs. The result does not depend on `workers`.
+/// Returns all differences. The result does not depend on `workers`.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use hierad::diff::{ChangeKind, Diff, changes};
+/// use hierad::fleet::{Answer, Effective};
+/// use hierad::hiera::Outcome;
+/// use hierad::node::{NodeId, NodeSet};
+/// use hierad::workers::Workers;
+///
+/// let effective = |port: i64| {
+///     let nodes = NodeSet::from_iter([NodeId(0), NodeId(1)]);
+///     let answer = Answer { nodes, outcome: Arc::new(Outcome::Found(port.into())) };
+///     Effective { keys: [("port".into(), vec![answer])].into() }
+/// };
+/// let found = changes(Diff::new(&effective(80), &effective(8080)), &Workers::default()).changes;
+/// assert_eq!((&*found[0].key, found[0].kind, found[0].nodes.len()), ("port", ChangeKind::Changed, 2));
+/// ```
 pub fn changes(effective: Diff<&Effective>, workers: &Workers) -> Changes {
     let answers = effective.map(|effective| &effective.keys);
     let keys: BTreeSet<&Arc<str>> = answers.before.keys().chain(answers.after.keys()).collect();
@@ -128,24 +149,24 @@ pub fn changes(effective: Diff<&Effective>, workers: &Workers) -> Changes {
     all
 }
 
-/// What differs in the answers for a key.
+/// Returns the differences in the answers for a key.
 fn changes_of(key: &Arc<str>, answers: Diff<&[Answer]>) -> Changes {
     let mut changes = Changes::default();
     let merged = answers.map(by_text);
-    let pieces = pieces::pieces(merged.as_ref().map(|answers| &**answers));
+    let classes = classes::change_classes(merged.as_ref().map(|answers| &**answers));
     let same = |outcome: Diff<_>| text(outcome.before).is_some() && text(outcome.before) == text(outcome.after);
-    for piece in pieces.into_iter().filter(|piece| !same(piece.outcome)) {
+    for class in classes.into_iter().filter(|class| !same(class.outcome)) {
         let outcome = Diff::new(
-            exact(answers.before, piece.outcome.before, &piece.nodes),
-            exact(answers.after, piece.outcome.after, &piece.nodes),
+            exact(answers.before, class.outcome.before, &class.nodes),
+            exact(answers.after, class.outcome.after, &class.nodes),
         );
-        changes.add(key, outcome, piece.nodes);
+        changes.add(key, outcome, class.nodes);
     }
     changes
 }
 
 impl Changes {
-    /// The changes of the keys that are `chosen` on `nodes`, and all others.
+    /// Divides the changes into those of `chosen` keys on `nodes`, and all others.
     pub fn chosen(self, chosen: impl Fn(&str) -> bool, nodes: &NodeSet) -> (Changes, Changes) {
         let (mut these, mut others) = (Changes::default(), Changes::default());
         for change in self.changes {
@@ -173,7 +194,7 @@ impl Changes {
         if let Some(after) = outcome.after {
             compared.reencrypted.into_iter().for_each(|path| self.add_reencrypted(key, path, after, &nodes));
         }
-        // Answers that differ in their secrets may yet mean the same.
+        // Answers that differ only in ciphertext are no change.
         if compared.leaves.is_empty() && !fails {
             return;
         }
@@ -185,7 +206,7 @@ impl Changes {
     }
 }
 
-/// The answers, those with errors that read the same as one: where the cause of an error stands is no part of the answer.
+/// Joins the answers with errors that have the same text: the place of an error's cause is no part of the answer.
 fn by_text(answers: &[Answer]) -> Cow<'_, [Answer]> {
     if answers.iter().filter(|answer| text(Some(&answer.outcome)).is_some()).count() < 2 {
         return Cow::Borrowed(answers);
@@ -203,13 +224,13 @@ fn by_text(answers: &[Answer]) -> Cow<'_, [Answer]> {
     Cow::Owned(merged)
 }
 
-/// Of errors that read the same the one that the first of `nodes` gets: where it stands is shown.
+/// Returns the error that the first of `nodes` gets, of several with the same text: its place is shown.
 fn exact<'a>(answers: &'a [Answer], outcome: Option<&'a Arc<Outcome>>, nodes: &NodeSet) -> Option<&'a Arc<Outcome>> {
     let Some(first) = nodes.first().filter(|_| is_error(outcome)) else { return outcome };
     answers.iter().find(|answer| answer.nodes.contains(first)).map(|answer| &answer.outcome)
 }
 
-/// The text of an error.
+/// Returns the text of an error.
 fn text(outcome: Option<&Arc<Outcome>>) -> Option<&Text> {
     match &**outcome? {
         Outcome::Failed(error) => Some(&error.text),

@@ -1,4 +1,4 @@
-//! Differences of secrets that are none of meaning: encrypted anew, or now to be seen by others.
+//! Differences of secrets without a change of meaning: in ciphertext, or in secrecy.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::value::{Secrecy, Value, ValuePath};
 
-/// A secret that was encrypted anew and means the same, on the nodes that see it.
+/// A secret that was encrypted anew without a change of meaning, on all nodes that have it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reencrypted {
     /// The key.
     pub key: Arc<str>,
     /// The place of the secret in the value after.
     pub path: ValuePath,
-    /// The answer after, of the first of the nodes.
+    /// The answer after of the first of the nodes.
     pub outcome: Arc<Outcome>,
     /// The nodes.
     pub nodes: NodeSet,
@@ -36,7 +36,7 @@ impl Changes {
 }
 
 impl Change {
-    /// What is a secret on one side and stands in clear on the other must not be seen there either.
+    /// Seals the parts that are secret on one side only on the other side, too, so that they show on neither.
     pub(super) fn seal(&mut self) {
         let mut sealed = self.outcome.as_ref().map(|outcome| value(outcome.as_ref()).cloned());
         for leaf in &self.leaves {
@@ -57,7 +57,7 @@ impl Change {
     }
 }
 
-/// How secret a difference of secrecy is; nothing for other differences.
+/// Returns the secrecy of a difference of secrecy, or `None` for other differences.
 fn secrecy(leaf: &LeafChange) -> Option<Secrecy> {
     let of = |part: &Option<Part>| {
         let name = part.as_ref()?.path.secrecy();
@@ -67,14 +67,14 @@ fn secrecy(leaf: &LeafChange) -> Option<Secrecy> {
     matches!(leaf.kind, LeafKind::Sealed | LeafKind::Unsealed).then(|| Secrecy::join(of(before), of(after))).flatten()
 }
 
-/// Seals a part of `root`.
+/// Seals one part of `root`.
 fn seal(part: Option<&Part>, root: &mut Option<Value>, secrecy: Option<Secrecy>) {
     if let (Some(part), Some(value)) = (part, root.as_ref()) {
         *root = Some(part.path.seal(value, secrecy));
     }
 }
 
-/// Takes a part from `root` anew.
+/// Reads the value of a part from `root` again.
 fn read(part: Option<&mut Part>, root: Option<&Value>) {
     if let (Some(part), Some(root)) = (part, root) {
         part.value = part.path.of(root).cloned().unwrap_or_default();

@@ -1,11 +1,11 @@
-//! What may be seen of an explained lookup.
+//! Hides the secrets in an explained lookup.
 
 use super::Disclosure;
 use crate::hiera::explain::{Branch, Event, Step};
 use crate::value::{Hash, Text, Value};
 
 impl Disclosure {
-    /// The steps as they may be seen.
+    /// Returns the steps with their secrets hidden.
     pub fn step(&self, step: Step) -> Step {
         let text = |text: &Text| Text::from(self.text(text).into_owned());
         let branch = step.branch.map(|branch| match branch {

@@ -1,4 +1,4 @@
-//! The key of an installation, and the fingerprints it makes.
+//! The key of an installation, and the fingerprints that it makes.
 
 use std::fmt::{self, Write};
 
@@ -8,18 +8,18 @@ use zeroize::Zeroizing;
 
 const LENGTH: usize = 32;
 
-/// The key that fingerprints are made with. Who has it can test whether a secret is a certain text; who has not, cannot.
+/// The key that makes fingerprints. Only with this key can a guess at a secret be tested against its fingerprint.
 pub struct Key(Zeroizing<[u8; LENGTH]>);
 
 impl Key {
-    /// A new key from the system's source of randomness, which may fail.
+    /// Makes a key from the system's source of randomness, which may fail.
     pub fn random() -> Result<Key, getrandom::Error> {
         let mut bytes = Zeroizing::new([0; LENGTH]);
         getrandom::fill(&mut *bytes)?;
         Ok(Key(bytes))
     }
 
-    /// The key that is written as 64 hexadecimal digits; nothing for any other text.
+    /// Parses a key of 64 hexadecimal digits. Returns `None` for any other text.
     pub fn from_hex(text: &str) -> Option<Key> {
         if text.len() != 2 * LENGTH || !text.is_ascii() {
             return None;
@@ -32,14 +32,14 @@ impl Key {
         Some(Key(bytes))
     }
 
-    /// The key as hexadecimal digits.
+    /// Returns the key as hexadecimal digits.
     pub fn to_hex(&self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::with_capacity(2 * LENGTH));
         self.0.iter().for_each(|byte| _ = write!(text, "{byte:02x}"));
         text
     }
 
-    /// The fingerprint of `content`: the first half of its HMAC.
+    /// Returns the fingerprint of `content`: the first half of its HMAC.
     pub fn fingerprint(&self, content: &[u8]) -> [u8; 16] {
         let mut fingerprint = [0; 16];
         // HMAC takes keys of any length.

@@ -1,4 +1,4 @@
-//! The file that an installation keeps its key in, readable by its owner only.
+//! The file with the key of an installation, readable by its owner only.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
@@ -16,7 +16,7 @@ pub enum KeyError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// It holds something else.
@@ -32,20 +32,20 @@ pub enum KeyError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
 }
 
-/// The key in the file at `path`.
+/// Reads the key in the file at `path`.
 pub fn read(path: &Path) -> Result<Key, KeyError> {
     let text = fs::read_to_string(path).map_err(|source| KeyError::Read { path: path.into(), source })?;
     let text = Zeroizing::new(text);
     Key::from_hex(text.trim()).ok_or_else(|| KeyError::Invalid { path: path.into() })
 }
 
-/// The key in the file at `path`; where there is no such file, it is made and holds `fresh`. Of several processes that make it at
-/// once, all get the same key.
+/// Reads the key in the file at `path`, or makes the file with the key `fresh` if there is none. Several processes that
+/// do so at the same time get the same key.
 pub fn read_or_make(path: &Path, fresh: &Key) -> Result<Key, KeyError> {
     match read(path) {
         Err(KeyError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => {}
@@ -58,7 +58,7 @@ pub fn read_or_make(path: &Path, fresh: &Key) -> Result<Key, KeyError> {
     }
 }
 
-/// Makes the file at once, unless another process has made it meanwhile.
+/// Makes the file atomically, unless another process has made it meanwhile.
 fn make(path: &Path, key: &Key) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     make_folder(folder)?;

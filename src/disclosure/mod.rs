@@ -1,7 +1,8 @@
-//! What a reader may see of secrets: nothing but fingerprints, unless they ask for more.
+//! Hides secrets from readers: they see nothing but fingerprints, unless they ask for more.
 //!
-//! The answers of lookups carry their secrets as they are, marked as such. Whatever leaves the process (a report, a snapshot, an
-//! explanation, an error text, a diagnostic) goes through a [`Disclosure`] first, so that no writer needs to know of secrets.
+//! The answers of lookups carry their secrets as they are, marked as such. Whatever leaves the process (a report, a
+//! snapshot, an explanation, an error text, a diagnostic) goes through a [`Disclosure`] first, so that no writer needs
+//! to know of secrets.
 
 mod explained;
 mod key;
@@ -20,7 +21,7 @@ pub use key::Key;
 /// Makes the key when the first secret is met.
 type KeySource = Box<dyn FnOnce() -> Key + Send>;
 
-/// What becomes of secrets on their way out.
+/// The treatment of secrets in outputs.
 pub struct Disclosure(Option<LazyLock<Key, KeySource>>);
 
 impl Disclosure {
@@ -34,7 +35,7 @@ impl Disclosure {
         Disclosure(None)
     }
 
-    /// `value` as it may be seen.
+    /// Returns `value` with its secrets hidden.
     pub fn value<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
         match &self.0 {
             _ if value.secrecy().is_none() => Cow::Borrowed(value),
@@ -43,7 +44,7 @@ impl Disclosure {
         }
     }
 
-    /// `path` as it may be seen.
+    /// Returns `path` with its secrets hidden.
     pub fn path<'p>(&self, path: &'p ValuePath) -> Cow<'p, ValuePath> {
         if path.secrecy().is_none() {
             return Cow::Borrowed(path);
@@ -55,7 +56,7 @@ impl Disclosure {
         Cow::Owned(ValuePath(path.0.iter().map(segment).collect()))
     }
 
-    /// A text as it may be seen, such as the name of a key that stands in a secret text.
+    /// Returns a text, such as the name of a key inside a secret text, with its secrets hidden.
     pub fn text<'t>(&self, text: &'t Text) -> Cow<'t, str> {
         match (text.secrecy(), &self.0) {
             (Some(secrecy), Some(key)) => Cow::Owned(hidden(kind(secrecy), &text.clone().into(), key).to_string()),
@@ -63,7 +64,7 @@ impl Disclosure {
         }
     }
 
-    /// `error` as it may be seen: of a text that may show a secret, nothing is left.
+    /// Returns `error` with its secrets hidden: a text that may show one is left out.
     pub fn error<'e>(&self, error: &'e LookupError) -> Cow<'e, LookupError> {
         let text = match (error.text.secrecy(), &self.0) {
             (None, _) => return Cow::Borrowed(error),
@@ -75,7 +76,7 @@ impl Disclosure {
         Cow::Owned(LookupError { text: text.into(), ..error.clone() })
     }
 
-    /// `outcome` as it may be seen; shared where it has no secret.
+    /// Returns `outcome` with its secrets hidden; it is shared if it has none.
     pub fn outcome(&self, outcome: &Arc<Outcome>) -> Arc<Outcome> {
         let disclosed = match &**outcome {
             Outcome::Found(value) => match self.value(value) {
@@ -98,7 +99,7 @@ impl fmt::Debug for Disclosure {
     }
 }
 
-/// `value` with stand-ins for its secrets.
+/// Returns `value` with fingerprints in place of its secrets.
 fn masked(value: &Value, key: &Key) -> Value {
     let stand_in = |kind| Value::Rich(Arc::new(Rich::Hidden(hidden(kind, value, key))));
     match (value, value.secrecy()) {
@@ -112,7 +113,7 @@ fn masked(value: &Value, key: &Key) -> Value {
     }
 }
 
-/// `value` as if nothing of it were a secret.
+/// Returns `value` without marks of secrecy.
 fn bared(value: &Value) -> Value {
     match value {
         Value::String(text) if text.secrecy().is_some() => text.as_str().into(),
@@ -135,7 +136,8 @@ fn is_sensitive(value: &Value) -> bool {
     matches!(value.bare(), Value::Rich(rich) if matches!(**rich, Rich::Sensitive(_)))
 }
 
-/// What stands for `value`: equal contents have equal fingerprints, whatever makes them secrets.
+/// Returns the text in place of the secret `value`. Equal contents have equal fingerprints, whatever makes them
+/// secrets.
 fn hidden(kind: HiddenKind, value: &Value, key: &Key) -> Hidden {
     let content = json::compact(&bared(value.content()));
     Hidden { kind, fingerprint: key.fingerprint(content.as_bytes()) }

@@ -1,9 +1,9 @@
-//! Checks of permissions: folders that can be written, programs that can be run.
+//! Tests of permissions: for folders to write and programs to run.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Checks that files can be made in a folder or, if it does not exist, that the folder can be made. Changes nothing.
+/// Returns true if files can be made in a folder, or the folder itself if it is not there. Changes nothing.
 pub fn can_write(folder: &Path) -> io::Result<()> {
     let folder = std::path::absolute(folder)?;
     let there = folder.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&folder);
@@ -13,7 +13,7 @@ pub fn can_write(folder: &Path) -> io::Result<()> {
     system::may_write(there)
 }
 
-/// Checks that a program can be run. It is found as the system does: by its path or, without a `/`, in the folders of
+/// Returns true if a program can be run, found as the system does: by its path or, without a `/`, in the folders of
 /// `PATH`.
 pub fn can_run(program: &str) -> io::Result<()> {
     if program.contains('/') {
@@ -41,7 +41,7 @@ mod system {
     }
 }
 
-/// Checks nothing: here permissions show only when something is done.
+/// Permissions cannot be tested here; an attempt will tell.
 #[cfg(not(unix))]
 mod system {
     use std::io;

@@ -1,18 +1,60 @@
-//! Every key on every node of one revision.
+//! Resolves every key on every node of one revision.
 //!
-//! A key is evaluated on one node, and what the evaluation read is recorded: variables, where data sources have the key and those
-//! that it refers to, options. All nodes on which these are equal are one class with one answer; of the others one is evaluated
-//! next. The same goes for what the evaluation stands on: the files that a level leads to, the merged options. Answers are kept as
-//! `key -> [(NodeSet, outcome)]`, never as a table of nodes and keys; for many keys at once these are sets of kinds of nodes, so that
-//! nodes which nothing tells apart cost little more than one of them.
+//! A fleet has many nodes and few distinct answers. A key is evaluated on one node, and the evaluation records its
+//! dependencies: variables, options, and the places that define the keys it searches. All nodes on which these are
+//! equal form one node class with one answer; the evaluation goes on with a node of the rest. The same method resolves
+//! the levels of a hierarchy and merges the options. Answers are kept as `key -> [(NodeSet, outcome)]`, never as a
+//! table of nodes and keys.
 //!
-//! `nodes` is the fleet, and what of its variables anybody looked at; `revision` what the repository says to all of its nodes, made from
-//! nothing or of the revision before; `resolve` works out keys, class by class; `affected` tells what of them another revision can
-//! reach.
+//! The submodules, each of which uses only those before it:
+//!
+//! - `parallel` spreads work over threads; `repository_keys` knows the root keys of all data files.
+//! - `nodes` holds the [`Fleet`]: names, and the values of the variables that were asked for.
+//! - `dependencies` records what an evaluation read; `node_classes` evaluates once for each class.
+//! - `levels` resolves one level of a hierarchy on all nodes.
+//! - `revision` holds the [`Revision`]: all levels of all layers, made from nothing or from the revision before.
+//! - `resolve` finds the answers; `affected` tells which of them may differ between two revisions.
+//!
+//! Invariants: results do not depend on the number of threads, nor on whether a revision was made from nothing or from
+//! another one. This module knows nothing of git, reports or disks.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use hierad::fleet::{self, Fleet, Revision};
+//! use hierad::hiera::layer::{Environment, EnvironmentOptions, Store};
+//! use hierad::hiera::Outcome;
+//! use hierad::node::read_profiles;
+//! use hierad::tree::MemoryTree;
+//! use hierad::workers::Workers;
+//!
+//! let tree = MemoryTree::from_fixture(
+//!     "-- hiera.yaml\nversion: 5\nhierarchy:\n  - {name: all, paths: ['%{role}.yaml', 'common.yaml']}\n\
+//!      -- data/common.yaml\nport: 80\n-- data/db.yaml\nport: 5432\n",
+//! );
+//! let profiles = b"{\"name\": \"a\", \"variables\": {\"role\": \"db\"}}\n{\"name\": \"b\"}\n{\"name\": \"c\"}\n";
+//! let (profiles, _) = read_profiles(profiles, "nodes.ndjson", "production");
+//!
+//! let workers = Workers::default();
+//! let environment = Environment::load(Arc::new(tree), EnvironmentOptions::default(), Arc::new(Store::default()))?;
+//! let fleet = Arc::new(Fleet::new(profiles));
+//! let revision = Revision::new(environment, fleet.clone(), &workers)?;
+//!
+//! let effective = fleet::resolve(&revision, &fleet.everywhere(revision.keys.iter()), &workers);
+//! let ports = &effective.keys["port"];
+//! assert_eq!(ports.len(), 2);
+//! assert_eq!(*ports[0].outcome, Outcome::Found(5432.into()));
+//! assert_eq!(fleet.names(&ports[1].nodes).map(|name| &**name).collect::<Vec<_>>(), ["b", "c"]);
+//! # Ok::<(), hierad::tree::TreeError>(())
+//! ```
 
 mod affected;
+mod dependencies;
+mod levels;
+mod node_classes;
 mod nodes;
 pub(crate) mod parallel;
+mod repository_keys;
 mod resolve;
 mod revision;
 
@@ -25,33 +67,36 @@ use crate::node::NodeSet;
 
 pub use affected::{AffectedKeys, affected_keys};
 pub use nodes::Fleet;
-pub use nodes::mentioned::ReferencedVariables;
+pub use nodes::referenced::ReferencedVariables;
 pub use nodes::variables::FleetScope;
-pub use resolve::{NodesByKey, resolve, resolve_all};
+pub use resolve::{resolve, resolve_all};
 pub use revision::Revision;
+
+/// Keys, and for each of them some nodes: those on which to look it up, or on which it may differ.
+pub type NodesByKey = BTreeMap<Arc<str>, NodeSet>;
 
 /// One answer for a key and the nodes that get it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// The nodes.
     pub nodes: NodeSet,
-    /// What they get; never [`Outcome::NotFound`].
+    /// The outcome on these nodes; never [`Outcome::NotFound`].
     pub outcome: Arc<Outcome>,
 }
 
-/// The effective values of a fleet: for each key its distinct answers, in the order of their first nodes. A node that is in none
-/// of them does not find the key.
+/// The effective values of a fleet: for each key its distinct answers, in the order of their first nodes. On a node
+/// that is in none of them, the key is not found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Effective {
     /// The answers by key.
     pub keys: BTreeMap<Arc<str>, Vec<Answer>>,
 }
 
-/// A finding with the nodes that it concerns; none where it does not depend on nodes.
+/// A finding with the nodes that it concerns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// The finding.
     pub diagnostic: Diagnostic,
-    /// The nodes; empty for one that is about the repository itself.
+    /// The nodes; empty for a finding about the repository itself.
     pub nodes: NodeSet,
 }

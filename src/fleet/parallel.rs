@@ -1,11 +1,11 @@
-//! Work over many threads.
+//! Spreads independent work over threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::workers::Workers;
 
-/// What `work` makes of each of `items`, in their order; to do so is the stage `what`.
+/// Returns the result of `work` for each of `items`, in their order. Progress is told as the stage `what`.
 pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
     workers: &Workers,

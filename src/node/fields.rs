@@ -1,4 +1,4 @@
-//! The fields of node profiles, in all their forms, and what is none of them.
+//! Knows the fields of node profiles in all their forms, and tells profiles from other documents.
 
 use crate::pattern::nearest;
 use crate::value::Hash;
@@ -6,7 +6,8 @@ use crate::value::Hash;
 /// The fields of hierad's own form.
 const OWN: [&str; 6] = ["name", "environment", "facts", "trusted", "variables", "server_facts"];
 
-/// Fields of other tools: an ENC, the fact caches and `puppet facts`, `PuppetDB`. What is not read of them changes no answer.
+/// Fields of other tools: an ENC, the fact caches and `puppet facts`, `PuppetDB`. Those that are not read change no
+/// answer.
 const FOREIGN: [&str; 11] = [
     "certname",
     "parameters",
@@ -24,10 +25,10 @@ const FOREIGN: [&str; 11] = [
 /// Fields that only a profile has, and no hash of plain facts.
 const DECISIVE: [&str; 6] = ["facts", "values", "trusted", "variables", "parameters", "server_facts"];
 
-/// Facts that show that a hash is what `facter` tells.
+/// Facts that show that a hash is the output of `facter`.
 const CORE_FACTS: [&str; 6] = ["networking", "os", "clientcert", "fqdn", "kernel", "facterversion"];
 
-/// The names in a document that tell which form it has: they have to be read, whatever else is wanted.
+/// Returns the names that tell the form of a document. They have to be read, whatever else is wanted.
 pub(super) fn telling() -> impl Iterator<Item = &'static str> {
     OWN.into_iter().chain(FOREIGN).chain(CORE_FACTS)
 }
@@ -36,7 +37,7 @@ pub(super) fn telling() -> impl Iterator<Item = &'static str> {
 pub(super) struct Unknown {
     /// The number of the entry.
     pub(super) at: usize,
-    /// One sentence that says what is wrong, and what may be meant.
+    /// One sentence with the fault, and a field that may be meant.
     pub(super) text: String,
 }
 
@@ -52,7 +53,8 @@ pub(super) fn unknown(hash: &Hash) -> Option<Unknown> {
     Some(Unknown { at, text: format!("unknown field '{name}' of a node profile: {hint}") })
 }
 
-/// Returns the field that begins as `name` does, which may be short for it as `vars` is, or else the one that is most like it.
+/// Returns the field that begins as `name` does, for which it may be short, as `vars` is; or else the field that is
+/// most like it.
 fn near(name: &str) -> Option<&'static str> {
     const BEGINNING: usize = 3;
     let fields = || OWN.into_iter().chain(FOREIGN);

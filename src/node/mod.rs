@@ -1,4 +1,21 @@
-//! Nodes: what a lookup needs to know of a machine, the files that it comes in, and sets of nodes.
+//! Nodes: their profiles, the files that profiles come in, and sets of nodes.
+//!
+//! - [`NodeProfile`] is all that a lookup needs to know of a machine; [`read_profiles`] reads it from files in many
+//!   forms.
+//! - [`ProfileSource`] hands profiles out as often as something new is [`Wanted`] of them.
+//! - [`NodeSet`] is a set of the nodes of one fleet, numbered by [`NodeId`].
+//!
+//! Nothing here touches the disk or the network, and nothing knows of hierarchies.
+//!
+//! ```
+//! use hierad::node::read_profiles;
+//!
+//! let file = b"name: web01.example.com\nfacts: {os: {family: Debian}}\nvariables: {role: web}\n";
+//! let (profiles, errors) = read_profiles(file, "web01.yaml", "production");
+//! assert!(errors.is_empty());
+//! assert_eq!((&*profiles[0].name, &*profiles[0].environment), ("web01.example.com", "production"));
+//! assert_eq!(profiles[0].trusted.get("domain"), Some(&"example.com".into()));
+//! ```
 
 mod fields;
 mod packed;

@@ -1,4 +1,4 @@
-//! Node profiles in a compact form for caches.
+//! Packs node profiles into a compact form for caches.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ struct PackedProfile<'a, V> {
     server_facts: Option<V>,
 }
 
-/// The most parts of a profile that is packed.
+/// The largest number of values in a profile that is packed.
 const MAX_PARTS: usize = 100_000;
 
-/// What is `wanted` of profiles, in packed form; nothing if one of them cannot be packed.
+/// Packs the `wanted` values of profiles. Returns `None` if one of them cannot be packed.
 pub fn pack<'p>(profiles: impl IntoIterator<Item = &'p NodeProfile>, wanted: &Wanted) -> Option<Vec<u8>> {
     let packed = |profile: &NodeProfile| {
         let values = values(profile, wanted);
@@ -54,7 +54,7 @@ fn values(profile: &NodeProfile, wanted: &Wanted) -> [Value; 4] {
     ]
 }
 
-/// The profiles that were packed; nothing if these bytes are none.
+/// Returns the profiles that were packed, or `None` if the bytes hold none.
 pub fn unpack(mut bytes: &[u8]) -> Option<Vec<NodeProfile>> {
     let mut profiles = Vec::new();
     while !bytes.is_empty() {

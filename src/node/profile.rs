@@ -1,8 +1,9 @@
-//! Node profiles and the forms that they come in.
+//! Reads node profiles in all forms that they come in.
 //!
-//! hierad's own form is a YAML or JSON hash with `name`, `environment`, `facts`, `trusted`, `variables` and `server_facts`; an
-//! `.ndjson` file has one a line. The forms of other tools are taken as they are: `facter --json`, `puppet facts`, the
-//! server's fact caches, and rows of `PuppetDB`'s inventory and facts. What looks like none of them is refused.
+//! hierad's own form is a YAML or JSON hash with `name`, `environment`, `facts`, `trusted`, `variables` and
+//! `server_facts`; an `.ndjson` file has one a line. The forms of other tools are taken as they are: `facter --json`,
+//! `puppet facts`, the server's fact caches, and rows of `PuppetDB`'s inventory and facts. Any other document is
+//! refused.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub struct NodeProfile {
     pub trusted: Arc<Hash>,
     /// ENC parameters and other top-scope variables; they win over facts of the same name.
     pub variables: Hash,
-    /// `$server_facts`, where the profile declares them.
+    /// `$server_facts`, or `None` if the profile does not declare them.
     pub server_facts: Option<Hash>,
 }
 
@@ -34,15 +35,15 @@ pub struct NodeProfile {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}{line}: {text}", line = line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ProfileError {
-    /// The file, or what names files.
+    /// The file, or the pattern or address that names files.
     pub path: String,
-    /// The line, counted from 1; nothing where no file is to blame.
+    /// The line, counted from 1, or `None` if the fault is in no file.
     pub line: Option<u32>,
-    /// What is wrong.
+    /// The fault.
     pub text: String,
 }
 
-/// The form of a file of profiles, which its extension tells.
+/// The form of a file of profiles, told by its extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A JSON document a line.
@@ -68,8 +69,8 @@ fn extension(path: &str) -> Option<&str> {
     path.rsplit_once('.').map(|(_, extension)| extension)
 }
 
-/// Reads the profiles in one file; `path` decides the form by its extension and names errors. `environment` is for profiles
-/// that name none.
+/// Reads the profiles in one file; `path` decides the form by its extension and names errors. `environment` is for
+/// profiles that name none.
 pub fn read_profiles(content: &[u8], path: &str, environment: &str) -> (Vec<NodeProfile>, Vec<ProfileError>) {
     let reader = ProfileReader::new(path, environment, &Selection::Whole);
     let is_by_line = Form::of(path) == Form::Lines && !begins_with_row(content);
@@ -77,18 +78,19 @@ pub fn read_profiles(content: &[u8], path: &str, environment: &str) -> (Vec<Node
     (profiles.into_iter().map(|(_, profile)| profile).collect(), errors)
 }
 
-/// Profiles with the lines that they begin on, and what could not be read.
+/// Profiles with the lines that they begin on, and the errors of those that could not be read.
 pub type Read = (Vec<(u32, NodeProfile)>, Vec<ProfileError>);
 
-/// Reads the profiles of one file, of which only a part may be wanted: more may come out.
+/// Reads the profiles of one file, each at least as far as it is wanted.
 pub struct ProfileReader<'a> {
     reader: Reader<'a>,
     selection: &'a Selection,
 }
 
 impl<'a> ProfileReader<'a> {
-    /// A reader of the file at `path`, which decides the form by its extension and names errors. `environment` is for profiles that
-    /// name none; `selection` is what is wanted of each ([`Wanted::of_document`](super::Wanted::of_document)).
+    /// Makes a reader of the file at `path`, which decides the form by its extension and names errors. `environment` is
+    /// for profiles that name none; `selection` says which values of each are wanted
+    /// ([`Wanted::of_document`](super::Wanted::of_document)).
     pub fn new(path: &'a str, environment: &'a str, selection: &'a Selection) -> ProfileReader<'a> {
         let wants_trusted = wants_trusted(selection);
         ProfileReader { reader: Reader { path, environment, default_name: None, wants_trusted }, selection }
@@ -100,7 +102,7 @@ impl<'a> ProfileReader<'a> {
     }
 
     fn line(&self, text: &[u8], before: u32) -> Result<NodeProfile, ProfileError> {
-        // What is refused is read once more, to tell where the fault is.
+        // A refused document is parsed once more, to find the line of the fault.
         let selected = json::select(text, self.selection).and_then(|value| self.reader.profile(&value).ok());
         selected.map_or_else(|| self.reader.document(&json::parse(text), before), Ok)
     }
@@ -147,7 +149,7 @@ impl<'a> ProfileReader<'a> {
         fault.map_or(Ok((line, value)), |fault| Err(self.reader.error(line, fault.text)))
     }
 
-    /// The profiles that rows of facts are of.
+    /// Joins rows of facts to profiles.
     fn rows(&self, values: impl Iterator<Item = Result<(u32, Value), ProfileError>>) -> Read {
         let (mut rows, nothing) = (Rows::default(), Selection::default());
         let wanted = self.selection.entry("facts").unwrap_or(&nothing);
@@ -162,7 +164,7 @@ impl<'a> ProfileReader<'a> {
     }
 }
 
-/// The lines of `content` that are not empty, with their numbers; there are `before` lines in front of them.
+/// Returns the lines of `content` that are not empty, with their numbers, which begin after `before`.
 fn lines(content: &[u8], before: u32) -> impl Iterator<Item = (u32, &[u8])> {
     let numbers = before.saturating_add(1)..;
     numbers.zip(content.split(|b| *b == b'\n')).filter(|(_, line)| !line.trim_ascii().is_empty())
@@ -179,8 +181,8 @@ fn parted<T, E>(results: impl IntoIterator<Item = Result<T, E>>) -> (Vec<T>, Vec
     (found, errors)
 }
 
-/// Reads the facts of the node `name` in one file, in any form that a profile may have; they need not tell the name. Of a file
-/// without a known extension JSON is tried first, then YAML, as `puppet lookup --facts` does.
+/// Reads the facts of the node `name` in one file, in any form that a profile may have; they need not tell the name. Of
+/// a file without a known extension JSON is tried first, then YAML, as `puppet lookup --facts` does.
 pub fn read_facts(content: &[u8], path: &str, name: &str, environment: &str) -> Result<NodeProfile, ProfileError> {
     let reader = Reader { path, environment, default_name: Some(name), wants_trusted: true };
     match extension(path) {
@@ -193,7 +195,8 @@ pub fn read_facts(content: &[u8], path: &str, name: &str, environment: &str) -> 
     }
 }
 
-/// The document in a YAML file. Puppet's fact cache begins with the name of a Ruby class, which means nothing here.
+/// Returns the document in a YAML file. Puppet's fact cache begins with the name of a Ruby class, which means nothing
+/// here.
 fn document(content: &[u8]) -> &[u8] {
     const CLASS: &[u8] = b"--- !ruby/object:Puppet::Node";
     let body = content.iter().position(|b| *b == b'\n').filter(|_| content.starts_with(CLASS));
@@ -203,9 +206,9 @@ fn document(content: &[u8]) -> &[u8] {
 struct Reader<'a> {
     path: &'a str,
     environment: &'a str,
-    /// The name of a node that has none.
+    /// The name of a node whose document has none.
     default_name: Option<&'a str>,
-    /// Whether `$trusted` is made.
+    /// True if `$trusted` is wanted.
     wants_trusted: bool,
 }
 
@@ -218,7 +221,7 @@ impl Reader<'_> {
         self.document(&yaml::parse(document(content)), 0)
     }
 
-    /// One document; its lines count from `before`.
+    /// Reads one document; its lines count from `before`.
     fn document(&self, parsed: &Parsed, before: u32) -> Result<NodeProfile, ProfileError> {
         if let Some(Fault { line, text, .. }) = &parsed.fault {
             return Err(self.error(before.saturating_add((*line).max(1)), text));
@@ -251,7 +254,7 @@ impl Reader<'_> {
         Ok(NodeProfile { name: name.into(), environment, facts, trusted, variables, server_facts })
     }
 
-    /// The facts of the document `value`, which is this hash.
+    /// Returns the facts of the document `value`, which is the hash `hash`.
     fn facts(&self, value: &Value, hash: &Arc<Hash>) -> Result<Arc<Hash>, Refusal> {
         let unknown = fields::unknown(hash);
         let is_plain = fields::is_plain_facts(hash)
@@ -275,9 +278,9 @@ impl Reader<'_> {
     }
 }
 
-/// Why a document is no profile.
+/// The reason why a document is no profile.
 struct Refusal {
-    /// The number of the entry that is wrong, where it is one.
+    /// The number of the wrong entry, or `None` if no single one is wrong.
     at: Option<usize>,
     text: String,
 }
@@ -293,7 +296,7 @@ impl Refusal {
     }
 }
 
-/// The hash in a field, where there is one.
+/// Returns the hash in a field, or `None` if there is no such field.
 fn section<'h>(hash: &'h Hash, name: &str) -> Result<Option<&'h Arc<Hash>>, Refusal> {
     match hash.get(name) {
         None | Some(Value::Undef) => Ok(None),
@@ -323,7 +326,7 @@ fn name(hash: &Hash, facts: &Hash) -> Option<String> {
         .filter(|name| !name.is_empty())
 }
 
-/// What `$trusted` says of a name on a certificate.
+/// Returns the entries of `$trusted` that follow from the name on a certificate.
 pub(crate) fn trusted_names(certname: &str) -> [(&'static str, Value); 3] {
     let (hostname, domain) = match certname.split_once('.') {
         Some((hostname, domain)) => (hostname, Value::from(domain)),
@@ -332,7 +335,7 @@ pub(crate) fn trusted_names(certname: &str) -> [(&'static str, Value); 3] {
     [("certname", certname.into()), ("hostname", hostname.into()), ("domain", domain)]
 }
 
-/// `$trusted`: what a certificate tells, derived from the certname where the profile does not say it
+/// Returns `$trusted`, with the entries that the profile does not give derived from the certname
 /// (`context/trusted_information.rb`).
 fn trusted(certname: &str, declared: Option<&Arc<Hash>>) -> Hash {
     let certname = declared.and_then(|declared| declared.get("certname")?.as_str()).unwrap_or(certname);

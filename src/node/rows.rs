@@ -1,4 +1,4 @@
-//! Rows of `PuppetDB`'s endpoint `facts`: one for each fact of each node.
+//! Joins rows of `PuppetDB`'s endpoint `facts`, one for each fact of each node.
 
 use std::sync::Arc;
 
@@ -38,19 +38,19 @@ pub fn begins_with_row(content: &[u8]) -> bool {
     first.and_then(|line| json::select(line, &Selection::Whole)).is_some_and(|value| is_row(&value))
 }
 
-/// A node, as the rows tell of it.
+/// A node, joined from its rows.
 struct Node {
     line: u32,
     environment: Value,
     facts: Hash,
 }
 
-/// Rows that belong together by their nodes.
+/// Rows, joined by their nodes.
 #[derive(Default)]
 pub(super) struct Rows(IndexMap<Arc<str>, Node, RandomState>);
 
 impl Rows {
-    /// Adds a row, of whose facts this is `wanted`; or says what is wrong with it.
+    /// Adds a row, as far as it is `wanted`. Returns the fault if it is none.
     pub(super) fn add(&mut self, line: u32, value: &Value, wanted: &Selection) -> Result<(), String> {
         let Some(Row { certname, environment, fact, value }) = Row::of(value) else {
             return Err(
@@ -68,7 +68,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The nodes as `PuppetDB`'s inventory has them, with the lines of their first rows.
+    /// Returns the nodes as `PuppetDB`'s inventory has them, with the lines of their first rows.
     pub(super) fn joined(self) -> impl Iterator<Item = (u32, Value)> {
         self.0.into_iter().map(|(certname, Node { line, environment, facts })| {
             let certname: &str = &certname;

@@ -1,10 +1,10 @@
-//! Where node profiles come from, as often as something new is wanted of them.
+//! Sources of node profiles, which can be read as often as something new is wanted.
 
 use serde::{Deserialize, Serialize};
 
 use super::{NodeProfile, ProfileError, Wanted};
 
-/// The place of a profile in its source, however the files of that are called.
+/// The place of a profile in its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfilePlace {
     /// The number of the file.
@@ -13,16 +13,16 @@ pub struct ProfilePlace {
     pub line: u32,
 }
 
-/// Some profiles.
+/// Some profiles of a source.
 pub struct Batch {
-    /// The place of the batch among all.
+    /// The number of the batch, in the order of the source.
     pub number: usize,
-    /// The profiles, with at least what is wanted of them; in order.
+    /// The profiles in order, each at least as far as it is wanted.
     pub profiles: Vec<(ProfilePlace, NodeProfile)>,
 }
 
 impl Batch {
-    /// The profiles of one file, one a line.
+    /// Makes a batch of the profiles of one file, one on each line.
     pub fn of_file(number: usize, file: u32, profiles: impl IntoIterator<Item = NodeProfile>) -> Batch {
         let places = (1..).map(|line| ProfilePlace { file, line });
         Batch { number, profiles: places.zip(profiles).collect() }
@@ -31,22 +31,22 @@ impl Batch {
 
 /// Node profiles that can be read again and again.
 pub trait ProfileSource: Send + Sync {
-    /// Reads all profiles, at least what is `wanted` of them, and hands them out batch by batch, in any order and perhaps several at
-    /// a time. What cannot be read comes back, in order.
+    /// Reads all profiles, at least as far as they are `wanted`, and hands them out batch by batch: in any order, and
+    /// possibly on several threads. Returns the errors of those that cannot be read, in order.
     fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError>;
 
-    /// Returns the path of a file as people know it.
+    /// Returns the path of a file, for messages.
     fn path(&self, file: u32) -> String {
         file.to_string()
     }
 
-    /// Returns the number of the declaration, such as a folder, that a file belongs to. A node may be declared once in each; the last
-    /// one counts.
+    /// Returns the number of the declaration, such as a folder, that a file belongs to. A node may be declared once in
+    /// each; the last one counts.
     fn declaration(&self, file: u32) -> usize {
         file as usize
     }
 
-    /// Whether the profiles are still what they were when they were first read.
+    /// Returns true if the profiles are still as they were when they were first read.
     fn is_current(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! Which parts of node profiles are wanted.
+//! Says which values of node profiles are wanted, so that readers can skip the rest.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use crate::value::{Hash, Selection, Value};
 /// Places in the variables of nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Of `$facts` and, for what is wanted of a variable of another name, of the fact of that name.
+    /// Those of `$facts`. A variable of another name may be a fact, so it is wanted there, too.
     facts: Selection,
 }
 
 impl Wanted {
-    /// All that there is.
+    /// Wants whole profiles.
     pub fn whole() -> Wanted {
         Wanted { facts: Selection::Whole }
     }
 
-    /// Wants what is at `segments` of the variable `name`, too.
+    /// Adds the value at `segments` of the variable `name`.
     pub fn add(&mut self, name: &str, segments: &[Value]) {
         let steps: Vec<&str> = segments.iter().map_while(Value::as_str).collect();
         let name = name.strip_prefix("::").unwrap_or(name);
         self.add_steps(name, &steps);
-        // What is not found by this name is looked for in `main`.
+        // A variable that is not found by this name is looked for in `main`.
         if name.starts_with("::") {
             self.add_steps(name.trim_start_matches("::"), &steps);
         }
@@ -38,12 +38,12 @@ impl Wanted {
         }
     }
 
-    /// What is wanted of variables, or of facts, by their names.
+    /// Returns the wanted values of a hash of variables or facts.
     pub(super) fn of_variables(&self, variables: Arc<Hash>) -> Value {
         self.facts.of(&Value::Hash(variables))
     }
 
-    /// What is wanted of `$trusted`.
+    /// Returns the wanted values of `$trusted`.
     pub(super) fn of_trusted(&self, trusted: &Arc<Hash>) -> Value {
         match self.facts.entry("trusted") {
             Some(wanted) => wanted.of(&Value::Hash(trusted.clone())),
@@ -51,20 +51,20 @@ impl Wanted {
         }
     }
 
-    /// Whether all that there is is wanted.
+    /// Returns true if whole profiles are wanted.
     pub fn is_whole(&self) -> bool {
         self.facts == Selection::Whole
     }
 
-    /// All that is wanted, as text: equal for what is equal.
+    /// Returns all that is wanted as text; equal ones have equal texts.
     pub fn text(&self) -> String {
         self.facts.text()
     }
 
-    /// What of a document that is a profile in any form has to be read.
+    /// Returns the values to read of a document that is a profile in any form.
     pub fn of_document(&self) -> Selection {
         let mut facts = self.facts.clone();
-        // What a name is taken from, and `PuppetDB`'s rows of facts.
+        // The fields that a name is taken from, and those of `PuppetDB`'s rows of facts.
         for path in [&["clientcert"][..], &["fqdn"], &["networking", "fqdn"], &["data"]] {
             facts.add(path);
         }
@@ -73,7 +73,7 @@ impl Wanted {
         for name in ["name", "certname", "environment", "server_facts"] {
             document.add(&[name]);
         }
-        // What tells one form from another, and shows a field that none of them has.
+        // The fields that tell the form, and show a field that no form has.
         if let Selection::Entries(entries) = &mut document {
             fields::telling().for_each(|name| _ = entries.entry(name.into()).or_default());
         }
@@ -92,7 +92,7 @@ impl Wanted {
     }
 }
 
-/// Whether `$trusted` is wanted where this is wanted of documents, see [`Wanted::of_document`].
+/// Returns true if a selection of documents includes `$trusted`, see [`Wanted::of_document`].
 pub(super) fn wants_trusted(document: &Selection) -> bool {
     document.entry("facts").is_some_and(|facts| facts.entry("trusted").is_some())
 }

@@ -1,48 +1,48 @@
-//! Which part of each division a node is in, for a batch of nodes at a time: no table has all nodes and all keys.
+//! Looks up the answer classes of a batch of nodes at a time, so that no table has all nodes and all keys.
 
 use std::ops::Range;
 
-use super::divisions::Parts;
+use super::answer_classes::AnswerClasses;
 use crate::node::{NodeId, NodeSet};
 
-/// The cells of the table of a batch, unless the batch is a single node.
+/// The largest number of cells in the table of a batch, unless the batch is a single node.
 const CELLS: usize = 1 << 20;
 
-/// With more nodes a batch does not get cheaper.
+/// The largest number of nodes in a batch; more do not make it cheaper.
 const MANY: usize = 256;
 
-/// In the place of a part's number: the node is in none.
+/// In the place of a class number: the node has no answer.
 const NONE: u32 = u32::MAX;
 
-/// Goes through nodes in their order, a batch at a time.
+/// Divides nodes into batches, in their order.
 pub(super) struct Batches<'a> {
     nodes: &'a [NodeId],
-    divisions: Vec<Division<'a>>,
-    /// The nodes in a batch.
+    cursors: Vec<Cursor<'a>>,
+    /// The number of nodes in a batch.
     len: usize,
-    /// How many nodes were in batches.
+    /// The number of nodes that were in batches.
     done: usize,
 }
 
 impl<'a> Batches<'a> {
-    /// Batches of at most `most` of the `nodes`, which are in order.
-    pub(super) fn new(nodes: &'a [NodeId], divisions: &'a [Parts], most: usize) -> Batches<'a> {
-        let divisions: Vec<_> =
-            divisions.iter().map(|parts| Division { parts, first: 0, entered: Vec::new() }).collect();
-        let len = (CELLS / divisions.len().max(1)).min(MANY).min(most).max(1);
-        Batches { nodes, divisions, len, done: 0 }
+    /// Makes batches of at most `most` of the `nodes`, which are in order.
+    pub(super) fn new(nodes: &'a [NodeId], lists: &'a [AnswerClasses], most: usize) -> Batches<'a> {
+        let cursors: Vec<_> = lists.iter().map(|classes| Cursor { classes, first: 0, open: Vec::new() }).collect();
+        let len = (CELLS / cursors.len().max(1)).min(MANY).min(most).max(1);
+        Batches { nodes, cursors, len, done: 0 }
     }
 
-    /// Puts the parts of the nodes of the next batch into `table`. The places of these nodes; nothing after the last one.
+    /// Puts the classes of the nodes of the next batch into `table`. Returns the positions of these nodes, or `None`
+    /// after the last batch.
     pub(super) fn next(&mut self, table: &mut Table) -> Option<Range<usize>> {
         let batch = self.done..(self.done + self.len).min(self.nodes.len());
         let nodes = &self.nodes[batch.clone()];
         let last = *nodes.last()?;
-        table.clear(nodes.len(), self.divisions.len());
-        for (column, division) in self.divisions.iter_mut().enumerate() {
-            division.advance(last, |node, part| {
+        table.clear(nodes.len(), self.cursors.len());
+        for (column, cursor) in self.cursors.iter_mut().enumerate() {
+            cursor.advance(last, |node, class| {
                 if let Some(row) = row_of(node, nodes) {
-                    table.cells[row * table.width + column] = part;
+                    table.cells[row * table.width + column] = class;
                 }
             });
         }
@@ -51,53 +51,54 @@ impl<'a> Batches<'a> {
     }
 }
 
-/// The place of a node in a batch. Mostly all nodes are wanted, so that there is no gap.
+/// Returns the position of a node in a batch. Mostly all nodes are wanted, so that there are no gaps.
 fn row_of(node: NodeId, batch: &[NodeId]) -> Option<usize> {
     let guess = node.0.checked_sub(batch.first()?.0)? as usize;
     if batch.get(guess) == Some(&node) { Some(guess) } else { batch.binary_search(&node).ok() }
 }
 
-/// A division, of which nodes are passed one after the other.
-struct Division<'a> {
-    /// The parts none of whose nodes has been passed, and the number of the first one of them.
-    parts: &'a [NodeSet],
+/// A position in a list of answer classes, whose nodes are passed in order.
+struct Cursor<'a> {
+    /// The classes of which no node has been passed, and the number of the first of them.
+    classes: &'a [NodeSet],
     first: u32,
-    /// The parts some of whose nodes have been passed.
-    entered: Vec<Entered<'a>>,
+    /// The classes of which some nodes have been passed.
+    open: Vec<OpenClass<'a>>,
 }
 
-struct Entered<'a> {
-    part: u32,
+/// An answer class of which some nodes have been passed.
+struct OpenClass<'a> {
+    class: u32,
     /// The first node that has not been passed, and those after it.
     next: NodeId,
     rest: Box<dyn Iterator<Item = NodeId> + Send + 'a>,
 }
 
-impl Division<'_> {
+impl Cursor<'_> {
     /// Passes the nodes up to `last`.
     fn advance(&mut self, last: NodeId, mut put: impl FnMut(NodeId, u32)) {
-        self.entered.retain_mut(|entered| entered.advance(last, &mut put));
-        while let Some((nodes, rest)) = self.parts.split_first()
+        self.open.retain_mut(|open| open.advance(last, &mut put));
+        while let Some((nodes, rest)) = self.classes.split_first()
             && nodes.first() <= Some(last)
         {
             let mut nodes = nodes.iter();
             if let Some(next) = nodes.next() {
-                let mut entered = Entered { part: self.first, next, rest: Box::new(nodes) };
-                if entered.advance(last, &mut put) {
-                    self.entered.push(entered);
+                let mut open = OpenClass { class: self.first, next, rest: Box::new(nodes) };
+                if open.advance(last, &mut put) {
+                    self.open.push(open);
                 }
             }
-            self.parts = rest;
+            self.classes = rest;
             self.first += 1;
         }
     }
 }
 
-impl Entered<'_> {
-    /// Passes the nodes up to `last`. Whether there are more of them.
+impl OpenClass<'_> {
+    /// Passes the nodes up to `last`. Returns true if more follow.
     fn advance(&mut self, last: NodeId, put: &mut impl FnMut(NodeId, u32)) -> bool {
         while self.next <= last {
-            put(self.next, self.part);
+            put(self.next, self.class);
             match self.rest.next() {
                 Some(next) => self.next = next,
                 None => return false,
@@ -107,7 +108,7 @@ impl Entered<'_> {
     }
 }
 
-/// The parts that each node of a batch is in.
+/// The answer classes of each node of a batch.
 #[derive(Default)]
 pub(super) struct Table {
     cells: Vec<u32>,
@@ -121,21 +122,21 @@ impl Table {
         self.cells.resize(rows * width, NONE);
     }
 
-    /// The parts of a node of the batch.
+    /// Returns the answer classes of a node of the batch.
     pub(super) fn row(&self, node: usize) -> Row<'_> {
         Row(&self.cells[node * self.width..][..self.width])
     }
 }
 
-/// The parts that one node is in.
+/// The answer classes of one node.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'t>(&'t [u32]);
 
 impl Row<'_> {
-    /// The number of its part in a division; nothing where it is in none.
-    pub(super) fn part(self, division: usize) -> Option<usize> {
-        let part = self.0[division];
-        (part != NONE).then_some(part as usize)
+    /// Returns the number of its class in a list of answer classes, or `None` if it has no answer.
+    pub(super) fn class(self, list: usize) -> Option<usize> {
+        let class = self.0[list];
+        (class != NONE).then_some(class as usize)
     }
 }
 
@@ -147,13 +148,13 @@ mod tests {
         nodes.into_iter().map(NodeId).collect()
     }
 
-    /// The parts of each node in each division, batch by batch.
-    fn parts(nodes: &NodeSet, divisions: &[Vec<NodeSet>], most: usize) -> Vec<Vec<Vec<Option<usize>>>> {
+    /// Returns the classes of each node, batch by batch.
+    fn classes(nodes: &NodeSet, cursors: &[Vec<NodeSet>], most: usize) -> Vec<Vec<Vec<Option<usize>>>> {
         let nodes: Vec<NodeId> = nodes.iter().collect();
-        let mut batches = Batches::new(&nodes, divisions, most);
+        let mut batches = Batches::new(&nodes, cursors, most);
         let (mut table, mut found) = (Table::default(), Vec::new());
         while let Some(batch) = batches.next(&mut table) {
-            let row = |row| (0..divisions.len()).map(|division| table.row(row).part(division)).collect();
+            let row = |row| (0..cursors.len()).map(|cursor| table.row(row).class(cursor)).collect();
             found.push((0..batch.len()).map(row).collect());
         }
         found
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn each_node_is_in_its_parts_whatever_the_batches() {
-        let divisions = [
+        let cursors = [
             vec![set((0..1000).step_by(2)), set((1..1000).step_by(2))],
             (0..1000).map(|node| set([node])).collect(),
             vec![set([7, 400]), set(600..700)],
@@ -169,11 +170,11 @@ mod tests {
         ];
         for nodes in [set(0..1000), set((0..1000).step_by(7)), set([999]), set([])] {
             let expected = |node: NodeId| -> Vec<Option<usize>> {
-                divisions.iter().map(|parts| parts.iter().position(|part| part.contains(node))).collect()
+                cursors.iter().map(|classes| classes.iter().position(|class| class.contains(node))).collect()
             };
             let expected: Vec<_> = nodes.iter().map(expected).collect();
             for most in [1, 2, 3, 64, 5000] {
-                let batches = parts(&nodes, &divisions, most);
+                let batches = classes(&nodes, &cursors, most);
                 assert!(batches.iter().all(|batch| batch.len() <= most.min(MANY)));
                 assert_eq!(batches.concat(), expected, "{most}");
             }
@@ -183,10 +184,10 @@ mod tests {
     #[test]
     fn the_table_of_a_batch_has_a_bound() {
         let nodes: Vec<NodeId> = (0..600).map(NodeId).collect();
-        let rows = |divisions: usize| {
+        let rows = |cursors: usize| {
             let mut table = Table::default();
-            Batches::new(&nodes, &vec![Vec::new(); divisions], nodes.len()).next(&mut table);
-            table.cells.len().checked_div(divisions)
+            Batches::new(&nodes, &vec![Vec::new(); cursors], nodes.len()).next(&mut table);
+            table.cells.len().checked_div(cursors)
         };
         assert_eq!(rows(1), Some(MANY));
         assert_eq!(rows(CELLS / 100), Some(100));

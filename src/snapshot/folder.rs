@@ -1,7 +1,7 @@
-//! Snapshots in a folder: a file a node, each replaced atomically, `manifest.json` last.
+//! Writes snapshots to a folder: one file for each node, each replaced atomically, `manifest.json` last.
 //!
-//! The folder holds just what was written last: files of nodes that are gone, which the old manifest names, are removed. What
-//! no manifest names is left alone.
+//! The folder holds just the last snapshots: files of nodes that are gone, which the old manifest names, are removed.
+//! Files that no manifest names are left alone.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,12 +15,12 @@ use super::replace::{remove, replace, tidy};
 use super::{Format, Snapshots, threads};
 use crate::workers::Workers;
 
-/// What was done in a folder, or in commits.
+/// The numbers of files that changed in a folder, or in commits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
-    /// The files that were new or had other content.
+    /// The number of files that were new or had other content.
     pub changed: usize,
-    /// The files of nodes that are gone.
+    /// The number of removed files, whose nodes are gone.
     pub removed: usize,
 }
 
@@ -31,8 +31,8 @@ impl AddAssign for Written {
     }
 }
 
-/// Writes the snapshots and the manifest to `folder`, which is made if need be. A file whose content is the same is left
-/// alone. What is written does not depend on `workers`.
+/// Writes the snapshots and the manifest to `folder`, which is made if need be. A file with equal content is left
+/// alone. The files do not depend on `workers`.
 pub fn write_folder(
     snapshots: &Snapshots<'_>,
     mut manifest: Manifest,
@@ -46,7 +46,7 @@ pub fn write_folder(
         let name = &names[node];
         replace(&folder.join(name), text).map_err(|error| named(name, &error))
     })?;
-    // Files are removed before the manifest forgets them: what is interrupted in between is made up for the next time.
+    // Files are removed before the manifest forgets them, so that the next run makes up for an interrupted one.
     let kept: BTreeSet<&String> = names.iter().collect();
     let mut removed = 0;
     for name in old.iter().filter(|name| !kept.contains(name)) {
@@ -56,7 +56,7 @@ pub fn write_folder(
     manifest.files = nodes.zip(names).collect();
     let text = serde_json::to_string_pretty(&manifest)? + "\n";
     replace(&folder.join(MANIFEST), text.as_bytes()).map_err(|error| named(MANIFEST, &error))?;
-    // The snapshots are there, whatever else is.
+    // The snapshots are complete, even if old files of killed processes cannot be removed.
     _ = tidy(folder);
     Ok(Written { changed, removed })
 }
@@ -65,7 +65,7 @@ fn named(file: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{file}: {error}"))
 }
 
-/// The name of a node's file.
+/// Returns the name of a node's file.
 pub(super) fn file_of(snapshots: &Snapshots<'_>, node: usize) -> String {
     let extension = match snapshots.format {
         Format::Yaml => "yaml",
@@ -74,8 +74,8 @@ pub(super) fn file_of(snapshots: &Snapshots<'_>, node: usize) -> String {
     format!("{}.{extension}", file_name(snapshots.name(node)))
 }
 
-/// A certname is not always fit for a file name: the bytes of what is not are written as `%2F`. No two nodes share a file, and
-/// none can climb out of the folder.
+/// Escapes the bytes of a certname that are not fit for a file name, such as `%2F`. No two nodes share a file, and none
+/// leaves the folder.
 pub fn file_name(node: &str) -> String {
     let mut name = String::new();
     for (at, c) in node.char_indices() {

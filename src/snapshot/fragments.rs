@@ -1,4 +1,4 @@
-//! The texts of all answers, each made once.
+//! The texts of all answers in a snapshot, each made once.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use crate::disclosure::Disclosure;
 use crate::fleet::Answer;
 use crate::hiera::Outcome;
 
-/// The texts of a key's answers of one kind, one after the other, each with the separator that stands before it. Those of other
+/// The texts of a key's values, or of its errors, one after the other, each behind its separator. The texts of other
 /// answers are empty.
 pub(super) struct Fragments {
     text: String,
-    /// Where each ends, which is where the next one starts.
+    /// The end of each text, which is the start of the next one.
     ends: Vec<usize>,
 }
 
-/// Which answers have texts.
+/// The answers that have texts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Value,
@@ -34,14 +34,14 @@ impl Kind {
 }
 
 impl Fragments {
-    /// The text for a part of the nodes.
-    pub(super) fn get(&self, part: usize) -> &[u8] {
-        let start = part.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.text.as_bytes()[start..self.ends[part]]
+    /// Returns the text for a class of nodes.
+    pub(super) fn get(&self, class: usize) -> &[u8] {
+        let start = class.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text.as_bytes()[start..self.ends[class]]
     }
 }
 
-/// How texts are made.
+/// Makes texts of answers.
 pub(super) struct Writer<'a> {
     pub(super) format: Format,
     pub(super) layout: &'a Layout,
@@ -49,7 +49,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The texts of those answers for `key` that are of a kind; nothing where there are none.
+    /// Returns the texts of the answers for `key` that are of a kind, or `None` if none are.
     pub(super) fn fragments(&self, key: &str, answers: &[Answer], kind: Kind) -> Option<Fragments> {
         let is_kind = |answer: &Answer| Kind::of(&answer.outcome) == Some(kind);
         if !answers.iter().any(is_kind) {

@@ -1,8 +1,8 @@
-//! Snapshots as commits on a git reference: one for each commit of a branch, with a file a node, so that `git log -p`, `git diff` and
-//! `git blame` work on effective values.
+//! Writes snapshots as commits on a git reference: one for each commit of a branch, with a file for each node. So `git
+//! log -p`, `git diff` and `git blame` work on effective values.
 //!
-//! A commit is made of nothing but the source commit, the snapshots and the commit before it: the same ones give the same ids.
-//! Nodes whose snapshots are the same keep their files, and only what differs is written.
+//! Its id is reproducible: a commit follows from the source commit, the snapshots and the commit before it. Files that
+//! do not differ are not written again.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -20,15 +20,15 @@ const COMMIT: &str = "Hierad-Commit";
 /// The trailer that names the branch.
 const BRANCH: &str = "Hierad-Branch";
 
-/// Who makes the commits, whatever the user is called.
+/// The author of the commits, whatever the user is called.
 const COMMITTER: &str = "hierad <hierad@localhost>";
 
-/// The reference with the snapshots of a branch.
+/// Returns the reference with the snapshots of a branch.
 pub fn reference(branch: &BranchName) -> String {
     format!("refs/hierad/snapshots/{branch}")
 }
 
-/// What there is cannot be read.
+/// The snapshots on a reference cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// The reference cannot be read.
@@ -37,7 +37,7 @@ pub enum HistoryError {
     /// Its last commit cannot be read.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// The files of that cannot be read.
+    /// The files of its last commit cannot be read.
     #[error(transparent)]
     Tree(#[from] TreeError),
     /// Somebody else has made its last commit.
@@ -50,12 +50,12 @@ pub enum HistoryError {
 pub struct Last {
     /// Their commit.
     pub commit: CommitId,
-    /// The commit that they are of.
+    /// Their source commit.
     pub source: CommitId,
 }
 
 impl Last {
-    /// The last snapshots of a branch; nothing if there are none.
+    /// Returns the last snapshots of a branch, or `None` if there are none.
     pub fn of(repository: &Repository, branch: &BranchName) -> Result<Option<Last>, HistoryError> {
         let Some(commit) = repository.reference(&reference(branch))? else { return Ok(None) };
         let source = repository.trailer(commit, COMMIT)?.and_then(|id| CommitId::from_hex(&id));
@@ -68,7 +68,7 @@ impl Last {
 pub struct Files(BTreeMap<String, BlobId>);
 
 impl Files {
-    /// Those of a commit; whatever else it has counts as gone.
+    /// Reads those of a commit; ignores other files in it.
     pub fn of(repository: &Repository, commit: CommitId) -> Result<Files, HistoryError> {
         let file = |(name, entry): (String, Entry)| match entry {
             Entry::File(id) => (name, id),
@@ -77,7 +77,7 @@ impl Files {
         Ok(Files(repository.tree(commit)?.list("")?.into_iter().map(file).collect()))
     }
 
-    /// Writes those of `snapshots` that differ, and with `rest` removes the files of all other nodes.
+    /// Writes the `snapshots` that differ, and keeps or removes the files of all other nodes as `rest` says.
     pub fn write(
         &mut self,
         snapshots: &Snapshots<'_>,
@@ -112,7 +112,7 @@ impl Files {
     }
 }
 
-/// What becomes of the files of nodes whose snapshots are not written.
+/// What to do with the files of nodes whose snapshots are not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
     /// They stay.
@@ -121,12 +121,13 @@ pub enum Rest {
     Removed,
 }
 
-/// What the snapshot commit of `source` says; `left` is the commit of the snapshots before it, if a rewritten branch has left that.
+/// Returns the message of the snapshot commit of `source`. `left` is the source of the snapshots before it, if a
+/// rewritten branch has left that commit.
 pub fn commit(source: &CommitInfo, branch: &BranchName, left: Option<CommitId>) -> NewCommit {
     let rewritten = left.map_or(String::new(), |left| {
         format!("The branch was rewritten: the snapshots before these are of\n{left},\nwhich it has left.\n\n")
     });
-    // Git takes what stands first for the title, trailers or not.
+    // Git takes the first line for the title, even if it is a trailer.
     let title = if source.summary.is_empty() { "(no message)" } else { &source.summary };
     let message = format!("{title}\n\n{rewritten}{COMMIT}: {}\n{BRANCH}: {branch}\n", source.id);
     NewCommit {

@@ -1,10 +1,10 @@
-//! The forms of a snapshot: what stands around its values, and the text of each value.
+//! The forms of a snapshot: the text around its values, and the text of each value.
 
 use super::{Format, SCHEMA};
 use crate::puppet::{emit, json};
 use crate::value::Value;
 
-/// What stands around the values and errors of a node.
+/// The text around the values and errors of a node.
 pub(super) struct Layout {
     /// Before the node's name.
     pub(super) head: String,
@@ -14,13 +14,13 @@ pub(super) struct Layout {
     pub(super) errors: &'static str,
     /// After the errors; a line end follows.
     pub(super) tail: &'static str,
-    /// What takes the place of the first separator of values; as long as that.
+    /// The text in the place of the first separator of values; as long as that.
     pub(super) open: &'static str,
     /// Before each value.
     pub(super) separator: &'static str,
     /// After the last value.
     pub(super) close: &'static str,
-    /// In the place of no values at all.
+    /// The text in the place of no values at all.
     pub(super) empty: &'static str,
 }
 
@@ -61,7 +61,7 @@ impl Layout {
     }
 }
 
-/// The name of a node.
+/// Returns the text of a node's name.
 pub(super) fn name(format: Format, node: &str) -> String {
     match format {
         Format::Json | Format::Ndjson => json::string(node),
@@ -69,7 +69,7 @@ pub(super) fn name(format: Format, node: &str) -> String {
     }
 }
 
-/// A key with its value.
+/// Returns the text of a key with its value.
 pub(super) fn entry(format: Format, key: &str, value: &Value) -> String {
     match format {
         Format::Ndjson => format!("{}:{}", json::string(key), json::compact(value)),

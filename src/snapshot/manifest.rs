@@ -1,4 +1,4 @@
-//! `manifest.json`: what the snapshots of a folder are of.
+//! `manifest.json`: the source of the snapshots in a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,12 +12,12 @@ use crate::report::BlindSpot;
 /// The name of its file.
 pub(super) const MANIFEST: &str = "manifest.json";
 
-/// What `manifest.json` says of the snapshots beside it.
+/// The content of `manifest.json`, about the snapshots beside it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Manifest {
     /// The form of the snapshots.
     pub schema: &'static str,
-    /// The commit that they were made from; nothing for uncommitted files.
+    /// The commit that they were made from, or `None` for uncommitted files.
     pub commit: Option<String>,
     /// The number of nodes.
     pub nodes: usize,
@@ -33,7 +33,7 @@ pub struct Manifest {
     pub files: BTreeMap<String, String>,
 }
 
-/// A blind spot, with how much it concerns.
+/// A blind spot, with the numbers of nodes, keys and files that it concerns.
 #[derive(Debug, Clone, Serialize)]
 pub struct Unseen {
     /// The kind.
@@ -55,7 +55,7 @@ impl Unseen {
     }
 }
 
-/// What an old manifest is read for.
+/// The entries of an old manifest that are read.
 #[derive(Deserialize)]
 struct Known {
     schema: String,
@@ -63,7 +63,7 @@ struct Known {
 }
 
 impl Manifest {
-    /// A manifest by this version of hierad.
+    /// Makes a manifest by this version of hierad.
     pub fn new(commit: Option<String>, nodes: usize, keys: usize, puppet: u8) -> Manifest {
         Manifest {
             schema: SCHEMA,
@@ -77,14 +77,14 @@ impl Manifest {
         }
     }
 
-    /// The same with what could not be seen of the data.
+    /// Adds the blind spots of the data.
     #[must_use]
     pub fn with_blind_spots(self, spots: &[BlindSpot]) -> Manifest {
         Manifest { blind_spots: spots.iter().map(Unseen::new).collect(), ..self }
     }
 }
 
-/// The files that the manifest at `path` names; only such names as this module makes.
+/// Returns the files that the manifest at `path` names; only such names as this module makes.
 pub(super) fn known_files(path: &Path) -> BTreeSet<String> {
     let content = fs::read(path).unwrap_or_default();
     let known: Option<Known> = serde_json::from_slice(&content).ok();

@@ -1,10 +1,13 @@
-//! Per-node snapshots of effective values: JSON, NDJSON and YAML, on a stream, in a folder, or as commits on a git reference.
+//! Writes per-node snapshots of effective values: JSON, NDJSON and YAML, on a stream, in a folder, or as commits on a
+//! git reference.
 //!
-//! A value's text is made once and shared by all nodes that have it (`fragments`); a node's snapshot is the concatenation of such
-//! texts. Which ones is looked up for a batch of nodes at a time (`batches`).
+//! A value's text is made once and shared by all nodes that have it (`fragments`); a node's snapshot is the
+//! concatenation of such texts. The right ones are looked up for a batch of nodes at a time (`batches`).
+//!
+//! Snapshots hold no time and no commit: equal data gives equal bytes. Nothing here knows how answers are found.
 
+mod answer_classes;
 mod batches;
-mod divisions;
 mod folder;
 mod fragments;
 pub mod history;
@@ -22,8 +25,8 @@ use crate::fleet::{Answer, Effective, Fleet, parallel};
 use crate::node::{NodeId, NodeSet};
 use crate::workers::Workers;
 
+use answer_classes::{AnswerClasses, ClassLists};
 use batches::{Batches, Row, Table};
-use divisions::{Divisions, Parts};
 use fragments::{Fragments, Kind};
 use layout::Layout;
 
@@ -34,20 +37,20 @@ pub(crate) use replace::{replace_durably, tidy};
 /// The name and version of the form of a snapshot file.
 pub const SCHEMA: &str = "hierad.snapshot/1";
 
-/// A stream is written to in pieces of at least this size.
-const PIECE: usize = 1 << 17;
+/// The least number of bytes that are written to a stream at a time.
+const BUFFER: usize = 1 << 17;
 
-/// How long it takes to prepare a key, about, in microseconds.
+/// The approximate time to prepare a key, in microseconds.
 const A_KEY: usize = 20;
 
-/// How snapshots are written.
+/// The format of snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// `{"schema", "node", "values", "errors"}`, indented.
     Json,
-    /// `{"node", "values", "errors"}`, a line a node.
+    /// `{"node", "values", "errors"}`, one line for each node.
     Ndjson,
-    /// The same as YAML, a document a node.
+    /// The same as YAML, one document for each node.
     Yaml,
 }
 
@@ -57,22 +60,23 @@ pub struct Snapshots<'a> {
     format: Format,
     layout: Layout,
     nodes: Vec<NodeId>,
-    divisions: Vec<Parts>,
+    class_lists: Vec<AnswerClasses>,
     /// The texts of the keys' values and of their errors, in the order of the keys.
-    values: Vec<Column>,
-    errors: Vec<Column>,
+    values: Vec<KeyTexts>,
+    errors: Vec<KeyTexts>,
 }
 
-/// What a key adds to the snapshots.
-struct Column {
-    /// How the key's answers divide the nodes.
-    division: usize,
-    /// The text of each part of them.
+/// The texts that a key adds to the snapshots.
+struct KeyTexts {
+    /// The number of the key's list of answer classes.
+    class_list: usize,
+    /// The text of each class.
     fragments: Fragments,
 }
 
 impl<'a> Snapshots<'a> {
-    /// Prepares the snapshots of `nodes`, with what `disclosure` lets through of secrets. Answers go as soon as their texts are made.
+    /// Prepares the snapshots of `nodes`; `disclosure` hides secrets. Answers are dropped as soon as their texts are
+    /// made.
     pub fn new(
         effective: Effective,
         fleet: &'a Fleet,
@@ -83,27 +87,27 @@ impl<'a> Snapshots<'a> {
     ) -> Snapshots<'a> {
         let layout = Layout::of(format);
         let writer = fragments::Writer { format, layout: &layout, disclosure };
-        let divisions = Mutex::new(Divisions::default());
+        let class_lists = Mutex::new(ClassLists::default());
         let all = nodes.len() == fleet.len();
         let counts =
             |answer: &Answer| !if all { answer.nodes.is_empty() } else { answer.nodes.intersection(nodes).is_empty() };
         let keys: Vec<_> = effective.keys.into_iter().map(|(key, answers)| (key, Mutex::new(answers))).collect();
         let workers = workers.worth(keys.len() * A_KEY);
-        let columns = parallel::map(&keys, &workers, "preparing snapshots", |(key, answers)| {
+        let texts = parallel::map(&keys, &workers, "preparing snapshots", |(key, answers)| {
             let mut answers = mem::take(&mut *lock(answers));
             answers.retain(counts);
             let [value, error] = [Kind::Value, Kind::Error].map(|kind| writer.fragments(key, &answers, kind));
-            let parts = answers.into_iter().map(|answer| answer.nodes).collect();
-            let division = lock(&divisions).number(parts);
-            [value, error].map(|fragments| fragments.map(|fragments| Column { division, fragments }))
+            let classes = answers.into_iter().map(|answer| answer.nodes).collect();
+            let class_list = lock(&class_lists).number(classes);
+            [value, error].map(|fragments| fragments.map(|fragments| KeyTexts { class_list, fragments }))
         });
         let (mut values, mut errors) = (Vec::new(), Vec::new());
-        for [value, error] in columns {
+        for [value, error] in texts {
             values.extend(value);
             errors.extend(error);
         }
-        let divisions = divisions.into_inner().unwrap_or_else(PoisonError::into_inner).list;
-        Snapshots { fleet, format, layout, nodes: nodes.iter().collect(), divisions, values, errors }
+        let class_lists = class_lists.into_inner().unwrap_or_else(PoisonError::into_inner).list;
+        Snapshots { fleet, format, layout, nodes: nodes.iter().collect(), class_lists, values, errors }
     }
 
     /// Writes all snapshots to a stream: NDJSON as lines, JSON as one array, YAML as documents.
@@ -113,26 +117,26 @@ impl<'a> Snapshots<'a> {
             Format::Ndjson | Format::Yaml => (b"", b"", b"\n", b""),
         };
         let mut table = Table::default();
-        let mut piece = open.to_vec();
+        let mut buffer = open.to_vec();
         let mut batches = self.batches(self.nodes.len());
         while let Some(batch) = batches.next(&mut table) {
             for (row, node) in batch.enumerate() {
                 if node > 0 {
-                    piece.extend_from_slice(between);
+                    buffer.extend_from_slice(between);
                 }
-                self.append(node, table.row(row), &mut piece);
-                piece.extend_from_slice(end);
-                if piece.len() >= PIECE {
-                    out.write_all(&piece)?;
-                    piece.clear();
+                self.append(node, table.row(row), &mut buffer);
+                buffer.extend_from_slice(end);
+                if buffer.len() >= BUFFER {
+                    out.write_all(&buffer)?;
+                    buffer.clear();
                 }
             }
         }
-        piece.extend_from_slice(close);
-        out.write_all(&piece)
+        buffer.extend_from_slice(close);
+        out.write_all(&buffer)
     }
 
-    /// The snapshot of each node, as in its file.
+    /// Returns the snapshot of each node, as in its file.
     pub fn texts(&self) -> Vec<Vec<u8>> {
         let (mut table, mut texts) = (Table::default(), Vec::new());
         let mut batches = self.batches(self.nodes.len());
@@ -147,32 +151,32 @@ impl<'a> Snapshots<'a> {
         texts
     }
 
-    /// The name of a node, by its place among those that have snapshots.
+    /// Returns the name of a node, by its position among those that have snapshots.
     fn name(&self, node: usize) -> &'a Arc<str> {
         self.fleet.name(self.nodes[node])
     }
 
-    /// The nodes, at most so many at a time.
+    /// Returns batches of at most `most` nodes.
     fn batches(&self, most: usize) -> Batches<'_> {
-        Batches::new(&self.nodes, &self.divisions, most)
+        Batches::new(&self.nodes, &self.class_lists, most)
     }
 
     /// Appends the snapshot of a node, without the last line end.
-    fn append(&self, node: usize, parts: Row<'_>, text: &mut Vec<u8>) {
+    fn append(&self, node: usize, classes: Row<'_>, text: &mut Vec<u8>) {
         text.extend_from_slice(self.layout.head.as_bytes());
         text.extend_from_slice(layout::name(self.format, self.name(node)).as_bytes());
         text.extend_from_slice(self.layout.values.as_bytes());
-        self.append_entries(&self.values, parts, text);
+        self.append_entries(&self.values, classes, text);
         text.extend_from_slice(self.layout.errors.as_bytes());
-        self.append_entries(&self.errors, parts, text);
+        self.append_entries(&self.errors, classes, text);
         text.extend_from_slice(self.layout.tail.as_bytes());
     }
 
-    fn append_entries(&self, columns: &[Column], parts: Row<'_>, text: &mut Vec<u8>) {
+    fn append_entries(&self, keys: &[KeyTexts], classes: Row<'_>, text: &mut Vec<u8>) {
         let start = text.len();
-        for column in columns {
-            if let Some(part) = parts.part(column.division) {
-                text.extend_from_slice(column.fragments.get(part));
+        for key in keys {
+            if let Some(class) = classes.class(key.class_list) {
+                text.extend_from_slice(key.fragments.get(class));
             }
         }
         if text.len() == start {

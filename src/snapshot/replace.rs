@@ -1,4 +1,4 @@
-//! Files that are replaced at once, and only where their content changes.
+//! Replaces files atomically, and only if their content changes.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -6,14 +6,14 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// How much of an old file is read at a time.
+/// The number of bytes of an old file that are read at a time.
 const CHUNK: usize = 1 << 14;
 
-/// What the names of files begin with that are on their way, and how many letters and digits follow.
+/// The beginning of the names of temporary files, and the number of letters and digits that follow.
 const PREFIX: &str = ".hierad-";
 const RANDOM: usize = 6;
 
-/// Puts `content` in the place of the file at once, so that no reader sees half of it. Whether it had to be written.
+/// Replaces the file atomically, so that no reader sees half of `content`. Returns true if it had to be written.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<bool> {
     if holds(path, content).unwrap_or(false) {
         return Ok(false);
@@ -22,7 +22,8 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The same for what has to outlive a loss of power once this has returned, and is not half there after one before.
+/// Replaces the file so that it survives a loss of power from when this returns. After a loss before, it has the old or
+/// the new content.
 pub(crate) fn replace_durably(path: &Path, content: &[u8]) -> io::Result<()> {
     if holds(path, content).unwrap_or(false) {
         File::open(path)?.sync_all()?;
@@ -32,9 +33,9 @@ pub(crate) fn replace_durably(path: &Path, content: &[u8]) -> io::Result<()> {
     File::open(folder_of(path))?.sync_all()
 }
 
-/// Writes a file beside `path`, has it `settled`, and puts it there.
+/// Writes a temporary file beside `path`, has it `settled`, and moves it there.
 fn put(path: &Path, content: &[u8], settled: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
-    // Made by hand, for errors that do not tell its name, which is another one each time.
+    // Made by hand, so that errors do not tell its random name.
     let file = tempfile::Builder::new()
         .prefix(PREFIX)
         .rand_bytes(RANDOM)
@@ -46,10 +47,10 @@ fn put(path: &Path, content: &[u8], settled: impl FnOnce(&File) -> io::Result<()
     Ok(())
 }
 
-/// What is half written and that old nobody goes on with.
+/// The age from which a temporary file is taken for abandoned.
 const ABANDONED: Duration = Duration::from_hours(1);
 
-/// Removes the files that killed processes have left in a folder on their way. How many.
+/// Removes the temporary files that killed processes have left in a folder. Returns their number.
 pub(crate) fn tidy(folder: &Path) -> io::Result<usize> {
     let mut removed = 0;
     for entry in fs::read_dir(folder)? {
@@ -66,7 +67,7 @@ fn is_on_its_way(name: &OsStr) -> bool {
     random.is_some_and(|random| random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
-/// Whether it is a file that is old enough. One that somebody puts in its place meanwhile is not there any more.
+/// Returns true if it is a file that is old enough. A file that was moved to its place meanwhile is not there any more.
 fn is_abandoned(entry: &fs::DirEntry) -> bool {
     let Ok(metadata) = entry.metadata() else { return false };
     let is_old = metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed >= ABANDONED));
@@ -77,7 +78,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("."))
 }
 
-/// Whether the file at `path` is just `content`. Most that are not differ in size, and are not read.
+/// Returns true if the file at `path` holds just `content`. A file of another size is not read.
 fn holds(path: &Path, content: &[u8]) -> io::Result<bool> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() || metadata.len() != content.len() as u64 {
@@ -96,7 +97,7 @@ fn holds(path: &Path, content: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Removes a file. Whether it was there.
+/// Removes a file. Returns true if it was there.
 pub(super) fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -105,7 +106,7 @@ pub(super) fn remove(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Everyone may read a snapshot, whatever the mask of the process.
+/// Makes a file readable for everyone, whatever the mask of the process.
 #[cfg(unix)]
 fn set_readable(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Snapshots made on several threads.
+//! Makes snapshots on several threads.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,15 +8,15 @@ use super::Snapshots;
 use super::batches::{Batches, Table};
 use crate::workers::{Stage, Workers};
 
-/// How long the snapshot of a node takes, about, in microseconds, and how many keys of it are put together in one.
+/// The approximate time that a snapshot takes, in microseconds, and the number of keys that add another one.
 const A_SNAPSHOT: usize = 30;
 const KEYS_A_MICROSECOND: usize = 8;
 
-/// Batches for each thread, at least: one that is slow leaves the rest to others.
+/// The least number of batches for each thread, so that a slow thread leaves work to others.
 const BATCHES: usize = 8;
 
-/// Gives each snapshot to `work`, with the place of its node; the number of those for which it says yes. After an error no later
-/// node counts, so the error is that of the first node that has one, whatever the number of threads.
+/// Gives each snapshot to `work`, with the position of its node. Returns the number of those for which it returns true.
+/// The error is that of the first node that has one, whatever the number of threads.
 pub(super) fn each(
     snapshots: &Snapshots<'_>,
     workers: &Workers,
@@ -35,23 +35,23 @@ pub(super) fn each(
     }
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Run<'r, 'a, W> {
     snapshots: &'r Snapshots<'a>,
     work: W,
     batches: Mutex<Batches<'r>>,
     stage: Arc<Stage>,
-    /// The first node that does not count any more.
+    /// The nodes from this one on are given up.
     end: AtomicUsize,
     /// The error of the first node that has one.
     fault: Mutex<Option<(usize, io::Error)>>,
 }
 
 impl<W: Fn(usize, &[u8]) -> io::Result<bool>> Run<'_, '_, W> {
-    /// Works as long as there are batches.
+    /// Works as long as there are batches. Returns the number of snapshots for which `work` returned true.
     fn work(&self) -> usize {
         let (mut table, mut text, mut count) = (Table::default(), Vec::new(), 0);
-        // A function of its own, so that the lock is not held for longer.
+        // A closure of its own, so that the lock is held no longer.
         let next = |table: &mut Table| self.batches.lock().unwrap_or_else(PoisonError::into_inner).next(table);
         while let Some(batch) = next(&mut table) {
             for (row, node) in batch.enumerate() {

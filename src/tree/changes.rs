@@ -1,12 +1,12 @@
-//! What differs between two trees.
+//! Compares two trees.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use super::{Entry, FileTree, TreeError, child};
 
-/// The paths at which the two trees have different entries, those of folders that only one of them has included; not of folders
-/// of which only the content differs.
+/// Returns the paths at which two trees have different entries. They include all paths in folders that only one tree
+/// has, but not the folders that both have.
 pub fn changes(before: &dyn FileTree, after: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
     let mut found = BTreeSet::new();
     let mut pending = vec![before.root().to_owned()];
@@ -31,7 +31,7 @@ pub fn changes(before: &dyn FileTree, after: &dyn FileTree) -> Result<BTreeSet<S
     Ok(found)
 }
 
-/// The entries of two lists in the order of names, those with equal names together.
+/// Returns the entries of two lists in the order of names, those with equal names together.
 fn pairs(
     old: Vec<(String, Entry)>,
     new: Vec<(String, Entry)>,

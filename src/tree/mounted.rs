@@ -1,4 +1,4 @@
-//! A repository's tree in the place of a folder on disk.
+//! Mounts a repository's tree at the path of a folder on disk.
 
 use std::sync::Arc;
 

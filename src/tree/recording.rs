@@ -1,17 +1,17 @@
-//! A tree that tells what was looked at.
+//! A tree that records which paths were accessed.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use super::{BlobId, Entry, FileTree, TreeError};
 
-/// A tree that takes note of what is asked for.
+/// A tree that records the paths that are accessed in another tree.
 pub struct RecordingTree<'a> {
     tree: &'a dyn FileTree,
     looked: Mutex<AccessedPaths>,
 }
 
-/// What was looked at in a tree.
+/// The paths that were accessed in a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccessedPaths {
     /// The paths whose entries were asked for.
@@ -21,7 +21,7 @@ pub struct AccessedPaths {
 }
 
 impl AccessedPaths {
-    /// Takes out what is in all of them.
+    /// Removes the paths that are in all of them, and returns these.
     pub fn common<'l>(all: impl Iterator<Item = &'l mut AccessedPaths>) -> AccessedPaths {
         let mut all: Vec<&mut AccessedPaths> = all.collect();
         let is_in_all =
@@ -38,12 +38,12 @@ impl AccessedPaths {
 }
 
 impl<'a> RecordingTree<'a> {
-    /// Watches `tree`.
+    /// Records the accesses to `tree`.
     pub fn new(tree: &'a dyn FileTree) -> RecordingTree<'a> {
         RecordingTree { tree, looked: Mutex::default() }
     }
 
-    /// What was looked at since this was asked last.
+    /// Returns the paths that were accessed since the last call.
     pub fn take(&self) -> AccessedPaths {
         std::mem::take(&mut *self.looked.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -47,7 +47,7 @@ fn history(seed: u64) -> Vec<Repository> {
 /// The number of copies of a node that make a class of nodes.
 const COPIES: usize = 20;
 
-/// With so many keys it pays to tell kinds of nodes apart.
+/// With so many keys it pays to tell node classes apart.
 const MANY_KEYS: usize = 400;
 
 /// Profiles in text, as in files: of each only what is wanted is read.
@@ -199,7 +199,7 @@ fn one_by_one(effective: &Effective) -> Effective {
 
 #[test]
 fn large_classes_of_nodes_are_resolved_once() {
-    let (mut by_kinds, mut by_nodes) = (0, 0);
+    let (mut by_classes, mut by_nodes) = (0, 0);
     for seed in seeds() {
         let texts = || Texts { copies: COPIES, ..Texts::generate(seed) };
         let fleet = fleet(texts());
@@ -226,10 +226,10 @@ fn large_classes_of_nodes_are_resolved_once() {
         };
         assert_eq!(changes(&effective), changes(&effective.each_ref().map(one_by_one)), "seed {seed}");
         for answer in effective.iter().flat_map(|effective| effective.keys.values()).flatten() {
-            *if answer.nodes.is_by_classes() { &mut by_kinds } else { &mut by_nodes } += 1;
+            *if answer.nodes.is_by_classes() { &mut by_classes } else { &mut by_nodes } += 1;
         }
     }
-    assert!(by_kinds > by_nodes && by_nodes > 0, "{by_kinds} answers are by kinds, {by_nodes} are not");
+    assert!(by_classes > by_nodes && by_nodes > 0, "{by_classes} answers are by classes, {by_nodes} are not");
 }
 
 #[test]

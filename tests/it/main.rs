@@ -13,7 +13,7 @@ mod export;
 mod eyaml;
 mod fleet;
 mod fleet_changes;
-mod fleet_kinds;
+mod fleet_classes;
 mod fleet_paths;
 #[path = "../generator/mod.rs"]
 mod generator;

@@ -1,8 +1,8 @@
-//! Who finds the same text first, before and after: a level that comes or goes changes nothing for those who have a key from another
-//! one, or who find in the next one what it said.
+//! Finds nodes that find the same text first, before and after. A level that comes or goes changes nothing for nodes
+//! that have a key from another level, or that find the same text in the next one.
 //!
-//! That is looked at only where the text reads variables, so that each node may have an answer of its own: to evaluate any other key
-//! takes no longer than this. And only where it cannot fail: an error names the place of the text, which may be another one.
+//! This pays only for texts that read variables, so that each node may have an answer of its own: any other key is
+//! evaluated as fast. And the texts must not fail, because an error names the place of the text.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crate::fleet::Fleet;
+use crate::fleet::NodesByKey;
+use crate::fleet::affected::options::{module, options_of};
 use crate::fleet::affected::references::References;
-use crate::fleet::affected::{module, options_of};
 use crate::fleet::parallel;
-use crate::fleet::resolve::NodesByKey;
 use crate::fleet::revision::Revision;
 use crate::hiera::config::Config;
 use crate::hiera::interpolation::Template;
@@ -22,13 +22,13 @@ use crate::node::NodeSet;
 use crate::value::{Text, Value};
 use crate::workers::Workers;
 
-/// The longest text of which it is sure that it, with all that it reads, is not more than an answer may cost.
+/// The longest text that, with the values of its variables, surely does not exceed the limits of an answer.
 const SHORT: usize = 1 << 12;
 
-/// How long it takes to compare the texts of a key, about, in microseconds.
+/// The approximate time to compare the texts of a key, in microseconds.
 const A_KEY: usize = 60;
 
-/// Two revisions with the same `lookup_options`, which refer to no key.
+/// Two revisions with equal `lookup_options`, which refer to no key.
 pub(super) struct First<'a> {
     pub(super) before: &'a Revision,
     pub(super) after: &'a Revision,
@@ -36,7 +36,7 @@ pub(super) struct First<'a> {
 }
 
 impl<'a> First<'a> {
-    /// Takes the nodes from `keys` that find the same text first.
+    /// Removes the nodes from `keys` that find the same text first.
     pub(super) fn narrow(&self, keys: &mut NodesByKey, references: &References, workers: &Workers) {
         if !is_simple(self.before) || !is_simple(self.after) {
             return;
@@ -57,7 +57,7 @@ impl<'a> First<'a> {
         }
     }
 
-    /// Those of `nodes` that do not surely find the same text first.
+    /// Returns those of `nodes` that may not find the same text first.
     fn changed(&self, key: &str, nodes: &NodeSet) -> NodeSet {
         let mut changed = nodes.clone();
         if self.takes_first(key) {
@@ -71,26 +71,27 @@ impl<'a> First<'a> {
         changed
     }
 
-    /// Whether the value of a key is what is found first, as it is.
+    /// Returns true if the value of a key is the first one that is found, neither merged nor converted.
     fn takes_first(&self, key: &str) -> bool {
         let settings = &self.before.environment.options.lookup_options;
         let options = || self.before.options(&options_of(self.before, module(key).map(Arc::from).as_ref()));
         matches!(settings.find(key), Ok(None)) && options().are_none_for(key)
     }
 
-    /// The texts that `nodes` find first, where they cannot fail.
+    /// Returns the texts that `nodes` find first and that cannot fail, with the nodes of each.
     fn texts(&self, revision: &'a Revision, key: &str, nodes: &NodeSet) -> HashMap<&'a Text, NodeSet, RandomState> {
         let mut texts: HashMap<&Text, NodeSet, RandomState> = HashMap::default();
         let mut rest = vec![nodes.clone()];
-        for lane in revision.parts(&LayerId::Environment).iter().flat_map(|placed| &placed.lanes) {
-            let parts = lane.parts_with(key);
-            let split = rest.iter().flat_map(|nodes| lane.partition.split_off(nodes, &parts)).collect::<Vec<_>>();
+        for locations in revision.levels_of(&LayerId::Environment).iter().flat_map(|levels| &levels.key_locations) {
+            let classes = locations.classes_with(key);
+            let split =
+                rest.iter().flat_map(|nodes| locations.partition.split_off(nodes, &classes)).collect::<Vec<_>>();
             rest.clear();
             for nodes in split {
-                let part = nodes.first().map(|node| lane.partition.class_of(node));
-                match part.filter(|part| parts.binary_search(part).is_ok()) {
-                    Some(part) => {
-                        if let Some(text) = lane.first(part, key).and_then(|value| self.sure(value)) {
+                let class = nodes.first().map(|node| locations.partition.class_of(node));
+                match class.filter(|class| classes.binary_search(class).is_ok()) {
+                    Some(class) => {
+                        if let Some(text) = locations.first(class, key).and_then(|value| self.sure(value)) {
                             texts.entry(text).or_default().union_with(&nodes);
                         }
                     }
@@ -101,7 +102,7 @@ impl<'a> First<'a> {
         texts
     }
 
-    /// The text that a value is, if it reads variables and cannot fail on any node.
+    /// Returns the text of a value that reads variables and cannot fail on any node, or `None` if it is no such value.
     fn sure<'v>(&self, value: &'v Value) -> Option<&'v Text> {
         let Value::String(text) = value else { return None };
         if text.secrecy().is_some() || text.len() > SHORT || text.contains("ENC[") {
@@ -112,7 +113,7 @@ impl<'a> First<'a> {
     }
 }
 
-/// Whether nothing but the levels of the environment decides what is found first.
+/// Returns true if the levels of the environment alone decide which value is found first.
 fn is_simple(revision: &Revision) -> bool {
     let environment = &revision.environment;
     let is_sound = |config: &Config| config.version == 5 && config.sound().is_ok();

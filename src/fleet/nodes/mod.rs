@@ -1,6 +1,9 @@
-//! The nodes of a fleet, and of their variables what anything looked at.
+//! The nodes of a fleet, and the values of their variables.
+//!
+//! A [`Fleet`] holds no profiles. It reads the variables that were asked for from its source, and keeps equal values
+//! once. The nodes are numbered in the order of their names.
 
-pub(in crate::fleet) mod mentioned;
+pub(in crate::fleet) mod referenced;
 mod table;
 pub(in crate::fleet) mod variables;
 
@@ -10,51 +13,55 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
-use crate::fleet::nodes::mentioned::{MentioningFiles, ReferencedVariables};
+use crate::fleet::NodesByKey;
+use crate::fleet::nodes::referenced::{ReferencedVariables, ScannedFiles};
 use crate::fleet::nodes::table::{Row, Table};
 use crate::fleet::nodes::variables::{FleetScope, PathRef, Reading, VariablePath};
-use crate::fleet::resolve::NodesByKey;
 use crate::node::{NodeId, NodeProfile, NodeSet, Partition, ProfileError, ProfilePlace, ProfileSource, Wanted};
 use crate::value::Value;
 
-/// The nodes whose effective values count, in the order of their names.
+/// The nodes for which a repository is resolved.
 ///
-/// Of the profiles it holds the places in variables that were asked for, equal ones once. What else is asked for makes it read the
-/// profiles again.
+/// It keeps the values at the places inside variables that were asked for. A new place makes it read the profiles
+/// again.
 pub struct Fleet {
     names: Vec<Arc<str>>,
-    /// The place of each node's profile.
+    /// The place of each node's profile in the source.
     places: Vec<ProfilePlace>,
     by_name: HashMap<Arc<str>, NodeId, RandomState>,
     source: Arc<dyn ProfileSource>,
-    columns: RwLock<IndexMap<VariablePath, Arc<Column>, RandomState>>,
-    /// Held by who reads the profiles.
+    variables: RwLock<IndexMap<VariablePath, Arc<VariableClasses>, RandomState>>,
+    /// Held while the profiles are read.
     reading: Mutex<()>,
-    /// The data files of which all is read that they mention.
-    mentioning: MentioningFiles,
+    /// The data files whose references were read with the profiles.
+    scanned: ScannedFiles,
     all: NodeSet,
-    /// Profiles that could not be read.
+    /// The errors of profiles that could not be read.
     left_out: Vec<ProfileError>,
 }
 
-/// How the nodes divide by what they have at one place, and what that is.
-pub(in crate::fleet) struct Column {
+/// The nodes by their values at one place inside a variable.
+pub(in crate::fleet) struct VariableClasses {
     pub(in crate::fleet) partition: Partition,
-    /// What the nodes of each part have.
+    /// The value of each class.
     readings: Vec<Reading>,
-    /// Whether any of it is interpolated itself.
+    /// True if some value has interpolations of its own.
     interpolates: OnceLock<bool>,
-    /// How long the longest text is, where all have texts.
+    /// The length of the longest text; `None` unless all values are texts.
     longest: OnceLock<Option<usize>>,
 }
 
-impl Column {
-    /// What a node has.
+impl VariableClasses {
+    fn new(partition: Partition, readings: Vec<Reading>) -> VariableClasses {
+        VariableClasses { partition, readings, interpolates: OnceLock::new(), longest: OnceLock::new() }
+    }
+
+    /// Returns the value of a node.
     pub(in crate::fleet) fn of(&self, node: NodeId) -> &Reading {
         &self.readings[self.partition.class_of(node)]
     }
 
-    /// The text that the nodes of each part have at the end of `segments`, where they have one.
+    /// Returns the text of each class at the end of `segments`, or `None` for a class without one.
     pub(in crate::fleet) fn texts<'s>(&'s self, segments: &'s [Value]) -> impl Iterator<Item = Option<&'s str>> {
         self.readings.iter().map(|reading| reading.text(segments))
     }
@@ -67,20 +74,22 @@ impl Default for Fleet {
 }
 
 impl Fleet {
-    /// A fleet of `profiles`; of two with the same name the last one counts.
+    /// Makes a fleet of `profiles`; of two with the same name the last one counts.
     pub fn new(profiles: impl IntoIterator<Item = NodeProfile>) -> Fleet {
         let profiles: Vec<NodeProfile> = profiles.into_iter().collect();
         Fleet::load(Arc::new(profiles), &ReferencedVariables::default(), &|_| true).0
     }
 
-    /// The fleet of those profiles of `source` whose names are `chosen`, with what was `mentioned` read at once. What could not be
-    /// read is left out, and so is a node that one declaration has two profiles of; of several declarations the last one counts.
+    /// Loads the profiles of `source` whose names are `chosen`, with the values of the variables `referenced`.
+    ///
+    /// Leaves out profiles that cannot be read, and nodes that one declaration has two profiles of; returns their
+    /// errors. Of several declarations of a node the last one counts.
     pub fn load(
         source: Arc<dyn ProfileSource>,
-        mentioned: &ReferencedVariables,
+        referenced: &ReferencedVariables,
         chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> (Fleet, Vec<ProfileError>) {
-        let paths: Vec<VariablePath> = mentioned.paths().cloned().collect();
+        let paths: Vec<VariablePath> = referenced.paths().cloned().collect();
         let (table, mut errors) = Table::read(&*source, &paths, chosen);
         let (mut nodes, twice) = declared(&table, &*source);
         errors.extend(twice);
@@ -89,21 +98,22 @@ impl Fleet {
         let places = nodes.iter().map(|node| node.place).collect();
         let rows: Vec<Option<Row>> = nodes.iter().map(|node| Some(node.row)).collect();
         let by_name = (0..).map(NodeId).zip(&names).map(|(id, name)| (name.clone(), id)).collect();
-        let columns = RwLock::default();
+        let variables = RwLock::default();
         let all = NodeSet::full(u32::try_from(names.len()).unwrap_or(u32::MAX));
-        let mentioning = mentioned.files().clone();
+        let scanned = referenced.files().clone();
         let reading = Mutex::default();
         let left_out = errors.clone();
-        let fleet = Fleet { names, places, by_name, source, columns, reading, mentioning, all, left_out };
+        let fleet = Fleet { names, places, by_name, source, variables, reading, scanned, all, left_out };
         fleet.add(paths, &table, &rows);
         (fleet, errors)
     }
 
-    /// Reads what was `mentioned`, as far as it is not known yet: once, instead of place by place when it is asked for.
-    pub fn read_ahead(&self, mentioned: &ReferencedVariables) {
+    /// Reads the values of the variables `referenced` that are not known yet: all at once, instead of one by one on
+    /// demand.
+    pub fn read_ahead(&self, referenced: &ReferencedVariables) {
         let missing = || -> Vec<VariablePath> {
-            let known = self.columns.read().unwrap_or_else(PoisonError::into_inner);
-            mentioned.paths().filter(|path| !known.contains_key(*path)).cloned().collect()
+            let known = self.variables.read().unwrap_or_else(PoisonError::into_inner);
+            referenced.paths().filter(|path| !known.contains_key(*path)).cloned().collect()
         };
         if missing().is_empty() {
             return;
@@ -129,96 +139,97 @@ impl Fleet {
         self.add(paths, &table, &rows);
     }
 
-    /// Adds the columns of `table`, which are those of `paths`, for nodes whose profiles are in these rows.
+    /// Adds the values in `table`, which are those of `paths`, for nodes whose profiles are in these rows.
     fn add(&self, paths: Vec<VariablePath>, table: &Table, rows: &[Option<Row>]) {
         for (at, path) in paths.into_iter().enumerate() {
-            let column = Arc::new(table.column(at, rows));
-            self.columns.write().unwrap_or_else(PoisonError::into_inner).insert(path, column);
+            let classes = Arc::new(table.variable_classes(at, rows));
+            self.variables.write().unwrap_or_else(PoisonError::into_inner).insert(path, classes);
         }
     }
 
-    /// How the nodes divide by what they have at each place that was asked for.
+    /// Returns the nodes by their values at each place that was asked for so far.
     pub(in crate::fleet) fn partitions(&self) -> Vec<Partition> {
-        let columns = self.columns.read().unwrap_or_else(PoisonError::into_inner);
-        columns.values().map(|column| column.partition.clone()).collect()
+        let variables = self.variables.read().unwrap_or_else(PoisonError::into_inner);
+        variables.values().map(|classes| classes.partition.clone()).collect()
     }
 
-    /// What the nodes have at `path` of a variable.
-    pub(in crate::fleet) fn column(&self, path: PathRef<'_>) -> Arc<Column> {
-        let known = || self.columns.read().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
-        if let Some(column) = known() {
-            return column;
+    /// Returns the nodes by their values at `path`.
+    pub(in crate::fleet) fn variable_classes(&self, path: PathRef<'_>) -> Arc<VariableClasses> {
+        let known = || self.variables.read().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
+        if let Some(classes) = known() {
+            return classes;
         }
         let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            if let Some(column) = known() {
-                return column;
+            if let Some(classes) = known() {
+                return classes;
             }
             self.read(vec![path.to_path()]);
         }
     }
 
-    /// Whether the profiles are still what they were when the fleet was loaded.
+    /// Returns true if the profiles are still as they were when the fleet was loaded.
     pub fn is_current(&self) -> bool {
         self.source.is_current()
     }
 
-    /// Returns true if the profile at `place` is the one of the node that counts: no other does, though that can be read no more.
+    /// Returns true if the profile at `place` is the one that counts for the node. No other one counts, even if that is
+    /// gone.
     fn is_at(&self, node: NodeId, place: ProfilePlace) -> bool {
         self.places[node.0 as usize] == place
     }
 
-    /// The profiles that could not be read when the fleet was loaded.
+    /// Returns the errors of the profiles that could not be read when the fleet was loaded.
     pub fn left_out(&self) -> &[ProfileError] {
         &self.left_out
     }
 
-    /// The number of nodes.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there is no node.
+    /// Returns true if there is no node.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The work of looking `keys` up on all nodes.
+    /// Returns `keys`, each with all nodes.
     pub fn everywhere<'k>(&self, keys: impl IntoIterator<Item = &'k Arc<str>>) -> NodesByKey {
         keys.into_iter().map(|key| (key.clone(), self.all())).collect()
     }
 
-    /// All nodes.
+    /// Returns all nodes.
     pub fn all(&self) -> NodeSet {
         self.all.clone()
     }
 
-    /// The names of all nodes with their numbers.
+    /// Returns all nodes with their names.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Arc<str>)> {
         (0..).map(NodeId).zip(&self.names)
     }
 
-    /// The node called `name`.
+    /// Returns the node called `name`, or `None` if there is no such node.
     pub fn find(&self, name: &str) -> Option<NodeId> {
         self.by_name.get(name).copied()
     }
 
-    /// A node's name.
+    /// Returns a node's name.
     pub fn name(&self, node: NodeId) -> &Arc<str> {
         &self.names[node.0 as usize]
     }
 
-    /// The names of the nodes of a set, in order.
+    /// Returns the names of the nodes of a set, in order.
     pub fn names<'f>(&'f self, nodes: &'f NodeSet) -> impl Iterator<Item = &'f Arc<str>> + 'f {
         nodes.iter().map(|node| self.name(node))
     }
 
-    /// A node's variables.
+    /// Returns a node's variables.
     pub fn scope(&self, node: NodeId) -> FleetScope<'_> {
         FleetScope { fleet: self, node }
     }
 
-    /// The whole profiles of some nodes, read again; without those that cannot be read any more.
+    /// Reads the whole profiles of some nodes again; leaves out those that cannot be read any more.
     pub fn profiles(&self, nodes: &NodeSet) -> BTreeMap<NodeId, NodeProfile> {
         let found: Mutex<BTreeMap<NodeId, NodeProfile>> = Mutex::default();
         self.source.read(&Wanted::whole(), &|batch| {
@@ -232,45 +243,48 @@ impl Fleet {
         found.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The nodes whose profiles do not set the variable `name`, dotted access included. One that they set to null is set.
+    /// Returns the nodes whose profiles do not set the variable `name`, dotted access included. A variable set to null
+    /// is set.
     pub fn nodes_without(&self, name: &str) -> NodeSet {
         let Some(path) = VariablePath::parse(name) else { return NodeSet::new() };
-        let column = self.column(path.by_ref());
+        let classes = self.variable_classes(path.by_ref());
         let is_missing = |reading: &Reading| reading.is_missing(&path.segments);
-        let sets = column.partition.classes().iter().zip(&column.readings);
+        let sets = classes.partition.classes().iter().zip(&classes.readings);
         NodeSet::union_of(self.len(), sets.filter(|(_, reading)| is_missing(reading)).map(|(nodes, _)| nodes.clone()))
     }
 
-    /// Whether the variable `name`, dotted access included, has a value on some node that is interpolated itself.
+    /// Returns true if the variable `name`, dotted access included, has a value with interpolations of its own on some
+    /// node.
     pub(in crate::fleet) fn interpolates(&self, name: &str) -> bool {
         let Some(path) = VariablePath::parse(name) else { return true };
-        let column = self.column(path.by_ref());
-        *column.interpolates.get_or_init(|| column.readings.iter().any(Reading::interpolates))
+        let classes = self.variable_classes(path.by_ref());
+        *classes.interpolates.get_or_init(|| classes.readings.iter().any(Reading::interpolates))
     }
 
-    /// Whether the variable `name`, dotted access included, is on all nodes a text that stays as it is, and no longer than `limit`.
+    /// Returns true if the variable `name`, dotted access included, is a text without interpolations of at most `limit`
+    /// bytes on all nodes.
     pub(in crate::fleet) fn has_short_text(&self, name: &str, limit: usize) -> bool {
         let Some(path) = VariablePath::parse(name) else { return false };
-        let column = self.column(path.by_ref());
-        let lengths = || column.texts(&path.segments).map(|text| text.map(str::len));
-        let longest = column.longest.get_or_init(|| lengths().collect::<Option<Vec<_>>>()?.into_iter().max());
+        let classes = self.variable_classes(path.by_ref());
+        let lengths = || classes.texts(&path.segments).map(|text| text.map(str::len));
+        let longest = classes.longest.get_or_init(|| lengths().collect::<Option<Vec<_>>>()?.into_iter().max());
         longest.is_some_and(|longest| longest <= limit) && !self.interpolates(name)
     }
 }
 
-/// A node whose profile counts.
+/// A node, and the profile that counts for it.
 struct Declared<'t> {
     name: &'t Arc<str>,
     row: Row,
     place: ProfilePlace,
-    /// True if its declaration has another profile of the node, so that nobody knows which one is meant.
+    /// True if its declaration has another profile of the node, so that it is ambiguous.
     is_twice: bool,
 }
 
 /// Returns the nodes of `table`, and those that a declaration of `source` has two profiles of as errors.
 fn declared<'t>(table: &'t Table, source: &dyn ProfileSource) -> (Vec<Declared<'t>>, Vec<ProfileError>) {
     let mut errors = Vec::new();
-    // In the order of the files, which most often is that of the names.
+    // In the order of the files, which is mostly that of the names.
     let mut last: IndexMap<&Arc<str>, Declared<'_>, RandomState> = IndexMap::default();
     for (row, name, place) in table.rows() {
         let is_same = |other: &&Declared<'_>| source.declaration(other.place.file) == source.declaration(place.file);

@@ -1,34 +1,35 @@
-//! What profiles have at some places in their variables, as it is read: piece by piece, by many threads.
+//! The values of some variables in all profiles, as they are read: in batches, on many threads.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
-use crate::fleet::nodes::Column;
+use crate::fleet::nodes::VariableClasses;
 use crate::fleet::nodes::variables::{Reading, VariablePath};
 use crate::hiera::scope::NodeScope;
 use crate::node::{Batch, NodeId, NodeProfile, Partition, ProfileError, ProfilePlace, ProfileSource, Wanted};
 
-/// What some profiles have at some places.
+/// The values that profiles have at some places inside variables.
 pub(super) struct Table {
-    pieces: Vec<Piece>,
+    batches: Vec<BatchTable>,
 }
 
-/// What the profiles of a batch have.
-struct Piece {
-    /// Their names and places.
+/// The values of one batch of profiles.
+struct BatchTable {
+    /// The names of the profiles, and their places in the source.
     names: Vec<(Arc<str>, ProfilePlace)>,
-    /// For each place how the profiles divide by what they have there, and what that is.
+    /// For each path the classes of equal values, and the value of each class.
     columns: Vec<(Partition, Vec<Reading>)>,
 }
 
-/// Where in a table a profile is: its piece, and its number there.
+/// The position of a profile in a table: its batch, and its number there.
 pub(super) type Row = (usize, NodeId);
 
 impl Table {
-    /// Reads what the profiles with names that are `chosen` have at `paths`; and what cannot be read.
+    /// Reads the values at `paths` of all profiles whose names are `chosen`. Returns the errors of unreadable profiles,
+    /// too.
     pub(super) fn read(
         source: &dyn ProfileSource,
         paths: &[VariablePath],
@@ -38,54 +39,49 @@ impl Table {
         for path in paths {
             wanted.add(&path.root, &path.segments);
         }
-        let pieces: Mutex<BTreeMap<usize, Piece>> = Mutex::default();
+        let batches: Mutex<BTreeMap<usize, BatchTable>> = Mutex::default();
         let errors = source.read(&wanted, &|Batch { number, mut profiles }| {
             profiles.retain(|(_, profile)| chosen(&profile.name));
-            let piece = Piece::new(&profiles, paths);
-            pieces.lock().unwrap_or_else(PoisonError::into_inner).insert(number, piece);
+            let batch = BatchTable::new(&profiles, paths);
+            batches.lock().unwrap_or_else(PoisonError::into_inner).insert(number, batch);
         });
-        let pieces = pieces.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (Table { pieces: pieces.into_values().collect() }, errors)
+        let batches = batches.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (Table { batches: batches.into_values().collect() }, errors)
     }
 
-    /// Where the profiles are, in their order, with their names and their places in the source.
+    /// Returns the rows in the order of the source, with the names of the profiles and their places.
     pub(super) fn rows(&self) -> impl Iterator<Item = (Row, &Arc<str>, ProfilePlace)> {
-        self.pieces.iter().enumerate().flat_map(|(at, piece)| {
-            let names = (0..).map(NodeId).zip(&piece.names);
+        self.batches.iter().enumerate().flat_map(|(at, batch)| {
+            let names = (0..).map(NodeId).zip(&batch.names);
             names.map(move |(number, (name, place))| ((at, number), name, *place))
         })
     }
 
-    /// The column of the place `at` for nodes whose profiles are in these rows; of those without a row nothing is known.
-    pub(super) fn column(&self, at: usize, of_nodes: &[Option<Row>]) -> Column {
-        let mut parts: IndexSet<Reading, RandomState> = IndexSet::default();
-        // Which part of the whole each part of a piece is.
+    /// Returns the values of the path number `path` for nodes whose profiles are in these rows. The value of a node
+    /// without a row is unknown.
+    pub(super) fn variable_classes(&self, path: usize, of_nodes: &[Option<Row>]) -> VariableClasses {
+        let mut readings: IndexSet<Reading, RandomState> = IndexSet::default();
+        // The class in the fleet of each class in a batch, as far as it was needed.
         let mut known: Vec<Vec<Option<usize>>> =
-            self.pieces.iter().map(|piece| vec![None; piece.columns[at].1.len()]).collect();
-        let part = |row: &Option<Row>| match row {
-            None => parts.insert_full(Reading::unknown()).0,
-            Some((piece, number)) => {
-                let (partition, readings) = &self.pieces[*piece].columns[at];
+            self.batches.iter().map(|batch| vec![None; batch.columns[path].1.len()]).collect();
+        let class = |row: &Option<Row>| match row {
+            None => readings.insert_full(Reading::unknown()).0,
+            Some((batch, number)) => {
+                let (partition, of_batch) = &self.batches[*batch].columns[path];
                 let local = partition.class_of(*number);
-                *known[*piece][local].get_or_insert_with(|| parts.insert_full(readings[local].clone()).0)
+                *known[*batch][local].get_or_insert_with(|| readings.insert_full(of_batch[local].clone()).0)
             }
         };
-        let of = of_nodes.iter().map(part).collect();
-        let partition = Partition::of_numbers(of, parts.len());
-        Column {
-            partition,
-            readings: parts.into_iter().collect(),
-            interpolates: OnceLock::new(),
-            longest: OnceLock::new(),
-        }
+        let numbers = of_nodes.iter().map(class).collect();
+        VariableClasses::new(Partition::of_numbers(numbers, readings.len()), readings.into_iter().collect())
     }
 }
 
-impl Piece {
-    fn new(profiles: &[(ProfilePlace, NodeProfile)], paths: &[VariablePath]) -> Piece {
+impl BatchTable {
+    fn new(profiles: &[(ProfilePlace, NodeProfile)], paths: &[VariablePath]) -> BatchTable {
         let reading = |path, profile| Reading::of(&NodeScope::new(profile), path);
         let column = |path| Partition::by(profiles.iter().map(|(_, profile)| reading(path, profile)));
-        Piece {
+        BatchTable {
             names: profiles.iter().map(|(place, profile)| (profile.name.clone(), *place)).collect(),
             columns: paths.iter().map(column).collect(),
         }

@@ -1,4 +1,4 @@
-//! The variables of the nodes of a fleet, as far as anybody looked at them.
+//! Places inside variables, and their values on the nodes of a fleet.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::hiera::scope::{Scope, Variable};
 use crate::node::NodeId;
 use crate::value::{Hash, Value};
 
-/// A place in a variable.
+/// A place inside a variable, such as `facts.os.family`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)] // as a `PathRef` does
 pub(in crate::fleet) struct VariablePath {
     /// The variable.
@@ -21,7 +21,7 @@ pub(in crate::fleet) struct VariablePath {
 }
 
 impl VariablePath {
-    /// The place that `name` means as it stands in data, dotted access included; nothing if Puppet refuses it.
+    /// Parses the name of a variable as it stands in data, dotted access included. Returns `None` if Puppet refuses it.
     pub(in crate::fleet) fn parse(name: &str) -> Option<VariablePath> {
         let mut segments = split(name)?;
         match segments.remove(0) {
@@ -35,7 +35,7 @@ impl VariablePath {
     }
 }
 
-/// A [`VariablePath`] that is only looked for.
+/// A borrowed [`VariablePath`], to look one up.
 #[derive(Clone, Copy, Hash)]
 pub(in crate::fleet) struct PathRef<'a> {
     pub(in crate::fleet) root: &'a str,
@@ -66,75 +66,28 @@ impl Scope for FleetScope<'_> {
         self.variable_at(name, &[])
     }
 
-    /// The variable with what is at `segments`, and nothing else.
+    /// Returns the variable with the value at `segments`, and nothing else in it.
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
         let path = PathRef { root: name, segments };
-        self.fleet.column(path).of(self.node).variable(segments)
+        self.fleet.variable_classes(path).of(self.node).variable(segments)
     }
 
     fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
-        self.fleet.column(PathRef { root: name, segments }).of(self.node).within(segments)
+        self.fleet.variable_classes(PathRef { root: name, segments }).of(self.node).within(segments)
     }
 }
 
-/// All that an evaluation can learn of a variable that it looks at one place of.
+/// The value at one place inside a variable: all that an evaluation can learn by looking there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::fleet) struct Reading {
-    /// How many segments lead through hashes to what is there.
+    /// The number of segments that lead through hashes to the value.
     depth: usize,
-    /// What is there; nothing if the last hash has no such entry.
+    /// The value; `None` if the last hash has no such entry.
     there: Option<Variable>,
 }
 
 impl Reading {
-    /// Whether what is there has interpolations of its own.
-    pub(in crate::fleet) fn interpolates(&self) -> bool {
-        let Some(Variable::Value(value) | Variable::Partial(value)) = &self.there else { return false };
-        Mentions::of(value).is_some()
-    }
-
-    /// The text that is at the end of `segments`.
-    pub(in crate::fleet) fn text(&self, segments: &[Value]) -> Option<&str> {
-        match &self.there {
-            Some(Variable::Value(Value::String(text))) if self.depth == segments.len() => Some(text),
-            _ => None,
-        }
-    }
-
-    /// Returns true if nothing says what is at the end of `segments`.
-    pub(in crate::fleet) fn is_missing(&self, segments: &[Value]) -> bool {
-        match &self.there {
-            None | Some(Variable::Undefined(_)) => true,
-            Some(Variable::Value(Value::Undef)) => self.depth < segments.len(),
-            Some(_) => false,
-        }
-    }
-
-    /// That nobody knows what is there.
-    pub(in crate::fleet) fn unknown() -> Reading {
-        Reading { depth: 0, there: Some(Variable::Unknown) }
-    }
-
-    /// A variable that has this at `segments`.
-    fn variable(&self, segments: &[Value]) -> Variable {
-        let inner = match &self.there {
-            Some(Variable::Value(value)) => value.clone(),
-            Some(other) => return other.clone(),
-            None => Value::hash(Hash::new()),
-        };
-        let around = |value: Value, segment: &Value| Value::hash(Hash::from_iter([(segment.clone(), value)]));
-        Variable::Value(segments[..self.depth].iter().rev().fold(inner, around))
-    }
-
-    /// What is there, and the segments that lead on from there.
-    fn within<'s>(&self, segments: &'s [Value]) -> (Variable, &'s [Value]) {
-        match &self.there {
-            Some(there) => (there.clone(), &segments[self.depth..]),
-            None => (Variable::Value(Value::Undef), &[]),
-        }
-    }
-
-    /// What `scope` has at `path`.
+    /// Reads the value at `path` from `scope`.
     pub(in crate::fleet) fn of(scope: &dyn Scope, path: &VariablePath) -> Reading {
         let Variable::Value(mut value) = scope.variable(&path.root) else {
             return Reading { depth: 0, there: Some(scope.variable(&path.root)) };
@@ -149,5 +102,52 @@ impl Reading {
             }
         }
         Reading { depth: path.segments.len(), there: Some(Variable::Value(value)) }
+    }
+
+    /// Returns the reading of a profile that could not be read.
+    pub(in crate::fleet) fn unknown() -> Reading {
+        Reading { depth: 0, there: Some(Variable::Unknown) }
+    }
+
+    /// Returns true if the value has interpolations of its own.
+    pub(in crate::fleet) fn interpolates(&self) -> bool {
+        let Some(Variable::Value(value) | Variable::Partial(value)) = &self.there else { return false };
+        Mentions::of(value).is_some()
+    }
+
+    /// Returns the text at the end of `segments`, or `None` if there is no text.
+    pub(in crate::fleet) fn text(&self, segments: &[Value]) -> Option<&str> {
+        match &self.there {
+            Some(Variable::Value(Value::String(text))) if self.depth == segments.len() => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns true if nothing sets the value at the end of `segments`.
+    pub(in crate::fleet) fn is_missing(&self, segments: &[Value]) -> bool {
+        match &self.there {
+            None | Some(Variable::Undefined(_)) => true,
+            Some(Variable::Value(Value::Undef)) => self.depth < segments.len(),
+            Some(_) => false,
+        }
+    }
+
+    /// Returns a variable that has this value at `segments`.
+    fn variable(&self, segments: &[Value]) -> Variable {
+        let inner = match &self.there {
+            Some(Variable::Value(value)) => value.clone(),
+            Some(other) => return other.clone(),
+            None => Value::hash(Hash::new()),
+        };
+        let around = |value: Value, segment: &Value| Value::hash(Hash::from_iter([(segment.clone(), value)]));
+        Variable::Value(segments[..self.depth].iter().rev().fold(inner, around))
+    }
+
+    /// Returns the value and the segments that lead on from it.
+    fn within<'s>(&self, segments: &'s [Value]) -> (Variable, &'s [Value]) {
+        match &self.there {
+            Some(there) => (there.clone(), &segments[self.depth..]),
+            None => (Variable::Value(Value::Undef), &[]),
+        }
     }
 }

@@ -1,6 +1,7 @@
-//! Classes of nodes, and sets that are made of whole classes.
+//! Classes of nodes, and sets of whole classes.
 //!
-//! Classes have numbers, as nodes have, and sets of these numbers are in the same form.
+//! Classes are numbered as nodes are, and sets of these numbers have the same form. Operations on two sets of the same
+//! classes cost no more than there are classes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -11,22 +12,22 @@ use super::members::Members;
 use super::partition::Partition;
 use super::{Form, NodeId, NodeSet};
 
-/// All nodes of a fleet, divided into classes: nodes that are alike in what most sets are made by.
+/// All nodes of a fleet by classes that most sets do not divide.
 pub(crate) struct NodeClasses {
-    /// The class of each node; those with the smallest nodes come first.
+    /// The classes, in the order of their first nodes.
     partition: Partition,
-    /// How many nodes there are of each class.
+    /// The number of nodes of each class.
     sizes: Vec<usize>,
-    /// How the classes divide by what was asked for, by its address; nothing for what divides a class.
-    divided: RwLock<HashMap<usize, Divided, RandomState>>,
+    /// The quotients by other partitions, by the addresses of these; `None` for one that divides a class.
+    quotients: RwLock<HashMap<usize, Quotient, RandomState>>,
 }
 
-/// What is kept has its address for itself.
-type Divided = (Partition, Option<Arc<Partition>>);
+/// A partition and its quotient. As long as it is kept, no other partition has its address.
+type Quotient = (Partition, Option<Arc<Partition>>);
 
 impl NodeClasses {
-    /// The classes of nodes that none of `partitions` tells apart, if there are at the most so many. A partition that makes them more
-    /// is left out.
+    /// Returns the classes of nodes that no partition tells apart, or `None` if there are more than `most`. A partition
+    /// that would make more is left out.
     pub(crate) fn by(
         nodes: usize,
         most: usize,
@@ -34,27 +35,27 @@ impl NodeClasses {
     ) -> Option<Arc<NodeClasses>> {
         let mut classes = Partition::trivial(nodes);
         for partition in partitions {
-            // Most often what divides nodes goes with what others have divided them by.
+            // Most partitions divide nodes as others have divided them before.
             if classes.quotient(&partition).is_none() {
                 classes = classes.refined(&partition, most).unwrap_or(classes);
             }
         }
         let sizes = classes.classes().iter().map(NodeSet::len).collect();
         (classes.count() <= most)
-            .then(|| Arc::new(NodeClasses { partition: classes, sizes, divided: RwLock::default() }))
+            .then(|| Arc::new(NodeClasses { partition: classes, sizes, quotients: RwLock::default() }))
     }
 
-    /// How many classes there are.
+    /// Returns the number of classes.
     pub(crate) fn count(&self) -> usize {
         self.sizes.len()
     }
 
-    /// All nodes.
+    /// Returns all nodes.
     pub(crate) fn all(self: &Arc<NodeClasses>) -> NodeSet {
         self.set(NodeSet::full(u32::try_from(self.count()).unwrap_or(u32::MAX)).nodes().clone())
     }
 
-    /// The nodes of the classes that have these numbers.
+    /// Returns the nodes of the classes with these numbers.
     pub(super) fn set(self: &Arc<NodeClasses>, numbers: impl Into<Arc<Members>>) -> NodeSet {
         let numbers = numbers.into();
         if numbers.len() == 0 {
@@ -64,13 +65,13 @@ impl NodeClasses {
         NodeSet(Form::Classes(Arc::new(set)))
     }
 
-    /// How the numbers of classes divide as their nodes do; nothing if a class is divided.
-    fn divided(&self, partition: &Partition) -> Option<Arc<Partition>> {
+    /// Returns the classes by `partition`, or `None` if that divides a class.
+    fn quotient(&self, partition: &Partition) -> Option<Arc<Partition>> {
         let address = partition.address();
-        let known = self.divided.read().unwrap_or_else(PoisonError::into_inner).get(&address).cloned();
+        let known = self.quotients.read().unwrap_or_else(PoisonError::into_inner).get(&address).cloned();
         let known = known.unwrap_or_else(|| {
             let new = (partition.clone(), self.partition.quotient(partition).map(Arc::new));
-            self.divided.write().unwrap_or_else(PoisonError::into_inner).entry(address).or_insert(new).clone()
+            self.quotients.write().unwrap_or_else(PoisonError::into_inner).entry(address).or_insert(new).clone()
         });
         known.1
     }
@@ -106,7 +107,7 @@ impl ClassSet {
         self.classes.partition.find_class(node).is_some_and(|class| self.numbers.contains(class))
     }
 
-    /// The nodes, one by one.
+    /// Returns the nodes, one by one.
     pub(super) fn nodes(&self) -> &Arc<Members> {
         self.nodes.get_or_init(|| {
             let mut sets = self.sets().map(NodeSet::nodes);
@@ -117,14 +118,14 @@ impl ClassSet {
         })
     }
 
-    /// What `split` makes of the numbers, if no class is divided by `partition`.
+    /// Applies `split` to the numbers of the classes. Returns `None` if `partition` divides a class.
     pub(super) fn split(
         &self,
         partition: &Partition,
         split: impl FnOnce(&Partition, &NodeSet) -> Vec<NodeSet>,
     ) -> Option<Vec<NodeSet>> {
-        let divided = self.classes.divided(partition)?;
-        let parts = split(&divided, &NodeSet(Form::Nodes(self.numbers.clone())));
+        let quotient = self.classes.quotient(partition)?;
+        let parts = split(&quotient, &NodeSet(Form::Nodes(self.numbers.clone())));
         Some(parts.iter().map(|numbers| self.classes.set(numbers.nodes().clone())).collect())
     }
 }

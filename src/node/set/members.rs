@@ -1,4 +1,4 @@
-//! The members of a set: a list, or bits.
+//! The members of a set, as a list or as bits.
 
 use std::iter;
 use std::mem;
@@ -9,21 +9,22 @@ use super::NodeId;
 
 use Members::{Few, Many};
 
-/// A list, or a bit for each node of the fleet up to the last one.
+/// A list, or a bit for each node of the fleet up to the last member.
 #[derive(Clone)]
 pub(super) enum Members {
     /// In order.
     Few(Vec<NodeId>),
-    /// The bits, and how many of them are set.
+    /// The bits, and the number of those that are set.
     Many(FixedBitSet, usize),
 }
 
-/// Whether a list of so many nodes takes no more than a quarter of the memory of so many bits: to divide bits is that much less work.
+/// Returns true if a list of so many nodes takes no more than a quarter of the memory of so many bits. Operations on
+/// bits are faster by about that factor.
 fn are_few(nodes: usize, bits: usize) -> bool {
     nodes * 128 <= bits.max(512)
 }
 
-/// The nodes whose bits are set in a block, by its number.
+/// Returns the nodes whose bits are set in a block, by its number.
 fn ones(at: usize, block: usize) -> impl Iterator<Item = NodeId> + Clone {
     let rest = iter::successors(Some(block), |rest| Some(rest & rest.wrapping_sub(1))).take_while(|rest| *rest != 0);
     rest.map(move |rest| NodeId::of_bit(at * usize::BITS as usize + rest.trailing_zeros() as usize))
@@ -36,7 +37,7 @@ impl Default for Members {
 }
 
 impl Members {
-    /// Nodes in order.
+    /// Makes a set of nodes in order.
     fn of_list(list: Vec<NodeId>) -> Members {
         let len = list.last().map_or(0, |last| last.bit() + 1);
         if are_few(list.len(), len) {
@@ -49,7 +50,7 @@ impl Members {
         Many(bits, list.len())
     }
 
-    /// All members of disjoint sets, which are so many.
+    /// Returns all members of disjoint sets, which are so many.
     pub(super) fn of_disjoint<'m>(sets: impl Iterator<Item = &'m Members> + Clone, count: usize) -> Members {
         let len = sets.clone().filter_map(Members::last).max().map_or(0, |last| last.bit() + 1);
         if are_few(count, len) {
@@ -65,7 +66,7 @@ impl Members {
         Many(bits, count)
     }
 
-    /// Bits, so many of which are set.
+    /// Makes a set of bits, of which `count` are set.
     fn of_bits(bits: FixedBitSet, count: usize) -> Members {
         if are_few(count, bits.len()) {
             return Few(bits.ones().map(NodeId::of_bit).collect());
@@ -184,7 +185,7 @@ impl Members {
         }
     }
 
-    /// Removes nodes all of which are in the set.
+    /// Removes nodes, all of which are in the set.
     pub(super) fn remove(&mut self, inside: &Members) {
         match (&mut *self, inside) {
             (Few(list), _) => list.retain(|node| !inside.contains(*node)),

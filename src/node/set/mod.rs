@@ -1,4 +1,4 @@
-//! Sets of nodes, compressed.
+//! Sets and partitions of the nodes of a fleet.
 
 mod classes;
 mod members;
@@ -28,15 +28,17 @@ impl NodeId {
     }
 }
 
-/// A set of nodes of one fleet; cheap to clone. It is known by its nodes or, where it is made of whole classes of nodes, by these: what is
-/// made of two sets of the same classes is one, too, and costs no more than there are classes.
+/// A set of nodes of one fleet; cheap to clone.
+///
+/// It holds its nodes or, if it consists of whole classes of nodes, these. Operations on two sets of the same classes
+/// yield sets of classes.
 #[derive(Clone)]
 pub struct NodeSet(Form);
 
 #[derive(Clone)]
 enum Form {
     Nodes(Arc<Members>),
-    /// Never without any.
+    /// Never empty.
     Classes(Arc<ClassSet>),
 }
 
@@ -47,12 +49,12 @@ enum Pair<'a> {
 }
 
 impl NodeSet {
-    /// No node.
+    /// Returns the empty set.
     pub fn new() -> NodeSet {
         NodeSet::default()
     }
 
-    /// The nodes 0 to `count` - 1.
+    /// Returns the nodes 0 to `count` - 1.
     pub fn full(count: u32) -> NodeSet {
         (0..count).map(NodeId).collect()
     }
@@ -77,14 +79,14 @@ impl NodeSet {
         }
     }
 
-    /// Whether it is known by the classes of its nodes.
+    /// Returns true if it holds classes of nodes.
     pub fn is_by_classes(&self) -> bool {
         matches!(self.0, Form::Classes(_))
     }
 
-    /// All nodes of some sets of a fleet with `all` nodes; when these are together no more sets are asked for.
+    /// Returns the union of some sets of a fleet with `all` nodes. Takes no more sets once it has all nodes.
     pub fn union_of(all: usize, sets: impl IntoIterator<Item = NodeSet>) -> NodeSet {
-        // Sets in different forms are put together just once.
+        // Sets in different forms are joined just once.
         let (mut by_nodes, mut by_classes) = (NodeSet::new(), NodeSet::new());
         for set in sets {
             let union = if set.is_by_classes() { &mut by_classes } else { &mut by_nodes };
@@ -102,7 +104,7 @@ impl NodeSet {
         self.change(|nodes| nodes.insert(node));
     }
 
-    /// Whether the node is in the set.
+    /// Returns true if the node is in the set.
     pub fn contains(&self, node: NodeId) -> bool {
         match &self.0 {
             Form::Nodes(nodes) => nodes.contains(node),
@@ -110,7 +112,7 @@ impl NodeSet {
         }
     }
 
-    /// The number of nodes.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         match &self.0 {
             Form::Nodes(nodes) => nodes.len(),
@@ -118,7 +120,7 @@ impl NodeSet {
         }
     }
 
-    /// Whether there is no node.
+    /// Returns true if there is no node.
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Form::Nodes(nodes) => nodes.len() == 0,
@@ -126,7 +128,7 @@ impl NodeSet {
         }
     }
 
-    /// Whether there is just one node.
+    /// Returns true if there is just one node.
     pub fn is_singleton(&self) -> bool {
         match &self.0 {
             Form::Nodes(nodes) => nodes.len() == 1,
@@ -134,7 +136,7 @@ impl NodeSet {
         }
     }
 
-    /// The node with the smallest number.
+    /// Returns the first node, or `None` if there is no node.
     pub fn first(&self) -> Option<NodeId> {
         match &self.0 {
             Form::Nodes(nodes) => nodes.first(),
@@ -142,12 +144,12 @@ impl NodeSet {
         }
     }
 
-    /// The nodes in the order of their numbers.
+    /// Returns the nodes in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + Clone + '_ {
         self.nodes().iter()
     }
 
-    /// Sets of `size` nodes at the most that are this one together, in the order of their numbers.
+    /// Divides the set into sets of at most `size` nodes, in the order of their numbers.
     pub fn chunks(&self, size: usize) -> impl Iterator<Item = NodeSet> + '_ {
         let mut nodes = self.iter().peekable();
         std::iter::from_fn(move || nodes.peek().is_some().then(|| nodes.by_ref().take(size).collect()))
@@ -162,13 +164,13 @@ impl NodeSet {
         }
     }
 
-    /// The nodes in both sets.
+    /// Returns the nodes in both sets.
     #[must_use]
     pub fn intersection(&self, other: &NodeSet) -> NodeSet {
         self.combine(other, Members::intersection)
     }
 
-    /// Whether all nodes are in the other set, too.
+    /// Returns true if all nodes are in the other set.
     pub fn is_subset(&self, other: &NodeSet) -> bool {
         self.is_empty() || self.is_same(other) || self.compare(other, Members::is_subset)
     }
@@ -177,10 +179,10 @@ impl NodeSet {
         self.is_empty() || other.is_empty() || self.compare(other, Members::is_disjoint)
     }
 
-    /// Takes out the nodes that are in the other set, too.
+    /// Removes the nodes that are in the other set, and returns them.
     #[must_use]
     pub fn take_intersection(&mut self, other: &NodeSet) -> NodeSet {
-        // Most sets are not divided, and most that are hold the other: to see that costs less than to make new ones.
+        // Most sets are disjoint, and of the rest most contain the other. A test costs less than a new set.
         if self.is_disjoint(other) {
             return NodeSet::new();
         }
@@ -192,7 +194,7 @@ impl NodeSet {
         taken
     }
 
-    /// The nodes of this set that are not in the other.
+    /// Returns the nodes of this set that are not in the other.
     #[must_use]
     pub fn difference(&self, other: &NodeSet) -> NodeSet {
         if self.is_disjoint(other) {
@@ -201,7 +203,7 @@ impl NodeSet {
         self.combine(other, Members::difference)
     }
 
-    /// Whether both are copies of one set.
+    /// Returns true if both are copies of one set.
     fn is_same(&self, other: &NodeSet) -> bool {
         match (&self.0, &other.0) {
             (Form::Nodes(one), Form::Nodes(other)) => Arc::ptr_eq(one, other),
@@ -233,7 +235,7 @@ impl NodeSet {
         }
     }
 
-    /// Changes the nodes one by one.
+    /// Changes the set as a set of nodes.
     fn change(&mut self, change: impl FnOnce(&mut Members)) {
         match &mut self.0 {
             Form::Nodes(nodes) => change(Arc::make_mut(nodes)),
@@ -282,7 +284,7 @@ mod tests {
         nodes.iter().map(|node| node.0).collect()
     }
 
-    /// 5,000 nodes, by classes that are so many numbers apart.
+    /// 5,000 nodes, by classes of every `step`th node.
     fn classes(step: usize) -> Arc<NodeClasses> {
         NodeClasses::by(5_000, step, [Partition::by((0..5_000).map(|node| node % step)).0]).unwrap()
     }
@@ -328,7 +330,7 @@ mod tests {
         assert_eq!((NodeSet::union_of(5_000, many).len(), asked), (5_000, 2), "two are all nodes");
     }
 
-    /// Checks what is made of two sets with these nodes.
+    /// Checks all operations on two sets with these nodes.
     fn check(nodes: &NodeSet, others: &NodeSet, one: &[u32], other: &[u32]) {
         let is_other = |node: &u32| other.binary_search(node).is_ok();
         let (both, rest): (Vec<u32>, Vec<u32>) = one.iter().copied().partition(is_other);

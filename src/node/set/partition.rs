@@ -1,4 +1,4 @@
-//! Divisions of the nodes of a fleet.
+//! Partitions of the nodes of a fleet.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,130 +9,134 @@ use indexmap::IndexSet;
 
 use super::{Form, NodeId, NodeSet};
 
-/// In the time in which a part is taken from a set at once so many nodes are told, one by one, where they belong.
+/// The number of nodes whose classes are looked up in the time that it takes to remove a class from a set.
 const AT_ONCE: usize = 64;
 
-/// A division of all nodes into parts that have something in common; cheap to clone.
+/// All nodes by classes that have something in common; cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct Partition {
-    /// The part of each node, by its number.
+    /// The number of each node's class.
     of: Arc<[u32]>,
     count: usize,
     sets: Arc<OnceLock<Vec<NodeSet>>>,
 }
 
 impl Partition {
-    /// The nodes 0, 1, ... divided by what they have; and what the nodes of each part have.
+    /// Divides the nodes 0, 1, ... by values that they have. Returns the value of each class, too.
     pub(crate) fn by<T: Eq + Hash>(of_nodes: impl Iterator<Item = T>) -> (Partition, Vec<T>) {
-        let mut parts: IndexSet<T, RandomState> = IndexSet::default();
-        let of = of_nodes.map(|common| number(parts.insert_full(common).0)).collect();
-        (Partition::new(of, parts.len()), parts.into_iter().collect())
+        let mut classes: IndexSet<T, RandomState> = IndexSet::default();
+        let of = of_nodes.map(|common| number(classes.insert_full(common).0)).collect();
+        (Partition::new(of, classes.len()), classes.into_iter().collect())
     }
 
     fn new(of: Arc<[u32]>, count: usize) -> Partition {
         Partition { of, count, ..Partition::default() }
     }
 
-    /// The division of the nodes 0, 1, ... into `count` parts, of which each node is in the one of this number.
+    /// Makes the partition into `count` classes of the nodes 0, 1, ..., whose classes have these numbers.
     pub(crate) fn of_numbers(of: Vec<usize>, count: usize) -> Partition {
         Partition::new(of.into_iter().map(number).collect(), count)
     }
 
-    /// The division of `nodes` nodes into these disjoint sets, which are all nodes together.
+    /// Makes the partition of `nodes` nodes into these sets, which are disjoint and contain all nodes.
     pub(crate) fn of_classes(nodes: usize, sets: Vec<NodeSet>) -> Partition {
         let nobody = Partition { sets: Arc::new(Vec::new().into()), ..Partition::new(vec![0; nodes].into(), 0) };
         nobody.with_classes(sets)
     }
 
-    /// The division of the same nodes into these disjoint sets; little work where most of them are as in this one.
+    /// Returns the partition of the same nodes into these disjoint sets. It is cheap if most of them are classes of
+    /// this one.
     #[must_use]
     pub(crate) fn with_classes(&self, sets: Vec<NodeSet>) -> Partition {
         if sets == self.classes() {
             return self.clone();
         }
         let (mut of, count) = (self.of.to_vec(), sets.len());
-        for ((part, set), before) in
+        for ((class, set), before) in
             (0..).zip(&sets).zip(self.classes().iter().map(Some).chain(std::iter::repeat(None)))
         {
             if before != Some(set) {
-                set.iter().for_each(|node| of[node.0 as usize] = part);
+                set.iter().for_each(|node| of[node.0 as usize] = class);
             }
         }
         Partition { sets: Arc::new(sets.into()), ..Partition::new(of.into(), count) }
     }
 
-    /// The division into fewer parts, of which `of_part` says which of this are one.
+    /// Returns the partition that joins classes: `numbers` has the new number of each class.
     #[must_use]
-    pub(crate) fn coarsened(&self, of_part: &[usize], count: usize) -> Partition {
-        let of = self.of.iter().map(|part| of_part.get(*part as usize).copied().unwrap_or_default());
+    pub(crate) fn coarsened(&self, numbers: &[usize], count: usize) -> Partition {
+        let of = self.of.iter().map(|class| numbers.get(*class as usize).copied().unwrap_or_default());
         Partition::new(of.map(number).collect(), count)
     }
 
-    /// The division of so many nodes that divides nobody.
+    /// Returns the partition into a single class.
     pub(super) fn trivial(nodes: usize) -> Partition {
         Partition::new(vec![0; nodes].into(), nodes.min(1))
     }
 
-    /// The division by this one and another; nothing if it has more than `most` parts. Those with the smallest nodes come first.
+    /// Returns the common refinement with another partition, its classes in the order of their first nodes; or `None`
+    /// if it has more than `most` classes.
     pub(super) fn refined(&self, other: &Partition, most: usize) -> Option<Partition> {
-        let mut parts: HashMap<(u32, u32), u32, RandomState> = HashMap::default();
+        let mut classes: HashMap<(u32, u32), u32, RandomState> = HashMap::default();
         let mut of = Vec::with_capacity(self.of.len());
         for pair in self.of.iter().copied().zip(other.of.iter().copied()) {
-            let next = number(parts.len());
-            of.push(*parts.entry(pair).or_insert(next));
-            if parts.len() > most {
+            let next = number(classes.len());
+            of.push(*classes.entry(pair).or_insert(next));
+            if classes.len() > most {
                 return None;
             }
         }
-        Some(Partition::new(of.into(), parts.len()))
+        Some(Partition::new(of.into(), classes.len()))
     }
 
-    /// What tells it from another division, be that equal, while it is there.
+    /// Returns its identity: copies of one partition have the same. It is valid as long as a copy exists.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.of).addr()
     }
 
-    /// How the parts divide by another division, by their numbers; nothing if that divides a part, or if nobody is in one.
+    /// Returns the classes, as numbers, by the classes of a coarser partition; or `None` if that divides a class, or if
+    /// one is empty.
     pub(super) fn quotient(&self, other: &Partition) -> Option<Partition> {
         let mut of: Vec<Option<u32>> = vec![None; self.count];
-        for (part, other) in self.of.iter().zip(&*other.of) {
-            if *of[*part as usize].get_or_insert(*other) != *other {
+        for (class, other) in self.of.iter().zip(&*other.of) {
+            if *of[*class as usize].get_or_insert(*other) != *other {
                 return None;
             }
         }
         Some(Partition::new(of.into_iter().collect::<Option<_>>()?, other.count))
     }
 
-    /// How many parts there are.
+    /// Returns the number of classes.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// The number of a node's part, as sets of parts hold it; nothing for a node of no part.
+    /// Returns the number of a node's class as sets of classes hold it, or `None` for a node of another fleet.
     pub(super) fn find_class(&self, node: NodeId) -> Option<NodeId> {
         self.of.get(node.bit()).copied().map(NodeId)
     }
 
-    /// The number of a node's part.
+    /// Returns the number of a node's class.
     pub(crate) fn class_of(&self, node: NodeId) -> usize {
-        self.of.get(node.0 as usize).map_or(0, |part| *part as usize)
+        self.of.get(node.0 as usize).map_or(0, |class| *class as usize)
     }
 
-    /// The numbers of the parts of all nodes.
+    /// Returns the numbers of the classes of all nodes.
     pub(crate) fn class_numbers(&self) -> impl Iterator<Item = usize> {
-        self.of.iter().map(|part| *part as usize)
+        self.of.iter().map(|class| *class as usize)
     }
 
-    /// The nodes of all parts.
+    /// Returns the nodes of each class.
     pub(crate) fn classes(&self) -> &[NodeSet] {
         self.sets.get_or_init(|| {
             let mut members: Vec<Vec<NodeId>> = vec![Vec::new(); self.count];
-            (0..).map(NodeId).zip(&*self.of).for_each(|(node, part)| members[*part as usize].push(node));
+            (0..).map(NodeId).zip(&*self.of).for_each(|(node, class)| members[*class as usize].push(node));
             members.into_iter().map(|nodes| nodes.into_iter().collect()).collect()
         })
     }
 
-    /// What `split` makes of `nodes`; of their classes, if they are known by these and none is divided.
+    /// Applies `split` to `nodes`, or to their classes if they are a set of classes that this partition does not
+    /// divide.
     fn split_by(&self, nodes: &NodeSet, split: impl Fn(&Partition, &NodeSet) -> Vec<NodeSet>) -> Vec<NodeSet> {
         let by_classes = match &nodes.0 {
             Form::Classes(set) => set.split(self, &split),
@@ -145,7 +149,7 @@ impl Partition {
         self.count > 1 && !nodes.is_empty() && !nodes.is_singleton()
     }
 
-    /// `nodes` divided.
+    /// Divides `nodes` by their classes.
     pub(crate) fn split(&self, nodes: &NodeSet) -> Vec<NodeSet> {
         if !self.may_divide(nodes) {
             return vec![nodes.clone()];
@@ -155,25 +159,25 @@ impl Partition {
                 return group(nodes, |node| partition.class_of(node));
             }
             let mut rest = nodes.clone();
-            let part_of_first =
+            let class_of_first =
                 || Some(rest.take_intersection(&partition.classes()[partition.class_of(rest.first()?)]));
-            std::iter::from_fn(part_of_first).collect()
+            std::iter::from_fn(class_of_first).collect()
         })
     }
 
-    /// `nodes` divided into those of each of `parts`, in order of their numbers, and all others together.
-    pub(crate) fn split_off(&self, nodes: &NodeSet, parts: &[usize]) -> Vec<NodeSet> {
-        if !self.may_divide(nodes) || parts.is_empty() {
+    /// Divides `nodes` into those of each of `classes`, in the order of their numbers, and all others together.
+    pub(crate) fn split_off(&self, nodes: &NodeSet, classes: &[usize]) -> Vec<NodeSet> {
+        if !self.may_divide(nodes) || classes.is_empty() {
             return vec![nodes.clone()];
         }
         self.split_by(nodes, |partition, nodes| {
-            let sizes = || parts.iter().map(|part| partition.classes()[*part].len()).sum::<usize>();
-            if !are_few(parts.len(), nodes) && sizes() > nodes.len() {
-                return group(nodes, |node| parts.binary_search(&partition.class_of(node)).unwrap_or(parts.len()));
+            let sizes = || classes.iter().map(|class| partition.classes()[*class].len()).sum::<usize>();
+            if !are_few(classes.len(), nodes) && sizes() > nodes.len() {
+                return group(nodes, |node| classes.binary_search(&partition.class_of(node)).unwrap_or(classes.len()));
             }
             let mut rest = nodes.clone();
             let mut split: Vec<NodeSet> =
-                parts.iter().map(|part| rest.take_intersection(&partition.classes()[*part])).collect();
+                classes.iter().map(|class| rest.take_intersection(&partition.classes()[*class])).collect();
             split.push(rest);
             split.retain(|nodes| !nodes.is_empty());
             split
@@ -181,17 +185,17 @@ impl Partition {
     }
 }
 
-/// The number of a part.
-fn number(part: usize) -> u32 {
-    u32::try_from(part).unwrap_or(u32::MAX)
+/// Returns the number of a class.
+fn number(class: usize) -> u32 {
+    u32::try_from(class).unwrap_or(u32::MAX)
 }
 
-/// Whether to take parts from `nodes` at once, one after the other, is less work than to look at each node.
-fn are_few(parts: usize, nodes: &NodeSet) -> bool {
-    parts <= nodes.len() / AT_ONCE
+/// Returns true if it is less work to remove so many classes from `nodes` than to look up the class of each node.
+fn are_few(classes: usize, nodes: &NodeSet) -> bool {
+    classes <= nodes.len() / AT_ONCE
 }
 
-/// `nodes` by the numbers that they have in common, in the order of these.
+/// Groups `nodes` by the numbers that `of` gives them, in the order of these.
 fn group(nodes: &NodeSet, of: impl Fn(NodeId) -> usize) -> Vec<NodeSet> {
     let mut numbered: Vec<(usize, NodeId)> = nodes.iter().map(|node| (of(node), node)).collect();
     numbered.sort_by_key(|(number, _)| *number);
@@ -206,17 +210,17 @@ mod tests {
     use super::*;
     use crate::node::NodeClasses;
 
-    /// Checks how `nodes` are divided by a partition of 5,000 nodes into `count` parts, and by some of these parts.
-    fn check(count: usize, nodes: &NodeSet, parts: &[usize]) {
+    /// Checks how `nodes` are divided by a partition of 5,000 nodes into `count` classes, and by some of these.
+    fn check(count: usize, nodes: &NodeSet, numbers: &[usize]) {
         let (partition, _) = Partition::by((0..5_000).map(|node| node * 7 % count));
         let by = |of: &dyn Fn(usize) -> usize| {
             let mut groups: BTreeMap<usize, NodeSet> = BTreeMap::new();
             nodes.iter().for_each(|node| groups.entry(of(partition.class_of(node))).or_default().insert(node));
             sorted(groups.into_values().collect())
         };
-        assert_eq!(sorted(partition.split(nodes)), by(&|part| part), "{count} {nodes:?}");
-        let expected = by(&|part| if parts.contains(&part) { part } else { count });
-        assert_eq!(sorted(partition.split_off(nodes, parts)), expected, "{count} {nodes:?} {parts:?}");
+        assert_eq!(sorted(partition.split(nodes)), by(&|class| class), "{count} {nodes:?}");
+        let expected = by(&|class| if numbers.contains(&class) { class } else { count });
+        assert_eq!(sorted(partition.split_off(nodes, numbers)), expected, "{count} {nodes:?} {numbers:?}");
     }
 
     fn sorted(mut sets: Vec<NodeSet>) -> Vec<NodeSet> {
@@ -229,8 +233,8 @@ mod tests {
         for count in [1, 2, 40, 1_000] {
             for step in [1, 3, 50, 2_000] {
                 let nodes: NodeSet = (0..5_000).step_by(step).map(NodeId).collect();
-                for parts in [vec![], vec![0], (0..count).step_by(3).collect()] {
-                    check(count, &nodes, &parts);
+                for numbers in [vec![], vec![0], (0..count).step_by(3).collect()] {
+                    check(count, &nodes, &numbers);
                 }
             }
         }
@@ -245,8 +249,8 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_divided_alike_whether_kinds_are_divided_or_not() {
-        // Of the classes by 80 no part of 40 or less divides any; those by 3 are divided by all but one.
+    fn nodes_are_divided_alike_whether_classes_are_divided_or_not() {
+        // The 80 classes are not divided by 40 or fewer; the 3 classes are divided by all but one.
         let (many, three) = (classes(80), classes(3));
         for count in [1, 2, 40, 1_000] {
             for classes in [&many, &three] {
@@ -262,17 +266,17 @@ mod tests {
     }
 
     #[test]
-    fn a_division_of_kinds_is_of_no_others() {
+    fn a_quotient_is_that_of_its_own_classes() {
         let (partition, classes) = (of(6), [classes(12), classes(18), classes(4)]);
         for classes in classes.iter().chain(&classes) {
-            let parts = partition.split(&classes.all());
-            assert_eq!(parts, partition.classes());
-            assert_eq!(parts[0].is_by_classes(), classes.count() % 6 == 0);
+            let sets = partition.split(&classes.all());
+            assert_eq!(sets, partition.classes());
+            assert_eq!(sets[0].is_by_classes(), classes.count() % 6 == 0);
         }
     }
 
     #[test]
-    fn what_two_divisions_tell_apart_is_told_apart() {
+    fn a_refinement_tells_apart_what_either_partition_does() {
         let of = |count: usize| Partition::by((0..5_000).map(|node| node / 7 % count)).0;
         let divided = of(6).refined(&of(10), 30).unwrap();
         assert_eq!((divided.count(), divided.classes()), (30, of(30).classes()));
@@ -280,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_what_no_partition_tells_apart() {
+    fn classes_are_told_apart_by_no_partition() {
         let by = |most, counts: &[usize]| NodeClasses::by(5_000, most, counts.iter().map(|count| of(*count)));
         assert_eq!(by(12, &[4, 2, 6]).map(|classes| classes.count()), Some(12));
         assert_eq!(by(11, &[4, 2, 6]).map(|classes| classes.count()), Some(4), "the last would make them more");

@@ -1,55 +1,54 @@
-//! What the data sources of two revisions say differently, and to whom.
+//! Compares the data of two revisions: finds the root keys that differ, and the nodes for which they do.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::fleet::resolve::NodesByKey;
-use crate::fleet::revision::placed::Placed;
+use crate::fleet::NodesByKey;
+use crate::fleet::levels::ResolvedLevels;
 use crate::hiera::backend::DataFile;
-use crate::node::{NodeId, NodeSet};
+use crate::node::{NodeId, NodeSet, Partition};
 use crate::value::Value;
 
-/// A path and what is there.
-type Sourced<'a> = (&'a Arc<str>, &'a Arc<DataFile>);
+/// A data file with its path.
+type FileAt<'a> = (&'a Arc<str>, &'a Arc<DataFile>);
 
-/// Root keys of which two revisions say different things, with the nodes to which they do.
+/// Root keys for which two revisions have different data, with the nodes for which they do.
 #[derive(Default)]
-pub(in crate::fleet) struct Found {
-    pub(in crate::fleet) keys: HashMap<Arc<str>, NodeSet, RandomState>,
-    /// The keys that differ between two contents of a file.
+pub(super) struct ChangedKeys {
+    keys: HashMap<Arc<str>, NodeSet, RandomState>,
+    /// The keys that differ between two versions of a file, by their addresses.
     compared: HashMap<(usize, usize), Arc<[Arc<str>]>, RandomState>,
 }
 
-impl Found {
-    /// The keys in order.
-    pub(in crate::fleet) fn into_work(self) -> NodesByKey {
+impl ChangedKeys {
+    /// Returns the keys in order.
+    pub(super) fn into_nodes_by_key(self) -> NodesByKey {
         self.keys.into_iter().collect()
     }
 
-    /// Compares what all nodes see of a part of a hierarchy.
-    pub(in crate::fleet) fn compare(&mut self, before: &Placed, after: &Placed) -> Option<()> {
-        for ((b, a), nodes) in otherwise(before, after) {
+    /// Adds the keys that differ between two versions of a level. Returns `None` if any key may differ.
+    pub(super) fn compare(&mut self, before: &ResolvedLevels, after: &ResolvedLevels) -> Option<()> {
+        for ((b, a), nodes) in nodes_that_differ(before, after) {
             self.compare_classes((before, b), (after, a), &nodes)?;
         }
         Some(())
     }
 
-    /// Compares what `nodes` see, which are of a class before and of another after.
+    /// Adds the keys that differ for `nodes`, which are of the class `b` before and of the class `a` after.
     fn compare_classes(
         &mut self,
-        (before, b): (&Placed, usize),
-        (after, a): (&Placed, usize),
+        (before, b): (&ResolvedLevels, usize),
+        (after, a): (&ResolvedLevels, usize),
         nodes: &NodeSet,
     ) -> Option<()> {
-        if before.for_any_key.contains(&b) || after.for_any_key.contains(&a) {
+        if before.any_key_classes.contains(&b) || after.any_key_classes.contains(&a) {
             return None;
         }
         let (old, new): (Vec<_>, Vec<_>) = (before.classes[b].files().collect(), after.classes[a].files().collect());
-        let options = |placed: &Placed, class: usize| {
-            let levels = placed.classes[class].part.levels.iter().flatten();
-            levels.map(|level| level.options.clone()).collect::<Vec<_>>()
+        let options = |levels: &ResolvedLevels, class: usize| {
+            levels.classes[class].levels().map(|level| level.options.clone()).collect::<Vec<_>>()
         };
         let is_same = options(before, b) == options(after, a);
         let same_places = old.len() == new.len() && old.iter().zip(&new).all(|(old, new)| old.0 == new.0);
@@ -57,13 +56,13 @@ impl Found {
             old.iter().zip(&new).for_each(|((_, old), (_, new))| self.compare_files(old, new, nodes));
             return Some(());
         }
-        // What is found at one place alone is not merged, not even with itself.
+        // A value that is found at one place only is not merged, not even with itself.
         if old.len() != new.len() && old.len().min(new.len()) <= 1 {
             old.iter().chain(&new).for_each(|(_, file)| self.add_file(file, nodes));
             return Some(());
         }
-        // What both begin and end with stays where it is.
-        let equal = |old: Sourced<'_>, new: Sourced<'_>| is_same && old.0 == new.0 && Arc::ptr_eq(old.1, new.1);
+        // Files that both begin or end with are equal.
+        let equal = |old: FileAt<'_>, new: FileAt<'_>| is_same && old.0 == new.0 && Arc::ptr_eq(old.1, new.1);
         let head = old.iter().zip(&new).take_while(|(old, new)| equal(**old, **new)).count();
         let tails = old[head..].iter().rev().zip(new[head..].iter().rev());
         let tail = tails.take_while(|(old, new)| equal(**old, **new)).count();
@@ -72,7 +71,7 @@ impl Found {
         Some(())
     }
 
-    /// Adds the keys to which two contents of a file give different values.
+    /// Adds the keys that have different values in two versions of a file.
     fn compare_files(&mut self, old: &Arc<DataFile>, new: &Arc<DataFile>, nodes: &NodeSet) {
         if Arc::ptr_eq(old, new) {
             return;
@@ -93,19 +92,19 @@ impl Found {
         }
     }
 
-    /// Adds all keys of a part that only one revision has.
-    pub(in crate::fleet) fn add_placed(&mut self, placed: &Placed) -> Option<()> {
-        if !placed.for_any_key.is_empty() {
+    /// Adds all keys of a level that only one revision has. Returns `None` if any key may differ.
+    pub(super) fn add_all(&mut self, levels: &ResolvedLevels) -> Option<()> {
+        if !levels.any_key_classes.is_empty() {
             return None;
         }
-        for (class, nodes) in placed.classes.iter().zip(placed.partition.classes()) {
+        for (class, nodes) in levels.classes.iter().zip(levels.partition.classes()) {
             class.files().for_each(|(_, file)| self.add_file(file, nodes));
         }
         Some(())
     }
 }
 
-/// The root keys to which two contents of a file give different values.
+/// Returns the root keys that have different values in two versions of a file.
 fn differing(old: &DataFile, new: &DataFile) -> Vec<Arc<str>> {
     let (Some(before), Some(after)) = (old.content(), new.content()) else {
         return old.keys().iter().chain(new.keys()).cloned().collect();
@@ -116,14 +115,14 @@ fn differing(old: &DataFile, new: &DataFile) -> Vec<Arc<str>> {
     changed.chain(new).map(|((key, _), _)| name(key)).collect()
 }
 
-/// The nodes that see something else, by what they see.
-fn otherwise(before: &Placed, after: &Placed) -> BTreeMap<(usize, usize), NodeSet> {
+/// Returns the nodes that get other levels, by their classes before and after.
+fn nodes_that_differ(before: &ResolvedLevels, after: &ResolvedLevels) -> BTreeMap<(usize, usize), NodeSet> {
     if std::ptr::eq(before, after) {
         return BTreeMap::new();
     }
     let (old, new) = (before.partition.classes(), after.partition.classes());
     let mut nodes = NodeSet::new();
-    for (b, a) in before.matched(after).into_iter().enumerate() {
+    for (b, a) in before.matching_classes(after).into_iter().enumerate() {
         match a {
             Some(a) if old[b] == new[a] => {}
             Some(a) => nodes.union_with(&old[b].difference(&new[a])),
@@ -137,13 +136,11 @@ fn otherwise(before: &Placed, after: &Placed) -> BTreeMap<(usize, usize), NodeSe
     pairs
 }
 
-/// The nodes by the part of each of two divisions that they are in.
-pub(in crate::fleet) fn pairs(
-    before: impl Iterator<Item = usize>,
-    after: impl Iterator<Item = usize>,
-) -> BTreeMap<(usize, usize), NodeSet> {
+/// Returns all nodes by their classes in two partitions.
+pub(super) fn pairs(before: &Partition, after: &Partition) -> BTreeMap<(usize, usize), NodeSet> {
     let mut pairs: BTreeMap<(usize, usize), Vec<NodeId>> = BTreeMap::new();
-    for (node, pair) in (0..).map(NodeId).zip(before.zip(after)) {
+    let classes = before.class_numbers().zip(after.class_numbers());
+    for (node, pair) in (0..).map(NodeId).zip(classes) {
         pairs.entry(pair).or_default().push(node);
     }
     pairs.into_iter().map(|(pair, nodes)| (pair, nodes.into_iter().collect())).collect()

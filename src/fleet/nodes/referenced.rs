@@ -1,4 +1,7 @@
-//! Which variables the data of a repository reads, as far as that can be seen in it.
+//! Finds the variables that the data and hiera.yaml files of a repository refer to.
+//!
+//! A fleet reads just these from its profiles, all at once. Variables that show only during an evaluation are read on
+//! demand.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -8,7 +11,7 @@ use foldhash::fast::RandomState;
 use crate::fleet::Fleet;
 use crate::fleet::nodes::variables::VariablePath;
 use crate::fleet::parallel;
-use crate::fleet::revision::keys::data_file;
+use crate::fleet::repository_keys::data_file;
 use crate::hiera::backend::{DataFile, FileId};
 use crate::hiera::config::{Config, Locations};
 use crate::hiera::interpolation::Template;
@@ -16,38 +19,39 @@ use crate::hiera::layer::Environment;
 use crate::tree::{BlobId, Target, TreeError, follow};
 use crate::workers::Workers;
 
-/// How long it takes to go through a data file, about, in microseconds, and to parse it.
+/// The approximate time to go through a data file, in microseconds, and to parse one.
 const A_FILE: usize = 4;
 const A_NEW_FILE: usize = 50;
 
-/// Places in variables that are mentioned in hiera.yaml files and data.
+/// The places inside variables that hiera.yaml files and data refer to.
 #[derive(Default)]
 pub struct ReferencedVariables {
     names: HashSet<Arc<str>, RandomState>,
     paths: HashSet<VariablePath, RandomState>,
-    /// The data files that were gone through.
-    files: MentioningFiles,
+    /// The data files whose references were added.
+    files: ScannedFiles,
 }
 
-/// Data files, however many paths they have.
-pub(in crate::fleet) type MentioningFiles = HashSet<FileId, RandomState>;
+/// Data files by their content; one may lie at many paths.
+pub(in crate::fleet) type ScannedFiles = HashSet<FileId, RandomState>;
 
 impl ReferencedVariables {
-    /// Nothing, where what `fleet` knows the mentions of is not gone through again.
+    /// Returns no references, and skips the data files whose references `fleet` has read already.
     pub(in crate::fleet) fn beyond(fleet: &Fleet) -> ReferencedVariables {
-        ReferencedVariables { files: fleet.mentioning.clone(), ..ReferencedVariables::default() }
+        ReferencedVariables { files: fleet.scanned.clone(), ..ReferencedVariables::default() }
     }
 
-    pub(in crate::fleet) fn files(&self) -> &MentioningFiles {
+    /// Returns the data files whose references were added.
+    pub(in crate::fleet) fn files(&self) -> &ScannedFiles {
         &self.files
     }
 
-    /// Adds what `environment` mentions.
+    /// Adds the references of all files of `environment`.
     pub fn add(&mut self, environment: &Environment, workers: &Workers) -> Result<(), TreeError> {
         self.add_configs(environment);
         let is_first = |(path, id): &&(String, BlobId)| self.files.insert((*id, environment.format_of(path)));
         let files: Vec<_> = environment.data_files()?.files.iter().filter(is_first).collect();
-        // No more than the names is held of files that nobody else holds.
+        // Files that nobody else holds are dropped at once; only the names stay.
         let names = |(path, id): &&(String, BlobId)| -> Result<BTreeSet<Arc<str>>, TreeError> {
             Ok(variables(&*data_file(environment, path, *id)?).cloned().collect())
         };
@@ -60,7 +64,7 @@ impl ReferencedVariables {
         Ok(())
     }
 
-    /// Adds what `environment` mentions, as far as it is not what another one that is known differs in: at the paths `changed`.
+    /// Adds the references of the files at the paths `changed` of `environment`, and those of its configurations.
     pub(in crate::fleet) fn add_changed(
         &mut self,
         environment: &Environment,
@@ -96,12 +100,13 @@ impl ReferencedVariables {
         }
     }
 
+    /// Returns the places, in no order.
     pub(in crate::fleet) fn paths(&self) -> impl Iterator<Item = &VariablePath> {
         self.paths.iter()
     }
 }
 
-/// The names of the variables that a file mentions, some of them again.
+/// Returns the names of the variables that a file refers to, some of them twice.
 fn variables(file: &DataFile) -> impl Iterator<Item = &Arc<str>> {
     file.mentions().iter().flat_map(|(_, mentions)| &mentions.variables)
 }

@@ -1,52 +1,52 @@
-//! What the nodes of a class see of a part of a hierarchy: the same files at the same places.
+//! The resolved levels of one node class: equal files at equal places.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
-use crate::fleet::revision::lanes::Keyed;
+use crate::fleet::levels::key_source::KeySource;
 use crate::hiera::LookupError;
 use crate::hiera::backend::{Backend, DataFile, Declared};
 use crate::hiera::hierarchy::{Content, Level, Location, Part};
 use crate::tree::BlobId;
 use crate::value::Value;
 
-/// What the nodes of a class see. Two are equal if their answers are.
-pub(in crate::fleet) struct Class {
-    /// What they see.
+/// The resolved levels of a node class. Two are equal if they give the same answers.
+pub(in crate::fleet) struct ClassLevels {
+    /// The levels.
     pub(in crate::fleet) part: Part,
-    /// What has root keys in it.
-    pub(in crate::fleet) keyed: Arc<[Keyed]>,
-    /// Whether it may answer, or fail, for any key.
-    pub(in crate::fleet) is_for_any_key: bool,
-    /// Whether nobody can see what its answers refer to.
+    /// The sources of root keys in them.
+    pub(in crate::fleet) sources: Arc<[KeySource]>,
+    /// True if they may answer, or fail, for any key.
+    pub(in crate::fleet) concerns_any_key: bool,
+    /// True if the references in their answers cannot be seen.
     pub(in crate::fleet) is_opaque: bool,
     signature: Signature,
 }
 
-impl PartialEq for Class {
-    fn eq(&self, other: &Class) -> bool {
+impl PartialEq for ClassLevels {
+    fn eq(&self, other: &ClassLevels) -> bool {
         self.signature.hash == other.signature.hash && self.signature.levels == other.signature.levels
     }
 }
 
-impl Eq for Class {}
+impl Eq for ClassLevels {}
 
-impl Hash for Class {
+impl Hash for ClassLevels {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.signature.hash);
     }
 }
 
-impl From<Part> for Class {
-    fn from(part: Part) -> Class {
+impl From<Part> for ClassLevels {
+    fn from(part: Part) -> ClassLevels {
         let levels = || part.levels.iter().flatten();
         let is_opaque =
             |level: &Arc<Level>| matches!(level.backend, Backend::Declared(Declared::Values(_) | Declared::Command(_)));
-        Class {
-            keyed: levels().flat_map(|level| keyed(level)).collect(),
-            is_for_any_key: is_for_any_key(&part),
+        ClassLevels {
+            sources: levels().flat_map(|level| sources(level)).collect(),
+            concerns_any_key: concerns_any_key(&part),
             is_opaque: levels().any(is_opaque),
             signature: Signature::of(&part),
             part,
@@ -54,15 +54,24 @@ impl From<Part> for Class {
     }
 }
 
-impl Class {
-    /// The data files that it leads to.
+impl ClassLevels {
+    /// Returns the levels; none if there is an error in their place.
+    pub(in crate::fleet) fn levels(&self) -> impl Iterator<Item = &Arc<Level>> {
+        self.part.levels.iter().flatten()
+    }
+
+    /// Returns the locations of all levels.
+    pub(in crate::fleet) fn locations(&self) -> impl Iterator<Item = &Location> {
+        self.levels().flat_map(|level| &level.locations)
+    }
+
+    /// Returns the data files at all locations, with their paths.
     pub(in crate::fleet) fn files(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<DataFile>)> {
-        let locations = self.part.levels.iter().flatten().flat_map(|level| &level.locations);
-        locations.filter_map(file)
+        self.locations().filter_map(file)
     }
 }
 
-/// What decides the answers of a part; compared by its hash first.
+/// All that decides the answers of some levels; compared by its hash first.
 struct Signature {
     levels: Result<Vec<(Value, Vec<LocationSignature>)>, LookupError>,
     hash: u64,
@@ -96,22 +105,24 @@ impl Signature {
     }
 }
 
-/// The data file at a location, with its path.
-pub(in crate::fleet) fn file(location: &Location) -> Option<(&Arc<str>, &Arc<DataFile>)> {
+/// Returns the data file at a location with its path, or `None` if there is none.
+pub(super) fn file(location: &Location) -> Option<(&Arc<str>, &Arc<DataFile>)> {
     match location {
         Location::Path { path, content: Content::File(_, file), .. } => Some((path, file)),
         _ => None,
     }
 }
 
-fn keyed(level: &Level) -> Vec<Keyed> {
+/// Returns the sources of root keys in a level.
+fn sources(level: &Level) -> Vec<KeySource> {
     match &level.backend {
-        Backend::Declared(Declared::Values(values)) => vec![Keyed::Values(values.clone())],
-        _ => level.locations.iter().filter_map(file).map(|(_, file)| Keyed::File(file.clone())).collect(),
+        Backend::Declared(Declared::Values(values)) => vec![KeySource::Values(values.clone())],
+        _ => level.locations.iter().filter_map(file).map(|(_, file)| KeySource::File(file.clone())).collect(),
     }
 }
 
-fn is_for_any_key(part: &Part) -> bool {
+/// Returns true if some location may answer, or fail, for any key.
+fn concerns_any_key(part: &Part) -> bool {
     let Ok(levels) = &part.levels else { return true };
     let is_odd = |level: &Arc<Level>| match &level.backend {
         Backend::Declared(_) | Backend::Fails(_) => true,

@@ -1,4 +1,4 @@
-//! Cuts the nodes of a key into pieces that have the same answer before and the same answer after.
+//! Divides the nodes of a key into classes with the same answer before and the same answer after.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -8,35 +8,35 @@ use crate::fleet::Answer;
 use crate::hiera::Outcome;
 use crate::node::{NodeId, NodeSet};
 
-/// Nodes whose answer changes in the same way.
-pub(super) struct Piece<'a> {
+/// A class of nodes whose answer changes in the same way.
+pub(super) struct ChangeClass<'a> {
     pub(super) outcome: Diff<Option<&'a Arc<Outcome>>>,
     pub(super) nodes: NodeSet,
 }
 
-/// The pieces whose answers differ, in the order of their first nodes.
-pub(super) fn pieces(answers: Diff<&[Answer]>) -> Vec<Piece<'_>> {
+/// Returns the classes whose answers differ, in the order of their first nodes.
+pub(super) fn change_classes(answers: Diff<&[Answer]>) -> Vec<ChangeClass<'_>> {
     if is_same_list(answers) {
         return Vec::new();
     }
     let mut after = Side::new(answers.after);
-    let mut pieces = Vec::new();
+    let mut classes = Vec::new();
     for answer in answers.before {
-        split(answer, &mut after, &mut pieces);
+        split(answer, &mut after, &mut classes);
     }
     let before = OnceCell::new();
     for (answer, met) in answers.after.iter().zip(after.met) {
         if met < answer.nodes.len() {
             let nodes = answer.nodes.difference(before.get_or_init(|| union(answers.before)));
-            pieces.push(Piece { outcome: Diff::new(None, Some(&answer.outcome)), nodes });
+            classes.push(ChangeClass { outcome: Diff::new(None, Some(&answer.outcome)), nodes });
         }
     }
-    pieces.sort_by_key(|piece| piece.nodes.first());
-    pieces
+    classes.sort_by_key(|class| class.nodes.first());
+    classes
 }
 
-/// Cuts the nodes of one answer before by their answers after.
-fn split<'a>(before: &'a Answer, after: &mut Side<'a>, pieces: &mut Vec<Piece<'a>>) {
+/// Divides the nodes of one answer before by their answers after.
+fn split<'a>(before: &'a Answer, after: &mut Side<'a>, classes: &mut Vec<ChangeClass<'a>>) {
     let mut rest = after.changed(before);
     while let Some(node) = rest.first() {
         let at = after.of(node);
@@ -50,7 +50,7 @@ fn split<'a>(before: &'a Answer, after: &mut Side<'a>, pieces: &mut Vec<Piece<'a
         }
         let outcome = Diff::new(Some(&before.outcome), at.map(|at| &after.answers[at].outcome));
         if !is_same(outcome) {
-            pieces.push(Piece { outcome, nodes });
+            classes.push(ChangeClass { outcome, nodes });
         }
     }
 }
@@ -76,15 +76,15 @@ fn union(answers: &[Answer]) -> NodeSet {
     nodes
 }
 
-/// With more answers than this, a table tells which one a node gets.
+/// With more answers than this, a table gives the answer of each node.
 const FEW: usize = 16;
 
-/// One side's answers, to be asked by node.
+/// The answers of one side, to look up by node.
 struct Side<'a> {
     answers: &'a [Answer],
-    /// The position of each node's answer; empty where there are few.
+    /// The position of each node's answer; empty if there are few answers.
     table: Vec<usize>,
-    /// How many nodes of each answer had an answer before, as far as they were met.
+    /// The number of nodes of each answer that had an answer before, so far.
     met: Vec<usize>,
     nodes: OnceCell<NodeSet>,
 }
@@ -106,12 +106,12 @@ impl<'a> Side<'a> {
         Side { answers, table, met: vec![0; answers.len()], nodes: OnceCell::new() }
     }
 
-    /// The nodes that have an answer.
+    /// Returns the nodes that have an answer.
     fn nodes(&self) -> &NodeSet {
         self.nodes.get_or_init(|| union(self.answers))
     }
 
-    /// The position of a node's answer.
+    /// Returns the position of a node's answer.
     fn of(&self, node: NodeId) -> Option<usize> {
         if self.table.is_empty() {
             return self.answers.iter().position(|answer| answer.nodes.contains(node));
@@ -119,7 +119,7 @@ impl<'a> Side<'a> {
         self.table.get(node.0 as usize).copied().filter(|at| *at < self.answers.len())
     }
 
-    /// The nodes of an answer before without those that keep it, as far as that shows at once: most of them, mostly.
+    /// Returns the nodes of an answer before without those that keep it as a shared outcome: most of them, mostly.
     fn changed(&mut self, before: &Answer) -> NodeSet {
         let is_kept = |answer: &Answer| Arc::ptr_eq(&answer.outcome, &before.outcome);
         let few = if self.table.is_empty() { self.answers } else { &[] };

@@ -1,4 +1,4 @@
-//! Which sets of nodes are kept by kinds of nodes.
+//! Checks which node sets consist of whole node classes.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn effective(keys: usize, values: usize, files: usize) -> Effective {
     fleet::resolve(&revision, &fleet.everywhere(revision.keys.iter()), &Workers::of(1))
 }
 
-fn are_by_kinds(effective: &Effective, key: &str) -> bool {
+fn are_by_classes(effective: &Effective, key: &str) -> bool {
     effective.keys[key].iter().all(|answer| answer.nodes.is_by_classes())
 }
 
@@ -43,7 +43,7 @@ fn node_sets_are_of_classes() {
         let effective = effective(keys, 3, 2);
         assert_eq!(effective.keys["x"].len(), 3);
         assert_eq!(
-            (are_by_kinds(&effective, "k0"), are_by_kinds(&effective, "x")),
+            (are_by_classes(&effective, "k0"), are_by_classes(&effective, "x")),
             (expected, expected),
             "{keys} keys"
         );
@@ -55,6 +55,6 @@ fn per_node_values_make_no_class() {
     for files in [NODES, NODES - 7, 200] {
         let effective = effective(200, NODES, files);
         assert_eq!(effective.keys["x"].len(), files + usize::from(files < NODES));
-        assert_eq!((are_by_kinds(&effective, "k0"), are_by_kinds(&effective, "x")), (true, false), "{files} files");
+        assert_eq!((are_by_classes(&effective, "k0"), are_by_classes(&effective, "x")), (true, false), "{files} files");
     }
 }

@@ -1,4 +1,6 @@
-//! Which keys there are: the root keys of all data files; and which of them belong to modules that are not there.
+//! Knows the root keys of all data files of a repository, whether or not a hierarchy leads to them.
+//!
+//! The keys are counted, so that a commit updates them by the files that it changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -12,16 +14,17 @@ use crate::hiera::layer::{DataFileList, Environment};
 use crate::node::NodeSet;
 use crate::tree::{BlobId, Entry, FileTree, TreeError};
 
-/// The data files of a repository, reached by a hierarchy or not, and how many of them have each root key.
+/// The data files of a repository, and the number of files that define each root key.
 #[derive(Clone)]
 pub(in crate::fleet) struct RepositoryKeys {
     files: Arc<BTreeMap<String, BlobId>>,
     counts: Arc<HashMap<Arc<str>, u32, RandomState>>,
-    /// Whether some are there by symbolic links.
+    /// True if symbolic links lead to some of the files.
     has_links: bool,
 }
 
 impl RepositoryKeys {
+    /// Reads the keys of all data files.
     pub(in crate::fleet) fn new(environment: &Environment) -> Result<RepositoryKeys, TreeError> {
         let DataFileList { files, has_links } = environment.data_files()?;
         let mut counts: HashMap<Arc<str>, u32, RandomState> = HashMap::default();
@@ -37,8 +40,8 @@ impl RepositoryKeys {
         })
     }
 
-    /// The same where the repository is now what `environment` says, and differs at the paths `changed`; and the keys that this
-    /// may concern. `before` is what it was.
+    /// Returns the keys of the repository as it is in `environment`, which differs from `before` at the paths
+    /// `changed`; and the keys that may have come or gone.
     pub(in crate::fleet) fn updated(
         &self,
         before: &Environment,
@@ -78,6 +81,7 @@ impl RepositoryKeys {
         Ok((updated, touched))
     }
 
+    /// Changes the counts of all keys of a file, and adds them to `touched`.
     fn count(&mut self, file: &DataFile, touched: &mut BTreeSet<Arc<str>>, change: impl Fn(u32) -> u32) {
         let counts = Arc::make_mut(&mut self.counts);
         for key in file.keys() {
@@ -89,17 +93,18 @@ impl RepositoryKeys {
         }
     }
 
-    /// Whether a file has the root key.
+    /// Returns true if a file defines the root key.
     pub(in crate::fleet) fn contains(&self, key: &str) -> bool {
         self.counts.contains_key(key)
     }
 
+    /// Returns all root keys, in no order.
     pub(in crate::fleet) fn iter(&self) -> impl Iterator<Item = &Arc<str>> {
         self.counts.keys()
     }
 }
 
-/// The data file at `path`, parsed.
+/// Returns the data file at `path`, parsed.
 pub(in crate::fleet) fn data_file(
     environment: &Environment,
     path: &str,
@@ -108,13 +113,14 @@ pub(in crate::fleet) fn data_file(
     environment.store.files.get(&*environment.tree, id, environment.format_of(path))
 }
 
-/// Modules that are not there, of which there are keys: what the modules' own data says is not searched.
+/// Returns a note for each module that is absent although the repository has keys in its namespace: its own data is not
+/// searched.
 pub(in crate::fleet) fn absent_modules(environment: &Environment, keys: &BTreeSet<Arc<str>>) -> Vec<Finding> {
-    let is_asked_for = |name: &str| {
+    let has_keys = |name: &str| {
         let prefix = format!("{name}::");
         keys.range(Arc::from(prefix.as_str())..).next().is_some_and(|key| key.starts_with(&prefix))
     };
-    let absent = environment.absent_modules.iter().filter(|module| is_asked_for(&module.name));
+    let absent = environment.absent_modules.iter().filter(|module| has_keys(&module.name));
     absent
         .map(|module| {
             let text = format!("module {} is not in the modulepath: its data is not searched", module.name);

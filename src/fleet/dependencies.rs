@@ -1,0 +1,90 @@
+//! Records what an evaluation depends on.
+//!
+//! Two nodes on which all dependencies of an evaluation are equal get the same result of it. The record is the basis of
+//! node classes (`node_classes`); it knows nothing of how nodes are told apart.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use crate::fleet::nodes::variables::{FleetScope, PathRef, VariablePath};
+use crate::hiera::layer::LayerId;
+use crate::hiera::lookup::OptionsOf;
+use crate::hiera::scope::{Scope, Variable};
+use crate::value::Value;
+
+/// One input of an evaluation that may differ from node to node.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(in crate::fleet) enum Dependency {
+    /// A variable, or a place inside one.
+    Variable(VariablePath),
+    /// The data of a layer for a root key.
+    Key(Arc<str>, LayerId),
+    /// The options in effect.
+    Options(OptionsOf),
+}
+
+/// Dependencies in the order in which they were recorded. The number says how many of the resolved levels of a layer
+/// were searched for a key; it is 1 for all other dependencies.
+pub(in crate::fleet) type DependencySet = IndexMap<Dependency, usize, foldhash::fast::RandomState>;
+
+/// The dependencies of one evaluation, recorded while it runs.
+pub(in crate::fleet) struct Dependencies {
+    set: RefCell<DependencySet>,
+    is_recording: bool,
+}
+
+impl Dependencies {
+    /// Makes an empty record, which stays empty unless `is_recording`.
+    pub(in crate::fleet) fn new(is_recording: bool) -> Dependencies {
+        Dependencies { set: RefCell::default(), is_recording }
+    }
+
+    /// Records a dependency.
+    pub(in crate::fleet) fn record(&self, dependency: impl FnOnce() -> Dependency) {
+        self.record_levels(|| (dependency(), 1));
+    }
+
+    /// Records a dependency on the first levels of a layer, as many as the number says.
+    pub(in crate::fleet) fn record_levels(&self, dependency: impl FnOnce() -> (Dependency, usize)) {
+        if self.is_recording {
+            let (dependency, levels) = dependency();
+            let mut set = self.set.borrow_mut();
+            let known = set.entry(dependency).or_default();
+            *known = levels.max(*known);
+        }
+    }
+
+    pub(in crate::fleet) fn into_set(self) -> DependencySet {
+        self.set.into_inner()
+    }
+}
+
+/// The variables of a node; each access is recorded.
+pub(in crate::fleet) struct RecordingScope<'a> {
+    pub(in crate::fleet) scope: FleetScope<'a>,
+    pub(in crate::fleet) dependencies: &'a Dependencies,
+}
+
+impl RecordingScope<'_> {
+    fn record(&self, root: &str, segments: &[Value]) {
+        self.dependencies.record(|| Dependency::Variable(PathRef { root, segments }.to_path()));
+    }
+}
+
+impl Scope for RecordingScope<'_> {
+    fn variable(&self, name: &str) -> Variable {
+        self.variable_at(name, &[])
+    }
+
+    fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
+        self.record(name, segments);
+        self.scope.variable_at(name, segments)
+    }
+
+    fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
+        self.record(name, segments);
+        self.scope.within(name, segments)
+    }
+}

@@ -1,0 +1,130 @@
+//! The files and backends that a revision reads: which files are data of some node, and whether anything is read at
+//! all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::diagnostic::Place;
+use crate::fleet::levels::ResolvedLevels;
+use crate::fleet::levels::class_levels::ClassLevels;
+use crate::fleet::revision::Revision;
+use crate::hiera::backend::{Backend, Declared};
+use crate::hiera::hierarchy::{Content, Level, Location};
+use crate::node::NodeSet;
+use crate::tree::{FileTree, Target, TreeError, follow};
+
+impl Revision {
+    /// Returns true if the hierarchy of some node leads to the file at `path` of the repository.
+    pub fn reaches(&self, path: &str) -> Result<bool, TreeError> {
+        let changed = BTreeSet::from([path.to_owned()]);
+        for levels in &self.levels {
+            let classes = classes_of(levels, &levels.nodes_affected_by(&changed));
+            if classes.iter().any(|class| class.paths().any(|one| one == path)) {
+                return Ok(true);
+            }
+            // A path of the hierarchy may lead to the file through links.
+            for one in classes.iter().flat_map(|class| class.paths()) {
+                if leads_to(&*self.environment.tree, one, path)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns the paths of all files that some node's hierarchy leads to.
+    pub fn reached_files(&self) -> BTreeSet<Arc<str>> {
+        let path = |location: &Location| match location {
+            Location::Path { path, content: Content::File(..) | Content::Other, .. } => Some(path.clone()),
+            _ => None,
+        };
+        self.classes().flat_map(|(class, _)| class.locations().filter_map(path)).collect()
+    }
+
+    /// Returns the nodes on which no level of any layer could be read.
+    pub fn nodes_without_data(&self) -> NodeSet {
+        let mut rest = self.fleet.all();
+        for levels in &self.levels {
+            for (class, nodes) in levels.classes.iter().zip(levels.partition.classes()) {
+                if class.reads_data() {
+                    rest = rest.difference(nodes);
+                }
+            }
+            if rest.is_empty() {
+                break;
+            }
+        }
+        rest
+    }
+
+    /// Returns true if some level of some layer can be read on some node.
+    pub fn reads_data(&self) -> bool {
+        self.levels.iter().flat_map(|levels| &levels.classes).any(|class| class.reads_data())
+    }
+
+    /// Returns true if some level asks a command.
+    pub(in crate::fleet) fn asks_commands(&self) -> bool {
+        let mut levels = self.levels.iter().flat_map(|levels| &levels.classes).flat_map(|class| class.levels());
+        levels.any(|level| matches!(level.backend, Backend::Declared(Declared::Command(_))))
+    }
+
+    /// Returns the levels of encrypted data that have files, but no key to decrypt them here, by place and name, with
+    /// their nodes.
+    pub fn keyless_levels(&self) -> BTreeMap<(Place, Arc<str>), NodeSet> {
+        let mut found: BTreeMap<_, NodeSet> = BTreeMap::new();
+        let is_file = |location: &Location| matches!(location, Location::Path { content: Content::File(..), .. });
+        for (class, nodes) in self.classes() {
+            for level in class.levels() {
+                let is_encrypted = matches!(level.backend, Backend::Eyaml(_)) && level.locations.iter().any(is_file);
+                if is_encrypted && matches!(self.environment.keys.of(&level.options), Ok(None)) {
+                    found.entry((level.place.clone(), level.name.clone())).or_default().union_with(nodes);
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns all classes of all resolved levels with their nodes.
+    fn classes(&self) -> impl Iterator<Item = (&Arc<ClassLevels>, &NodeSet)> {
+        self.levels.iter().flat_map(|levels| levels.classes.iter().zip(levels.partition.classes()))
+    }
+}
+
+impl ClassLevels {
+    /// Returns the paths at which there is something, as the hierarchy has them.
+    fn paths(&self) -> impl Iterator<Item = &str> {
+        self.locations().filter_map(|location| match location {
+            Location::Path { path, content: Content::File(..) | Content::Other | Content::Unreadable(_), .. } => {
+                Some(&**path)
+            }
+            _ => None,
+        })
+    }
+
+    /// Returns true if some level can be read.
+    fn reads_data(&self) -> bool {
+        let is_declared =
+            |level: &Level| matches!(level.backend, Backend::Declared(Declared::Values(_) | Declared::Command(_)));
+        let is_read = |location: &Location| {
+            matches!(location, Location::Path { content: Content::File(..) | Content::Other, .. })
+        };
+        let is_absent = |level: &Level| matches!(level.backend, Backend::Absent);
+        self.levels().any(|level| is_declared(level) || !is_absent(level) && level.locations.iter().any(is_read))
+    }
+}
+
+/// Returns the classes of some of `nodes`.
+fn classes_of<'l>(levels: &'l ResolvedLevels, nodes: &NodeSet) -> Vec<&'l Arc<ClassLevels>> {
+    let (classes, partition) = (&levels.classes, &levels.partition);
+    if nodes.len() < classes.len() {
+        let numbers: BTreeSet<usize> = nodes.iter().map(|node| partition.class_of(node)).collect();
+        return numbers.into_iter().map(|number| &classes[number]).collect();
+    }
+    let has_some = |of_class: &NodeSet| !of_class.intersection(nodes).is_empty();
+    let classes = classes.iter().zip(partition.classes()).filter(|(_, of_class)| has_some(of_class));
+    classes.map(|(class, _)| class).collect()
+}
+
+fn leads_to(tree: &dyn FileTree, from: &str, to: &str) -> Result<bool, TreeError> {
+    Ok(!from.starts_with('/') && matches!(follow(tree, from)?, Target::File(at, _) if at == to))
+}

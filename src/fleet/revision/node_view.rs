@@ -1,0 +1,57 @@
+//! A revision as one node sees it: the data sources of a lookup.
+
+use std::sync::Arc;
+
+use crate::fleet::dependencies::{Dependencies, Dependency, RecordingScope};
+use crate::fleet::revision::Revision;
+use crate::hiera::Outcome;
+use crate::hiera::explain::Recorder;
+use crate::hiera::hierarchy::Level;
+use crate::hiera::layer::LayerId;
+use crate::hiera::lookup::{FoundOptions, Lookup, OptionsOf, Resolved, Sources};
+use crate::node::NodeId;
+
+/// A revision as one node sees it; all that differs among nodes is recorded when it is asked for.
+pub(in crate::fleet) struct NodeView<'a> {
+    pub(in crate::fleet) revision: &'a Revision,
+    pub(in crate::fleet) node: NodeId,
+    pub(in crate::fleet) dependencies: &'a Dependencies,
+}
+
+impl NodeView<'_> {
+    /// Looks `key` up.
+    pub(in crate::fleet) fn get(&self, key: &str) -> Outcome {
+        Lookup::new(&self.revision.environment, self, &self.scope()).get(key, None)
+    }
+
+    /// Looks `key` up and reports each step to `recorder`.
+    pub(super) fn explain(&self, key: &str, recorder: &Recorder) -> Outcome {
+        Lookup::new(&self.revision.environment, self, &self.scope()).explained_by(recorder).get(key, None)
+    }
+
+    /// Finds the options in effect.
+    pub(super) fn find_options(&self, of: &OptionsOf) -> FoundOptions {
+        Lookup::new(&self.revision.environment, self, &self.scope()).find_options(of)
+    }
+
+    fn scope(&self) -> RecordingScope<'_> {
+        RecordingScope { scope: self.revision.fleet.scope(self.node), dependencies: self.dependencies }
+    }
+}
+
+impl Sources for NodeView<'_> {
+    fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
+        self.revision.hierarchy(layer, self.node)
+    }
+
+    fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
+        self.dependencies.record(|| Dependency::Options(of.clone()));
+        Some(self.revision.options(of).of(self.node))
+    }
+
+    fn searched(&self, root: &str, layer: &LayerId, levels: Option<&[Arc<Level>]>) {
+        let last = levels.and_then(<[Arc<Level>]>::last);
+        let count = || self.revision.levels_up_to(layer, self.node, last);
+        self.dependencies.record_levels(|| (Dependency::Key(root.into(), layer.clone()), count()));
+    }
+}
