@@ -16,7 +16,7 @@ use crate::tree::{BlobId, Entry, FileTree, TreeError, child, folder_of};
 /// two revisions of a repository see the same.
 #[derive(Default)]
 pub struct Disk {
-    seen: Snapshot,
+    seen: FrozenFiles,
     folders: Mutex<HashMap<String, Option<Listing>>>,
 }
 
@@ -39,7 +39,7 @@ impl Disk {
         lock().entry(path.to_owned()).or_insert(listing).clone()
     }
 
-    fn kind(&self, path: &str) -> io::Result<FileType> {
+    fn file_type(&self, path: &str) -> io::Result<FileType> {
         let listing = path.rsplit_once('/').and_then(|(_, name)| Some((self.folder(folder_of(path))?, name)));
         match listing.filter(|(_, name)| !name.is_empty()) {
             Some((listing, name)) => listing.get(name).copied().ok_or_else(|| io::ErrorKind::NotFound.into()),
@@ -74,7 +74,7 @@ impl FileTree for Disk {
     }
 
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
-        match self.kind(path).and_then(|kind| self.entry_of(path, kind)) {
+        match self.file_type(path).and_then(|kind| self.entry_of(path, kind)) {
             Ok(entry) => Ok(entry),
             Err(error) if is_absence(&error) => Ok(None),
             Err(error) => Err(failed(path, &error)),
@@ -100,7 +100,7 @@ impl FileTree for Disk {
 /// The content of files on disk as it was when they were first read, so that an edit meanwhile cannot mix two states of
 /// one file.
 #[derive(Default)]
-pub struct Snapshot {
+pub struct FrozenFiles {
     seen: Mutex<Seen>,
 }
 
@@ -112,15 +112,15 @@ struct Seen {
 
 #[derive(Clone)]
 enum Content {
-    Kept(Arc<[u8]>),
+    InMemory(Arc<[u8]>),
     /// Too large to keep: read again when it is asked for.
     OnDisk(PathBuf),
 }
 
 /// Files above this size are not kept in memory.
-const KEPT_SIZE: usize = 16 << 20;
+const IN_MEMORY_SIZE: usize = 16 << 20;
 
-impl Snapshot {
+impl FrozenFiles {
     /// Returns the id of the file at `path`, which is at `disk` on disk, and keeps its content.
     pub fn file(&self, path: &str, disk: &Path) -> io::Result<BlobId> {
         if let Some(id) = self.lock().files.get(path) {
@@ -128,19 +128,22 @@ impl Snapshot {
         }
         let content = fs::read(disk)?;
         let read = BlobId::of(&content);
-        let content =
-            if content.len() > KEPT_SIZE { Content::OnDisk(disk.to_owned()) } else { Content::Kept(content.into()) };
+        let content = if content.len() > IN_MEMORY_SIZE {
+            Content::OnDisk(disk.to_owned())
+        } else {
+            Content::InMemory(content.into())
+        };
         let mut seen = self.lock();
         let id = *seen.files.entry(path.to_owned()).or_insert(read);
         seen.contents.entry(read).or_insert(content);
         Ok(id)
     }
 
-    /// Returns the content with an id that [`Snapshot::file`] returned.
+    /// Returns the content with an id that [`FrozenFiles::file`] returned.
     pub fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
         let content = self.lock().contents.get(&id).cloned();
         let reason = match content {
-            Some(Content::Kept(content)) => return Ok(content.to_vec()),
+            Some(Content::InMemory(content)) => return Ok(content.to_vec()),
             Some(Content::OnDisk(disk)) => match fs::read(&disk) {
                 Ok(content) if BlobId::of(&content) == id => return Ok(content),
                 Ok(_) => format!("{} has changed meanwhile", disk.display()),

@@ -11,7 +11,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::Diff;
 use crate::value::Value;
 
-/// Returns the position of the partner after for each item before.
+/// Returns for each item before the position of its partner after, or `None` if it has none.
 pub(super) fn align(before: &[Value], after: &[Value]) -> Vec<Option<usize>> {
     let (ids, gaps) = identical(before, after);
     let mut pairing = Pairing { before, after, partners: ids.partners, taken: ids.taken };
@@ -141,7 +141,7 @@ impl Identity {
 }
 
 /// Returns the first of `name`, `id`, `title` and `key` that every hash among the items has, each with a scalar of its
-/// own.
+/// own; or `None` if there is none.
 pub fn identifying_entry(items: Diff<&[Value]>) -> Option<&'static str> {
     let tells = |name: &&str| tells_apart(items.before, name) && tells_apart(items.after, name);
     ["name", "id", "title", "key"].into_iter().find(tells)

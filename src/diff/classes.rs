@@ -111,7 +111,7 @@ impl<'a> Side<'a> {
         self.nodes.get_or_init(|| union(self.answers))
     }
 
-    /// Returns the position of a node's answer.
+    /// Returns the position of a node's answer, or `None` if it has none.
     fn of(&self, node: NodeId) -> Option<usize> {
         if self.table.is_empty() {
             return self.answers.iter().position(|answer| answer.nodes.contains(node));

@@ -40,7 +40,7 @@ pub struct LeafChange {
 }
 
 impl LeafChange {
-    /// Returns the place: after the change, or before a removal.
+    /// Returns the place: after the change, or before a removal. It is `None` only if there is no part on either side.
     pub fn path(&self) -> Option<&ValuePath> {
         self.part.after.as_ref().or(self.part.before.as_ref()).map(|part| &part.path)
     }
@@ -211,7 +211,7 @@ impl Walk {
     }
 }
 
-/// Returns the secrecy of a value that is a secret as a whole.
+/// Returns the secrecy of a value that is a secret as a whole, or `None` for other values.
 fn whole_secrecy(value: &Value) -> Option<Secrecy> {
     if matches!(value, Value::Array(_) | Value::Hash(_)) { None } else { value.secrecy() }
 }

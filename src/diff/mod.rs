@@ -230,7 +230,7 @@ fn exact<'a>(answers: &'a [Answer], outcome: Option<&'a Arc<Outcome>>, nodes: &N
     answers.iter().find(|answer| answer.nodes.contains(first)).map(|answer| &answer.outcome)
 }
 
-/// Returns the text of an error.
+/// Returns the text of an error, or `None` for other outcomes.
 fn text(outcome: Option<&Arc<Outcome>>) -> Option<&Text> {
     match &**outcome? {
         Outcome::Failed(error) => Some(&error.text),

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Returns true if files can be made in a folder, or the folder itself if it is not there. Changes nothing.
+/// Tests if files can be made in a folder, or the folder itself if it is not there. Changes nothing.
 pub fn can_write(folder: &Path) -> io::Result<()> {
     let folder = std::path::absolute(folder)?;
     let there = folder.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&folder);
@@ -13,7 +13,7 @@ pub fn can_write(folder: &Path) -> io::Result<()> {
     system::may_write(there)
 }
 
-/// Returns true if a program can be run, found as the system does: by its path or, without a `/`, in the folders of
+/// Tests if a program can be run, found as the system does: by its path or, without a `/`, in the folders of
 /// `PATH`.
 pub fn can_run(program: &str) -> io::Result<()> {
     if program.contains('/') {

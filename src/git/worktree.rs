@@ -4,19 +4,19 @@ use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::disk::{Snapshot, failed, is_absence};
+use crate::disk::{FrozenFiles, failed, is_absence};
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
 
 /// The files of a work tree, each as it is on disk when it is first read.
 pub struct WorkTree {
     root: PathBuf,
-    seen: Snapshot,
+    seen: FrozenFiles,
 }
 
 impl WorkTree {
     /// Makes the tree of the files below the folder `root`.
     pub fn new(root: impl Into<PathBuf>) -> WorkTree {
-        WorkTree { root: root.into(), seen: Snapshot::default() }
+        WorkTree { root: root.into(), seen: FrozenFiles::default() }
     }
 
     /// Returns the folder that holds the files.

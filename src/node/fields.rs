@@ -41,7 +41,7 @@ pub(super) struct Unknown {
     pub(super) text: String,
 }
 
-/// Returns the first field that no profile has.
+/// Returns the first field that no profile has, or `None` if all fields are known.
 pub(super) fn unknown(hash: &Hash) -> Option<Unknown> {
     let is_known = |name: &str| OWN.contains(&name) || FOREIGN.contains(&name);
     let (at, (key, _)) = hash.iter().enumerate().find(|(_, (key, _))| !key.as_str().is_some_and(is_known))?;
@@ -54,7 +54,7 @@ pub(super) fn unknown(hash: &Hash) -> Option<Unknown> {
 }
 
 /// Returns the field that begins as `name` does, for which it may be short, as `vars` is; or else the field that is
-/// most like it.
+/// most like it; `None` if none is.
 fn near(name: &str) -> Option<&'static str> {
     const BEGINNING: usize = 3;
     let fields = || OWN.into_iter().chain(FOREIGN);

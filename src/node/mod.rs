@@ -27,7 +27,7 @@ mod wanted;
 
 pub use packed::{pack, unpack};
 pub(crate) use profile::trusted_names;
-pub use profile::{Form, NodeProfile, ProfileError, ProfileReader, Read, read_facts, read_profiles};
+pub use profile::{Form, NodeProfile, ProfileError, ProfileReader, ReadProfiles, read_facts, read_profiles};
 pub use rows::begins_with_row;
 pub(crate) use set::{NodeClasses, Partition};
 pub use set::{NodeId, NodeSet};

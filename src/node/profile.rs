@@ -79,7 +79,7 @@ pub fn read_profiles(content: &[u8], path: &str, environment: &str) -> (Vec<Node
 }
 
 /// Profiles with the lines that they begin on, and the errors of those that could not be read.
-pub type Read = (Vec<(u32, NodeProfile)>, Vec<ProfileError>);
+pub type ReadProfiles = (Vec<(u32, NodeProfile)>, Vec<ProfileError>);
 
 /// Reads the profiles of one file, each at least as far as it is wanted.
 pub struct ProfileReader<'a> {
@@ -97,7 +97,7 @@ impl<'a> ProfileReader<'a> {
     }
 
     /// Reads some whole lines of a file that has a profile a line, those after the first `before` ones.
-    pub fn lines(&self, content: &[u8], before: u32) -> Read {
+    pub fn lines(&self, content: &[u8], before: u32) -> ReadProfiles {
         parted(lines(content, before).map(|(line, text)| Ok((line, self.line(text, line - 1)?))))
     }
 
@@ -108,7 +108,7 @@ impl<'a> ProfileReader<'a> {
     }
 
     /// Reads a whole file, which may have rows of `PuppetDB`'s facts instead of profiles.
-    pub fn file(&self, content: &[u8]) -> Read {
+    pub fn file(&self, content: &[u8]) -> ReadProfiles {
         match Form::of(self.reader.path) {
             Form::Lines => self.rows(lines(content, 0).map(|(line, text)| self.row(text, line))),
             Form::Json => self.json(content),
@@ -122,7 +122,7 @@ impl<'a> ProfileReader<'a> {
         profile.map_or_else(|| self.reader.yaml(content), Ok)
     }
 
-    fn json(&self, content: &[u8]) -> Read {
+    fn json(&self, content: &[u8]) -> ReadProfiles {
         let selected = json::select(content, self.selection);
         if let Some(profile) = selected.and_then(|value| self.reader.profile(&value).ok()) {
             return (vec![(1, profile)], Vec::new());
@@ -150,7 +150,7 @@ impl<'a> ProfileReader<'a> {
     }
 
     /// Joins rows of facts to profiles.
-    fn rows(&self, values: impl Iterator<Item = Result<(u32, Value), ProfileError>>) -> Read {
+    fn rows(&self, values: impl Iterator<Item = Result<(u32, Value), ProfileError>>) -> ReadProfiles {
         let (mut rows, nothing) = (Rows::default(), Selection::default());
         let wanted = self.selection.entry("facts").unwrap_or(&nothing);
         let mut add =
@@ -290,7 +290,7 @@ impl Refusal {
         Refusal { at: None, text: text.into() }
     }
 
-    /// Returns the line of the entry in a document that has these marks.
+    /// Returns the line of the entry in a document with these marks, or `None` if no single entry is wrong.
     fn line(&self, marks: &Marks) -> Option<u32> {
         Some(marks.children.get(self.at?)?.line).filter(|line| *line > 0)
     }

@@ -51,7 +51,8 @@ impl<'a> Batches<'a> {
     }
 }
 
-/// Returns the position of a node in a batch. Mostly all nodes are wanted, so that there are no gaps.
+/// Returns the position of a node in a batch, or `None` if it is not in there. Mostly all nodes are wanted, so that
+/// there are no gaps.
 fn row_of(node: NodeId, batch: &[NodeId]) -> Option<usize> {
     let guess = node.0.checked_sub(batch.first()?.0)? as usize;
     if batch.get(guess) == Some(&node) { Some(guess) } else { batch.binary_search(&node).ok() }

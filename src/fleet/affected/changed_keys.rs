@@ -36,7 +36,8 @@ impl ChangedKeys {
         Some(())
     }
 
-    /// Adds the keys that differ for `nodes`, which are of the class `b` before and of the class `a` after.
+    /// Adds the keys that differ for `nodes`, which are of the class `b` before and of the class `a` after. Returns
+    /// `None` if any key may differ.
     fn compare_classes(
         &mut self,
         (before, b): (&ResolvedLevels, usize),

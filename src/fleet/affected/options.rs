@@ -94,7 +94,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Returns the module of a key: the text before its first `::`.
+/// Returns the module of a key, which is the text before its first `::`, or `None` if it has none.
 pub(super) fn module(key: &str) -> Option<&str> {
     match colons(key) {
         Some(0) => Some(key),

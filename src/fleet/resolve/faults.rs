@@ -22,7 +22,7 @@ impl Revision {
         (!has_value).then_some(fault)
     }
 
-    /// Returns an error with which a lookup of any key may fail on some node.
+    /// Returns an error with which a lookup of any key may fail on some node, or `None` if there is none.
     fn fault_of_any_key(&self, workers: &Workers) -> Option<LookupError> {
         let environment = &self.environment;
         if let Some(fault) = &environment.fault {

@@ -20,7 +20,9 @@ use std::time::{Duration, SystemTime};
 use foldhash::fast::RandomState;
 
 use super::cache::Cache;
-use crate::node::{Batch, Form, NodeProfile, ProfileError, ProfilePlace, ProfileReader, ProfileSource, Read, Wanted};
+use crate::node::{
+    Batch, Form, NodeProfile, ProfileError, ProfilePlace, ProfileReader, ProfileSource, ReadProfiles, Wanted,
+};
 use crate::value::Selection;
 use crate::workers::Workers;
 use chunks::{Chunk, Chunks};
@@ -127,7 +129,7 @@ impl ProfileFiles {
     /// Reads one chunk: its profiles with their places, and its errors.
     fn chunk(&self, chunk: Chunk, selection: &Selection) -> (Vec<(ProfilePlace, NodeProfile)>, Vec<ProfileError>) {
         let (mut profiles, mut errors) = (Vec::new(), Vec::new());
-        let mut add = |file: usize, (found, faults): Read| {
+        let mut add = |file: usize, (found, faults): ReadProfiles| {
             if !found.is_empty() || !faults.is_empty() {
                 self.files[file].has_content.store(true, Ordering::Relaxed);
             }
