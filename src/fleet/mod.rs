@@ -43,7 +43,7 @@
 //! let effective = fleet::resolve(&revision, &fleet.everywhere(revision.keys.iter()), &workers);
 //! let ports = &effective.keys["port"];
 //! assert_eq!(ports.len(), 2);
-//! assert_eq!(*ports[0].outcome, Outcome::Found(5432.into()));
+//! assert_eq!(*ports[0].outcome, Outcome::Found(5432_i64.into()));
 //! assert_eq!(fleet.names(&ports[1].nodes).map(|name| &**name).collect::<Vec<_>>(), ["b", "c"]);
 //! # Ok::<(), hierad::tree::TreeError>(())
 //! ```
