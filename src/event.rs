@@ -1,8 +1,9 @@
-//! A commit that has come to a branch: the one event that goes from the look at the references through the queue and the report
-//! to the sinks.
+//! A commit that has come to a branch: the one event that goes from the look at the references through the queue and
+//! the report to the sinks.
 //!
-//! [`CommitEvent`] says what has happened, and [`JobName`] identifies it in a durable queue. Ids keep their types all the way; they
-//! become text in the database, in JSON and for the sinks. How events are found and stored is the daemon's business.
+//! [`CommitEvent`] says what has happened, and [`JobName`] identifies it in a durable queue. Ids keep their types all
+//! the way; they become text in the database, in JSON and for the sinks. How events are found and stored is the
+//! daemon's business.
 
 use std::fmt;
 use std::num::ParseIntError;
@@ -35,11 +36,11 @@ pub enum EventKind {
     Created,
     /// By a merge that has the branch's former tip as another parent than its first; `before` is the former tip.
     Joined,
-    /// Instead of the former tip, which is not part of its history (an amended commit, a rebase, a reset). `before` is the former
-    /// tip, whose objects may be collected before long. A shallow fetch looks the same.
+    /// Instead of the former tip, which is not part of its history (an amended commit, a rebase, a reset). `before`
+    /// is the former tip, whose objects may be collected before long. A shallow fetch looks the same.
     Rewritten,
-    /// As the last of the oldest of very many commits that came at once and are reported together; `before` is the commit before
-    /// all of them.
+    /// As the last of the oldest of very many commits that came at once and are reported together; `before` is the
+    /// commit before all of them.
     Combined,
 }
 
@@ -80,7 +81,8 @@ pub struct JobName {
     pub repository: RepositoryName,
 }
 
-/// An id of 32 hexadecimal digits. It is the same whenever the same report is delivered, and no other report that is kept has it.
+/// An id of 32 hexadecimal digits. It is the same whenever the same report is delivered, and no other report that is
+/// kept has it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(String);
 

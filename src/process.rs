@@ -1,28 +1,28 @@
-//! Programs that are ended together with all that they have started.
+//! Process groups: programs that are ended together with all that they have started.
 
 use tokio::process::{Child, Command};
 
-/// A command that leads a process group, and all that it has started. They are killed when this is dropped.
+/// The process group of a command. All its processes are killed when this is dropped.
 pub struct Group(Option<u32>);
 
 impl Group {
-    /// Has a command be its leader.
+    /// Makes a command the leader of a new group.
     pub fn led(command: &mut Command) {
         #[cfg(unix)]
         command.process_group(0);
     }
 
-    /// That of a command which was started as its leader.
+    /// Returns the group of a command that was started as its leader.
     pub fn of(child: &Child) -> Group {
         Group(child.id())
     }
 
-    /// Lets them go on.
+    /// Lets the processes go on.
     pub fn release(&mut self) {
         self.0 = None;
     }
 
-    /// Asks them to end, so that they can tidy up.
+    /// Asks the processes to end, so that they can tidy up.
     pub fn terminate(&self) {
         #[cfg(unix)]
         self.signal(rustix::process::Signal::TERM);

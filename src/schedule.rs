@@ -1,4 +1,4 @@
-//! When something is due: cron expressions in a time zone. Knows no clock.
+//! Schedules: cron expressions in a time zone. It knows no clock.
 
 use std::time::SystemTime;
 
@@ -6,22 +6,22 @@ use croner::Cron;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// The times at which something is due.
+/// The times at which work is due.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     expressions: Vec<Cron>,
     zone: TimeZone,
 }
 
-/// A schedule is none.
+/// A schedule is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
     /// An expression cannot be read.
     #[error("'{expression}' is no cron expression, such as '30 6 * * 1-5': {reason}")]
     Expression {
-        /// As it was given.
+        /// The expression as it was given.
         expression: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// The day that an expression means does not come.
@@ -33,11 +33,11 @@ pub enum ScheduleError {
 }
 
 impl Schedule {
-    /// The times that any of the `expressions` means: five fields as in crontab(5), with seconds in front of them if there are six, or
-    /// a word such as `@daily`. By the clocks of `zone`, an IANA name, or those of this system.
+    /// Makes a schedule of the times that any of the `expressions` means: five fields as in crontab(5), six with
+    /// seconds in front, or a word such as `@daily`. The times are those of `zone`, an IANA name, or of this system.
     ///
-    /// What is due in an hour that the clocks skip is due when they go on, and what is due in one that comes twice is due once, unless
-    /// it is due at each hour or more often.
+    /// A time in an hour that the clocks skip is due when they go on. A time in an hour that comes twice is due once,
+    /// unless it is due each hour or more often.
     pub fn new<S: AsRef<str>>(expressions: &[S], zone: Option<&str>) -> Result<Schedule, ScheduleError> {
         let zone = match zone {
             Some(name) => TimeZone::get(name).map_err(|_| ScheduleError::Zone(name.to_owned()))?,
@@ -52,12 +52,12 @@ impl Schedule {
         }
     }
 
-    /// The first time after `time`; nothing if there is none.
+    /// Returns the first time after `time`, or `None` if there is none.
     pub fn next(&self, time: SystemTime) -> Option<SystemTime> {
         self.expressions.iter().filter_map(|cron| self.next_of(cron, time)).min()
     }
 
-    /// A time as the clocks of the zone show it, as RFC 3339 has it.
+    /// Returns a time in the zone, in the form of RFC 3339.
     pub fn show(&self, time: SystemTime) -> String {
         let time = Timestamp::try_from(time).map(|time| Zoned::new(time, self.zone.clone()));
         time.map_or_else(|_| "never".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
@@ -81,7 +81,7 @@ fn expression(text: &str) -> Result<Cron, ScheduleError> {
 mod tests {
     use super::*;
 
-    /// The times after `start` that there are, at most so many, as clocks in UTC show them.
+    /// Returns at most `count` times after `start`, in UTC.
     fn times(expressions: &[&str], zone: &str, start: &str, count: usize) -> Vec<String> {
         let schedule = Schedule::new(expressions, Some(zone)).unwrap();
         let start = start.parse::<Timestamp>().unwrap().into();

@@ -25,7 +25,8 @@ pub(super) fn disclosure(overrides: &Overrides, key_file: Option<&Path>) -> Resu
     Ok(Disclosure::masked(|| installation_key(path, fresh)))
 }
 
-/// Returns the key of this installation, and makes it if there is none. If it cannot be kept, `fresh` serves for this process.
+/// Returns the key of this installation, and makes it if there is none. If it cannot be kept, `fresh` serves for this
+/// process.
 fn installation_key(path: Option<PathBuf>, fresh: Key) -> Key {
     let Some(path) = path else {
         tracing::warn!("there is no home directory to keep the key in: fingerprints of secrets differ from run to run");

@@ -9,8 +9,8 @@ use crate::hiera::layer::GlobalConfig;
 use crate::settings::GlobalSetting;
 use crate::tree::{FileTree, MountedTree};
 
-/// Returns the global layer that the settings name, or `None` if they name none. A file in the work tree of the data repository
-/// is read from the revision at hand.
+/// Returns the global layer that the settings name, or `None` if they name none. A file in the work tree of the data
+/// repository is read from the revision at hand.
 pub(super) fn global_config(
     setting: &GlobalSetting,
     data: &Repository,

@@ -1,12 +1,14 @@
-//! The composition of a running program: it puts repositories, settings, pipelines, sinks and the HTTP server together.
+//! The composition of a running program: it puts repositories, settings, pipelines, sinks and the HTTP server
+//! together.
 //!
 //! - [`Workspace`] is a repository with its effective settings and caches; every command begins with one.
 //! - [`BranchPipelines`] keeps the pipeline of each branch, and replaces it when profiles change.
 //! - [`Plan`] is a daemon with a durable queue, and reloads it; [`run_unqueued`] is one without.
-//! - `answers`, `server` and `snapshots` give the daemon its effective values, its HTTP server and its snapshot sinks.
+//! - `answers`, `server` and `snapshots` give the daemon its effective values, its HTTP server and its snapshot
+//!   sinks.
 //!
-//! It knows neither arguments nor the terminal: `cli` passes [`Overrides`] and [`DaemonOptions`], and prints. The mechanics of
-//! watching, queueing and serving are those of `daemon`.
+//! It knows neither arguments nor the terminal: `cli` passes [`Overrides`] and [`DaemonOptions`], and prints. The
+//! mechanics of watching, queueing and serving are those of `daemon`.
 
 mod answers;
 mod fingerprints;

@@ -1,7 +1,7 @@
 //! The pipelines of a workspace: one for each environment, and so for each branch if branches are environments.
 //!
-//! A pipeline is made when it is first asked for, and made anew when the profile files have changed. While somebody is still
-//! writing them, the former pipeline goes on.
+//! A pipeline is made when it is first asked for, and made anew when the profile files have changed. While somebody
+//! is still writing them, the former pipeline goes on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -86,8 +86,8 @@ impl BranchPipelines {
     }
 }
 
-/// Returns what a commit changes. If git has collected the former tip of a rewritten branch, the commit is compared with its first
-/// parent.
+/// Returns what a commit changes. If git has collected the former tip of a rewritten branch, the commit is compared
+/// with its first parent.
 pub(super) fn compare(pipeline: &Pipeline, event: &CommitEvent) -> Result<Comparison> {
     let (repository, mut before) = (pipeline.repository(), event.before);
     if let Some(gone) = before.filter(|before| repository.is_gone(*before))

@@ -1,4 +1,5 @@
-//! A repository that the daemon watches: how it is opened, as often as it has been away, and how its commits are resolved.
+//! A repository that the daemon watches: how it is opened, as often as it has been away, and how its commits are
+//! resolved.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -152,8 +153,8 @@ impl WatchedRepository {
         Ok(())
     }
 
-    /// Prepares the repository for the service, and opens it if it is there. The only repository has to be there, unless it is a
-    /// mirror.
+    /// Prepares the repository for the service, and opens it if it is there. The only repository has to be there,
+    /// unless it is a mirror.
     pub(super) async fn prepare(self, queue: &Queue, options: &DaemonOptions, is_only: bool) -> Result<Prepared> {
         let handle = RepositoryHandle::new(&self.name);
         let is_needed = is_only && self.fetcher.is_none();
@@ -198,8 +199,8 @@ impl WatchedRepository {
     }
 }
 
-/// Returns the checked-out branch and the reason if nothing of it can be read, else `None`. Trouble on the way shows with the next
-/// commit.
+/// Returns the checked-out branch and the reason if nothing of it can be read, else `None`. Trouble on the way shows
+/// with the next commit.
 fn blind(pipeline: &Pipeline) -> Option<(BranchName, String)> {
     let repository = pipeline.repository();
     let branch = repository.branch().ok()??;

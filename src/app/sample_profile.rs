@@ -31,8 +31,8 @@ const VALUES: [(&str, &str); 10] = [
     ("pp_role", "web"),
 ];
 
-/// Returns the error text, which says what to write and where. `environment` is that of the last commit, if there is one;
-/// `folder` is where settings are looked for.
+/// Returns the error text, which says what to write and where. `environment` is that of the last commit, if there is
+/// one; `folder` is where settings are looked for.
 pub(super) fn no_profiles(environment: Option<&Environment>, folder: &Path) -> String {
     let variables = environment.map(variables).unwrap_or_default();
     let asked = match variables.len() {

@@ -73,8 +73,8 @@ impl Plan {
         Ok(Some(Plan { settings, state, repositories }))
     }
 
-    /// Makes the plan for the repository at hand, or returns `None` if flags and settings ask for nothing that needs a durable
-    /// queue.
+    /// Makes the plan for the repository at hand, or returns `None` if flags and settings ask for nothing that needs
+    /// a durable queue.
     pub fn of_repository(workspace: &Workspace, options: &DaemonOptions) -> Result<Option<Plan>> {
         let settings = listening(workspace.settings.clone(), options.listen)?;
         let is_wanted = settings.state.is_some()
@@ -153,7 +153,8 @@ impl Plan {
         Ok(Prepared { service: Service { queue, repositories, sinks, scheduled, keep, http }, banners, listener })
     }
 
-    /// Prepares the service that the settings describe now, on a thread of its own: to read everything again may take long.
+    /// Prepares the service that the settings describe now, on a thread of its own: to read everything again may take
+    /// long.
     fn reload(self, queue: Queue, options: &DaemonOptions, listener: Option<Listener>) -> JoinHandle<Result<Prepared>> {
         let (options, runtime) = (options.clone(), Handle::current());
         spawn_blocking(move || {

@@ -1,4 +1,5 @@
-//! The snapshots that the daemon writes: to the git references of branches or into folders, for each commit or on a schedule.
+//! The snapshots that the daemon writes: to the git references of branches or into folders, for each commit or on a
+//! schedule.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -30,7 +31,8 @@ impl SnapshotRepositories {
         self.0.insert(name.clone(), repository);
     }
 
-    /// Returns the sink that writes snapshots of each commit. It is tried until it succeeds, since each commit has its place.
+    /// Returns the sink that writes snapshots of each commit. It is tried until it succeeds, since each commit has
+    /// its place.
     pub(super) fn sink(&self, setting: &SnapshotSetting) -> Sink {
         let (name, mut writers) = (setting.name.clone(), self.writers(setting));
         let filter = Filter { branches: setting.branches.clone(), ..Filter::default() };
@@ -61,7 +63,7 @@ impl SnapshotRepositories {
     }
 }
 
-/// How far to trust that nobody else changes a folder.
+/// The trust that nobody else changes a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
     /// A folder has what was written last.

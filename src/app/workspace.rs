@@ -1,7 +1,7 @@
 //! The workspace of a run: the repository, the settings with the flags laid over them, and the caches of parsed data.
 //!
-//! Commands and the daemon make fleets and pipelines from a [`Workspace`]. It prints nothing: callers are told of profiles that
-//! cannot be read, and show them as they like.
+//! Commands and the daemon make fleets and pipelines from a [`Workspace`]. It prints nothing: callers are told of
+//! profiles that cannot be read, and show them as they like.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub struct Workspace {
     pub repository: Arc<Repository>,
     /// The settings with the flags laid over them.
     pub settings: Settings,
-    /// How secrets are shown.
+    /// The rules by which secrets are shown.
     pub disclosure: Arc<Disclosure>,
     /// The threads that resolve.
     pub workers: Workers,
@@ -82,8 +82,8 @@ impl Workspace {
         self.settings.backends.values().any(|declared| matches!(declared, Declared::Command(_)))
     }
 
-    /// Reads the profiles of the `chosen` nodes, keeping the variables that `points` mention. Returns them with the profiles that
-    /// cannot be read. `branch` is the environment of all nodes if the settings say so.
+    /// Reads the profiles of the `chosen` nodes, keeping the variables that `points` mention. Returns them with the
+    /// profiles that cannot be read. `branch` is the environment of all nodes if the settings say so.
     pub fn profiles(
         &self,
         revisions: &Revisions,
@@ -115,8 +115,8 @@ impl Workspace {
         }
     }
 
-    /// Reads the fleet of the `chosen` nodes as `branch` is deployed, keeping the variables that `points` mention. Profiles that
-    /// cannot be read are reported and left out.
+    /// Reads the fleet of the `chosen` nodes as `branch` is deployed, keeping the variables that `points` mention.
+    /// Profiles that cannot be read are reported and left out.
     pub fn fleet(
         &self,
         revisions: &Revisions,
@@ -184,8 +184,8 @@ impl Workspace {
         pipeline.with_accepted(self.settings.accept.clone())
     }
 
-    /// Makes a pipeline for the `chosen` nodes as `branch` is deployed, ready for `points`. Profiles that cannot be read are
-    /// reported and left out.
+    /// Makes a pipeline for the `chosen` nodes as `branch` is deployed, ready for `points`. Profiles that cannot be
+    /// read are reported and left out.
     pub fn pipeline_for(
         &self,
         branch: Option<&BranchName>,

@@ -1,4 +1,5 @@
-//! Arguments of a subcommand that are built only when it is called: building those of all takes longer than most commands do.
+//! Arguments of a subcommand that are built only when it is called: building those of all takes longer than most
+//! commands do.
 
 use clap::builder::Resettable;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};

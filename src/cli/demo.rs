@@ -17,10 +17,10 @@ use crate::daemon::{self, BranchCheckpoint, HandlerError, WatchOptions};
 use crate::event::CommitEvent;
 use crate::git::Scratch;
 
-/// The repository as it is first, its profiles, and the commits.
+/// The first state of the repository, its profiles, and the commits.
 static DEMO: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/examples/demo");
 
-/// How long a report may take, on the slowest of machines.
+/// The longest time that a report may take on a slow machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 const COMMAND: Style = Style::new().bold();
@@ -55,7 +55,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     Ok(Status::Done)
 }
 
-/// A repository with a daemon on it.
+/// A repository with a running daemon.
 struct Demo {
     repository: std::path::PathBuf,
     scratch: Scratch,
@@ -74,14 +74,14 @@ impl Demo {
         copy(part("profiles")?, &profiles)?;
         let scratch = Scratch::init(&repository)?;
         scratch.commit("data: five nodes, two roles, two sites", 0)?;
-        // Nothing of where the demo runs may reach it.
+        // The demo must not depend on where it runs.
         let global = global.confined_to(repository.clone(), profiles);
         let color = output::color(&global);
         let (sender, reports) = mpsc::channel();
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let workspace = global.open()?;
         let watched = (*workspace.repository).clone();
-        // The first of the commits may come before the daemon is up.
+        // The first commit may come before the daemon is up.
         let checkpoint = BranchCheckpoint::now(&watched)?;
         let mut pipelines = BranchPipelines::new(workspace);
         let handle = move |event: CommitEvent| {
@@ -128,7 +128,7 @@ impl Demo {
         say(&format!("\n{}\n\n", self.paint(lesson.trim_end(), LESSON)))
     }
 
-    /// What a step changes in the files, as git shows it.
+    /// Returns the changes of a step in the files, as git shows them.
     fn edits(&self, files: &Dir<'_>) -> Result<String> {
         let mut text = String::new();
         for file in all_files(files) {

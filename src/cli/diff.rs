@@ -13,7 +13,7 @@ use crate::pattern::{Pattern, any};
 use crate::pipeline::{Comparison, DiffFilter, RevisionId};
 use crate::report::{BlindSpot, KeyChange, Report, Verdict, json, markdown, text};
 
-/// About how many lines a report may have where git shows it: a screen.
+/// About how many lines a report may have in a hook: a screen.
 pub(super) const HOOK_LINES: usize = 40;
 
 /// Arguments of `diff`.
@@ -21,14 +21,14 @@ pub(super) const HOOK_LINES: usize = 40;
 pub(super) struct Arguments {
     /// From which revision, or FROM..TO, or FROM...TO for what TO changes since it left FROM
     ///
-    /// Without any, what the last commit changes. '.' is the checked-out files, committed or not; alone, it shows what they
-    /// change since the last commit.
+    /// Without any, what the last commit changes. '.' is the checked-out files, committed or not; alone, it shows
+    /// what they change since the last commit.
     #[arg(value_name = "FROM")]
     from: Option<String>,
     /// To which revision [default: HEAD]
     #[arg(value_name = "TO")]
     to: Option<String>,
-    /// How to write
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     /// Only these nodes: a name, a glob or re:EXPRESSION; may be repeated
@@ -37,8 +37,8 @@ pub(super) struct Arguments {
     /// Only these keys: a name, a glob or re:EXPRESSION; may be repeated
     #[arg(long, value_name = "PATTERN")]
     key: Vec<Pattern>,
-    /// Exit with status 2 if there are differences, and 3 if none is seen, but not all can be seen; `errors` counts only keys that
-    /// fail where they did not
+    /// Exit with status 2 if there are differences, and 3 if none is seen, but not all can be seen; `errors` counts
+    /// only keys that fail where they did not
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
     exit_code: Option<ExitCode>,
     /// Go on where nothing at all can be read on either side
@@ -62,7 +62,7 @@ impl Arguments {
     }
 }
 
-/// The forms of a report.
+/// The formats of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum Format {
     #[default]
@@ -71,7 +71,7 @@ pub(super) enum Format {
     Markdown,
 }
 
-/// The differences that the exit status tells of.
+/// The differences that the exit status reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExitCode {
     Changes,
@@ -105,7 +105,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     Ok(arguments.exit_code.map_or(Status::Done, |of| status(of, &report)))
 }
 
-/// Why nothing can be said of the change, and what to do.
+/// Returns the failure of a comparison of which nothing could be read.
 pub(super) fn blind(spot: Option<&BlindSpot>) -> Failure {
     let Some(spot) = spot else { return "nothing could be read".into() };
     let fix = spot.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
@@ -122,7 +122,7 @@ fn status(of: ExitCode, report: &Report) -> Status {
     }
 }
 
-/// How a report is written, besides its form.
+/// The style of a report, besides its format.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Style {
     /// Shorten nothing in the text form, and fold nothing in JSON.
@@ -135,7 +135,7 @@ pub(super) struct Style {
     pub(super) pretty: bool,
 }
 
-/// Writes a report in one of the forms.
+/// Writes a report in a format.
 pub(super) fn write(
     report: &Report,
     format: Format,
@@ -161,7 +161,7 @@ pub(super) fn write(
     }
 }
 
-/// The two points that the arguments name.
+/// Returns the two revisions that the arguments name.
 fn revisions(workspace: &Workspace, arguments: &Arguments) -> Result<(RevisionId, RevisionId)> {
     let repository: &Repository = &workspace.repository;
     let or_head = |text: &str| if text.is_empty() { "HEAD".to_owned() } else { text.to_owned() };

@@ -18,14 +18,14 @@ use crate::snapshot::history::{Last, reference};
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Of which commit, or FROM..TO for each commit of TO that FROM has not, by first parents
+    /// The commit, or FROM..TO for each commit of TO that FROM does not have, by first parents
     ///
-    /// Without any, of each commit that the branch got since the last snapshots; of its last one if there are none yet. Snapshots that
-    /// are there already are left alone, and of commits before those none are added: what other profiles or settings make of
-    /// the data shows with the next commit.
+    /// Without any, of each commit that the branch got since the last snapshots; of its last one if there are none
+    /// yet. Snapshots that are there already are left alone, and of commits before those none are added: what other
+    /// profiles or settings make of the data shows with the next commit.
     #[arg(value_name = "REV | FROM..TO")]
     revision: Option<String>,
-    /// For which branch [default: the current one]
+    /// The branch [default: the current one]
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
     /// Write to a folder, as `render` does, and not to the reference
@@ -106,7 +106,7 @@ fn told(exported: &Exported, reference: &str) -> String {
     }
 }
 
-/// The commits that are meant.
+/// Returns the commits that the revision argument means.
 fn events(repository: &Repository, branch: &BranchName, revision: Option<&str>) -> Result<Vec<CommitEvent>> {
     match revision.map(|text| (text, text.split_once(".."))) {
         Some((text, Some((_, to)))) if to.starts_with('.') => {

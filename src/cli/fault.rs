@@ -1,9 +1,9 @@
-//! What is said of a fault in hierad itself.
+//! The message of a panic, which is a fault in hierad itself.
 
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};
 
-/// From now on a panic says where it happened; what it was about only where it cannot hold a secret, or `show_secrets` is asked for.
+/// Has panics print their place, and their message only if it cannot hold a secret or `show_secrets` is set.
 pub(super) fn keep_secrets(show_secrets: bool) {
     if show_secrets {
         return;
@@ -18,7 +18,7 @@ pub(super) fn keep_secrets(show_secrets: bool) {
     }));
 }
 
-/// A message that stands in the source code holds no data; one that was made may.
+/// A literal message holds no data; a formatted one may.
 fn message(payload: &(dyn Any + Send)) -> &'static str {
     let written = payload.downcast_ref::<&'static str>().copied();
     written.unwrap_or("the message is left out, since it may show a secret; --show-secrets shows it")

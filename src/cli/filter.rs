@@ -1,4 +1,4 @@
-//! `--node` and `--key` that match nothing are mistakes.
+//! Checks that `--node` and `--key` match something.
 
 use super::Result;
 use crate::pattern::{Pattern, any, nearest};
@@ -6,7 +6,7 @@ use crate::pattern::{Pattern, any, nearest};
 /// The most names to suggest.
 const SUGGESTED: usize = 3;
 
-/// Fails if the patterns of `flag` match none of `names`, with the names that are like them.
+/// Fails if the patterns of `flag` match none of `names`, and suggests similar names.
 pub(super) fn matches_something<'n, I: Iterator<Item = &'n str>>(
     flag: &str,
     patterns: &[Pattern],

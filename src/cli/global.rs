@@ -38,13 +38,13 @@ pub(super) struct Global {
     /// Folders of modules, separated by ':': relative ones in the repository, absolute ones on disk
     #[arg(long, global = true, value_name = "DIRS")]
     modulepath: Option<String>,
-    /// What $basemodulepath stands for: folders on disk, separated by ':'
+    /// The folders on disk that $basemodulepath stands for, separated by ':'
     #[arg(long, global = true, value_name = "DIRS")]
     basemodulepath: Option<String>,
-    /// Whose behaviour and defaults count
+    /// The version of Puppet to behave as
     #[arg(long, global = true, value_name = "7|8")]
     puppet: Option<PuppetVersion>,
-    /// Whose rules count: those of Hiera 3 by itself, or Puppet's Hiera 5 [default: as hiera.yaml looks]
+    /// The version of Hiera to behave as: Hiera 3 by itself, or Puppet's Hiera 5 [default: by the form of hiera.yaml]
     #[arg(long, global = true, value_name = "3|5|auto|by-version", hide_possible_values = true)]
     hiera: Option<HieraVersion>,
     /// Threads to resolve with [default: up to one a core]
@@ -65,14 +65,14 @@ pub(super) struct Global {
     /// Show secrets: without it, outputs have fingerprints in their place
     #[arg(long, global = true)]
     pub(super) show_secrets: bool,
-    /// The key that fingerprints of secrets are made with: a file, or 64 hexadecimal digits [default: a file in the user's data
-    /// directory, which is made with the first fingerprint]
+    /// The key that fingerprints of secrets are made with: a file, or 64 hexadecimal digits [default: a file in the
+    /// user's data directory, which is made with the first fingerprint]
     #[arg(long, global = true, value_name = "FILE", env = "HIERAD_FINGERPRINT_KEY", hide_env_values = true)]
     fingerprint_key: Option<String>,
     /// Log more; twice for everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
-    /// When to use colour
+    /// Use of colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(super) color: Color,
     /// Show long reports without a pager
@@ -118,8 +118,8 @@ impl Global {
         Workspace::open(&self.overrides())
     }
 
-    /// Shows the progress of the work until the returned guard is dropped, which must be before anything is printed. Nothing is
-    /// shown if backends are commands, which may use the terminal themselves.
+    /// Shows the progress of the work until the returned guard is dropped, which must be before anything is printed.
+    /// Nothing is shown if backends are commands, which may use the terminal themselves.
     pub(super) fn show_progress(&self, workspace: &Workspace) -> Option<Shown> {
         if workspace.runs_commands() { None } else { self.progress.show() }
     }

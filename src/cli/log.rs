@@ -7,7 +7,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::{Global, output};
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
     /// For people.
@@ -17,10 +17,10 @@ pub(super) enum Format {
     Json,
 }
 
-/// The target of what is told whatever the filter says.
+/// The target of lines that no filter hides.
 const NOTICE: &str = "hierad::notice";
 
-/// Tells what everybody shall know, and what scripts wait for.
+/// Tells the user a line that no filter hides, and that scripts may wait for.
 pub(super) fn tell(format: Format, line: &dyn Display) {
     match format {
         Format::Text => anstream::eprintln!("hierad: {line}"),
@@ -28,7 +28,7 @@ pub(super) fn tell(format: Format, line: &dyn Display) {
     }
 }
 
-/// Tells why the process ends.
+/// Tells the reason why the process ends.
 pub(super) fn fail(format: Format, line: &dyn Display) {
     match format {
         Format::Text => anstream::eprintln!("hierad: {line}"),
@@ -36,8 +36,8 @@ pub(super) fn fail(format: Format, line: &dyn Display) {
     }
 }
 
-/// Starts logging: warnings by default, `-v` and `-vv` for more, `HIERAD_LOG` as `tracing` filters are written. The line of
-/// progress makes way.
+/// Starts logging: warnings by default, more with `-v` and `-vv`, or by the `tracing` filter in `HIERAD_LOG`. Lines
+/// go above the line of progress.
 pub(super) fn start(global: &Global, format: Format) {
     let progress = global.progress.clone();
     let default = match global.verbose {

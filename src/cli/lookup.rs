@@ -59,7 +59,7 @@ pub(super) struct Arguments {
     /// With --merge deep: merge hashes inside of arrays
     #[arg(long)]
     merge_hash_arrays: bool,
-    /// What to print where no key is found
+    /// The value to print if no key is found
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     default: Option<String>,
     /// The type that the value must have
@@ -71,7 +71,7 @@ pub(super) struct Arguments {
     /// Tell where `lookup_options` come from
     #[arg(long)]
     explain_options: bool,
-    /// How to print the value, or the explanation [default: yaml for a value, s for an explanation]
+    /// Format of the value or the explanation [default: yaml for a value, s for an explanation]
     #[arg(long, value_name = "s|json|yaml")]
     render_as: Option<String>,
     /// Compile a catalog first: hierad never does
@@ -133,7 +133,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     Ok(status)
 }
 
-/// What is asked for, and in which form.
+/// The request, and the format of the answer.
 struct Wanted<'a> {
     keys: &'a [String],
     default: Option<&'a str>,
@@ -143,13 +143,13 @@ struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// Fails on a value that is not of the wanted type.
+    /// Fails if a value is not of the wanted type.
     fn check(&self, subject: &str, value: &Value) -> std::result::Result<(), LookupError> {
         self.kind.as_ref().map_or(Ok(()), |kind| check_type(subject, value, kind).map_err(LookupError::from))
     }
 }
 
-/// How Puppet calls what it checks the type of.
+/// Puppet's words for the value whose type it checks.
 const FOUND: &str = "Found value";
 const DEFAULT: &str = "Default value";
 
@@ -202,15 +202,15 @@ impl Subject<'_> {
         Ok(Status::Done)
     }
 
-    /// Tells how the first key that is found is found, or that none is. A failure is told too, and is none of the command;
-    /// that a value is of another type than the wanted is.
+    /// Explains how the first key is found, or that none is. A lookup that fails is explained, too, and does not fail
+    /// the command; a value of the wrong type does.
     fn explain(&self, wanted: &Wanted<'_>, only_options: bool, out: &mut dyn Write) -> Result {
         let recorder = Recorder::default();
         let mut lookup = Lookup::new(self.environment, self.sources, self.scope).explained_by(&recorder);
         let mut keys: Vec<&str> = wanted.keys.iter().map(String::as_str).collect();
         if only_options {
             lookup = lookup.only_options();
-            // Any key outside of modules will do.
+            // Any key outside of modules serves.
             keys.extend(keys.is_empty().then_some("__global__"));
         }
         let answer = |key| match lookup.get(key, wanted.strategy.as_ref()) {
@@ -248,7 +248,7 @@ impl Subject<'_> {
     }
 }
 
-/// That none of the keys has a value, in Puppet's words.
+/// Returns Puppet's text for keys without a value.
 fn not_found(keys: &[&str]) -> String {
     match keys {
         [key] => format!("Function lookup() did not find a value for the name '{key}'"),
@@ -259,7 +259,7 @@ fn not_found(keys: &[&str]) -> String {
     }
 }
 
-/// Which file and line each leaf of a value is from; a dotted key's are not traced.
+/// Writes the file and line of each leaf of a value. Dotted keys are not traced.
 fn write_origins(key: &str, value: &Value, explained: &Step, out: &mut dyn Write) -> std::io::Result<()> {
     if key.contains('.') {
         return Ok(());
@@ -290,7 +290,7 @@ fn origins(value: &Value, path: &ValuePath, visit: &mut dyn FnMut(&ValuePath)) {
 }
 
 impl RenderAs {
-    /// The format that was asked for, in any case of letters.
+    /// Returns the requested format, in any case of letters.
     fn of(arguments: &Arguments) -> Result<RenderAs> {
         let explains = arguments.explain || arguments.explain_options;
         let Some(name) = arguments.render_as.as_deref().map(str::to_lowercase) else {
@@ -345,7 +345,7 @@ fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
     Ok(Some(Strategy::from_option(&Value::hash(options))?))
 }
 
-/// The node's profile with the facts and the environment of the flags.
+/// Returns the node's profile with the facts and the environment of the flags.
 fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Result<NodeProfile> {
     let branch = workspace.branch()?;
     let (fleet, errors) = workspace.profiles(
@@ -372,7 +372,7 @@ fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
         (None, _) => return Err("name the node with --node".into()),
     };
     let given = facts(&profile.name)?.map(|given| given.facts).unwrap_or_default();
-    // Given facts tell who the node is, too: what is trusted of it is made of the name of its certificate.
+    // Given facts name the node, too: trusted facts follow from the name of its certificate.
     if let Some(certname) = given.get("clientcert").and_then(Value::as_str) {
         Arc::make_mut(&mut profile.trusted).extend(trusted_names(certname));
     }

@@ -1,8 +1,8 @@
 //! The `hierad` command: arguments, subcommands, printing, exit statuses and the set-up of the log.
 //!
 //! Each subcommand has a file with its arguments and its work. `global` has the flags of every command; it opens the
-//! [`Workspace`](crate::app::Workspace) that nearly all commands begin with. Only this module prints. Whatever a run is composed
-//! of, such as pipelines and the daemon, is `app`'s.
+//! [`Workspace`](crate::app::Workspace) that nearly all commands begin with. Only this module prints. Whatever a run
+//! is composed of, such as pipelines and the daemon, is `app`'s.
 //!
 //! Exit status: 0 done, 1 failed, 2 differences or faults found, 3 no difference seen but not all could be seen.
 
@@ -75,8 +75,9 @@ enum Command {
     Render(Deferred<render::Arguments>),
     /// Put snapshots on a git reference, a commit for each commit of a branch
     ///
-    /// On refs/hierad/snapshots/BRANCH each commit has a file NODE.json for every node, the author and date of the commit that it is of,
-    /// and names that in the trailer Hierad-Commit. So `git log -p`, `git diff` and `git blame` tell who changed which value.
+    /// On refs/hierad/snapshots/BRANCH each commit has a file NODE.json for every node, the author and date of the
+    /// commit that it is of, and names that in the trailer Hierad-Commit. So `git log -p`, `git diff` and `git blame`
+    /// tell who changed which value.
     Export(Deferred<export::Arguments>),
     /// Look keys up on one node, as `puppet lookup` does
     ///
@@ -89,13 +90,13 @@ enum Command {
     Verify(Deferred<verify::Arguments>),
     /// Report each new commit on the watched branches
     Watch(Deferred<watch::Arguments>),
-    /// Show what the daemon has not done, and have it tried again
+    /// Show the daemon's unfinished work, and retry it
     Queue(Deferred<queue::Arguments>),
     /// Install git's hooks, which tell the daemon of commits and show what a push changes
     Hooks(Deferred<hooks::Arguments>),
     /// Tell the daemon to look for commits now; does nothing if there is none, and never fails
     Notify,
-    /// Show it all on a repository made for the purpose
+    /// Show hierad at work on a repository made for the purpose
     Demo(Deferred<demo::Arguments>),
 }
 

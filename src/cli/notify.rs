@@ -1,10 +1,10 @@
-//! `hierad notify`: tells a daemon to look for commits. It is quick, and never in the way of a commit.
+//! `hierad notify`: has a daemon look for commits. It is quick, and never hinders a commit.
 
 use super::{Global, Result, Status, describe};
 use crate::daemon;
 use crate::git::{self, Environment};
 
-/// Whoever makes a commit need not know whether a daemon could be told: it finds the commit by its clock, too.
+/// Failures are only logged, since a daemon finds the commit by its clock, too.
 pub(super) fn run(global: &Global) -> Status {
     if let Err(failure) = tell(global) {
         tracing::info!("no daemon was told to look: {}", describe(&*failure));

@@ -9,18 +9,18 @@ use anstream::stream::RawStream;
 
 use super::global::{Color, Global};
 
-/// The width where there is no terminal to ask.
+/// The width without a terminal.
 const DEFAULT_WIDTH: usize = 100;
 
-/// The least number of lines that are worth a report.
+/// The least number of lines for a report.
 const LEAST_HEIGHT: usize = 20;
 
-/// Whether standard output gets colour.
+/// Returns true if standard output gets colour.
 pub(super) fn color(global: &Global) -> bool {
     has_color(global, &std::io::stdout())
 }
 
-/// Whether standard error gets colour.
+/// Returns true if standard error gets colour.
 pub(super) fn log_color(global: &Global) -> bool {
     has_color(global, &std::io::stderr())
 }
@@ -33,7 +33,7 @@ fn has_color(global: &Global, stream: &impl RawStream) -> bool {
     }
 }
 
-/// The columns of the terminal.
+/// Returns the number of columns of the terminal.
 pub(super) fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     columns
@@ -42,26 +42,26 @@ pub(super) fn width() -> usize {
         .unwrap_or(DEFAULT_WIDTH)
 }
 
-/// The lines of a report that a terminal shows at once; None where that is not known.
+/// Returns the number of lines of a report that the terminal shows at once, or `None` if it is unknown.
 pub(super) fn height() -> Option<usize> {
-    // The prompt, the command and what is said of the rest need some.
+    // Leave room for the prompt, the command and the line on the rest.
     let rows = terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
     rows.map(|rows| rows.saturating_sub(6).max(LEAST_HEIGHT))
 }
 
-/// Standard output, buffered; to be flushed by the one who writes.
+/// Returns standard output, buffered. The caller has to flush it.
 pub(super) fn stdout() -> impl Write {
     Output { piece: Vec::new(), writer: None }
 }
 
-/// What is written at a time: a report of few keys on thousands of nodes is less, and is there sooner without a thread. A reader
-/// that has gone is noticed no sooner.
+/// The bytes that are written at a time. Most reports are smaller and need no thread. A reader that has gone is
+/// noticed after a piece.
 const PIECE: usize = 1 << 19;
 
-/// How many pieces wait for the reader before the one who writes does: two megabytes.
+/// The most pieces that wait for the reader: two megabytes.
 const WAITING: usize = 4;
 
-/// Standard output. What is more than a piece is written by a thread, while the next piece is made.
+/// Standard output. A thread writes pieces while the next one is made.
 struct Output {
     piece: Vec<u8>,
     writer: Option<Writer>,
@@ -74,7 +74,7 @@ struct Writer {
 }
 
 impl Output {
-    /// Has a piece written.
+    /// Sends a piece to the thread.
     fn send(&mut self, piece: Vec<u8>) -> Result<()> {
         if self.writer.is_none() {
             let (pieces, waiting) = sync_channel::<Vec<u8>>(WAITING);
@@ -116,7 +116,7 @@ impl Drop for Output {
     }
 }
 
-/// Standard output, whose errors say that it is it.
+/// Standard output whose errors name it.
 struct Named(Stdout);
 
 impl Write for Named {

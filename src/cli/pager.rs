@@ -8,16 +8,16 @@ use super::{Global, output};
 use crate::app::Workspace;
 use crate::git;
 
-/// Where a long text goes: through a pager on a terminal, to standard output else.
+/// The output for a long text: a pager on a terminal, else standard output.
 pub(super) enum Paged {
     Pager(Pager),
     Plain(Box<dyn Write>),
 }
 
-/// A pager that runs.
+/// A running pager.
 pub(super) struct Pager {
     child: Child,
-    /// None once all is written.
+    /// `None` once all is written.
     input: Option<ChildStdin>,
 }
 
@@ -29,12 +29,12 @@ impl Paged {
         command.and_then(|command| Pager::start(&command)).map_or_else(Paged::plain, Paged::Pager)
     }
 
-    /// Standard output as it is.
+    /// Returns standard output as it is.
     pub(super) fn plain() -> Paged {
         Paged::Plain(Box::new(output::stdout()))
     }
 
-    /// About how many lines fit the terminal; None if there is a pager or no terminal.
+    /// Returns about how many lines fit the terminal, or `None` if there is a pager or no terminal.
     pub(super) fn lines(&self) -> Option<usize> {
         match self {
             Paged::Plain(_) if std::io::stdout().is_terminal() => output::height(),
@@ -61,7 +61,7 @@ impl Write for Paged {
             Paged::Pager(pager) => pager.input.as_mut().map_or(Ok(bytes.len()), |input| input.write(bytes)),
         };
         match written {
-            // Whoever leaves the pager has seen enough.
+            // A reader that leaves the pager has seen enough.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(bytes.len()),
             written => written,
         }
@@ -79,7 +79,8 @@ impl Pager {
     fn start(command: &str) -> Option<Pager> {
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).stdin(Stdio::piped());
-        // As git has it: `less` ends at once where a screen is enough, passes colours on and leaves the text where it is.
+        // As git does: `less` ends at once if a screen is enough, passes colours on and leaves the text on the
+        // screen.
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
             if env::var_os(name).is_none() {
                 shell.env(name, value);
@@ -92,17 +93,17 @@ impl Pager {
     }
 }
 
-/// Keeps this process from being ended by the key that ends a search in the pager.
+/// Ignores interrupts, which the pager uses to end a search.
 fn leave_interrupts_to_the_pager() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let _context = runtime.enter();
-    // The handler stays.
+    // The handler stays installed.
     #[cfg(unix)]
     drop(tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()).map_err(Error::other)?);
     Ok(())
 }
 
-/// The command of the pager; None if nobody wants one, or there is none.
+/// Returns the command of the pager, or `None` if none is wanted or there is none.
 fn chosen(workspace: &Workspace) -> Option<String> {
     let variable = |name: &str| env::var(name).ok();
     let setting =

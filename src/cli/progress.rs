@@ -1,4 +1,4 @@
-//! How far the work is: a line on standard error, if that is a terminal and the work takes longer.
+//! The progress of the work: a line on standard error, if that is a terminal and the work takes more than a second.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -11,20 +11,20 @@ use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::workers::{self, Stage};
 
-/// Of work that takes no longer nothing is shown.
+/// The time after which the line is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often the line is drawn again.
+/// The time between two drawings of the line.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// The line, which is nowhere until it is shown. Who prints something else meanwhile prints it above.
+/// The line, which is hidden until it is shown. Other output is printed above it.
 #[derive(Debug, Clone)]
 pub(super) struct Progress {
     line: ProgressBar,
     stages: Arc<Stages>,
 }
 
-/// The stages that go on, in the order in which they began, and perhaps some that have ended.
+/// The running stages in the order in which they began, and perhaps some that have ended.
 #[derive(Debug, Default)]
 struct Stages(Mutex<Vec<Arc<Stage>>>);
 
@@ -37,7 +37,7 @@ impl workers::Progress for Stages {
 }
 
 impl Stages {
-    /// What is being done: the innermost stage. Between two stages that is the former.
+    /// Returns the text of the innermost stage. Between two stages this is the former one.
     fn text(&self) -> Option<String> {
         let mut stages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if stages.iter().any(goes_on) {
@@ -69,12 +69,12 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// Who has to be told what the line is to show.
+    /// Returns the listener that the line shows.
     pub(super) fn listener(&self) -> Arc<dyn workers::Progress> {
         self.stages.clone()
     }
 
-    /// Shows the line from soon on, as long as what comes back is held. Nothing where there is no terminal that can.
+    /// Shows the line after a while, until the returned guard is dropped. Returns `None` without a capable terminal.
     pub(super) fn show(&self) -> Option<Shown> {
         if ProgressDrawTarget::stderr().is_hidden() { None } else { self.show_on(ProgressDrawTarget::stderr, PATIENCE) }
     }
@@ -92,7 +92,7 @@ impl Progress {
         Some(Shown { running: Some((stop, thread)) })
     }
 
-    /// Draws the line again and again until it is to go.
+    /// Draws the line again and again until it is stopped.
     fn draw(&self, stopped: &Receiver<()>) {
         loop {
             if let Some(text) = self.stages.text() {
@@ -109,22 +109,22 @@ impl Progress {
 
     /// Prints a line of text to standard error.
     pub(super) fn print(&self, text: &dyn Display) {
-        // Where even that cannot be told, nothing can.
+        // There is no way to report a failure to print.
         self.line.suspend(|| _ = writeln!(anstream::stderr().lock(), "{text}"));
     }
 
-    /// Standard error, for whole lines.
+    /// Returns standard error for whole lines, which go above the line of progress.
     pub(super) fn stderr(&self) -> impl Write + use<> {
         Above(self.line.clone())
     }
 }
 
-/// Waits; whether the other side is still there then.
+/// Waits, and returns true if the other side is still there then.
 fn goes_on_for(time: Duration, stopped: &Receiver<()>) -> bool {
     stopped.recv_timeout(time) == Err(RecvTimeoutError::Timeout)
 }
 
-/// The line is shown, once the work takes longer; it goes with this.
+/// Keeps the line shown until it is dropped.
 pub(super) struct Shown {
     running: Option<(Sender<()>, JoinHandle<()>)>,
 }

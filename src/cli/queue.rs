@@ -1,4 +1,4 @@
-//! `hierad queue`: what the daemon has not done, and what to do about it.
+//! `hierad queue`: the unfinished work of the daemon, and its retries.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -25,11 +25,11 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Show what is waiting and what was set aside: what `queue` alone does
+    /// Show waiting and set-aside work; `queue` alone does the same
     List(List),
-    /// Have what failed tried again at once: a daemon that runs sees it within seconds
+    /// Retry failed work at once; a running daemon sees it within seconds
     Retry(Which),
-    /// Give up what was set aside
+    /// Drop work that was set aside
     Drop(Drop),
     /// Have the database check itself
     Check,
@@ -37,10 +37,10 @@ enum Action {
 
 #[derive(Debug, Default, Args)]
 struct List {
-    /// How to write: JSON is a line for each row
+    /// Output format: JSON is a line for each item
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
-    /// The most rows to show, the oldest first
+    /// The most items to show, the oldest first
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: u32,
 }
@@ -55,12 +55,12 @@ enum Format {
 #[derive(Debug, Args)]
 #[group(required = true)]
 struct Which {
-    /// Only what belongs to this number, as `list` shows it
+    /// Only the work with this number, as `list` shows it
     number: Option<JobNumber>,
-    /// Only what has to go to this sink
+    /// Only the reports for this sink
     #[arg(long, value_name = "NAME")]
     sink: Option<String>,
-    /// All
+    /// All of it
     #[arg(long, conflicts_with_all = ["number", "sink"])]
     all: bool,
 }
@@ -150,7 +150,7 @@ fn line(row: &PendingItem) -> String {
     format!("{number:>6}  {stage:<11}  {branch} {commit}{sink}{tried}{again}{error}")
 }
 
-/// A row for programs.
+/// An item for programs.
 #[derive(Serialize)]
 struct Wire<'a> {
     number: JobNumber,

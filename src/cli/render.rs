@@ -21,13 +21,14 @@ pub(super) struct Arguments {
     /// The revision; '.' is the checked-out files
     #[arg(value_name = "REV", default_value = "HEAD")]
     revision: String,
-    /// How to write
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
-    /// Where to: - for standard output, or a folder, which then holds just these: a file a node, and manifest.json
+    /// The output: - for standard output, or a folder, which then holds just a file for each node and manifest.json
     ///
-    /// A file whose content is the same is not touched, and manifest.json is written last. Files that a former manifest.json
-    /// names and that are not among these any more, such as those of nodes that are gone, are removed; others are left alone.
+    /// A file whose content is the same is not touched, and manifest.json is written last. Files that a former
+    /// manifest.json names and that are not among these any more, such as those of nodes that are gone, are removed;
+    /// others are left alone.
     #[arg(long, short, value_name = "DIR|-", default_value = "-")]
     output: PathBuf,
     /// Only these nodes: a name, a glob or re:EXPRESSION; may be repeated
@@ -59,7 +60,7 @@ impl From<Format> for snapshot::Format {
 }
 
 impl Arguments {
-    /// Snapshots of all keys of a revision, for a folder.
+    /// Returns the arguments for snapshots of all keys in a folder.
     pub(super) fn of_folder(revision: String, output: PathBuf, node: Vec<Pattern>, allow_blind: bool) -> Arguments {
         Arguments { revision, format: Format::Json, output, node, key: Vec::new(), allow_blind }
     }
@@ -110,10 +111,10 @@ pub(super) fn render(
     Ok(Status::Done)
 }
 
-/// Blind spots that are told one by one.
+/// The most blind spots that are shown one by one.
 const WARNINGS: usize = 3;
 
-/// Tells what could not be seen of the data. What is wrong with profiles was told when they were read.
+/// Warns of blind spots. Errors of profiles were printed when they were read.
 fn warn(progress: &Progress, spots: &[BlindSpot]) {
     let spots: Vec<&BlindSpot> = spots.iter().filter(|spot| spot.code != "profile-left-out").collect();
     for spot in spots.iter().take(WARNINGS) {

@@ -23,23 +23,24 @@ pub(super) struct Arguments {
     /// Report the commits since this one first
     #[arg(long, value_name = "REV")]
     since: Option<String>,
-    /// How to write: JSON is a line a report [default: text]
+    /// Output format: JSON is a line for each report [default: text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Keep a durable queue in this folder: what is not reported when the daemon ends is reported when it is back. Reports go to
-    /// the sinks of the settings or, without any, to standard output as lines of JSON
+    /// Keep a durable queue in this folder: commits that are not reported when the daemon ends are reported when it
+    /// is back. Reports go to the sinks of the settings or, without any, to standard output as lines of JSON
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Only see whether the daemon could start: settings, profiles, sinks, repositories
+    /// Only check that the daemon could start: settings, profiles, sinks, repositories
     #[arg(long)]
     check_config: bool,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) log_format: log::Format,
-    /// Answer over HTTP at this address and port; needs a token in the settings if others can reach it. Keeps a durable queue
+    /// Answer over HTTP at this address and port; needs a token in the settings if others can reach it. Keeps a
+    /// durable queue
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
-    /// How often to look for new commits, file notification aside
+    /// Look for new commits at least once in this time, besides file notification
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
     poll: Duration,
     /// Do not ask the system for file notification

@@ -62,12 +62,13 @@ impl ServiceHandle {
     pub(super) fn saw_branch(&self, repository: &RepositoryName, branch: &BranchName, blind: Option<&str>) {
         let is_news = self.health.see(repository, branch, blind);
         self.metrics.set_blind(repository, self.health.blind_count(repository));
-        match blind {
-            _ if !is_news => {}
-            Some(why) => {
-                tracing::warn!(repository = repository.as_str(), %branch, "nothing of the branch can be read: {why}")
-            }
-            None => tracing::info!(repository = repository.as_str(), %branch, "the branch can be read again"),
+        if !is_news {
+            return;
+        }
+        if let Some(why) = blind {
+            tracing::warn!(repository = repository.as_str(), %branch, "nothing of the branch can be read: {why}");
+        } else {
+            tracing::info!(repository = repository.as_str(), %branch, "the branch can be read again");
         }
     }
 

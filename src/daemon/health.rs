@@ -79,8 +79,8 @@ impl Health {
         self.watches.expect(repository, None, poll);
     }
 
-    /// Expects a mirror to be fetched once in each `period`. Until its first fetch there is no watch of it, so it counts as up to
-    /// date.
+    /// Expects a mirror to be fetched once in each `period`. Until its first fetch there is no watch of it, so it
+    /// counts as up to date.
     pub(super) fn expect_mirror(&self, repository: &RepositoryName, period: Duration) {
         self.mirrors.expect(repository, Some(Instant::now()), period);
     }

@@ -1,7 +1,7 @@
 //! The metrics of a service, in the form of `OpenMetrics`.
 //!
-//! Labels are repositories, sinks and other names of the settings, never nodes or keys, of which there may be very many. Each metric
-//! that a name can have is there from the start, with the value 0.
+//! Labels are repositories, sinks and other names of the settings, never nodes or keys, of which there may be very
+//! many. Each metric that a name can have is there from the start, with the value 0.
 
 use std::collections::BTreeSet;
 use std::fmt;

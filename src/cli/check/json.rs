@@ -1,4 +1,4 @@
-//! Faults for programs.
+//! The faults as JSON.
 
 use std::io::Write;
 

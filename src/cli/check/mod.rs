@@ -21,7 +21,7 @@ use crate::pipeline::check::{CODES, Fault, new_faults};
 pub(super) struct Arguments {
     #[command(flatten)]
     at: Inspection,
-    /// Only faults that are at least so bad, which are what the exit status goes by [default: all; warnings and errors]
+    /// Only faults of at least this severity, which also decides the exit status [default: all; warnings and errors]
     #[arg(long, value_name = "SEVERITY")]
     severity: Option<Worst>,
     /// No faults of this kind, such as unreached-file; may be repeated
@@ -72,7 +72,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let branch = workspace.branch()?;
     let revisions = workspace.revisions();
     let branch = branch.as_ref().map(crate::git::BranchName::as_str);
-    // What is wrong with profiles is among the faults.
+    // Errors of profiles are among the faults.
     let (fleet, _) = workspace.profiles(&revisions, branch, &points, &|_| true)?;
     let pipeline = workspace.pipeline(revisions, Arc::new(fleet));
     let mut faults = pipeline.check(point)?;

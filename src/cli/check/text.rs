@@ -1,4 +1,4 @@
-//! Faults for people: two lines for each, what is wrong and what to do.
+//! The faults as text: two lines for each, the fault and its fix.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -9,11 +9,11 @@ use crate::fleet::Fleet;
 use crate::pipeline::check::Fault;
 use crate::report::visible;
 
-/// The most faults that are told one by one: what fits on a screen.
+/// The most faults that are shown one by one: a screen.
 const SHOWN: usize = 17;
 
 pub(super) fn write(found: &Found, fleet: &Fleet, is_full: bool, out: &mut dyn Write) -> std::io::Result<()> {
-    // The last fault takes no more room than to say that there is one.
+    // The last fault takes no more room than a line that mentions it.
     let shown = if is_full || found.faults.len() <= SHOWN + 1 { found.faults.len() } else { SHOWN };
     let (told, rest) = found.faults.split_at(shown);
     for fault in told {

@@ -1,7 +1,7 @@
-//! The folder of a repository's hooks: what is in it, and how hierad's hooks come into it and go again.
+//! The folder of a repository's hooks, and the installation and removal of hierad's hooks there.
 //!
-//! A hook that is there already gets another name, under which hierad's runs it, and its own name back when hierad's goes. At
-//! no moment is there none.
+//! A hook that is there already gets another name, under which hierad's hook runs it. It gets its own name back when
+//! hierad's hook is removed. At no moment is there no hook.
 
 use std::fs::{self, Metadata};
 use std::io::{self, Write};
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use super::script::{Hook, asks_for_its_name, is_marked};
 use crate::cli::Result;
 
-/// What stands in the place of a hook.
+/// The content of the place of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing.
+    /// There is no hook.
     Absent,
     /// hierad's script, which falls back on a program.
     Installed { program: String, is_executable: bool },
-    /// hierad's script, but not as hierad writes it.
+    /// hierad's script, but changed by hand.
     Changed,
-    /// Somebody else's.
+    /// Another hook.
     Foreign { asks_for_its_name: bool },
 }
 
@@ -28,21 +28,21 @@ pub(super) enum State {
 pub(super) struct Slot {
     pub(super) hook: Hook,
     pub(super) state: State,
-    /// Whether there is a hook that was there before hierad's.
+    /// True if there is a hook from before hierad's.
     pub(super) has_before: bool,
     path: PathBuf,
     before: PathBuf,
 }
 
 impl Slot {
-    /// Looks at what is there.
+    /// Examines the place of a hook.
     pub(super) fn look(folder: &Path, hook: Hook) -> Result<Slot> {
         let (path, before) = (folder.join(hook.name()), folder.join(hook.before()));
         let state = state(&path, hook).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         Ok(Slot { hook, state, has_before: fs::symlink_metadata(&before).is_ok(), path, before })
     }
 
-    /// Why the hook cannot be installed, or not without insisting.
+    /// Returns the reason why the hook cannot be installed, or only with `--force`; `None` if it can.
     pub(super) fn refusal(&self, insisting: bool) -> Option<String> {
         let (name, path, before) = (self.hook.name(), self.path.display(), self.before.display());
         match &self.state {
@@ -59,7 +59,7 @@ impl Slot {
         }
     }
 
-    /// Why hierad's hook cannot be removed without insisting.
+    /// Returns the reason why hierad's hook can be removed only with `--force`, or `None` if it can.
     pub(super) fn keeping(&self, insisting: bool) -> Option<String> {
         (self.state == State::Changed && !insisting).then(|| self.changed())
     }
@@ -68,7 +68,7 @@ impl Slot {
         format!("{} was changed by hand, which would be lost; insist with --force", self.path.display())
     }
 
-    /// Puts hierad's hook there; one that is there already is put aside.
+    /// Installs hierad's hook. Another hook that is there is renamed.
     pub(super) fn install(&self, program: &str) -> Result<()> {
         let wanted = State::Installed { program: program.to_owned(), is_executable: true };
         if self.state == wanted {
@@ -80,7 +80,7 @@ impl Slot {
         written.map_err(|error| format!("cannot install {}: {error}", self.path.display()).into())
     }
 
-    /// Takes hierad's hook away, and puts back what was there before.
+    /// Removes hierad's hook, and restores the hook from before.
     pub(super) fn remove(&self) -> Result<()> {
         let removed = match self.state {
             State::Foreign { .. } => Ok(()),
@@ -100,7 +100,7 @@ fn state(path: &Path, hook: Hook) -> io::Result<State> {
     }
     let (content, metadata) = match (fs::read(path), fs::metadata(path)) {
         (Ok(content), Ok(metadata)) => (content, metadata),
-        // A link to nothing is somebody's all the same.
+        // A dangling link belongs to somebody, too.
         (Err(error), _) | (_, Err(error)) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(State::Foreign { asks_for_its_name: false });
         }
@@ -114,13 +114,13 @@ fn state(path: &Path, hook: Hook) -> io::Result<State> {
     })
 }
 
-/// Gives what is at `path` a second name. The first one goes with what is written over it; where files cannot have two names, at
-/// once.
+/// Gives the file at `path` a second name. The first name is replaced by what is written over it, or at once if the
+/// file system has no hard links.
 fn put_aside(path: &Path, before: &Path) -> io::Result<()> {
     fs::hard_link(path, before).or_else(|_| fs::rename(path, before))
 }
 
-/// Puts a script in the place of what is there, at once.
+/// Replaces the file by a script atomically.
 fn write(path: &Path, script: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
@@ -146,7 +146,7 @@ fn is_executable(_: &Metadata) -> bool {
     true
 }
 
-/// Whether two names are of one file: an installation that was cut short has left a hook both.
+/// Returns true if two names are of one file. An installation that was cut short leaves a hook with both names.
 #[cfg(unix)]
 fn is_same(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

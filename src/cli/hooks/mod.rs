@@ -1,6 +1,7 @@
 //! `hierad hooks`: git's hooks that tell a daemon of commits, and that show what a push changes.
 //!
-//! The scripts are those of `hooks/`. They only find hierad and call `hierad hooks run`, so that they need not change when hierad does.
+//! The scripts are those of `hooks/`. They only find hierad and call `hierad hooks run`, so that they need not change
+//! when hierad does.
 
 mod folder;
 mod push;
@@ -37,20 +38,20 @@ enum Command {
     Remove(Change),
     /// Show which hooks are installed
     List {
-        /// How to write
+        /// Output format
         #[arg(long, value_name = "FORMAT", default_value = "text")]
         format: Format,
     },
     /// Do what an installed hook does; for programs that manage hooks themselves
     ///
-    /// post-commit, post-merge, post-rewrite and post-receive tell a daemon to look. With `git config hierad.postCommit print`,
-    /// post-commit prints what the commit changes, too. pre-push prints what the push changes, which git tells on standard input;
-    /// `git config hierad.prePush` can be `print`, `off`, or `errors` or `changes` to refuse a push that brings errors to nodes that
-    /// had none, or any change. Exit status 2 refuses.
+    /// post-commit, post-merge, post-rewrite and post-receive tell a daemon to look. With `git config
+    /// hierad.postCommit print`, post-commit prints what the commit changes, too. pre-push prints what the push
+    /// changes, which git tells on standard input; `git config hierad.prePush` can be `print`, `off`, or `errors` or
+    /// `changes` to refuse a push that brings errors to nodes that had none, or any change. Exit status 2 refuses.
     Run {
         /// The hook
         hook: Hook,
-        /// What git gives it
+        /// The arguments that git passes to it
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
         arguments: Vec<OsString>,
     },
@@ -58,7 +59,7 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct Change {
-    /// Which [default: all that are of use in the repository]
+    /// The hooks [default: all that are useful in the repository]
     hook: Vec<Hook>,
     /// In the folder that core.hooksPath of the user or of the machine names, for all repositories that share it
     #[arg(long)]
@@ -95,7 +96,7 @@ fn install(global: &Global, change: &Change) -> Result {
     let program = program.to_str().ok_or("the path of this program cannot be written into a script")?;
     let hooks = if change.hook.is_empty() { Hook::usual(place.has_work_tree) } else { &change.hook };
     let slots = place.slots(hooks)?;
-    // All of them, or none.
+    // Install all of them, or none.
     if let Some(refusal) = slots.iter().find_map(|slot| slot.refusal(change.force)) {
         return Err(refusal.into());
     }
@@ -123,10 +124,10 @@ fn list(global: &Global, format: Format) -> Result {
     }
 }
 
-/// Where git looks for a repository's hooks.
+/// The folder in which git looks for a repository's hooks.
 struct Place {
     folder: PathBuf,
-    /// Whose settings say so, if not the repository's own.
+    /// The scope of git's configuration that names the folder, unless it is the repository's own.
     shared: Option<String>,
     has_work_tree: bool,
 }
@@ -149,7 +150,7 @@ impl Place {
         Ok(Place { folder: top.join(setting.value), shared, has_work_tree })
     }
 
-    /// Fails where a change would reach other repositories and nobody insists.
+    /// Fails if a change would affect other repositories and `--shared` is missing.
     fn allow(&self, change: &Change) -> Result<()> {
         match &self.shared {
             Some(scope) if !change.shared => Err(format!(
@@ -200,7 +201,7 @@ fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// What is to be said of a hook.
+/// Returns the state of a hook in words.
 fn told(slot: &Slot) -> String {
     let before = slot.hook.before();
     match (&slot.state, slot.has_before) {

@@ -1,4 +1,4 @@
-//! The hook `pre-push`: what a push changes on the nodes, and whether it is refused.
+//! The hook `pre-push`: it shows what a push changes on the nodes, and may refuse it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use crate::pipeline::{Comparison, DiffFilter, RevisionId};
 use crate::report::{KeyChange, Report};
 use crate::settings::EnvironmentName;
 
-/// What `hierad.prePush` can be.
+/// The values of `hierad.prePush`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Off,
@@ -26,7 +26,7 @@ enum Mode {
     Changes,
 }
 
-/// Where a push goes: git names the remote, or gives its URL twice.
+/// The destination of a push: git names the remote, or gives its URL twice.
 struct Remote {
     name: String,
     is_named: bool,
@@ -36,11 +36,11 @@ struct Remote {
 struct Update {
     branch: BranchName,
     new: CommitId,
-    /// What the remote has; nothing if the branch is new.
+    /// The commit that the remote has, or `None` if the branch is new.
     old: Option<CommitId>,
 }
 
-/// An update and what it is compared with.
+/// An update, and the commit that it is compared with.
 struct Step {
     update: Update,
     before: CommitId,
@@ -56,7 +56,7 @@ pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
     let checked = updates(&told).and_then(|updates| check(global, &Remote::new(arguments), updates, mode));
     let refusal = match checked {
         Ok(refusal) => refusal,
-        // Who asks for a check means: nothing unchecked.
+        // A push that cannot be checked is refused if a check is asked for.
         Err(failure) if matches!(mode, Mode::Errors | Mode::Changes) => {
             Some(format!("cannot be checked: {}", first_line(&failure)))
         }
@@ -84,13 +84,13 @@ impl Remote {
         Remote { is_named: argument(1).is_some_and(|url| url != name), name }
     }
 
-    /// What a branch of it is called here.
+    /// Returns the local name of a branch of the remote.
     fn branch(&self, branch: &BranchName) -> String {
         if self.is_named { format!("{}/{branch}", self.name) } else { branch.to_string() }
     }
 }
 
-/// The branches that a push concerns, by the lines that git gives to the hook; those that it deletes are left out.
+/// Reads the lines that git gives to the hook. Deleted branches are left out.
 fn updates(told: &str) -> Result<Vec<Update>> {
     let mut updates = Vec::new();
     for line in told.lines() {
@@ -105,7 +105,8 @@ fn updates(told: &str) -> Result<Vec<Update>> {
     Ok(updates)
 }
 
-/// The branch that a reference of the remote is, or that it is to be reviewed for, as Gerrit has it. Tags and the like move none.
+/// Returns the branch of a reference of the remote, or the branch that Gerrit reviews it for. Returns `None` for tags
+/// and the like.
 fn branch(reference: &str) -> Option<BranchName> {
     let name = ["refs/heads/", "refs/for/"].iter().find_map(|prefix| reference.strip_prefix(prefix))?;
     Some(BranchName::new(name.split('%').next().unwrap_or(name)))
@@ -115,14 +116,14 @@ fn is_zero(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|digit| digit == b'0')
 }
 
-/// Prints what the updates change; why the push is refused, if it is.
+/// Prints what the updates change. Returns the reason for refusing the push, or `None`.
 fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> Result<Option<String>> {
     if updates.is_empty() {
         return Ok(None);
     }
     let workspace = global.open()?;
     let mut brought = Brought::default();
-    // Branches that are deployed to one environment share its profiles.
+    // Branches of one environment share its profiles.
     let mut groups: BTreeMap<Option<BranchName>, Vec<Step>> = BTreeMap::new();
     for step in steps(&workspace.repository, remote, updates)? {
         let own = workspace.settings.environment == EnvironmentName::Branch;
@@ -158,8 +159,8 @@ fn print(report: &Report, global: &Global) -> Result<()> {
     Ok(())
 }
 
-/// The updates that can be compared with something, and with what: what the remote has now or, where that is not known here, the
-/// last commit that the remote is known to have.
+/// Returns the updates with the commits to compare them with: the commit that the remote has or, if that is unknown
+/// here, the last commit that the remote is known to have.
 fn steps(repository: &Repository, remote: &Remote, updates: Vec<Update>) -> Result<Vec<Step>> {
     let mut known = repository.remote_tips(&remote.name)?;
     known.extend(updates.iter().filter_map(|update| update.old));
@@ -183,13 +184,13 @@ fn steps(repository: &Repository, remote: &Remote, updates: Vec<Update>) -> Resu
     Ok(steps)
 }
 
-/// What a push brings that it may be refused for.
+/// The effects for which a push may be refused.
 #[derive(Default)]
 struct Brought {
     keys: BTreeSet<String>,
-    /// The nodes on which a key fails that did not.
+    /// The nodes on which a key fails that did not fail before.
     failing: BTreeSet<String>,
-    /// Why nothing of what is pushed can be read, if so.
+    /// The reason if nothing of the pushed commits can be read.
     blind: Option<String>,
 }
 
@@ -219,7 +220,7 @@ impl Brought {
     }
 }
 
-/// Whether a key fails now that did not.
+/// Returns true if a key fails now and did not before.
 fn is_break(change: &KeyChange) -> bool {
     let outcome = change.outcome.as_ref();
     let fails = |outcome: &Option<_>| outcome.as_deref().is_some_and(|outcome| matches!(outcome, Outcome::Failed(_)));

@@ -12,17 +12,17 @@ pub(super) enum Hook {
     PrePush,
 }
 
-/// What the files of `hooks/` call where there is no hierad on the path, as there is none for many graphical programs.
+/// The program that the files of `hooks/` fall back on if hierad is not on the path, as for many graphical programs.
 const PROGRAM: &str = "/usr/local/bin/hierad";
 
-/// What stands in each script, also in one that somebody has changed.
+/// A text that each script contains, even one that was changed by hand.
 const MARK: &str = "Written and removed by `hierad hooks`";
 
 impl Hook {
     pub(super) const ALL: [Hook; 5] =
         [Hook::PostCommit, Hook::PostMerge, Hook::PostRewrite, Hook::PostReceive, Hook::PrePush];
 
-    /// Those that are of use where commits are made, and where they are only received.
+    /// Returns the hooks for repositories in which commits are made, or for those that only receive them.
     pub(super) fn usual(has_work_tree: bool) -> &'static [Hook] {
         if has_work_tree {
             &[Hook::PostCommit, Hook::PostMerge, Hook::PostRewrite, Hook::PrePush]
@@ -31,7 +31,7 @@ impl Hook {
         }
     }
 
-    /// As git calls it.
+    /// Returns git's name for the hook.
     pub(super) fn name(self) -> &'static str {
         match self {
             Hook::PostCommit => "post-commit",
@@ -42,7 +42,7 @@ impl Hook {
         }
     }
 
-    /// What the hook that was there before is called, which the script runs first.
+    /// Returns the name of the hook from before, which the script runs first.
     pub(super) fn before(self) -> String {
         format!("{}.before-hierad", self.name())
     }
@@ -57,12 +57,12 @@ impl Hook {
         }
     }
 
-    /// The script that falls back on `program`.
+    /// Returns the script that falls back on `program`.
     pub(super) fn script(self, program: &str) -> String {
         self.source().replace(PROGRAM, &quoted(program))
     }
 
-    /// The program that `text` falls back on; nothing if it is not this hook's script.
+    /// Returns the program that `text` falls back on, or `None` if it is not this hook's script.
     pub(super) fn program_in(self, text: &str) -> Option<String> {
         let (start, end) = self.source().split_once(PROGRAM)?;
         let word = text.strip_prefix(start)?.strip_suffix(end)?;
@@ -71,19 +71,19 @@ impl Hook {
     }
 }
 
-/// Whether `text` is, or once was, a script of hierad's.
+/// Returns true if `text` is, or once was, a script of hierad's.
 pub(super) fn is_marked(text: &str) -> bool {
     text.contains(MARK)
 }
 
-/// Whether a hook looks at the name that it is called by, other than for its folder: it would not work under another one.
+/// Returns true if a hook looks at its own name, other than for its folder: it would not work under another name.
 pub(super) fn asks_for_its_name(text: &str) -> bool {
     let folder = ["dirname \"$0\"", "dirname -- \"$0\"", "dirname $0"];
     let rest = folder.iter().fold(text.to_owned(), |text, folder| text.replace(folder, ""));
     ["$0", "${0", "argv[0]", "PROGRAM_NAME", "__FILE__"].iter().any(|name| rest.contains(name))
 }
 
-/// A word of the shell that means `text`.
+/// Returns a word of the shell that means `text`.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -92,7 +92,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// What a word that [`quoted`] made means.
+/// Returns the text of a word that [`quoted`] made.
 fn unquoted(word: &str) -> String {
     let inside = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\''));
     inside.map_or_else(|| word.to_owned(), |inside| inside.replace(r"'\''", "'"))

@@ -1,4 +1,4 @@
-//! Answers of the two sides, and whether they are the same.
+//! The answers of the two sides, and their comparison.
 
 use std::fmt;
 
@@ -11,56 +11,57 @@ use crate::puppet::ErrorKind;
 use crate::puppet::json;
 use crate::value::{Text, Value};
 
-/// What one side answers to a key on a node.
+/// The answer of one side for a key on a node.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
-    /// A value.
+    /// The value.
     Found(Value),
-    /// No such key.
+    /// There is no such key.
     NotFound,
-    /// A failure.
+    /// The lookup fails.
     Failed(Text),
-    /// hierad cannot know: what it says so of, ciphertext, and what functions of others say.
+    /// hierad cannot know the answer: it says so, or it is ciphertext or the result of a function that hierad does
+    /// not have.
     Unknown,
 }
 
-/// What comes of two answers.
+/// The result of comparing two answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Equal values, or failures of whatever text, or nothing on both sides.
+    /// Equal values, failures with any texts, or no value on both sides.
     Same,
     /// Anything else.
     Different,
-    /// hierad does not know.
+    /// hierad does not know the answer.
     Unknown,
 }
 
 impl Answer {
-    /// hierad's.
+    /// Makes the answer of hierad's outcome.
     pub(super) fn of(effective: &Effective, node: NodeId, key: &str) -> Answer {
         let answers = effective.keys.get(key).into_iter().flatten();
         match answers.into_iter().find(|answer| answer.nodes.contains(node)).map(|answer| &*answer.outcome) {
             Some(Outcome::Found(value)) if value.secrecy().is_some_and(|secrecy| secrecy.opaque) => Answer::Unknown,
             Some(Outcome::Found(value)) => Answer::Found(value.clone()),
             Some(Outcome::Failed(LookupError { kind: ErrorKind::Unknown, .. })) => Answer::Unknown,
-            // Here Puppet may have it.
+            // Puppet may have the function.
             Some(Outcome::Failed(error)) if missing_function(error.text.visible()).is_some() => Answer::Unknown,
             Some(Outcome::Failed(error)) => Answer::Failed(error.text.clone()),
             Some(Outcome::NotFound) | None => Answer::NotFound,
         }
     }
 
-    /// A value of Puppet's, in rich data form.
+    /// Makes the answer of Puppet's value, in rich data form.
     pub(super) fn found(value: &Value) -> Answer {
         Answer::Found(value.clone())
     }
 
-    /// An error of Puppet's.
+    /// Makes the answer of Puppet's error.
     pub(super) fn failed(text: &Value) -> Answer {
         Answer::Failed(text.as_str().unwrap_or_default().into())
     }
 
-    /// Whether it holds something that not everybody may see. Puppet marks only what is Sensitive.
+    /// Returns true if the answer holds a secret. Puppet marks only Sensitive values.
     pub(super) fn is_secret(&self) -> bool {
         match self {
             Answer::Found(value) => value.secrecy().is_some() || holds_sensitive(value),
@@ -91,7 +92,7 @@ impl fmt::Display for Answer {
     }
 }
 
-/// Compares Puppet's answer with hierad's. Secrets are compared, too, and stay inside.
+/// Compares Puppet's answer with hierad's. Secrets are compared, too, and never shown.
 pub(super) fn verdict(puppet: &Answer, hierad: &Answer) -> Verdict {
     let same = match (puppet, hierad) {
         (_, Answer::Unknown) => return Verdict::Unknown,
@@ -102,7 +103,7 @@ pub(super) fn verdict(puppet: &Answer, hierad: &Answer) -> Verdict {
     if same { Verdict::Same } else { Verdict::Different }
 }
 
-/// The value as JSON can hold it: what Puppet answers has been through JSON.
+/// Returns the value as JSON can hold it, since Puppet's answers come as JSON.
 fn written(value: &Value) -> Value {
     json::parse(json::compact(&Disclosure::shown().value(value)).as_bytes()).value
 }

@@ -1,8 +1,9 @@
 //! `hierad verify`: the answers of hierad against those of the Puppet that is installed on the machine.
 //!
-//! The files of a revision are written to a temporary folder, and a small Ruby program ([`puppet`]) looks the keys up there. What
-//! hierad says it does not know is counted and is no disagreement, nor is what the settings declare, which Puppet has not: `backends`
-//! and `lookup_options`. Nothing is written outside of the temporary folder.
+//! The files of a revision are written to a temporary folder, and a small Ruby program ([`puppet`]) looks the keys up
+//! there. Answers that hierad does not know are counted and are no disagreement. The same holds for answers that
+//! depend on `backends` or `lookup_options` of the settings, which Puppet does not have. Nothing is written outside
+//! of the temporary folder.
 
 mod compare;
 mod puppet;
@@ -34,10 +35,10 @@ use puppet::{Asked, Process, Reference};
 use report::{Disagreement, Explained, Findings};
 use stage::{Stage, Staged};
 
-/// How many nodes Puppet is asked about at a time.
+/// The number of nodes that Puppet is asked about at a time.
 const BATCH: usize = 20;
 
-/// The most disagreements that are told in full.
+/// The most disagreements that are shown in full.
 const TOLD: usize = 20;
 
 /// Arguments of `verify`.
@@ -48,7 +49,7 @@ pub(super) struct Arguments {
     /// Compare every key on every node
     #[arg(long)]
     all: bool,
-    /// How many pairs of a node and a key to compare
+    /// The number of pairs of a node and a key to compare
     #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "all")]
     sample: usize,
     /// Chooses the sample; a run with the same seed compares the same [default: by the clock]
@@ -128,8 +129,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     })
 }
 
-/// The settings without what they declare that the other side has no word for: answers of `backends`, and Puppet has no
-/// `lookup_options` of settings. Nothing if they declare none.
+/// Returns the settings without the declarations that the reference does not have: answers of `backends` and, for
+/// Puppet, `lookup_options`. Returns `None` if there are no such declarations.
 fn without_declarations(settings: &Settings, reference: Reference) -> Option<Settings> {
     let mut bare = Settings { backends: Backends::new(), ..settings.clone() };
     let declares_options = reference == Reference::Puppet && !settings.lookup_options.is_empty();
@@ -139,19 +140,19 @@ fn without_declarations(settings: &Settings, reference: Reference) -> Option<Set
     (declares_options || !settings.backends.is_empty()).then_some(bare)
 }
 
-/// How the settings have Hiera 3 merge the keys; those that it refuses fail whoever asks.
+/// Returns the strategies by which the settings have Hiera 3 merge keys. Keys that it refuses fail on both sides.
 fn strategies(revision: &Revision) -> Vec<(&Arc<str>, Strategy)> {
     let options = &revision.environment.options.lookup_options;
     revision.keys.iter().filter_map(|key| Some((key, options.hiera3_strategy(key).ok()?))).collect()
 }
 
-/// The behaviour that the Puppet that was found has.
+/// Returns the behaviour of the Puppet that was found.
 fn version(found: &str) -> Puppet {
     let major: u32 = found.split('.').next().and_then(|major| major.parse().ok()).unwrap_or_default();
     if major >= 8 { Puppet::V8 } else { Puppet::V7 }
 }
 
-/// What to tell if the settings speak of another Puppet.
+/// Returns a warning if the settings name another version of Puppet, else `None`.
 fn warning_of_version(found: &str, settings: Puppet) -> Option<String> {
     let other = if settings == Puppet::V8 { 8 } else { 7 };
     let text = || format!("hierad: the settings say Puppet {other}, the machine has {found}: comparing with {found}");
@@ -163,7 +164,7 @@ fn seed_of_clock() -> u64 {
     now.map_or(1, |now| now.as_secs())
 }
 
-/// The keys to compare, by node: all, or a sample of a size and a seed.
+/// Returns the keys to compare, by node: all, or a sample of a size and a seed.
 fn pairs(fleet: &Fleet, revision: &Revision, sample: Option<(usize, u64)>) -> BTreeMap<NodeId, Vec<Arc<str>>> {
     let keys: Vec<&Arc<str>> = revision.keys.iter().collect();
     let all = fleet.len() * keys.len();
@@ -171,7 +172,7 @@ fn pairs(fleet: &Fleet, revision: &Revision, sample: Option<(usize, u64)>) -> BT
     let mut dice = fastrand::Rng::with_seed(sample.map_or(1, |(_, seed)| seed));
     let mut wanted = sample.map_or(all, |(size, _)| size.min(all));
     let mut left = all;
-    // Each pair is taken with the chance that makes the sample full at the end.
+    // Each pair is taken with the probability that fills the sample at the end.
     for (node, _) in fleet.iter() {
         for key in &keys {
             if wanted > 0 && dice.usize(..left) < wanted {
@@ -190,7 +191,7 @@ struct Verification<'a> {
     profiles: &'a BTreeMap<NodeId, NodeProfile>,
     revision: &'a Revision,
     effective: &'a Effective,
-    /// The answers with what the settings declare, where they declare any.
+    /// The answers with the declarations of the settings, if there are any.
     declared: Option<&'a Effective>,
     stage: &'a Stage,
     staged: &'a Staged,
@@ -230,7 +231,7 @@ impl Verification<'_> {
         different.into_iter().try_for_each(|(node, key, ours)| self.look_closer(node, key, ours, findings))
     }
 
-    /// Nodes of one environment, not too many at a time.
+    /// Groups nodes of one environment, not too many at a time.
     fn batches(&self, nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
         let mut environments: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
         for node in nodes {
@@ -239,7 +240,7 @@ impl Verification<'_> {
         environments.values().flat_map(|nodes| nodes.chunks(BATCH)).map(<[NodeId]>::to_vec).collect()
     }
 
-    /// Asks again for this one key: a merge with a knock-out prefix changes Puppet's answers to what is asked later.
+    /// Asks again for this one key: a merge with a knock-out prefix changes Puppet's later answers.
     fn look_closer(&mut self, node: NodeId, key: Arc<str>, ours: Answer, findings: &mut Findings) -> Result<()> {
         let asked = [Asked::new(node, &self.profiles[&node], std::slice::from_ref(&key))];
         let theirs =
@@ -265,7 +266,7 @@ impl Verification<'_> {
         let sources = NodeSources::new(&self.revision.environment, &scope);
         _ = Lookup::new(&self.revision.environment, &sources, &scope).explained_by(&recorder).get(key, None);
         let explained = recorder.finish();
-        // Puppet's story cannot tell a secret from a value.
+        // Puppet's explanation cannot tell a secret from a value.
         if secret || explained.has_secrets() {
             return Ok(Explained::hidden());
         }

@@ -15,18 +15,18 @@ use crate::node::{NodeId, NodeProfile};
 use crate::puppet::json;
 use crate::value::{Hash, Value};
 
-/// Who is asked.
+/// The reference that hierad is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Reference {
     /// Puppet.
     #[default]
     Puppet,
-    /// Hiera 3, of a repository that it answers for.
+    /// Hiera 3 by itself, for a repository of Hiera 3.
     Hiera3,
 }
 
 impl Reference {
-    /// Its name.
+    /// Returns its name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Reference::Puppet => "Puppet",
@@ -34,7 +34,7 @@ impl Reference {
         }
     }
 
-    /// That it is not there, and what helps.
+    /// Returns the failure if it is not installed.
     fn absent(self, ruby: &Path, error: &dyn std::fmt::Display) -> String {
         let ruby = ruby.display();
         match self {
@@ -46,7 +46,7 @@ impl Reference {
         }
     }
 
-    /// The field of a greeting that has its version.
+    /// Returns the field of a greeting that has its version.
     fn field(self) -> &'static str {
         match self {
             Reference::Puppet => "puppet",
@@ -54,7 +54,7 @@ impl Reference {
         }
     }
 
-    /// The program that asks it.
+    /// Returns the program that asks it.
     fn script(self) -> &'static str {
         match self {
             Reference::Puppet => "resolve.rb",
@@ -63,7 +63,7 @@ impl Reference {
     }
 }
 
-/// The programs; their headers say what requests and answers are. That for Hiera 3 needs the other one.
+/// The programs. Their headers describe requests and answers. The one for Hiera 3 needs the other one.
 const PROGRAMS: [(&str, &str); 2] = [
     ("resolve.rb", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve.rb"))),
     ("resolve_hiera3.rb", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve_hiera3.rb"))),
@@ -82,16 +82,16 @@ impl Asked {
     }
 }
 
-/// What Puppet answers; what it does not find is not there.
+/// Puppet's answers by key. Keys that it does not find are missing.
 pub(super) type Told = BTreeMap<(NodeId, Arc<str>), Answer>;
 
 /// A running Puppet.
 pub(super) struct Process {
-    /// What it is.
+    /// The reference.
     pub(super) reference: Reference,
     /// Its version.
     pub(super) version: String,
-    /// How keys are merged, by key, where that is for the settings to say.
+    /// The strategies by which keys are merged, if the settings give them.
     resolutions: Value,
     child: Child,
     requests: ChildStdin,
@@ -138,7 +138,7 @@ impl Process {
         self.resolutions = Value::hash(merged.collect());
     }
 
-    /// The answers for nodes of one environment.
+    /// Returns the answers for nodes of one environment.
     pub(super) fn ask(&mut self, stage: &Stage, staged: &Staged, asked: &[Asked]) -> Result<Told> {
         let keys_of = |asked: &Asked| (Value::from(&*asked.profile.name), texts(&asked.keys));
         let answer = self.about(stage, staged, asked, "keys_of", Value::hash(asked.iter().map(keys_of).collect()))?;
@@ -157,7 +157,7 @@ impl Process {
         Ok(told)
     }
 
-    /// How Puppet explains the keys of the first node asked for. Hiera 3 has no such story.
+    /// Returns Puppet's explanation of the keys of the first node asked for. Hiera 3 has none.
     pub(super) fn explain(&mut self, stage: &Stage, staged: &Staged, asked: &[Asked]) -> Result<String> {
         if self.reference == Reference::Hiera3 {
             return Ok(String::new());
@@ -189,7 +189,7 @@ impl Process {
 
     fn request(&mut self, stage: &Stage, request: &Value) -> Result<Value> {
         let mut line = String::new();
-        // A process that is gone says why on its standard error.
+        // A process that has ended gives the reason on its standard error.
         let sent = writeln!(self.requests, "{}", json::compact(request));
         if sent.is_err() || self.answers.read_line(&mut line)? == 0 {
             let complaints = fs::read_to_string(stage.path("complaints")).unwrap_or_default();

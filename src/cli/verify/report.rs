@@ -1,4 +1,4 @@
-//! What was found, as text and as JSON.
+//! The findings of a run, as text and as JSON.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use super::puppet::Reference;
 use crate::puppet::json;
 use crate::value::Value;
 
-/// What a run found.
+/// The findings of a run.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// Who was asked.
+    /// The reference.
     pub(super) reference: Reference,
     /// Its version.
     pub(super) version: String,
-    /// The seed of the sample; nothing where all was compared.
+    /// The seed of the sample, or `None` if all was compared.
     pub(super) seed: Option<u64>,
     /// All answers at the revision.
     pub(super) all: usize,
@@ -34,11 +34,11 @@ pub(super) struct Findings {
     pub(super) answers: usize,
     /// Failures on both sides.
     pub(super) errors: usize,
-    /// What hierad does not know.
+    /// The answers that hierad does not know.
     pub(super) unknown: usize,
-    /// What the settings declare: Puppet knows nothing of them.
+    /// The answers that the settings declare, which Puppet does not know.
     pub(super) declared: usize,
-    /// Where the two differ.
+    /// The answers on which the two differ.
     pub(super) disagreements: Vec<Disagreement>,
 }
 
@@ -48,11 +48,11 @@ pub(super) struct Disagreement {
     pub(super) key: Arc<str>,
     pub(super) puppet: Answer,
     pub(super) hierad: Answer,
-    /// Both stories; nothing where there are too many.
+    /// Both explanations, or `None` if there are too many disagreements.
     pub(super) explained: Option<Explained>,
 }
 
-/// Both stories of a lookup.
+/// Both explanations of a lookup.
 #[derive(Serialize)]
 pub(super) struct Explained {
     pub(super) puppet: String,
@@ -60,7 +60,7 @@ pub(super) struct Explained {
 }
 
 impl Explained {
-    /// Of a lookup that meets secrets.
+    /// The explanation is withheld, since the lookup meets secrets.
     pub(super) fn hidden() -> Explained {
         let hidden = "not shown: the lookup meets secrets\n";
         Explained { puppet: hidden.into(), hierad: hidden.into() }
@@ -78,7 +78,7 @@ impl Findings {
         self.answers > 0 && self.missing() == 0 && self.left_out == 0
     }
 
-    /// Says why nothing was compared.
+    /// Returns the reason why nothing was compared.
     fn why_nothing(&self) -> &'static str {
         match self {
             Findings { all: 0, .. } => "no data file gives a value to any key",
@@ -96,7 +96,7 @@ impl Findings {
 }
 
 impl Disagreement {
-    /// What may be seen of the two answers.
+    /// Returns the two answers as they may be shown.
     fn shown(&self) -> [String; 2] {
         if self.puppet.is_secret() || self.hierad.is_secret() {
             return ["[secret]", "[another secret]"].map(str::to_owned);
@@ -128,7 +128,7 @@ pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result
     findings.disagreements.iter().try_for_each(|one| write_disagreement(one, name, out))
 }
 
-/// Names what was asked for, but not compared.
+/// Names the answers that were asked for, but not compared.
 fn gaps(findings: &Findings) -> Vec<String> {
     let mut gaps = Vec::new();
     if findings.left_out > 0 {
@@ -190,7 +190,7 @@ struct WireDisagreement<'a> {
     explained: Option<&'a Explained>,
 }
 
-/// `{"value": v}`, `{"error": text}`; nothing is "not found".
+/// `{"value": v}` or `{"error": text}`; empty for "not found".
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum WireAnswer {

@@ -1,13 +1,13 @@
-//! The Ruby that has Puppet.
+//! Finds the Ruby that has Puppet.
 
 use std::path::{Path, PathBuf};
 
 use crate::cli::Result;
 
-/// Where Puppet's own packages put their Ruby.
+/// The path at which Puppet's own packages put their Ruby.
 const PACKAGED: &str = "/opt/puppetlabs/puppet/bin/ruby";
 
-/// The Ruby named by `given`, or the one that the machine's `puppet` runs with.
+/// Returns the Ruby named by `given`, or the one that the machine's `puppet` runs with.
 pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
     if let Some(path) = given {
         return Ok(path.to_owned());
@@ -18,13 +18,13 @@ pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
     found.ok_or_else(|| "there is no Puppet on this machine: name the Ruby that has it with --puppet-ruby".into())
 }
 
-/// The program `name` in one of the folders of `PATH`.
+/// Returns the program `name` in one of the folders of `PATH`, or `None` if there is none.
 fn on_path(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// The Ruby in the first line of a script; nothing where something else runs it, such as a shell.
+/// Returns the Ruby in the first line of a script, or `None` if something else runs it, such as a shell.
 fn interpreter(script: &Path) -> Option<PathBuf> {
     let content = std::fs::read(script).ok()?;
     let line = content.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;

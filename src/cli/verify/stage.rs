@@ -1,4 +1,5 @@
-//! The temporary folder: the files of a revision as a Puppet environment, the layers around it, and what Puppet itself writes.
+//! The temporary folder: the files of a revision as a Puppet environment, the layers around it, and Puppet's own
+//! files.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -18,15 +19,15 @@ pub(super) struct Stage {
     folder: TempDir,
 }
 
-/// What is to be read.
+/// The files for Puppet to read.
 pub(super) struct Staged {
-    /// The folder that is the environment.
+    /// The folder of the environment.
     environment: PathBuf,
     /// The folder that Puppet sees it in. Ruby resolves a `..` at the start of a datadir before it follows links.
     environments: PathBuf,
     /// The hiera.yaml of the global layer, if there is one.
     global: Option<PathBuf>,
-    /// What `$basemodulepath` stands for.
+    /// The folders that `$basemodulepath` stands for.
     basemodulepath: Vec<String>,
     /// The key pair for all encrypted data.
     keys: Option<KeyNames>,
@@ -34,7 +35,7 @@ pub(super) struct Staged {
     yaml_aliases: bool,
 }
 
-/// The folders that are there for the stage itself.
+/// The folders of the stage itself.
 const OWN_FOLDERS: [&str; 5] = ["environments", "files", "global", "nothing", "tmp"];
 
 impl Stage {
@@ -46,13 +47,13 @@ impl Stage {
         Ok(stage)
     }
 
-    /// A path below the folder.
+    /// Returns a path below the folder.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Writes the files of `tree`, links kept, and what else the settings want read. Folders that they map are put in place of
-    /// the written ones.
+    /// Writes the files of `tree` with their links, and the other files that the settings name. Mapped folders are
+    /// put in place of the written ones.
     pub(super) fn write(&self, tree: &dyn FileTree, workspace: &Workspace) -> Result<Staged> {
         let settings = &workspace.settings;
         let writer = Writer { mapped: self.mapped(settings) };
@@ -62,7 +63,7 @@ impl Stage {
         let environment = self.path("files").join(root);
         fs::create_dir_all(&environment)?;
         if name != "hiera.yaml" && environment.join(name).is_file() {
-            // Puppet knows the environment's configuration under one name only.
+            // Puppet accepts one name only for the environment's configuration.
             fs::copy(environment.join(name), environment.join("hiera.yaml"))?;
         }
         if let Some(folders) = &settings.modulepath {
@@ -88,7 +89,7 @@ impl Stage {
         self.path("files").join(around)
     }
 
-    /// Where the hiera.yaml of the global layer is to be read.
+    /// Returns the path at which Puppet reads the hiera.yaml of the global layer.
     fn global(&self, global: &GlobalConfig, setting: &GlobalSetting, writer: &Writer) -> Result<PathBuf> {
         let path = Path::new(&global.path);
         match (&global.tree, setting) {
@@ -102,7 +103,7 @@ impl Stage {
         }
     }
 
-    /// What stands in hiera.yaml and environment.conf, and the folder that is meant.
+    /// Returns the folders that stand in hiera.yaml and environment.conf, with the folders that they are mapped to.
     fn mapped(&self, settings: &Settings) -> Vec<(String, String)> {
         let absolute = settings.datadirs.iter().filter(|(from, _)| from.starts_with('/'));
         absolute.map(|(from, to)| (from.clone(), self.target(to).display().to_string())).collect()
@@ -116,7 +117,7 @@ impl Stage {
         }
     }
 
-    /// Puts a link to what is meant in place of each relative path that the settings map.
+    /// Replaces each relative path that the settings map by a link to the mapped folder.
     fn put_in_place(&self, settings: &Settings, root: &str) -> Result<()> {
         for (from, to) in settings.datadirs.iter().filter(|(from, _)| !from.starts_with('/')) {
             let Some(place) = self.place(from, root) else {
@@ -134,10 +135,12 @@ impl Stage {
         Ok(())
     }
 
-    /// Where a path of the repository is; None if that is behind a link or not below this folder, where nothing may be touched.
+    /// Returns the place of a path of the repository. Returns `None` if it is behind a link or outside of this
+    /// folder, where nothing may be changed.
     fn place(&self, path: &str, root: &str) -> Option<PathBuf> {
         let mut place = self.path("files");
-        // An environment that is the whole repository has a link in another folder, which Ruby's `..` takes as it is written.
+        // If the whole repository is the environment, there is a link to it in another folder, since Ruby resolves
+        // `..` as it is written.
         let above = if root.is_empty() { self.path("environments") } else { self.folder.path().to_owned() };
         for part in Path::new(path).components() {
             if place.is_symlink() {
@@ -159,7 +162,7 @@ impl Stage {
 }
 
 impl Staged {
-    /// What each request says.
+    /// Returns the fields of each request.
     pub(super) fn request(&self) -> Hash {
         let path = |path: &PathBuf| Value::from(path.display().to_string());
         let mut request = Hash::from_iter([
@@ -184,7 +187,7 @@ fn eyaml_options(keys: &KeyNames) -> Hash {
     options
 }
 
-/// Sets the modulepath in an environment.conf, before whatever else it says.
+/// Sets the modulepath in an environment.conf, before its other settings.
 fn set_modulepath(path: &Path, folders: &[String]) -> Result<()> {
     let content = if path.is_file() { fs::read_to_string(path)? } else { String::new() };
     let is_modulepath = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == "modulepath");
@@ -215,13 +218,13 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the hiera.yaml at `path` to the same place below `target`, with links to what lies around it, and around the folders
-    /// that it is in, on disk: datadirs are relative to it.
+    /// Writes the hiera.yaml at `path` to the same place below `target`, with links to its neighbours on disk and to
+    /// those of its parent folders, since datadirs are relative to it.
     fn neighbours(&self, path: &Path, target: &Path) -> Result<PathBuf> {
         let (mut from, mut to) = (PathBuf::from("/"), target.to_owned());
         for part in path.components().filter(|part| matches!(part, Component::Normal(_))) {
             fs::create_dir_all(&to)?;
-            // A folder that nobody may list is passed through.
+            // A folder that cannot be listed is passed through.
             for entry in fs::read_dir(&from).into_iter().flatten() {
                 let entry = entry?;
                 if entry.file_name() != part.as_os_str() {

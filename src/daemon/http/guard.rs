@@ -34,8 +34,8 @@ fn bearer(request: &Request) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
-/// Without a token lets requests pass that address this machine by a name of its own. This keeps out web pages whose own name was
-/// made to resolve to this machine (DNS rebinding).
+/// Without a token lets requests pass that address this machine by a name of its own. This keeps out web pages whose
+/// own name was made to resolve to this machine (DNS rebinding).
 pub(super) async fn host(
     extract::State(state): extract::State<Arc<State>>,
     request: Request,

@@ -1,8 +1,9 @@
 //! The HTTP interface: health and metrics, stored reports, effective values, and webhooks of forges.
 //!
-//! A client can neither hold up the service nor end it: the number of connections, the size of bodies and the time for both are
-//! bounded (`connection`, `body`), and so is the work that is done for clients (`state`). Effective values come from the caller's
-//! [`Answers`]; this module knows no settings and resolves nothing. `openapi.json` describes the interface.
+//! A client can neither hold up the service nor end it: the number of connections, the size of bodies and the time
+//! for both are bounded (`connection`, `body`), and so is the work that is done for clients (`state`). Effective
+//! values come from the caller's [`Answers`]; this module knows no settings and resolves nothing. `openapi.json`
+//! describes the interface.
 
 mod answers;
 mod body;

@@ -93,7 +93,8 @@ pub(super) async fn not_allowed(method: Method) -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} does not go with this path"))
 }
 
-/// Answers a request whose handler has panicked, which is a fault in hierad. The message of the panic may show a secret.
+/// Answers a request whose handler has panicked, which is a fault in hierad. The message of the panic may show a
+/// secret.
 pub(super) fn panicked(_: Box<dyn Any + Send>) -> Response {
     Problem::fault(&"a panic").into_response()
 }

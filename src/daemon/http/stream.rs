@@ -62,7 +62,8 @@ impl Listener {
         unfold(self, async |mut listener| Some((Ok(listener.next().await?), listener)))
     }
 
-    /// Waits for the next report. Returns `None` if the service ends or the queue cannot be read: the client comes back.
+    /// Waits for the next report. Returns `None` if the service ends or the queue cannot be read: the client comes
+    /// back.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some((cursor, number, report)) = self.state.queue.report_after(self.cursor).await.ok()? {

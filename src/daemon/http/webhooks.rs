@@ -1,7 +1,7 @@
 //! The webhooks of forges, which tell of pushes.
 //!
-//! A webhook has all watches look, and nothing else: a look for nothing costs little, and git knows best which branches have moved.
-//! So only the signature of the body counts, and nothing of it is kept.
+//! A webhook has all watches look, and nothing else: a look for nothing costs little, and git knows best which
+//! branches have moved. Only the signature of the body is checked, and nothing of the body is kept.
 
 use std::sync::Arc;
 

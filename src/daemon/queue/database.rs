@@ -21,7 +21,8 @@ pub(super) struct Database {
 impl Database {
     /// Returns the database in the file at `path`, which is made when it is needed.
     pub(super) fn new(path: &Path) -> Database {
-        // Not every step waits for the disk: commits that a loss of power takes back are found again in git, under the same ids.
+        // Not every step waits for the disk: commits that a loss of power takes back are found again in git, under
+        // the same ids.
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)

@@ -30,7 +30,8 @@ pub enum NextDelivery {
 }
 
 impl Queue {
-    /// Returns the next delivery of `sink`: the oldest report that is due or, if the sink wants them `in_order`, the oldest.
+    /// Returns the next delivery of `sink`: the oldest report that is due or, if the sink wants them `in_order`, the
+    /// oldest.
     pub async fn next_delivery(&self, sink: &str, in_order: bool) -> Result<NextDelivery, QueueError> {
         let now = now();
         let Some(row) = self.oldest(sink, if in_order { i64::MAX } else { now }).await? else {
@@ -74,7 +75,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Notes that a sink has refused a report. `again` is the delay of the next attempt; without it the report is set aside.
+    /// Notes that a sink has refused a report. `again` is the delay of the next attempt; without it the report is set
+    /// aside.
     pub async fn not_delivered(
         &self,
         job: JobNumber,

@@ -36,7 +36,8 @@ pub(super) const JOB: &str =
     "job.number, job.id, job.repository, job.branch, job.before, job.after, job.kind, job.attempts";
 
 impl Queue {
-    /// Adds jobs for commits that have come to branches of the repository, and notes in the same transaction that they were seen.
+    /// Adds jobs for commits that have come to branches of the repository, and notes in the same transaction that
+    /// they were seen.
     pub async fn add(&self, repository: &RepositoryName, events: &[CommitEvent]) -> Result<(), QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;
@@ -49,7 +50,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Returns the oldest job of the repository that is not resolved and the time until it is due, or `None` if all are resolved.
+    /// Returns the oldest job of the repository that is not resolved and the time until it is due, or `None` if all
+    /// are resolved.
     pub async fn next_job(&self, repository: &RepositoryName) -> Result<Option<(Job, Duration)>, QueueError> {
         let query =
             format!("SELECT {JOB}, due FROM job WHERE state = 'waiting' AND repository = ? ORDER BY number LIMIT 1");
@@ -77,7 +79,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Notes that a job could not be resolved. `again` is the delay of the next attempt; without it the job is set aside.
+    /// Notes that a job could not be resolved. `again` is the delay of the next attempt; without it the job is set
+    /// aside.
     pub async fn not_resolved(&self, job: JobNumber, error: &str, again: Option<Duration>) -> Result<(), QueueError> {
         let state = if again.is_some() { "waiting" } else { "failed" };
         let due = now().saturating_add(again.map_or(0, millis));

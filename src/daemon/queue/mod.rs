@@ -1,7 +1,8 @@
 //! The durable queue: commits that have come to branches, their reports, and the deliveries of these to sinks.
 //!
-//! It is an `SQLite` database in a folder of the user's choice. Each step is a transaction, so that a process that is killed loses
-//! nothing and begins again with the step that it was at. Ids and kinds become text here and nowhere else in the daemon.
+//! It is an `SQLite` database in a folder of the user's choice. Each step is a transaction, so that a process that is
+//! killed loses nothing and begins again with the step that it was at. Ids and kinds become text here and nowhere
+//! else in the daemon.
 //!
 //! A database of any former version is upgraded when it is opened (`schema/`). One of a newer version is refused.
 
@@ -124,7 +125,8 @@ pub struct QueueLock {
 }
 
 impl Queue {
-    /// Opens the queue in a folder for the one daemon that works on it. Makes the folder and the database if they are not there.
+    /// Opens the queue in a folder for the one daemon that works on it. Makes the folder and the database if they are
+    /// not there.
     pub async fn create(folder: &Path) -> Result<(Queue, QueueLock), QueueError> {
         let failed = |source| QueueError::Folder { folder: folder.into(), source };
         make_private(folder).map_err(failed)?;

@@ -113,8 +113,8 @@ impl Queue {
         Ok(jobs + again)
     }
 
-    /// Drops work that was set aside, and reports that are still to be delivered if `undelivered`: that of one job, of one sink, or
-    /// all. Returns the number of items.
+    /// Drops work that was set aside, and reports that are still to be delivered if `undelivered`: that of one job,
+    /// of one sink, or all. Returns the number of items.
     pub async fn drop(&self, job: Option<JobNumber>, sink: Option<&str>, undelivered: bool) -> Result<u64, QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;

@@ -7,8 +7,8 @@ use sqlx::Row;
 use super::{Queue, QueueError, millis};
 
 impl Queue {
-    /// Returns the start of the last successful run of the work `name`. If there was none, `now` is stored and returned; it is also
-    /// returned if the clock was ahead then.
+    /// Returns the start of the last successful run of the work `name`. If there was none, `now` is stored and
+    /// returned; it is also returned if the clock was ahead then.
     pub async fn last_done(&self, name: &str, now: SystemTime) -> Result<SystemTime, QueueError> {
         let insert = "INSERT OR IGNORE INTO schedule (name, done) VALUES (?, ?)";
         self.execute(sqlx::query(insert).bind(name).bind(since_1970(now))).await?;

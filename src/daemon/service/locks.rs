@@ -20,7 +20,8 @@ pub(super) enum Work {
     Give(String),
 }
 
-/// The locks of services that follow each other: the next one begins each piece of work as soon as the former has ended it.
+/// The locks of services that follow each other: the next one begins each piece of work as soon as the former has
+/// ended it.
 #[derive(Debug, Default)]
 pub(super) struct WorkLocks(HashMap<Work, Arc<Mutex<()>>>);
 

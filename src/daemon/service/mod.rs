@@ -1,11 +1,13 @@
 //! The service: a daemon with a durable queue.
 //!
-//! Commits that a watch finds become jobs, jobs become reports, and reports go to sinks. Each step has a task of its own that takes
-//! from the queue and puts into it, so that it can begin again at any time. A sink that is slow or dead holds up no other.
+//! Commits that a watch finds become jobs, jobs become reports, and reports go to sinks. Each step has a task of its
+//! own that takes from the queue and puts into it, so that it can begin again at any time. A sink that is slow or
+//! dead holds up no other.
 //!
-//! - [`Service`] is what a daemon is made of; [`Services`] runs one, and replaces it by another when settings are reloaded.
-//! - `watching` and `enqueue` bring commits into the queue, `resolve` makes their reports, `deliver` gives these to the sinks, and
-//!   `scheduled` does work that is due at times.
+//! - [`Service`] is what a daemon is made of; [`Services`] runs one, and replaces it by another when settings are
+//!   reloaded.
+//! - `watching` and `enqueue` bring commits into the queue, `resolve` makes their reports, `deliver` gives these to
+//!   the sinks, and `scheduled` does work that is due at times.
 //! - `locks` keeps two services from doing the same work at once.
 
 mod deliver;
@@ -130,7 +132,8 @@ impl Tasks<'_> {
 }
 
 impl Service {
-    /// Begins to work, with each piece of work as soon as a former service has ended it. No commit that comes later is missed.
+    /// Begins to work, with each piece of work as soon as a former service has ended it. No commit that comes later
+    /// is missed.
     async fn start(self, locks: &mut WorkLocks) -> Result<Running, ServiceError> {
         for ServedRepository { name, opened, .. } in &self.repositories {
             if let Some(opened) = opened {
@@ -210,16 +213,16 @@ async fn forget(queue: Queue, keep: Duration, mut shutdown: Shutdown) -> Result<
     }
 }
 
-/// Returns the span of the work on a job, and of the delivery of its report to a sink: log lines carry its fields. Its level is that
-/// of errors, since those are always logged.
+/// Returns the span of the work on a job, and of the delivery of its report to a sink: log lines carry its fields.
+/// Its level is that of errors, since those are always logged.
 fn span(job: &Job, sink: Option<&str>) -> Span {
     let Job { name, event, .. } = job;
     let (number, repository) = (name.number.0, name.repository.as_str());
     tracing::error_span!("job", job = number, commit = %event.after, branch = %event.branch, repository, sink)
 }
 
-/// Takes a step in the queue again and again until it succeeds, since the disk may be full. Returns `None` if the service ends
-/// before.
+/// Takes a step in the queue again and again until it succeeds, since the disk may be full. Returns `None` if the
+/// service ends before.
 async fn insist<T, F>(handle: &ServiceHandle, shutdown: &mut Shutdown, step: impl Fn() -> F) -> Option<T>
 where
     F: Future<Output = Result<T, QueueError>>,

@@ -55,8 +55,8 @@ pub struct Services {
 }
 
 impl Services {
-    /// Begins a service in place of the running one, which ends in its own time. If that fails, the running one stays. No commit that
-    /// comes later is missed.
+    /// Begins a service in place of the running one, which ends in its own time. If that fails, the running one
+    /// stays. No commit that comes later is missed.
     pub async fn begin(&mut self, service: Service) -> Result<(), ServiceError> {
         let started = service.start(&mut self.locks).await?;
         if let Some(mut former) = self.current.replace(started) {

@@ -84,8 +84,8 @@ impl Scheduled {
     }
 }
 
-/// Waits until a time has come, and returns true if the service ends before. It looks at the clock now and then, since the clock
-/// may be set and the machine may sleep.
+/// Waits until a time has come, and returns true if the service ends before. It looks at the clock now and then,
+/// since the clock may be set and the machine may sleep.
 async fn wait(time: SystemTime, shutdown: &mut Shutdown) -> bool {
     while let Ok(rest) = time.duration_since(SystemTime::now()) {
         if shutdown.interrupts(rest.min(LONGEST_PAUSE)).await {

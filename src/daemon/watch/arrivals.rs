@@ -26,8 +26,8 @@ pub(super) fn moved(
     joined(repository, branch, old, &chain)
 }
 
-/// Returns the commits of a branch whose old tip was merged into the new one from the side. That merge changed on the branch its
-/// difference from the old tip.
+/// Returns the commits of a branch whose old tip was merged into the new one from the side. That merge changed on the
+/// branch its difference from the old tip.
 fn joined(
     repository: &Repository,
     branch: &BranchName,

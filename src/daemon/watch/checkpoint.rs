@@ -13,11 +13,11 @@ const LIST_ATTEMPTS: usize = 5;
 /// The branches of a repository up to where their commits were handed out. A watch reports what comes on top of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BranchCheckpoint {
-    /// The last seen commit of each local branch. Branches that are not watched are among them: their commits are not new to a
-    /// branch made from them.
+    /// The last seen commit of each local branch. Branches that are not watched are among them: their commits are not
+    /// new to a branch made from them.
     pub branches: Branches,
-    /// Tips that branches had before they were deleted or rewritten, the oldest first: their commits are not reported again when
-    /// a branch is renamed.
+    /// Tips that branches had before they were deleted or rewritten, the oldest first: their commits are not reported
+    /// again when a branch is renamed.
     pub former: VecDeque<CommitId>,
 }
 

@@ -13,7 +13,8 @@ pub trait Handler: Send {
     /// Takes all of `commits`, or none.
     fn handle(&mut self, commits: &[CommitEvent]) -> impl Future<Output = Result<(), HandlerError>> + Send;
 
-    /// Notes the checkpoint of the watch: all commits up to it were taken. It is only called when the checkpoint has changed.
+    /// Notes the checkpoint of the watch: all commits up to it were taken. It is only called when the checkpoint has
+    /// changed.
     fn checkpoint(&mut self, checkpoint: &BranchCheckpoint) -> impl Future<Output = Result<(), HandlerError>> + Send;
 
     /// Notes a look; `is_good` is false if something could not be read or was refused.

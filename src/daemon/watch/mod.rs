@@ -1,14 +1,15 @@
 //! Watches the branches of one repository, and hands each new commit to a [`Handler`], in order and once.
 //!
-//! Reasons to wake (`wake`, `notification`) only say "look": a changed file, the clock, a request, a failed look that is due again.
-//! A look (`tracker`) compares the tips of the branches with the checkpoint and finds the commits that have come (`arrivals`). So it
-//! does not matter how many notifications come or get lost, or how often a branch moved between two looks.
+//! Reasons to wake (`wake`, `notification`) only say "look": a changed file, the clock, a request, a failed look that
+//! is due again. A look (`tracker`) compares the tips of the branches with the checkpoint and finds the commits that
+//! have come (`arrivals`). So it does not matter how many notifications come or get lost, or how often a branch moved
+//! between two looks.
 //!
-//! "Once" is meant for each branch: a commit that comes to a second branch that was there before is an event of that branch, too. A
-//! branch that appears brings only the commits that no other local branch has, watched or not.
+//! "Once" is meant for each branch: a commit that comes to a second branch that was there before is an event of that
+//! branch, too. A branch that appears brings only the commits that no other local branch has, watched or not.
 //!
-//! [`BranchTracker`](tracker::BranchTracker) is the one owner of the last seen commits, a [`BranchCheckpoint`]; a handler may store
-//! it. Nothing here knows of queues or reports.
+//! [`BranchTracker`](tracker::BranchTracker) is the one owner of the last seen commits, a [`BranchCheckpoint`]; a
+//! handler may store it. Nothing here knows of queues or reports.
 
 mod arrivals;
 mod checkpoint;
@@ -47,8 +48,8 @@ pub struct WatchOptions {
     pub poll: Duration,
     /// True to have the system notify of changed files.
     pub notify: bool,
-    /// The most commits that come to a branch at once and are handed out one by one. Beyond this, such as after a long time
-    /// without a watch, the oldest are handed out as one.
+    /// The most commits that come to a branch at once and are handed out one by one. Beyond this, such as after a
+    /// long time without a watch, the oldest are handed out as one.
     pub catch_up: NonZeroUsize,
 }
 
@@ -89,8 +90,8 @@ const GONE_AFTER: u32 = 5;
 /// The longest time until refused commits are handed out again.
 const LONGEST_REST: Duration = Duration::from_mins(1);
 
-/// Watches `repository` until `shutdown` resolves, and hands each commit beyond `checkpoint` to `handler`. A commit that is being
-/// handled then is still finished; commits not begun are left for a later watch.
+/// Watches `repository` until `shutdown` resolves, and hands each commit beyond `checkpoint` to `handler`. A commit
+/// that is being handled then is still finished; commits not begun are left for a later watch.
 pub async fn watch(
     repository: Repository,
     checkpoint: BranchCheckpoint,
@@ -188,8 +189,8 @@ impl Loop {
         }
     }
 
-    /// Hands out the commits of a look and the checkpoint behind them. Returns true if all were taken; the others are found again by
-    /// the next look.
+    /// Hands out the commits of a look and the checkpoint behind them. Returns true if all were taken; the others are
+    /// found again by the next look.
     async fn hand_out<H: Handler>(
         &mut self,
         commits: &[CommitEvent],
@@ -221,7 +222,8 @@ impl Loop {
         Ok(result.is_ok())
     }
 
-    /// Logs the failure of a handler, if any. Returns true unless the commits, `event` first, have to be handed out again.
+    /// Logs the failure of a handler, if any. Returns true unless the commits, `event` first, have to be handed out
+    /// again.
     fn is_taken(&mut self, result: Result<(), HandlerError>, event: &CommitEvent) -> Result<bool, WatchError> {
         let (commit, branch) = (event.after, &event.branch);
         match result {

@@ -19,8 +19,8 @@ use super::wake::Wake;
 /// The pause before notification is set up again after it has broken down.
 const REARM: Duration = Duration::from_secs(5);
 
-/// The file in the common git directory whose change requests a look. Everybody who can make a commit can write there, and the
-/// folder is watched anyway.
+/// The file in the common git directory whose change requests a look. Everybody who can make a commit can write
+/// there, and the folder is watched anyway.
 const REQUEST: &str = "hierad.notify";
 
 /// Has every daemon look that watches the repository with the common git directory `folder`.
@@ -39,8 +39,8 @@ pub(super) async fn notify(folder: PathBuf, poll: Duration, wakes: mpsc::Sender<
     let mut is_logged = false;
     while !wakes.is_closed() {
         let (lost, mut is_lost) = mpsc::channel(1);
-        let (watched, sender) = (folder.clone(), wakes.clone());
-        match spawn_blocking(move || arm(&watched, sender, lost)).await {
+        let (root, sender) = (folder.clone(), wakes.clone());
+        match spawn_blocking(move || arm(&root, sender, lost)).await {
             Ok(Ok(watcher)) => {
                 is_logged = false;
                 let _ = wakes.try_send(Wake::Files); // changes during the set-up were not heard
@@ -58,7 +58,8 @@ pub(super) async fn notify(folder: PathBuf, poll: Duration, wakes: mpsc::Sender<
     }
 }
 
-/// Asks the system for notification, which ends when the result is dropped. A message to `lost` says that it has broken down.
+/// Asks the system for notification, which ends when the result is dropped. A message to `lost` says that it has
+/// broken down.
 fn arm(folder: &Path, wakes: mpsc::Sender<Wake>, lost: mpsc::Sender<()>) -> Result<RecommendedWatcher, notify::Error> {
     let root = folder.to_owned();
     let mut watcher = notify::recommended_watcher(move |heard: notify::Result<notify::Event>| match heard {
@@ -91,7 +92,8 @@ fn changes(kind: EventKind) -> bool {
     !matches!(kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
 }
 
-/// Returns true if a file holds branches, or requests a look. Lock files do not count, but the files that they guard do.
+/// Returns true if a file holds branches, or requests a look. Lock files do not count, but the files that they guard
+/// do.
 fn matters(root: &Path, path: &Path) -> bool {
     let Ok(inside) = path.strip_prefix(root) else { return true };
     let is_lock = path.extension() == Some(OsStr::new("lock"));

@@ -1,7 +1,8 @@
 //! The state of the branches, and the commits that a look finds new.
 //!
-//! [`BranchTracker`] owns the last seen commit of each branch. A branch counts as seen up to the last of its commits that was handed
-//! out. So a look that fails or is cut short loses nothing: the next one finds the same commits again.
+//! [`BranchTracker`] owns the last seen commit of each branch. A branch counts as seen up to the last of its commits
+//! that was handed out. So a look that fails or is cut short loses nothing: the next one finds the same commits
+//! again.
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -13,8 +14,8 @@ use crate::git::{
     BranchName, BranchPatterns, Branches, CommitId, HistoryError, RefChange, RefsError, Repository, changes,
 };
 
-/// The time for which branches must not move before a change counts. A fetch, a push or a transaction moves several of them one
-/// after another, which takes longer on a busy machine.
+/// The time for which branches must not move before a change counts. A fetch, a push or a transaction moves several
+/// of them one after another, which takes longer on a busy machine.
 const QUIET: Duration = Duration::from_millis(5);
 
 /// The time after which changes count even if branches go on to move.
@@ -109,8 +110,8 @@ impl BranchTracker {
         for change in others {
             self.set(&change.branch, change.new);
         }
-        // Branches that have moved come first: a new branch leaves out the commits that came to another one in the same look.
-        // Commits that only a merge has brought there stay: they were the new branch's before the merge.
+        // Branches that have moved come first: a new branch leaves out the commits that came to another one in the
+        // same look. Commits that only a merge has brought there stay: they were the new branch's before the merge.
         let (moved, created): (Vec<_>, Vec<_>) = watched.into_iter().partition(|change| change.old.is_some());
         let mut tips: Vec<CommitId> =
             self.checkpoint.branches.values().chain(&self.checkpoint.former).copied().collect();
@@ -130,8 +131,8 @@ impl BranchTracker {
         look
     }
 
-    /// Returns the changes since the checkpoint. If there are any, it first waits until the branches rest: the commits of a branch
-    /// that appears may be those of another one that is about to move.
+    /// Returns the changes since the checkpoint. If there are any, it first waits until the branches rest: the
+    /// commits of a branch that appears may be those of another one that is about to move.
     fn moves(&self, mut pause: impl FnMut(Duration)) -> Result<Moves, RefsError> {
         let mut branches = self.branches()?;
         if branches == self.checkpoint.branches {
@@ -154,8 +155,9 @@ impl BranchTracker {
         self.repository.branches(&BranchPatterns::all())
     }
 
-    /// Returns the commits that have come to one watched branch. The list may have been read while git packed references, so the
-    /// branch's own tip counts. `tips` are those whose history is known, `found` the commits that the look has found so far.
+    /// Returns the commits that have come to one watched branch. The list may have been read while git packed
+    /// references, so the branch's own tip counts. `tips` are those whose history is known, `found` the commits that
+    /// the look has found so far.
     fn examine(
         &mut self,
         change: RefChange,
