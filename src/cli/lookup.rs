@@ -21,8 +21,7 @@ use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeProfile, NodeSet, read_facts, trusted_names};
 use crate::pipeline::check::absent_hierarchy;
 use crate::puppet::emit;
-use crate::puppet::new::check_type;
-use crate::puppet::types::parse_flag;
+use crate::puppet::types::{check_type, parse_flag};
 use crate::value::{Hash, Segment, Type, Value, ValuePath};
 
 /// Arguments of `lookup`.

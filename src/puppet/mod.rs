@@ -1,13 +1,13 @@
-//! The wall around emulation: what Ruby, its libraries and Puppet's language do, byte for byte.
+//! The emulation of Ruby, its libraries and Puppet's language, byte for byte.
 //!
-//! [`yaml`], [`json`] and [`hocon`] read documents as Psych and the gems of these names do ([`document`] is what they
-//! have in common), [`emit`] writes YAML as Psych does. [`ruby`], [`regex`] and [`glob`] are methods of Ruby,
-//! [`semver`] and [`uri`] its libraries. [`types`] are the data types of Puppet's language, [`new`] makes values of
-//! them and [`format`] texts of values; [`manifest`] finds calls of functions in manifests. Where the two supported
-//! versions of Puppet differ, [`Puppet`] decides.
+//! [`yaml`], [`json`] and [`hocon`] read documents as Psych and the gems of these names do, and share the types of
+//! [`document`]; [`emit`] writes YAML as Psych does. [`ruby`], [`regex`] and [`glob`] are methods of Ruby; [`semver`],
+//! [`uri`] and [`time`] read what its libraries and Puppet's read. [`types`] are the data types of Puppet's language,
+//! [`new`] makes values of them and [`format`] texts of values. [`manifest`] finds calls of functions in manifests.
 //!
-//! An [`Error`] says what Puppet says, or that hierad cannot know it. Nothing here knows of hierarchies, keys or
-//! lookups.
+//! Where the two supported versions of Puppet differ, [`Puppet`] decides. An [`Error`] has Puppet's own words, or says
+//! that hierad cannot know them. The modules use one another in one direction: `new` and `format` use `types`, which
+//! uses the methods of Ruby. Nothing here knows of hierarchies, keys or lookups.
 
 pub mod document;
 pub mod emit;
@@ -20,6 +20,7 @@ pub mod new;
 pub mod regex;
 pub mod ruby;
 pub mod semver;
+pub mod time;
 pub mod types;
 pub mod uri;
 pub mod yaml;

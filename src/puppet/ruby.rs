@@ -3,6 +3,12 @@
 //! The texts and comparisons of values are part of [`Value`] itself. Source: Ruby 3.1, which the reference Puppet runs
 //! on.
 
+use std::sync::LazyLock;
+
+use num_bigint::BigInt;
+use regex::Regex;
+
+use super::Error;
 use crate::value::Value;
 
 /// Ruby's `String#strip`: white space and NUL at both ends.
@@ -29,6 +35,66 @@ pub fn to_i(text: &str) -> Value {
         underscore = c == '_';
     }
     number.parse().map_or(Value::Integer(0), Value::big)
+}
+
+/// Ruby's `Integer(text, radix)` of a text of a sign, letters and digits, where the prefix decides if `radix` is 0. Returns `None`
+/// where Ruby raises an exception.
+pub fn integer(text: &str, radix: i64) -> Option<Value> {
+    let text = text.trim_start_matches(['\t', '\n', '\u{b}', '\u{c}', '\r', ' ']);
+    let (negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let lower = digits.to_ascii_lowercase();
+    let prefix = match lower.get(..2) {
+        Some("0x") => Some(16),
+        Some("0b") => Some(2),
+        _ => None,
+    };
+    let (base, digits) = match (radix, prefix) {
+        (0, Some(base)) => (base, &lower[2..]),
+        (16, Some(16)) => (16, &lower[2..]),
+        (2, Some(2)) => (2, &lower[2..]),
+        (0, None) if lower.len() > 1 && lower.starts_with('0') => (8, lower.as_str()),
+        (0, None) => (10, lower.as_str()),
+        (radix, _) => (u32::try_from(radix).ok()?, lower.as_str()),
+    };
+    if !digits.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let n = BigInt::parse_bytes(digits.as_bytes(), base)?;
+    Some(Value::big(if negative { -n } else { n }))
+}
+
+/// Ruby's `Float()`.
+pub fn float(value: &Value) -> Result<f64, Error> {
+    match value {
+        Value::Float(f) => Ok(*f),
+        Value::Integer(_) | Value::BigInteger(_) => Ok(value.to_s().parse().unwrap_or(f64::INFINITY)),
+        Value::String(text) => {
+            float_of(text).ok_or_else(|| Error::puppet(format!("invalid value for Float(): {}", value.inspect())))
+        }
+        other => {
+            let text = format!("can't convert {} into Float", other.class_name());
+            Err(Error::puppet(text))
+        }
+    }
+}
+
+/// Returns the float that a decimal or hexadecimal text stands for, or `None` where Ruby's `Float()` raises an exception.
+pub fn float_of(text: &str) -> Option<f64> {
+    static DECIMAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"\A[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]+(?:_[0-9]+)*)?\z").ok()
+    });
+    let text = strip(text);
+    let unsigned = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
+    if let Some(hex) = unsigned.strip_prefix("0x") {
+        let n = BigInt::parse_bytes(hex.as_bytes(), 16)?;
+        let f: f64 = n.to_string().parse().unwrap_or(f64::INFINITY);
+        return Some(if text.starts_with('-') { -f } else { f });
+    }
+    DECIMAL.as_ref()?.is_match(text).then(|| strtod(&text.replace('_', "")))
 }
 
 /// Ruby's `unpack("m")`: what is no base 64 is passed over, a `=` ends the data where padding may stand.

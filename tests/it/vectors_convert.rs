@@ -7,8 +7,7 @@ use hierad::hiera::LookupError;
 use hierad::hiera::convert::convert;
 use hierad::puppet::ErrorKind;
 use hierad::puppet::json;
-use hierad::puppet::new::check_type;
-use hierad::puppet::types::parse;
+use hierad::puppet::types::{check_type, parse};
 use hierad::value::Value;
 
 use crate::support::rich::{decode, revealed};

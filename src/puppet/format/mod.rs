@@ -15,9 +15,6 @@ use crate::value::{Type, Value};
 use container::Indentation;
 use map::Formats;
 
-/// The type of a format, for the signature of `String.new`.
-pub(super) const PATTERN_TYPE: &str = r"Pattern[/^%([\s\[+#0{<(|-]*)([1-9][0-9]*)?(?:\.([0-9]+))?([a-zA-Z])$/]";
-
 /// The widest text that a format makes.
 const WIDTH_LIMIT: usize = 1 << 20;
 

@@ -2,12 +2,13 @@
 //!
 //! Source: the `string_P...Type` methods of `pops/types/string_converter.rb`.
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use num_bigint::BigInt;
 
 use super::sprintf::{self, fitted};
 use super::{Format, Text, illegal};
 use crate::puppet::Error;
-use crate::puppet::new;
 use crate::puppet::ruby;
 use crate::value::Value;
 use crate::value::rich::types::puppet_quote;
@@ -185,10 +186,19 @@ fn binary(format: &Format, bytes: &[u8]) -> Text {
                 Err(Error::puppet(format!("\"\\x{wrong:02X}\" from ASCII-8BIT to UTF-8")))
             }
         },
-        'p' => Ok(format!("Binary(\"{}\")", sprintf::text(format, &new::encoded(bytes, 'B'))?)),
-        'b' | 'B' | 'u' => quoted(&new::encoded(bytes, format.letter)),
+        'p' => Ok(format!("Binary(\"{}\")", sprintf::text(format, &encoded(bytes, 'B'))?)),
+        'b' | 'B' | 'u' => quoted(&encoded(bytes, format.letter)),
         't' => quoted("Binary"),
         'T' => quoted("BINARY"),
         other => Err(illegal("Binary", other, "bButTsp")),
+    }
+}
+
+/// Returns bytes in base 64 as the letter of a format asks: `b` for lines, `u` for URLs, else one line.
+fn encoded(bytes: &[u8], format: char) -> String {
+    match format {
+        'b' => bytes.chunks(45).fold(String::new(), |out, line| out + &STANDARD.encode(line) + "\n"),
+        'u' => URL_SAFE.encode(bytes),
+        _ => STANDARD.encode(bytes),
     }
 }

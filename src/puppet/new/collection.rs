@@ -2,34 +2,21 @@
 //!
 //! Source: `PArrayType`, `PHashType` in `pops/types/types.rb`, `pops/types/iterable.rb`.
 
-use super::Made;
-use super::function::Function;
-use super::number::refused;
+use super::{Made, refused};
 use crate::puppet::Error;
-use crate::puppet::types::infer::{generalize, infer};
+use crate::puppet::types::generalize::generalize;
+use crate::puppet::types::infer::infer;
+use crate::puppet::types::{constructors, is_instance};
 use crate::value::rich::Rich;
 use crate::value::{Hash, Type, Value};
-
-type Found = Result<&'static Function, Error>;
 
 /// The most items that iteration makes, and the most that are known to fit Ruby's stack.
 const ARGUMENTS_LIMIT: usize = 100_000;
 const ITEMS_LIMIT: i64 = 1 << 20;
 
-pub(super) fn array_function() -> Found {
-    new_function!(
-        "new_array",
-        &[],
-        &[
-            &[("from", "Variant[Array,Hash,Binary,Iterable]"), ("wrap?", "Boolean[false]")],
-            &[("from", "Any"), ("wrap", "Boolean[true]")],
-        ]
-    )
-}
-
 /// `Array.new(from, wrap)`.
 pub(super) fn array(args: &[Value]) -> Made {
-    let function = array_function()?;
+    let function = constructors::array()?;
     match (function.pick(args)?, args) {
         (_, [from @ Value::Array(_), Value::Boolean(true)]) => Ok(from.clone()),
         (Some(0), [from, ..]) => items(from),
@@ -88,25 +75,9 @@ fn pairs(hash: &Hash) -> Value {
     hash.iter().map(|(key, value)| Value::array(vec![key.clone(), value.clone()])).collect()
 }
 
-pub(super) fn hash_function() -> Found {
-    new_function!(
-        "new_hash",
-        &[
-            ("KeyValueArray", "Array[Tuple[Any,Any],1]"),
-            ("TreeArray", "Array[Tuple[Array,Any],1]"),
-            ("NewHashOption", "Enum[tree, hash_tree]"),
-        ],
-        &[
-            &[("from", "TreeArray"), ("build_option?", "NewHashOption")],
-            &[("from", "KeyValueArray")],
-            &[("from", "Any")],
-        ]
-    )
-}
-
 /// `Hash.new(from, option)`.
 pub(super) fn hash(args: &[Value]) -> Made {
-    let function = hash_function()?;
+    let function = constructors::hash()?;
     match (function.pick(args)?, args) {
         (Some(0), [Value::Array(entries), option]) => tree(entries, option.as_str() == Some("hash_tree")),
         (Some(0 | 1), [Value::Array(entries), ..]) => Ok(Value::hash(of_pairs(entries))),
@@ -132,7 +103,7 @@ fn of_list(from: &Value) -> Made {
         Value::Array(list) => Ok(alternating(list)),
         other => {
             let iterable = Type::Iterable(None);
-            if !super::is_instance(&iterable, other)? {
+            if !is_instance(&iterable, other)? {
                 let text = format!("Value of type {} cannot be converted to Hash", generalize(&infer(other)?));
                 return Err(Error::puppet(text));
             }

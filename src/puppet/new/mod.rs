@@ -2,33 +2,17 @@
 //!
 //! Source: `puppet/functions/new.rb`, the `new_function` methods of `pops/types/*.rb`.
 
-/// A function that is made at first use.
-macro_rules! new_function {
-    ($name:expr, $own:expr, $signatures:expr) => {{
-        static MADE: std::sync::LazyLock<$crate::puppet::new::function::Made> =
-            std::sync::LazyLock::new(|| $crate::puppet::new::function::Function::new($name, $own, $signatures));
-        MADE.as_ref().map_err(Clone::clone)
-    }};
-}
-
 mod collection;
-pub(super) mod function;
-pub(super) mod init;
-pub(super) mod number;
+mod init;
+mod number;
 mod scalar;
-mod span;
-mod strptime;
-pub(super) mod time;
+mod time;
 mod version;
-mod zones;
 
-pub(super) use scalar::encoded;
-
-use function::Function;
-
-use super::types::describe::describe_mismatch;
-use super::types::infer::{generalize, infer_set};
-use super::types::{assignable, is_instance, parse};
+use super::types::generalize::generalize;
+use super::types::infer::infer;
+use super::types::signature::Function;
+use super::types::{assert_instance, constructors, is_instance, parse};
 use crate::puppet::Error;
 use crate::value::rich::Rich;
 use crate::value::{Type, Value};
@@ -40,7 +24,7 @@ pub type Made = Result<Value, Error>;
 pub fn call(args: &[Value]) -> Made {
     match args.split_first() {
         Some((kind, args)) if let Some(kind) = kind.as_type() => instance(kind, args),
-        _ => Err(new_function!("new", &[], &[&[("type", "Type")]])?.mismatch(&args[..1])),
+        _ => Err(constructors::new()?.mismatch(&args[..1])),
     }
 }
 
@@ -53,32 +37,6 @@ pub(super) fn instance(kind: &Type, args: &[Value]) -> Made {
     }
     let value = make(kind, args)?;
     assert_instance(&format!("Converted value from {kind}.new()"), kind, value)
-}
-
-/// The value, or why it is not of the type.
-pub(super) fn assert_instance(subject: &str, kind: &Type, value: Value) -> Made {
-    if is_instance(kind, &value)? {
-        return Ok(value);
-    }
-    match describe_mismatch(&format!("{subject} has wrong type,"), kind, &infer_set(&value)?) {
-        text if text.is_empty() => Err(Error::unknown(format!("how a value is not of the type {kind}"))),
-        text => Err(Error::puppet(text)),
-    }
-}
-
-/// What `puppet lookup --type` says of a value: nothing, or that it is of another type. `subject` is what it calls the value.
-pub fn check_type(subject: &str, value: &Value, kind: &Type) -> Result<(), Error> {
-    let secrecy = value.secrecy();
-    if secrecy.is_some_and(|secrecy| secrecy.opaque) {
-        // Whatever the texts in it are.
-        let of_any_text = generalize(&infer_set(value)?);
-        return if assignable(kind, &of_any_text) {
-            Ok(())
-        } else {
-            Err(Error::unknown(format!("the value is encrypted, so it may or may not be of the type {kind}")))
-        };
-    }
-    assert_instance(subject, kind, value.clone()).map(|_| ()).map_err(|error| error.sealed(secrecy))
 }
 
 /// What the type's own function makes of `args`.
@@ -123,41 +81,24 @@ fn made(kind: &Type, args: &[Value]) -> Made {
     }
 }
 
-/// The function of a type, for those that say what they take.
-pub(super) fn signatures(kind: &Type) -> Result<Option<&'static Function>, Error> {
-    Ok(Some(match kind {
-        Type::Integer(_) => number::integer_function()?,
-        Type::Float(_) => number::float_function()?,
-        Type::Numeric => number::numeric_function()?,
-        Type::Boolean(_) => scalar::boolean_function()?,
-        Type::String(_) => scalar::string_function()?,
-        Type::Regexp(_) => scalar::regexp_function()?,
-        Type::Binary => scalar::binary_function()?,
-        Type::Uri(_) => scalar::uri_function()?,
-        Type::Sensitive(_) => scalar::sensitive_function()?,
-        Type::Array(..) | Type::Tuple(..) => collection::array_function()?,
-        Type::Hash(..) | Type::Struct(_) => collection::hash_function()?,
-        Type::Timestamp(_) => time::timestamp_function()?,
-        Type::Timespan(_) => time::timespan_function()?,
-        Type::SemVer(_) => version::version_function()?,
-        Type::SemVerRange => version::range_function()?,
-        Type::Type(_) => type_function()?,
-        Type::Alias(alias) => return signatures(alias.resolved()),
-        _ => return Ok(None),
-    }))
-}
-
 /// What Puppet says of a type that nothing can be made of.
 pub(super) fn unsupported(kind: &Type) -> Error {
     Error::puppet(format!("Creation of new instance of type '{kind}' is not supported"))
 }
 
-fn type_function() -> Result<&'static Function, Error> {
-    new_function!("new_type", &[], &[&[("type_string", "String[1]")]])
+/// What Puppet says of a value that cannot be converted.
+fn refused(function: &Function, args: &[Value], to: &str) -> Error {
+    match &args[0] {
+        Value::String(text) => function.refuse(&format!("The string '{}' cannot be converted to {to}", &**text)),
+        other => match infer(other) {
+            Ok(kind) => function.refuse(&format!("Value of type {} cannot be converted to {to}", generalize(&kind))),
+            Err(unknown) => unknown,
+        },
+    }
 }
 
 fn type_of_text(args: &[Value]) -> Made {
-    let function = type_function()?;
+    let function = constructors::type_text()?;
     match (function.pick(args)?, args) {
         (Some(_), [Value::String(text)]) => Ok(Value::Rich(Rich::Type(parse(text)?).into())),
         _ => Err(function.mismatch(args)),
@@ -165,7 +106,7 @@ fn type_of_text(args: &[Value]) -> Made {
 }
 
 fn unit(args: &[Value]) -> Made {
-    let function = new_function!("new_unit", &[], &[&[("from", "Any")]])?;
+    let function = constructors::unit()?;
     match args {
         [value] => Ok(value.clone()),
         _ => Err(function.mismatch(args)),

@@ -7,50 +7,11 @@ use std::sync::LazyLock;
 use num_bigint::BigInt;
 use regex::Regex;
 
-use super::super::types::infer::{generalize, infer};
-use super::super::types::is_instance;
-use super::Made;
-use super::function::Function;
-use super::{assert_instance, time};
-use crate::puppet::Error;
-use crate::puppet::ruby;
+use super::{Made, refused};
+use crate::puppet::types::signature::Function;
+use crate::puppet::types::{assert_instance, constructors, is_instance};
+use crate::puppet::{Error, ruby, time};
 use crate::value::Value;
-
-/// What an integer is made of.
-const INTEGER: &str = r"Variant[Numeric, Boolean, Pattern[/\A[+-]?\s*(?:(?:\d+)|(?:0[xX][0-9A-Fa-f]+)|(?:0[bB][01]+))\z/], Timespan, Timestamp]";
-const RADIX: &str = "Variant[Default, Integer[2,2], Integer[8,8], Integer[10,10], Integer[16,16]]";
-const INTEGER_ARGS: &str = "Struct[{from => Convertible, Optional[radix] => Radix, Optional[abs] => Boolean}]";
-
-/// What a float is made of.
-const FLOAT: &str = r"Variant[Numeric, Boolean, Pattern[/\A[+-]?\s*(?:(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE]-?\d+)?)|(?:0[xX][0-9A-Fa-f]+)|(?:0[0-7]+)|(?:0[bB][01]+))\z/], Timespan, Timestamp]";
-const NUMERIC: &str = r"Variant[Integer, Float, Boolean, Pattern[/\A[+-]?\s*(?:(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE]-?\d+)?)|(?:0[xX][0-9A-Fa-f]+)|(?:0[0-7]+)|(?:0[bB][01]+))\z/], Timespan, Timestamp]";
-const ARGS: &str = "Struct[{from => Convertible, Optional[abs] => Boolean}]";
-
-type Found = Result<&'static Function, Error>;
-
-pub(super) fn integer_function() -> Found {
-    new_function!(
-        "new",
-        &[("Radix", RADIX), ("Convertible", INTEGER), ("NamedArgs", INTEGER_ARGS)],
-        &[&[("from", "Convertible"), ("radix?", "Radix"), ("abs?", "Boolean")], &[("hash_args", "NamedArgs")]]
-    )
-}
-
-pub(super) fn float_function() -> Found {
-    new_function!(
-        "new_float",
-        &[("Convertible", FLOAT), ("NamedArgs", ARGS)],
-        &[&[("from", "Convertible"), ("abs?", "Boolean")], &[("hash_args", "NamedArgs")]]
-    )
-}
-
-pub(super) fn numeric_function() -> Found {
-    new_function!(
-        "new_numeric",
-        &[("Convertible", NUMERIC), ("NamedArgs", ARGS)],
-        &[&[("from", "Convertible"), ("abs?", "Boolean")], &[("hash_args", "NamedArgs")]]
-    )
-}
 
 /// An entry of the one argument where that is a hash.
 fn entry(args: &[Value], name: &str) -> Option<Value> {
@@ -59,7 +20,7 @@ fn entry(args: &[Value], name: &str) -> Option<Value> {
 
 /// `Integer.new(from, radix, abs)`.
 pub(super) fn integer(args: &[Value]) -> Made {
-    let function = integer_function()?;
+    let function = constructors::integer()?;
     let (from, radix, abs) = match function.pick(args)? {
         Some(0) => (args[0].clone(), args.get(1).cloned(), is_true(args.get(2))),
         Some(_) => {
@@ -122,17 +83,6 @@ fn check_radix(radix: &Value) -> Result<(), Error> {
     }
 }
 
-/// What Puppet says of a value that cannot be converted.
-pub(super) fn refused(function: &Function, args: &[Value], to: &str) -> Error {
-    match &args[0] {
-        Value::String(text) => function.refuse(&format!("The string '{}' cannot be converted to {to}", &**text)),
-        other => match infer(other) {
-            Ok(kind) => function.refuse(&format!("Value of type {} cannot be converted to {to}", generalize(&kind))),
-            Err(unknown) => unknown,
-        },
-    }
-}
-
 /// The same where another argument than the first may be wrong.
 fn refused_with_abs(function: &Function, args: &[Value], to: &str) -> Error {
     match args {
@@ -149,8 +99,8 @@ fn to_integer(from: &Value, radix: Option<i64>) -> Made {
         Value::Rich(rich) => Ok(time::seconds(rich).unwrap_or_default()),
         Value::String(text) => {
             let parse = |text: &str| match radix {
-                Some(radix) => ruby_integer(text, radix),
-                None => ruby_integer(text, 0),
+                Some(radix) => ruby::integer(text, radix),
+                None => ruby::integer(text, 0),
             };
             let spaced = || without_space(text).and_then(|text| parse(&text));
             let error = || Error::puppet(format!("invalid value for Integer(): {}", from.inspect()));
@@ -176,35 +126,6 @@ fn without_space(text: &str) -> Option<String> {
     Some(format!("{}{}", &found[1], &found[2]))
 }
 
-/// Ruby's `Integer(text, radix)`, 0 to go by the prefix; of texts of a sign, letters and digits.
-fn ruby_integer(text: &str, radix: i64) -> Option<Value> {
-    let text = text.trim_start_matches(['\t', '\n', '\u{b}', '\u{c}', '\r', ' ']);
-    let (negative, digits) = match text.as_bytes().first()? {
-        b'-' => (true, &text[1..]),
-        b'+' => (false, &text[1..]),
-        _ => (false, text),
-    };
-    let lower = digits.to_ascii_lowercase();
-    let prefix = match lower.get(..2) {
-        Some("0x") => Some(16),
-        Some("0b") => Some(2),
-        _ => None,
-    };
-    let (base, digits) = match (radix, prefix) {
-        (0, Some(base)) => (base, &lower[2..]),
-        (16, Some(16)) => (16, &lower[2..]),
-        (2, Some(2)) => (2, &lower[2..]),
-        (0, None) if lower.len() > 1 && lower.starts_with('0') => (8, lower.as_str()),
-        (0, None) => (10, lower.as_str()),
-        (radix, _) => (u32::try_from(radix).ok()?, lower.as_str()),
-    };
-    if !digits.starts_with(|c: char| c.is_ascii_alphanumeric()) {
-        return None;
-    }
-    let n = BigInt::parse_bytes(digits.as_bytes(), base)?;
-    Some(Value::big(if negative { -n } else { n }))
-}
-
 fn absolute(n: Value) -> Value {
     match n {
         Value::Integer(n) => Value::big(BigInt::from(n).magnitude().clone().into()),
@@ -216,7 +137,7 @@ fn absolute(n: Value) -> Value {
 
 /// `Float.new(from, abs)`.
 pub(super) fn float(args: &[Value]) -> Made {
-    let function = float_function()?;
+    let function = constructors::float()?;
     let (from, abs) = match function.pick(args)? {
         Some(0) => (args[0].clone(), is_true(args.get(1))),
         Some(_) => (entry(args, "from").unwrap_or_default(), is_true(entry(args, "abs").as_ref())),
@@ -235,50 +156,20 @@ fn to_float(from: &Value) -> Result<f64, Error> {
                 return Err(Error::puppet("undefined method `casecmp' for nil:NilClass"));
             }
             if let Some("0b" | "0B") = text.get(..2) {
-                return ruby_float(&ruby_integer(text, 0).unwrap_or_default());
+                return ruby::float(&ruby::integer(text, 0).unwrap_or_default());
             }
-            match (float_of(text), without_space(text).map(|text| float_of(&text))) {
+            match (ruby::float_of(text), without_space(text).map(|text| ruby::float_of(&text))) {
                 (Some(f), _) | (None, Some(Some(f))) => Ok(f),
                 _ => Err(Error::puppet(format!("invalid value for Float(): {}", from.inspect()))),
             }
         }
-        other => ruby_float(other),
+        other => ruby::float(other),
     }
-}
-
-/// Ruby's `Float()`.
-pub(crate) fn ruby_float(value: &Value) -> Result<f64, Error> {
-    match value {
-        Value::Float(f) => Ok(*f),
-        Value::Integer(_) | Value::BigInteger(_) => Ok(value.to_s().parse().unwrap_or(f64::INFINITY)),
-        Value::String(text) => {
-            float_of(text).ok_or_else(|| Error::puppet(format!("invalid value for Float(): {}", value.inspect())))
-        }
-        other => {
-            let text = format!("can't convert {} into Float", other.class_name());
-            Err(Error::puppet(text))
-        }
-    }
-}
-
-/// The float that a text is, decimal or hexadecimal.
-fn float_of(text: &str) -> Option<f64> {
-    static DECIMAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"\A[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]+(?:_[0-9]+)*)?\z").ok()
-    });
-    let text = ruby::strip(text);
-    let unsigned = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
-    if let Some(hex) = unsigned.strip_prefix("0x") {
-        let n = BigInt::parse_bytes(hex.as_bytes(), 16)?;
-        let f: f64 = n.to_string().parse().unwrap_or(f64::INFINITY);
-        return Some(if text.starts_with('-') { -f } else { f });
-    }
-    DECIMAL.as_ref()?.is_match(text).then(|| ruby::strtod(&text.replace('_', "")))
 }
 
 /// `Numeric.new(from, abs)`.
 pub(super) fn numeric(args: &[Value]) -> Made {
-    let function = numeric_function()?;
+    let function = constructors::numeric()?;
     let (from, abs) = match function.pick(args)? {
         Some(0) => (args[0].clone(), is_true(args.get(1))),
         Some(_) => (entry(args, "from").unwrap_or_default(), is_true(entry(args, "abs").as_ref())),
@@ -308,19 +199,19 @@ fn to_numeric(from: &Value) -> Value {
         other => return other.clone(),
     };
     if let Some("0b" | "0B" | "0x" | "0X") = text.get(..2) {
-        return ruby_integer(text, 0).unwrap_or_default();
+        return ruby::integer(text, 0).unwrap_or_default();
     }
     let Some(found) = NUMBER.as_ref().and_then(|number| number.captures(text)) else { return Value::Undef };
     let group = |n: usize| found.get(n).map_or("", |part| part.as_str());
     let negative = group(1) == "-";
     if group(5).is_empty() {
         let signed = format!("{}{}", group(1), group(2));
-        return ruby_integer(&signed, 0).unwrap_or_default();
+        return ruby::integer(&signed, 0).unwrap_or_default();
     }
-    let is_zero = ruby_integer(group(4), 0) == Some(Value::Integer(0));
+    let is_zero = ruby::integer(group(4), 0) == Some(Value::Integer(0));
     let exponent_of_zero = group(5).trim_start_matches('.').trim_start_matches('0').starts_with(['e', 'E']);
     let f = ruby::strtod(group(2));
-    if ruby_integer(group(4), 0).is_none() || is_zero && exponent_of_zero || f.is_infinite() {
+    if ruby::integer(group(4), 0).is_none() || is_zero && exponent_of_zero || f.is_infinite() {
         return Value::Undef;
     }
     Value::Float(if negative { -f } else { f })

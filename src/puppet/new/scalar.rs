@@ -3,30 +3,18 @@
 //! Source: `pops/types/types.rb`, `p_binary_type.rb`, `p_uri_type.rb`, `p_sensitive_type.rb`; Ruby's `base64.rb`.
 
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+use base64::engine::general_purpose::STANDARD;
 
-use super::Made;
-use super::function::Function;
-use super::number::refused;
-use crate::puppet::format;
+use super::{Made, refused};
 use crate::puppet::regex::RubyRegex;
-use crate::puppet::{Error, uri};
+use crate::puppet::types::constructors;
+use crate::puppet::{Error, format, ruby, uri};
 use crate::value::rich::{Rich, Uri};
 use crate::value::{Hash, Value};
 
-type Found = Result<&'static Function, Error>;
-
-pub(super) fn boolean_function() -> Found {
-    new_function!(
-        "new_boolean",
-        &[],
-        &[&[("from", "Variant[Integer, Float, Boolean, Enum['false','true','yes','no','y','n',true]]")]]
-    )
-}
-
 /// `Boolean.new(from)`.
 pub(super) fn boolean(args: &[Value]) -> Made {
-    let function = boolean_function()?;
+    let function = constructors::boolean()?;
     if function.pick(args)?.is_none() {
         return Err(match args {
             [_] => refused(function, args, "Boolean"),
@@ -42,40 +30,18 @@ pub(super) fn boolean(args: &[Value]) -> Made {
     }))
 }
 
-pub(super) fn string_function() -> Found {
-    new_function!(
-        "new_string",
-        &[
-            ("Format", format::PATTERN_TYPE),
-            (
-                "ContainerFormat",
-                "Struct[{Optional[format] => Format, Optional[separator] => String, Optional[separator2] => String, \
-                 Optional[string_formats] => Hash[Type, Format]}]",
-            ),
-            ("TypeMap", "Hash[Type, Variant[Format, ContainerFormat]]"),
-            ("Convertible", "Any"),
-            ("Formats", "Variant[Default, String[1], TypeMap]"),
-        ],
-        &[&[("from", "Convertible"), ("string_formats?", "Formats")]]
-    )
-}
-
 /// `String.new(from, formats)`.
 pub(super) fn string(args: &[Value]) -> Made {
-    let function = string_function()?;
+    let function = constructors::string()?;
     if function.pick(args)?.is_none() {
         return Err(function.mismatch(args));
     }
     format::convert(&args[0], args.get(1)).map(Value::bytes)
 }
 
-pub(super) fn regexp_function() -> Found {
-    new_function!("new_float", &[], &[&[("pattern", "String"), ("escape?", "Boolean")]])
-}
-
 /// `Regexp.new(pattern, escape)`.
 pub(super) fn regexp(args: &[Value]) -> Made {
-    let function = regexp_function()?;
+    let function = constructors::regexp()?;
     let (Some(_), Some(Value::String(text))) = (function.pick(args)?, args.first()) else {
         return Err(function.mismatch(args));
     };
@@ -104,27 +70,9 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-pub(super) fn binary_function() -> Found {
-    new_function!(
-        "new_Binary",
-        &[
-            ("ByteInteger", "Integer[0,255]"),
-            ("Base64Format", "Enum['%b', '%u', '%B', '%s', '%r']"),
-            ("StringHash", "Struct[{value => String, 'format' => Optional[Base64Format]}]"),
-            ("ArrayHash", "Struct[{value => Array[ByteInteger]}]"),
-            ("BinaryArgsHash", "Variant[StringHash, ArrayHash]"),
-        ],
-        &[
-            &[("str", "String"), ("format?", "Base64Format")],
-            &[("byte_array", "Array[ByteInteger]")],
-            &[("hash_args", "BinaryArgsHash")],
-        ]
-    )
-}
-
 /// `Binary.new(text, format)`.
 pub(super) fn binary(args: &[Value]) -> Made {
-    let function = binary_function()?;
+    let function = constructors::binary()?;
     let (from, format) = match (function.pick(args)?, args) {
         (None, _) => return Err(function.mismatch(args)),
         (Some(_), [Value::Hash(hash)]) => (hash.get("value").cloned().unwrap_or_default(), hash.get("format").cloned()),
@@ -158,7 +106,7 @@ fn decode(text: &[u8], format: &str) -> Result<Vec<u8>, Error> {
     match format {
         "%b" => {
             let padding = String::from_utf8_lossy(text).chars().count() % 3;
-            Ok(lenient(&[text, &b"==="[..padding]].concat()))
+            Ok(ruby::unpack(&[text, &b"==="[..padding]].concat()))
         }
         "%u" => {
             // Padding may be missing, and is not asked for where it may.
@@ -184,64 +132,9 @@ fn strict(text: &[u8]) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }
 
-/// Ruby's `unpack("m")`: what is no Base64 is passed over, and the first padding ends it.
-fn lenient(text: &[u8]) -> Vec<u8> {
-    let digit = |b: u8| match b {
-        b'A'..=b'Z' => Some(b - b'A'),
-        b'a'..=b'z' => Some(b - b'a' + 26),
-        b'0'..=b'9' => Some(b - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    };
-    let mut out = Vec::new();
-    let mut group: Vec<u8> = Vec::new();
-    for b in text {
-        if *b == b'=' && group.len() > 1 {
-            break;
-        }
-        group.extend(digit(*b));
-        if let [a, b, c, d] = group[..] {
-            out.extend([a << 2 | b >> 4, b << 4 | c >> 2, c << 6 | d]);
-            group.clear();
-        }
-    }
-    match group[..] {
-        [a, b] => out.push(a << 2 | b >> 4),
-        [a, b, c] => out.extend([a << 2 | b >> 4, b << 4 | c >> 2]),
-        _ => {}
-    }
-    out
-}
-
-/// The texts of bytes: strict, with line ends, and for URLs.
-pub(crate) fn encoded(bytes: &[u8], format: char) -> String {
-    match format {
-        'b' => bytes.chunks(45).fold(String::new(), |out, line| out + &STANDARD.encode(line) + "\n"),
-        'u' => URL_SAFE.encode(bytes),
-        _ => STANDARD.encode(bytes),
-    }
-}
-
-pub(super) fn uri_function() -> Found {
-    new_function!(
-        "new_error",
-        &[],
-        &[
-            &[("uri", "String[1]")],
-            &[(
-                "hash",
-                "Struct[{Optional[scheme] => String[1], Optional[userinfo] => String[1], Optional[host] => String[1], \
-                 Optional[port] => Integer[0], Optional[path] => String[1], Optional[query] => String[1], \
-                 Optional[fragment] => String[1], Optional[opaque] => String[1]}]",
-            )],
-        ]
-    )
-}
-
 /// `URI.new(text)`.
 pub(super) fn uri(args: &[Value]) -> Made {
-    let function = uri_function()?;
+    let function = constructors::uri()?;
     match (function.pick(args)?, args) {
         (Some(0), [Value::String(text)]) => {
             let uri = uri::parse(text).map_err(Error::puppet)?;
@@ -281,13 +174,9 @@ fn uri_of_parts(hash: &Hash) -> Made {
     Ok(Value::Rich(Rich::Uri(again).into()))
 }
 
-pub(super) fn sensitive_function() -> Found {
-    new_function!("new_Sensitive", &[], &[&[("value", "Sensitive")], &[("value", "Any")]])
-}
-
 /// `Sensitive.new(value)`.
 pub(super) fn sensitive(args: &[Value]) -> Made {
-    let function = sensitive_function()?;
+    let function = constructors::sensitive()?;
     match (function.pick(args)?, args) {
         (Some(0), [value]) => Ok(value.clone()),
         (Some(_), [value]) => Ok(Value::Rich(Rich::sensitive(value).into())),

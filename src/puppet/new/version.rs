@@ -3,46 +3,14 @@
 //! Source: `pops/types/p_sem_ver_type.rb`, `p_sem_ver_range_type.rb`.
 
 use super::Made;
-use super::function::Function;
+use crate::puppet::types::constructors;
 use crate::puppet::{Error, semver};
 use crate::value::Value;
 use crate::value::rich::{Rich, Version, VersionRange};
 
-type Found = Result<&'static Function, Error>;
-
-pub(super) fn version_function() -> Found {
-    new_function!(
-        "new_Version",
-        &[
-            ("PositiveInteger", "Integer[0,default]"),
-            ("SemVerQualifier", r"Pattern[/\A(?<part>[0-9A-Za-z-]+)(?:\.\g<part>)*\Z/]"),
-            (
-                "SemVerPattern",
-                r"Pattern[/\A(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?\Z/]",
-            ),
-            (
-                "SemVerHash",
-                "Struct[{major=>PositiveInteger,minor=>PositiveInteger,patch=>PositiveInteger,\
-                 Optional[prerelease]=>SemVerQualifier,Optional[build]=>SemVerQualifier}]",
-            ),
-        ],
-        &[
-            &[("str", "SemVerPattern")],
-            &[
-                ("major", "PositiveInteger"),
-                ("minor", "PositiveInteger"),
-                ("patch", "PositiveInteger"),
-                ("prerelease?", "SemVerQualifier"),
-                ("build?", "SemVerQualifier"),
-            ],
-            &[("hash_args", "SemVerHash")],
-        ]
-    )
-}
-
 /// `SemVer.new(text)`.
 pub(super) fn version(args: &[Value]) -> Made {
-    let function = version_function()?;
+    let function = constructors::version()?;
     let part = |value: Option<&Value>| value.filter(|v| !v.is_undef()).map(|value| vec![value.clone()]);
     let version = match (function.pick(args)?, args) {
         (Some(0), [Value::String(text)]) => semver::version(text).map_err(Error::puppet)?,
@@ -67,27 +35,9 @@ pub(super) fn version(args: &[Value]) -> Made {
     Ok(Value::Rich(Rich::SemVer(version).into()))
 }
 
-pub(super) fn range_function() -> Found {
-    new_function!(
-        "new_VersionRange",
-        &[
-            ("SemVerRangeString", "String[1]"),
-            (
-                "SemVerRangeHash",
-                "Struct[{min=>Variant[Default,SemVer],Optional[max]=>Variant[Default,SemVer],Optional[exclude_max]=>Boolean}]",
-            ),
-        ],
-        &[
-            &[("str", "SemVerRangeString")],
-            &[("min", "Variant[Default,SemVer]"), ("max", "Variant[Default,SemVer]"), ("exclude_max?", "Boolean")],
-            &[("hash_args", "SemVerRangeHash")],
-        ]
-    )
-}
-
 /// `SemVerRange.new(text)`, `SemVerRange.new(min, max, exclude_max)`.
 pub(super) fn range(args: &[Value]) -> Made {
-    let function = range_function()?;
+    let function = constructors::version_range()?;
     let entry = |name: &str| args.first().and_then(|arg| arg.get(name)).cloned();
     let range = match (function.pick(args)?, args) {
         (Some(0), [Value::String(text)]) => semver::range(text),

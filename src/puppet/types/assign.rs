@@ -2,21 +2,17 @@
 //!
 //! Source: the `assignable?` and `_assignable?` methods of `pops/types/types.rb`, `recursion_guard.rb`.
 
-use super::infer::generalize;
+use super::generalize::generalize;
 use super::iterate::{is_iterable, iterated};
-use super::uri;
+use super::size::{or_any, size_of, sized};
+use super::{init, uri};
 use crate::puppet::regex::RubyRegex;
 use crate::value::rich::types::{Alias, Callable, Element, Range, Texts};
 use crate::value::{Text, Type, Value};
 
-/// Whether everything of the type `other` is of the type `kind`.
-pub(crate) fn assignable(kind: &Type, other: &Type) -> bool {
-    Guard::default().assignable(kind, other)
-}
-
 /// Notices that the names of two recursive types come up again: what fitted so far fits.
 #[derive(Default)]
-struct Guard {
+pub(super) struct Guard {
     again_here: bool,
     again_there: bool,
     here: Vec<&'static str>,
@@ -24,7 +20,8 @@ struct Guard {
 }
 
 impl Guard {
-    fn assignable(&mut self, kind: &Type, other: &Type) -> bool {
+    /// Returns true if everything of the type `other` is of the type `kind`.
+    pub(super) fn assignable(&mut self, kind: &Type, other: &Type) -> bool {
         match kind {
             Type::Unit => true,
             Type::Alias(alias) if alias.is_recursive() => self.inside(alias, other),
@@ -72,7 +69,9 @@ impl Guard {
             Type::Variant(_) if matches!(kind, Type::Any) => true,
             Type::Variant(others) if others.is_empty() => matches!(kind, Type::NotUndef(_)) && self.own(kind, other),
             Type::Variant(others) => others.iter().all(|other| self.assignable(kind, other)),
-            Type::Optional(inner) => kind.accepts_undef() && inner.as_ref().is_none_or(|inner| assignable(kind, inner)),
+            Type::Optional(inner) => {
+                kind.accepts_undef() && inner.as_ref().is_none_or(|inner| super::assignable(kind, inner))
+            }
             Type::NotUndef(Some(inner)) if !inner.accepts_undef() => self.assignable(kind, inner),
             _ => self.own(kind, other),
         }
@@ -116,7 +115,7 @@ impl Guard {
                 (Some(inner), Some(other)) => self.assignable(inner, other),
                 _ => false,
             },
-            (Type::Init(inner, _), other) => super::super::new::init::accepts(inner.as_deref(), other),
+            (Type::Init(inner, _), other) => init::accepts(inner.as_deref(), other),
             (Type::SemVer(ranges), Type::SemVer(others)) => {
                 let covered = |other| ranges.iter().any(|range| version_covered(other, range));
                 ranges.is_empty() || !others.is_empty() && others.iter().all(covered)
@@ -214,7 +213,7 @@ impl Guard {
         let all = elements.iter().all(|element| {
             element.key.accepts_undef() || {
                 required += 1;
-                self.assignable(&element.value, value) && assignable(&generalize(&element.key), key)
+                self.assignable(&element.value, value) && super::assignable(&generalize(&element.key), key)
             }
         });
         all && sized(required, elements.len()).covers(size)
@@ -233,30 +232,8 @@ impl Guard {
     }
 }
 
-/// A size from `from` to `to`.
-pub(crate) fn sized(from: usize, to: usize) -> Range {
-    Range { from: Range::count(from).from, to: Range::count(to).to }
-}
-
-/// The size of a collection; any if none is given.
-pub(crate) fn or_any(size: Option<&Range>) -> Range {
-    size.cloned().unwrap_or_else(|| Range::at_least(0))
-}
-
 fn starts_at_zero(size: &Range) -> bool {
     size.from.equals(&Value::Integer(0))
-}
-
-/// How many things the values of a type of collections hold.
-pub(crate) fn size_of(kind: &Type) -> Option<Range> {
-    match kind {
-        Type::Collection(size) | Type::Array(_, size) | Type::Hash(_, size) => Some(or_any(size.as_ref())),
-        Type::Tuple(_, Some(size)) => Some(size.clone()),
-        Type::Tuple(types, None) if types.is_empty() => Some(Range::at_least(0)),
-        Type::Tuple(types, None) => Some(Range::count(types.len())),
-        Type::Struct(elements) => Some(Range::count(elements.len())),
-        _ => None,
-    }
 }
 
 fn is_scalar_data(kind: &Type) -> bool {

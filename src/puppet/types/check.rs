@@ -1,8 +1,9 @@
 //! Checks of values against types, worded as Puppet words them.
 
 use super::describe::{describe_mismatch, describe_place};
+use super::generalize::generalize;
 use super::infer::{infer, infer_set};
-use super::{is_instance, parse};
+use super::{assignable, is_instance, parse};
 use crate::puppet::Error;
 use crate::value::{Type, Value, ValuePath};
 
@@ -30,4 +31,30 @@ pub fn misfit(subject: &str, kind: &Type, value: &Value) -> Result<Option<(Error
 /// The type that Puppet infers for `value`, as it writes it.
 pub fn inferred(value: &Value) -> Result<String, Error> {
     Ok(infer(value)?.to_string())
+}
+
+/// What `puppet lookup --type` says of a value: nothing, or that it is of another type. `subject` is what it calls the value.
+pub fn check_type(subject: &str, value: &Value, kind: &Type) -> Result<(), Error> {
+    let secrecy = value.secrecy();
+    if secrecy.is_some_and(|secrecy| secrecy.opaque) {
+        // Whatever the texts in it are.
+        let of_any_text = generalize(&infer_set(value)?);
+        return if assignable(kind, &of_any_text) {
+            Ok(())
+        } else {
+            Err(Error::unknown(format!("the value is encrypted, so it may or may not be of the type {kind}")))
+        };
+    }
+    assert_instance(subject, kind, value.clone()).map(|_| ()).map_err(|error| error.sealed(secrecy))
+}
+
+/// The value, or why it is not of the type.
+pub(crate) fn assert_instance(subject: &str, kind: &Type, value: Value) -> Result<Value, Error> {
+    if is_instance(kind, &value)? {
+        return Ok(value);
+    }
+    match describe_mismatch(&format!("{subject} has wrong type,"), kind, &infer_set(&value)?) {
+        text if text.is_empty() => Err(Error::unknown(format!("how a value is not of the type {kind}"))),
+        text => Err(Error::puppet(text)),
+    }
 }

@@ -2,9 +2,10 @@
 //!
 //! Source: `TypeMismatchDescriber` in `pops/types/type_mismatch_describer.rb`.
 
-use super::assign::{assignable, or_any, size_of, sized};
+use super::assignable;
 use super::mismatch::{Group, Kind, Mismatch, Step};
 use super::normalize::normalize;
+use super::size::{or_any, size_of, sized};
 use crate::value::rich::types::{Element, Range};
 use crate::value::{Hash, Type, ValuePath};
 

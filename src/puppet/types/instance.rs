@@ -4,10 +4,9 @@
 
 use std::sync::Arc;
 
-use super::super::new::init;
-use super::assign::{assignable, has_text};
+use super::assign::has_text;
 use super::infer::infer;
-use super::uri;
+use super::{assignable, init, uri};
 use crate::puppet::Error;
 use crate::puppet::regex::RubyRegex;
 use crate::value::rich::Rich;
@@ -17,7 +16,7 @@ use crate::value::{Type, Value};
 type Found = Result<bool, Error>;
 
 /// Whether `value` is of the type. A regular expression may give up.
-pub(crate) fn is_instance(kind: &Type, value: &Value) -> Found {
+pub(super) fn is_instance(kind: &Type, value: &Value) -> Found {
     let value = value.bare();
     Ok(match (kind, value) {
         (Type::Any | Type::Unit, _) => true,

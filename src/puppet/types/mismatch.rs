@@ -4,9 +4,9 @@
 
 use std::mem::discriminant;
 
-use super::assign::assignable;
-use super::infer::generalize;
+use super::generalize::generalize;
 use super::normalize::normalize;
+use super::{assignable, parse};
 use crate::value::rich::types::{Range, Texts};
 use crate::value::{Segment, Type, Value, ValuePath};
 
@@ -288,7 +288,7 @@ fn is_detailed(expected: &Type, actual: &Type) -> bool {
 /// Whether the actual type fits the expected one without its parameters.
 fn fits_default(expected: &Type, actual: &Type) -> bool {
     let expected = expected.resolved();
-    let default = super::parse::parse(expected.simple_name());
+    let default = parse(expected.simple_name());
     match expected {
         Type::Unit => true,
         _ => default.is_ok_and(|default| assignable(&default, actual)),

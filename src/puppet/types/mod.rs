@@ -1,27 +1,62 @@
-//! Puppet's type system: what a type expression means, which values and types fit a type, what a value's type is, and how Puppet
-//! words a mismatch.
+//! Puppet's type system: the type that an expression stands for, the values and types that fit a type, the type of a value, and
+//! Puppet's words for a mismatch.
 //!
 //! The types themselves are values, see [`crate::value::rich::types`].
+//!
+//! Three questions lead to one another: [`assignable`], [`is_instance`] and [`parse`] (a type `Init[T]` holds what the constructor of
+//! `T` takes, whose signatures are written as expressions; an expression may hold a value that has to be of some type). They are
+//! asked here, so that the modules below use one another in one direction only: `syntax` reads an expression and `interpret` makes a
+//! type of it; `assign` and `instance` compare; `infer` finds the type of a value, `generalize` and `normalize` reshape types;
+//! `constructors` has the `signature`s of `new` for `init`; `describe` finds each `mismatch`, `check` puts it all together.
 
 mod assign;
 mod check;
+pub(super) mod constructors;
 pub mod data;
-pub(super) mod describe;
+mod describe;
+pub(super) mod generalize;
 pub(super) mod infer;
+pub(super) mod init;
 mod instance;
+mod interpret;
 mod iterate;
-pub(super) mod mismatch;
+mod mismatch;
 mod names;
 mod normalize;
-mod parse;
 mod record;
+pub(super) mod signature;
+mod size;
 mod syntax;
-pub(super) mod uri;
+mod uri;
 
-pub use check::{inferred, misfit, mismatch};
+pub(super) use check::assert_instance;
+pub use check::{check_type, inferred, misfit, mismatch};
 
-pub(super) use assign::{assignable, sized};
-pub(super) use instance::is_instance;
-pub(super) use normalize::normalize;
-pub(super) use parse::parse_with;
-pub use parse::{parse, parse_flag};
+use super::Error;
+use crate::value::{Type, Value};
+use interpret::Names;
+
+/// Returns the type that `text` is an expression of.
+pub fn parse(text: &str) -> Result<Type, Error> {
+    parse_with(text, &[])
+}
+
+/// Returns the type that `text` is an expression of, where some names are known that Puppet itself does not have.
+fn parse_with(text: &str, local: &[(&'static str, Type)]) -> Result<Type, Error> {
+    interpret::type_of_text(text, &Names::All(local))
+}
+
+/// Returns the type of the flag `--type`, for which `puppet lookup` knows fewer names.
+pub fn parse_flag(text: &str) -> Result<Type, Error> {
+    interpret::type_of_text(text, &Names::BuiltIn)
+}
+
+/// Returns true if every value of the type `other` is of the type `kind`.
+pub(super) fn assignable(kind: &Type, other: &Type) -> bool {
+    assign::Guard::default().assignable(kind, other)
+}
+
+/// Returns true if `value` is of the type. An error if a regular expression gives up.
+pub(super) fn is_instance(kind: &Type, value: &Value) -> Result<bool, Error> {
+    instance::is_instance(kind, value)
+}

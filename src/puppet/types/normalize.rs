@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use super::parse::enumeration;
 use crate::puppet::Error;
 use crate::value::rich::VersionRange;
 use crate::value::rich::types::{Element, Range, Texts, TimeRange};
@@ -245,4 +244,11 @@ pub(super) fn merge_versions(ranges: Vec<VersionRange>) -> Result<Vec<VersionRan
     }
     result.reverse();
     Ok(result)
+}
+
+/// Sorted texts, each once.
+pub(super) fn enumeration(mut values: Vec<Text>, any_case: bool) -> Type {
+    values.sort();
+    values.dedup();
+    Type::Enum(values.into(), any_case)
 }

@@ -2,17 +2,11 @@
 //!
 //! Source: `pops/types/p_uri_type.rb`.
 
-use std::sync::LazyLock;
-
-use super::assign::assignable;
-use super::describe::describe_mismatch;
-use super::infer::infer_set;
-use super::instance::is_instance;
-use super::parse::parse;
+use super::{assignable, is_instance};
 use crate::puppet::Error;
 use crate::puppet::regex::RubyRegex;
 use crate::value::rich::{Rich, Uri};
-use crate::value::{Hash, Type, Value};
+use crate::value::{Hash, Value};
 
 /// The parts that a URI has, as a type holds them.
 pub(super) fn parts(uri: &Uri) -> Hash {
@@ -39,24 +33,6 @@ pub(super) fn parts(uri: &Uri) -> Hash {
         }
     }
     parts
-}
-
-/// Refuses parameters of a URI type that are none.
-pub(super) fn check_parameters(hash: &Hash) -> Result<(), Error> {
-    static PARAMETERS: LazyLock<Result<Type, Error>> = LazyLock::new(|| {
-        let text = "Optional[Variant[String[1], Regexp, Type[Pattern], Type[Enum], Type[NotUndef], Type[Undef]]]";
-        let port = "Optional[Variant[Integer[0], Type[NotUndef], Type[Undef]]]";
-        let names = ["scheme", "userinfo", "host", "port", "path", "query", "fragment", "opaque"];
-        let entry = |name| format!("Optional[{name}] => {}", if name == "port" { port } else { text });
-        parse(&format!("Variant[String[1], Struct[{{{}}}]]", names.map(entry).join(", ")))
-    });
-    let parameters = PARAMETERS.as_ref().map_err(Clone::clone)?;
-    let value = Value::hash(hash.clone());
-    if is_instance(parameters, &value)? {
-        return Ok(());
-    }
-    let text = describe_mismatch("URI-Type parameter has wrong type,", parameters, &infer_set(&value)?);
-    Err(Error::puppet(text))
 }
 
 /// Whether the parts of a URI match the parameters of a type.

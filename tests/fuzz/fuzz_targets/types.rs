@@ -8,8 +8,7 @@
 
 use hierad::hiera::convert::convert;
 use hierad::puppet::json;
-use hierad::puppet::new::check_type;
-use hierad::puppet::types::parse;
+use hierad::puppet::types::{check_type, parse};
 use hierad::value::Value;
 use libfuzzer_sys::fuzz_target;
 

@@ -4,10 +4,12 @@
 
 use std::sync::Arc;
 
-use super::super::types::describe::{describe, merge};
-use super::super::types::infer::infer_set;
-use super::super::types::mismatch::{Group, Kind, Mismatch, Step};
-use super::super::types::{assignable, is_instance, normalize, parse_with, sized};
+use super::describe::{describe, merge};
+use super::infer::infer_set;
+use super::mismatch::{Group, Kind, Mismatch, Step};
+use super::normalize::normalize;
+use super::size::sized;
+use super::{assignable, is_instance, parse_with};
 use crate::puppet::Error;
 use crate::value::rich::types::{Alias, Range};
 use crate::value::{Type, Value};

@@ -1,262 +1,40 @@
-//! What type an expression is.
+//! The parameters of types: what stands in the brackets.
 //!
-//! Source: `pops/types/type_parser.rb`, `type_factory.rb`.
+//! Source: `pops/types/type_factory.rb`.
 
-use std::cell::Cell;
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use super::infer;
-use super::names::{RESOURCES, plain};
-use super::record::element;
-use super::syntax::{self, Kind, Node};
-use crate::puppet::new::{init, time};
+use super::{Parsed, no_type};
 use crate::puppet::regex::RubyRegex;
-use crate::puppet::{Error, semver, uri};
+use crate::puppet::types::describe::describe_mismatch;
+use crate::puppet::types::generalize::generalize;
+use crate::puppet::types::infer::{infer, infer_set};
+use crate::puppet::types::normalize::{enumeration, merge_versions};
+use crate::puppet::types::record::element;
+use crate::puppet::types::syntax::Node;
+use crate::puppet::types::uri::parts;
+use crate::puppet::types::{is_instance, parse};
+use crate::puppet::{Error, ruby, semver, uri};
 use crate::value::rich::Rich;
-use crate::value::rich::types::{Alias, Callable, OwnAlias, Range, Texts, TimeRange};
-use crate::value::{Hash, Text, Type, Value};
-
-type Parsed<T> = Result<T, Error>;
-
-/// The type that `text` is an expression of.
-pub fn parse(text: &str) -> Parsed<Type> {
-    parse_among(text, &Names::All(&[]))
-}
-
-/// The type of the flag `--type`, of which `puppet lookup` knows fewer.
-pub fn parse_flag(text: &str) -> Parsed<Type> {
-    parse_among(text, &Names::BuiltIn)
-}
-
-/// The type that `text` is, where some names are known that Puppet itself does not have.
-pub(crate) fn parse_with(text: &str, local: &[(&'static str, Type)]) -> Parsed<Type> {
-    parse_among(text, &Names::All(local))
-}
-
-fn parse_among(text: &str, names: &Names<'_>) -> Parsed<Type> {
-    if text == "Array[1]" {
-        return Ok(Type::array(Type::Any, Some(Range::at_least(1)))); // one of the texts that Puppet does not parse
-    }
-    let node = syntax::parse(text)?;
-    let parser = Parser { names, unusable: Cell::new(0) };
-    let value = parser.value(&node);
-    let is_init = matches!(&value, Ok(value) if matches!(value.as_type(), Some(Type::Init(..))));
-    if parser.unusable.get() > usize::from(is_init) {
-        // Puppet fails as soon as it looks into such a type, which may be at once or never.
-        return Err(Error::unknown("an Init of a type that nothing can be made of, inside of another type"));
-    }
-    value?.as_type().cloned().ok_or_else(|| no_type(&node))
-}
-
-fn no_type(node: &Node<'_>) -> Error {
-    Error::puppet(format!("The expression <{}> is not a valid type specification.", node.text))
-}
-
-fn wrong_count(name: &str, required: &str, given: usize) -> Error {
-    let text = format!("Invalid number of type parameters specified: {name} requires {required}, {given} provided");
-    Error::puppet(text)
-}
-
-fn type_value(kind: Type) -> Value {
-    Value::Rich(Arc::new(Rich::Type(kind)))
-}
-
-fn is_default(value: &Value) -> bool {
-    matches!(value, Value::Symbol(name) if &**name == "default")
-}
-
-fn is_integer(value: &Value) -> bool {
-    matches!(value, Value::Integer(_) | Value::BigInteger(_))
-}
-
-fn is_bound(value: &Value) -> bool {
-    is_integer(value) || is_default(value) || value.as_str() == Some("default")
-}
-
-/// The names that have a meaning.
-enum Names<'l> {
-    /// Those that Puppet has, and some more.
-    All(&'l [(&'static str, Type)]),
-    /// Those that Puppet's parser has without asking a loader: no aliases, no resource types.
-    BuiltIn,
-}
-
-struct Parser<'l> {
-    names: &'l Names<'l>,
-    /// How many an `Init` there is of a type that has no `new`.
-    unusable: Cell<usize>,
-}
+use crate::value::rich::types::{Callable, Range, Texts, TimeRange};
+use crate::value::{Hash, Type, Value};
 
 /// A type's parameters, and the expression that they stand in.
-struct Parameters<'n, 't> {
-    node: &'n Node<'t>,
-    values: Vec<Value>,
-}
-
-impl Parser<'_> {
-    fn value(&self, node: &Node<'_>) -> Parsed<Value> {
-        match &node.kind {
-            Kind::Reference(name) => self.named(name).map(type_value),
-            Kind::Access(left, parameters) => self.access(node, left, parameters).map(type_value),
-            Kind::Literal(value) => Ok(value.clone()),
-            Kind::Regex(pattern) => {
-                RubyRegex::compile(pattern)?;
-                Ok(Value::Rich(Arc::new(Rich::Regexp(pattern.as_str().into()))))
-            }
-            Kind::List(nodes) => nodes.iter().map(|node| self.value(node)).collect(),
-            Kind::Hash(entries) => {
-                let mut hash = Hash::new();
-                for (key, value) in entries {
-                    hash.insert(self.value(key)?, self.value(value)?);
-                }
-                Ok(Value::hash(hash))
-            }
-            Kind::Minus(inner) => match self.value(inner)? {
-                Value::Integer(n) => Ok(Value::big(-num_bigint::BigInt::from(n))),
-                Value::BigInteger(n) => Ok(Value::big(-(*n).clone())),
-                Value::Float(f) => Ok(Value::Float(-f)),
-                // Ruby's minus of a text is the text.
-                text @ Value::String(_) => Ok(text),
-                other => Err(Error::puppet(format!("undefined method `-@' for {}", other.inspect()))),
-            },
-            Kind::Other => Err(no_type(node)),
-        }
-    }
-
-    fn named(&self, cased: &str) -> Parsed<Type> {
-        let Names::All(local) = self.names else { return plain(&cased.to_ascii_lowercase()).ok_or_else(no_loader) };
-        let name = cased.strip_prefix("::").unwrap_or(cased).to_ascii_lowercase();
-        if let Some((_, kind)) = local.iter().find(|(local, _)| local.eq_ignore_ascii_case(&name)) {
-            return Ok(kind.clone());
-        }
-        let alias = OwnAlias::ALL.into_iter().find(|alias| alias.name().eq_ignore_ascii_case(&name));
-        if let Some(alias) = alias {
-            return Ok(Type::Alias(Alias::Own(alias)));
-        }
-        let resource = RESOURCES.iter().find(|resource| resource.eq_ignore_ascii_case(&name));
-        if let Some(resource) = resource {
-            return Ok(Type::Resource(Some((*resource).into()), None));
-        }
-        plain(&name).ok_or_else(|| unknown(cased))
-    }
-
-    fn access(&self, node: &Node<'_>, left: &Node<'_>, parameters: &[Node<'_>]) -> Parsed<Type> {
-        let values = parameters.iter().map(|node| self.value(node)).collect::<Parsed<Vec<_>>>()?;
-        let Kind::Reference(cased) = left.kind else { return Err(no_type(node)) };
-        let given = Parameters { node, values };
-        let name = cased.strip_prefix("::").unwrap_or(cased).to_ascii_lowercase();
-        let unparameterized = || Error::puppet(format!("Not a parameterized type <{}>", left.text));
-        match name.as_str() {
-            "array" => given.array(),
-            "hash" => given.hash(),
-            "tuple" => given.tuple(),
-            "struct" => given.record(),
-            "variant" => given.types(&given.values).map(Type::variant),
-            "collection" => given.size("Collection", &given.values).map(|size| Type::Collection(Some(size.to_size()))),
-            "string" => given.size("String", &given.values).map(Type::sized_string),
-            "integer" => given.integer(),
-            "float" => given.float(),
-            "boolean" => match given.only("Boolean", "1")? {
-                Value::Boolean(value) => Ok(Type::Boolean(Some(*value))),
-                _ => Err(Error::puppet("Boolean parameter must be true or false")),
-            },
-            "enum" => given.choice(),
-            "pattern" => given.pattern(),
-            "regexp" => given.regexp(),
-            "optional" => given.text_or_type("Optional", "1").map(|inner| Type::Optional(Some(inner.into()))),
-            "notundef" => given.text_or_type("NotUndef", "0 to 1").map(not_undef),
-            "type" => given.only_type("Type", "1").map(|inner| Type::Type(Some(inner.into()))),
-            "iterable" => given.only_type("Iterable", "1").map(|inner| Type::Iterable(Some(inner.into()))),
-            "iterator" => given.only_type("Iterator", "1").map(|inner| Type::Iterator(Some(inner.into()))),
-            "sensitive" => {
-                given.only_type("Sensitive", "0 to 1").map(|inner| Type::Sensitive(infer::generalize(&inner).into()))
-            }
-            "init" => {
-                let (inner, args) = given.init()?;
-                self.unusable.set(self.unusable.get() + usize::from(!init::is_usable(&inner, args)));
-                Ok(Type::Init(Some(inner.into()), args.into()))
-            }
-            "callable" => given.callable(),
-            "semver" => given.versions(),
-            "timestamp" => given.times("Timestamp", time::timestamp_bound).map(Type::Timestamp),
-            "timespan" => given.times("Timespan", time::timespan_bound).map(Type::Timespan),
-            "uri" => given.uri(),
-            "class" => given.class(),
-            "resource" => given.resource(),
-            "runtime" => given.runtime(),
-            "data" => Err(unparameterized()),
-            "object" | "typeset" => match given.only("Object", "1")? {
-                Value::Hash(hash) if hash.is_empty() => self.named(cased),
-                Value::Undef => self.named(cased),
-                _ => Err(Error::unknown(format!("the definition of a type by '{cased}' is not supported"))),
-            },
-            _ => match self.named(cased)? {
-                Type::Resource(resource, _) => {
-                    let title = given.only(cased, "1")?;
-                    Ok(Type::Resource(resource, Some(title.to_s().into())))
-                }
-                _ => Err(unparameterized()),
-            },
-        }
-    }
-}
-
-/// `puppet lookup` takes the scope of `--type` for a loader.
-fn no_loader() -> Error {
-    let text = "private method `load' called for Scope(Class[main]):Puppet::Parser::Scope";
-    Error::puppet(format!("{text} (the --type of puppet lookup knows no aliases and no types but those built in)"))
-}
-
-/// A name that some module may give a meaning to.
-fn unknown(name: &str) -> Error {
-    Error::unknown(format!("the data type '{name}' is not one of Puppet's own"))
-}
-
-fn not_undef(inner: Type) -> Type {
-    Type::NotUndef(Some(inner).filter(|inner| !matches!(inner, Type::Any)).map(Arc::new))
-}
-
-/// The type that something stands for where a type is wanted.
-fn type_of(value: &Value) -> Parsed<Type> {
-    Ok(match (value, value.as_type()) {
-        (Value::String(text), _) => Type::Runtime(Some("ruby".into()), Some(text.to_arc())),
-        (_, Some(kind)) => kind.clone(),
-        (value, None) => infer::generalize(&infer::infer(value)?),
-    })
-}
-
-/// A range of numbers; the bounds may be anything that Ruby can compare.
-fn range(from: &Value, to: &Value) -> Parsed<Range> {
-    if from.as_str() == Some("default") {
-        return Err(Error::puppet("undefined method `>' for false:FalseClass"));
-    }
-    let open = |bound: &Value| is_default(bound) || bound.is_undef() || bound.as_str() == Some("default");
-    let from = if open(from) { Range::ALL.from } else { from.clone() };
-    let to = if open(to) { Range::ALL.to } else { to.clone() };
-    match from.compare(&to) {
-        Some(Ordering::Greater) => {
-            let (from, to) = (from.to_s(), to.to_s());
-            Err(Error::puppet(format!("'from' must be less or equal to 'to'. Got ({from}, {to}")))
-        }
-        Some(_) if !matches!(from, Value::String(_)) => Ok(Range { from, to }),
-        _ => Err(Error::puppet(format!(
-            "comparison of {} with {} failed",
-            from.class_name(),
-            if matches!(to, Value::String(_)) { "String".to_owned() } else { to.inspect() }
-        ))),
-    }
+pub(super) struct Parameters<'n, 't> {
+    pub(super) node: &'n Node<'t>,
+    pub(super) values: Vec<Value>,
 }
 
 impl Parameters<'_, '_> {
-    fn only(&self, name: &str, required: &str) -> Parsed<&Value> {
+    pub(super) fn only(&self, name: &str, required: &str) -> Parsed<&Value> {
         match self.values.as_slice() {
             [one] => Ok(one),
             many => Err(wrong_count(name, required, many.len())),
         }
     }
 
-    fn only_type(&self, name: &str, required: &str) -> Parsed<Type> {
+    pub(super) fn only_type(&self, name: &str, required: &str) -> Parsed<Type> {
         self.kind(self.only(name, required)?)
     }
 
@@ -264,12 +42,12 @@ impl Parameters<'_, '_> {
         value.as_type().cloned().ok_or_else(|| no_type(self.node))
     }
 
-    fn types(&self, values: &[Value]) -> Parsed<Vec<Type>> {
+    pub(super) fn types(&self, values: &[Value]) -> Parsed<Vec<Type>> {
         values.iter().map(|value| self.kind(value)).collect()
     }
 
     /// A type, or a text that stands for itself.
-    fn text_or_type(&self, name: &str, required: &str) -> Parsed<Type> {
+    pub(super) fn text_or_type(&self, name: &str, required: &str) -> Parsed<Type> {
         match self.only(name, required)? {
             Value::String(text) => Ok(Type::String(Texts::Value(text.clone()))),
             other => self.kind(other),
@@ -284,7 +62,7 @@ impl Parameters<'_, '_> {
     }
 
     /// A size: a type, the least, or the least and the greatest.
-    fn size(&self, name: &str, values: &[Value]) -> Parsed<Range> {
+    pub(super) fn size(&self, name: &str, values: &[Value]) -> Parsed<Range> {
         match values {
             [one] => match one.as_type() {
                 Some(Type::Integer(range)) => Ok(range.clone()),
@@ -295,7 +73,7 @@ impl Parameters<'_, '_> {
         }
     }
 
-    fn array(&self) -> Parsed<Type> {
+    pub(super) fn array(&self) -> Parsed<Type> {
         match self.values.as_slice() {
             [items] => Ok(Type::array(self.kind(items)?, None)),
             [items, rest] if items.as_type().is_some() => {
@@ -307,7 +85,7 @@ impl Parameters<'_, '_> {
         }
     }
 
-    fn hash(&self) -> Parsed<Type> {
+    pub(super) fn hash(&self) -> Parsed<Type> {
         match self.values.as_slice() {
             [key, value] => match (key.as_type(), value.as_type()) {
                 (Some(key), Some(value)) => Ok(Type::hash(key.clone(), value.clone(), None)),
@@ -321,7 +99,7 @@ impl Parameters<'_, '_> {
         }
     }
 
-    fn tuple(&self) -> Parsed<Type> {
+    pub(super) fn tuple(&self) -> Parsed<Type> {
         let least = |value: &Value| {
             let open = is_default(value) || value.as_str() == Some("default");
             if open { Value::Integer(0) } else { value.clone() }
@@ -334,7 +112,7 @@ impl Parameters<'_, '_> {
         Ok(Type::Tuple(types.iter().map(type_of).collect::<Parsed<_>>()?, size.map(Range::to_size)))
     }
 
-    fn record(&self) -> Parsed<Type> {
+    pub(super) fn record(&self) -> Parsed<Type> {
         let Value::Hash(hash) = self.only("Struct", "1")? else { return Err(no_type(self.node)) };
         hash.iter()
             .map(|(key, value)| element(key, type_of(value)?))
@@ -342,7 +120,7 @@ impl Parameters<'_, '_> {
             .map(|elements| Type::Struct(elements.into()))
     }
 
-    fn integer(&self) -> Parsed<Type> {
+    pub(super) fn integer(&self) -> Parsed<Type> {
         match self.values.as_slice() {
             [one] if is_default(one) => Ok(Type::Integer(Range::ALL)),
             [one] if is_integer(one) => range(one, &Value::Undef).map(Type::Integer),
@@ -352,10 +130,10 @@ impl Parameters<'_, '_> {
         }
     }
 
-    fn float(&self) -> Parsed<Type> {
+    pub(super) fn float(&self) -> Parsed<Type> {
         let bound = |value: &Value| match value {
             value if is_default(value) || value.is_undef() => Ok(Value::Undef),
-            value => super::super::new::number::ruby_float(value).map(Value::Float),
+            value => ruby::float(value).map(Value::Float),
         };
         match self.values.as_slice() {
             [one] if is_default(one) => Ok(Type::Float(Range::ALL)),
@@ -368,7 +146,7 @@ impl Parameters<'_, '_> {
         }
     }
 
-    fn choice(&self) -> Parsed<Type> {
+    pub(super) fn choice(&self) -> Parsed<Type> {
         let (values, any_case) = match self.values.as_slice() {
             [values @ .., Value::Boolean(any_case)] => (values, *any_case),
             values => (values, false),
@@ -383,7 +161,7 @@ impl Parameters<'_, '_> {
         Ok(enumeration(values.iter().map(text).collect::<Parsed<_>>()?, any_case))
     }
 
-    fn pattern(&self) -> Parsed<Type> {
+    pub(super) fn pattern(&self) -> Parsed<Type> {
         let mut patterns: Vec<Option<Arc<str>>> = Vec::new();
         for value in &self.values {
             match value {
@@ -411,7 +189,7 @@ impl Parameters<'_, '_> {
         Ok(Type::Pattern(unique.into()))
     }
 
-    fn regexp(&self) -> Parsed<Type> {
+    pub(super) fn regexp(&self) -> Parsed<Type> {
         match self.only("Regexp", "1")? {
             Value::String(text) => {
                 // Puppet compiles it when it is first asked.
@@ -427,12 +205,12 @@ impl Parameters<'_, '_> {
         }
     }
 
-    fn init(&self) -> Parsed<(Type, &[Value])> {
+    pub(super) fn init(&self) -> Parsed<(Type, &[Value])> {
         let (first, args) = self.values.split_first().ok_or_else(|| no_type(self.node))?;
         Ok((self.kind(first)?, args))
     }
 
-    fn callable(&self) -> Parsed<Type> {
+    pub(super) fn callable(&self) -> Parsed<Type> {
         let (values, result) = match self.values.as_slice() {
             [Value::Array(values), result] => (values.as_slice(), Some(type_of(result)?)),
             [Value::Array(_), ..] if self.values.len() > 1 => {
@@ -460,7 +238,7 @@ impl Parameters<'_, '_> {
         Ok(Type::Callable(Some(Arc::new(Callable { parameters, block, result }))))
     }
 
-    fn versions(&self) -> Parsed<Type> {
+    pub(super) fn versions(&self) -> Parsed<Type> {
         let range = |value: &Value| match value {
             Value::String(text) => semver::range(text).map_err(Error::puppet),
             other => {
@@ -469,10 +247,10 @@ impl Parameters<'_, '_> {
             }
         };
         let ranges = self.values.iter().map(range).collect::<Parsed<Vec<_>>>()?;
-        Ok(Type::SemVer(super::normalize::merge_versions(ranges)?.into()))
+        Ok(Type::SemVer(merge_versions(ranges)?.into()))
     }
 
-    fn times(&self, name: &str, bound: impl Fn(&Value) -> Parsed<Option<i128>>) -> Parsed<TimeRange> {
+    pub(super) fn times(&self, name: &str, bound: impl Fn(&Value) -> Parsed<Option<i128>>) -> Parsed<TimeRange> {
         let text = |time: i128| match name {
             "Timestamp" => Rich::Timestamp(time).to_text(),
             _ => Rich::Timespan(time).to_text(),
@@ -490,22 +268,22 @@ impl Parameters<'_, '_> {
         }
     }
 
-    fn uri(&self) -> Parsed<Type> {
+    pub(super) fn uri(&self) -> Parsed<Type> {
         match self.only("URI", "1")? {
             Value::String(text) => {
                 let uri = uri::parse(text).map_err(Error::puppet)?;
-                let parts = super::uri::parts(&uri);
+                let parts = parts(&uri);
                 Ok(Type::Uri(Some(parts).filter(|parts| !parts.is_empty()).map(Arc::new)))
             }
             Value::Hash(hash) => {
-                super::uri::check_parameters(hash)?;
+                check_uri(hash)?;
                 Ok(Type::Uri(Some(hash.clone()).filter(|hash| !hash.is_empty())))
             }
             _ => Ok(Type::Uri(None)),
         }
     }
 
-    fn class(&self) -> Parsed<Type> {
+    pub(super) fn class(&self) -> Parsed<Type> {
         match self.only("Class", "1")? {
             Value::String(text) => Ok(Type::Class(Some(text.strip_prefix("::").unwrap_or(text).into()))),
             other => {
@@ -515,7 +293,7 @@ impl Parameters<'_, '_> {
         }
     }
 
-    fn resource(&self) -> Parsed<Type> {
+    pub(super) fn resource(&self) -> Parsed<Type> {
         let [name, rest @ ..] = self.values.as_slice() else { return Err(no_type(self.node)) };
         if rest.len() > 1 {
             return Err(wrong_count("Resource", "1 or 2", self.values.len()));
@@ -542,7 +320,7 @@ impl Parameters<'_, '_> {
         }
     }
 
-    fn runtime(&self) -> Parsed<Type> {
+    pub(super) fn runtime(&self) -> Parsed<Type> {
         match self.values.as_slice() {
             [Value::String(runtime), Value::String(name)] if !name.is_empty() => {
                 Ok(Type::Runtime(Some(runtime.to_arc()), Some(name.to_arc())))
@@ -569,9 +347,68 @@ fn no_pattern(value: &Value) -> Error {
     Error::puppet(format!("Only String, Regexp, Pattern-Type, and Regexp-Type are allowed: got '{class}"))
 }
 
-/// Sorted texts, each once.
-pub(super) fn enumeration(mut values: Vec<Text>, any_case: bool) -> Type {
-    values.sort();
-    values.dedup();
-    Type::Enum(values.into(), any_case)
+/// The type that something stands for where a type is wanted.
+fn type_of(value: &Value) -> Parsed<Type> {
+    Ok(match (value, value.as_type()) {
+        (Value::String(text), _) => Type::Runtime(Some("ruby".into()), Some(text.to_arc())),
+        (_, Some(kind)) => kind.clone(),
+        (value, None) => generalize(&infer(value)?),
+    })
+}
+
+/// A range of numbers; the bounds may be anything that Ruby can compare.
+fn range(from: &Value, to: &Value) -> Parsed<Range> {
+    if from.as_str() == Some("default") {
+        return Err(Error::puppet("undefined method `>' for false:FalseClass"));
+    }
+    let open = |bound: &Value| is_default(bound) || bound.is_undef() || bound.as_str() == Some("default");
+    let from = if open(from) { Range::ALL.from } else { from.clone() };
+    let to = if open(to) { Range::ALL.to } else { to.clone() };
+    match from.compare(&to) {
+        Some(Ordering::Greater) => {
+            let (from, to) = (from.to_s(), to.to_s());
+            Err(Error::puppet(format!("'from' must be less or equal to 'to'. Got ({from}, {to}")))
+        }
+        Some(_) if !matches!(from, Value::String(_)) => Ok(Range { from, to }),
+        _ => Err(Error::puppet(format!(
+            "comparison of {} with {} failed",
+            from.class_name(),
+            if matches!(to, Value::String(_)) { "String".to_owned() } else { to.inspect() }
+        ))),
+    }
+}
+
+fn wrong_count(name: &str, required: &str, given: usize) -> Error {
+    let text = format!("Invalid number of type parameters specified: {name} requires {required}, {given} provided");
+    Error::puppet(text)
+}
+
+fn is_default(value: &Value) -> bool {
+    matches!(value, Value::Symbol(name) if &**name == "default")
+}
+
+fn is_integer(value: &Value) -> bool {
+    matches!(value, Value::Integer(_) | Value::BigInteger(_))
+}
+
+fn is_bound(value: &Value) -> bool {
+    is_integer(value) || is_default(value) || value.as_str() == Some("default")
+}
+
+/// Refuses parameters of a URI type that are none.
+fn check_uri(hash: &Hash) -> Result<(), Error> {
+    static PARAMETERS: LazyLock<Result<Type, Error>> = LazyLock::new(|| {
+        let text = "Optional[Variant[String[1], Regexp, Type[Pattern], Type[Enum], Type[NotUndef], Type[Undef]]]";
+        let port = "Optional[Variant[Integer[0], Type[NotUndef], Type[Undef]]]";
+        let names = ["scheme", "userinfo", "host", "port", "path", "query", "fragment", "opaque"];
+        let entry = |name| format!("Optional[{name}] => {}", if name == "port" { port } else { text });
+        parse(&format!("Variant[String[1], Struct[{{{}}}]]", names.map(entry).join(", ")))
+    });
+    let parameters = PARAMETERS.as_ref().map_err(Clone::clone)?;
+    let value = Value::hash(hash.clone());
+    if is_instance(parameters, &value)? {
+        return Ok(());
+    }
+    let text = describe_mismatch("URI-Type parameter has wrong type,", parameters, &infer_set(&value)?);
+    Err(Error::puppet(text))
 }

@@ -62,7 +62,7 @@ impl Parsed {
             return Err(Error::puppet(if minute > 0 { "min out of range" } else { "sec out of range" }));
         }
         if year.abs() > 1_000_000_000_000 {
-            return Err(super::time::out_of_range());
+            return Err(super::out_of_range());
         }
         let seconds = days(year, month, day) * DAY + hour * 3600 + minute * 60 + second;
         Ok(seconds * SECOND + self.fraction)

@@ -1,13 +1,13 @@
-//! The formats of a `Timespan`.
+//! Lengths of time and their formats.
 //!
 //! Source: `Timespan::Format` and `FormatParser` in `pops/time/timespan.rb`.
 
 use num_bigint::BigInt;
 use regex::Regex;
 
-use super::time::out_of_range;
+use super::{Time, big, out_of_range, several_formats};
 use crate::puppet::Error;
-use crate::value::Value;
+use crate::value::{Hash, Value};
 
 const DEFAULTS: [&str; 8] =
     ["%D-%H:%M:%S.%-N", "%H:%M:%S.%-N", "%M:%S.%-N", "%S.%-N", "%D-%H:%M:%S", "%H:%M:%S", "%D-%H:%M", "%S"];
@@ -16,7 +16,7 @@ const DEFAULTS: [&str; 8] =
 const WIDTH_LIMIT: u32 = 1000;
 
 /// A format, taken apart.
-pub(super) struct Format {
+struct Format {
     text: String,
     segments: Vec<Segment>,
 }
@@ -36,10 +36,8 @@ struct Field {
     is_total: bool,
 }
 
-type Time = Result<i128, Error>;
-
 /// The time that a text says in one of some formats.
-pub(super) fn parse(text: &str, format: Option<&Value>) -> Time {
+pub fn parse(text: &str, format: Option<&Value>) -> Time {
     let formats: Vec<String> = match format.map(Value::bare) {
         Some(Value::String(format)) => return Format::new(format)?.parse(text),
         Some(other @ (Value::Array(_) | Value::Bytes(_))) => several_formats(other)?,
@@ -53,15 +51,6 @@ pub(super) fn parse(text: &str, format: Option<&Value>) -> Time {
     }
     let shown = formats.join(", ");
     Err(Error::puppet(format!("Unable to parse '{text}' using any of the formats {shown}")))
-}
-
-/// The formats in an array. What Ruby makes of one that is not UTF-8 nobody knows.
-pub(super) fn several_formats(formats: &Value) -> Result<Vec<String>, Error> {
-    let items = formats.as_array().unwrap_or_else(|| std::slice::from_ref(formats));
-    if items.iter().any(|item| matches!(item.bare(), Value::Bytes(_))) {
-        return Err(Error::unknown("a format that is not UTF-8"));
-    }
-    Ok(items.iter().filter_map(|format| format.as_str().map(str::to_owned)).collect())
 }
 
 impl Format {
@@ -203,4 +192,24 @@ impl Field {
         };
         Ok(n * unit)
     }
+}
+
+/// The parts of a length of time.
+const FIELDS: [&str; 7] = ["days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds"];
+
+/// Returns the length of time of a hash of `string` and `format`, or of numbers of units.
+pub fn of_hash(hash: &Hash) -> Time {
+    if let Some(Value::String(text)) = hash.get("string") {
+        return parse(text, hash.get("format"));
+    }
+    let field = |name: &str| hash.get(name).filter(|n| n.is_truthy()).cloned().unwrap_or(Value::Integer(0));
+    of_fields(hash.get("negative").is_some_and(Value::is_truthy), &FIELDS.map(field))
+}
+
+/// Days, hours, minutes, seconds, milliseconds, microseconds, nanoseconds; the last may be missing.
+pub fn of_fields(negative: bool, fields: &[Value]) -> Time {
+    const UNITS: [i64; 7] = [86_400_000_000_000, 3_600_000_000_000, 60_000_000_000, 1_000_000_000, 1_000_000, 1_000, 1];
+    let amount = |(field, unit): (&Value, &i64)| big(field) * BigInt::from(*unit);
+    let nanos: BigInt = fields.iter().zip(UNITS.iter()).map(amount).sum();
+    i128::try_from(if negative { -nanos } else { nanos }).map_err(|_| out_of_range())
 }

@@ -1,0 +1,183 @@
+//! What type an expression is.
+//!
+//! Source: `pops/types/type_parser.rb`, `type_factory.rb`.
+
+mod parameters;
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use super::generalize::generalize;
+use super::init;
+use super::names::{RESOURCES, plain};
+use super::syntax::{self, Kind, Node};
+use crate::puppet::regex::RubyRegex;
+use crate::puppet::{Error, time};
+use crate::value::rich::Rich;
+use crate::value::rich::types::{Alias, OwnAlias, Range};
+use crate::value::{Hash, Type, Value};
+
+use parameters::Parameters;
+
+type Parsed<T> = Result<T, Error>;
+
+/// Returns the type that `text` is an expression of.
+pub(super) fn type_of_text(text: &str, names: &Names<'_>) -> Parsed<Type> {
+    if text == "Array[1]" {
+        return Ok(Type::array(Type::Any, Some(Range::at_least(1)))); // one of the texts that Puppet does not parse
+    }
+    let node = syntax::parse(text)?;
+    let parser = Parser { names, unusable: Cell::new(0) };
+    let value = parser.value(&node);
+    let is_init = matches!(&value, Ok(value) if matches!(value.as_type(), Some(Type::Init(..))));
+    if parser.unusable.get() > usize::from(is_init) {
+        // Puppet fails as soon as it looks into such a type, which may be at once or never.
+        return Err(Error::unknown("an Init of a type that nothing can be made of, inside of another type"));
+    }
+    value?.as_type().cloned().ok_or_else(|| no_type(&node))
+}
+
+fn no_type(node: &Node<'_>) -> Error {
+    Error::puppet(format!("The expression <{}> is not a valid type specification.", node.text))
+}
+
+fn type_value(kind: Type) -> Value {
+    Value::Rich(Arc::new(Rich::Type(kind)))
+}
+
+/// The names that have a meaning.
+pub(super) enum Names<'l> {
+    /// Those that Puppet has, and some more.
+    All(&'l [(&'static str, Type)]),
+    /// Those that Puppet's parser has without asking a loader: no aliases, no resource types.
+    BuiltIn,
+}
+
+struct Parser<'l> {
+    names: &'l Names<'l>,
+    /// How many an `Init` there is of a type that has no `new`.
+    unusable: Cell<usize>,
+}
+
+impl Parser<'_> {
+    fn value(&self, node: &Node<'_>) -> Parsed<Value> {
+        match &node.kind {
+            Kind::Reference(name) => self.named(name).map(type_value),
+            Kind::Access(left, parameters) => self.access(node, left, parameters).map(type_value),
+            Kind::Literal(value) => Ok(value.clone()),
+            Kind::Regex(pattern) => {
+                RubyRegex::compile(pattern)?;
+                Ok(Value::Rich(Arc::new(Rich::Regexp(pattern.as_str().into()))))
+            }
+            Kind::List(nodes) => nodes.iter().map(|node| self.value(node)).collect(),
+            Kind::Hash(entries) => {
+                let mut hash = Hash::new();
+                for (key, value) in entries {
+                    hash.insert(self.value(key)?, self.value(value)?);
+                }
+                Ok(Value::hash(hash))
+            }
+            Kind::Minus(inner) => match self.value(inner)? {
+                Value::Integer(n) => Ok(Value::big(-num_bigint::BigInt::from(n))),
+                Value::BigInteger(n) => Ok(Value::big(-(*n).clone())),
+                Value::Float(f) => Ok(Value::Float(-f)),
+                // Ruby's minus of a text is the text.
+                text @ Value::String(_) => Ok(text),
+                other => Err(Error::puppet(format!("undefined method `-@' for {}", other.inspect()))),
+            },
+            Kind::Other => Err(no_type(node)),
+        }
+    }
+
+    fn named(&self, cased: &str) -> Parsed<Type> {
+        let Names::All(local) = self.names else { return plain(&cased.to_ascii_lowercase()).ok_or_else(no_loader) };
+        let name = cased.strip_prefix("::").unwrap_or(cased).to_ascii_lowercase();
+        if let Some((_, kind)) = local.iter().find(|(local, _)| local.eq_ignore_ascii_case(&name)) {
+            return Ok(kind.clone());
+        }
+        let alias = OwnAlias::ALL.into_iter().find(|alias| alias.name().eq_ignore_ascii_case(&name));
+        if let Some(alias) = alias {
+            return Ok(Type::Alias(Alias::Own(alias)));
+        }
+        let resource = RESOURCES.iter().find(|resource| resource.eq_ignore_ascii_case(&name));
+        if let Some(resource) = resource {
+            return Ok(Type::Resource(Some((*resource).into()), None));
+        }
+        plain(&name).ok_or_else(|| unknown(cased))
+    }
+
+    fn access(&self, node: &Node<'_>, left: &Node<'_>, parameters: &[Node<'_>]) -> Parsed<Type> {
+        let values = parameters.iter().map(|node| self.value(node)).collect::<Parsed<Vec<_>>>()?;
+        let Kind::Reference(cased) = left.kind else { return Err(no_type(node)) };
+        let given = Parameters { node, values };
+        let name = cased.strip_prefix("::").unwrap_or(cased).to_ascii_lowercase();
+        let unparameterized = || Error::puppet(format!("Not a parameterized type <{}>", left.text));
+        match name.as_str() {
+            "array" => given.array(),
+            "hash" => given.hash(),
+            "tuple" => given.tuple(),
+            "struct" => given.record(),
+            "variant" => given.types(&given.values).map(Type::variant),
+            "collection" => given.size("Collection", &given.values).map(|size| Type::Collection(Some(size.to_size()))),
+            "string" => given.size("String", &given.values).map(Type::sized_string),
+            "integer" => given.integer(),
+            "float" => given.float(),
+            "boolean" => match given.only("Boolean", "1")? {
+                Value::Boolean(value) => Ok(Type::Boolean(Some(*value))),
+                _ => Err(Error::puppet("Boolean parameter must be true or false")),
+            },
+            "enum" => given.choice(),
+            "pattern" => given.pattern(),
+            "regexp" => given.regexp(),
+            "optional" => given.text_or_type("Optional", "1").map(|inner| Type::Optional(Some(inner.into()))),
+            "notundef" => given.text_or_type("NotUndef", "0 to 1").map(not_undef),
+            "type" => given.only_type("Type", "1").map(|inner| Type::Type(Some(inner.into()))),
+            "iterable" => given.only_type("Iterable", "1").map(|inner| Type::Iterable(Some(inner.into()))),
+            "iterator" => given.only_type("Iterator", "1").map(|inner| Type::Iterator(Some(inner.into()))),
+            "sensitive" => {
+                given.only_type("Sensitive", "0 to 1").map(|inner| Type::Sensitive(generalize(&inner).into()))
+            }
+            "init" => {
+                let (inner, args) = given.init()?;
+                self.unusable.set(self.unusable.get() + usize::from(!init::is_usable(&inner, args)));
+                Ok(Type::Init(Some(inner.into()), args.into()))
+            }
+            "callable" => given.callable(),
+            "semver" => given.versions(),
+            "timestamp" => given.times("Timestamp", time::timestamp_bound).map(Type::Timestamp),
+            "timespan" => given.times("Timespan", time::timespan_bound).map(Type::Timespan),
+            "uri" => given.uri(),
+            "class" => given.class(),
+            "resource" => given.resource(),
+            "runtime" => given.runtime(),
+            "data" => Err(unparameterized()),
+            "object" | "typeset" => match given.only("Object", "1")? {
+                Value::Hash(hash) if hash.is_empty() => self.named(cased),
+                Value::Undef => self.named(cased),
+                _ => Err(Error::unknown(format!("the definition of a type by '{cased}' is not supported"))),
+            },
+            _ => match self.named(cased)? {
+                Type::Resource(resource, _) => {
+                    let title = given.only(cased, "1")?;
+                    Ok(Type::Resource(resource, Some(title.to_s().into())))
+                }
+                _ => Err(unparameterized()),
+            },
+        }
+    }
+}
+
+/// `puppet lookup` takes the scope of `--type` for a loader.
+fn no_loader() -> Error {
+    let text = "private method `load' called for Scope(Class[main]):Puppet::Parser::Scope";
+    Error::puppet(format!("{text} (the --type of puppet lookup knows no aliases and no types but those built in)"))
+}
+
+/// A name that some module may give a meaning to.
+fn unknown(name: &str) -> Error {
+    Error::unknown(format!("the data type '{name}' is not one of Puppet's own"))
+}
+
+fn not_undef(inner: Type) -> Type {
+    Type::NotUndef(Some(inner).filter(|inner| !matches!(inner, Type::Any)).map(Arc::new))
+}
