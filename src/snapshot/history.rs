@@ -112,7 +112,7 @@ impl Files {
     }
 }
 
-/// What to do with the files of nodes whose snapshots are not written.
+/// The treatment of the files of nodes whose snapshots are not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
     /// They stay.
