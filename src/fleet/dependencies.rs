@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 
 use crate::fleet::nodes::variables::{FleetScope, PathRef, VariablePath};
 use crate::hiera::layer::LayerId;
-use crate::hiera::lookup::OptionsOf;
+use crate::hiera::sources::OptionsOf;
 use crate::hiera::scope::{Scope, Variable};
 use crate::value::Value;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::diagnostic::Place;
 use crate::puppet;
 use crate::puppet::ErrorKind;
-use crate::value::{Secrecy, Text};
+use crate::value::{Secrecy, Text, Value};
 
 /// A lookup that failed. The text is Puppet's where Puppet fails.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
@@ -22,6 +22,12 @@ impl LookupError {
     /// A failure that Puppet has too.
     pub fn puppet(text: impl Into<Text>) -> LookupError {
         puppet::Error::puppet(text).into()
+    }
+
+    /// Returns Ruby's error for a `method` that `value` does not have.
+    pub(super) fn undefined_method(method: &str, value: &Value) -> LookupError {
+        let (shown, class) = (value.inspect(), value.class_name());
+        LookupError::puppet(format!("undefined method `{method}' for {shown}:{class}"))
     }
 
     /// An answer that hierad cannot know.

@@ -7,6 +7,7 @@
 
 pub mod backend;
 pub mod budget;
+mod command;
 pub mod config;
 pub mod convert;
 pub mod explain;
@@ -20,6 +21,7 @@ pub mod options;
 pub mod outside;
 pub mod provenance;
 pub mod scope;
+pub mod sources;
 pub mod version3;
 
 mod error;

@@ -16,6 +16,11 @@ pub fn strip(text: &str) -> &str {
     text.trim_matches(['\0', '\t', '\n', '\u{b}', '\u{c}', '\r', ' '])
 }
 
+/// Drops a byte order mark at the start of `content`, as the encoding `BOM|UTF-8` does.
+pub fn without_byte_order_mark(content: &[u8]) -> &[u8] {
+    content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content)
+}
+
 /// Ruby's `String#to_i`: the integer that the text starts with, 0 if there is none.
 pub fn to_i(text: &str) -> Value {
     let text = text.trim_start_matches(['\t', '\n', '\u{b}', '\u{c}', '\r', ' ']);

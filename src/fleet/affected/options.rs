@@ -13,7 +13,7 @@ use crate::fleet::affected::{Comparison, root};
 use crate::fleet::revision::Revision;
 use crate::hiera::key::{colons, is_plain};
 use crate::hiera::layer::LayerId;
-use crate::hiera::lookup::{Merged, OptionsOf};
+use crate::hiera::sources::{Merged, OptionsOf};
 
 /// Root keys by the module that they belong to, or `None`.
 type RootsByModule = IndexMap<Option<Arc<str>>, Vec<Arc<str>>, RandomState>;

@@ -25,7 +25,7 @@ use crate::hiera::config::Config;
 use crate::hiera::explain::Recorder;
 use crate::hiera::hierarchy::{Hierarchy, Level};
 use crate::hiera::layer::{Environment, LayerId};
-use crate::hiera::lookup::{OptionsOf, Resolved};
+use crate::hiera::sources::{OptionsOf, Resolved};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeSet};
 

@@ -8,7 +8,8 @@ use crate::hiera::Outcome;
 use crate::hiera::explain::Recorder;
 use crate::hiera::hierarchy::Level;
 use crate::hiera::layer::LayerId;
-use crate::hiera::lookup::{FoundOptions, Lookup, OptionsOf, Resolved, Sources};
+use crate::hiera::lookup::Lookup;
+use crate::hiera::sources::{FoundOptions, OptionsOf, Resolved, Sources};
 use crate::node::NodeId;
 
 /// A revision as one node sees it; all that differs among nodes is recorded when it is asked for.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::fleet::dependencies::Dependencies;
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::node_view::NodeView;
-use crate::hiera::lookup::{FoundOptions, OptionsOf};
+use crate::hiera::sources::{FoundOptions, OptionsOf};
 use crate::hiera::options::KeyOptions;
 use crate::node::{NodeId, Partition};
 

@@ -9,7 +9,7 @@ use crate::hiera::LookupError;
 use crate::puppet::Puppet;
 use crate::puppet::document::{Fault, FaultKind, Marks};
 use crate::puppet::types::data::short_name;
-use crate::puppet::{hocon, json, yaml};
+use crate::puppet::{hocon, json, ruby, yaml};
 use crate::value::{Hash, Value};
 
 /// How a data file is written.
@@ -67,11 +67,6 @@ impl Format {
     }
 }
 
-/// Drops a byte order mark at the start of `content`, as Ruby's `BOM|UTF-8` does.
-pub(in crate::hiera) fn without_mark(content: &[u8]) -> &[u8] {
-    content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content)
-}
-
 /// A parsed data file. It does not know its path: equal content at two paths is one of these.
 #[derive(Debug)]
 pub struct DataFile {
@@ -92,9 +87,9 @@ impl DataFile {
             Format::Yaml => yaml::parse(content),
             Format::Json => json::parse(content),
             Format::Hocon => hocon::parse(content),
-            Format::Hiera3Yaml => yaml::parse_without_aliases(without_mark(content)),
-            Format::Hiera3YamlAliases => yaml::parse(without_mark(content)),
-            Format::Hiera3Json => json::parse(without_mark(content)),
+            Format::Hiera3Yaml => yaml::parse_without_aliases(ruby::without_byte_order_mark(content)),
+            Format::Hiera3YamlAliases => yaml::parse(ruby::without_byte_order_mark(content)),
+            Format::Hiera3Json => json::parse(ruby::without_byte_order_mark(content)),
         };
         let (value, marks) = match format {
             Format::Yaml => yaml::symkeys_to_string(parsed.value, parsed.marks),

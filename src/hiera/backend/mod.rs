@@ -12,8 +12,6 @@ mod mentions;
 mod packed;
 mod version;
 
-pub(super) use file::without_mark;
-
 pub use declared::{Answer, Asks, Backends, Command, Declared};
 pub use file::{DataFile, Format};
 pub use files::{DataFiles, FileId, Shelf};

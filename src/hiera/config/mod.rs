@@ -5,6 +5,7 @@
 //! Source: `pops/lookup/hiera_config.rb`.
 
 mod configs;
+mod hiera3;
 mod node;
 mod read;
 mod version3;
@@ -15,10 +16,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 pub use self::configs::Configs;
+pub use self::hiera3::Hiera3;
+pub(super) use self::hiera3::{HashMerge, Section, Source};
 use self::node::Node;
 pub use self::read::ReadConfig;
 use super::LookupError;
-use super::version3::Hiera3;
 use crate::diagnostic::Place;
 use crate::value::Value;
 

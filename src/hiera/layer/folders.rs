@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::environment_conf::{EnvironmentConf, expand_settings};
-use super::load::Loader;
+use super::loader::Loader;
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::hierarchy::{Datadir, join};

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::load::{ConfigFile, Loader, read};
+use super::loader::{ConfigFile, Loader, read};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::hiera::config::Config;
 use crate::hiera::{LookupError, Reader};

@@ -9,27 +9,30 @@ mod declared;
 mod environment_conf;
 mod folders;
 mod hiera3;
-mod load;
+mod loader;
 mod modules;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
+
+use environment_conf::EnvironmentConf;
+use loader::{ConfigFile, Loader, read};
+use modules::Modules;
 
 pub use data_files::DataFileList;
 pub use declared::DeclaredModule;
 
 use super::backend::eyaml::{KeyNames, KeyPairs, Keys};
 use super::backend::{Backends, DataFiles, Format};
-use super::config::{Config, Configs, Owner};
+use super::config::{Config, Configs, Hiera3, Owner};
 use super::hierarchy::{Datadir, Source};
 use super::options::LookupOptions;
 use super::outside::{Nowhere, Outside};
-use super::version3::Hiera3;
 use super::{LookupError, Reader};
 use crate::diagnostic::Diagnostic;
 use crate::puppet::Puppet;
 use crate::puppet::regex::Regexes;
-use crate::tree::{FileTree, MemoryTree, TreeError};
+use crate::tree::{FileTree, MemoryTree, TreeError, child, folder_of};
 
 /// What decides how an environment is read, besides its files.
 #[derive(Clone)]
@@ -172,7 +175,40 @@ impl Environment {
         options: EnvironmentOptions,
         store: Arc<Store>,
     ) -> Result<Environment, TreeError> {
-        load::load(tree, options, store)
+        let mut loader = Loader { tree: &tree, options: &options, configs: &store.configs, diagnostics: Vec::new() };
+        let root = folder_of(&options.hiera_config);
+        let path = child(root, "environment.conf");
+        let conf = read(&*tree, &path)?;
+        let file = ConfigFile { owner: Owner::Environment, module: None, tree: &tree, path: &options.hiera_config };
+        let hiera3 = loader.hiera3(&file, conf.is_some())?;
+        let is_hiera3 = hiera3.is_some();
+        let conf = match conf.filter(|_| !is_hiera3) {
+            Some(content) => EnvironmentConf::parse(&content, &path, &mut loader.diagnostics),
+            None => EnvironmentConf::default(),
+        };
+        let global = options.global.as_ref().filter(|_| !is_hiera3).map(|global| loader.global(global)).transpose()?;
+        let (layer, modules) = match hiera3 {
+            Some(config) => (Some(file.layer(config)), Modules::default()),
+            None => (loader.layer(file, conf.data_provider.as_deref())?, Modules::load(&mut loader, root, &conf)?),
+        };
+        let diagnostics = loader.diagnostics;
+        let keys = Keys::new(options.eyaml_keys.clone(), options.outside.clone(), store.key_pairs.clone());
+        Ok(Environment {
+            tree,
+            global,
+            is_hiera3,
+            layer,
+            modules: modules.layers,
+            module_names: modules.names,
+            absent_modules: modules.absent,
+            fault: conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath),
+            modules_fault: modules.fault,
+            diagnostics,
+            options,
+            store,
+            keys,
+            data_files: OnceLock::new(),
+        })
     }
 
     /// What the hierarchies of `layer` are resolved against, with `tree` for the files of the repository.

@@ -9,7 +9,7 @@ use super::Layer;
 use super::declared::{DeclaredModule, in_fixtures, in_puppetfile};
 use super::environment_conf::EnvironmentConf;
 use super::folders::{Folder, Folders};
-use super::load::{ConfigFile, Loader, read};
+use super::loader::{ConfigFile, Loader, read};
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::config::Owner;

@@ -7,13 +7,12 @@
 use super::search::{asked, located};
 use super::{Found, Lookup, Search};
 use crate::hiera::LookupError;
-use crate::hiera::backend::{Answer, Command, Declared};
+use crate::hiera::backend::{Command, Declared};
+use crate::hiera::command;
 use crate::hiera::config::FunctionKind;
 use crate::hiera::hierarchy::{Level, Location};
-use crate::hiera::interpolation::{Context, NameStack, Undefined, interpolate, variable};
+use crate::hiera::interpolation::{Context, Undefined, interpolate};
 use crate::hiera::key::dig;
-use crate::hiera::scope::Scope;
-use crate::puppet::json;
 use crate::puppet::types::data::{is_rich_data, short_name};
 use crate::value::{Hash, Value};
 
@@ -59,7 +58,7 @@ impl Lookup<'_> {
     }
 
     fn commanded(&self, command: &Command, level: &Level, location: &Location, search: Search<'_>) -> Found {
-        let answer = ask(command, level, location, (search.root, search.segments), self.scope)?;
+        let answer = command::ask(command, level, location, (search.root, search.segments), self.scope)?;
         match answer {
             Some(Value::Hash(hash)) if is_hash(level.kind) => Ok(hash.get(search.root).cloned()),
             Some(other) if is_hash(level.kind) => Err(LookupError::puppet(format!(
@@ -72,60 +71,6 @@ impl Lookup<'_> {
             answer => Ok(answer),
         }
     }
-}
-
-/// What a command answers for a key, whose root and other segments these are.
-pub(in crate::hiera) fn ask(
-    command: &Command,
-    level: &Level,
-    location: &Location,
-    key: (&str, &[Value]),
-    scope: &dyn Scope,
-) -> Found {
-    let request = request(command, level, location, key, scope)?;
-    match command.asks.ask(&request) {
-        Ok(Answer::Found(value)) => Ok(Some(value)),
-        Ok(Answer::NotFound) => Ok(None),
-        Err(why) => {
-            let text = format!("the command for the function '{}' {why}", level.function);
-            Err(LookupError::unknown(text).at(level.place.clone()))
-        }
-    }
-}
-
-/// All that the answer may depend on, as one line of JSON.
-fn request(
-    command: &Command,
-    level: &Level,
-    location: &Location,
-    (root, segments): (&str, &[Value]),
-    scope: &dyn Scope,
-) -> Result<String, LookupError> {
-    let key = match level.kind {
-        FunctionKind::DataHash | FunctionKind::V4DataHash => Value::Undef,
-        FunctionKind::LookupKey => root.into(),
-        FunctionKind::DataDig | FunctionKind::Hiera3Backend => {
-            std::iter::once(root.into()).chain(segments.iter().cloned()).collect()
-        }
-    };
-    let location = match location {
-        Location::Whole => Value::Undef,
-        Location::Path { path, .. } => Value::from(&**path),
-        Location::Uri { uri, .. } => Value::from(&**uri),
-    };
-    let stack = NameStack::default();
-    let context = Context { scope, resolver: None, stack: &stack, undefined: Undefined::Empty };
-    let told = command.scope.iter().map(|name| Ok((&**name, variable(name, name, &context)?)));
-    let entries: [(&str, Value); 7] = [
-        ("function", (&*level.function).into()),
-        ("kind", level.kind.tag().into()),
-        ("key", key),
-        ("options", level.options.clone()),
-        ("level", (&*level.name).into()),
-        ("location", location),
-        ("scope", Value::hash(told.collect::<Result<Hash, LookupError>>()?)),
-    ];
-    Ok(json::compact(&Value::hash(entries.into_iter().collect())))
 }
 
 fn valued(values: &Hash, kind: FunctionKind, search: Search<'_>) -> Option<Value> {

@@ -19,12 +19,12 @@ use super::layer::{Environment, LayerId};
 use super::merge::Strategy;
 use super::options::LOOKUP_OPTIONS;
 use super::scope::Scope;
+use super::sources::Sources;
 use super::version3::Engine;
 use super::{LookupError, LookupKey, Outcome};
 use crate::value::Value;
 
-pub(super) use declared::ask;
-pub use sources::{FoundOptions, Merged, NodeSources, OptionsOf, Resolved, Sources, resolve_part};
+pub use sources::{NodeSources, resolve_part};
 
 use options::OptionsCells;
 

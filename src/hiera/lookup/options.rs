@@ -7,13 +7,14 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Found, FoundOptions, Lookup, Merged, OptionsOf, Provider, Search};
+use super::{Found, Lookup, Provider, Search};
 use crate::hiera::LookupError;
 use crate::hiera::explain::{Branch, Event};
 use crate::hiera::interpolation::NameStack;
 use crate::hiera::layer::LayerId;
 use crate::hiera::merge::Strategy;
 use crate::hiera::options::{KeyOptions, LOOKUP_OPTIONS, LookupOptions, validate};
+use crate::hiera::sources::{FoundOptions, Merged, OptionsOf};
 use crate::value::{Hash, Value};
 
 /// For keys of a module, or of none.

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::config::undefined;
 use crate::hiera::LookupError;
 use crate::puppet::ruby;
 use crate::value::Value;
@@ -60,7 +59,7 @@ pub(super) fn walk(mut value: Value, segments: &[&str], key: &str) -> Result<Opt
             (Value::Hash(hash), None) => hash.get(segment).cloned(),
             // Ruby's integers and symbols answer to `[]`, but not to `include?`.
             (Value::Integer(_) | Value::BigInteger(_) | Value::Symbol(_), None) => {
-                return Err(undefined("include?", &value).sealed(value.secrecy()));
+                return Err(LookupError::undefined_method("include?", &value).sealed(value.secrecy()));
             }
             (_, None) => return Err(mismatch("a hash-like object", segment)),
         };

@@ -4,7 +4,8 @@
 //! `hiera/backend/yaml_backend.rb`.
 
 use crate::hiera::LookupError;
-use crate::hiera::merge::{DeepOptions, Strategy, check_distinct, deep_merge};
+use crate::hiera::config::HashMerge;
+use crate::hiera::merge::{Strategy, check_distinct, deep_merge};
 use crate::value::{Hash, Secrecy, Uniq, Value};
 
 /// What becomes of several values for a key.
@@ -16,17 +17,6 @@ pub(super) enum Resolution {
     Array,
     /// `hiera -h`: all entries in one hash.
     Hash(HashMerge),
-}
-
-/// `:merge_behavior:`, with its options.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum HashMerge {
-    /// `native`: whole entries of the higher priority win.
-    Native,
-    /// `deep` and `deeper`: the `deep_merge` gem.
-    Deep(DeepOptions),
-    /// Options that the gem cannot take: each merge fails.
-    Fails(LookupError),
 }
 
 impl Resolution {

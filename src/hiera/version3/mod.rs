@@ -5,7 +5,6 @@
 //! sources, see `config`.
 //! Source: `hiera/backend.rb`, `hiera/backend/{yaml,json}_backend.rb` of Hiera 3.10; `hiera/backend/eyaml_backend.rb`.
 
-mod config;
 mod global;
 mod interpolation;
 mod key;
@@ -14,24 +13,23 @@ mod sources;
 
 use std::sync::Arc;
 
-use self::config::undefined;
 use self::interpolation::{Context, Keys, answer, text};
-use self::merge::{HashMerge, Resolution};
+use self::merge::Resolution;
 use super::LookupError;
 use super::backend::eyaml::{self, Decryption};
 use super::backend::{Backend, DataFile, Declared};
 use super::budget::{Budget, LOOKUP_STEPS, PLACE_STEPS, with_stack};
+use super::command;
+use super::config::{HashMerge, Hiera3};
 use super::explain::{Branch, Event, FoundAt, Recorder};
 use super::hierarchy::{Content, Hierarchy, Level, Location};
 use super::layer::LayerId;
-use super::lookup::Sources;
-use super::lookup::ask;
 use super::merge::Strategy;
 use super::scope::Scope;
+use super::sources::Sources;
 use crate::diagnostic::Place;
 use crate::value::{Text, Value};
 
-pub use config::Hiera3;
 pub use global::{HieraScope, resolve_global};
 pub use sources::resolve;
 
@@ -134,7 +132,7 @@ impl<'a> Engine<'a> {
             Backend::Declared(Declared::NotFound) | Backend::Absent => Ok(None),
             Backend::Declared(Declared::Values(values)) => Ok(values.get_value(root).cloned()),
             Backend::Declared(Declared::Command(command)) => {
-                ask(command, level, &Location::Whole, (&root.to_s(), &[]), self.scope)
+                command::ask(command, level, &Location::Whole, (&root.to_s(), &[]), self.scope)
             }
             Backend::Fails(error) => Err(error.clone().at(level.place.clone())),
         }
@@ -187,7 +185,11 @@ impl<'a> Engine<'a> {
         let is_eyaml = matches!(level.backend, Backend::Eyaml(_));
         let hash = file.hiera3_hash(path).map_err(|error| {
             // The backend takes such a file for none, and asks that whether it is empty.
-            let error = if is_eyaml && file.is_no_hash() { undefined("empty?", &Value::Undef) } else { error };
+            let error = if is_eyaml && file.is_no_hash() {
+                LookupError::undefined_method("empty?", &Value::Undef)
+            } else {
+                error
+            };
             error.at(place(file.fault().map(|fault| fault.line)))
         })?;
         let name = root.to_s();

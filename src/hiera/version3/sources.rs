@@ -7,14 +7,13 @@
 use std::sync::Arc;
 
 use super::Engine;
-use super::config::{Hiera3, Section, Source};
 use super::interpolation::{Context, Guard, text};
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::backend::eyaml::Keys;
 use crate::hiera::backend::{Backend, Format};
 use crate::hiera::budget::Budget;
-use crate::hiera::config::{Config, Declared, LevelConfig};
+use crate::hiera::config::{Config, Declared, Hiera3, LevelConfig, Section, Source};
 use crate::hiera::hierarchy::{self, Content, Level, Location, Part, Resolver, join};
 use crate::hiera::scope::Scope;
 use crate::value::Value;
@@ -42,11 +41,11 @@ impl Sources<'_> {
     fn add(&mut self, level: &LevelConfig, section: &Section, source: hierarchy::Source<'_>) {
         let backend = match (source.backends.get(&*level.name), &*level.name) {
             (Some(declared), _) => Backend::Declared(declared.clone()),
-            (None, "yaml") => Backend::Files(self.hiera.yaml),
-            (None, "eyaml") => Backend::Eyaml(self.hiera.yaml),
+            (None, "yaml") => Backend::Files(Format::hiera3_yaml(self.hiera.takes_aliases)),
+            (None, "eyaml") => Backend::Eyaml(Format::hiera3_yaml(self.hiera.takes_aliases)),
             (None, "json") => Backend::Files(Format::Hiera3Json),
             (None, other) => Backend::Fails(LookupError::unknown(format!(
-                "the backend '{other}' of Hiera 3 is not supported; declare what it finds under 'backends' in hierad.yaml"
+                "the backend '{other}' of Hiera 3 is not supported; declare what it finds under 'backends' in Format::hiera3_yaml(hierad.takes_aliases)"
             ))),
         };
         let reads_files = matches!(backend, Backend::Files(_) | Backend::Eyaml(_));

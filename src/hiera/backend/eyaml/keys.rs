@@ -36,8 +36,8 @@ pub struct KeyNames {
 
 /// A private key with its certificate, and the blocks that it has opened.
 pub struct KeyPair {
-    pub(super) private: RsaPrivateKey,
-    pub(super) certificate: Option<Certificate>,
+    private: RsaPrivateKey,
+    certificate: Option<Certificate>,
     opened: Mutex<HashMap<Box<[u8]>, Opened>>,
 }
 
@@ -163,7 +163,7 @@ impl KeyPair {
 
     /// What `data` holds, without remembering it.
     pub fn peek(&self, data: &[u8]) -> Result<Vec<u8>, Refusal> {
-        Envelope::parse(data)?.open(self)
+        Envelope::parse(data)?.open(&self.private, self.certificate.as_ref())
     }
 
     /// What `data` holds, which is worked out once.

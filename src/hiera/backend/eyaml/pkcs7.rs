@@ -8,10 +8,8 @@ use bcder::{ConstOid, Mode, OctetString, Oid, Tag};
 use cbc::Decryptor;
 use cbc::cipher::block_padding::Pkcs7;
 use cbc::cipher::{BlockCipher, BlockDecryptMut, KeyInit, KeyIvInit};
-use rsa::Pkcs1v15Encrypt;
 use rsa::pkcs1::EncodeRsaPublicKey;
-
-use super::keys::KeyPair;
+use rsa::{Pkcs1v15Encrypt, RsaPrivateKey};
 
 /// Why there is no plaintext.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,10 +81,10 @@ impl Envelope {
         }
     }
 
-    /// The content.
-    pub(super) fn open(&self, pair: &KeyPair) -> Result<Vec<u8>, Refusal> {
-        if let Some(certificate) = &pair.certificate
-            && !certificate.belongs_to(&pair.private)
+    /// Decrypts the content with the key `private`, which must be that of `certificate` if there is one.
+    pub(super) fn open(&self, private: &RsaPrivateKey, certificate: Option<&Certificate>) -> Result<Vec<u8>, Refusal> {
+        if let Some(certificate) = certificate
+            && !certificate.belongs_to(private)
         {
             return Err(Refusal::Ruby("private key does not match certificate"));
         }
@@ -99,14 +97,14 @@ impl Envelope {
         };
         let content = self.content.as_ref().ok_or(DECRYPT_ERROR)?.to_bytes();
         let iv = self.iv.as_ref().map_err(Clone::clone)?.to_bytes();
-        decrypt(&self.content_key(pair)?, &iv, &content)
+        decrypt(&self.content_key(private, certificate)?, &iv, &content)
     }
 
-    /// The content key: that of the first recipient of the certificate's name or, without a certificate, the first that
+    /// Decrypts the content key: that of the first recipient of the certificate's name or, without a certificate, the first that
     /// comes out.
-    fn content_key(&self, pair: &KeyPair) -> Result<Vec<u8>, Refusal> {
-        let open = |recipient: &Recipient| pair.private.decrypt(Pkcs1v15Encrypt, &recipient.key.to_bytes());
-        let Some(certificate) = &pair.certificate else {
+    fn content_key(&self, private: &RsaPrivateKey, certificate: Option<&Certificate>) -> Result<Vec<u8>, Refusal> {
+        let open = |recipient: &Recipient| private.decrypt(Pkcs1v15Encrypt, &recipient.key.to_bytes());
+        let Some(certificate) = certificate else {
             return self.recipients.iter().find_map(|recipient| open(recipient).ok()).ok_or(BAD_DECRYPT);
         };
         let own = self.recipients.iter().find(|recipient| recipient.certificate == certificate.name);
@@ -136,7 +134,7 @@ impl Certificate {
         Mode::Ber.decode(data, certificate).ok()
     }
 
-    fn belongs_to(&self, key: &rsa::RsaPrivateKey) -> bool {
+    fn belongs_to(&self, key: &RsaPrivateKey) -> bool {
         key.to_public_key().to_pkcs1_der().is_ok_and(|der| der.as_bytes() == self.public_key)
     }
 }

@@ -1,15 +1,12 @@
 //! Reading the layers of an environment from their files.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use super::environment_conf::EnvironmentConf;
-use super::modules::Modules;
-use super::{Environment, EnvironmentOptions, GlobalConfig, Layer, Store};
+use super::{EnvironmentOptions, GlobalConfig, Layer};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::hiera::LookupError;
-use crate::hiera::backend::eyaml::Keys;
 use crate::hiera::config::{Config, Configs, Owner, ReadConfig};
-use crate::tree::{BlobId, FileTree, Target, TreeError, child, folder_of, follow};
+use crate::tree::{BlobId, FileTree, Target, TreeError, folder_of, follow};
 
 /// What is read, and what was found on the way.
 pub(super) struct Loader<'a> {
@@ -25,48 +22,6 @@ pub(super) struct ConfigFile<'a> {
     pub(super) module: Option<Arc<str>>,
     pub(super) tree: &'a Arc<dyn FileTree>,
     pub(super) path: &'a str,
-}
-
-/// Reads configuration and modules of `tree`.
-pub(super) fn load(
-    tree: Arc<dyn FileTree>,
-    options: EnvironmentOptions,
-    store: Arc<Store>,
-) -> Result<Environment, TreeError> {
-    let mut loader = Loader { tree: &tree, options: &options, configs: &store.configs, diagnostics: Vec::new() };
-    let root = folder_of(&options.hiera_config);
-    let path = child(root, "environment.conf");
-    let conf = read(&*tree, &path)?;
-    let file = ConfigFile { owner: Owner::Environment, module: None, tree: &tree, path: &options.hiera_config };
-    let hiera3 = loader.hiera3(&file, conf.is_some())?;
-    let is_hiera3 = hiera3.is_some();
-    let conf = match conf.filter(|_| !is_hiera3) {
-        Some(content) => EnvironmentConf::parse(&content, &path, &mut loader.diagnostics),
-        None => EnvironmentConf::default(),
-    };
-    let global = options.global.as_ref().filter(|_| !is_hiera3).map(|global| loader.global(global)).transpose()?;
-    let (layer, modules) = match hiera3 {
-        Some(config) => (Some(file.layer(config)), Modules::default()),
-        None => (loader.layer(file, conf.data_provider.as_deref())?, Modules::load(&mut loader, root, &conf)?),
-    };
-    let diagnostics = loader.diagnostics;
-    let keys = Keys::new(options.eyaml_keys.clone(), options.outside.clone(), store.key_pairs.clone());
-    Ok(Environment {
-        tree,
-        global,
-        is_hiera3,
-        layer,
-        modules: modules.layers,
-        module_names: modules.names,
-        absent_modules: modules.absent,
-        fault: conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath),
-        modules_fault: modules.fault,
-        diagnostics,
-        options,
-        store,
-        keys,
-        data_files: OnceLock::new(),
-    })
 }
 
 /// The file of `tree` at `path`; nothing if there is none.
@@ -86,7 +41,7 @@ impl Loader<'_> {
         self.diagnostics.push(Diagnostic::note(code, Some(place), text));
     }
 
-    fn global(&mut self, global: &GlobalConfig) -> Result<Layer, TreeError> {
+    pub(super) fn global(&mut self, global: &GlobalConfig) -> Result<Layer, TreeError> {
         let tree = global.tree.as_ref().unwrap_or(self.tree);
         let path = &*global.path;
         let file = ConfigFile { owner: Owner::Global, module: None, tree, path };

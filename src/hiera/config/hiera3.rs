@@ -4,14 +4,12 @@
 
 use std::sync::Arc;
 
-use super::merge::HashMerge;
+use super::{Config, Declared, Function, FunctionKind, LevelConfig, Locations};
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
-use crate::hiera::backend::{Format, without_mark};
-use crate::hiera::config::{Config, Declared, Function, FunctionKind, LevelConfig, Locations};
 use crate::hiera::merge::DeepOptions;
 use crate::puppet::document::{FaultKind, Marks};
-use crate::puppet::yaml;
+use crate::puppet::{ruby, yaml};
 use crate::value::{Hash, Value};
 
 /// Where Hiera looks for data if hiera.yaml does not say.
@@ -23,38 +21,49 @@ const SYMBOL_INTO_INTEGER: &str = "no implicit conversion of Symbol into Integer
 #[derive(Debug, Clone)]
 pub struct Hiera3 {
     /// The data sources, highest priority first.
-    pub(super) hierarchy: Vec<Source>,
+    pub(in crate::hiera) hierarchy: Vec<Source>,
     /// The sections of the backends, a level each.
-    pub(super) sections: Vec<Section>,
+    pub(in crate::hiera) sections: Vec<Section>,
     /// How hashes are merged.
-    pub(super) merge: HashMerge,
-    /// How data files in YAML are read.
-    pub(super) yaml: Format,
+    pub(in crate::hiera) merge: HashMerge,
+    /// True if data files in YAML may have aliases.
+    pub(in crate::hiera) takes_aliases: bool,
 }
 
 /// An entry of `:hierarchy:`.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
+pub(in crate::hiera) struct Source {
     /// As written: mostly a text.
-    pub(super) value: Value,
+    pub(in crate::hiera) value: Value,
     /// Its text and where it stands.
-    pub(super) declared: Declared,
+    pub(in crate::hiera) declared: Declared,
 }
 
 /// What hiera.yaml says of a backend; errors wait until the backend is asked.
 #[derive(Debug, Clone)]
-pub(super) struct Section {
-    pub(super) datadir: Result<Arc<str>, LookupError>,
-    pub(super) extension: Result<Arc<str>, LookupError>,
+pub(in crate::hiera) struct Section {
+    pub(in crate::hiera) datadir: Result<Arc<str>, LookupError>,
+    pub(in crate::hiera) extension: Result<Arc<str>, LookupError>,
     /// All entries, by the texts of their keys, of the backend whose options they are.
-    pub(super) options: Result<Hash, LookupError>,
+    pub(in crate::hiera) options: Result<Hash, LookupError>,
+}
+
+/// `:merge_behavior:`, with its options.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::hiera) enum HashMerge {
+    /// `native`: whole entries of the higher priority win.
+    Native,
+    /// `deep` and `deeper`: the `deep_merge` gem.
+    Deep(DeepOptions),
+    /// Options that the gem cannot take: each merge fails.
+    Fails(LookupError),
 }
 
 impl Config {
     /// Reads the hiera.yaml at `path` as Hiera 3 does, on a Ruby that takes aliases in YAML or on one that does not.
     pub fn parse_hiera3(content: &[u8], path: &str, takes_aliases: bool) -> Result<Config, LookupError> {
         let parse = if takes_aliases { yaml::parse } else { yaml::parse_without_aliases };
-        let parsed = parse(without_mark(content));
+        let parsed = parse(ruby::without_byte_order_mark(content));
         if let Some(fault) = parsed.fault {
             let text = if fault.kind == FaultKind::Class { fault.text.clone() } else { fault.message(path) };
             return Err(LookupError::puppet(text).at(Place::line(path, fault.line)));
@@ -72,7 +81,7 @@ fn hash(value: &Value, path: &str) -> Result<Hash, LookupError> {
         Value::Undef | Value::Boolean(false) => return Ok(Hash::new()),
         Value::Array(_) | Value::Integer(_) => LookupError::puppet("no implicit conversion of String into Integer"),
         Value::String(_) | Value::Bytes(_) => LookupError::puppet(SYMBOL_INTO_INTEGER),
-        other => undefined("[]", other),
+        other => LookupError::undefined_method("[]", other),
     };
     Err(error.at(Place::file(path)))
 }
@@ -81,15 +90,9 @@ fn hash(value: &Value, path: &str) -> Result<Hash, LookupError> {
 fn options(section: &Hash) -> Result<Hash, LookupError> {
     let option = |(key, value): (&Value, &Value)| match key {
         Value::String(_) | Value::Symbol(_) => Ok((Value::from(key.to_s().as_str()), value.clone())),
-        other => Err(undefined("to_sym", other)),
+        other => Err(LookupError::undefined_method("to_sym", other)),
     };
     section.iter().map(option).collect()
-}
-
-/// What Ruby says where `value` has no such method.
-pub(super) fn undefined(method: &str, value: &Value) -> LookupError {
-    let (shown, class) = (value.inspect(), value.class_name());
-    LookupError::puppet(format!("undefined method `{method}' for {shown}:{class}"))
 }
 
 struct File {
@@ -121,7 +124,7 @@ impl File {
             Value::Float(f) if *f < 4.0 => return Ok(()),
             Value::Integer(_) | Value::BigInteger(_) | Value::Float(_) => version.to_s(),
             Value::String(_) => return Err(self.fault("comparison of String with 4 failed", "version")),
-            other => return Err(undefined(">=", other).at(self.place(self.marks("version")))),
+            other => return Err(LookupError::undefined_method(">=", other).at(self.place(self.marks("version")))),
         };
         let text = format!(
             "v{number} hiera.yaml is only to be used inside an environment or a module and cannot be given to the global hiera"
@@ -144,8 +147,8 @@ impl File {
             levels.push(level);
             sections.push(section);
         }
-        let yaml = Format::hiera3_yaml(self.takes_aliases);
-        let hiera3 = Hiera3 { hierarchy: self.hierarchy(), sections, merge: self.merge(), yaml };
+        let takes_aliases = self.takes_aliases;
+        let hiera3 = Hiera3 { hierarchy: self.hierarchy(), sections, merge: self.merge(), takes_aliases };
         let hiera3 = Some(Arc::new(hiera3));
         Ok(Config {
             path: self.path.clone(),
@@ -186,7 +189,7 @@ impl File {
 
     fn backend(&self, backend: &Value, place: Place) -> Result<(LevelConfig, Section), LookupError> {
         let (Value::String(_) | Value::Symbol(_)) = backend else {
-            return Err(undefined("downcase", backend).at(place));
+            return Err(LookupError::undefined_method("downcase", backend).at(place));
         };
         let name: Arc<str> = backend.to_s().to_lowercase().into();
         let section = self.section(&name);
@@ -215,7 +218,7 @@ impl File {
             Some(other) => {
                 let error = match other {
                     Value::String(_) | Value::Array(_) | Value::Integer(_) => LookupError::puppet(SYMBOL_INTO_INTEGER),
-                    other => undefined("[]", other),
+                    other => LookupError::undefined_method("[]", other),
                 };
                 Err(error.at(place()))
             }
@@ -227,7 +230,7 @@ impl File {
         });
         let extension = match (own_extension, written) {
             (false, _) => Ok(if backend == "json" { "json" } else { "yaml" }.into()),
-            (true, None) => Err(undefined("[]", &Value::Undef).at(place())),
+            (true, None) => Err(LookupError::undefined_method("[]", &Value::Undef).at(place())),
             (true, Some(_)) => entry("extension").map(|text| text.map_or("eyaml".into(), |text| text.to_s().into())),
         };
         let options = match written {

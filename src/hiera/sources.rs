@@ -1,0 +1,81 @@
+//! The hierarchies and options of a node, as lookups ask for them.
+//!
+//! A lookup depends on nothing but [`Sources`] and the variables of its scope: an implementation may note what was asked for.
+
+use std::sync::Arc;
+
+use super::LookupError;
+use super::hierarchy::{Hierarchy, Level};
+use super::layer::LayerId;
+use super::options::LookupOptions;
+
+/// The hierarchy of a layer, or why there is none.
+pub type Resolved = Result<Arc<Hierarchy>, LookupError>;
+
+/// Options of all layers together, or why they cannot be known.
+pub type Merged = Result<Arc<LookupOptions>, LookupError>;
+
+/// Options as one lookup finds them.
+#[derive(Debug, Clone)]
+pub struct FoundOptions {
+    /// Those that were asked for.
+    pub options: Merged,
+    /// Those that were found on the way, for the keys of other modules or of none, which the lookup goes on with.
+    pub on_the_way: Arc<[(Option<Arc<str>>, Merged)]>,
+}
+
+impl FoundOptions {
+    /// Whether they are the same whatever the lookup that asks for them has found before: they needed no options but those of their
+    /// own module and of none.
+    pub fn is_alone(&self, module: Option<&Arc<str>>) -> bool {
+        self.on_the_way.iter().all(|(other, _)| other.is_none() || other.as_ref() == module)
+    }
+
+    /// Those found on the way for the keys of `module`, or of none.
+    pub fn on_the_way(&self, module: &Option<Arc<str>>) -> Option<&Merged> {
+        self.on_the_way.iter().find(|(other, _)| other == module).map(|(_, options)| options)
+    }
+
+    /// The modules of those found on the way.
+    pub fn modules_on_the_way(&self) -> impl Iterator<Item = &Option<Arc<str>>> {
+        self.on_the_way.iter().map(|(module, _)| module)
+    }
+}
+
+/// Which options.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum OptionsOf {
+    /// Of all layers, for keys of a module or of none.
+    Layers(Option<Arc<str>>),
+    /// Of a module's default hierarchy.
+    Default(Arc<str>),
+}
+
+impl OptionsOf {
+    /// The module for whose keys they are; nothing for those of no module.
+    pub fn module(&self) -> Option<Arc<str>> {
+        match self {
+            OptionsOf::Layers(module) => module.clone(),
+            OptionsOf::Default(module) => Some(module.clone()),
+        }
+    }
+}
+
+/// What a lookup asks of its node, variables aside. Who answers may take note of what was asked: an answer depends on nothing
+/// else but the variables that the [`Scope`](super::scope::Scope) was asked for.
+pub trait Sources {
+    /// The hierarchy of a layer; nothing if there is no such layer.
+    fn hierarchy(&self, layer: &LayerId) -> Option<Resolved>;
+
+    /// The options as a lookup finds them that knows of none yet; nothing if that has still to be done.
+    fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
+        _ = of;
+        None
+    }
+
+    /// The root key `root` was searched in these levels of a layer, and what the others have of it does not count; nothing stands
+    /// for all levels.
+    fn searched(&self, root: &str, layer: &LayerId, levels: Option<&[Arc<Level>]>) {
+        _ = (root, layer, levels);
+    }
+}
