@@ -14,7 +14,7 @@ use crate::disclosure::Disclosure;
 use crate::disk::Disk;
 use crate::fleet::Fleet;
 use crate::git::{BranchName, Environment, OpenError, Repository};
-use crate::hiera::backend::{DataFiles, Declared, Shelf};
+use crate::hiera::backend::{DataFiles, DeclaredFunction, ParsedFiles};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{EnvironmentOptions, GlobalConfig, Store};
 use crate::node::ProfileError;
@@ -61,8 +61,8 @@ impl Workspace {
         overrides.lay_over(&mut settings)?;
         let disclosure = Arc::new(fingerprints::disclosure(overrides, settings.fingerprint_key.as_deref())?);
         let cache = cache(overrides, &repository);
-        let shelf = cache.clone().map(|cache| cache as Arc<dyn Shelf>);
-        let store = Arc::new(Store { files: DataFiles::new(shelf, cache_size(overrides)), ..Store::default() });
+        let earlier = cache.clone().map(|cache| cache as Arc<dyn ParsedFiles>);
+        let store = Arc::new(Store { files: DataFiles::new(earlier, cache_size(overrides)), ..Store::default() });
         let disk: Arc<dyn FileTree> = Arc::new(Disk::new());
         let global = global_config(&settings.global_hiera_config, &repository, &disk)?;
         Ok(Workspace {
@@ -79,7 +79,7 @@ impl Workspace {
 
     /// Returns true if the settings declare commands as backends, which may use the terminal themselves.
     pub fn runs_commands(&self) -> bool {
-        self.settings.backends.values().any(|declared| matches!(declared, Declared::Command(_)))
+        self.settings.backends.values().any(|declared| matches!(declared, DeclaredFunction::Command(_)))
     }
 
     /// Reads the profiles of the `chosen` nodes, keeping the variables that `points` mention. Returns them with the
@@ -217,7 +217,7 @@ impl Workspace {
             datadirs: self.settings.datadirs.iter().map(|(from, to)| (from.clone(), datadir(to))).collect(),
             backends: self.settings.backends.clone(),
             eyaml_keys: self.settings.eyaml_keys.clone(),
-            outside: Arc::new(Host),
+            host: Arc::new(Host),
             global: self.global.clone(),
             lookup_options: self.settings.lookup_options.clone(),
             modulepath: self.settings.modulepath.as_ref().map(|folders| folders.join(":")),

@@ -10,8 +10,8 @@ use indexmap::IndexMap;
 
 use crate::fleet::nodes::variables::{FleetScope, PathRef, VariablePath};
 use crate::hiera::layer::LayerId;
-use crate::hiera::sources::OptionsOf;
 use crate::hiera::scope::{Scope, Variable};
+use crate::hiera::sources::OptionsOf;
 use crate::value::Value;
 
 /// One input of an evaluation that may differ from node to node.

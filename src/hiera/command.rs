@@ -18,7 +18,7 @@ pub(super) fn ask(
     scope: &dyn Scope,
 ) -> Result<Option<Value>, LookupError> {
     let request = request(command, level, location, key, scope)?;
-    match command.asks.ask(&request) {
+    match command.backend.ask(&request) {
         Ok(Answer::Found(value)) => Ok(Some(value)),
         Ok(Answer::NotFound) => Ok(None),
         Err(why) => {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::LookupError;
 use super::backend::eyaml::Keys;
 use super::backend::{Backend, Backends, DataFile, DataFiles};
-use super::config::{Config, Declared, FunctionKind, LevelConfig, Locations, Version4};
+use super::config::{Config, FunctionKind, LevelConfig, Locations, PlacedText, Version4};
 use super::interpolation::{Context, NO_METHODS, NameStack, Undefined, interpolate, interpolate_text, variable};
 use super::scope::{LocalScope, Scope, Variable};
 use crate::diagnostic::{Diagnostic, Place};
@@ -307,7 +307,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// A path; version 4 has its own ways.
-    fn path(&mut self, declared: &Declared, version4: Option<Version4>) -> Result<String, LookupError> {
+    fn path(&mut self, declared: &PlacedText, version4: Option<Version4>) -> Result<String, LookupError> {
         let Some(Version4 { extension }) = version4 else { return self.text(declared, self.scope) };
         let stack = NameStack::default();
         let context = self.context(&stack, Undefined::in_data(self.source.puppet));
@@ -317,7 +317,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// A location's text. An undefined variable is the empty text in both versions, and worth a warning.
-    fn text(&mut self, declared: &Declared, scope: &dyn Scope) -> Result<String, LookupError> {
+    fn text(&mut self, declared: &PlacedText, scope: &dyn Scope) -> Result<String, LookupError> {
         let evaluate = |undefined| {
             let stack = NameStack::default();
             interpolate_text(&declared.text, &Context { scope, resolver: None, stack: &stack, undefined })
@@ -332,7 +332,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Warns of variables in `declared` that are not set.
-    pub(super) fn warn_undefined(&mut self, declared: &Declared, scope: &dyn Scope) {
+    pub(super) fn warn_undefined(&mut self, declared: &PlacedText, scope: &dyn Scope) {
         let Some(template) = super::interpolation::Template::parse(&declared.text) else { return };
         let undefined = |name: &&str| {
             let segments = super::key::split(name).unwrap_or_default();
@@ -348,9 +348,9 @@ impl<'a> Resolver<'a> {
 
     fn mapped_paths(
         &mut self,
-        mapped: &Declared,
-        name: &Declared,
-        template: &Declared,
+        mapped: &PlacedText,
+        name: &PlacedText,
+        template: &PlacedText,
         datadir: &str,
         backend: &Backend,
     ) -> Result<Vec<Location>, LookupError> {
@@ -395,7 +395,12 @@ impl<'a> Resolver<'a> {
         error.at(place.clone())
     }
 
-    fn expand(&mut self, declared: &Declared, pattern: &str, backend: &Backend) -> Result<Vec<Location>, LookupError> {
+    fn expand(
+        &mut self,
+        declared: &PlacedText,
+        pattern: &str,
+        backend: &Backend,
+    ) -> Result<Vec<Location>, LookupError> {
         let (tree, pattern) = match self.mount(pattern) {
             Mount::Tree(tree, pattern) => (tree, pattern),
             Mount::Outside(why) => {
@@ -405,12 +410,12 @@ impl<'a> Resolver<'a> {
             Mount::Nothing => return Ok(Vec::new()),
         };
         let paths = glob(tree, &pattern).map_err(|e| LookupError::unknown(e).at(declared.place.clone()))?;
-        let original = Declared { text: pattern.as_str().into(), place: declared.place.clone() };
+        let original = PlacedText { text: pattern.as_str().into(), place: declared.place.clone() };
         paths.iter().map(|path| self.inside(&original, tree, path, backend, true)).collect()
     }
 
     /// What is at `path`, which is absolute or relative to the root of the repository.
-    pub(super) fn at(&mut self, declared: &Declared, path: &str, backend: &Backend) -> Result<Location, LookupError> {
+    pub(super) fn at(&mut self, declared: &PlacedText, path: &str, backend: &Backend) -> Result<Location, LookupError> {
         match self.mount(path) {
             Mount::Tree(tree, path) => self.inside(declared, tree, &path, backend, false),
             Mount::Outside(why) => {
@@ -421,7 +426,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn outside(&mut self, declared: &Declared, why: &str) {
+    fn outside(&mut self, declared: &PlacedText, why: &str) {
         let text = format!("{why}, outside the repository: taken as absent");
         self.diagnostics.push(Diagnostic::warning("outside-repository", Some(declared.place.clone()), text));
     }
@@ -429,7 +434,7 @@ impl<'a> Resolver<'a> {
     /// What is at `path` of `tree`. A path that a glob found is there even if it is a dangling link.
     fn inside(
         &mut self,
-        declared: &Declared,
+        declared: &PlacedText,
         files: &dyn FileTree,
         path: &str,
         backend: &Backend,
@@ -497,7 +502,7 @@ enum Mount<'a> {
     Nothing,
 }
 
-fn absent(declared: &Declared, path: &str) -> Location {
+fn absent(declared: &PlacedText, path: &str) -> Location {
     Location::Path { original: declared.text.clone(), path: path.into(), content: Content::Absent }
 }
 

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use super::LookupError;
 use super::budget::{Budget, PLACE_STEPS, with_stack};
 use super::explain::{self, Branch, Event, Recorder};
-use super::kept::Kept;
+use super::function_answers::FunctionAnswers;
 use super::key::{dig, split};
 use super::scope::{SERVER_FACTS, Scope, Variable};
 use crate::puppet::ruby;
@@ -47,7 +47,7 @@ pub struct NameStack<'a> {
 #[derive(Debug, Default)]
 struct Shared {
     budget: Budget,
-    kept: Kept,
+    function_answers: FunctionAnswers,
 }
 
 impl<'a> NameStack<'a> {
@@ -96,8 +96,8 @@ impl<'a> NameStack<'a> {
     }
 
     /// What functions were asked for so far.
-    pub(super) fn kept(&self) -> &Kept {
-        &self.shared.kept
+    pub(super) fn function_answers(&self) -> &FunctionAnswers {
+        &self.shared.function_answers
     }
 
     /// All of them, innermost first.

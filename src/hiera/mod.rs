@@ -12,20 +12,20 @@ pub mod config;
 pub mod convert;
 pub mod explain;
 pub mod hierarchy;
+pub mod host;
 pub mod interpolation;
 pub mod key;
 pub mod layer;
 pub mod lookup;
 pub mod merge;
 pub mod options;
-pub mod outside;
 pub mod provenance;
 pub mod scope;
 pub mod sources;
 pub mod version3;
 
 mod error;
-mod kept;
+mod function_answers;
 
 pub use error::LookupError;
 pub use key::LookupKey;

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::hiera::backend::{Answer, Asks};
+use crate::hiera::backend::{Answer, CommandBackend};
 use crate::puppet::json;
 use crate::value::Value;
 
@@ -111,7 +111,7 @@ impl BackendCommand {
     }
 }
 
-impl Asks for BackendCommand {
+impl CommandBackend for BackendCommand {
     fn ask(&self, request: &str) -> Result<Answer, String> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answer) = state.answers.get(request) {

@@ -14,7 +14,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 
-use crate::hiera::backend::{DataFile, DataFiles, FileId, Format, Shelf};
+use crate::hiera::backend::{DataFile, DataFiles, FileId, Format, ParsedFiles};
 
 /// The key of an entry: a data file's content and format, or the hash of a name for profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl Cache {
     }
 }
 
-impl Shelf for Cache {
+impl ParsedFiles for Cache {
     fn find(&self, id: FileId) -> Option<(DataFile, usize)> {
         let bytes = self.get(key(id))?;
         Some((DataFile::unpack(bytes, id.1)?, bytes.len()))

@@ -2,13 +2,13 @@
 
 use std::io;
 
-use crate::hiera::outside::Outside;
+use crate::hiera::host::HostAccess;
 
 /// The files and the environment variables of this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Host;
 
-impl Outside for Host {
+impl HostAccess for Host {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         std::fs::read(path)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::source::SourceFile;
 use super::{SettingsError, raw};
-use crate::hiera::backend::{Command, Declared};
+use crate::hiera::backend::{Command, DeclaredFunction};
 use crate::pipeline::backend_command::BackendCommand;
 use crate::puppet::yaml;
 use crate::value::Hash;
@@ -18,27 +18,27 @@ const DEFAULT_TIMEOUT: f64 = 10.0;
 const MAX_TIMEOUT: f64 = 3600.0;
 
 /// Checks the declaration of the function `name`.
-pub(super) fn check(source: &SourceFile<'_>, name: &str, raw: raw::Backend) -> Result<Declared, SettingsError> {
+pub(super) fn check(source: &SourceFile<'_>, name: &str, raw: raw::Backend) -> Result<DeclaredFunction, SettingsError> {
     let invalid = |text: &str| source.invalid(&["backends", name], format!("backend '{name}' {text}"));
     let for_commands = raw.timeout.is_some() || raw.scope.is_some();
     match (raw.not_found, &raw.values, &raw.command) {
         (Some(true), None, None) | (None | Some(false), Some(_), None) if for_commands => {
             Err(invalid("has no 'command', so 'timeout' and 'scope' mean nothing"))
         }
-        (Some(true), None, None) => Ok(Declared::NotFound),
+        (Some(true), None, None) => Ok(DeclaredFunction::NotFound),
         (None | Some(false), Some(path), None) => {
             let path = source.folder.join(path);
             if !path.is_file() {
                 return Err(invalid(&format!("needs the file {}, which is not there", path.display())));
             }
-            Ok(Declared::Values(Arc::new(read_values(&path)?)))
+            Ok(DeclaredFunction::Values(Arc::new(read_values(&path)?)))
         }
         (None | Some(false), None, Some(_)) => command(source, name, raw),
         _ => Err(invalid("needs one of 'not_found: true', 'values: FILE' and 'command: [PROGRAM, ...]'")),
     }
 }
 
-fn command(source: &SourceFile<'_>, name: &str, raw: raw::Backend) -> Result<Declared, SettingsError> {
+fn command(source: &SourceFile<'_>, name: &str, raw: raw::Backend) -> Result<DeclaredFunction, SettingsError> {
     let invalid = |setting: &str, text: String| {
         source.invalid(&["backends", name, setting], format!("backend '{name}': '{setting}' {text}"))
     };
@@ -56,8 +56,8 @@ fn command(source: &SourceFile<'_>, name: &str, raw: raw::Backend) -> Result<Dec
     }
     let program = source.program(&program);
     let limit = Duration::from_secs_f64(timeout);
-    let asks = BackendCommand::new(program, words.collect(), source.folder.to_owned(), limit);
-    Ok(Declared::Command(Command { scope: scope.into(), asks: Arc::new(asks) }))
+    let backend = BackendCommand::new(program, words.collect(), source.folder.to_owned(), limit);
+    Ok(DeclaredFunction::Command(Command { scope: scope.into(), backend: Arc::new(backend) }))
 }
 
 /// Reads a file of values by key.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hierad::hiera::backend::{Answer, Asks};
+use hierad::hiera::backend::{Answer, CommandBackend};
 use hierad::pipeline::backend_command::BackendCommand;
 use hierad::value::Value;
 use tempfile::TempDir;

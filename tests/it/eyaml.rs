@@ -42,7 +42,7 @@ fn effective(fixture: &str, profiles: &str, options: EnvironmentOptions) -> Effe
 }
 
 fn with_keys() -> EnvironmentOptions {
-    EnvironmentOptions { outside: Arc::new(TestKeys), ..EnvironmentOptions::default() }
+    EnvironmentOptions { host: Arc::new(TestKeys), ..EnvironmentOptions::default() }
 }
 
 /// The one answer of a key.
@@ -256,7 +256,7 @@ fn keys_of_the_settings_come_first() {
     let secret = |private: &str, public: KeyName| {
         let names = KeyNames { private: file(private), public };
         let options =
-            EnvironmentOptions { eyaml_keys: Some(names), outside: Arc::new(Host), ..EnvironmentOptions::default() };
+            EnvironmentOptions { eyaml_keys: Some(names), host: Arc::new(Host), ..EnvironmentOptions::default() };
         let effective = effective(&fixture, "{name: x, facts: {site: none}}", options);
         match outcome(&effective, "secret_006") {
             Outcome::Found(value) => value.as_str().unwrap().to_owned(),

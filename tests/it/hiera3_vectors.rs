@@ -62,11 +62,11 @@ fn comparable(answer: Option<&String>) -> Option<&str> {
 }
 
 fn differences(case: &Value, resolution: &str, strategy: &Strategy) -> Vec<String> {
-    let outside = Arc::new(TestKeys);
+    let host = Arc::new(TestKeys);
     let options = EnvironmentOptions {
         reader: Reader::Hiera3,
         hiera3_yaml_aliases: case.get("yaml_aliases").is_some(),
-        outside,
+        host,
         ..EnvironmentOptions::default()
     };
     let tree = Arc::new(MemoryTree::from_fixture(text(case, "fixture")));

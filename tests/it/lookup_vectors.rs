@@ -10,7 +10,7 @@ use crate::support::keys::TestKeys;
 use hierad::disclosure::Disclosure;
 use hierad::fleet::{Fleet, Revision, resolve};
 use hierad::hiera::Outcome;
-use hierad::hiera::backend::{Backends, Declared};
+use hierad::hiera::backend::{Backends, DeclaredFunction};
 use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig};
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::merge::Strategy;
@@ -94,7 +94,7 @@ impl Case<'_> {
             global: outside("global").map(|path| GlobalConfig { tree: Some(disk.clone()), path }),
             basemodulepath: outside("basemodulepath").into_iter().collect(),
             disk,
-            outside: Arc::new(TestKeys),
+            host: Arc::new(TestKeys),
             backends: declared(&*tree),
             ..EnvironmentOptions::default()
         };
@@ -164,7 +164,7 @@ fn answer<'k>(profile: &NodeProfile, outcomes: impl Iterator<Item = (&'k str, Ou
 fn declared(tree: &dyn FileTree) -> Backends {
     let Ok(Target::File(_, id)) = follow(tree, "functions.yaml") else { return Backends::new() };
     let functions = yaml::parse(&tree.read(id).unwrap()).value;
-    let values = |values: &Value| Declared::Values(Arc::new(values.as_hash().unwrap().clone()));
+    let values = |values: &Value| DeclaredFunction::Values(Arc::new(values.as_hash().unwrap().clone()));
     functions.as_hash().unwrap().iter().map(|(name, all)| (name.as_str().unwrap().to_owned(), values(all))).collect()
 }
 

@@ -21,7 +21,6 @@ use crate::hiera::LookupKey;
 use crate::hiera::key::is_plain;
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::options::LOOKUP_OPTIONS;
-use crate::hiera::sources::{Merged, OptionsOf};
 use crate::workers::Workers;
 
 use changed_keys::ChangedKeys;

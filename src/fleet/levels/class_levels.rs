@@ -7,7 +7,7 @@ use foldhash::fast::FixedState;
 
 use crate::fleet::levels::key_source::KeySource;
 use crate::hiera::LookupError;
-use crate::hiera::backend::{Backend, DataFile, Declared};
+use crate::hiera::backend::{Backend, DataFile, DeclaredFunction};
 use crate::hiera::hierarchy::{Content, Level, Location, Part};
 use crate::tree::BlobId;
 use crate::value::Value;
@@ -42,8 +42,9 @@ impl Hash for ClassLevels {
 impl From<Part> for ClassLevels {
     fn from(part: Part) -> ClassLevels {
         let levels = || part.levels.iter().flatten();
-        let is_opaque =
-            |level: &Arc<Level>| matches!(level.backend, Backend::Declared(Declared::Values(_) | Declared::Command(_)));
+        let is_opaque = |level: &Arc<Level>| {
+            matches!(level.backend, Backend::Declared(DeclaredFunction::Values(_) | DeclaredFunction::Command(_)))
+        };
         ClassLevels {
             sources: levels().flat_map(|level| sources(level)).collect(),
             concerns_any_key: concerns_any_key(&part),
@@ -116,7 +117,7 @@ pub(super) fn file(location: &Location) -> Option<(&Arc<str>, &Arc<DataFile>)> {
 /// Returns the sources of root keys in a level.
 fn sources(level: &Level) -> Vec<KeySource> {
     match &level.backend {
-        Backend::Declared(Declared::Values(values)) => vec![KeySource::Values(values.clone())],
+        Backend::Declared(DeclaredFunction::Values(values)) => vec![KeySource::Values(values.clone())],
         _ => level.locations.iter().filter_map(file).map(|(_, file)| KeySource::File(file.clone())).collect(),
     }
 }

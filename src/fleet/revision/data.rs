@@ -8,7 +8,7 @@ use crate::diagnostic::Place;
 use crate::fleet::levels::ResolvedLevels;
 use crate::fleet::levels::class_levels::ClassLevels;
 use crate::fleet::revision::Revision;
-use crate::hiera::backend::{Backend, Declared};
+use crate::hiera::backend::{Backend, DeclaredFunction};
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::node::NodeSet;
 use crate::tree::{FileTree, Target, TreeError, follow};
@@ -65,7 +65,7 @@ impl Revision {
     /// Returns true if some level asks a command.
     pub(in crate::fleet) fn asks_commands(&self) -> bool {
         let mut levels = self.levels.iter().flat_map(|levels| &levels.classes).flat_map(|class| class.levels());
-        levels.any(|level| matches!(level.backend, Backend::Declared(Declared::Command(_))))
+        levels.any(|level| matches!(level.backend, Backend::Declared(DeclaredFunction::Command(_))))
     }
 
     /// Returns the levels of encrypted data that have files, but no key to decrypt them here, by place and name, with
@@ -103,8 +103,9 @@ impl ClassLevels {
 
     /// Returns true if some level can be read.
     fn reads_data(&self) -> bool {
-        let is_declared =
-            |level: &Level| matches!(level.backend, Backend::Declared(Declared::Values(_) | Declared::Command(_)));
+        let is_declared = |level: &Level| {
+            matches!(level.backend, Backend::Declared(DeclaredFunction::Values(_) | DeclaredFunction::Command(_)))
+        };
         let is_read = |location: &Location| {
             matches!(location, Location::Path { content: Content::File(..) | Content::Other, .. })
         };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::fleet::dependencies::Dependencies;
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::node_view::NodeView;
-use crate::hiera::sources::{FoundOptions, OptionsOf};
 use crate::hiera::options::KeyOptions;
+use crate::hiera::sources::{FoundOptions, OptionsOf};
 use crate::node::{NodeId, Partition};
 
 /// The options in effect, by classes of nodes.

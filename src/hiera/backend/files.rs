@@ -12,8 +12,8 @@ use crate::tree::{BlobId, FileTree, TreeError};
 /// A content, and as what it is read.
 pub type FileId = (BlobId, Format);
 
-/// Where files are that were parsed before.
-pub trait Shelf: Send + Sync {
+/// The store of the files that were parsed before.
+pub trait ParsedFiles: Send + Sync {
     /// The file, if it is there, and about how large it is.
     fn find(&self, id: FileId) -> Option<(DataFile, usize)>;
 
@@ -31,23 +31,23 @@ const LEAST: usize = 1 << 10;
 /// memory, those that nobody uses and that were asked for longest ago are dropped.
 pub struct DataFiles {
     parsed: Mutex<Parsed>,
-    shelf: Option<Arc<dyn Shelf>>,
+    earlier: Option<Arc<dyn ParsedFiles>>,
     limit: usize,
 }
 
 #[derive(Default)]
 struct Parsed {
-    files: HashMap<FileId, Kept, RandomState>,
+    files: HashMap<FileId, CachedFile, RandomState>,
     /// About how much memory they take, in bytes.
     size: usize,
     clock: u64,
 }
 
-struct Kept {
+struct CachedFile {
     file: Arc<DataFile>,
     size: usize,
     used: u64,
-    /// Whether it was parsed here, and not found on the shelf.
+    /// Whether it was parsed here, and not found among those that were parsed before.
     is_new: bool,
 }
 
@@ -64,9 +64,9 @@ impl fmt::Debug for DataFiles {
 }
 
 impl DataFiles {
-    /// A store that asks `shelf` before it parses, and keeps about `limit` bytes.
-    pub fn new(shelf: Option<Arc<dyn Shelf>>, limit: usize) -> DataFiles {
-        DataFiles { parsed: Mutex::default(), shelf, limit }
+    /// A store that asks `earlier` before it parses, and keeps about `limit` bytes.
+    pub fn new(earlier: Option<Arc<dyn ParsedFiles>>, limit: usize) -> DataFiles {
+        DataFiles { parsed: Mutex::default(), earlier, limit }
     }
 
     /// The file `id` of `tree`, parsed.
@@ -74,10 +74,10 @@ impl DataFiles {
         if let Some(file) = self.lock().find((id, format)) {
             return Ok(file);
         }
-        let shelved = self.shelf.as_ref().and_then(|shelf| shelf.find((id, format)));
-        let is_new = shelved.is_none();
-        let (file, size) = if let Some(shelved) = shelved {
-            shelved
+        let stored = self.earlier.as_ref().and_then(|earlier| earlier.find((id, format)));
+        let is_new = stored.is_none();
+        let (file, size) = if let Some(stored) = stored {
+            stored
         } else {
             let content = tree.read(id)?;
             (DataFile::parse(&content, format), content.len())
@@ -108,10 +108,10 @@ impl DataFiles {
 
     /// Whether a file need not be parsed.
     pub fn has(&self, id: FileId) -> bool {
-        self.lock().files.contains_key(&id) || self.shelf.as_ref().is_some_and(|shelf| shelf.has(id))
+        self.lock().files.contains_key(&id) || self.earlier.as_ref().is_some_and(|earlier| earlier.has(id))
     }
 
-    /// The files that were parsed here, and not found on the shelf.
+    /// The files that were parsed here, and not found among those that were parsed before.
     pub fn parsed(&self) -> Vec<(FileId, Arc<DataFile>)> {
         let parsed = self.lock();
         let new = parsed.files.iter().filter(|(_, kept)| kept.is_new);
@@ -132,7 +132,7 @@ impl Parsed {
         if let Some(first) = self.find(id) {
             return first;
         }
-        self.files.insert(id, Kept { file: file.clone(), size, used: self.clock, is_new });
+        self.files.insert(id, CachedFile { file: file.clone(), size, used: self.clock, is_new });
         self.size = self.size.saturating_add(size);
         if self.size > limit {
             self.drop_unused(limit / 4 * 3);

@@ -1,20 +1,20 @@
 //! Data provider functions: what a level's `data_hash`, `lookup_key` or `data_dig` is here.
 //!
 //! [`DataFile`] is a parsed file of `yaml_data`, `json_data` or `hocon_data`, [`DataFiles`] the store that parses each content once,
-//! and of a new version of a file only what is new; [`Declared`] is what the settings say of a function that hierad does not have;
+//! and of a new version of a file only what is new; [`DeclaredFunction`] is what the settings say of a function that hierad does not have;
 //! [`eyaml`] opens encrypted texts.
 
-mod declared;
 pub mod eyaml;
 mod file;
 mod files;
+mod functions;
 mod mentions;
 mod packed;
 mod version;
 
-pub use declared::{Answer, Asks, Backends, Command, Declared};
 pub use file::{DataFile, Format};
-pub use files::{DataFiles, FileId, Shelf};
+pub use files::{DataFiles, FileId, ParsedFiles};
+pub use functions::{Answer, Backends, Command, CommandBackend, DeclaredFunction};
 pub use mentions::Mentions;
 
 use super::LookupError;
@@ -28,7 +28,7 @@ pub enum Backend {
     /// A parsed file for each location, whose texts hold encrypted blocks.
     Eyaml(Format),
     /// A declared function.
-    Declared(Declared),
+    Declared(DeclaredFunction),
     /// A class of Hiera 3 that is not installed: it finds nothing.
     Absent,
     /// A call that always fails in this way.

@@ -24,10 +24,10 @@ const LEAST: usize = 1 << 10;
 /// The hiera.yaml files that were read: one that is the same in the next revision is not read again, and modules may have hundreds.
 /// When they get many, all are forgotten.
 #[derive(Debug, Default)]
-pub struct Configs(Mutex<Kept>);
+pub struct Configs(Mutex<CachedConfigs>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedConfigs {
     read: HashMap<ConfigId, Arc<ReadConfig>, RandomState>,
     size: usize,
 }
@@ -54,14 +54,14 @@ impl Configs {
     }
 }
 
-impl Kept {
+impl CachedConfigs {
     fn add(&mut self, key: ConfigId, read: &Arc<ReadConfig>) {
         let size = LEAST + read.config.iter().flatten().map(|config| config.size()).sum::<usize>();
         if size > LARGEST {
             return;
         }
         if self.size + size > LIMIT {
-            *self = Kept::default();
+            *self = CachedConfigs::default();
         }
         if self.read.insert(key, read.clone()).is_none() {
             self.size += size;
@@ -98,7 +98,7 @@ mod tests {
     fn kept_of(content: &str) -> (usize, usize) {
         let read = Arc::new(ReadConfig::new(content.as_bytes(), "", Owner::Module, Puppet::V8));
         assert!(read.config.is_ok(), "{:?}", read.config);
-        let (mut kept, mut most) = (Kept::default(), 0);
+        let (mut kept, mut most) = (CachedConfigs::default(), 0);
         for number in 0..10_000u32 {
             let key = (BlobId::of(&number.to_le_bytes()), "".into(), Owner::Module, Puppet::V8);
             kept.add(key.clone(), &read);

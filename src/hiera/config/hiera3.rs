@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{Config, Declared, Function, FunctionKind, LevelConfig, Locations};
+use super::{Config, Function, FunctionKind, LevelConfig, Locations, PlacedText};
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::merge::DeepOptions;
@@ -36,7 +36,7 @@ pub(in crate::hiera) struct Source {
     /// As written: mostly a text.
     pub(in crate::hiera) value: Value,
     /// Its text and where it stands.
-    pub(in crate::hiera) declared: Declared,
+    pub(in crate::hiera) declared: PlacedText,
 }
 
 /// What hiera.yaml says of a backend; errors wait until the backend is asked.
@@ -181,7 +181,7 @@ impl File {
             || ["nodes/%{::trusted.certname}", "common"].map(|name| (name.into(), Place::file(self.path.clone())));
         let items = self.get("hierarchy").map_or_else(|| default().to_vec(), |value| self.items("hierarchy", value));
         let source = |(value, place): (Value, Place)| {
-            let declared = Declared { text: value.to_s().into(), place };
+            let declared = PlacedText { text: value.to_s().into(), place };
             Source { value, declared }
         };
         items.into_iter().map(source).collect()

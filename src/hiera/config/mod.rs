@@ -136,13 +136,13 @@ pub enum Locations {
     /// None: the function is called without one.
     None,
     /// `path` or `paths`.
-    Paths(Vec<Declared>),
+    Paths(Vec<PlacedText>),
     /// `glob` or `globs`.
-    Globs(Vec<Declared>),
+    Globs(Vec<PlacedText>),
     /// `uri` or `uris`.
-    Uris(Vec<Declared>),
+    Uris(Vec<PlacedText>),
     /// `mapped_paths`: a variable with many values, the name of the one value, and a template for a path.
-    MappedPaths([Declared; 3]),
+    MappedPaths([PlacedText; 3]),
 }
 
 impl Locations {
@@ -151,7 +151,7 @@ impl Locations {
         self.declared().iter().map(|declared| &declared.place)
     }
 
-    fn declared(&self) -> &[Declared] {
+    fn declared(&self) -> &[PlacedText] {
         match self {
             Locations::None => &[],
             Locations::Paths(declared) | Locations::Globs(declared) | Locations::Uris(declared) => declared,
@@ -174,7 +174,7 @@ impl Locations {
 
 /// A text of hiera.yaml and where it stands.
 #[derive(Debug, Clone)]
-pub struct Declared {
+pub struct PlacedText {
     /// The text, not interpolated.
     pub text: Arc<str>,
     /// Its place.
@@ -212,7 +212,7 @@ impl Config {
     fn size(&self) -> usize {
         let of_level = |level: &LevelConfig| {
             let declared = level.locations.declared().iter();
-            size_of::<LevelConfig>() + declared.map(|one| size_of::<Declared>() + one.text.len()).sum::<usize>()
+            size_of::<LevelConfig>() + declared.map(|one| size_of::<PlacedText>() + one.text.len()).sum::<usize>()
         };
         self.source.len() + self.all_levels().map(of_level).sum::<usize>()
     }
@@ -242,7 +242,7 @@ impl Config {
                 place: place.clone(),
                 function: Function { kind: FunctionKind::DataHash, name: "yaml_data".into() },
                 datadir: "data".into(),
-                locations: Locations::Paths(vec![Declared { text: "common.yaml".into(), place }]),
+                locations: Locations::Paths(vec![PlacedText { text: "common.yaml".into(), place }]),
                 options: Value::hash(crate::value::Hash::new()),
                 version4: None,
             }],

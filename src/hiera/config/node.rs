@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Declared;
+use super::PlacedText;
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::puppet::document::Marks;
@@ -122,8 +122,8 @@ impl<'a> Node<'a> {
     }
 
     /// The node as a text and where it stands.
-    pub(super) fn declared(&self) -> Declared {
-        Declared { text: self.text(), place: self.place() }
+    pub(super) fn declared(&self) -> PlacedText {
+        PlacedText { text: self.text(), place: self.place() }
     }
 }
 

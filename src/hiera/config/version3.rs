@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use super::node::{Node, fill as fill_in};
-use super::{Config, Declared, Function, FunctionKind, LevelConfig, Locations, doubled};
+use super::{Config, Function, FunctionKind, LevelConfig, Locations, PlacedText, doubled};
 use crate::hiera::LookupError;
 use crate::puppet::types;
 use crate::value::rich::types::{Element, Texts};
@@ -86,7 +86,7 @@ pub(super) fn parse(file: &Node<'_>) -> Config {
 }
 
 /// The level of a backend. Its options are the whole section, as written.
-fn level(file: &Node<'_>, backend: Declared, hierarchy: &[Declared]) -> LevelConfig {
+fn level(file: &Node<'_>, backend: PlacedText, hierarchy: &[PlacedText]) -> LevelConfig {
     let section = file.entry(&backend.text).map(|node| node.value.clone());
     let (kind, name) = match &*backend.text {
         "yaml" | "json" | "hocon" => (FunctionKind::DataHash, format!("{}_data", backend.text).into()),

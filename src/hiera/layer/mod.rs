@@ -5,7 +5,7 @@
 //! Source: `pops/lookup/lookup_adapter.rb`, `node/environment.rb`, `settings/environment_conf.rb`, `module.rb`.
 
 mod data_files;
-mod declared;
+mod deployment;
 mod environment_conf;
 mod folders;
 mod hiera3;
@@ -20,14 +20,14 @@ use loader::{ConfigFile, Loader, read};
 use modules::Modules;
 
 pub use data_files::DataFileList;
-pub use declared::DeclaredModule;
+pub use deployment::DeclaredModule;
 
 use super::backend::eyaml::{KeyNames, KeyPairs, Keys};
 use super::backend::{Backends, DataFiles, Format};
 use super::config::{Config, Configs, Hiera3, Owner};
 use super::hierarchy::{Datadir, Source};
+use super::host::{HostAccess, NoHost};
 use super::options::LookupOptions;
-use super::outside::{Nowhere, Outside};
 use super::{LookupError, Reader};
 use crate::diagnostic::Diagnostic;
 use crate::puppet::Puppet;
@@ -64,7 +64,7 @@ pub struct EnvironmentOptions {
     /// True if Hiera 3 runs on a Ruby that takes aliases in YAML.
     pub hiera3_yaml_aliases: bool,
     /// The world outside the repository.
-    pub outside: Arc<dyn Outside>,
+    pub host: Arc<dyn HostAccess>,
 }
 
 /// The global layer's hiera.yaml. Where it is not there, it stands for `data/common.yaml` beside it.
@@ -92,7 +92,7 @@ impl Default for EnvironmentOptions {
             eyaml_keys: None,
             reader: Reader::default(),
             hiera3_yaml_aliases: false,
-            outside: Arc::new(Nowhere),
+            host: Arc::new(NoHost),
         }
     }
 }
@@ -192,7 +192,7 @@ impl Environment {
             None => (loader.layer(file, conf.data_provider.as_deref())?, Modules::load(&mut loader, root, &conf)?),
         };
         let diagnostics = loader.diagnostics;
-        let keys = Keys::new(options.eyaml_keys.clone(), options.outside.clone(), store.key_pairs.clone());
+        let keys = Keys::new(options.eyaml_keys.clone(), options.host.clone(), store.key_pairs.clone());
         Ok(Environment {
             tree,
             global,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Layer;
-use super::declared::{DeclaredModule, in_fixtures, in_puppetfile};
+use super::deployment::{DeclaredModule, in_fixtures, in_puppetfile};
 use super::environment_conf::EnvironmentConf;
 use super::folders::{Folder, Folders};
 use super::loader::{ConfigFile, Loader, read};

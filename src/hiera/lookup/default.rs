@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{Found, Lookup, Search};
+use super::{Lookup, Search, SearchResult};
 use crate::hiera::LookupKey;
 use crate::hiera::explain::Branch;
 use crate::hiera::hierarchy::Level;
@@ -13,7 +13,7 @@ use crate::hiera::layer::LayerId;
 
 impl Lookup<'_> {
     /// Searches the default hierarchy of the key's module. A strategy that the caller asks for does not count there.
-    pub(super) fn search_default(&self, key: &LookupKey, stack: &NameStack<'_>) -> Found {
+    pub(super) fn search_default(&self, key: &LookupKey, stack: &NameStack<'_>) -> SearchResult {
         let Some(module) = &key.module else { return Ok(None) };
         if self.default_levels(module).is_none() {
             return Ok(None);
@@ -36,7 +36,7 @@ impl Lookup<'_> {
     }
 
     /// What the levels of a default hierarchy have.
-    pub(super) fn default_provider(&self, search: Search<'_>) -> Found {
+    pub(super) fn default_provider(&self, search: Search<'_>) -> SearchResult {
         let Some(module) = search.module else { return Ok(None) };
         let (layer, levels) = (self.environment.modules.get(module), self.default_levels(module));
         let (Some(layer), Some(levels)) = (layer, levels) else { return Ok(None) };

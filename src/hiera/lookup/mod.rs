@@ -2,8 +2,8 @@
 //!
 //! Source: `pops/lookup/lookup_adapter.rb`.
 
-mod declared;
 mod default;
+mod functions;
 mod options;
 mod search;
 mod sources;
@@ -39,7 +39,7 @@ pub struct Lookup<'a> {
     options: OptionsCells,
 }
 
-type Found = Result<Option<Value>, LookupError>;
+type SearchResult = Result<Option<Value>, LookupError>;
 
 /// The layers in order.
 #[derive(Clone, Copy)]
@@ -109,7 +109,7 @@ impl<'a> Lookup<'a> {
         )
     }
 
-    fn find(&self, key: &str, strategy: Option<&Strategy>, stack: &NameStack<'_>) -> Found {
+    fn find(&self, key: &str, strategy: Option<&Strategy>, stack: &NameStack<'_>) -> SearchResult {
         if key == LOOKUP_OPTIONS || key.strip_prefix(LOOKUP_OPTIONS).is_some_and(|rest| rest.starts_with('.')) {
             return self.step(|| Branch::InvalidKey(LOOKUP_OPTIONS.into()), || Ok(None));
         }
@@ -145,7 +145,7 @@ impl<'a> Lookup<'a> {
         strategy: Option<&Strategy>,
         options: &super::options::KeyOptions,
         stack: &NameStack<'_>,
-    ) -> Found {
+    ) -> SearchResult {
         let strategy = strategy.map_or_else(|| options.strategy(), |strategy| Ok(strategy.clone()))?;
         let (root, segments, module) = (&*key.root, &*key.segments, key.module.as_ref());
         let search = Search { key: &key.text, root, segments, module, strategy: &strategy, stack };
@@ -157,7 +157,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Searches all layers; a recursion comes up in the first.
-    fn search_layers(&self, search: Search<'_>) -> Found {
+    fn search_layers(&self, search: Search<'_>) -> SearchResult {
         let find = |provider: &Provider| {
             let inner = search.stack.push_key(search.key)?;
             self.provider(*provider, Search { stack: &inner, ..search })
@@ -170,7 +170,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Folds what `find` gives for the `variants`; one variant alone, or none, is no fold for those who watch.
-    fn fold<T>(&self, strategy: &Strategy, variants: &[T], find: impl FnMut(&T) -> Found) -> Found {
+    fn fold<T>(&self, strategy: &Strategy, variants: &[T], find: impl FnMut(&T) -> SearchResult) -> SearchResult {
         if !strategy.merges() || variants.len() <= 1 {
             return strategy.fold(variants, find);
         }

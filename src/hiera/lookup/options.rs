@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Found, Lookup, Provider, Search};
+use super::{Lookup, Provider, Search, SearchResult};
 use crate::hiera::LookupError;
 use crate::hiera::explain::{Branch, Event};
 use crate::hiera::interpolation::NameStack;
@@ -185,7 +185,7 @@ impl Lookup<'_> {
         options
     }
 
-    fn search_options(&self, provider: Provider, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Found {
+    fn search_options(&self, provider: Provider, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> SearchResult {
         let strategy = &Strategy::Hash;
         let search = Search { key: LOOKUP_OPTIONS, root: LOOKUP_OPTIONS, segments: &[], module, strategy, stack };
         // Puppet looks for the layer before it looks for a recursion.

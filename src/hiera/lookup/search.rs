@@ -5,7 +5,7 @@
 use std::ptr;
 use std::sync::Arc;
 
-use super::{Found, Lookup, Provider, Search};
+use super::{Lookup, Provider, Search, SearchResult};
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::backend::eyaml::{self, Decryption, Reader};
@@ -13,9 +13,9 @@ use crate::hiera::backend::{Backend, DataFile};
 use crate::hiera::budget::PLACE_STEPS;
 use crate::hiera::config::{Config, Owner};
 use crate::hiera::explain::{self, Branch, Event, FoundAt, LayerStep};
+use crate::hiera::function_answers::FunctionCall;
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::hiera::interpolation::{Context, Undefined, interpolate, interpolate_opened};
-use crate::hiera::kept::Asked;
 use crate::hiera::layer::{Layer, LayerId};
 use crate::hiera::options::text_key;
 use crate::puppet::types::data::is_rich_data;
@@ -23,7 +23,7 @@ use crate::puppet::{ErrorKind, types};
 use crate::value::{Hash, Text, Value};
 
 impl Lookup<'_> {
-    pub(super) fn provider(&self, provider: Provider, search: Search<'_>) -> Found {
+    pub(super) fn provider(&self, provider: Provider, search: Search<'_>) -> SearchResult {
         let id = match (provider, search.module) {
             (Provider::Global, _) => LayerId::Global,
             (Provider::Environment, _) => LayerId::Environment,
@@ -68,7 +68,7 @@ impl Lookup<'_> {
         (id, layer): (&LayerId, &Layer),
         levels: Result<&[Arc<Level>], LookupError>,
         search: Search<'_>,
-    ) -> Found {
+    ) -> SearchResult {
         let config = layer.config.as_ref().map_err(Clone::clone)?;
         let search_levels = || {
             let searched = |levels| self.sources.searched(search.root, id, levels);
@@ -89,7 +89,7 @@ impl Lookup<'_> {
         self.step(|| layer_branch(layer, config), search_levels)
     }
 
-    fn level(&self, layer: &Layer, level: &Level, search: Search<'_>) -> Found {
+    fn level(&self, layer: &Layer, level: &Level, search: Search<'_>) -> SearchResult {
         self.fold(search.strategy, &level.locations, |location| {
             let find = || self.location(layer, level, location, search);
             match location {
@@ -102,7 +102,7 @@ impl Lookup<'_> {
         })
     }
 
-    fn location(&self, layer: &Layer, level: &Level, location: &Location, search: Search<'_>) -> Found {
+    fn location(&self, layer: &Layer, level: &Level, location: &Location, search: Search<'_>) -> SearchResult {
         search.stack.budget().spend(PLACE_STEPS)?;
         if matches!(level.backend, Backend::Absent) {
             explain::text(self.recorder, || not_loaded(&level.function));
@@ -136,7 +136,13 @@ impl Lookup<'_> {
         }
     }
 
-    fn file(&self, layer: &Layer, level: &Level, (file, path): (&DataFile, &Arc<str>), search: Search<'_>) -> Found {
+    fn file(
+        &self,
+        layer: &Layer,
+        level: &Level,
+        (file, path): (&DataFile, &Arc<str>),
+        search: Search<'_>,
+    ) -> SearchResult {
         let place = |line: Option<u32>| Place { path: path.clone(), line };
         let hash = self.hash(file, path)?;
         if layer.module.is_some() {
@@ -168,15 +174,15 @@ impl Lookup<'_> {
         (level, location): (&Level, &Location),
         (file, path): (&DataFile, &Arc<str>),
         search: Search<'_>,
-    ) -> Found {
+    ) -> SearchResult {
         let hash = self.hash(file, path)?;
         let Some(value) = hash.and_then(|hash| hash.get(search.root)) else {
             return Ok(self.found(search.root, None, None));
         };
         let reader = Reader::Puppet { key: search.root, path };
         let decryption = Decryption { keys: &self.environment.keys, options: &level.options, reader };
-        let asked = asked(level, location, search);
-        let is_first = !search.stack.kept().has(&asked);
+        let call = function_call(level, location, search);
+        let is_first = !search.stack.function_answers().has(&call);
         let answer = || {
             let open = |text: &Value| decryption.text(text);
             let interpolated = |context: &Context<'_>| interpolate_opened(value, context, &open);
@@ -192,7 +198,7 @@ impl Lookup<'_> {
             )?;
             Ok(value)
         };
-        let value = answer().and_then(|value| search.stack.kept().given(value, asked, search.strategy));
+        let value = answer().and_then(|value| search.stack.function_answers().given(value, call, search.strategy));
         let value = value.map_err(|e: LookupError| e.at(Place { path: path.clone(), line: file.line(search.root) }))?;
         Ok(self.found_in(file, path, search, &value))
     }
@@ -235,8 +241,8 @@ impl Lookup<'_> {
     }
 }
 
-/// What is asked of a `lookup_key` function: this key in this location.
-pub(super) fn asked(level: &Level, location: &Location, search: Search<'_>) -> Asked {
+/// What is call of a `lookup_key` function: this key in this location.
+pub(super) fn function_call(level: &Level, location: &Location, search: Search<'_>) -> FunctionCall {
     let number = level.locations.iter().take_while(|other| !ptr::eq(*other, location)).count();
     (level.place.clone(), level.name.clone(), number, search.root.into())
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::backend::Backend;
-use crate::hiera::config::{Config, Declared, LevelConfig, Locations};
+use crate::hiera::config::{Config, LevelConfig, Locations, PlacedText};
 use crate::hiera::hierarchy::{Level, Location, Part, Resolver, Source, join};
 use crate::hiera::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text};
 use crate::hiera::scope::{Scope, Variable};
@@ -92,7 +92,7 @@ impl Global<'_> {
 
     fn location(
         &mut self,
-        declared: &Declared,
+        declared: &PlacedText,
         datadir: &str,
         extension: &str,
         backend: &Backend,

@@ -17,7 +17,7 @@ use self::interpolation::{Context, Keys, answer, text};
 use self::merge::Resolution;
 use super::LookupError;
 use super::backend::eyaml::{self, Decryption};
-use super::backend::{Backend, DataFile, Declared};
+use super::backend::{Backend, DataFile, DeclaredFunction};
 use super::budget::{Budget, LOOKUP_STEPS, PLACE_STEPS, with_stack};
 use super::command;
 use super::config::{HashMerge, Hiera3};
@@ -33,7 +33,7 @@ use crate::value::{Text, Value};
 pub use global::{HieraScope, resolve_global};
 pub use sources::resolve;
 
-type Found = Result<Option<Value>, LookupError>;
+type SearchResult = Result<Option<Value>, LookupError>;
 
 /// Answers for one node.
 pub struct Engine<'a> {
@@ -60,7 +60,7 @@ impl<'a> Engine<'a> {
 
     /// The answer for `key`, merged as `strategy` says: the first value, `unique` for an array, `hash` for a hash as hiera.yaml
     /// merges it, `deep` for one with the strategy's own options.
-    pub fn get(&self, key: &str, strategy: &Strategy) -> Found {
+    pub fn get(&self, key: &str, strategy: &Strategy) -> SearchResult {
         let configured = match (strategy, &self.hiera.merge) {
             (Strategy::Hash, merge) => merge.clone(),
             _ => HashMerge::Native,
@@ -77,7 +77,7 @@ impl<'a> Engine<'a> {
         text(&Text::from(default), &context)
     }
 
-    fn find(&self, key: &str, resolution: &Resolution, context: &Context<'_>) -> Found {
+    fn find(&self, key: &str, resolution: &Resolution, context: &Context<'_>) -> SearchResult {
         let segments = key::split(key).ok_or_else(|| LookupError::puppet(format!("Syntax error in key: {key}")))?;
         if segments.len() > 1 && *resolution != Resolution::Priority {
             return Err(LookupError::puppet(format!(
@@ -91,7 +91,7 @@ impl<'a> Engine<'a> {
         self.step(|| Branch::Key(key.into()), || self.backends(key, &segments, resolution, context))
     }
 
-    fn backends(&self, key: &str, segments: &[&str], resolution: &Resolution, context: &Context<'_>) -> Found {
+    fn backends(&self, key: &str, segments: &[&str], resolution: &Resolution, context: &Context<'_>) -> SearchResult {
         let root = segments.first().map_or(Value::Undef, |root| Value::from(*root));
         let inner = segments.get(1..).unwrap_or_default();
         let mut found = None;
@@ -122,16 +122,16 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn backend(&self, level: &Level, root: &Value, resolution: &Resolution, context: &Context<'_>) -> Found {
+    fn backend(&self, level: &Level, root: &Value, resolution: &Resolution, context: &Context<'_>) -> SearchResult {
         match &level.backend {
             Backend::Eyaml(_) => self.eyaml(level, root, resolution, context),
             Backend::Files(_) => {
                 let of_key = format!(" for key '{}'", root.to_s());
                 self.files(level, root, resolution, context, &of_key)
             }
-            Backend::Declared(Declared::NotFound) | Backend::Absent => Ok(None),
-            Backend::Declared(Declared::Values(values)) => Ok(values.get_value(root).cloned()),
-            Backend::Declared(Declared::Command(command)) => {
+            Backend::Declared(DeclaredFunction::NotFound) | Backend::Absent => Ok(None),
+            Backend::Declared(DeclaredFunction::Values(values)) => Ok(values.get_value(root).cloned()),
+            Backend::Declared(DeclaredFunction::Command(command)) => {
                 command::ask(command, level, &Location::Whole, (&root.to_s(), &[]), self.scope)
             }
             Backend::Fails(error) => Err(error.clone().at(level.place.clone())),
@@ -139,7 +139,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The backend of hiera-eyaml knows Hiera 1's interface only, in which each text has its own guard.
-    fn eyaml(&self, level: &Level, root: &Value, resolution: &Resolution, context: &Context<'_>) -> Found {
+    fn eyaml(&self, level: &Level, root: &Value, resolution: &Resolution, context: &Context<'_>) -> SearchResult {
         let resolution = match resolution {
             Resolution::Hash(_) => Resolution::Hash(self.hiera.merge.clone()),
             other => other.clone(),
@@ -154,7 +154,7 @@ impl<'a> Engine<'a> {
         resolution: &Resolution,
         context: &Context<'_>,
         of_key: &str,
-    ) -> Found {
+    ) -> SearchResult {
         let mut found = None;
         for location in &level.locations {
             let Location::Path { path, original, content } = location else { continue };
@@ -180,7 +180,14 @@ impl<'a> Engine<'a> {
         Ok(found)
     }
 
-    fn file(&self, level: &Level, file: &DataFile, path: &Arc<str>, root: &Value, context: &Context<'_>) -> Found {
+    fn file(
+        &self,
+        level: &Level,
+        file: &DataFile,
+        path: &Arc<str>,
+        root: &Value,
+        context: &Context<'_>,
+    ) -> SearchResult {
         let place = |line: Option<u32>| Place { path: path.clone(), line };
         let is_eyaml = matches!(level.backend, Backend::Eyaml(_));
         let hash = file.hiera3_hash(path).map_err(|error| {

@@ -13,7 +13,7 @@ use crate::hiera::LookupError;
 use crate::hiera::backend::eyaml::Keys;
 use crate::hiera::backend::{Backend, Format};
 use crate::hiera::budget::Budget;
-use crate::hiera::config::{Config, Declared, Hiera3, LevelConfig, Section, Source};
+use crate::hiera::config::{Config, Hiera3, LevelConfig, PlacedText, Section, Source};
 use crate::hiera::hierarchy::{self, Content, Level, Location, Part, Resolver, join};
 use crate::hiera::scope::Scope;
 use crate::value::Value;
@@ -117,7 +117,7 @@ impl Sources<'_> {
 
     /// Lets whoever comes here fail.
     fn fail(&mut self, level: &LevelConfig, error: LookupError) {
-        let declared = Declared { text: level.datadir.clone(), place: level.place.clone() };
+        let declared = PlacedText { text: level.datadir.clone(), place: level.place.clone() };
         self.push(Some(unreadable(&declared, error)));
     }
 
@@ -137,7 +137,7 @@ impl Sources<'_> {
     }
 }
 
-fn unreadable(declared: &Declared, error: LookupError) -> Location {
+fn unreadable(declared: &PlacedText, error: LookupError) -> Location {
     Location::Path { original: declared.text.clone(), path: declared.text.clone(), content: Content::Unreadable(error) }
 }
 

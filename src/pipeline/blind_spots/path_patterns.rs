@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::hiera::config::{Declared, LevelConfig, Locations};
+use crate::hiera::config::{LevelConfig, Locations, PlacedText};
 use crate::hiera::hierarchy::{Datadir, join};
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::{Environment, Layer};
@@ -14,7 +14,7 @@ const ANY: char = '\0';
 /// A location of a level, as the texts around its variables and wildcards.
 pub(super) struct PathPattern<'a> {
     pub(super) level: &'a LevelConfig,
-    pub(super) declared: &'a Declared,
+    pub(super) declared: &'a PlacedText,
     /// The hiera.yaml that declares it.
     pub(super) config: &'a str,
     /// The fixed texts of the path in the repository; `None` if it is outside.
@@ -48,7 +48,7 @@ pub(super) fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
     for layer in environment.layers() {
         let Ok(config) = &layer.config else { continue };
         for level in config.all_levels() {
-            let declared: &[Declared] = match &level.locations {
+            let declared: &[PlacedText] = match &level.locations {
                 Locations::Paths(declared) | Locations::Globs(declared) => declared,
                 Locations::MappedPaths(mapped) => &mapped[2..],
                 Locations::Uris(_) | Locations::None => &[],
@@ -91,7 +91,7 @@ pub(super) fn fixed(folder: &str) -> String {
     fixed.trim_end_matches('/').to_owned()
 }
 
-fn path(environment: &Environment, layer: &Layer, level: &LevelConfig, declared: &Declared) -> Option<String> {
+fn path(environment: &Environment, layer: &Layer, level: &LevelConfig, declared: &PlacedText) -> Option<String> {
     in_repository(environment, layer, &join(&join(&layer.root, &level.datadir), &declared.text))
 }
 

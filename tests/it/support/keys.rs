@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use hierad::hiera::outside::Outside;
+use hierad::hiera::host::HostAccess;
 
 /// A world in which the test keys are in `/keys`, and two of them in environment variables.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(crate) fn key_file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/eyaml/keys").join(name)
 }
 
-impl Outside for TestKeys {
+impl HostAccess for TestKeys {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         std::fs::read(key_file(path.strip_prefix("/keys/").ok_or(io::ErrorKind::NotFound)?))
     }

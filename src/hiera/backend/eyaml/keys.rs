@@ -12,7 +12,7 @@ use rsa::pkcs1::DecodeRsaPrivateKey;
 use rsa::pkcs8::DecodePrivateKey;
 
 use super::pkcs7::{Certificate, Envelope, Refusal};
-use crate::hiera::outside::Outside;
+use crate::hiera::host::HostAccess;
 use crate::puppet::ruby;
 use crate::value::Value;
 
@@ -45,30 +45,30 @@ pub struct KeyPair {
 pub type Opened = Result<Arc<[u8]>, Refusal>;
 
 /// A pair; nothing if it is not on this machine. An error is Ruby's, in its words.
-pub type Found = Result<Option<Arc<KeyPair>>, Arc<str>>;
+pub type FoundPair = Result<Option<Arc<KeyPair>>, Arc<str>>;
 
 /// The key pairs of an environment. Each is read once.
 #[derive(Debug)]
 pub struct Keys {
     /// The pair that the settings name, which goes before all options.
     chosen: Option<KeyNames>,
-    outside: Arc<dyn Outside>,
+    host: Arc<dyn HostAccess>,
     pairs: Arc<KeyPairs>,
-    found: Mutex<HashMap<KeyNames, Found>>,
+    found: Mutex<HashMap<KeyNames, FoundPair>>,
 }
 
 /// Key pairs by what is in their files; they outlive an environment.
 #[derive(Debug, Default)]
-pub struct KeyPairs(Mutex<HashMap<[Option<Vec<u8>>; 2], Found>>);
+pub struct KeyPairs(Mutex<HashMap<[Option<Vec<u8>>; 2], FoundPair>>);
 
 impl Keys {
-    /// The keys that `outside` has, of the pair `chosen` or of those that options name.
-    pub fn new(chosen: Option<KeyNames>, outside: Arc<dyn Outside>, pairs: Arc<KeyPairs>) -> Keys {
-        Keys { chosen, outside, pairs, found: Mutex::default() }
+    /// The keys that `host` has, of the pair `chosen` or of those that options name.
+    pub fn new(chosen: Option<KeyNames>, host: Arc<dyn HostAccess>, pairs: Arc<KeyPairs>) -> Keys {
+        Keys { chosen, host, pairs, found: Mutex::default() }
     }
 
     /// The pair of a level with these `options`.
-    pub fn of(&self, options: &Value) -> Found {
+    pub fn of(&self, options: &Value) -> FoundPair {
         let names = match &self.chosen {
             Some(names) => names.clone(),
             None => KeyNames::of_options(options)?,
@@ -81,7 +81,7 @@ impl Keys {
         found
     }
 
-    fn find(&self, names: &KeyNames) -> Found {
+    fn find(&self, names: &KeyNames) -> FoundPair {
         let (private, public) = (self.read(&names.private), self.read(&names.public));
         // hiera-eyaml opens nothing without the certificate; settings may name a private key alone.
         let is_missing = private.is_none() || (public.is_none() && names.public != KeyName::default());
@@ -101,12 +101,12 @@ impl Keys {
 
     /// What is in a key's variable or file; nothing if neither can be read here.
     fn read(&self, name: &KeyName) -> Option<Vec<u8>> {
-        if let Some(value) = name.variable.as_ref().and_then(|variable| self.outside.variable(variable)) {
+        if let Some(value) = name.variable.as_ref().and_then(|variable| self.host.variable(variable)) {
             return Some(value.into_bytes());
         }
         // Nobody here knows in which folder a Puppet server runs.
         let path = name.file.as_ref().filter(|path| path.starts_with('/'))?;
-        self.outside.read(path).ok()
+        self.host.read(path).ok()
     }
 }
 
@@ -136,7 +136,7 @@ impl KeyNames {
 
 impl KeyPairs {
     /// The pair of a private key and a certificate, as their files have them.
-    fn get(&self, content: [Option<Vec<u8>>; 2]) -> Found {
+    fn get(&self, content: [Option<Vec<u8>>; 2]) -> FoundPair {
         if let Some(found) = lock(&self.0).get(&content) {
             return found.clone();
         }

@@ -8,7 +8,7 @@ pub mod blocks;
 mod keys;
 mod pkcs7;
 
-pub use keys::{Found, KeyName, KeyNames, KeyPair, KeyPairs, Keys, Opened};
+pub use keys::{FoundPair, KeyName, KeyNames, KeyPair, KeyPairs, Keys, Opened};
 pub use pkcs7::Refusal;
 
 use std::sync::Arc;

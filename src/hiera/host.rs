@@ -1,12 +1,12 @@
 //! What a hierarchy asks of the world outside the repository: keys that lie on disk or in the process's environment.
 //!
-//! The edge of the program implements [`Outside`]; without one nothing is there.
+//! The edge of the program implements [`HostAccess`]; without one nothing is there.
 
 use std::fmt;
 use std::io;
 
 /// The world outside, as far as hierarchies need it.
-pub trait Outside: fmt::Debug + Send + Sync {
+pub trait HostAccess: fmt::Debug + Send + Sync {
     /// The content of the file at the absolute `path`.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
 
@@ -16,9 +16,9 @@ pub trait Outside: fmt::Debug + Send + Sync {
 
 /// A world without files and variables.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Nowhere;
+pub struct NoHost;
 
-impl Outside for Nowhere {
+impl HostAccess for NoHost {
     fn read(&self, _path: &str) -> io::Result<Vec<u8>> {
         Err(io::ErrorKind::NotFound.into())
     }

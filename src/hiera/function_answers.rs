@@ -13,26 +13,26 @@ use crate::diagnostic::Place;
 use crate::value::Value;
 
 /// A key that a function is asked for: the place and name of the level, the number of the location there, the key.
-pub(super) type Asked = (Place, Arc<str>, usize, Box<str>);
+pub(super) type FunctionCall = (Place, Arc<str>, usize, Box<str>);
 
 /// What functions were asked for in one answer so far, and how it was merged.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
-    asked: RefCell<BTreeSet<Asked>>,
+pub(super) struct FunctionAnswers {
+    asked: RefCell<BTreeSet<FunctionCall>>,
     /// The strategies of merges that may have taken knock-outs out of what functions gave.
     knocked_out: RefCell<Vec<Strategy>>,
 }
 
-impl Kept {
+impl FunctionAnswers {
     /// Whether this was asked before.
-    pub(super) fn has(&self, asked: &Asked) -> bool {
+    pub(super) fn has(&self, asked: &FunctionCall) -> bool {
         self.asked.borrow().contains(asked)
     }
 
     /// The `value` that a function gives, on its way into a merge with `strategy`. It is unknown where it was asked for before and a
     /// merge may have knocked something out since: what Puppet keeps has lost that, and so have the values that `alias` took from it.
     /// Whether it has depends on what it was merged with.
-    pub(super) fn given(&self, value: Value, asked: Asked, strategy: &Strategy) -> Result<Value, LookupError> {
+    pub(super) fn given(&self, value: Value, asked: FunctionCall, strategy: &Strategy) -> Result<Value, LookupError> {
         let mut knocked_out = self.knocked_out.borrow_mut();
         if self.has(&asked) && knocked_out.iter().any(|strategy| strategy.knocks_out(&value)) {
             return Err(LookupError::unknown("what a merge with a knock-out prefix has left of what a function gave"));

@@ -8,7 +8,7 @@ use crate::value::{Hash, Value};
 
 /// What a declared function is.
 #[derive(Debug, Clone)]
-pub enum Declared {
+pub enum DeclaredFunction {
     /// It finds nothing.
     NotFound,
     /// It finds these values, by key.
@@ -18,7 +18,7 @@ pub enum Declared {
 }
 
 /// The declared functions, by name.
-pub type Backends = BTreeMap<String, Declared>;
+pub type Backends = BTreeMap<String, DeclaredFunction>;
 
 /// A command that answers for a function.
 #[derive(Debug, Clone)]
@@ -26,11 +26,11 @@ pub struct Command {
     /// The variables that it is told: `role`, `facts.os.family`.
     pub scope: Arc<[String]>,
     /// Who asks it.
-    pub asks: Arc<dyn Asks>,
+    pub backend: Arc<dyn CommandBackend>,
 }
 
 /// Asks a command; the edge of the program runs it.
-pub trait Asks: fmt::Debug + Send + Sync {
+pub trait CommandBackend: fmt::Debug + Send + Sync {
     /// The answer to `request`, a JSON object in one line; equal requests have equal answers. The error says in a few words why
     /// there is none.
     fn ask(&self, request: &str) -> Result<Answer, String>;

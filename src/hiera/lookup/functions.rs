@@ -1,13 +1,13 @@
 //! What functions answer that the settings declare.
 //!
 //! Source: `data_hash_function_provider.rb`, `lookup_key_function_provider.rb`, `data_dig_function_provider.rb` in `pops/lookup`:
-//! a `data_hash` gives all keys, and what is in it is interpolated; a `lookup_key` is asked for a root key, a `data_dig` for a
+//! a `data_hash` gives all keys, and what is in it is interpolated; a `lookup_key` is call for a root key, a `data_dig` for a
 //! whole dotted key, and what they give stays as it is.
 
-use super::search::{asked, located};
-use super::{Found, Lookup, Search};
+use super::search::{function_call, located};
+use super::{Lookup, Search, SearchResult};
 use crate::hiera::LookupError;
-use crate::hiera::backend::{Command, Declared};
+use crate::hiera::backend::{Command, DeclaredFunction};
 use crate::hiera::command;
 use crate::hiera::config::FunctionKind;
 use crate::hiera::hierarchy::{Level, Location};
@@ -23,15 +23,15 @@ impl Lookup<'_> {
     /// The value of a declared function for the key that is searched for.
     pub(super) fn declared(
         &self,
-        declared: &Declared,
+        declared: &DeclaredFunction,
         level: &Level,
         location: &Location,
         search: Search<'_>,
-    ) -> Found {
+    ) -> SearchResult {
         let found = match declared {
-            Declared::NotFound => None,
-            Declared::Values(values) => valued(values, level.kind, search),
-            Declared::Command(command) => self.commanded(command, level, location, search)?,
+            DeclaredFunction::NotFound => None,
+            DeclaredFunction::Values(values) => valued(values, level.kind, search),
+            DeclaredFunction::Command(command) => self.commanded(command, level, location, search)?,
         };
         let Some(value) = found else { return Ok(None) };
         if !is_rich_data(&value) {
@@ -50,14 +50,14 @@ impl Lookup<'_> {
                 interpolate(&value, &context).map(Some)
             }
             FunctionKind::LookupKey => {
-                let asked = asked(level, location, search);
-                search.stack.kept().given(value, asked, search.strategy).map(Some)
+                let call = function_call(level, location, search);
+                search.stack.function_answers().given(value, call, search.strategy).map(Some)
             }
             FunctionKind::DataDig | FunctionKind::Hiera3Backend => undig(search.segments, value).map(Some),
         }
     }
 
-    fn commanded(&self, command: &Command, level: &Level, location: &Location, search: Search<'_>) -> Found {
+    fn commanded(&self, command: &Command, level: &Level, location: &Location, search: Search<'_>) -> SearchResult {
         let answer = command::ask(command, level, location, (search.root, search.segments), self.scope)?;
         match answer {
             Some(Value::Hash(hash)) if is_hash(level.kind) => Ok(hash.get(search.root).cloned()),
@@ -76,7 +76,7 @@ impl Lookup<'_> {
 fn valued(values: &Hash, kind: FunctionKind, search: Search<'_>) -> Option<Value> {
     let value = values.get(search.root)?.clone();
     match kind {
-        // A function that is asked for a place inside of a text has no such place.
+        // A function that is call for a place inside of a text has no such place.
         FunctionKind::DataDig | FunctionKind::Hiera3Backend => {
             dig(search.root, search.segments, value, None).ok().flatten()
         }
