@@ -1,4 +1,7 @@
-//! A document that was read: its value, the lines of its parts, and the fault for which Ruby refuses it.
+//! The result of reading a document: its value, the lines of its parts, and the fault for which Ruby refuses it.
+//!
+//! [`Parsed`] is the same for all formats; with a fault it still has what could be read. It knows nothing of files or
+//! caches.
 
 use std::sync::Arc;
 
@@ -47,7 +50,7 @@ pub enum FaultKind {
     Outside,
 }
 
-/// Why a document is refused, in the words of Psych.
+/// A fault for which a document is refused, in the words of Psych.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The line the trouble is on, counted from 1; the text may name the line where the context of it begins.
@@ -77,14 +80,14 @@ pub struct Parsed {
     pub value: Value,
     /// Its lines.
     pub marks: Marks,
-    /// Why Psych refuses the document.
+    /// The fault for which Psych refuses the document.
     pub fault: Option<Fault>,
     /// True if it has aliases, `<<` or `!!omap`: entries may depend on others, or weigh more than their text.
     pub is_entangled: bool,
 }
 
 impl Parsed {
-    /// Nothing but a fault.
+    /// Returns a document that is nothing but a fault.
     pub fn refused(fault: Fault) -> Parsed {
         Parsed { fault: Some(fault), ..Parsed::default() }
     }

@@ -1,4 +1,7 @@
 //! Failures of Puppet and Ruby, in their words.
+//!
+//! An [`Error`] of the kind [`ErrorKind::Puppet`] fails in Puppet with the same text; [`ErrorKind::Unknown`] means that
+//! hierad cannot tell what Puppet does. A text that may show a secret is sealed.
 
 use std::fmt;
 

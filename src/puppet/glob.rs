@@ -1,9 +1,11 @@
 //! `glob` and `globs`: Ruby's `Dir.glob` over a tree, in its order.
 //!
-//! Source: Ruby's `dir.c` (`ruby_brace_expand`, `glob_helper`): folders are walked depth first with their names sorted;
-//! `**/` goes through folders that are not hidden and not links; a leading dot needs a dot. Braces are expanded, with
-//! all behind them, where the walk comes to them; behind a `**/` they are compared with each name, and get lost below
-//! what is no folder.
+//! Folders are walked depth first with their names sorted. `**/` goes through folders that are not hidden and not
+//! links; a leading dot needs a dot. Braces are expanded, with all behind them, where the walk comes to them; behind a
+//! `**/` they are compared with each name, and get lost below what is no folder. Work is limited, so that no pattern
+//! runs for ever: see [`GlobError`].
+//!
+//! Source: Ruby's `dir.c` (`ruby_brace_expand`, `glob_helper`).
 
 use crate::tree::{Entry, FileTree, Target, TreeError, below, child, follow, is_link};
 
@@ -122,7 +124,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Visits `path`, for which `patterns` are what is left to match below it.
+    /// Visits `path`; `patterns` are the parts that are left to match below it.
     fn visit(&mut self, path: &str, patterns: &[&[Part]]) -> Result<(), TreeError> {
         // A pattern of many `./` goes as deep as it is long.
         stacker::maybe_grow(SPARE_STACK, MORE_STACK, || self.visit_here(path, patterns))
@@ -181,7 +183,7 @@ impl Walk<'_> {
         Ok(entries)
     }
 
-    /// Names without wildcards need no listing.
+    /// Visits names without wildcards, which need no listing.
     fn visit_plain(&mut self, path: &str, patterns: &[&[Part]]) -> Result<(), TreeError> {
         let mut names: Vec<&str> = Vec::new();
         for pattern in patterns {
@@ -243,7 +245,7 @@ fn step<'p>(pattern: &'p [Part], name: &str, entry: &Entry) -> Vec<&'p [Part]> {
     next
 }
 
-/// Expands the first brace with alternatives, and what comes of it again, in order, or `None` if that is too much.
+/// Expands the first brace with alternatives, and the results again, in order. `None` if that is too much.
 fn expand_braces(pattern: &str) -> Option<Vec<String>> {
     let mut results = Vec::new();
     let mut pending = vec![pattern.to_owned()];
@@ -355,7 +357,7 @@ fn unescape(name: &str) -> String {
     out
 }
 
-/// Ruby's `fnmatch` for one name.
+/// Matches one name as Ruby's `fnmatch` does.
 fn matches_name(pattern: &[char], name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let literal_dot = pattern.first() == Some(&'.') || pattern.starts_with(&['\\', '.']);

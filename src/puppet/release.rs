@@ -1,4 +1,4 @@
-//! The versions of Puppet, and everything in which they differ: a switch each.
+//! The supported versions of Puppet, and a method for each difference between them.
 
 /// The Puppet whose behaviour and defaults count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -19,23 +19,23 @@ impl Puppet {
         }
     }
 
-    /// An undefined variable in data, `options` or a datadir fails; it is the empty text otherwise. In a path it always
-    /// is.
+    /// Returns true if an undefined variable in data, `options` or a datadir fails; otherwise it is the empty text, as
+    /// it always is in a path.
     pub fn refuses_undefined_variables(self) -> bool {
         self >= Puppet::V8
     }
 
-    /// A YAML data file that is neither a hash nor empty fails; it holds nothing otherwise.
+    /// Returns true if a YAML data file that is neither a hash nor empty fails; otherwise it holds nothing.
     pub fn refuses_data_files_that_are_no_hash(self) -> bool {
         self >= Puppet::V8
     }
 
-    /// A hiera.yaml of version 3 in an environment or a module fails; it is ignored otherwise.
+    /// Returns true if a hiera.yaml of version 3 in an environment or a module fails; otherwise it is ignored.
     pub fn refuses_version_3_below_the_global_layer(self) -> bool {
         self >= Puppet::V8
     }
 
-    /// A module whose metadata.json cannot be parsed has no data; the file is ignored otherwise.
+    /// Returns true if a module whose metadata.json cannot be parsed has no data; otherwise the file is ignored.
     pub fn drops_modules_with_unreadable_metadata(self) -> bool {
         self >= Puppet::V8
     }

@@ -1,7 +1,8 @@
-//! Ruby's methods of strings, for the texts that Puppet and its libraries read with them.
+//! Ruby's methods of strings and numbers, for the texts that Puppet and its libraries read with them.
 //!
-//! The texts and comparisons of values are part of [`Value`] itself. Source: Ruby 3.1, which the reference Puppet runs
-//! on.
+//! They take and return plain texts and [`Value`]s. Ruby's way to write and compare values is part of [`Value`] itself.
+//!
+//! Source: Ruby 3.1, which the reference Puppet runs on.
 
 use std::sync::LazyLock;
 
@@ -11,7 +12,7 @@ use regex::Regex;
 use super::Error;
 use crate::value::Value;
 
-/// Ruby's `String#strip`: white space and NUL at both ends.
+/// Trims white space and NUL at both ends: `String#strip`.
 pub fn strip(text: &str) -> &str {
     text.trim_matches(['\0', '\t', '\n', '\u{b}', '\u{c}', '\r', ' '])
 }
@@ -21,7 +22,7 @@ pub fn without_byte_order_mark(content: &[u8]) -> &[u8] {
     content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content)
 }
 
-/// Ruby's `String#to_i`: the integer that the text starts with, 0 if there is none.
+/// Returns the integer that the text starts with, 0 if there is none: `String#to_i`.
 pub fn to_i(text: &str) -> Value {
     let text = text.trim_start_matches(['\t', '\n', '\u{b}', '\u{c}', '\r', ' ']);
     let (sign, digits) = match text.as_bytes().first() {
@@ -42,8 +43,8 @@ pub fn to_i(text: &str) -> Value {
     number.parse().map_or(Value::Integer(0), Value::big)
 }
 
-/// Ruby's `Integer(text, radix)` of a text of a sign, letters and digits, where the prefix decides if `radix` is 0. Returns `None`
-/// where Ruby raises an exception.
+/// Converts a text of a sign, letters and digits: `Integer(text, radix)`. With `radix` 0 its prefix decides. Returns
+/// `None` where Ruby raises an exception.
 pub fn integer(text: &str, radix: i64) -> Option<Value> {
     let text = text.trim_start_matches(['\t', '\n', '\u{b}', '\u{c}', '\r', ' ']);
     let (negative, digits) = match text.as_bytes().first()? {
@@ -72,7 +73,7 @@ pub fn integer(text: &str, radix: i64) -> Option<Value> {
     Some(Value::big(if negative { -n } else { n }))
 }
 
-/// Ruby's `Float()`.
+/// Converts a value to a float: `Float(value)`.
 pub fn float(value: &Value) -> Result<f64, Error> {
     match value {
         Value::Float(f) => Ok(*f),
@@ -87,7 +88,8 @@ pub fn float(value: &Value) -> Result<f64, Error> {
     }
 }
 
-/// Returns the float that a decimal or hexadecimal text stands for, or `None` where Ruby's `Float()` raises an exception.
+/// Returns the float that a decimal or hexadecimal text stands for, or `None` where Ruby's `Float()` raises an
+/// exception.
 pub fn float_of(text: &str) -> Option<f64> {
     static DECIMAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"\A[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]+(?:_[0-9]+)*)?\z").ok()
@@ -102,7 +104,7 @@ pub fn float_of(text: &str) -> Option<f64> {
     DECIMAL.as_ref()?.is_match(text).then(|| strtod(&text.replace('_', "")))
 }
 
-/// Ruby's `unpack("m")`: what is no base 64 is passed over, a `=` ends the data where padding may stand.
+/// Decodes base 64: `unpack("m")`. Other bytes are passed over, and a `=` ends the data where padding may stand.
 pub fn unpack(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let mut group = Vec::with_capacity(4);
@@ -132,7 +134,7 @@ fn push_group(group: &[u8], bytes: &mut Vec<u8>) {
     }
 }
 
-/// Ruby's `strtod` of a decimal number: it sees some 60 digits, so a float half way between two others may go the other
+/// Converts a decimal number: `strtod`. It sees some 60 digits, so a float half way between two others may go the other
 /// way.
 pub fn strtod(text: &str) -> f64 {
     const DIGITS: usize = 60;

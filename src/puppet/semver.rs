@@ -1,6 +1,6 @@
-//! Versions and ranges of them, as the library of Puppet parses them.
+//! Versions and ranges of versions, as Puppet's library parses them.
 //!
-//! Source: `semantic_puppet/version.rb` and `version_range.rb`, slips included.
+//! Source: `semantic_puppet/version.rb` and `version_range.rb`, mistakes included.
 
 use std::sync::LazyLock;
 
@@ -68,7 +68,7 @@ fn build(text: Option<&str>) -> Option<Vec<Value>> {
     text.map(|text| text.split('.').map(Value::from).collect())
 }
 
-/// Ruby's `split`: nothing empty at the end.
+/// Splits a text as Ruby's `split` does: without empty parts at the end.
 fn split<'t>(separator: Option<&Regex>, text: &'t str) -> Vec<&'t str> {
     let mut parts: Vec<&str> = separator.map_or_else(|| vec![text], |separator| separator.split(text).collect());
     while parts.last().is_some_and(|last| last.is_empty()) {
@@ -162,7 +162,7 @@ impl Partial {
         })
     }
 
-    /// `1.2` or `~1.2.3`.
+    /// Returns the versions of `1.2` or `~1.2.3`.
     fn patches(&self, open: bool) -> Parsed<Part> {
         let Some(major) = &self.major else { return Ok(Part::All) };
         let next_major = Version::new(Version::next_number(major), 0, 0);
@@ -175,7 +175,7 @@ impl Partial {
         Ok(if open { between(version, next_minor) } else { Part::Equal(version) })
     }
 
-    /// `^1.2.3`.
+    /// Returns the versions of `^1.2.3`.
     fn minors(&self) -> Parsed<Part> {
         let major = self.major.as_ref().ok_or_else(no_singleton)?;
         let version = match (&self.minor, &self.patch) {
@@ -187,7 +187,7 @@ impl Partial {
         Ok(between(version, Version::new(Version::next_number(major), 0, 0)))
     }
 
-    /// `>1.2`.
+    /// Returns the versions of `>1.2`.
     fn greater(&self) -> Parsed<Part> {
         Ok(match (&self.major, &self.minor, &self.patch) {
             (None, ..) => Part::Nothing,
@@ -199,7 +199,7 @@ impl Partial {
         })
     }
 
-    /// `<=1.2`.
+    /// Returns the versions of `<=1.2`.
     fn at_most(&self) -> Parsed<Part> {
         Ok(match (&self.major, &self.minor, &self.patch) {
             (None, ..) => return Err(no_singleton()),

@@ -121,7 +121,7 @@ fn split(text: &str) -> Option<Uri> {
     })
 }
 
-/// A query with what may not stand there escaped.
+/// Escapes the characters that may not stand in a query.
 fn escape_query(query: &str) -> Result<String, String> {
     let mut out = String::new();
     let bytes: Vec<u8> = query.bytes().filter(|b| !b"\t\r\n".contains(b)).collect();
@@ -138,7 +138,7 @@ fn escape_query(query: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// Ruby's `dump`, of a text that is not ASCII alone.
+/// Shows a text that is not all ASCII as Ruby's `dump` does.
 fn dump(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

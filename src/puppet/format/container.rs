@@ -3,11 +3,11 @@
 //! Source: `string_PArrayType` and `string_PHashType` in `pops/types/string_converter.rb`.
 
 use super::map::Formats;
-use super::{Format, Text, illegal, text};
+use super::{Format, Formatted, illegal, text};
 use crate::puppet::types::infer::set_of;
 use crate::value::{Hash, Type, Value};
 
-/// How deep a container is in others, and whether lines are broken.
+/// The depth of a container in others, and the choice to break lines.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Indentation {
     level: usize,
@@ -47,8 +47,8 @@ fn is_container(value: &Value) -> bool {
     matches!(value.bare(), Value::Array(_) | Value::Hash(_))
 }
 
-/// The text of something in a container.
-fn part(value: &Value, outer: &Formats, inner: &Formats, indentation: Indentation) -> Text {
+/// Returns the text of a part of a container.
+fn part(value: &Value, outer: &Formats, inner: &Formats, indentation: Indentation) -> Formatted {
     let formats = if is_container(value) { outer } else { inner };
     text(&set_of(value), value, formats, indentation)
 }
@@ -57,8 +57,8 @@ fn opened(indentation: Indentation, delimiter: &str) -> String {
     if indentation.breaks() { format!("\n{}{delimiter}", indentation.padding()) } else { delimiter.to_owned() }
 }
 
-/// The text of an array.
-pub(super) fn array(kind: &Type, items: &[Value], formats: &Formats, indentation: Indentation) -> Text {
+/// Returns the text of an array.
+pub(super) fn array(kind: &Type, items: &[Value], formats: &Formats, indentation: Indentation) -> Formatted {
     let format = formats.of(kind);
     if !matches!(format.letter, 'a' | 's' | 'p') {
         return Err(illegal("Array", format.letter, "asp"));
@@ -97,12 +97,12 @@ pub(super) fn array(kind: &Type, items: &[Value], formats: &Formats, indentation
     Ok(out)
 }
 
-/// Ruby's `rstrip!`.
+/// Trims the end as Ruby's `rstrip!` does.
 fn trim_end(text: &mut String) {
     text.truncate(text.trim_end_matches(['\0', '\t', '\n', '\u{b}', '\u{c}', '\r', ' ']).len());
 }
 
-/// Whether the longest run of items between containers is wider than the format allows.
+/// Returns true if the longest run of items between containers is wider than the format allows.
 fn is_wide(format: &Format, items: &[Value], parts: &[String]) -> bool {
     let Some(width) = format.width.filter(|_| format.alternative) else { return false };
     let (mut widest, mut run) = (0, 0);
@@ -113,8 +113,8 @@ fn is_wide(format: &Format, items: &[Value], parts: &[String]) -> bool {
     widest > width
 }
 
-/// The text of a hash.
-pub(super) fn hash(kind: &Type, hash: &Hash, formats: &Formats, indentation: Indentation) -> Text {
+/// Returns the text of a hash.
+pub(super) fn hash(kind: &Type, hash: &Hash, formats: &Formats, indentation: Indentation) -> Formatted {
     let format = formats.of(kind);
     match format.letter {
         'a' => {

@@ -1,4 +1,4 @@
-//! Formats by the types they are for.
+//! Formats by their types.
 //!
 //! Source: `Format.merge_string_formats` and `sort_formats` in `pops/types/string_converter.rb`.
 
@@ -10,13 +10,13 @@ use crate::puppet::types::assignable;
 use crate::value::rich::types::Range;
 use crate::value::{Hash, Type, Value};
 
-/// Formats in the order in which their types are asked.
+/// Formats in the order in which their types are tried.
 #[derive(Debug, Clone)]
 pub(super) struct Formats(Vec<(Type, Format)>);
 
 impl Formats {
-    /// What is used where nothing else is asked for.
-    pub(super) fn usual() -> Formats {
+    /// Returns the formats that Puppet has for the case that none is given.
+    pub(super) fn defaults() -> Formats {
         let container = |letter, separator2: &str| Format {
             separator: Some(", ".into()),
             separator2: Some(separator2.into()),
@@ -34,17 +34,17 @@ impl Formats {
         ])
     }
 
-    /// What is used inside of containers.
+    /// Returns the formats inside of containers.
     pub(super) fn contained() -> Formats {
         Formats::one(Type::Any, Format::of('p'))
     }
 
-    /// One format.
+    /// Returns one format.
     pub(super) fn one(kind: Type, format: Format) -> Formats {
         Formats(vec![(kind, format)])
     }
 
-    /// The formats that a user gave.
+    /// Returns the formats that a user gave.
     pub(super) fn of_hash(hash: &Hash) -> Result<Formats, Error> {
         let mut formats: Vec<(Type, Format)> = Vec::new();
         for (key, value) in hash.iter() {
@@ -58,7 +58,7 @@ impl Formats {
         Ok(Formats(formats))
     }
 
-    /// The format for a type.
+    /// Returns the format for a type.
     pub(super) fn of(&self, kind: &Type) -> Format {
         let found = self.0.iter().find(|(wide, _)| assignable(wide, kind));
         found.map_or_else(|| Format::of('s'), |(_, format)| format.clone())
@@ -68,7 +68,7 @@ impl Formats {
         self.0.iter().find(|(own, _)| own == kind).map(|(_, format)| format)
     }
 
-    /// These and others, which win.
+    /// Returns these formats and `higher` ones, which win.
     pub(super) fn merged(&self, higher: &Formats) -> Formats {
         let is_covered = |low: &Type| higher.0.iter().any(|(high, _)| high != low && assignable(high, low));
         let lower = Formats(self.0.iter().filter(|(low, _)| !is_covered(low)).cloned().collect());
@@ -110,7 +110,7 @@ fn both(low: &Format, high: &Format) -> Format {
     }
 }
 
-/// The narrowest types first. The order is not one, so it matters how Ruby sorts: by merging halves.
+/// Sorts the narrowest types first. The order is not total, so it matters that Ruby sorts by merging halves.
 fn sorted(mut formats: Vec<(Type, Format)>) -> Vec<(Type, Format)> {
     if formats.len() < 2 {
         return formats;

@@ -1,4 +1,7 @@
-//! `String.new`: values as text, under formats for their types.
+//! `String.new`: values as text, in formats for their types.
+//!
+//! [`convert`] is the entry. A `Format` is one directive, `Formats` has one per type; containers and scalars are
+//! written apart. It knows the types of values, but not how `new` was called.
 //!
 //! Source: `pops/types/string_converter.rb`.
 
@@ -18,7 +21,7 @@ use map::Formats;
 /// The widest text that a format makes.
 const WIDTH_LIMIT: usize = 1 << 20;
 
-type Text = Result<String, Error>;
+type Formatted = Result<String, Error>;
 
 /// One format: `%#10.3f`.
 #[derive(Debug, Clone)]
@@ -32,11 +35,11 @@ pub(super) struct Format {
     alternative: bool,
     /// `-`
     left: bool,
-    /// Between the items of a container.
+    /// The separator between the items of a container.
     separator: Option<String>,
-    /// Between key and value.
+    /// The separator between key and value.
     separator2: Option<String>,
-    /// For what is in a container.
+    /// The formats of the parts of a container.
     contained: Option<Formats>,
 }
 
@@ -77,7 +80,7 @@ impl Format {
         })
     }
 
-    /// The format that is one letter.
+    /// Returns the format that is one letter.
     fn of(letter: char) -> Format {
         Format {
             flags: String::new(),
@@ -96,7 +99,7 @@ impl Format {
         self.flags.contains(flag)
     }
 
-    /// Whether it is the letter alone.
+    /// Returns true for a letter alone.
     fn is_plain(&self) -> bool {
         self.flags.is_empty() && self.width.is_none() && self.precision.is_none()
     }
@@ -132,19 +135,19 @@ fn check_flags(text: &str, flags: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The text of a value; by a format for its type, or by formats for several.
+/// Returns the text of a value, by a format for its type or by formats for several types.
 pub fn convert(value: &Value, formats: Option<&Value>) -> Result<Vec<u8>, Error> {
     let kind = infer_set(value)?;
-    let usual = Formats::usual();
+    let defaults = Formats::defaults();
     let formats = match formats.map(Value::bare) {
         Some(Value::String(format)) => {
             let wide = [Type::array(Type::Any, None), Type::hash(Type::Any, Type::Any, None)];
             let key = wide.into_iter().find(|wide| assignable(wide, &kind)).unwrap_or_else(|| kind.clone());
-            usual.merged(&Formats::one(key, Format::parse(format)?))
+            defaults.merged(&Formats::one(key, Format::parse(format)?))
         }
         Some(Value::Bytes(_)) => return Err(Error::unknown("a format that is not UTF-8")),
-        Some(Value::Hash(hash)) => usual.merged(&Formats::of_hash(hash)?),
-        _ => usual,
+        Some(Value::Hash(hash)) => defaults.merged(&Formats::of_hash(hash)?),
+        _ => defaults,
     };
     if let Value::Bytes(bytes) = value.bare() {
         let format = formats.of(&kind);
@@ -158,8 +161,8 @@ pub fn convert(value: &Value, formats: Option<&Value>) -> Result<Vec<u8>, Error>
     Ok(text.into_bytes())
 }
 
-/// The text of a value of a type.
-fn text(kind: &Type, value: &Value, formats: &Formats, indentation: Indentation) -> Text {
+/// Returns the text of a value of a type.
+fn text(kind: &Type, value: &Value, formats: &Formats, indentation: Indentation) -> Formatted {
     match value.bare() {
         Value::Array(items) => container::array(kind, items, formats, indentation),
         Value::Hash(hash) => container::hash(kind, hash, formats, indentation),
@@ -167,7 +170,7 @@ fn text(kind: &Type, value: &Value, formats: &Formats, indentation: Indentation)
     }
 }
 
-/// What Puppet says of a letter that a type has no format for.
+/// Returns Puppet's error for a letter that a type has no format for.
 fn illegal(kind: &str, letter: char, known: &str) -> Error {
     let text = format!(
         "Illegal format '{letter}' specified for value of {kind} type - expected one of the characters '{known}'"

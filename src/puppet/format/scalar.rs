@@ -1,4 +1,4 @@
-//! Values of one thing as text.
+//! Single values as text.
 //!
 //! Source: the `string_P...Type` methods of `pops/types/string_converter.rb`.
 
@@ -7,15 +7,15 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use num_bigint::BigInt;
 
 use super::sprintf::{self, fitted};
-use super::{Format, Text, illegal};
+use super::{Format, Formatted, illegal};
 use crate::puppet::Error;
 use crate::puppet::ruby;
 use crate::value::Value;
 use crate::value::rich::types::puppet_quote;
 use crate::value::rich::{Rich, regexp};
 
-/// The text of a value that is no container.
-pub(super) fn text(format: &Format, value: &Value) -> Text {
+/// Returns the text of a value that is no container.
+pub(super) fn text(format: &Format, value: &Value) -> Formatted {
     match value {
         Value::Undef => undef(format),
         Value::Boolean(b) => boolean(format, *b),
@@ -36,7 +36,7 @@ pub(super) fn text(format: &Format, value: &Value) -> Text {
     }
 }
 
-fn undef(format: &Format) -> Text {
+fn undef(format: &Format) -> Formatted {
     let alternative = format.alternative;
     let text = match format.letter {
         'n' => ["nil", "null"],
@@ -51,7 +51,7 @@ fn undef(format: &Format) -> Text {
     Ok(fitted(format, text[usize::from(alternative)]))
 }
 
-fn default(format: &Format) -> Text {
+fn default(format: &Format) -> Formatted {
     let text = match format.letter {
         'd' | 's' | 'p' => ["default", "\"default\""],
         'D' => ["Default", "\"Default\""],
@@ -60,7 +60,7 @@ fn default(format: &Format) -> Text {
     Ok(fitted(format, text[usize::from(format.alternative)]))
 }
 
-fn boolean(format: &Format, b: bool) -> Text {
+fn boolean(format: &Format, b: bool) -> Formatted {
     let word = |word: &str| fitted(format, if format.alternative { &word[..1] } else { word });
     match format.letter {
         't' => Ok(word(if b { "true" } else { "false" })),
@@ -74,7 +74,7 @@ fn boolean(format: &Format, b: bool) -> Text {
     }
 }
 
-fn integer(format: &Format, n: &BigInt) -> Text {
+fn integer(format: &Format, n: &BigInt) -> Formatted {
     match format.letter {
         'd' | 'x' | 'X' | 'o' | 'b' | 'B' => sprintf::integer(format, n),
         'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A' => {
@@ -89,13 +89,13 @@ fn integer(format: &Format, n: &BigInt) -> Text {
             })?;
             sprintf::text(format, &if format.alternative { format!("\"{c}\"") } else { c.to_string() })
         }
-        's' if format.alternative => sprintf::shown(format, &n.to_string().into()),
+        's' if format.alternative => sprintf::inspected(format, &n.to_string().into()),
         's' | 'p' => sprintf::text(format, &n.to_string()),
         other => Err(illegal("Integer", other, "dxXobBeEfgGaAspc")),
     }
 }
 
-fn float(format: &Format, f: f64) -> Text {
+fn float(format: &Format, f: f64) -> Formatted {
     match format.letter {
         'd' | 'x' | 'X' | 'o' | 'b' | 'B' => {
             if !f.is_finite() {
@@ -110,7 +110,7 @@ fn float(format: &Format, f: f64) -> Text {
     }
 }
 
-fn string(format: &Format, text: &str) -> Text {
+fn string(format: &Format, text: &str) -> Formatted {
     let changed = match format.letter {
         's' => return sprintf::text(format, text),
         'p' => return Ok(fitted(format, &puppet_quote(text, format.alternative))),
@@ -134,7 +134,7 @@ fn string(format: &Format, text: &str) -> Text {
     }
 }
 
-/// Ruby's `capitalize`.
+/// Capitalizes as Ruby's `capitalize` does.
 fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|c| match c {
@@ -144,7 +144,7 @@ fn capitalized(text: &str) -> String {
     first.unwrap_or_default() + &chars.as_str().to_lowercase()
 }
 
-fn rich(format: &Format, value: &Value, rich: &Rich) -> Text {
+fn rich(format: &Format, value: &Value, rich: &Rich) -> Formatted {
     match rich {
         Rich::Binary(bytes) => binary(format, bytes),
         Rich::Regexp(pattern) => match format.letter {
@@ -167,18 +167,18 @@ fn rich(format: &Format, value: &Value, rich: &Rich) -> Text {
         },
         _ => match format.letter {
             's' => sprintf::text(format, &rich.to_text()),
-            'p' if !rich.has_address() => sprintf::shown(format, value),
+            'p' if !rich.has_address() => sprintf::inspected(format, value),
             _ => Err(Error::unknown(format!("the format '%{}' of a {}", format.letter, rich.type_name()))),
         },
     }
 }
 
-fn binary(format: &Format, bytes: &[u8]) -> Text {
+fn binary(format: &Format, bytes: &[u8]) -> Formatted {
     let quoted = |text: &str| {
-        if format.alternative { sprintf::shown(format, &text.into()) } else { sprintf::text(format, text) }
+        if format.alternative { sprintf::inspected(format, &text.into()) } else { sprintf::text(format, text) }
     };
     match format.letter {
-        's' if format.alternative => sprintf::shown(format, &Value::Bytes(bytes.into())),
+        's' if format.alternative => sprintf::inspected(format, &Value::Bytes(bytes.into())),
         's' => match std::str::from_utf8(bytes) {
             Ok(text) => sprintf::text(format, text),
             Err(e) => {

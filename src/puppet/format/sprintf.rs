@@ -4,11 +4,9 @@
 
 use num_bigint::{BigInt, Sign};
 
-use super::Format;
+use super::{Format, Formatted};
 use crate::puppet::Error;
 use crate::value::Value;
-
-type Text = Result<String, Error>;
 
 /// Refuses the flags that Puppet allows for containers only.
 fn check(format: &Format) -> Result<(), Error> {
@@ -20,18 +18,18 @@ fn check(format: &Format) -> Result<(), Error> {
     }
 }
 
-/// A text with width and precision: `%s`.
-pub(super) fn text(format: &Format, text: &str) -> Text {
+/// Formats a text with width and precision: `%s`.
+pub(super) fn text(format: &Format, text: &str) -> Formatted {
     check(format)?;
     Ok(fitted(format, text))
 }
 
-/// A text as Ruby shows it, with width and precision: `%p`.
-pub(super) fn shown(format: &Format, value: &Value) -> Text {
+/// Formats a value as `inspect` shows it, with width and precision: `%p`.
+pub(super) fn inspected(format: &Format, value: &Value) -> Formatted {
     text(format, &value.inspect())
 }
 
-/// A text with width and precision, whatever the other flags are.
+/// Fits a text into width and precision, whatever the other flags are.
 pub(super) fn fitted(format: &Format, text: &str) -> String {
     let cut: String = match format.precision {
         Some(most) => text.chars().take(most).collect(),
@@ -45,8 +43,8 @@ fn padded(text: String, width: usize, left: bool) -> String {
     if left { text + &missing } else { missing + &text }
 }
 
-/// An integer: `%d`, `%x`, `%X`, `%o`, `%b`, `%B`.
-pub(super) fn integer(format: &Format, n: &BigInt) -> Text {
+/// Formats an integer: `%d`, `%x`, `%X`, `%o`, `%b`, `%B`.
+pub(super) fn integer(format: &Format, n: &BigInt) -> Formatted {
     check(format)?;
     let base = match format.letter {
         'x' | 'X' => 16,
@@ -87,7 +85,7 @@ pub(super) fn integer(format: &Format, n: &BigInt) -> Text {
     Ok(padded(all, format.width.unwrap_or(0), format.left))
 }
 
-/// What stands before the digits in the alternative form.
+/// Returns the prefix of the digits in the alternative form.
 fn prefix(format: &Format, digits: &mut String, dots: bool, precision: Option<usize>) -> &'static str {
     if !format.alternative {
         return "";
@@ -109,7 +107,7 @@ fn prefix(format: &Format, digits: &mut String, dots: bool, precision: Option<us
     }
 }
 
-/// The digits of a negative number in two's complement, with one digit for all that come before.
+/// Returns the digits of a negative number in two's complement, with one digit for all that come before.
 fn complement(n: &BigInt, base: u32) -> String {
     let digits = n.magnitude().to_str_radix(base).len() + 1;
     let all = BigInt::from(base).pow(u32::try_from(digits).unwrap_or(u32::MAX));
@@ -119,8 +117,8 @@ fn complement(n: &BigInt, base: u32) -> String {
     format!("{first}{rest}")
 }
 
-/// A float: `%f`, `%e`, `%g`, `%a` and those with capitals.
-pub(super) fn float(format: &Format, f: f64) -> Text {
+/// Formats a float: `%f`, `%e`, `%g`, `%a` and those with capitals.
+pub(super) fn float(format: &Format, f: f64) -> Formatted {
     check(format)?;
     let sign = match f.is_sign_negative() && !f.is_nan() {
         true => "-",

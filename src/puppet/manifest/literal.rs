@@ -3,7 +3,7 @@
 use super::tokens::{Token, Word};
 use crate::value::{Hash, Value};
 
-/// Values in values, beyond which nobody looks.
+/// The deepest nesting of values; deeper ones are not read.
 const MAX_DEPTH: usize = 16;
 
 /// Returns the arguments of a call, None for each that is no literal; None if there is no call here.
@@ -32,7 +32,7 @@ pub(super) fn arguments(words: &[Word]) -> Option<Vec<Option<Value>>> {
     Some(arguments)
 }
 
-/// An item between commas; None for one that is no literal.
+/// An item between commas; `None` stands for a value that is no literal.
 enum Item {
     Value(Option<Value>),
     /// A key and a value with an arrow between them.
@@ -68,7 +68,8 @@ impl Reader<'_> {
         (self.words.len() < before).then_some(Item::Value(value))
     }
 
-    /// The literal up to the next comma or closing bracket; None if there is something else, which is passed over.
+    /// Reads the literal up to the next comma or closing bracket. `None` if there is something else, which is passed
+    /// over.
     fn value(&mut self) -> Option<Value> {
         let value = self.literal();
         let is_whole = matches!(self.peek(), Some(Token::Arrow | Token::Sign(',' | ')' | ']' | '}')));
@@ -117,7 +118,7 @@ impl Reader<'_> {
         Some(Value::Array(items.into()))
     }
 
-    /// An entry whose value is no literal is undef: it is there.
+    /// Reads a hash. An entry whose value is no literal is undef: it exists.
     fn hash(&mut self) -> Option<Value> {
         self.takes('{');
         let mut hash = Hash::default();
@@ -131,7 +132,7 @@ impl Reader<'_> {
         Some(Value::Hash(hash.into()))
     }
 
-    /// Goes to the next comma, arrow or closing bracket that belongs to what is open here.
+    /// Goes to the next comma, arrow or closing bracket of the innermost open bracket.
     fn skip(&mut self) {
         let mut open = 0usize;
         while let Some((word, rest)) = self.words.split_first() {
@@ -146,7 +147,7 @@ impl Reader<'_> {
     }
 }
 
-/// A bare word, which is a string for Puppet unless it says something else.
+/// Returns the value of a bare word: a string, unless it is a keyword.
 fn named(name: &str) -> Value {
     match name {
         "undef" => Value::Undef,

@@ -1,7 +1,7 @@
-//! The lookups that Puppet manifests make: which keys, and with which merge strategy of their own.
+//! The lookups in Puppet manifests that name a merge strategy of their own.
 //!
-//! A strategy that a manifest passes to `lookup` wins over `lookup_options`, so that data alone does not say what a node gets. Nothing is
-//! evaluated: a call counts if its name and its strategy are written as literals.
+//! A strategy that a manifest passes to `lookup` wins over `lookup_options`, so that data alone does not say what a
+//! node gets. Nothing is evaluated: a [`LookupCall`] counts if its name and its strategy are written as literals.
 //!
 //! Source: `puppet/functions/lookup.rb`, `hiera.rb`, `hiera_array.rb`, `hiera_hash.rb`, `hiera_include.rb`.
 
@@ -62,7 +62,7 @@ impl Function {
         }
     }
 
-    /// The keys that are looked up; none where that is decided at run time.
+    /// Returns the keys that are looked up; none if that is decided at run time.
     fn keys(self, arguments: &[Option<Value>]) -> Vec<String> {
         let name = match arguments.first() {
             Some(Some(Value::Hash(options))) => options.get("name"),
@@ -78,7 +78,8 @@ impl Function {
         }
     }
 
-    /// The strategy that the call names: `lookup(NAME, TYPE, MERGE, ...)`, or an option among the last or the only argument.
+    /// Returns the strategy that the call names: `lookup(NAME, TYPE, MERGE, ...)`, or an option in the last or only
+    /// argument.
     fn merge(self, arguments: &[Option<Value>]) -> Option<Value> {
         if let Function::Hiera(strategy) = self {
             return Some(strategy.into());
@@ -109,7 +110,7 @@ fn is_strategy(merge: &Value) -> bool {
 mod tests {
     use super::*;
 
-    /// The calls in one line each: line, key, strategy.
+    /// Returns the calls in one line each: line, key, strategy.
     fn told(text: &str) -> Vec<String> {
         let tell = |call: LookupCall| format!("{} {} {}", call.line, call.key, call.merge.inspect());
         lookup_calls(text).into_iter().map(tell).collect()

@@ -1,6 +1,8 @@
 //! The words of a manifest.
 //!
-//! Source: `pops/parser/lexer2.rb`; what it refuses is passed over here.
+//! Text that the lexer of Puppet refuses is passed over.
+//!
+//! Source: `pops/parser/lexer2.rb`.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -19,7 +21,7 @@ pub(super) enum Token {
     Name(String),
     /// A string without variables.
     Text(String),
-    /// A string with variables, a regular expression, a variable: what has no value here.
+    /// A string with variables, a regular expression or a variable, whose values are not known.
     Opaque,
     /// `=>`
     Arrow,
@@ -121,7 +123,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Behind a value a slash divides.
+    /// Returns true if a slash begins a regular expression here; behind a value it divides.
     fn may_begin_regex(&self) -> bool {
         match self.words.last().map(|word| &word.token) {
             None | Some(Token::Arrow) => true,
@@ -156,7 +158,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Inside of `${...}` there may be strings, which may have variables in turn.
+    /// Reads a string in double quotes. Inside of `${...}` there may be strings, which may have variables in turn.
     fn double_quoted(&mut self) {
         let (mut text, line, mut is_plain) = (String::new(), self.line, true);
         let mut open = 0usize;
@@ -185,7 +187,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// `@(END)`, `@("END":json/L)`: its text is on the lines that follow.
+    /// Notes a heredoc, `@(END)` or `@("END":json/L)`: its text is on the lines that follow.
     fn heredoc(&mut self) {
         self.next();
         let mut name = String::new();

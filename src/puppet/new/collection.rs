@@ -1,8 +1,8 @@
-//! `Array.new` and `Hash.new`, which tuples and structs are made by, too.
+//! `Array.new` and `Hash.new`, which also make tuples and structs.
 //!
 //! Source: `PArrayType`, `PHashType` in `pops/types/types.rb`, `pops/types/iterable.rb`.
 
-use super::{Made, refused};
+use super::{NewValue, refused};
 use crate::puppet::Error;
 use crate::puppet::types::generalize::generalize;
 use crate::puppet::types::infer::infer;
@@ -10,12 +10,12 @@ use crate::puppet::types::{constructors, is_instance};
 use crate::value::rich::Rich;
 use crate::value::{Hash, Type, Value};
 
-/// The most items that iteration makes, and the most that are known to fit Ruby's stack.
+/// The most items that are known to fit Ruby's stack, and the most that iteration makes.
 const ARGUMENTS_LIMIT: usize = 100_000;
 const ITEMS_LIMIT: i64 = 1 << 20;
 
-/// `Array.new(from, wrap)`.
-pub(super) fn array(args: &[Value]) -> Made {
+/// Evaluates `Array.new(from, wrap)`.
+pub(super) fn array(args: &[Value]) -> NewValue {
     let function = constructors::array()?;
     match (function.pick(args)?, args) {
         (_, [from @ Value::Array(_), Value::Boolean(true)]) => Ok(from.clone()),
@@ -26,8 +26,8 @@ pub(super) fn array(args: &[Value]) -> Made {
     }
 }
 
-/// What comes out of something that can be iterated over.
-fn items(from: &Value) -> Made {
+/// Returns the items that iteration gives, or undef if `from` cannot be iterated over.
+fn items(from: &Value) -> NewValue {
     match from.bare() {
         Value::Array(_) => Ok(from.clone()),
         Value::Hash(hash) => Ok(pairs(hash)),
@@ -44,7 +44,7 @@ fn items(from: &Value) -> Made {
     }
 }
 
-fn of_type(kind: &Type) -> Made {
+fn of_type(kind: &Type) -> NewValue {
     match kind.resolved() {
         Type::Enum(values, _) => Ok(values.iter().cloned().map(Value::from).collect()),
         Type::Integer(range) => match (&range.from, &range.to) {
@@ -55,14 +55,14 @@ fn of_type(kind: &Type) -> Made {
     }
 }
 
-fn integers(from: i64, to: i64) -> Made {
+fn integers(from: i64, to: i64) -> NewValue {
     if to.checked_sub(from).is_none_or(|count| count >= ITEMS_LIMIT) {
         return Err(too_many());
     }
     Ok((from..=to).map(Value::Integer).collect())
 }
 
-/// Ruby passes each item as an argument, for which its stack has to be large enough.
+/// Returns the error for a list that Ruby's stack may not hold: each item is an argument.
 fn too_many_arguments() -> Error {
     Error::unknown(format!("a hash of a list of more than {ARGUMENTS_LIMIT} items"))
 }
@@ -75,8 +75,8 @@ fn pairs(hash: &Hash) -> Value {
     hash.iter().map(|(key, value)| Value::array(vec![key.clone(), value.clone()])).collect()
 }
 
-/// `Hash.new(from, option)`.
-pub(super) fn hash(args: &[Value]) -> Made {
+/// Evaluates `Hash.new(from, option)`.
+pub(super) fn hash(args: &[Value]) -> NewValue {
     let function = constructors::hash()?;
     match (function.pick(args)?, args) {
         (Some(0), [Value::Array(entries), option]) => tree(entries, option.as_str() == Some("hash_tree")),
@@ -94,8 +94,8 @@ fn of_pairs(entries: &[Value]) -> Hash {
     entries.iter().filter_map(entry).collect()
 }
 
-/// A hash of keys and values one after the other.
-fn of_list(from: &Value) -> Made {
+/// Returns the hash of a list in which keys and values alternate.
+fn of_list(from: &Value) -> NewValue {
     match from.bare() {
         Value::Hash(_) => Ok(from.clone()),
         Value::Array(list) if list.len() > ARGUMENTS_LIMIT => Err(too_many_arguments()),
@@ -122,8 +122,8 @@ fn alternating(list: &[Value]) -> Value {
     Value::hash(list.chunks(2).filter_map(|pair| Some((pair.first()?.clone(), pair.get(1)?.clone()))).collect())
 }
 
-/// A hash of paths and the values at their ends.
-fn tree(entries: &[Value], only_hashes: bool) -> Made {
+/// Returns the hash of a list of paths and the values at their ends.
+fn tree(entries: &[Value], only_hashes: bool) -> NewValue {
     let mut root = Value::hash(Hash::new());
     for entry in entries {
         let Some([Value::Array(path), value]) = entry.as_array() else { continue };
@@ -138,7 +138,7 @@ fn tree(entries: &[Value], only_hashes: bool) -> Made {
     Ok(root)
 }
 
-/// The value for the root goes into it.
+/// Puts the entries of the value for the root into it.
 fn graft(root: &mut Value, value: &Value) -> Result<(), Error> {
     let Value::Hash(hash) = root else { return Ok(()) };
     let hash = std::sync::Arc::make_mut(hash);

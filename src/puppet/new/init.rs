@@ -2,13 +2,13 @@
 //!
 //! Source: `pops/types/p_init_type.rb`.
 
-use super::{Made, instance};
+use super::{NewValue, instance};
 use crate::puppet::types::init::accepted;
 use crate::puppet::types::{constructors, is_instance};
 use crate::value::{Type, Value};
 
-/// `Init[inner, more].new(args)`.
-pub(super) fn make(inner: &Type, more: &[Value], args: &[Value]) -> Made {
+/// Evaluates `Init[inner, more].new(args)`.
+pub(super) fn make(inner: &Type, more: &[Value], args: &[Value]) -> NewValue {
     let accepted = accepted(inner, more)?;
     let function = constructors::init_with_arguments()?;
     let [value] = args else {

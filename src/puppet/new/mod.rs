@@ -1,5 +1,8 @@
 //! Puppet's function `new`: makes a value of a type.
 //!
+//! [`call`] picks the function of the type, whose signatures are in [`types`](super::types). The result is always of
+//! the type that was asked for.
+//!
 //! Source: `puppet/functions/new.rb`, the `new_function` methods of `pops/types/*.rb`.
 
 mod collection;
@@ -17,19 +20,19 @@ use crate::puppet::Error;
 use crate::value::rich::Rich;
 use crate::value::{Type, Value};
 
-/// What a conversion gives.
-pub type Made = Result<Value, Error>;
+/// A new value.
+pub type NewValue = Result<Value, Error>;
 
-/// `new(type, value, more...)`.
-pub fn call(args: &[Value]) -> Made {
+/// Evaluates `new(type, value, more...)`.
+pub fn call(args: &[Value]) -> NewValue {
     match args.split_first() {
         Some((kind, args)) if let Some(kind) = kind.as_type() => instance(kind, args),
         _ => Err(constructors::new()?.mismatch(&args[..1])),
     }
 }
 
-/// A value of the type, made of `args`.
-pub(super) fn instance(kind: &Type, args: &[Value]) -> Made {
+/// Returns a value of the type, made of `args`.
+pub(super) fn instance(kind: &Type, args: &[Value]) -> NewValue {
     if let ([value], false) = (args, matches!(kind, Type::Init(..)))
         && is_instance(kind, value)?
     {
@@ -39,8 +42,8 @@ pub(super) fn instance(kind: &Type, args: &[Value]) -> Made {
     assert_instance(&format!("Converted value from {kind}.new()"), kind, value)
 }
 
-/// What the type's own function makes of `args`.
-pub(super) fn make(kind: &Type, args: &[Value]) -> Made {
+/// Converts `args` by the type's own function.
+pub(super) fn make(kind: &Type, args: &[Value]) -> NewValue {
     let is_bytes = |arg: &Value| matches!(arg.bare(), Value::Bytes(_));
     match made(kind, args) {
         Err(_) if args.iter().any(is_bytes) => {
@@ -53,7 +56,7 @@ pub(super) fn make(kind: &Type, args: &[Value]) -> Made {
     }
 }
 
-fn made(kind: &Type, args: &[Value]) -> Made {
+fn made(kind: &Type, args: &[Value]) -> NewValue {
     match kind {
         Type::Integer(_) => number::integer(args),
         Type::Float(_) => number::float(args),
@@ -81,12 +84,12 @@ fn made(kind: &Type, args: &[Value]) -> Made {
     }
 }
 
-/// What Puppet says of a type that nothing can be made of.
+/// Returns Puppet's error for a type that has no `new`.
 pub(super) fn unsupported(kind: &Type) -> Error {
     Error::puppet(format!("Creation of new instance of type '{kind}' is not supported"))
 }
 
-/// What Puppet says of a value that cannot be converted.
+/// Returns Puppet's error for a value that cannot be converted.
 fn refused(function: &Function, args: &[Value], to: &str) -> Error {
     match &args[0] {
         Value::String(text) => function.refuse(&format!("The string '{}' cannot be converted to {to}", &**text)),
@@ -97,7 +100,7 @@ fn refused(function: &Function, args: &[Value], to: &str) -> Error {
     }
 }
 
-fn type_of_text(args: &[Value]) -> Made {
+fn type_of_text(args: &[Value]) -> NewValue {
     let function = constructors::type_text()?;
     match (function.pick(args)?, args) {
         (Some(_), [Value::String(text)]) => Ok(Value::Rich(Rich::Type(parse(text)?).into())),
@@ -105,7 +108,7 @@ fn type_of_text(args: &[Value]) -> Made {
     }
 }
 
-fn unit(args: &[Value]) -> Made {
+fn unit(args: &[Value]) -> NewValue {
     let function = constructors::unit()?;
     match args {
         [value] => Ok(value.clone()),

@@ -7,19 +7,19 @@ use std::sync::LazyLock;
 use num_bigint::BigInt;
 use regex::Regex;
 
-use super::{Made, refused};
+use super::{NewValue, refused};
 use crate::puppet::types::signature::Function;
 use crate::puppet::types::{assert_instance, constructors, is_instance};
 use crate::puppet::{Error, ruby, time};
 use crate::value::Value;
 
-/// An entry of the one argument where that is a hash.
+/// Returns an entry of the first argument, or `None` if it is no hash or the entry is undef.
 fn entry(args: &[Value], name: &str) -> Option<Value> {
     args.first()?.as_hash()?.get(name).filter(|value| !value.is_undef()).cloned()
 }
 
-/// `Integer.new(from, radix, abs)`.
-pub(super) fn integer(args: &[Value]) -> Made {
+/// Evaluates `Integer.new(from, radix, abs)`.
+pub(super) fn integer(args: &[Value]) -> NewValue {
     let function = constructors::integer()?;
     let (from, radix, abs) = match function.pick(args)? {
         Some(0) => (args[0].clone(), args.get(1).cloned(), is_true(args.get(2))),
@@ -40,7 +40,7 @@ fn is_true(value: Option<&Value>) -> bool {
     value.is_some_and(|value| matches!(value, Value::Boolean(true)))
 }
 
-/// The error for arguments that no integer is made of: a hash is looked at more closely.
+/// Returns the error for arguments that no integer is made of; a hash is looked at more closely.
 fn refused_integer(function: &Function, args: &[Value]) -> Result<Error, Error> {
     if let [Value::Hash(hash)] = args {
         if let Some(from) = hash.get("from")
@@ -83,7 +83,7 @@ fn check_radix(radix: &Value) -> Result<(), Error> {
     }
 }
 
-/// The same where another argument than the first may be wrong.
+/// Returns the same error, unless another argument than the first is wrong.
 fn refused_with_abs(function: &Function, args: &[Value], to: &str) -> Error {
     match args {
         [_] | [_, Value::Boolean(_)] => refused(function, args, to),
@@ -91,7 +91,7 @@ fn refused_with_abs(function: &Function, args: &[Value], to: &str) -> Error {
     }
 }
 
-fn to_integer(from: &Value, radix: Option<i64>) -> Made {
+fn to_integer(from: &Value, radix: Option<i64>) -> NewValue {
     match from {
         Value::Integer(_) | Value::BigInteger(_) => Ok(from.clone()),
         Value::Float(f) => float_to_integer(*f),
@@ -110,8 +110,8 @@ fn to_integer(from: &Value, radix: Option<i64>) -> Made {
     }
 }
 
-/// Ruby's `Float#to_i`.
-fn float_to_integer(f: f64) -> Made {
+/// Converts a float as Ruby's `Float#to_i` does.
+fn float_to_integer(f: f64) -> NewValue {
     if !f.is_finite() {
         return Err(Error::puppet(Value::Float(f).to_s()));
     }
@@ -119,7 +119,7 @@ fn float_to_integer(f: f64) -> Made {
     Ok(whole.parse::<BigInt>().map_or(Value::Integer(0), Value::big))
 }
 
-/// A number whose sign stands apart, with the sign at the number.
+/// Returns a number whose sign stands apart with the sign at the number, or `None` for any other text.
 fn without_space(text: &str) -> Option<String> {
     static APART: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\A([+-])[\p{Zs}\t]+(.*)\z").ok());
     let found = APART.as_ref()?.captures(text)?;
@@ -135,8 +135,8 @@ fn absolute(n: Value) -> Value {
     }
 }
 
-/// `Float.new(from, abs)`.
-pub(super) fn float(args: &[Value]) -> Made {
+/// Evaluates `Float.new(from, abs)`.
+pub(super) fn float(args: &[Value]) -> NewValue {
     let function = constructors::float()?;
     let (from, abs) = match function.pick(args)? {
         Some(0) => (args[0].clone(), is_true(args.get(1))),
@@ -167,8 +167,8 @@ fn to_float(from: &Value) -> Result<f64, Error> {
     }
 }
 
-/// `Numeric.new(from, abs)`.
-pub(super) fn numeric(args: &[Value]) -> Made {
+/// Evaluates `Numeric.new(from, abs)`.
+pub(super) fn numeric(args: &[Value]) -> NewValue {
     let function = constructors::numeric()?;
     let (from, abs) = match function.pick(args)? {
         Some(0) => (args[0].clone(), is_true(args.get(1))),
@@ -183,7 +183,7 @@ pub(super) fn numeric(args: &[Value]) -> Made {
     }
 }
 
-/// The number that something is; undef for a text that Puppet's language would not take as one.
+/// Returns the number that a value stands for, or undef for a text that is no number in Puppet's language.
 fn to_numeric(from: &Value) -> Value {
     static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let blank = r"[\p{Zs}\t]*";

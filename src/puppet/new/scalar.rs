@@ -1,19 +1,19 @@
-//! `new` of the types of one thing: Boolean, String, Regexp, Binary, URI, Sensitive.
+//! `new` of the types of single values: Boolean, String, Regexp, Binary, URI, Sensitive.
 //!
 //! Source: `pops/types/types.rb`, `p_binary_type.rb`, `p_uri_type.rb`, `p_sensitive_type.rb`; Ruby's `base64.rb`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Made, refused};
+use super::{NewValue, refused};
 use crate::puppet::regex::RubyRegex;
 use crate::puppet::types::constructors;
 use crate::puppet::{Error, format, ruby, uri};
 use crate::value::rich::{Rich, Uri};
 use crate::value::{Hash, Value};
 
-/// `Boolean.new(from)`.
-pub(super) fn boolean(args: &[Value]) -> Made {
+/// Evaluates `Boolean.new(from)`.
+pub(super) fn boolean(args: &[Value]) -> NewValue {
     let function = constructors::boolean()?;
     if function.pick(args)?.is_none() {
         return Err(match args {
@@ -30,8 +30,8 @@ pub(super) fn boolean(args: &[Value]) -> Made {
     }))
 }
 
-/// `String.new(from, formats)`.
-pub(super) fn string(args: &[Value]) -> Made {
+/// Evaluates `String.new(from, formats)`.
+pub(super) fn string(args: &[Value]) -> NewValue {
     let function = constructors::string()?;
     if function.pick(args)?.is_none() {
         return Err(function.mismatch(args));
@@ -39,8 +39,8 @@ pub(super) fn string(args: &[Value]) -> Made {
     format::convert(&args[0], args.get(1)).map(Value::bytes)
 }
 
-/// `Regexp.new(pattern, escape)`.
-pub(super) fn regexp(args: &[Value]) -> Made {
+/// Evaluates `Regexp.new(pattern, escape)`.
+pub(super) fn regexp(args: &[Value]) -> NewValue {
     let function = constructors::regexp()?;
     let (Some(_), Some(Value::String(text))) = (function.pick(args)?, args.first()) else {
         return Err(function.mismatch(args));
@@ -51,7 +51,7 @@ pub(super) fn regexp(args: &[Value]) -> Made {
     Ok(Value::Rich(Rich::Regexp(pattern.into()).into()))
 }
 
-/// Ruby's `Regexp.escape`.
+/// Escapes a text as Ruby's `Regexp.escape` does.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -70,8 +70,8 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-/// `Binary.new(text, format)`.
-pub(super) fn binary(args: &[Value]) -> Made {
+/// Evaluates `Binary.new(text, format)`.
+pub(super) fn binary(args: &[Value]) -> NewValue {
     let function = constructors::binary()?;
     let (from, format) = match (function.pick(args)?, args) {
         (None, _) => return Err(function.mismatch(args)),
@@ -127,13 +127,13 @@ fn decode(text: &[u8], format: &str) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Ruby's `unpack("m0")`.
+/// Decodes base 64 as Ruby's `unpack("m0")` does, or returns `None` where that fails.
 fn strict(text: &[u8]) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }
 
-/// `URI.new(text)`.
-pub(super) fn uri(args: &[Value]) -> Made {
+/// Evaluates `URI.new(text)`.
+pub(super) fn uri(args: &[Value]) -> NewValue {
     let function = constructors::uri()?;
     match (function.pick(args)?, args) {
         (Some(0), [Value::String(text)]) => {
@@ -145,8 +145,8 @@ pub(super) fn uri(args: &[Value]) -> Made {
     }
 }
 
-/// A URI of its parts: as if it were written, where that gives the same parts.
-fn uri_of_parts(hash: &Hash) -> Made {
+/// Returns the URI of its parts. An error if its text would not have the same parts.
+fn uri_of_parts(hash: &Hash) -> NewValue {
     let unknown = || Error::unknown("a URI of such parts is not supported");
     let part = |name: &str| hash.get(name).map(Value::to_s);
     let scheme = part("scheme");
@@ -174,8 +174,8 @@ fn uri_of_parts(hash: &Hash) -> Made {
     Ok(Value::Rich(Rich::Uri(again).into()))
 }
 
-/// `Sensitive.new(value)`.
-pub(super) fn sensitive(args: &[Value]) -> Made {
+/// Evaluates `Sensitive.new(value)`.
+pub(super) fn sensitive(args: &[Value]) -> NewValue {
     let function = constructors::sensitive()?;
     match (function.pick(args)?, args) {
         (Some(0), [value]) => Ok(value.clone()),

@@ -2,15 +2,15 @@
 //!
 //! Source: `pops/types/p_timestamp_type.rb`, `p_timespan_type.rb`.
 
-use super::Made;
+use super::NewValue;
 use crate::puppet::Error;
 use crate::puppet::time::{of_seconds, timespan, timestamp};
 use crate::puppet::types::constructors;
 use crate::value::Value;
 use crate::value::rich::Rich;
 
-/// `Timestamp.new(text, format, timezone)`.
-pub(super) fn timestamp(args: &[Value]) -> Made {
+/// Evaluates `Timestamp.new(text, format, timezone)`.
+pub(super) fn timestamp(args: &[Value]) -> NewValue {
     let function = constructors::timestamp()?;
     let time = match (function.pick(args)?, args) {
         (Some(0), _) => return Err(Error::unknown("the time that it is")),
@@ -24,8 +24,8 @@ pub(super) fn timestamp(args: &[Value]) -> Made {
     Ok(Value::Rich(Rich::Timestamp(time).into()))
 }
 
-/// `Timespan.new(text, format)`, of seconds or of fields.
-pub(super) fn timespan(args: &[Value]) -> Made {
+/// Evaluates `Timespan.new(text, format)`, also of seconds or of fields.
+pub(super) fn timespan(args: &[Value]) -> NewValue {
     let function = constructors::timespan()?;
     let span = match (function.pick(args)?, args) {
         (Some(0), [seconds]) => of_seconds(seconds)?,

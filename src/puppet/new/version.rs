@@ -2,14 +2,14 @@
 //!
 //! Source: `pops/types/p_sem_ver_type.rb`, `p_sem_ver_range_type.rb`.
 
-use super::Made;
+use super::NewValue;
 use crate::puppet::types::constructors;
 use crate::puppet::{Error, semver};
 use crate::value::Value;
 use crate::value::rich::{Rich, Version, VersionRange};
 
-/// `SemVer.new(text)`.
-pub(super) fn version(args: &[Value]) -> Made {
+/// Evaluates `SemVer.new(text)`.
+pub(super) fn version(args: &[Value]) -> NewValue {
     let function = constructors::version()?;
     let part = |value: Option<&Value>| value.filter(|v| !v.is_undef()).map(|value| vec![value.clone()]);
     let version = match (function.pick(args)?, args) {
@@ -35,8 +35,8 @@ pub(super) fn version(args: &[Value]) -> Made {
     Ok(Value::Rich(Rich::SemVer(version).into()))
 }
 
-/// `SemVerRange.new(text)`, `SemVerRange.new(min, max, exclude_max)`.
-pub(super) fn range(args: &[Value]) -> Made {
+/// Evaluates `SemVerRange.new(text)` and `SemVerRange.new(min, max, exclude_max)`.
+pub(super) fn range(args: &[Value]) -> NewValue {
     let function = constructors::version_range()?;
     let entry = |name: &str| args.first().and_then(|arg| arg.get(name)).cloned();
     let range = match (function.pick(args)?, args) {

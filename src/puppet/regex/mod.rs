@@ -1,4 +1,7 @@
 //! Ruby's regular expressions, look-around and back-references included.
+//!
+//! [`RubyRegex`] compiles a pattern and matches texts; [`Regexes`] keeps compiled patterns. Oniguruma does the work.
+//! Where it may answer otherwise than Ruby, or a search takes too long, the result is an error and never a guess.
 
 mod syntax;
 
@@ -9,12 +12,12 @@ use onig::{EncodedBytes, EncodedChars, MatchParam, RegexOptions, Region, SearchO
 
 use super::Error;
 use crate::value::rich::regexp;
-use syntax::Unsure;
+use syntax::UncertainChars;
 
-/// The longest pattern that is compiled, in bytes: what it takes grows faster than its length.
+/// The longest pattern that is compiled, in bytes: the cost grows faster than the length.
 const PATTERN_LIMIT: usize = 1 << 16;
 
-/// How often a search may come back to try another way, all places of a text together, and at each place.
+/// The most times that a search may go back to try another way: over all places of a text together, and at each place.
 const RETRY_LIMIT: usize = 20_000_000;
 const RETRIES_AT_A_PLACE: (usize, usize) = (1_000, 1_000_000);
 
@@ -23,7 +26,7 @@ const RETRIES_AT_A_PLACE: (usize, usize) = (1_000, 1_000_000);
 pub struct RubyRegex {
     compiled: onig::Regex,
     source: Box<str>,
-    unsure: Unsure,
+    unsure: UncertainChars,
 }
 
 impl PartialEq for RubyRegex {
@@ -45,15 +48,15 @@ impl RubyRegex {
         let compiled = compiled.or_else(|error| compile(pattern).and(Err(error)));
         let compiled = compiled.map_err(|e| syntax::fault(pattern, e.description()))?;
         syntax::check(pattern)?;
-        Ok(RubyRegex { compiled, source: source.into(), unsure: Unsure::of(pattern) })
+        Ok(RubyRegex { compiled, source: source.into(), unsure: UncertainChars::of(pattern) })
     }
 
-    /// Whether the pattern matches somewhere in `text`. One that backtracks without end is an honest error.
+    /// Returns true if the pattern matches somewhere in `text`. An error if it backtracks too often.
     pub fn is_match(&self, text: &str) -> Result<bool, Error> {
         self.find_from(text, 0).map(|found| found.is_some())
     }
 
-    /// Whether the pattern matches somewhere in a text that is not UTF-8, byte by byte.
+    /// Returns true if the pattern matches somewhere in a text that is not UTF-8, byte by byte.
     pub fn is_match_bytes(&self, bytes: &[u8]) -> Result<bool, Error> {
         if regexp::has_fixed_encoding(&self.source) {
             let text = "incompatible encoding regexp match (UTF-8 regexp with ASCII-8BIT string)";
@@ -64,7 +67,7 @@ impl RubyRegex {
         search(&ascii, EncodedBytes::ascii(bytes), 0, bytes.len()).map(|found| found.is_some())
     }
 
-    /// `text` with every match removed: Ruby's `gsub(pattern, "")`.
+    /// Removes every match from `text`: Ruby's `gsub(pattern, "")`.
     pub fn remove_all(&self, text: &str) -> Result<String, Error> {
         let mut out = String::new();
         let mut at = 0;
@@ -123,7 +126,7 @@ pub struct Regexes {
 type Compiled = Result<Arc<RubyRegex>, Error>;
 
 impl Regexes {
-    /// The compiled `pattern`.
+    /// Returns the compiled `pattern`.
     pub fn get(&self, pattern: &Arc<str>) -> Result<Arc<RubyRegex>, Error> {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let compile = || RubyRegex::compile(pattern).map(Arc::new);

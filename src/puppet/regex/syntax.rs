@@ -5,8 +5,9 @@
 use crate::puppet::Error;
 use crate::value::rich::regexp::{self, tokens};
 
-/// `pattern` as Oniguruma means the same. `\d`, `\s` and `\w` are ASCII in Ruby; it decodes escapes of characters itself, and a
-/// repeated anchor (`^*`) is allowed: one that may be repeated no times asks for nothing, one that must be there is there once.
+/// Translates `pattern` for Oniguruma. In Ruby, `\d`, `\s` and `\w` are ASCII, escapes of characters are decoded first,
+/// and a repeated anchor (`^*`) is allowed: it asks for nothing if it may be repeated no times, and counts once
+/// otherwise.
 pub(super) fn translate(pattern: &str) -> Result<String, Error> {
     let fault = |what: &str| fault(pattern, what);
     if has_folded_class(pattern) {
@@ -57,7 +58,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, Error> {
     Ok(out)
 }
 
-/// Refuses what Oniguruma takes and Ruby does not.
+/// Refuses patterns that Oniguruma takes and Ruby does not.
 pub(super) fn check(pattern: &str) -> Result<(), Error> {
     if has_backward_repeat(pattern) {
         return Err(fault(pattern, "upper is smaller than lower in repeat range"));
@@ -68,14 +69,15 @@ pub(super) fn check(pattern: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is wrong with a pattern, as Ruby says it.
+/// Returns Ruby's error for a pattern.
 pub(super) fn fault(pattern: &str, what: &str) -> Error {
     let text = format!("{what}: {}", regexp::inspect(pattern));
     // Ruby says no such thing.
     if what == "target of repeat operator is invalid" { Error::unknown(text) } else { Error::puppet(text) }
 }
 
-/// What ASCII does not have, and where scripts begin that the versions of Unicode differ in: behind Cyrillic.
+/// The first character beyond ASCII, and the first behind Cyrillic, from where on versions of Unicode differ in
+/// scripts.
 const BEYOND_ASCII: char = '\u{80}';
 const BEYOND_CYRILLIC: char = '\u{530}';
 
@@ -87,16 +89,17 @@ const SETTLED: [&str; 18] = [
 
 /// The characters that a pattern may treat otherwise in Ruby.
 #[derive(Debug)]
-pub(super) struct Unsure {
+pub(super) struct UncertainChars {
     from: char,
     /// Others, below that.
     folded: Vec<char>,
 }
 
-impl Unsure {
-    /// Those of `pattern`: it ignores the case of letters, or has a class that the versions of Unicode differ in.
-    pub(super) fn of(pattern: &str) -> Unsure {
-        let from = |from| Unsure { from, folded: Vec::new() };
+impl UncertainChars {
+    /// Returns the characters that `pattern` may treat otherwise, because it ignores case or has a class that differs
+    /// between versions of Unicode.
+    pub(super) fn of(pattern: &str) -> UncertainChars {
+        let from = |from| UncertainChars { from, folded: Vec::new() };
         if pattern.contains(":punct:]") || pattern.contains(":^punct:]") {
             return from(BEYOND_ASCII);
         }
@@ -105,24 +108,24 @@ impl Unsure {
         match (ignores_case(pattern), has_some, properties.all(|name| SETTLED.contains(&name.as_str()))) {
             (false, false, _) => from(char::MAX),
             (false, true, true) => from(BEYOND_CYRILLIC),
-            (true, false, _) if is_plain(pattern) => Unsure { from: BEYOND_CYRILLIC, folded: folded(pattern) },
+            (true, false, _) if is_plain(pattern) => UncertainChars { from: BEYOND_CYRILLIC, folded: folded(pattern) },
             _ => from(BEYOND_ASCII),
         }
     }
 
-    /// Whether nobody knows what `c` is for the pattern.
+    /// Returns true if hierad does not know how the pattern treats `c`.
     pub(super) fn contains(&self, c: char) -> bool {
         c >= self.from || self.folded.contains(&c)
     }
 }
 
-/// Whether a pattern is of ASCII characters that stand for themselves, anchors and groups.
+/// Returns true for a pattern of ASCII characters that stand for themselves, anchors and groups.
 fn is_plain(pattern: &str) -> bool {
     let is_anchor = |token: &str| matches!(token, "\\A" | "\\z" | "\\Z");
     pattern.is_ascii() && tokens(pattern).all(|(_, token, _)| is_anchor(token) || !token.starts_with(['\\', '[']))
 }
 
-/// The characters beyond ASCII that are letters of a plain pattern when case does not count.
+/// Returns the characters beyond ASCII that are letters of a plain pattern when case is ignored.
 fn folded(pattern: &str) -> Vec<char> {
     let pattern = pattern.to_ascii_lowercase();
     // Two of them are one `ß`.
@@ -137,7 +140,7 @@ fn folded(pattern: &str) -> Vec<char> {
     ['ß', 'ſ', 'İ', 'ı', 'ŉ', 'ǰ'].into_iter().filter(|c| of(*c)).collect()
 }
 
-/// The names of the properties in a pattern, without their `^`, in lower case.
+/// Returns the names of the properties in a pattern, without their `^`, in lower case.
 fn properties(pattern: &str) -> impl Iterator<Item = String> + '_ {
     let classes = tokens(pattern).filter(|(_, token, _)| matches!(*token, "\\p" | "\\P"));
     classes.map(|(at, ..)| {
@@ -146,7 +149,7 @@ fn properties(pattern: &str) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Whether an option says that the case of letters does not count.
+/// Returns true if an option ignores the case of letters.
 fn ignores_case(pattern: &str) -> bool {
     let mut groups = tokens(pattern).filter(|(_, token, in_class)| *token == "(" && !in_class);
     groups.any(|(at, ..)| {
@@ -160,7 +163,8 @@ fn has_property(pattern: &str) -> bool {
     properties(pattern).next().is_some()
 }
 
-/// Whether a class has letters, or lacks them, whose other case is beyond ASCII: the two engines fold them differently.
+/// Returns true if a class has or excludes letters whose other case is beyond ASCII: the two engines fold them
+/// differently.
 fn has_folded_class(pattern: &str) -> bool {
     let is_negated = |token: &str, in_class: bool| in_class && token == "\\W";
     ignores_case(pattern)
@@ -173,19 +177,19 @@ fn is_anchor(token: &str) -> bool {
     matches!(token, "^" | "$" | "\\A" | "\\z" | "\\Z" | "\\b" | "\\B" | "\\G")
 }
 
-/// Whether what follows is the other end of a range, though what comes before is none.
+/// Returns true if the rest is the other end of a range, though no range begins before it.
 fn begins_range(rest: &str) -> bool {
     rest.strip_prefix('-').is_some_and(|rest| !rest.starts_with(']'))
 }
 
-/// Whether what comes before begins a range.
+/// Returns true if a range begins at the end of `before`.
 fn ends_range(before: &str) -> bool {
     let Some(before) = before.strip_suffix('-') else { return false };
     let is_range = before.chars().nth_back(1) == Some('-');
     !is_range && !before.ends_with(['[', '^'])
 }
 
-/// Whether the rest of `[:name:]` follows, with a name that there is not.
+/// Returns true if the rest of `[:name:]` follows with an unknown name.
 fn names_no_bracket(rest: &str) -> bool {
     const NAMES: [&str; 14] = [
         "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper",
@@ -197,13 +201,13 @@ fn names_no_bracket(rest: &str) -> bool {
     })
 }
 
-/// The name of a property of characters that has no end.
+/// Returns the name of a property of characters that is not closed.
 fn unclosed_property(rest: &str) -> Option<&str> {
     let name = rest.strip_prefix('{').filter(|name| !name.contains('}'))?;
     Some(&name[..name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len())])
 }
 
-/// What the class of an escape is in Ruby.
+/// Returns the class that an escape stands for in Ruby, or `None` if it stands for none.
 fn ascii_class(token: &str, in_class: bool) -> Option<&'static str> {
     Some(match token {
         "\\d" => "[0-9]",
@@ -223,7 +227,7 @@ fn ascii_class(token: &str, in_class: bool) -> Option<&'static str> {
     })
 }
 
-/// What an escape of characters stands for, and the length of what of it follows the letter.
+/// Returns the characters that an escape stands for, and the length of its part behind the letter.
 fn decode(token: &str, rest: &str) -> Result<(usize, String), &'static str> {
     match (token, rest.strip_prefix('{')) {
         ("\\u", Some(list)) => {
@@ -253,7 +257,7 @@ fn decode(token: &str, rest: &str) -> Result<(usize, String), &'static str> {
     }
 }
 
-/// A character of several bytes, each of them an escape.
+/// Decodes a character of several bytes, each of them an escape.
 fn bytes(first: u8, length: usize, rest: &str) -> Result<(usize, String), &'static str> {
     let (mut bytes, mut length) = (vec![first], length);
     loop {
@@ -271,13 +275,13 @@ fn hex(text: &str, most: usize) -> &str {
     &text[..text.bytes().take(most).take_while(u8::is_ascii_hexdigit).count()]
 }
 
-/// The character of a code, as a pattern has it.
+/// Returns the character of a code, as a pattern has it.
 fn character(code: u32) -> Result<String, &'static str> {
     let c = char::from_u32(code).ok_or("invalid Unicode range")?;
     Ok(if c.is_ascii() { format!("\\x{code:02X}") } else { c.to_string() })
 }
 
-/// Whether an option says which characters `\w` and its kind mean: `(?u)`, `(?a)`, `(?d)`.
+/// Returns true if an option selects the characters of `\w` and its like: `(?u)`, `(?a)`, `(?d)`.
 fn has_character_set_option(pattern: &str) -> bool {
     let mut groups = tokens(pattern).filter(|(_, token, in_class)| *token == "(" && !in_class);
     groups.any(|(at, ..)| {
@@ -287,7 +291,7 @@ fn has_character_set_option(pattern: &str) -> bool {
     })
 }
 
-/// Whether what is looked for behind a place has no fixed length, which Ruby refuses.
+/// Returns true if a look-behind has no fixed length, which Ruby refuses.
 fn has_variable_look_behind(pattern: &str) -> bool {
     let mut depth: Vec<bool> = Vec::new();
     tokens(pattern).filter(|(.., in_class)| !in_class).any(|(at, token, _)| {
@@ -307,7 +311,7 @@ fn has_variable_look_behind(pattern: &str) -> bool {
     })
 }
 
-/// Whether a quantifier begins here that allows for several lengths.
+/// Returns true if a quantifier begins here that allows several lengths.
 fn is_variable(text: &str) -> bool {
     match text.as_bytes().first() {
         Some(b'*' | b'+' | b'?') => true,
@@ -319,7 +323,7 @@ fn is_variable(text: &str) -> bool {
     }
 }
 
-/// Whether a pattern has a repeat like `{2,1}`, which Ruby refuses and Oniguruma turns round.
+/// Returns true if a pattern has a repeat like `{2,1}`, which Ruby refuses and Oniguruma turns round.
 fn has_backward_repeat(pattern: &str) -> bool {
     let counts = |at: usize| {
         let (low, high) = pattern[at + 1..].split_once('}')?.0.split_once(',')?;
@@ -329,7 +333,7 @@ fn has_backward_repeat(pattern: &str) -> bool {
     braces.any(|(at, ..)| counts(at).is_some_and(|(low, high)| low > high))
 }
 
-/// The length of the quantifiers that `text` starts with, and whether one of them allows for none.
+/// Returns the length of the quantifiers that `text` starts with, and true if one of them allows none.
 fn quantifier(text: &str) -> Option<(usize, bool)> {
     let (mut length, mut may_be_absent) = (0, false);
     while let Some((more, absent)) = one_quantifier(&text[length..]) {

@@ -1,6 +1,9 @@
-//! Points and lengths of time in nanoseconds, as Puppet reads them from texts, numbers and hashes.
+//! Points and lengths of time, as Puppet reads them from texts, numbers and hashes.
 //!
-//! [`timestamp`] and [`timespan`] read texts in formats; a timestamp's are those of Ruby's `strptime`. Source: `pops/time/*.rb`.
+//! All times are nanoseconds. [`timestamp`] and [`timespan`] read texts in formats; those of a timestamp are the
+//! formats of Ruby's `strptime`.
+//!
+//! Source: `pops/time/*.rb`.
 
 mod strptime;
 pub mod timespan;
@@ -14,7 +17,7 @@ use crate::value::rich::Rich;
 use crate::value::rich::timestamp::SECOND;
 use crate::value::{Hash, Value};
 
-/// A number of nanoseconds, or why there is none.
+/// A number of nanoseconds. An error for one that cannot be read or counted.
 pub type Time = Result<i128, Error>;
 
 /// Returns the error for a time of more nanoseconds than hierad counts.

@@ -1,4 +1,4 @@
-//! Ruby's `DateTime._strptime`: what a text says of a time in a format.
+//! Ruby's `DateTime._strptime`: the fields of a time that a text has in a format.
 //!
 //! Source: Ruby 3.1's `ext/date/date_strptime.c`, and `Time.utc`.
 
@@ -10,7 +10,7 @@ use super::zones;
 use crate::puppet::Error;
 use crate::value::rich::timestamp::{DAY, SECOND, days};
 
-/// What was found, as far as a time is made of it.
+/// The fields found, as far as they make a time.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     year: Option<i128>,
@@ -19,13 +19,13 @@ pub(super) struct Parsed {
     hour: Option<i128>,
     minute: Option<i128>,
     second: Option<i128>,
-    /// Nanoseconds; what is less is cut off.
+    /// Nanoseconds; smaller fractions are cut off.
     fraction: i128,
     century: Option<i128>,
     afternoon: Option<i128>,
     /// The zone as it is written.
     pub(super) zone: Option<String>,
-    /// Whether something stands behind what the format asks for.
+    /// True if the text goes on behind the format.
     pub(super) has_leftover: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn parse(text: &str, format: &str) -> Result<Option<Parsed>, Error> {
 }
 
 impl Parsed {
-    /// The nanoseconds from 1970 on, the zone aside: Ruby's `Time.utc`.
+    /// Returns the nanoseconds since 1970 without regard to the zone: Ruby's `Time.utc`.
     pub(super) fn utc(&self) -> Result<i128, Error> {
         let range = || Error::puppet("argument out of range");
         let Some(year) = self.year else {
@@ -74,7 +74,7 @@ struct Reader<'t> {
     found: Parsed,
 }
 
-/// A step that may not match, or that hierad does not know.
+/// The result of a step: `None` if it does not match, an error if hierad does not know it.
 type Step = Result<Option<()>, Error>;
 
 impl Reader<'_> {
@@ -122,7 +122,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One field; `packed` if digits follow without anything between.
+    /// Reads one field; `packed` if digits follow without anything between.
     fn field(&mut self, c: char, packed: bool) -> Option<()> {
         match c {
             'A' | 'a' => self.name(&WEEKDAYS).map(|_| ())?,
@@ -162,7 +162,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Up to `most` digits, at least one.
+    /// Reads up to `most` digits, at least one.
     fn digits(&mut self, most: usize) -> Option<i128> {
         let length = self.text.bytes().take(most.min(30)).take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.text.split_at(length);
@@ -199,7 +199,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// One of some names, or the first three letters of one, in any case.
+    /// Reads one of some names, or the first three letters of one, in any case, and returns its position.
     fn name(&mut self, names: &[&str]) -> Option<i128> {
         let starts = |name: &str| self.text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
         let found = names.iter().position(|name| starts(name)).map(|at| (at, names[at].len()));
@@ -252,7 +252,7 @@ fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
 }
 
-/// The letter of a directive and what follows it: `%Ey`, `%Od` and `%:z` are `%y`, `%d` and `%z`.
+/// Returns the letter of a directive and the rest behind it: `%Ey`, `%Od` and `%:z` are `%y`, `%d` and `%z`.
 fn directive(rest: &str) -> (Option<char>, &str) {
     let colons = rest.trim_start_matches(':');
     if colons.starts_with('z') && rest.len() - colons.len() <= 3 {
@@ -268,14 +268,14 @@ fn directive(rest: &str) -> (Option<char>, &str) {
     }
 }
 
-/// Whether the format goes on with digits.
+/// Returns true if the format goes on with digits.
 fn is_number(rest: &str) -> bool {
     let Some(directive) = rest.strip_prefix('%') else { return rest.starts_with(|c: char| c.is_ascii_digit()) };
     let directive = directive.strip_prefix(['E', 'O']).unwrap_or(directive);
     directive.starts_with(|c: char| c.is_ascii_digit() || "CDdeFGgHIjkLlMmNQRrSsTUuVvWwXxYy".contains(c))
 }
 
-/// The seconds that a zone is before UTC.
+/// Returns the seconds that a zone is before UTC.
 pub(super) fn utc_offset(zone: &str) -> Result<i128, Error> {
     if zone.eq_ignore_ascii_case("current") {
         return Err(Error::unknown("the time zone of the Puppet server"));
@@ -300,7 +300,7 @@ pub(super) fn utc_offset(zone: &str) -> Result<i128, Error> {
     }
 }
 
-/// `+1`, `+0130`, `+01:30`.
+/// Returns the seconds of `+1`, `+0130` or `+01:30`, or `None` for another form.
 fn numeric_offset(text: &str) -> Option<i128> {
     let digits = text.get(1..)?;
     let number = |text: &str| text.parse::<i32>().ok().map(i128::from);

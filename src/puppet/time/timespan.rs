@@ -32,11 +32,11 @@ struct Field {
     /// `0`, a blank, or nothing.
     pad: Option<char>,
     width: Option<u32>,
-    /// Whether what is more than the next greater unit belongs to it.
+    /// True for the field that also takes the amount of all greater units.
     is_total: bool,
 }
 
-/// The time that a text says in one of some formats.
+/// Returns the length of time that a text says in one of some formats.
 pub fn parse(text: &str, format: Option<&Value>) -> Time {
     let formats: Vec<String> = match format.map(Value::bare) {
         Some(Value::String(format)) => return Format::new(format)?.parse(text),
@@ -124,7 +124,7 @@ fn append(segments: &mut Vec<Segment>, c: char) {
     }
 }
 
-/// The first field of the greatest unit takes all that is more.
+/// Gives the amount of all greater units to the first field of the greatest unit.
 fn give_rest_to_highest(segments: &mut [Segment]) {
     let rank = |letter: char| "NLSMHD".find(letter);
     let highest = segments.iter().filter_map(|s| match s {
@@ -194,7 +194,7 @@ impl Field {
     }
 }
 
-/// The parts of a length of time.
+/// The units in the hash of a length of time.
 const FIELDS: [&str; 7] = ["days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds"];
 
 /// Returns the length of time of a hash of `string` and `format`, or of numbers of units.
@@ -206,7 +206,8 @@ pub fn of_hash(hash: &Hash) -> Time {
     of_fields(hash.get("negative").is_some_and(Value::is_truthy), &FIELDS.map(field))
 }
 
-/// Days, hours, minutes, seconds, milliseconds, microseconds, nanoseconds; the last may be missing.
+/// Returns the sum of days, hours, minutes, seconds, milliseconds, microseconds and nanoseconds; the last may be
+/// missing.
 pub fn of_fields(negative: bool, fields: &[Value]) -> Time {
     const UNITS: [i64; 7] = [86_400_000_000_000, 3_600_000_000_000, 60_000_000_000, 1_000_000_000, 1_000_000, 1_000, 1];
     let amount = |(field, unit): (&Value, &i64)| big(field) * BigInt::from(*unit);

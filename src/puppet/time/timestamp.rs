@@ -7,12 +7,12 @@ use crate::puppet::Error;
 use crate::value::rich::timestamp::SECOND;
 use crate::value::{Hash, Value};
 
-/// With a zone or without one.
+/// The formats that are tried with a zone given, and without one.
 const WITHOUT_ZONE: [&str; 5] = ["%FT%T.%N", "%FT%T", "%F %T.%N", "%F %T", "%F"];
 const DEFAULTS: [&str; 10] =
     ["%FT%T.%N %Z", "%FT%T %Z", "%F %T.%N %Z", "%F %T %Z", "%F %Z", "%FT%T.%N", "%FT%T", "%F %T.%N", "%F %T", "%F"];
 
-/// The time that a text says in one of some formats.
+/// Returns the time that a text says in one of some formats.
 pub fn parse(text: &str, format: Option<&Value>, zone: Option<&str>) -> Time {
     let zone = zone.filter(|zone| !zone.is_empty());
     let formats = match format.map(Value::bare) {

@@ -1,4 +1,4 @@
-//! The names of time zones that Ruby knows, with up to four letters, and their offsets in minutes: as Ruby 3.1 answered.
+//! The names of time zones of up to four letters that Ruby 3.1 knows, and their offsets.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -24,7 +24,7 @@ const NAMES: &str = "\
     sast 120, sret 660, syot 180, taht -600, tost 840, ulat 480, uyst -120, vlat 600, vost 360, wadt 480, wakt 720, \
     wast 120, west 60, wgst -120, wita 480, yakt 540, yapt 600, yekt 300";
 
-/// The offset of a zone in seconds.
+/// Returns the offset of a zone in seconds, or `None` for an unknown name.
 pub(super) fn offset(name: &str) -> Option<i128> {
     static OFFSETS: LazyLock<HashMap<&str, i128>> = LazyLock::new(|| {
         let entry = |text: &'static str| {

@@ -1,4 +1,6 @@
-//! Whether all values of one type are values of another.
+//! Assignability: the types whose values are all values of another type.
+//!
+//! [`Guard`] compares two types. It follows recursive types once only.
 //!
 //! Source: the `assignable?` and `_assignable?` methods of `pops/types/types.rb`, `recursion_guard.rb`.
 
@@ -10,13 +12,14 @@ use crate::puppet::regex::RubyRegex;
 use crate::value::rich::types::{Alias, Callable, Element, Range, Texts};
 use crate::value::{Text, Type, Value};
 
-/// Notices that the names of two recursive types come up again: what fitted so far fits.
+/// Guards against types that speak of themselves: where the names of two recursive types come up again, they fit so
+/// far.
 #[derive(Default)]
 pub(super) struct Guard {
-    again_here: bool,
-    again_there: bool,
-    here: Vec<&'static str>,
-    there: Vec<&'static str>,
+    recursive_this: bool,
+    recursive_that: bool,
+    this_names: Vec<&'static str>,
+    that_names: Vec<&'static str>,
 }
 
 impl Guard {
@@ -24,62 +27,65 @@ impl Guard {
     pub(super) fn assignable(&mut self, kind: &Type, other: &Type) -> bool {
         match kind {
             Type::Unit => true,
-            Type::Alias(alias) if alias.is_recursive() => self.inside(alias, other),
+            Type::Alias(alias) if alias.is_recursive() => self.by_alias(alias, other),
             Type::Variant(types) => match other {
                 Type::Undef if types.is_empty() => false,
                 Type::Variant(_) if types.is_empty() => true,
-                Type::Variant(others) => !others.is_empty() && others.iter().all(|other| self.any(kind, other)),
-                _ => self.any(kind, other),
+                Type::Variant(others) => !others.is_empty() && others.iter().all(|other| self.by_other(kind, other)),
+                _ => self.by_other(kind, other),
             },
-            _ => self.any(kind, other),
+            _ => self.by_other(kind, other),
         }
     }
 
-    /// A type that speaks of itself.
-    fn inside(&mut self, alias: &Alias, other: &Type) -> bool {
+    /// Compares a type that speaks of itself.
+    fn by_alias(&mut self, alias: &Alias, other: &Type) -> bool {
         let kind = Type::Alias(alias.clone());
-        if !self.again_here {
-            if self.here.contains(&alias.name()) {
-                self.again_here = true;
+        if !self.recursive_this {
+            if self.this_names.contains(&alias.name()) {
+                self.recursive_this = true;
             } else {
-                self.here.push(alias.name());
-                let fits = self.again_there && self.again_here || self.any(&kind, other);
-                self.again_here = false;
-                self.here.retain(|name| *name != alias.name());
+                self.this_names.push(alias.name());
+                let fits = self.recursive_that && self.recursive_this || self.by_other(&kind, other);
+                self.recursive_this = false;
+                self.this_names.retain(|name| *name != alias.name());
                 return fits;
             }
         }
-        self.again_there || self.any(&kind, other)
+        self.recursive_that || self.by_other(&kind, other)
     }
 
-    fn any(&mut self, kind: &Type, other: &Type) -> bool {
+    /// Takes the other type apart, if it has alternatives or is optional.
+    fn by_other(&mut self, kind: &Type, other: &Type) -> bool {
         match other {
             Type::Unit => true,
             Type::Alias(alias) if alias.is_recursive() => {
-                if !self.again_there {
-                    if self.there.contains(&alias.name()) {
-                        self.again_there = true;
+                if !self.recursive_that {
+                    if self.that_names.contains(&alias.name()) {
+                        self.recursive_that = true;
                     } else {
-                        self.there.push(alias.name());
+                        self.that_names.push(alias.name());
                     }
                 }
-                self.again_here && self.again_there || self.assignable(kind, alias.resolved())
+                self.recursive_this && self.recursive_that || self.assignable(kind, alias.resolved())
             }
             Type::Alias(alias) => self.assignable(kind, alias.resolved()),
             Type::Variant(_) if matches!(kind, Type::Any) => true,
-            Type::Variant(others) if others.is_empty() => matches!(kind, Type::NotUndef(_)) && self.own(kind, other),
+            Type::Variant(others) if others.is_empty() => {
+                matches!(kind, Type::NotUndef(_)) && self.by_kind(kind, other)
+            }
             Type::Variant(others) => others.iter().all(|other| self.assignable(kind, other)),
             Type::Optional(inner) => {
                 kind.accepts_undef() && inner.as_ref().is_none_or(|inner| super::assignable(kind, inner))
             }
             Type::NotUndef(Some(inner)) if !inner.accepts_undef() => self.assignable(kind, inner),
-            _ => self.own(kind, other),
+            _ => self.by_kind(kind, other),
         }
     }
 
-    /// What each kind of type decides itself.
+    /// Compares two types by the rule of the kind of the first.
     #[expect(clippy::match_same_arms, reason = "an arm for each kind, in the order of the kinds")]
-    fn own(&mut self, kind: &Type, other: &Type) -> bool {
+    fn by_kind(&mut self, kind: &Type, other: &Type) -> bool {
         match (kind, other) {
             (Type::Any, _)
             | (Type::Numeric, Type::Numeric)
@@ -90,7 +96,7 @@ impl Guard {
             (Type::Numeric, Type::Integer(range) | Type::Float(range)) => Range::ALL.covers(range),
             (Type::Integer(a), Type::Integer(b)) | (Type::Float(a), Type::Float(b)) => a.covers(b),
             (Type::String(texts), other) => string(texts, other),
-            (Type::Enum(values, any_case), other) => kind == other || choice(values, *any_case, other),
+            (Type::Enum(values, any_case), other) => kind == other || enumeration(values, *any_case, other),
             (Type::Pattern(patterns), other) => kind == other || pattern(patterns, other),
             (Type::Collection(_) | Type::Array(..) | Type::Hash(..) | Type::Tuple(..) | Type::Struct(_), _) => {
                 self.collection(kind, other)
@@ -280,7 +286,7 @@ fn lengths(texts: &Texts) -> Range {
     }
 }
 
-fn choice(values: &[Text], any_case: bool, other: &Type) -> bool {
+fn enumeration(values: &[Text], any_case: bool, other: &Type) -> bool {
     match other {
         Type::String(_) | Type::Enum(..) | Type::Pattern(_) if values.is_empty() => true,
         Type::String(Texts::Value(text)) => has_text(values, any_case, text),
@@ -293,7 +299,7 @@ fn choice(values: &[Text], any_case: bool, other: &Type) -> bool {
     }
 }
 
-/// Whether a text is one of some; the case of ASCII letters may not count.
+/// Returns true if a text is one of `values`; `any_case` ignores the case of ASCII letters.
 pub(super) fn has_text(values: &[Text], any_case: bool, text: &str) -> bool {
     let same = |value: &Text| if any_case { value.eq_ignore_ascii_case(text) } else { **value == *text };
     values.iter().any(same)

@@ -7,7 +7,7 @@ use super::{assignable, is_instance, parse};
 use crate::puppet::Error;
 use crate::value::{Type, Value, ValuePath};
 
-/// How Puppet says that `value` is not of the type `kind`, an expression.
+/// Returns Puppet's error for a `value` that is not of the type `kind`, an expression.
 pub fn mismatch(subject: &str, kind: &str, value: &Value) -> Error {
     let described = |kind: Type| {
         let actual = infer_set(value)?;
@@ -16,7 +16,8 @@ pub fn mismatch(subject: &str, kind: &str, value: &Value) -> Error {
     parse(kind).and_then(described).map_or_else(|error| error, Error::puppet)
 }
 
-/// Why `value` is not of the type `kind`, in Puppet's words, and the place of the first mismatch; nothing if it is.
+/// Returns Puppet's error for a `value` that is not of the type `kind`, with the place of the first mismatch, or `None`
+/// if it is.
 pub fn misfit(subject: &str, kind: &Type, value: &Value) -> Result<Option<(Error, ValuePath)>, Error> {
     if is_instance(kind, value)? {
         return Ok(None);
@@ -28,12 +29,12 @@ pub fn misfit(subject: &str, kind: &Type, value: &Value) -> Result<Option<(Error
     Ok(Some((Error::puppet(text), path)))
 }
 
-/// The type that Puppet infers for `value`, as it writes it.
+/// Returns the type that Puppet infers for `value`, as Puppet writes it.
 pub fn inferred(value: &Value) -> Result<String, Error> {
     Ok(infer(value)?.to_string())
 }
 
-/// What `puppet lookup --type` says of a value: nothing, or that it is of another type. `subject` is what it calls the value.
+/// Checks a value as `puppet lookup --type` does. `subject` is Puppet's name for the value in the error.
 pub fn check_type(subject: &str, value: &Value, kind: &Type) -> Result<(), Error> {
     let secrecy = value.secrecy();
     if secrecy.is_some_and(|secrecy| secrecy.opaque) {
@@ -48,7 +49,7 @@ pub fn check_type(subject: &str, value: &Value, kind: &Type) -> Result<(), Error
     assert_instance(subject, kind, value.clone()).map(|_| ()).map_err(|error| error.sealed(secrecy))
 }
 
-/// The value, or why it is not of the type.
+/// Returns the value. An error if it is not of the type.
 pub(crate) fn assert_instance(subject: &str, kind: &Type, value: Value) -> Result<Value, Error> {
     if is_instance(kind, &value)? {
         return Ok(value);

@@ -1,7 +1,9 @@
 //! The signatures of Puppet's function `new` for each type that has one.
 //!
-//! [`of`] finds them by the type. `new` picks one of them by its arguments; `Init` asks what a type can be made of. Source: the
-//! `new_function` methods of `pops/types/*.rb`.
+//! [`of`] finds them by the type. `new` picks a signature by its arguments, `Init` asks for the values that a type can
+//! be made of.
+//!
+//! Source: the `new_function` methods of `pops/types/*.rb`.
 
 use std::sync::LazyLock;
 
@@ -9,7 +11,7 @@ use super::signature::Function;
 use crate::puppet::Error;
 use crate::value::Type;
 
-/// A function that is made once, or why that failed.
+/// A function that is made once. An error if a signature cannot be read.
 type Found = Result<&'static Function, Error>;
 
 /// Makes a function at its first use.
@@ -44,17 +46,17 @@ pub(crate) fn of(kind: &Type) -> Result<Option<&'static Function>, Error> {
     }))
 }
 
-/// What an integer is made of.
+/// The values that an integer is made of.
 const INTEGER: &str = r"Variant[Numeric, Boolean, Pattern[/\A[+-]?\s*(?:(?:\d+)|(?:0[xX][0-9A-Fa-f]+)|(?:0[bB][01]+))\z/], Timespan, Timestamp]";
 const RADIX: &str = "Variant[Default, Integer[2,2], Integer[8,8], Integer[10,10], Integer[16,16]]";
 const INTEGER_ARGS: &str = "Struct[{from => Convertible, Optional[radix] => Radix, Optional[abs] => Boolean}]";
 
-/// What a float is made of.
+/// The values that a float is made of.
 const FLOAT: &str = r"Variant[Numeric, Boolean, Pattern[/\A[+-]?\s*(?:(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE]-?\d+)?)|(?:0[xX][0-9A-Fa-f]+)|(?:0[0-7]+)|(?:0[bB][01]+))\z/], Timespan, Timestamp]";
 const NUMERIC: &str = r"Variant[Integer, Float, Boolean, Pattern[/\A[+-]?\s*(?:(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE]-?\d+)?)|(?:0[xX][0-9A-Fa-f]+)|(?:0[0-7]+)|(?:0[bB][01]+))\z/], Timespan, Timestamp]";
 const ARGS: &str = "Struct[{from => Convertible, Optional[abs] => Boolean}]";
 
-/// The signatures of `Integer.new`.
+/// Returns the signatures of `Integer.new`.
 pub(crate) fn integer() -> Found {
     new_function!(
         "new",
@@ -63,7 +65,7 @@ pub(crate) fn integer() -> Found {
     )
 }
 
-/// The signatures of `Float.new`.
+/// Returns the signatures of `Float.new`.
 pub(crate) fn float() -> Found {
     new_function!(
         "new_float",
@@ -72,7 +74,7 @@ pub(crate) fn float() -> Found {
     )
 }
 
-/// The signatures of `Numeric.new`.
+/// Returns the signatures of `Numeric.new`.
 pub(crate) fn numeric() -> Found {
     new_function!(
         "new_numeric",
@@ -81,7 +83,7 @@ pub(crate) fn numeric() -> Found {
     )
 }
 
-/// The signatures of `Boolean.new`.
+/// Returns the signatures of `Boolean.new`.
 pub(crate) fn boolean() -> Found {
     new_function!(
         "new_boolean",
@@ -93,7 +95,7 @@ pub(crate) fn boolean() -> Found {
 /// The type of a format of `String.new`.
 const FORMAT: &str = r"Pattern[/^%([\s\[+#0{<(|-]*)([1-9][0-9]*)?(?:\.([0-9]+))?([a-zA-Z])$/]";
 
-/// The signatures of `String.new`.
+/// Returns the signatures of `String.new`.
 pub(crate) fn string() -> Found {
     new_function!(
         "new_string",
@@ -112,12 +114,12 @@ pub(crate) fn string() -> Found {
     )
 }
 
-/// The signatures of `Regexp.new`.
+/// Returns the signatures of `Regexp.new`.
 pub(crate) fn regexp() -> Found {
     new_function!("new_float", &[], &[&[("pattern", "String"), ("escape?", "Boolean")]])
 }
 
-/// The signatures of `Binary.new`.
+/// Returns the signatures of `Binary.new`.
 pub(crate) fn binary() -> Found {
     new_function!(
         "new_Binary",
@@ -136,7 +138,7 @@ pub(crate) fn binary() -> Found {
     )
 }
 
-/// The signatures of `URI.new`.
+/// Returns the signatures of `URI.new`.
 pub(crate) fn uri() -> Found {
     new_function!(
         "new_error",
@@ -153,12 +155,12 @@ pub(crate) fn uri() -> Found {
     )
 }
 
-/// The signatures of `Sensitive.new`.
+/// Returns the signatures of `Sensitive.new`.
 pub(crate) fn sensitive() -> Found {
     new_function!("new_Sensitive", &[], &[&[("value", "Sensitive")], &[("value", "Any")]])
 }
 
-/// The signatures of `Array.new`.
+/// Returns the signatures of `Array.new`.
 pub(crate) fn array() -> Found {
     new_function!(
         "new_array",
@@ -170,7 +172,7 @@ pub(crate) fn array() -> Found {
     )
 }
 
-/// The signatures of `Hash.new`.
+/// Returns the signatures of `Hash.new`.
 pub(crate) fn hash() -> Found {
     new_function!(
         "new_hash",
@@ -190,7 +192,7 @@ pub(crate) fn hash() -> Found {
 /// The type of the formats of a time.
 const FORMATS: (&str, &str) = ("Formats", "Variant[String[2],Array[String[2], 1]]");
 
-/// The signatures of `Timestamp.new`.
+/// Returns the signatures of `Timestamp.new`.
 pub(crate) fn timestamp() -> Found {
     new_function!(
         "new_timestamp",
@@ -207,7 +209,7 @@ pub(crate) fn timestamp() -> Found {
     )
 }
 
-/// The signatures of `Timespan.new`.
+/// Returns the signatures of `Timespan.new`.
 pub(crate) fn timespan() -> Found {
     new_function!(
         "new_timespan",
@@ -235,7 +237,7 @@ pub(crate) fn timespan() -> Found {
     )
 }
 
-/// The signatures of `SemVer.new`.
+/// Returns the signatures of `SemVer.new`.
 pub(crate) fn version() -> Found {
     new_function!(
         "new_Version",
@@ -266,7 +268,7 @@ pub(crate) fn version() -> Found {
     )
 }
 
-/// The signatures of `SemVerRange.new`.
+/// Returns the signatures of `SemVerRange.new`.
 pub(crate) fn version_range() -> Found {
     new_function!(
         "new_VersionRange",
@@ -285,27 +287,27 @@ pub(crate) fn version_range() -> Found {
     )
 }
 
-/// The signatures of `Type.new`.
+/// Returns the signatures of `Type.new`.
 pub(crate) fn type_text() -> Found {
     new_function!("new_type", &[], &[&[("type_string", "String[1]")]])
 }
 
-/// The signatures of `new` of types that take any value.
+/// Returns the signatures of `new` of types that take any value.
 pub(crate) fn unit() -> Found {
     new_function!("new_unit", &[], &[&[("from", "Any")]])
 }
 
-/// The signatures of `Init.new` where the type `Init[T, args]` has arguments.
+/// Returns the signatures of `Init.new` where the type `Init[T, args]` has arguments.
 pub(crate) fn init_with_arguments() -> Found {
     new_function!("new_Init", &[], &[&[("value", "Any")]])
 }
 
-/// The signatures of `Init.new` where the type `Init[T]` has no arguments.
+/// Returns the signatures of `Init.new` where the type `Init[T]` has no arguments.
 pub(crate) fn init() -> Found {
     new_function!("new_Init", &[], &[&[("value", "Array")], &[("value", "Any")]])
 }
 
-/// The signature of the function `new` itself.
+/// Returns the signature of the function `new` itself.
 pub(crate) fn new() -> Found {
     new_function!("new", &[], &[&[("type", "Type")]])
 }

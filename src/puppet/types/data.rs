@@ -4,7 +4,7 @@
 
 use crate::value::Value;
 
-/// Whether a value is `Data`: nil, text, numbers, booleans, arrays of such and hashes of such with text keys.
+/// Returns true for `Data`: nil, text, numbers, booleans, arrays of such and hashes of such with text keys.
 pub fn is_data(value: &Value) -> bool {
     match value {
         Value::Symbol(s) => &**s == "undef",
@@ -16,8 +16,8 @@ pub fn is_data(value: &Value) -> bool {
     }
 }
 
-/// Whether a value is `RichData`, which a data file may hold: as [`is_data`], and hash keys may be numbers, and the symbols
-/// `:default` and `:undef` are Puppet's own.
+/// Returns true for `RichData`, which a data file may hold. It is `Data` that may have numbers as keys of hashes and
+/// Puppet's own symbols `:default` and `:undef`.
 pub fn is_rich_data(value: &Value) -> bool {
     match value {
         Value::Symbol(s) => matches!(&**s, "undef" | "default"),
@@ -27,12 +27,12 @@ pub fn is_rich_data(value: &Value) -> bool {
     }
 }
 
-/// Whether a value is `Hash[String, Data]`, the one thing that a hash merge takes.
+/// Returns true for `Hash[String, Data]`, the only type that a hash merge takes.
 pub fn is_data_hash(value: &Value) -> bool {
     matches!(value, Value::Hash(_)) && is_data(value)
 }
 
-/// Whether a value is `Variant[Scalar, Array[Data]]`, what a unique merge takes.
+/// Returns true for `Variant[Scalar, Array[Data]]`, the type that a unique merge takes.
 pub fn is_scalar_or_data_array(value: &Value) -> bool {
     match value {
         Value::Array(_) => is_data(value),
@@ -51,7 +51,7 @@ fn is_number(value: &Value) -> bool {
     matches!(value.bare(), Value::Integer(_) | Value::BigInteger(_) | Value::Float(_))
 }
 
-/// What Puppet calls the type of a value in a mismatch.
+/// Returns Puppet's name for the type of a value in a mismatch.
 pub fn short_name(value: &Value) -> &'static str {
     match value {
         Value::Undef => "Undef",

@@ -1,4 +1,4 @@
-//! Why a type does not fit, in Puppet's words.
+//! The mismatches between two types, as sentences in Puppet's words.
 //!
 //! Source: `TypeMismatchDescriber` in `pops/types/type_mismatch_describer.rb`.
 
@@ -9,12 +9,12 @@ use super::size::{or_any, size_of, sized};
 use crate::value::rich::types::{Element, Range};
 use crate::value::{Hash, Type, ValuePath};
 
-/// All mismatches as text; `subject` begins the first sentence.
+/// Returns all mismatches as text; `subject` begins the first sentence.
 pub(crate) fn describe_mismatch(subject: &str, expected: &Type, actual: &Type) -> String {
     describe_place(subject, expected, actual).0
 }
 
-/// The same, and the place of the first mismatch.
+/// Returns all mismatches as text, and the place of the first one.
 pub(crate) fn describe_place(subject: &str, expected: &Type, actual: &Type) -> (String, ValuePath) {
     let found = describe(expected, actual, &[Step::Subject(subject.to_owned())]);
     let text = match found.as_slice() {
@@ -24,15 +24,15 @@ pub(crate) fn describe_place(subject: &str, expected: &Type, actual: &Type) -> (
     (text, found.first().map(Mismatch::place).unwrap_or_default())
 }
 
-/// The mismatches between an expected type and an actual one.
+/// Returns the mismatches between an expected type and an actual one.
 pub(crate) fn describe(expected: &Type, actual: &Type, path: &[Step]) -> Vec<Mismatch> {
     match unresolved(expected) {
         Some(name) => vec![Mismatch::new(path, Kind::Unresolved(name))],
-        None => one(&normalize(expected), expected, actual, path),
+        None => describe_normalized(&normalize(expected), expected, actual, path),
     }
 }
 
-/// The first name in a type that nothing is known by.
+/// Returns the first unknown name in a type, or `None` if all are known.
 fn unresolved(kind: &Type) -> Option<String> {
     match kind {
         Type::Reference(name) => Some(name.to_string()),
@@ -48,8 +48,8 @@ fn inside(path: &[Step], step: Step) -> Vec<Step> {
     path.iter().cloned().chain([step]).collect()
 }
 
-/// `original` is the expected type as the user wrote it.
-fn one(expected: &Type, original: &Type, actual: &Type, path: &[Step]) -> Vec<Mismatch> {
+/// Returns the mismatches; `original` is the expected type as the user wrote it.
+fn describe_normalized(expected: &Type, original: &Type, actual: &Type, path: &[Step]) -> Vec<Mismatch> {
     match expected {
         Type::Variant(types) => variant(types, original, actual, path),
         Type::Struct(elements) => record(elements, original, actual, path),
@@ -57,13 +57,16 @@ fn one(expected: &Type, original: &Type, actual: &Type, path: &[Step]) -> Vec<Mi
         Type::Tuple(types, _) => tuple(expected, types, original, actual, path),
         Type::Array(items, size) => array(items, size.as_ref(), original, actual, path),
         Type::Optional(inner) => match inner {
-            Some(inner) if !matches!(actual, Type::Undef) => {
-                one(inner, if matches!(original, Type::Alias(_)) { original } else { expected }, actual, path)
-            }
+            Some(inner) if !matches!(actual, Type::Undef) => describe_normalized(
+                inner,
+                if matches!(original, Type::Alias(_)) { original } else { expected },
+                actual,
+                path,
+            ),
             _ => Vec::new(),
         },
         Type::Pattern(_) | Type::Enum(..) => vec![Mismatch::of_pattern(path, original, actual)],
-        Type::Alias(alias) => one(&normalize(alias.resolved()), expected, actual, path),
+        Type::Alias(alias) => describe_normalized(&normalize(alias.resolved()), expected, actual, path),
         _ if assignable(expected, actual) => Vec::new(),
         _ => vec![Mismatch::of_type(path, original, actual)],
     }
@@ -86,7 +89,7 @@ fn variant(types: &[Type], original: &Type, actual: &Type, path: &[Step]) -> Vec
     merged
 }
 
-/// Mismatches that all alternatives have at the same place become one.
+/// Merges mismatches that all alternatives have at the same place.
 pub(crate) fn merge(varying: usize, sizes: Group, found: Vec<Vec<Mismatch>>) -> Vec<Mismatch> {
     let alternatives = found.len();
     let mut all: Vec<Mismatch> = found.into_iter().flatten().collect();
@@ -129,7 +132,7 @@ fn array(items: &Type, size: Option<&Range>, original: &Type, actual: &Type, pat
     }
 }
 
-/// The size of a struct: its required entries, and all.
+/// Returns the size of a struct: from its required entries to all of them.
 fn struct_size(elements: &[Element]) -> Range {
     sized(elements.iter().filter(|element| !element.key.accepts_undef()).count(), elements.len())
 }

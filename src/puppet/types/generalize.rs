@@ -8,7 +8,7 @@ use super::size::sized;
 use crate::value::Type;
 use crate::value::rich::types::{Element, Range, TimeRange};
 
-/// The type without what narrows it to some values.
+/// Returns the type without the parameters that narrow it to some values.
 pub(crate) fn generalize(kind: &Type) -> Type {
     let inner = |inner: &Option<Arc<Type>>| inner.as_ref().map(|inner| Arc::new(generalize(inner)));
     match kind {

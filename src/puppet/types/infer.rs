@@ -1,4 +1,6 @@
-//! The type of a value.
+//! The types of values.
+//!
+//! [`infer`] finds a common type for the parts of a collection, [`infer_set`] keeps the type of each part.
 //!
 //! Source: `pops/types/type_calculator.rb`.
 
@@ -12,17 +14,18 @@ use crate::value::rich::types::{Alias, Element, OwnAlias, Range, Texts, TimeRang
 use crate::value::rich::{Rich, VersionRange};
 use crate::value::{Hash, Type, Value};
 
-/// The most keys and values in a value whose type is inferred: to find what they have in common takes Puppet, and hierad, a time
-/// that grows with the square of their number.
+/// The most keys and values in a value whose type is inferred. The time to find a common type grows with the square of
+/// their number, in Puppet as in hierad.
 const PARTS_LIMIT: usize = 10_000;
 
-/// The type of a value; of a collection a common type of what it holds. An error for a value of too many parts.
+/// Returns the type of a value; a collection gets a common type of its parts. An error for a value of too many parts.
 pub(crate) fn infer(value: &Value) -> Result<Type, Error> {
     check_size(value)?;
     Ok(common_of(value))
 }
 
-/// The type of a value; of a collection with the type of each thing that it holds. An error for a value of too many parts.
+/// Returns the type of a value; a collection gets the type of each of its parts. An error for a value of too many
+/// parts.
 pub(crate) fn infer_set(value: &Value) -> Result<Type, Error> {
     check_size(value)?;
     Ok(set_of(value))
@@ -63,7 +66,7 @@ fn common_of(value: &Value) -> Type {
     }
 }
 
-/// The same as [`infer_set`] for what is part of a value whose type is known.
+/// Returns the type as [`infer_set`] does, for a part of a value whose size is checked.
 pub(crate) fn set_of(value: &Value) -> Type {
     match value {
         Value::Undef => Type::Undef,
@@ -124,7 +127,7 @@ fn common(types: impl Iterator<Item = Type>) -> Type {
     types.reduce(|a, b| common_type(&a, &b)).unwrap_or(Type::Any)
 }
 
-/// The narrowest type, of those that Puppet tries, that two types fit.
+/// Returns the narrowest of the types that Puppet tries that two types fit.
 fn common_type(a: &Type, b: &Type) -> Type {
     match (a, b) {
         (Type::Undef | Type::Unit, _) => return b.clone(),

@@ -1,4 +1,4 @@
-//! `Init[T, args]`: what a `T` can be made of.
+//! `Init[T, args]`: the values that a `T` can be made of.
 //!
 //! Source: `pops/types/p_init_type.rb`.
 
@@ -11,9 +11,9 @@ use crate::value::{Type, Value};
 
 /// The types that `new` of a type takes.
 pub(crate) struct Accepted {
-    /// As its only argument.
+    /// The type of the only argument.
     pub(crate) single: Type,
-    /// As several arguments.
+    /// The type of several arguments.
     others: Option<Type>,
     /// Set if one argument is enough for a signature of several.
     one_of_several: bool,
@@ -61,14 +61,14 @@ pub(crate) fn accepted(inner: &Type, args: &[Value]) -> Result<Accepted, Error> 
     Ok(Accepted { single, others: None, one_of_several: false })
 }
 
-/// Whether Puppet can look into such a type: there is a `new`, which takes these arguments, and it has none of the types whose
-/// parameters it takes for those of another.
+/// Returns true if Puppet can look into `Init[inner, args]`: `new` of the type takes these arguments. False for
+/// collections, whose parameters Puppet takes for those of another type.
 pub(crate) fn is_usable(inner: &Type, args: &[Value]) -> bool {
     let trips = matches!(inner.resolved(), Type::Tuple(..) | Type::Struct(_) | Type::Hash(..));
     !trips && accepted(inner, args).is_ok()
 }
 
-/// Whether a value is of `Init[inner, args]`.
+/// Returns true if a value is of `Init[inner, args]`.
 pub(crate) fn is_instance(inner: Option<&Type>, args: &[Value], value: &Value) -> Result<bool, Error> {
     let Some(inner) = inner else { return super::is_instance(&RICH_DATA, value) };
     let accepted = accepted(inner, args)?;
@@ -82,7 +82,7 @@ pub(crate) fn is_instance(inner: Option<&Type>, args: &[Value], value: &Value) -
     }
 }
 
-/// Whether all of a type can be used.
+/// Returns true if an `inner` can be made of every value of the type `other`.
 pub(crate) fn accepts(inner: Option<&Type>, other: &Type) -> bool {
     let Some(inner) = inner else { return assignable(&RICH_DATA, other) };
     let Ok(accepted) = accepted(inner, &[]) else { return false };

@@ -1,4 +1,4 @@
-//! Whether a value is of a type.
+//! The values that are of a type.
 //!
 //! Source: the `instance?` methods of `pops/types/types.rb`.
 
@@ -15,7 +15,7 @@ use crate::value::{Type, Value};
 
 type Found = Result<bool, Error>;
 
-/// Whether `value` is of the type. A regular expression may give up.
+/// Returns true if `value` is of the type. An error if a regular expression gives up.
 pub(super) fn is_instance(kind: &Type, value: &Value) -> Found {
     let value = value.bare();
     Ok(match (kind, value) {

@@ -1,11 +1,11 @@
-//! Which types can be iterated over, and what comes out.
+//! Types that can be iterated over, and the types of their items.
 //!
 //! Source: the `iterable?` and `iterable_type` methods of `pops/types/types.rb`.
 
 use crate::value::Type;
 use crate::value::rich::types::{Element, Range};
 
-/// Whether values of the type can be iterated over.
+/// Returns true if values of the type can be iterated over.
 pub(crate) fn is_iterable(kind: &Type) -> bool {
     match kind {
         Type::Alias(alias) => is_iterable(alias.resolved()),
@@ -14,7 +14,8 @@ pub(crate) fn is_iterable(kind: &Type) -> bool {
     }
 }
 
-/// What comes out of the values of a type, the inner nothing for anything; nothing for what cannot be iterated over.
+/// Returns the type of the items that iteration gives, or `None` for a type that cannot be iterated over. The inner
+/// `None` stands for items of any type.
 #[expect(clippy::option_option, reason = "not at all, anything, or something")]
 pub(super) fn iterated(kind: &Type) -> Option<Option<Type>> {
     match kind {

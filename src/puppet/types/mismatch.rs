@@ -13,7 +13,7 @@ use crate::value::{Segment, Type, Value, ValuePath};
 /// One step on the way to the place of a mismatch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// What is spoken of.
+    /// The subject of the sentence.
     Subject(String),
     /// The value of an entry.
     Entry(String),
@@ -52,30 +52,30 @@ impl Step {
 pub(crate) struct Mismatch {
     /// The place.
     pub(crate) path: Vec<Step>,
-    /// What does not fit.
+    /// The difference.
     pub(crate) kind: Kind,
 }
 
-/// What does not fit.
+/// A difference between an expected and an actual type.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
-    /// An entry is not there.
+    /// An entry is missing.
     MissingKey(String),
-    /// An entry is there that none expects.
+    /// An entry is not expected.
     ExtraneousKey(String),
-    /// A name in the expected type that nothing is known by.
+    /// A name in the expected type is unknown.
     Unresolved(String),
     /// The wrong type.
     Type(Type, Type),
-    /// A text that is none of some, or does not match.
+    /// A text that is not one of an enumeration, or does not match a pattern.
     Pattern(Type, Type),
-    /// The wrong number of things.
+    /// The wrong number of items or entries.
     Size(Range, Range),
     /// The wrong number of arguments.
     Count(Range, Range),
 }
 
-/// Which kinds of mismatches become one when all alternatives have one.
+/// Kinds of mismatches that become one when all alternatives have one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     /// Sizes, counts of arguments included.
@@ -87,7 +87,7 @@ pub(crate) enum Group {
 }
 
 impl Mismatch {
-    /// A wrong type, in its shortest form.
+    /// Returns a mismatch of types, in their shortest form.
     pub(crate) fn of_type(path: &[Step], expected: &Type, actual: &Type) -> Mismatch {
         Mismatch { path: path.to_vec(), kind: Kind::Type(normalize(expected), normalize(actual)) }
     }
@@ -100,7 +100,7 @@ impl Mismatch {
         Mismatch { path: path.to_vec(), kind }
     }
 
-    /// The place in the value.
+    /// Returns the place in the value.
     pub(crate) fn place(&self) -> ValuePath {
         let key = |name: &String| Segment::Key(name.as_str().into());
         let steps = self.path.iter().filter_map(|step| match step {
@@ -115,7 +115,7 @@ impl Mismatch {
         ValuePath(steps.chain(extra).collect())
     }
 
-    /// The place without the alternatives that were tried.
+    /// Returns the steps without the alternatives that were tried.
     fn canonical(&self) -> impl Iterator<Item = &Step> {
         self.path.iter().filter(|step| !step.is_variant())
     }
@@ -133,7 +133,7 @@ impl Mismatch {
         }
     }
 
-    /// One mismatch for two at the same place.
+    /// Returns one mismatch for two at the same place.
     pub(crate) fn merge(self, other: &Mismatch) -> Mismatch {
         let kind = match (self.kind, &other.kind) {
             (Kind::Type(expected, actual), Kind::Type(more, _) | Kind::Pattern(more, _)) => {
@@ -153,7 +153,7 @@ impl Mismatch {
         Mismatch { kind, ..self }
     }
 
-    /// The same without one step of the way.
+    /// Returns the mismatch without one of its steps.
     pub(crate) fn without_step(mut self, at: usize) -> Mismatch {
         if at < self.path.len() {
             self.path.remove(at);
@@ -161,7 +161,7 @@ impl Mismatch {
         self
     }
 
-    /// The sentence; it starts with a blank where it has a place.
+    /// Returns the sentence; it starts with a blank if it has a place.
     pub(crate) fn text(&self) -> String {
         let (variant, path) = match self.path.split_first() {
             Some((first @ Step::Signature(_), rest)) => (format!(" {}", first.text()), rest),
@@ -251,7 +251,7 @@ fn type_text(expected: &Type, actual: &Type) -> String {
     }
 }
 
-/// A word with `a` or `an` before it.
+/// Returns a word with `a` or `an` before it.
 fn with_article(text: &str) -> String {
     let vowel = text.starts_with(|c: char| "aeiouAEIOU".contains(c));
     format!("{} {text}", if vowel { "an" } else { "a" })
@@ -277,7 +277,7 @@ fn name(kind: &Type) -> &'static str {
     }
 }
 
-/// Whether the two are of one kind, so that names alone would not tell the difference.
+/// Returns true if the two are of one kind, so that their names alone would not tell them apart.
 fn is_detailed(expected: &Type, actual: &Type) -> bool {
     discriminant(expected) == discriminant(actual)
         || matches!(expected, Type::Alias(_))
@@ -285,7 +285,7 @@ fn is_detailed(expected: &Type, actual: &Type) -> bool {
         || matches!((expected, actual), (Type::Struct(_), Type::Hash(..)) | (Type::Tuple(..), Type::Array(..)))
 }
 
-/// Whether the actual type fits the expected one without its parameters.
+/// Returns true if the actual type fits the expected one without its parameters.
 fn fits_default(expected: &Type, actual: &Type) -> bool {
     let expected = expected.resolved();
     let default = parse(expected.simple_name());

@@ -1,13 +1,15 @@
-//! Puppet's type system: the type that an expression stands for, the values and types that fit a type, the type of a value, and
-//! Puppet's words for a mismatch.
+//! Puppet's type system: parses types, compares them with types and values, infers them from values and words
+//! mismatches.
 //!
-//! The types themselves are values, see [`crate::value::rich::types`].
+//! The types themselves are values, see [`crate::value::rich::types`]. No type here comes from a module's code: a name
+//! that only a module could define is an error of the kind "unknown".
 //!
-//! Three questions lead to one another: [`assignable`], [`is_instance`] and [`parse`] (a type `Init[T]` holds what the constructor of
-//! `T` takes, whose signatures are written as expressions; an expression may hold a value that has to be of some type). They are
-//! asked here, so that the modules below use one another in one direction only: `syntax` reads an expression and `interpret` makes a
-//! type of it; `assign` and `instance` compare; `infer` finds the type of a value, `generalize` and `normalize` reshape types;
-//! `constructors` has the `signature`s of `new` for `init`; `describe` finds each `mismatch`, `check` puts it all together.
+//! Three questions lead to one another: `assignable`, `is_instance` and [`parse`]. A type `Init[T]` has the values
+//! that the constructor of `T` takes, and the signatures of constructors are written as expressions; an expression may
+//! hold a value that has to be of some type. They are asked here, so that the modules below use one another in one
+//! direction only: `syntax` reads an expression and `interpret` makes a type of it; `assign` and `instance` compare;
+//! `infer` finds the types of values; `generalize` and `normalize` reshape types; `constructors` has the signatures of
+//! `new`, which `init` needs; `describe` finds each `mismatch`; `check` puts it all together.
 
 mod assign;
 mod check;

@@ -24,7 +24,7 @@ pub(super) const RESOURCES: [&str; 15] = [
     "Whit",
 ];
 
-/// A type without parameters, by its name in lower case.
+/// Returns the type of a name in lower case, without parameters, or `None` if Puppet has none of that name.
 pub(super) fn plain(name: &str) -> Option<Type> {
     Some(match name {
         "any" => Type::Any,

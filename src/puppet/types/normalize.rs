@@ -1,4 +1,4 @@
-//! The same type with less words: alternatives that overlap become one.
+//! The shortest form of a type: alternatives that overlap become one.
 //!
 //! Source: the `normalize` methods of `pops/types/types.rb`.
 
@@ -9,7 +9,7 @@ use crate::value::rich::VersionRange;
 use crate::value::rich::types::{Element, Range, Texts, TimeRange};
 use crate::value::{Text, Type, Value};
 
-/// The type in its shortest form.
+/// Returns the type in its shortest form.
 pub(crate) fn normalize(kind: &Type) -> Type {
     let inner = |inner: &Option<Arc<Type>>| inner.as_ref().map(|inner| Arc::new(normalize(inner)));
     match kind {
@@ -157,7 +157,7 @@ fn texts(kind: &Type) -> Vec<Text> {
     }
 }
 
-/// Two or more of a kind become one, behind the others.
+/// Joins two or more types of a kind into one, which follows the others.
 fn merge_last(types: Vec<Type>, is_kind: impl Fn(&Type) -> bool, join: impl FnOnce(Vec<Type>) -> Type) -> Vec<Type> {
     if types.iter().filter(|kind| is_kind(kind)).count() < 2 {
         return types;
@@ -167,7 +167,7 @@ fn merge_last(types: Vec<Type>, is_kind: impl Fn(&Type) -> bool, join: impl FnOn
     others
 }
 
-/// Two or more of a kind become others, before the rest.
+/// Joins two or more types of a kind, before the others.
 fn merge_first(
     types: Vec<Type>,
     is_kind: impl Fn(&Type) -> bool,
@@ -180,7 +180,7 @@ fn merge_first(
     join(found).into_iter().chain(others).collect()
 }
 
-/// Each from the last on with all those before it that it can be joined with.
+/// Joins each part, from the last on, with all those before it that it can be joined with.
 fn merge_pairwise<T>(mut parts: Vec<T>, join: impl Fn(&T, &T) -> Option<T>) -> Vec<T> {
     let mut result = Vec::new();
     while let Some(mut one) = parts.pop() {
@@ -223,7 +223,7 @@ fn join_times(a: TimeRange, b: TimeRange) -> Option<TimeRange> {
     Some(TimeRange { from, to: a.to.zip(b.to).map(|(a, b)| a.max(b)) })
 }
 
-/// Ranges of versions that overlap or touch become one.
+/// Joins ranges of versions that overlap or touch.
 pub(super) fn merge_versions(ranges: Vec<VersionRange>) -> Result<Vec<VersionRange>, Error> {
     if ranges.len() < 2 {
         return Ok(ranges);
@@ -246,7 +246,7 @@ pub(super) fn merge_versions(ranges: Vec<VersionRange>) -> Result<Vec<VersionRan
     Ok(result)
 }
 
-/// Sorted texts, each once.
+/// Returns an enumeration of texts: sorted, each once.
 pub(super) fn enumeration(mut values: Vec<Text>, any_case: bool) -> Type {
     values.sort();
     values.dedup();

@@ -1,4 +1,4 @@
-//! The signatures of Puppet's `new` functions: which one takes some arguments, and what Puppet says when none does.
+//! Functions with signatures: picks the one that takes some arguments, or words the error if none does.
 //!
 //! Source: `pops/functions/dispatcher.rb`, `describe_signatures` in `pops/types/type_mismatch_describer.rb`.
 
@@ -29,16 +29,14 @@ pub(crate) struct Signature {
     required: usize,
 }
 
-/// A function that is made when it is first called.
-pub(crate) type Made = Result<Function, Error>;
-
 impl Function {
-    /// A function with types of its own and its signatures, each parameter with its type; those with `?` may be missing.
+    /// Makes a function of its own types and its signatures. Each parameter has a name and a type; one whose name ends
+    /// with `?` may be missing.
     pub(crate) fn new(
         name: &'static str,
         own: &[(&'static str, &str)],
         signatures: &[&[(&'static str, &str)]],
-    ) -> Made {
+    ) -> Result<Function, Error> {
         let mut local: Vec<(&'static str, Type)> = Vec::new();
         for (name, text) in own {
             let kind = normalize(&parse_with(text, &local)?);
@@ -56,13 +54,13 @@ impl Function {
         Ok(Function { name, own: local, signatures })
     }
 
-    /// One of its own types.
+    /// Returns one of its own types.
     pub(crate) fn own(&self, name: &str) -> Result<Type, Error> {
         let found = self.own.iter().find(|(own, _)| *own == name);
         found.map(|(_, kind)| kind.clone()).ok_or_else(|| Error::unknown(format!("no type '{name}'")))
     }
 
-    /// The first signature that takes `args`.
+    /// Returns the first signature that takes `args`, or `None` if none does.
     pub(crate) fn pick(&self, args: &[Value]) -> Result<Option<usize>, Error> {
         for (at, signature) in self.signatures.iter().enumerate() {
             if signature.takes(args)? {
@@ -72,7 +70,7 @@ impl Function {
         Ok(None)
     }
 
-    /// The error for arguments that no signature takes.
+    /// Returns the error for arguments that no signature takes.
     pub(crate) fn mismatch(&self, args: &[Value]) -> Error {
         let actual: Vec<Type> = match args.iter().map(infer_set).collect() {
             Ok(actual) => actual,
@@ -108,19 +106,19 @@ impl Function {
         })
     }
 
-    /// The error of the function's own words for arguments that do not fit.
+    /// Returns an error in the function's own words for arguments that do not fit.
     pub(crate) fn refuse(&self, text: &str) -> Error {
         Error::puppet(format!("'{}' {text}", self.name))
     }
 }
 
 impl Signature {
-    /// How many arguments it takes.
+    /// Returns the number of arguments that it takes.
     pub(crate) fn size(&self) -> Range {
         sized(self.required, self.types.len())
     }
 
-    /// Its parameters as a type.
+    /// Returns its parameters as a type.
     pub(crate) fn tuple(&self) -> Type {
         Type::Tuple(self.types.clone().into(), Some(self.size()))
     }

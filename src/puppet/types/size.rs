@@ -3,17 +3,17 @@
 use crate::value::Type;
 use crate::value::rich::types::Range;
 
-/// A size from `from` to `to`.
+/// Returns the size from `from` to `to`.
 pub(crate) fn sized(from: usize, to: usize) -> Range {
     Range { from: Range::count(from).from, to: Range::count(to).to }
 }
 
-/// The size of a collection; any if none is given.
+/// Returns the size of a collection; any size if none is given.
 pub(crate) fn or_any(size: Option<&Range>) -> Range {
     size.cloned().unwrap_or_else(|| Range::at_least(0))
 }
 
-/// How many things the values of a type of collections hold.
+/// Returns the number of items or entries of the values of a type, or `None` if it is no type of collections.
 pub(crate) fn size_of(kind: &Type) -> Option<Range> {
     match kind {
         Type::Collection(size) | Type::Array(_, size) | Type::Hash(_, size) => Some(or_any(size.as_ref())),

@@ -1,6 +1,9 @@
 //! The part of Puppet's language that type expressions are written in: references, brackets, literals.
 //!
-//! Source: `pops/parser/lexer2.rb`, `egrammar.ra`. The rest of the language parses in Puppet, and then is no type.
+//! [`parse`] makes a [`Node`] of a text; it does not know which types there are. The rest of the language parses in
+//! Puppet, too, and then is no type.
+//!
+//! Source: `pops/parser/lexer2.rb`, `egrammar.ra`.
 
 use num_bigint::BigInt;
 
@@ -13,13 +16,13 @@ const DEPTH_LIMIT: usize = 100;
 /// An expression and its text.
 #[derive(Debug)]
 pub(super) struct Node<'t> {
-    /// As it is written.
+    /// The text as it is written.
     pub(super) text: &'t str,
-    /// What it is.
+    /// The parsed expression.
     pub(super) kind: Kind<'t>,
 }
 
-/// What an expression is.
+/// A parsed expression.
 #[derive(Debug)]
 pub(super) enum Kind<'t> {
     /// `Integer`, as it is written.
@@ -36,7 +39,7 @@ pub(super) enum Kind<'t> {
     Hash(Vec<(Node<'t>, Node<'t>)>),
     /// `-x`.
     Minus(Box<Node<'t>>),
-    /// What no type is made of.
+    /// Any expression that is no type.
     Other,
 }
 
@@ -78,7 +81,7 @@ struct Token<'t> {
 struct Parser<'t> {
     text: &'t str,
     tokens: Vec<Token<'t>>,
-    /// What stands behind the tokens where none can.
+    /// The error of the text behind the tokens, if it cannot be split.
     fault: Option<Error>,
     at: usize,
     depth: usize,
@@ -111,7 +114,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// An operand, and what operators do with it: that is no type.
+    /// Parses an operand and the operators on it, which make it no type.
     fn expression(&mut self) -> Parsed<Node<'t>> {
         let start = self.at;
         let mut node = self.operand()?;
@@ -201,7 +204,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Expressions with commas between, up to `end`; one comma may stand before it. Entries without braces are a hash, the last one.
+    /// Parses expressions with commas between, up to `end`; one comma may stand before it. Entries without braces make
+    /// a hash, which is the last expression.
     fn list(&mut self, end: &str) -> Parsed<Vec<Node<'t>>> {
         let mut nodes = Vec::new();
         let mut entries = Vec::new();
@@ -254,7 +258,7 @@ const SIGNS: [&str; 33] = [
     ">", "[", "]", "{", "}", "(", ")", ",", "!", ":", ";", ".", "=",
 ];
 
-/// The tokens, and what stands behind them where none can.
+/// Returns the tokens, and the error of the text behind them if it cannot be split.
 fn tokens(text: &str) -> (Vec<Token<'_>>, Option<Error>) {
     let mut tokens = Vec::new();
     let fault = read_tokens(text, &mut tokens).err();
@@ -325,7 +329,7 @@ fn read_tokens<'t>(text: &'t str, tokens: &mut Vec<Token<'t>>) -> Parsed<()> {
     Ok(())
 }
 
-/// What is wrong, and where.
+/// Returns an error with its line and column.
 fn at_place(text: &str, at: usize, what: &str) -> Error {
     let before = &text[..at];
     let line = before.matches('\n').count() + 1;
@@ -337,7 +341,7 @@ fn end_of_input() -> Error {
     Error::puppet("Syntax error at end of input")
 }
 
-/// A quote that is never closed, and the first of what it quotes.
+/// Returns the error for a quote that is never closed, with the first of the quoted text.
 fn unclosed(text: &str, at: usize, quote: &str) -> Error {
     let rest = &text[at + 1..];
     let followed: String = match rest {
@@ -370,7 +374,7 @@ fn keyword(text: &str, at: usize, word: &str) -> Error {
     at_place(text, at, &format!("Syntax error at '{word}'"))
 }
 
-/// The length of a name with capitals: `A::B`.
+/// Returns the length of a name with capitals: `A::B`.
 fn reference(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -386,7 +390,7 @@ fn is_word(c: char) -> bool {
     c == '_' || c.is_ascii_alphanumeric()
 }
 
-/// The length of a bare word: `a`, `a::b`, `a-b`.
+/// Returns the length of a bare word: `a`, `a::b`, `a-b`.
 fn word(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -399,7 +403,7 @@ fn word(text: &str) -> Option<usize> {
     }
 }
 
-/// What a word is; nothing for a keyword that no type is made of.
+/// Returns the literal of a word, or `None` for a keyword that no type is made of.
 fn name(word: &str) -> Option<Kind<'_>> {
     const KEYWORDS: [&str; 16] = [
         "case", "class", "define", "if", "elsif", "else", "inherits", "node", "and", "or", "in", "unless", "function",
@@ -449,7 +453,7 @@ fn number(text: &str) -> Option<Value> {
     BigInt::parse_bytes(lower.as_bytes(), radix).map(Value::big)
 }
 
-/// The length and the content of a text in single quotes: `\'` and `\\` are escapes, all else is not.
+/// Returns the length and the content of a text in single quotes, where only `\'` and `\\` are escapes.
 fn single_quoted(text: &str) -> Option<(usize, String)> {
     let mut out = String::new();
     let mut chars = text.char_indices().skip(1).peekable();
@@ -466,7 +470,7 @@ fn single_quoted(text: &str) -> Option<(usize, String)> {
     None
 }
 
-/// The same in double quotes; a text with something in it that is evaluated is no literal.
+/// Returns the length and the content of a text in double quotes; with something to evaluate in it, it is no literal.
 fn double_quoted(text: &str) -> Option<(usize, Kind<'_>)> {
     let mut out = String::new();
     let mut evaluated = false;
@@ -504,7 +508,7 @@ fn double_quoted(text: &str) -> Option<(usize, Kind<'_>)> {
     None
 }
 
-/// `XXXX` or `{X...}`: its length and the character.
+/// Reads `XXXX` or `{X...}`: its length and the character.
 fn unicode(text: &str) -> Option<(usize, char)> {
     let (length, digits) = match text.strip_prefix('{') {
         Some(rest) => (rest.find('}')? + 2, &rest[..rest.find('}')?]),
@@ -513,7 +517,7 @@ fn unicode(text: &str) -> Option<(usize, char)> {
     Some((length, char::from_u32(u32::from_str_radix(digits, 16).ok()?)?))
 }
 
-/// The length and the pattern of a regular expression: `\/` is a slash.
+/// Returns the length and the pattern of a regular expression, in which `\/` is a slash.
 fn regex(text: &str) -> Option<(usize, String)> {
     let mut at = 1;
     loop {

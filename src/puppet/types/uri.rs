@@ -1,4 +1,4 @@
-//! URI types: what the parts of a URI must match.
+//! URI types: the patterns for the parts of a URI.
 //!
 //! Source: `pops/types/p_uri_type.rb`.
 
@@ -8,7 +8,7 @@ use crate::puppet::regex::RubyRegex;
 use crate::value::rich::{Rich, Uri};
 use crate::value::{Hash, Value};
 
-/// The parts that a URI has, as a type holds them.
+/// Returns the parts of a URI as a type holds them.
 pub(super) fn parts(uri: &Uri) -> Hash {
     let mut parts = Hash::new();
     let text = |part: &Option<String>| part.clone().filter(|part| !part.is_empty());
@@ -35,7 +35,7 @@ pub(super) fn parts(uri: &Uri) -> Hash {
     parts
 }
 
-/// Whether the parts of a URI match the parameters of a type.
+/// Returns true if the parts of a URI match the parameters of a type.
 pub(super) fn matches(parameters: Option<&Hash>, uri: &Uri) -> Result<bool, Error> {
     let part = |name: &str| {
         let text = |part: &Option<String>| part.clone().map(Value::from).unwrap_or_default();
@@ -58,7 +58,7 @@ pub(super) fn matches(parameters: Option<&Hash>, uri: &Uri) -> Result<bool, Erro
     Ok(true)
 }
 
-/// Whether all URIs of one type are of the other.
+/// Returns true if all URIs of the type with the parameters `others` are of the type with `parameters`.
 pub(super) fn covers(parameters: Option<&Hash>, others: Option<&Hash>) -> bool {
     let Some(parameters) = parameters else { return true };
     let covered = |(name, wanted): (&Value, &Value)| {
@@ -69,7 +69,7 @@ pub(super) fn covers(parameters: Option<&Hash>, others: Option<&Hash>) -> bool {
     parameters.iter().all(covered)
 }
 
-/// Puppet's match of a `case` option, for what can be a parameter.
+/// Matches a part as the option of a `case` does, for those values that can be a parameter.
 fn is_match(part: &Value, wanted: &Value) -> Result<bool, Error> {
     match wanted {
         Value::Rich(rich) => match &**rich {

@@ -1,4 +1,6 @@
-//! What type an expression is.
+//! The types that expressions stand for.
+//!
+//! Finds types by their names; `parameters` reads what stands in brackets.
 //!
 //! Source: `pops/types/type_parser.rb`, `type_factory.rb`.
 
@@ -45,17 +47,17 @@ fn type_value(kind: Type) -> Value {
     Value::Rich(Arc::new(Rich::Type(kind)))
 }
 
-/// The names that have a meaning.
+/// The names that are known.
 pub(super) enum Names<'l> {
-    /// Those that Puppet has, and some more.
+    /// The names of Puppet, and some more.
     All(&'l [(&'static str, Type)]),
-    /// Those that Puppet's parser has without asking a loader: no aliases, no resource types.
+    /// The names that Puppet's parser knows without a loader: no aliases, no resource types.
     BuiltIn,
 }
 
 struct Parser<'l> {
     names: &'l Names<'l>,
-    /// How many an `Init` there is of a type that has no `new`.
+    /// The number of `Init`s of types that have no `new`.
     unusable: Cell<usize>,
 }
 
@@ -126,7 +128,7 @@ impl Parser<'_> {
                 Value::Boolean(value) => Ok(Type::Boolean(Some(*value))),
                 _ => Err(Error::puppet("Boolean parameter must be true or false")),
             },
-            "enum" => given.choice(),
+            "enum" => given.enumeration(),
             "pattern" => given.pattern(),
             "regexp" => given.regexp(),
             "optional" => given.text_or_type("Optional", "1").map(|inner| Type::Optional(Some(inner.into()))),
@@ -167,13 +169,13 @@ impl Parser<'_> {
     }
 }
 
-/// `puppet lookup` takes the scope of `--type` for a loader.
+/// Returns the error of `puppet lookup`, which takes the scope of `--type` for a loader.
 fn no_loader() -> Error {
     let text = "private method `load' called for Scope(Class[main]):Puppet::Parser::Scope";
     Error::puppet(format!("{text} (the --type of puppet lookup knows no aliases and no types but those built in)"))
 }
 
-/// A name that some module may give a meaning to.
+/// Returns the error for a name that some module may define.
 fn unknown(name: &str) -> Error {
     Error::unknown(format!("the data type '{name}' is not one of Puppet's own"))
 }

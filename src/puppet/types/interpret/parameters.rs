@@ -1,4 +1,4 @@
-//! The parameters of types: what stands in the brackets.
+//! The parameters of types, which stand in brackets.
 //!
 //! Source: `pops/types/type_factory.rb`.
 
@@ -20,7 +20,7 @@ use crate::value::rich::Rich;
 use crate::value::rich::types::{Callable, Range, Texts, TimeRange};
 use crate::value::{Hash, Type, Value};
 
-/// A type's parameters, and the expression that they stand in.
+/// The parameters of a type, and the expression that they stand in.
 pub(super) struct Parameters<'n, 't> {
     pub(super) node: &'n Node<'t>,
     pub(super) values: Vec<Value>,
@@ -46,7 +46,7 @@ impl Parameters<'_, '_> {
         values.iter().map(|value| self.kind(value)).collect()
     }
 
-    /// A type, or a text that stands for itself.
+    /// Reads a type, or a text that stands for itself.
     pub(super) fn text_or_type(&self, name: &str, required: &str) -> Parsed<Type> {
         match self.only(name, required)? {
             Value::String(text) => Ok(Type::String(Texts::Value(text.clone()))),
@@ -61,7 +61,7 @@ impl Parameters<'_, '_> {
         range(from, to)
     }
 
-    /// A size: a type, the least, or the least and the greatest.
+    /// Reads a size: a type, the least, or the least and the greatest.
     pub(super) fn size(&self, name: &str, values: &[Value]) -> Parsed<Range> {
         match values {
             [one] => match one.as_type() {
@@ -146,7 +146,7 @@ impl Parameters<'_, '_> {
         }
     }
 
-    pub(super) fn choice(&self) -> Parsed<Type> {
+    pub(super) fn enumeration(&self) -> Parsed<Type> {
         let (values, any_case) = match self.values.as_slice() {
             [values @ .., Value::Boolean(any_case)] => (values, *any_case),
             values => (values, false),
@@ -331,7 +331,7 @@ impl Parameters<'_, '_> {
     }
 }
 
-/// Whether it is a block that can be called.
+/// Returns true for a block that can be called.
 fn is_callable(kind: &Type) -> bool {
     match kind {
         Type::Callable(_) => true,
@@ -347,7 +347,7 @@ fn no_pattern(value: &Value) -> Error {
     Error::puppet(format!("Only String, Regexp, Pattern-Type, and Regexp-Type are allowed: got '{class}"))
 }
 
-/// The type that something stands for where a type is wanted.
+/// Returns the type that a value stands for as a parameter.
 fn type_of(value: &Value) -> Parsed<Type> {
     Ok(match (value, value.as_type()) {
         (Value::String(text), _) => Type::Runtime(Some("ruby".into()), Some(text.to_arc())),
@@ -356,7 +356,7 @@ fn type_of(value: &Value) -> Parsed<Type> {
     })
 }
 
-/// A range of numbers; the bounds may be anything that Ruby can compare.
+/// Returns a range; the bounds may be anything that Ruby can compare.
 fn range(from: &Value, to: &Value) -> Parsed<Range> {
     if from.as_str() == Some("default") {
         return Err(Error::puppet("undefined method `>' for false:FalseClass"));
@@ -395,7 +395,7 @@ fn is_bound(value: &Value) -> bool {
     is_integer(value) || is_default(value) || value.as_str() == Some("default")
 }
 
-/// Refuses parameters of a URI type that are none.
+/// Refuses a hash that has not the parameters of a URI type.
 fn check_uri(hash: &Hash) -> Result<(), Error> {
     static PARAMETERS: LazyLock<Result<Type, Error>> = LazyLock::new(|| {
         let text = "Optional[Variant[String[1], Regexp, Type[Pattern], Type[Enum], Type[NotUndef], Type[Undef]]]";
