@@ -47,7 +47,7 @@ struct Breaks {
 }
 
 impl Breaks {
-    /// Returns the text that they stand for: a single break is a space.
+    /// Writes the text that they stand for: a single break is a space.
     fn fold(&mut self, text: &mut Text<'_>) {
         if self.leading != "\n" {
             text.push(self.leading);
