@@ -1,37 +1,38 @@
-//! How much the answer for one key may cost. A few lines of data can ask for more than there is: keys that refer to one another
-//! twice, and so on. Puppet goes on until its memory or its stack is used up; hierad ends with an honest error.
+//! The limits of the cost of one answer. A few lines of data can ask for more than there is: keys that refer to one
+//! another twice, and so on. Puppet goes on until its memory or its stack is used up; hierad ends with an honest error.
 
 use std::cell::Cell;
 
 use super::LookupError;
 use crate::puppet::document::MAX_DEPTH;
 
-/// The most steps that the answer for one key takes: values looked at, texts taken apart, places searched. Some tenths of a second.
+/// The most steps that the answer for one key takes: values looked at, texts taken apart, places searched. Some tenths
+/// of a second.
 pub const STEP_LIMIT: usize = 10_000_000;
 
-/// What the search for a key that is referred to costs, in steps; each place that is searched counts once more.
+/// The cost of a search for a key that is referred to, in steps; each place that is searched counts once more.
 pub(super) const LOOKUP_STEPS: usize = 50;
 
-/// What it costs to search one place or to evaluate one `%{...}`, in steps.
+/// The cost of searching one place or evaluating one `%{...}`, in steps.
 pub(super) const PLACE_STEPS: usize = 10;
 
-/// How many bytes of a text are looked at in one step.
+/// The bytes of a text that are looked at in one step.
 const BYTES_A_STEP: usize = 64;
 
 /// The most text that interpolation makes on the way to the answer for one key, in bytes.
 pub const TEXT_LIMIT: usize = 64 << 20;
 
-/// How deep a value may nest that interpolation puts together; no deeper than one of a data file.
+/// The depth to which a value that interpolation puts together may nest; no deeper than one of a data file.
 pub const NESTING_LIMIT: usize = MAX_DEPTH;
 
-/// How much of the stack must be left where a lookup or a variable nests: more than what is done between two of these, in a debug
-/// build, with values of [`NESTING_LIMIT`].
+/// The part of the stack that must be left where a lookup or a variable nests: more than what is done between two of
+/// these, in a debug build, with values of [`NESTING_LIMIT`].
 const STACK_LEFT: usize = 1 << 20;
 
-/// How much stack there is once more where less is left.
+/// The size of the new stack where less is left.
 const MORE_STACK: usize = 8 << 20;
 
-/// What is used up by one key.
+/// The cost of one key so far.
 #[derive(Debug, Default)]
 pub(super) struct Budget {
     steps: Cell<usize>,
@@ -80,8 +81,8 @@ impl Budget {
     }
 }
 
-/// Does `work`, which nests in a lookup, with enough stack. A lookup itself is begun where there is some: to ask a thread for its stack
-/// takes longer than most lookups.
+/// Does `work`, which nests in a lookup, with enough stack. A lookup itself is begun where there is some: to ask a
+/// thread for its stack takes longer than most lookups.
 pub(super) fn with_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK_LEFT, MORE_STACK, work)
 }

@@ -8,7 +8,7 @@ use crate::value::rich::Rich;
 use crate::value::rich::types::Texts;
 use crate::value::{Secrecy, Text, Type, Value};
 
-/// What `convert_to` makes of the value of `key`.
+/// Converts the value of `key` as `convert_to` says.
 pub fn convert(value: Value, convert_to: &Value, key: &str) -> Result<Value, LookupError> {
     if convert_to.is_undef() {
         return Ok(value);
@@ -32,7 +32,7 @@ pub fn convert(value: Value, convert_to: &Value, key: &str) -> Result<Value, Loo
     }
 }
 
-/// What an explanation says of a conversion that was made.
+/// Returns the line of an explanation about a conversion that was made.
 pub(super) fn applying(convert_to: &Value) -> Text {
     let arguments = arguments(Value::Undef, convert_to, "").map(|mut arguments| {
         arguments.remove(1);
@@ -43,7 +43,7 @@ pub(super) fn applying(convert_to: &Value) -> Text {
     Text::with(text, convert_to.secrecy())
 }
 
-/// The type, the value and the other arguments.
+/// Returns the type, the value and the other arguments.
 fn arguments(value: Value, convert_to: &Value, key: &str) -> Result<Vec<Value>, Error> {
     let one = [convert_to.clone()];
     let (kind, more) = match convert_to {
@@ -72,7 +72,7 @@ fn unparsable(text: &Text, key: &str, error: Error) -> Error {
     Error { text: Text::with(shown, text.secrecy()), ..error }
 }
 
-/// Whether a conversion leaves a value as it is, whatever it is: hierad need not know an encrypted one.
+/// Returns true if a conversion leaves a value as it is, whatever it is: hierad need not know an encrypted one.
 fn keeps_whole(args: &[Value]) -> bool {
     let Some(kind) = args.first().and_then(Value::as_type) else { return false };
     match (kind.resolved(), args) {

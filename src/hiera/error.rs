@@ -1,4 +1,4 @@
-//! Why a lookup has no answer.
+//! Lookups without an answer.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use crate::value::{Secrecy, Text, Value};
 /// A lookup that failed. The text is Puppet's where Puppet fails.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub struct LookupError {
-    /// Who cannot answer.
+    /// Tells Puppet's failures from hierad's own.
     pub kind: ErrorKind,
     /// One sentence; a secret where it may show one.
     pub text: Text,
-    /// Where in the repository the cause is, if that is known.
+    /// The place of the cause in the repository, if that is known.
     pub place: Option<Place>,
 }
 
 impl LookupError {
-    /// A failure that Puppet has too.
+    /// Returns a failure that Puppet has too.
     pub fn puppet(text: impl Into<Text>) -> LookupError {
         puppet::Error::puppet(text).into()
     }
@@ -30,18 +30,18 @@ impl LookupError {
         LookupError::puppet(format!("undefined method `{method}' for {shown}:{class}"))
     }
 
-    /// An answer that hierad cannot know.
+    /// Returns an answer that hierad cannot know.
     pub fn unknown(text: impl fmt::Display) -> LookupError {
         puppet::Error::unknown(text).into()
     }
 
-    /// The same error, which may show something as secret as `secrecy` says.
+    /// Returns the same error, which may show something as secret as `secrecy` says.
     #[must_use]
     pub fn sealed(self, secrecy: Option<Secrecy>) -> LookupError {
         LookupError { text: Text::with(self.text, secrecy), ..self }
     }
 
-    /// The same error at `place`, unless it has a place already.
+    /// Returns the same error at `place`, unless it has a place already.
     #[must_use]
     pub fn at(mut self, place: Place) -> LookupError {
         self.place.get_or_insert(place);

@@ -1,5 +1,5 @@
-//! What Puppet keeps of the answers of `lookup_key` functions, as far as one lookup can tell: they are not made again, and merges with
-//! a knock-out prefix take the knock-outs out of what is kept.
+//! Answers of `lookup_key` functions that Puppet keeps during one lookup: it does not ask again, and a merge with a
+//! knock-out prefix removes the knock-outs from the kept answer itself.
 //!
 //! Source: `lookup_key_function_provider.rb` in `pops/lookup`, `eyaml_lookup_key` in `functions`, `deep_merge/core.rb`.
 
@@ -15,7 +15,7 @@ use crate::value::Value;
 /// A key that a function is asked for: the place and name of the level, the number of the location there, the key.
 pub(super) type FunctionCall = (Place, Arc<str>, usize, Box<str>);
 
-/// What functions were asked for in one answer so far, and how it was merged.
+/// The calls of functions in one answer so far, and the strategies that their answers were merged with.
 #[derive(Debug, Default)]
 pub(super) struct FunctionAnswers {
     asked: RefCell<BTreeSet<FunctionCall>>,
@@ -24,14 +24,14 @@ pub(super) struct FunctionAnswers {
 }
 
 impl FunctionAnswers {
-    /// Whether this was asked before.
+    /// Returns true if this was asked before.
     pub(super) fn has(&self, asked: &FunctionCall) -> bool {
         self.asked.borrow().contains(asked)
     }
 
-    /// The `value` that a function gives, on its way into a merge with `strategy`. It is unknown where it was asked for before and a
-    /// merge may have knocked something out since: what Puppet keeps has lost that, and so have the values that `alias` took from it.
-    /// Whether it has depends on what it was merged with.
+    /// Notes a call and returns its `value`, on its way into a merge with `strategy`. The value is unknown if the same
+    /// call was made before and a merge may have knocked something out since: the answer that Puppet keeps has lost
+    /// that, and so have the values that `alias` took from it. It depends on the other values of the merge.
     pub(super) fn given(&self, value: Value, asked: FunctionCall, strategy: &Strategy) -> Result<Value, LookupError> {
         let mut knocked_out = self.knocked_out.borrow_mut();
         if self.has(&asked) && knocked_out.iter().any(|strategy| strategy.knocks_out(&value)) {

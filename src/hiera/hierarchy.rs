@@ -24,17 +24,17 @@ pub struct Hierarchy {
     pub levels: Vec<Arc<Level>>,
     /// Those of a module's `default_hierarchy`, where it has one.
     pub default_levels: Option<Vec<Arc<Level>>>,
-    /// What is odd about it: variables that are undefined in a path, links that leave the repository.
+    /// The findings about it: variables that are undefined in a path, links that leave the repository.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Hierarchy {
-    /// The levels, those of the `default_hierarchy` behind the others.
+    /// Returns the levels, those of the `default_hierarchy` behind the others.
     pub fn all_levels(&self) -> impl Iterator<Item = &Level> {
         self.levels.iter().chain(self.default_levels.iter().flatten()).map(|level| &**level)
     }
 
-    /// The hierarchy of `config` that these are all parts of.
+    /// Returns the hierarchy of `config` that these are all parts of.
     pub fn assemble<'p>(config: &Config, parts: impl IntoIterator<Item = &'p Part>) -> Result<Hierarchy, LookupError> {
         config.sound()?;
         let default_levels = config.default_hierarchy.as_ref().map(|_| Vec::new());
@@ -55,8 +55,8 @@ impl Hierarchy {
         Ok(hierarchy)
     }
 
-    /// Lets each file be what its first reader makes of it: Puppet keeps what was read by path, whichever function asks next. In
-    /// version 3 another way to write the datadir makes another path.
+    /// Lets each file be what its first reader makes of it: Puppet keeps what was read by path, whichever function asks
+    /// next. In version 3 another way to write the datadir makes another path.
     fn read_once(&mut self, config: &Config) {
         let mut read: HashMap<(Option<&str>, Arc<str>), Arc<DataFile>> = HashMap::new();
         let levels = self.levels.iter_mut().chain(self.default_levels.iter_mut().flatten());
@@ -78,17 +78,17 @@ impl Hierarchy {
     }
 }
 
-/// What of a hierarchy is resolved by itself: a level or, of version 3, all of them.
+/// A part of a hierarchy that is resolved by itself: a level or, of version 3, all of them.
 #[derive(Debug, Clone)]
 pub struct Part {
     /// Its levels, or why there is no hierarchy: that of the first part that has one counts.
     pub levels: Result<Vec<Arc<Level>>, LookupError>,
-    /// What is odd about it.
+    /// The findings about it.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Part {
-    /// How many parts the hierarchy of `config` has.
+    /// Returns the number of parts that the hierarchy of `config` has.
     pub fn count(config: &Config) -> usize {
         match config {
             Config { fault: Some(_), .. } => 0,
@@ -113,15 +113,15 @@ impl Part {
 pub struct Level {
     /// Its name.
     pub name: Arc<str>,
-    /// Where it stands in hiera.yaml.
+    /// Its place in hiera.yaml.
     pub place: Place,
-    /// How its function is called.
+    /// The kind of its function.
     pub kind: FunctionKind,
     /// The name of its function.
     pub function: Arc<str>,
-    /// What answers.
+    /// The implementation of its function.
     pub backend: Backend,
-    /// Where; a single [`Location::Whole`] if it has no locations.
+    /// Its locations; a single [`Location::Whole`] if it has no locations.
     pub locations: Vec<Location>,
     /// The interpolated options.
     pub options: Value,
@@ -138,7 +138,7 @@ pub enum Location {
         original: Arc<str>,
         /// As resolved: relative in the repository, absolute outside of it.
         path: Arc<str>,
-        /// What is there.
+        /// Its content.
         content: Content,
     },
     /// A URI, which always exists.
@@ -150,7 +150,7 @@ pub enum Location {
     },
 }
 
-/// What is at a path.
+/// The content of a path.
 #[derive(Debug, Clone)]
 pub enum Content {
     /// Nothing.
@@ -163,7 +163,7 @@ pub enum Content {
     Unreadable(LookupError),
 }
 
-/// What a datadir outside the repository stands for.
+/// The folder that a datadir outside the repository stands for.
 #[derive(Clone)]
 pub enum Datadir {
     /// A folder of the repository's tree.
@@ -174,7 +174,7 @@ pub enum Datadir {
     None,
 }
 
-/// What a hierarchy is resolved against, the node aside.
+/// The surroundings of a hierarchy, the node aside.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     /// The repository's files.
@@ -211,7 +211,7 @@ impl<'a> Resolver<'a> {
         Resolver { config, root, scope, source, diagnostics: Vec::new() }
     }
 
-    /// What is odd about what was resolved.
+    /// The findings about all that was resolved.
     pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.diagnostics
     }
@@ -220,7 +220,7 @@ impl<'a> Resolver<'a> {
         Context { scope: self.scope, resolver: None, stack, undefined }
     }
 
-    /// The level, if it counts: one that nobody wrote does where its file is.
+    /// Returns the level, if it counts: one that nobody wrote does where its file is.
     fn there(&self, mut level: Level) -> Option<Level> {
         if self.config.implied {
             let is_there = |location: &Location| !matches!(location, Location::Path { content: Content::Absent, .. });
@@ -306,7 +306,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A path; version 4 has its own ways.
+    /// Returns a path; version 4 has its own ways.
     fn path(&mut self, declared: &PlacedText, version4: Option<Version4>) -> Result<String, LookupError> {
         let Some(Version4 { extension }) = version4 else { return self.text(declared, self.scope) };
         let stack = NameStack::default();
@@ -316,7 +316,7 @@ impl<'a> Resolver<'a> {
         Ok(if path.ends_with(extension) { path } else { path + extension })
     }
 
-    /// A location's text. An undefined variable is the empty text in both versions, and worth a warning.
+    /// Returns a location's text. An undefined variable is the empty text in both versions, and worth a warning.
     fn text(&mut self, declared: &PlacedText, scope: &dyn Scope) -> Result<String, LookupError> {
         let evaluate = |undefined| {
             let stack = NameStack::default();
@@ -414,7 +414,7 @@ impl<'a> Resolver<'a> {
         paths.iter().map(|path| self.inside(&original, tree, path, backend, true)).collect()
     }
 
-    /// What is at `path`, which is absolute or relative to the root of the repository.
+    /// Returns the content of `path`, which is absolute or relative to the root of the repository.
     pub(super) fn at(&mut self, declared: &PlacedText, path: &str, backend: &Backend) -> Result<Location, LookupError> {
         match self.mount(path) {
             Mount::Tree(tree, path) => self.inside(declared, tree, &path, backend, false),
@@ -431,7 +431,7 @@ impl<'a> Resolver<'a> {
         self.diagnostics.push(Diagnostic::warning("outside-repository", Some(declared.place.clone()), text));
     }
 
-    /// What is at `path` of `tree`. A path that a glob found is there even if it is a dangling link.
+    /// Returns the content of `path` in `tree`. A path that a glob found is there even if it is a dangling link.
     fn inside(
         &mut self,
         declared: &PlacedText,
@@ -469,8 +469,8 @@ impl<'a> Resolver<'a> {
         Ok(Location::Path { original: declared.text.clone(), path: path.into(), content })
     }
 
-    /// Which tree a path lies in, and where. What the settings say comes first, then the files that the layer lies among if it is
-    /// absolute, the repository if it is relative.
+    /// Returns the tree that a path lies in, and its place there. The settings come first, then the files that the
+    /// layer lies among if it is absolute, the repository if it is relative.
     fn mount(&self, path: &str) -> Mount<'a> {
         for (prefix, target) in self.source.datadirs {
             let stack = NameStack::default();
@@ -510,8 +510,8 @@ fn unreadable(error: &TreeError) -> LookupError {
     LookupError::unknown(error)
 }
 
-/// Ruby's `Pathname#+`: an absolute path replaces, leading `.` and `..` of `path` are taken off the end of `base`, all else
-/// stays as it is, doubled slashes included.
+/// Ruby's `Pathname#+`: an absolute path replaces, leading `.` and `..` of `path` are taken off the end of `base`, all
+/// else stays as it is, doubled slashes included.
 pub fn join(base: &str, path: &str) -> String {
     if path.starts_with('/') {
         return path.to_owned();
@@ -538,7 +538,7 @@ pub fn join(base: &str, path: &str) -> String {
     [shown, slash, rest].concat()
 }
 
-/// A path without its last name, and that name; nothing where there is no name.
+/// Returns a path without its last name, and that name, or `None` if there is no name.
 fn chop(path: &str) -> Option<(&str, &str)> {
     let path = path.trim_end_matches('/');
     let at = path.rfind('/').map_or(0, |at| at + 1);

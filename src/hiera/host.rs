@@ -1,20 +1,20 @@
-//! What a hierarchy asks of the world outside the repository: keys that lie on disk or in the process's environment.
+//! Access to the host, for keys that lie on disk or in the process's environment.
 //!
-//! The edge of the program implements [`HostAccess`]; without one nothing is there.
+//! The edge of the program implements [`HostAccess`]; [`NoHost`] has nothing.
 
 use std::fmt;
 use std::io;
 
-/// The world outside, as far as hierarchies need it.
+/// The host, as far as hierarchies need it.
 pub trait HostAccess: fmt::Debug + Send + Sync {
-    /// The content of the file at the absolute `path`.
+    /// Returns the content of the file at the absolute `path`.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
 
-    /// The variable `name` of the process's environment; nothing if it is not set.
+    /// Returns the variable `name` of the process's environment, or `None` if it is not set.
     fn variable(&self, name: &str) -> Option<String>;
 }
 
-/// A world without files and variables.
+/// A host without files and variables.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHost;
 

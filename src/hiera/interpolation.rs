@@ -1,7 +1,7 @@
 //! `%{...}` in values, hash keys, paths and options.
 //!
-//! A text is parsed to a [`Template`] and then evaluated; what it needs from the world around, variables and other keys, it
-//! asks a [`Resolver`] for, so that this module knows neither layers nor data files.
+//! A text is parsed to a [`Template`] and then evaluated; what it needs from the world around, variables and other
+//! keys, it asks a [`Resolver`] for, so that this module knows neither layers nor data files.
 //! Source: `pops/lookup/interpolation.rb`.
 
 use std::iter;
@@ -17,25 +17,25 @@ use crate::puppet::ruby;
 use crate::puppet::{ErrorKind, Puppet};
 use crate::value::{Hash, Secrecy, Text, Value};
 
-/// What Puppet says where hiera.yaml calls a method.
+/// Puppet's error for a method in hiera.yaml.
 pub(super) const NO_METHODS: &str = "Interpolation using method syntax is not allowed in this context";
 
-/// How deep lookups and interpolations may nest before hierad gives up with an honest error.
+/// The depth to which lookups and interpolations may nest before hierad gives up with an honest error.
 const DEPTH_LIMIT: usize = 400;
 
-/// What interpolation needs from a lookup: the value of another key.
+/// A lookup, as interpolation needs it: the values of other keys.
 pub trait Resolver {
-    /// The effective value of `key`, an empty text where it is not found. `stack` names what is being resolved.
+    /// Returns the effective value of `key`, an empty text where it is not found. `stack` names what is being resolved.
     fn lookup(&self, key: &str, stack: &NameStack<'_>) -> Result<Value, LookupError>;
 
-    /// Who is told what interpolation does.
+    /// Returns the recorder of the steps, or `None` if nobody watches.
     fn recorder(&self) -> Option<&Recorder> {
         None
     }
 }
 
-/// The names being resolved, innermost first: a name that comes up again is a recursion. An empty one begins a new answer, with
-/// all that an answer may cost before it.
+/// The names being resolved, innermost first: a name that comes up again is a recursion. An empty one begins a new
+/// answer, with all that an answer may cost before it.
 #[derive(Debug, Clone, Default)]
 pub struct NameStack<'a> {
     frame: Option<(&'a str, &'a NameStack<'a>)>,
@@ -43,7 +43,7 @@ pub struct NameStack<'a> {
     shared: Rc<Shared>,
 }
 
-/// What the whole answer shares.
+/// The state that the whole answer shares.
 #[derive(Debug, Default)]
 struct Shared {
     budget: Budget,
@@ -51,7 +51,7 @@ struct Shared {
 }
 
 impl<'a> NameStack<'a> {
-    /// The stack with `name` on it, or Puppet's error if it is there already.
+    /// Returns the stack with `name` on it, or Puppet's error if it is there already.
     pub fn push(&'a self, name: &'a str) -> Result<NameStack<'a>, LookupError> {
         if self.contains(name) {
             let mut names: Vec<&str> = self.names().collect();
@@ -64,7 +64,8 @@ impl<'a> NameStack<'a> {
         Ok(NameStack { frame: Some((name, self)), depth: self.depth + 1, shared: self.shared.clone() })
     }
 
-    /// The stack with the root of a search on it. Puppet finds a recursion in the global layer, the first that it searches.
+    /// Returns the stack with the root of a search on it. Puppet finds a recursion in the global layer, the first that
+    /// it searches.
     pub fn push_key(&'a self, key: &'a str) -> Result<NameStack<'a>, LookupError> {
         self.push(key).map_err(|error| match error.kind {
             ErrorKind::Puppet => LookupError {
@@ -75,32 +76,32 @@ impl<'a> NameStack<'a> {
         })
     }
 
-    /// Whether `name` is being resolved.
+    /// Returns true if `name` is being resolved.
     pub fn contains(&self, name: &str) -> bool {
         self.names().any(|n| n == name)
     }
 
-    /// Whether a variable is being resolved, or a key that is called like the variable on the stack.
+    /// Returns true if a variable is being resolved, or a key that is called like the variable on the stack.
     fn has_variable(&self, name: &str) -> bool {
         self.names().any(|n| n.strip_prefix("scope:") == Some(name))
     }
 
-    /// The name that was last begun with.
+    /// Returns the name that was last begun with.
     pub(super) fn innermost(&self) -> Option<&str> {
         self.names().next()
     }
 
-    /// What is used up so far.
+    /// Returns the budget of the answer.
     pub(super) fn budget(&self) -> &Budget {
         &self.shared.budget
     }
 
-    /// What functions were asked for so far.
+    /// Returns the calls of functions so far.
     pub(super) fn function_answers(&self) -> &FunctionAnswers {
         &self.shared.function_answers
     }
 
-    /// All of them, innermost first.
+    /// Returns all of them, innermost first.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let mut at = self.frame;
         std::iter::from_fn(move || {
@@ -111,20 +112,20 @@ impl<'a> NameStack<'a> {
     }
 }
 
-/// What an interpolation is evaluated against.
+/// The surroundings of an interpolation.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The node's variables.
     pub scope: &'a dyn Scope,
-    /// Other keys; nothing where methods such as `lookup()` are not allowed, as in hiera.yaml.
+    /// Other keys, or `None` if methods such as `lookup()` are not allowed, as in hiera.yaml.
     pub resolver: Option<&'a dyn Resolver>,
-    /// What is being resolved.
+    /// The names that are being resolved.
     pub stack: &'a NameStack<'a>,
     /// Decides what an undefined variable is.
     pub undefined: Undefined,
 }
 
-/// What an undefined variable is.
+/// The value of an undefined variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Undefined {
     /// The empty text.
@@ -149,7 +150,7 @@ enum Part<'a> {
     Expression(&'a str, Expression<'a>),
 }
 
-/// What stands inside `%{...}`.
+/// The inside of a `%{...}`.
 #[derive(Debug, PartialEq, Eq)]
 enum Expression<'a> {
     /// `%{}`, `%{::}` and their quoted forms: nothing.
@@ -168,7 +169,7 @@ pub struct Template<'a> {
 }
 
 impl<'a> Template<'a> {
-    /// Takes `text` apart; nothing if it interpolates nothing.
+    /// Takes `text` apart, or `None` if it interpolates nothing.
     pub fn parse(text: &'a str) -> Option<Template<'a>> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -186,7 +187,7 @@ impl<'a> Template<'a> {
         Some(Template { text, parts })
     }
 
-    /// The other keys that the text refers to, by `lookup`, `hiera` or `alias`.
+    /// Returns the other keys that the text refers to, by `lookup`, `hiera` or `alias`.
     pub fn keys(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.parts.iter().filter_map(|part| match part {
             Part::Expression(_, Expression::Method("lookup" | "hiera" | "alias", key)) => Some(*key),
@@ -194,7 +195,7 @@ impl<'a> Template<'a> {
         })
     }
 
-    /// The variables that the text reads, dotted access included.
+    /// Returns the variables that the text reads, dotted access included.
     pub fn variables(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.parts.iter().filter_map(|part| match part {
             Part::Expression(_, Expression::Variable(name) | Expression::Method("scope", name)) => Some(*name),
@@ -202,12 +203,12 @@ impl<'a> Template<'a> {
         })
     }
 
-    /// Whether it interpolates nothing but variables.
+    /// Returns true if it interpolates nothing but variables.
     pub fn is_of_variables(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, Part::Literal(_) | Part::Expression(_, Expression::Variable(_))))
     }
 
-    /// The text between the interpolations.
+    /// Returns the text between the interpolations.
     pub fn literals(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.parts.iter().filter_map(|part| match part {
             Part::Literal(text) => Some(*text),
@@ -290,7 +291,8 @@ impl<'a> Template<'a> {
     }
 }
 
-/// Where the first `%{` of `text` is. Most texts are short: to prepare the search for a text would take longer than that for a character.
+/// Finds the first `%{` of `text`. Most texts are short, so searching for one character takes less time than preparing
+/// a search for two.
 fn opening(text: &str) -> Option<usize> {
     text.match_indices('%').map(|(at, _)| at).find(|at| text[at + 1..].starts_with('{'))
 }
@@ -308,7 +310,7 @@ impl<'a> Expression<'a> {
     }
 }
 
-/// The method and the key where `text` begins with `/^(\w+)\((?:"([^"]+)"|'([^']+)')\)$/`.
+/// Returns the method and the key where `text` begins with `/^(\w+)\((?:"([^"]+)"|'([^']+)')\)$/`.
 fn call(text: &str) -> Option<(&str, &str)> {
     // What is searched for far behind comes last: there may be as many lines as the text is long.
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|end| *end > 0)?;
@@ -325,14 +327,14 @@ impl Context<'_> {
         self.resolver.and_then(Resolver::recorder)
     }
 
-    /// What a variable or method gave is interpolated itself, under its name.
+    /// Interpolates the value of a variable or method itself, under its name.
     fn again(&self, name: &str, value: &Value) -> Result<Value, LookupError> {
         let stack = self.stack.push(name)?;
         with_stack(|| interpolate(value, &Context { stack: &stack, ..*self }))
     }
 }
 
-/// `value` with all its interpolations resolved, in texts and hash keys, at any depth.
+/// Returns `value` with all its interpolations resolved, in texts and hash keys, at any depth.
 pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, LookupError> {
     let budget = context.stack.budget();
     match value {
@@ -356,7 +358,7 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
     }
 }
 
-/// The same with `open` done to each text before it is interpolated, hash keys aside.
+/// Returns the same with `open` done to each text before it is interpolated, hash keys aside.
 pub fn interpolate_opened(
     value: &Value,
     context: &Context<'_>,
@@ -368,7 +370,7 @@ pub fn interpolate_opened(
     }
 }
 
-/// A collection of what `of_part` makes of the items of an array, or of the values of a hash.
+/// Returns a collection of what `of_part` makes of the items of an array, or of the values of a hash.
 fn collection(
     value: &Value,
     context: &Context<'_>,
@@ -396,14 +398,15 @@ fn collection(
     }
 }
 
-/// The text that `text` is with all its interpolations resolved, for places that need a text, such as paths.
+/// Returns the text that `text` is with all its interpolations resolved, for places that need a text, such as paths.
 pub fn interpolate_text(text: &str, context: &Context<'_>) -> Result<String, LookupError> {
     context.stack.budget().read(text)?;
     let Some(template) = Template::parse(text) else { return Ok(text.to_owned()) };
     template.evaluate(context).map(|value| value.to_s())
 }
 
-/// The variable `name`, with dotted access, as `%{name}` reads it; undef where there is none. `subject` is for error texts.
+/// Returns the variable `name`, with dotted access, as `%{name}` reads it; undef where there is none. `subject` is for
+/// error texts.
 pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Value, LookupError> {
     let syntax = || LookupError::puppet(format!("Syntax error in string: {subject}"));
     let mut segments = split(name).ok_or_else(syntax)?.into_iter();
@@ -437,7 +440,7 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
     }
 }
 
-/// The variable `root`; that it is looked for is told.
+/// Returns the variable `root`; that it is looked for is told.
 fn explained(root: &Text, segments: &[Value], context: &Context<'_>) -> Variable {
     let recorder = context.recorder();
     let look = || {

@@ -34,23 +34,23 @@ impl LookupKey {
         Ok(LookupKey { text: whole, root, segments, module })
     }
 
-    /// The part of a root value that the key asks for; nothing if it has no such part.
+    /// Returns the part of a root value that the key asks for, or `None` if it has no such part.
     pub fn dig(&self, value: Value, recorder: Option<&Recorder>) -> Result<Option<Value>, LookupError> {
         dig(&self.text, &self.segments, value, recorder)
     }
 }
 
-/// Where the first `::` of a name is. Names are short: to prepare a search would take longer.
+/// Finds the first `::` of a name. Names are short, so preparing a search would take longer.
 pub(crate) fn colons(name: &str) -> Option<usize> {
     name.as_bytes().windows(2).position(|pair| pair == b"::")
 }
 
-/// Whether a key has no more than one segment, as it is written.
+/// Returns true if a key has no more than one segment, as it is written.
 pub fn is_plain(key: &str) -> bool {
     !key.bytes().any(|byte| matches!(byte, b'\'' | b'"' | b'.'))
 }
 
-/// The root and the other segments of a key.
+/// Returns the root and the other segments of a key.
 fn parts(text: &str) -> Result<(Arc<str>, Vec<Value>), LookupError> {
     let segments = split(text).ok_or_else(|| LookupError::puppet(format!("Syntax error in key: '{text}'")))?;
     let mut segments = segments.into_iter();
@@ -66,7 +66,7 @@ fn parts(text: &str) -> Result<(Arc<str>, Vec<Value>), LookupError> {
     Ok((root, segments.collect()))
 }
 
-/// Whether [`split`] can split a dotted key.
+/// Returns true if [`split`] can split a dotted key.
 pub fn is_split(key: &str) -> bool {
     // Nearly all keys are so, and need no list of their segments.
     let is_simple = !key.contains(['\'', '"']) && key.split('.').all(|segment| !segment.is_empty());
@@ -79,7 +79,8 @@ pub fn split(key: &str) -> Option<Vec<Value>> {
     if is_plain(key) {
         return Some(vec![key.into()]);
     }
-    // Ruby's split with a capture: what lies between two pieces, and the pieces, alternate; empty texts at the end are dropped.
+    // Ruby's split with a capture: what lies between two pieces, and the pieces, alternate; empty texts at the end are
+    // dropped.
     let mut parts: Vec<&str> = Vec::new();
     let mut end = 0;
     for piece in pieces(key) {
@@ -98,8 +99,8 @@ pub fn split(key: &str) -> Option<Vec<Value>> {
     Some(segments.into_iter().map(segment).collect())
 }
 
-/// Where a text is `/\s*"[^"]+"\s*|\s*'[^']+'\s*|[^'".]+/`. By hand: every run splits keys, and
-/// to compile the expression would take longer than that.
+/// Matches a text against `/\s*"[^"]+"\s*|\s*'[^']+'\s*|[^'".]+/`. By hand: every run splits keys, and compiling the
+/// expression would take longer than that.
 fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     iter::from_fn(move || {
@@ -115,7 +116,7 @@ fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// How long the piece is that `text` begins with, 0 if it begins with none.
+/// Returns the length of the piece that `text` begins with, 0 if it begins with none.
 fn piece(text: &str) -> usize {
     let is_space = |c| matches!(c, '\t'..='\r' | ' ');
     let quoted = text.trim_start_matches(is_space);
@@ -128,7 +129,7 @@ fn piece(text: &str) -> usize {
     text.find(['\'', '"', '.']).unwrap_or(text.len())
 }
 
-/// Whether a line of the text is `/^:?[+-]?[0-9]+$/`.
+/// Returns true if a line of the text is `/^:?[+-]?[0-9]+$/`.
 fn has_number(text: &str) -> bool {
     let is_number = |line: &str| {
         let line = line.strip_prefix(':').unwrap_or(line);
@@ -188,7 +189,7 @@ pub fn dig(
     )
 }
 
-/// The part of `value` that `segment` names.
+/// Returns the part of `value` that `segment` names.
 fn dig_one(key: &str, segment: &Value, value: &Value) -> Result<Option<Value>, LookupError> {
     match (value.bare(), segment) {
         (Value::Array(items), Value::Integer(i)) => Ok(usize::try_from(*i).ok().and_then(|i| items.get(i)).cloned()),

@@ -1,9 +1,15 @@
-//! Hiera, and nothing else: no git, no disk, no clock.
+//! Hiera, in the words of its manual.
 //!
-//! A [`config`] (hiera.yaml) and a node's [`scope`] give a [`hierarchy`] of levels and locations; a [`layer`] is one of the
-//! places that has a hierarchy (environment, module); [`lookup`] searches the layers for a key, folds what it finds with a
-//! [`merge`] strategy that [`options`] (`lookup_options`) name, and has each value interpolated by [`interpolation`].
-//! A repository of Hiera 3 is answered for by [`version3`], behind the same [`lookup::Lookup`]. [`explain`] watches a lookup. Everything is Puppet's behaviour; where the two supported versions differ, [`Puppet`] decides.
+//! A [`config`] (hiera.yaml) and a node's [`scope`] give a [`hierarchy`] of levels and locations, whose data provider functions are
+//! [`backend`]s. A [`layer`] is a place that has a hierarchy: the global one, the environment, a module. A [`lookup`] searches the
+//! layers for a key, folds the values with a [`merge`] strategy that [`options`] (`lookup_options`) name, and has each value
+//! interpolated by [`interpolation`]. [`explain`] records its steps, and [`provenance`] tells where parts of a value come from.
+//! [`version3`] answers in place of all that for a repository of Hiera 3, behind the same [`lookup::Lookup`].
+//!
+//! Everything behaves as Puppet's own; [`puppet`](crate::puppet) emulates its language and libraries, and its `Puppet` tells the two
+//! supported versions apart. An answer depends on nothing but the [`sources`] of a node, its variables, and the commands that the
+//! settings declare. Nothing here knows of git, disk, network, clock or more than one node: files come from a
+//! [`FileTree`](crate::tree::FileTree), keys of encrypted data through [`host`].
 
 pub mod backend;
 pub mod budget;
@@ -30,7 +36,7 @@ mod function_answers;
 pub use error::LookupError;
 pub use key::LookupKey;
 
-/// Who reads the hiera.yaml of a repository.
+/// The reader of a repository's hiera.yaml.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Reader {
     /// Puppet, as that of an environment: one of version 3 has no effect.
@@ -40,11 +46,12 @@ pub enum Reader {
     Hiera3,
     /// Hiera 3 where the file is one of its own and nothing says that the repository is a Puppet environment.
     Auto,
-    /// Hiera 3 where the file is one of its own, Puppet else: for a history in which the file moves from one to the other.
+    /// Hiera 3 where the file is one of its own, Puppet else: for a history in which the file moves from one to the
+    /// other.
     ByVersion,
 }
 
-/// What a lookup answers.
+/// The answer of a lookup.
 #[derive(Debug, Clone, Eq, Hash)]
 #[expect(clippy::derived_hash_with_manual_eq, reason = "equality looks closer than the hash")]
 pub enum Outcome {

@@ -1,6 +1,7 @@
 //! `lookup_options`: which keys are merged how, and converted to what.
 //!
-//! Source: `compile_patterns`, `validate_lookup_options` and `extract_lookup_options_for_key` in `pops/lookup/lookup_adapter.rb`.
+//! Source: `compile_patterns`, `validate_lookup_options` and `extract_lookup_options_for_key` in
+//! `pops/lookup/lookup_adapter.rb`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use crate::value::{Hash, Secrecy, Text, Value};
 /// The reserved key.
 pub const LOOKUP_OPTIONS: &str = "lookup_options";
 
-/// What Ruby says of a name as an index.
+/// Ruby's error for a name as an index.
 const NO_INDEX: &str = "no implicit conversion of String into Integer";
 
 /// All options in effect, by name and by pattern.
@@ -28,7 +29,7 @@ pub struct LookupOptions {
 pub struct KeyOptions {
     /// The value of `merge`, not checked yet; undef if there is none.
     merge: Value,
-    /// Whether the value is to be converted to a type.
+    /// The type that the value is to be converted to.
     pub convert_to: Option<Value>,
 }
 
@@ -48,17 +49,17 @@ impl LookupOptions {
         Ok(compiled)
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && self.patterns.is_empty()
     }
 
-    /// The options of the root key `root`: those of its name, else those of the first pattern that matches.
+    /// Returns the options of the root key `root`: those of its name, else those of the first pattern that matches.
     pub fn of(&self, root: &str) -> Result<KeyOptions, LookupError> {
         Ok(self.find(root)?.unwrap_or_default())
     }
 
-    /// The options of the root key `root`, if there are any.
+    /// Returns the options of the root key `root`, if there are any.
     pub fn find(&self, root: &str) -> Result<Option<KeyOptions>, LookupError> {
         match self.names.get(root) {
             Some(options) if !options.is_undef() => return KeyOptions::read(options).map(Some),
@@ -83,7 +84,7 @@ impl LookupOptions {
         options
     }
 
-    /// The root keys that may have other options in `other`; nothing if any key may.
+    /// Returns the root keys that may have other options in `other`, or `None` if any key may.
     pub fn differing(&self, other: &LookupOptions) -> Option<BTreeSet<Arc<str>>> {
         if self.patterns != other.patterns {
             return None;
@@ -93,7 +94,7 @@ impl LookupOptions {
         Some(differ.filter_map(Value::as_str).map(Arc::from).collect())
     }
 
-    /// How `key` is merged where Hiera 3 answers: its data has no options, and a dotted key no merge.
+    /// Returns the strategy for `key` where Hiera 3 answers: its data has no options, and a dotted key no merge.
     pub fn hiera3_strategy(&self, key: &str) -> Result<Strategy, LookupError> {
         match self.find(key)? {
             Some(options) if !key.contains(['.', '\'', '"']) => options.strategy(),
@@ -101,7 +102,7 @@ impl LookupOptions {
         }
     }
 
-    /// Whether all options can be read, and name strategies that there are.
+    /// Fails if an option cannot be read or names an unknown strategy.
     pub fn check(&self) -> Result<(), LookupError> {
         let options = self.names.values().chain(self.patterns.iter().map(|(_, options)| options));
         options.filter(|options| !options.is_undef()).try_for_each(|options| {
@@ -144,23 +145,23 @@ impl KeyOptions {
         }
     }
 
-    /// How secret the merge strategy is: an error that names its options is as secret.
+    /// Returns the secrecy of the merge strategy: an error that names its options is as secret.
     pub fn secrecy(&self) -> Option<Secrecy> {
         self.merge.secrecy()
     }
 
-    /// Whether a merge strategy was asked for.
+    /// Returns true if a merge strategy was asked for.
     pub fn names_strategy(&self) -> bool {
         !self.merge.is_undef()
     }
 
-    /// The merge strategy; [`Strategy::Default`] if none was asked for.
+    /// Returns the merge strategy; [`Strategy::Default`] if none was asked for.
     pub fn strategy(&self) -> Result<Strategy, LookupError> {
         Strategy::from_option(&self.merge).map_err(|error| error.sealed(self.merge.secrecy()))
     }
 }
 
-/// What was found for `lookup_options` in one layer, as a hash; a module may only speak of its own keys.
+/// Checks the value of `lookup_options` in one layer, a hash; a module may only speak of its own keys.
 pub fn validate(found: Value, module: Option<&str>) -> Result<Option<Hash>, LookupError> {
     let hash = match found {
         Value::Undef => return Ok(None),

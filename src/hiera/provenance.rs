@@ -1,4 +1,4 @@
-//! Where the parts of an effective value come from, worked out on demand from a recorded lookup.
+//! The origins of the parts of an effective value, worked out on demand from a recorded lookup.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::value::{Segment, Value, ValuePath};
 pub struct Contribution {
     /// The level.
     level: Arc<str>,
-    /// Where it stands.
+    /// Its place.
     at: FoundAt,
     /// The value after interpolation, before merging.
     value: Value,
 }
 
-/// Where a part of a value comes from.
+/// The origin of a part of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// The level.
@@ -26,7 +26,8 @@ pub struct Origin {
     pub place: Place,
 }
 
-/// The values that went into the answer for `key`; those of nested lookups and of `lookup_options` are not among them.
+/// Returns the values that went into the answer for `key`; those of nested lookups and of `lookup_options` are not
+/// among them.
 pub fn contributions(explained: &Step, key: &str) -> Vec<Contribution> {
     let mut found = Vec::new();
     for step in &explained.steps {
@@ -50,8 +51,9 @@ fn collect(step: &Step, level: Option<&Arc<str>>, found: &mut Vec<Contribution>)
     }
 }
 
-/// Where the part at `path` of the merged `value` comes from: the first contribution that has an equal part there, or, in an
-/// array whose items have moved, an equal item; for a collection merged from several, the first that has the place at all.
+/// Returns the origin of the part at `path` of the merged `value`: the first contribution that has an equal part there,
+/// or, in an array whose items have moved, an equal item; for a collection merged from several, the first that has the
+/// place at all.
 pub fn origin(contributions: &[Contribution], value: &Value, path: &ValuePath) -> Option<Origin> {
     let part = path.of(value)?;
     let exact = |c: &Contribution| (path.of(&c.value)? == part).then(|| c.origin(&path.0));
@@ -68,7 +70,7 @@ impl Contribution {
     }
 }
 
-/// A place in `value` that is like `path`, array positions aside, and holds an equal part.
+/// Returns a place in `value` that is like `path`, array positions aside, and holds an equal part.
 fn locate(value: &Value, path: &[Segment], part: &Value) -> Option<Vec<Segment>> {
     let with = |segment: Segment, rest: Vec<Segment>| [vec![segment], rest].concat();
     match (path.split_first(), value) {

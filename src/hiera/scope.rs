@@ -1,7 +1,7 @@
 //! The variables that interpolation can read.
 //!
-//! Source: `parser/scope.rb` (`lookupvar`, `lookup_qualified_variable`, `variable_not_found`) and `parser/compiler.rb`, which
-//! fills the top scope.
+//! Source: `parser/scope.rb` (`lookupvar`, `lookup_qualified_variable`, `variable_not_found`) and `parser/compiler.rb`,
+//! which fills the top scope.
 
 mod settings;
 
@@ -9,7 +9,7 @@ use super::key::colons;
 use crate::node::NodeProfile;
 use crate::value::{Hash, Value};
 
-/// What a variable is.
+/// The result of reading a variable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Variable {
     /// Its value, which may be undef.
@@ -24,17 +24,17 @@ pub enum Variable {
 
 /// The variables of one node.
 pub trait Scope {
-    /// The variable `name`: `role`, `::role`, `class::name`; no dotted access here.
+    /// Returns the variable `name`: `role`, `::role`, `class::name`; no dotted access here.
     fn variable(&self, name: &str) -> Variable;
 
-    /// The variable `name`, for one who looks just at where `segments` lead in it.
+    /// Returns the variable `name`, for one who looks just at where `segments` lead in it.
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
         _ = segments;
         self.variable(name)
     }
 
-    /// What there is behind the first of `segments` of the variable `name`, and the other segments; undef behind all of them if a hash
-    /// has no such entry.
+    /// Returns the value behind the first of `segments` of the variable `name`, and the other segments; undef behind
+    /// all of them if a hash has no such entry.
     fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
         (self.variable(name), segments)
     }
@@ -43,17 +43,18 @@ pub trait Scope {
 /// Facts of the server (`node/server_facts.rb`), which a profile may declare.
 pub const SERVER_FACTS: [&str; 5] = ["serverversion", "servername", "serverip", "serverip6", "serverimplementation"];
 
-/// The top scope of a node, as Puppet's compiler fills it: facts, then the node's variables over them, then what Puppet adds.
+/// The top scope of a node, as Puppet's compiler fills it: facts, then the node's variables over them, then what Puppet
+/// adds.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeScope<'a>(&'a NodeProfile);
 
 impl<'a> NodeScope<'a> {
-    /// The scope of `node`.
+    /// Returns the scope of `node`.
     pub fn new(node: &'a NodeProfile) -> NodeScope<'a> {
         NodeScope(node)
     }
 
-    /// The variable `name` of the top scope; nothing if it is not set.
+    /// Returns the variable `name` of the top scope, or `None` if it is not set.
     fn top(self, name: &str) -> Option<Variable> {
         let node = self.0;
         let value = match name {

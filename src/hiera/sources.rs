@@ -1,6 +1,7 @@
 //! The hierarchies and options of a node, as lookups ask for them.
 //!
-//! A lookup depends on nothing but [`Sources`] and the variables of its scope: an implementation may note what was asked for.
+//! A lookup depends on nothing but [`Sources`] and the variables of its scope: an implementation may note what was
+//! asked for.
 
 use std::sync::Arc;
 
@@ -25,34 +26,34 @@ pub struct FoundOptions {
 }
 
 impl FoundOptions {
-    /// Whether they are the same whatever the lookup that asks for them has found before: they needed no options but those of their
-    /// own module and of none.
+    /// Returns true if they are the same whatever the lookup that asks for them has found before: they needed no
+    /// options but those of their own module and of none.
     pub fn is_alone(&self, module: Option<&Arc<str>>) -> bool {
         self.on_the_way.iter().all(|(other, _)| other.is_none() || other.as_ref() == module)
     }
 
-    /// Those found on the way for the keys of `module`, or of none.
+    /// Returns those found on the way for the keys of `module`, or of none.
     pub fn on_the_way(&self, module: &Option<Arc<str>>) -> Option<&Merged> {
         self.on_the_way.iter().find(|(other, _)| other == module).map(|(_, options)| options)
     }
 
-    /// The modules of those found on the way.
+    /// Returns the modules of those found on the way.
     pub fn modules_on_the_way(&self) -> impl Iterator<Item = &Option<Arc<str>>> {
         self.on_the_way.iter().map(|(module, _)| module)
     }
 }
 
-/// Which options.
+/// The options of some keys.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OptionsOf {
-    /// Of all layers, for keys of a module or of none.
+    /// Those of all layers, for keys of a module or of none.
     Layers(Option<Arc<str>>),
-    /// Of a module's default hierarchy.
+    /// Those of a module's default hierarchy.
     Default(Arc<str>),
 }
 
 impl OptionsOf {
-    /// The module for whose keys they are; nothing for those of no module.
+    /// Returns the module for whose keys they are, or `None` for those of no module.
     pub fn module(&self) -> Option<Arc<str>> {
         match self {
             OptionsOf::Layers(module) => module.clone(),
@@ -61,20 +62,20 @@ impl OptionsOf {
     }
 }
 
-/// What a lookup asks of its node, variables aside. Who answers may take note of what was asked: an answer depends on nothing
-/// else but the variables that the [`Scope`](super::scope::Scope) was asked for.
+/// The hierarchies and options of a node. An implementation may note what it was asked for: an answer depends on
+/// nothing else but the variables that the [`Scope`](super::scope::Scope) was asked for.
 pub trait Sources {
-    /// The hierarchy of a layer; nothing if there is no such layer.
+    /// Returns the hierarchy of a layer, or `None` if there is no such layer.
     fn hierarchy(&self, layer: &LayerId) -> Option<Resolved>;
 
-    /// The options as a lookup finds them that knows of none yet; nothing if that has still to be done.
+    /// Returns the options as a lookup finds them that knows of none yet, or `None` if that has still to be done.
     fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
         _ = of;
         None
     }
 
-    /// The root key `root` was searched in these levels of a layer, and what the others have of it does not count; nothing stands
-    /// for all levels.
+    /// The root key `root` was searched in these levels of a layer, and what the others have of it does not count;
+    /// nothing stands for all levels.
     fn searched(&self, root: &str, layer: &LayerId, levels: Option<&[Arc<Level>]>) {
         _ = (root, layer, levels);
     }

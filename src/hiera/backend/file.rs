@@ -1,6 +1,7 @@
 //! The files of `yaml_data`, `json_data` and `hocon_data`, and of Hiera 3's backends.
 //!
-//! Source: `functions/yaml_data.rb`, `functions/json_data.rb`, `functions/hocon_data.rb`; `hiera/filecache.rb` of Hiera 3.
+//! Source: `functions/yaml_data.rb`, `functions/json_data.rb`, `functions/hocon_data.rb`; `hiera/filecache.rb` of Hiera
+//! 3.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +13,7 @@ use crate::puppet::types::data::short_name;
 use crate::puppet::{hocon, json, ruby, yaml};
 use crate::value::{Hash, Value};
 
-/// How a data file is written.
+/// The format of a data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
     /// `yaml_data`
@@ -30,7 +31,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that the extension of `path` suggests.
+    /// Returns the format that the extension of `path` suggests.
     pub fn of_path(path: &str) -> Format {
         let is_any = |extensions: &[&str]| extensions.iter().any(|extension| path.ends_with(extension));
         if is_any(&[".json"]) {
@@ -42,7 +43,7 @@ impl Format {
         }
     }
 
-    /// Whether it is YAML.
+    /// Returns true if it is YAML.
     pub fn is_yaml(self) -> bool {
         matches!(self, Format::Yaml | Format::Hiera3Yaml | Format::Hiera3YamlAliases)
     }
@@ -52,7 +53,7 @@ impl Format {
         if takes_aliases { Format::Hiera3YamlAliases } else { Format::Hiera3Yaml }
     }
 
-    /// The function that reads it.
+    /// Returns the function that reads it.
     pub fn function(self) -> &'static str {
         match self {
             Format::Yaml | Format::Hiera3Yaml | Format::Hiera3YamlAliases => "yaml_data",
@@ -61,7 +62,7 @@ impl Format {
         }
     }
 
-    /// The format that the function `name` reads.
+    /// Returns the format that the function `name` reads.
     pub fn of_function(name: &str) -> Option<Format> {
         [Format::Yaml, Format::Json, Format::Hocon].into_iter().find(|format| format.function() == name)
     }
@@ -98,7 +99,7 @@ impl DataFile {
         DataFile { fault: parsed.fault, ..DataFile::parsed(format, value, marks, parsed.is_entangled) }
     }
 
-    /// A file that was parsed before, without fault.
+    /// Returns a file that was parsed before, without fault.
     pub(super) fn parsed(format: Format, value: Value, marks: Marks, is_entangled: bool) -> DataFile {
         DataFile {
             format,
@@ -120,12 +121,13 @@ impl DataFile {
         &self.marks
     }
 
-    /// Whether entries of it may be what they are by others.
+    /// Returns true if entries may depend on other entries.
     pub(super) fn is_entangled(&self) -> bool {
         self.is_entangled
     }
 
-    /// The names that the file gives a value to, as text; also those of a file that Puppet refuses, where they can be read.
+    /// Returns the names that the file gives a value to, as text; also those of a file that Puppet refuses, where they
+    /// can be read.
     pub fn keys(&self) -> &[Arc<str>] {
         let name = |key: &Value| match key {
             Value::String(text) => text.to_arc(),
@@ -134,7 +136,7 @@ impl DataFile {
         self.keys.get_or_init(|| self.value.as_hash().into_iter().flat_map(Hash::keys).map(name).collect())
     }
 
-    /// Whether one of [`keys`](DataFile::keys) is `key`.
+    /// Returns true if one of [`keys`](DataFile::keys) is `key`.
     pub fn has(&self, key: &str) -> bool {
         if self.has_odd_keys() {
             return self.keys().iter().any(|other| **other == *key);
@@ -142,54 +144,54 @@ impl DataFile {
         self.content().is_some_and(|hash| hash.get(key).is_some())
     }
 
-    /// Whether there are root keys that are no texts.
+    /// Returns true if there are root keys that are no texts.
     fn has_odd_keys(&self) -> bool {
         let is_odd = |key: &Value| !matches!(key, Value::String(_));
         *self.has_odd_keys.get_or_init(|| self.content().is_some_and(|hash| hash.keys().any(is_odd)))
     }
 
-    /// What the values of the root keys refer to; those that refer to nothing are left out.
+    /// Returns the references in the values of the root keys; values without any are left out.
     pub fn mentions(&self) -> &[(Arc<str>, Mentions)] {
         self.mentions.get_or_init(|| self.content().map(Mentions::of_all).unwrap_or_default())
     }
 
-    /// What it was read as.
+    /// Returns the format that it was read as.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// The line of the root key `key`.
+    /// Returns the line of the root key `key`.
     pub fn line(&self, key: &str) -> Option<u32> {
         self.value.as_hash()?.index_of_text(key).and_then(|at| self.marks.children.get(at)).map(|marks| marks.line)
     }
 
-    /// The lines of the value of the root key `key`.
+    /// Returns the lines of the value of the root key `key`.
     pub fn marks(&self, key: &str) -> Option<&Marks> {
         self.marks.children.get(self.value.as_hash()?.index_of_text(key)?)
     }
 
-    /// The whole content, where it is a hash.
+    /// Returns the whole content, where it is a hash.
     pub fn content(&self) -> Option<&Hash> {
         self.value.as_hash()
     }
 
-    /// Whether who sees the file may fail on a key that it does not have: it cannot be read, or has keys that are no texts.
+    /// Returns true if this file can make a lookup of any key fail: it cannot be read, or has keys that are no texts.
     pub fn concerns_all_keys(&self) -> bool {
         self.fault.is_some() || self.is_no_hash() || self.has_odd_keys()
     }
 
-    /// Why the reader refuses the file.
+    /// Returns the reader's error, or `None` if it takes the file.
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }
 
-    /// Whether the file is well-formed but no hash (an empty YAML file is a hash without entries).
+    /// Returns true if the file is well-formed but no hash (an empty YAML file is a hash without entries).
     pub fn is_no_hash(&self) -> bool {
         let empty = self.format.is_yaml() && matches!(self.value, Value::Undef | Value::Boolean(false));
         self.fault.is_none() && !empty && self.value.as_hash().is_none()
     }
 
-    /// The data that the function gives Puppet; nothing for an empty file. `path` is for error texts.
+    /// Returns the data that the function gives Puppet, or `None` for an empty file. `path` is for error texts.
     pub fn hash(&self, path: &str, puppet: Puppet) -> Result<Option<&Hash>, LookupError> {
         if let Some(fault) = &self.fault {
             return Err(self.refusal(fault, path));
@@ -224,7 +226,7 @@ impl DataFile {
 }
 
 impl DataFile {
-    /// The data as Hiera 3 sees it; nothing for an empty file. `path` is for error texts.
+    /// Returns the data as Hiera 3 sees it, or `None` for an empty file. `path` is for error texts.
     pub fn hiera3_hash(&self, path: &str) -> Result<Option<&Hash>, LookupError> {
         match (&self.fault, &self.value) {
             (Some(fault), _) if !self.format.is_yaml() => Err(LookupError::puppet(fault.text.as_str())),

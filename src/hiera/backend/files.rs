@@ -14,10 +14,10 @@ pub type FileId = (BlobId, Format);
 
 /// The store of the files that were parsed before.
 pub trait ParsedFiles: Send + Sync {
-    /// The file, if it is there, and about how large it is.
+    /// Returns the file, if it is there, and about how large it is.
     fn find(&self, id: FileId) -> Option<(DataFile, usize)>;
 
-    /// Whether it is there.
+    /// Returns true if it is there.
     fn has(&self, id: FileId) -> bool;
 }
 
@@ -27,8 +27,8 @@ const GROWTH: usize = 10;
 /// About how much memory it takes however small it is.
 const LEAST: usize = 1 << 10;
 
-/// Parsed data files by content: each content is parsed once, whichever path, revision or node asks for it. Beyond a limit of
-/// memory, those that nobody uses and that were asked for longest ago are dropped.
+/// Parsed data files by content: each content is parsed once, whichever path, revision or node asks for it. Beyond a
+/// limit of memory, those that nobody uses and that were asked for longest ago are dropped.
 pub struct DataFiles {
     parsed: Mutex<Parsed>,
     earlier: Option<Arc<dyn ParsedFiles>>,
@@ -47,7 +47,7 @@ struct CachedFile {
     file: Arc<DataFile>,
     size: usize,
     used: u64,
-    /// Whether it was parsed here, and not found among those that were parsed before.
+    /// True if it was parsed here, and not found among those that were parsed before.
     is_new: bool,
 }
 
@@ -64,12 +64,12 @@ impl fmt::Debug for DataFiles {
 }
 
 impl DataFiles {
-    /// A store that asks `earlier` before it parses, and keeps about `limit` bytes.
+    /// Returns a store that asks `earlier` before it parses, and keeps about `limit` bytes.
     pub fn new(earlier: Option<Arc<dyn ParsedFiles>>, limit: usize) -> DataFiles {
         DataFiles { parsed: Mutex::default(), earlier, limit }
     }
 
-    /// The file `id` of `tree`, parsed.
+    /// Returns the file `id` of `tree`, parsed.
     pub fn get(&self, tree: &dyn FileTree, id: BlobId, format: Format) -> Result<Arc<DataFile>, TreeError> {
         if let Some(file) = self.lock().find((id, format)) {
             return Ok(file);
@@ -85,8 +85,8 @@ impl DataFiles {
         Ok(self.lock().add((id, format), Arc::new(file), (LEAST + size * GROWTH, is_new), self.limit))
     }
 
-    /// Parses the file `id` of `tree` as a new version of the file `was` of `before`, where that is here and may have something in
-    /// common with it.
+    /// Parses the file `id` of `tree` as a new version of the file `was` of `before`, where that is here and may have
+    /// something in common with it.
     pub fn add_version(
         &self,
         (before, was): (&dyn FileTree, BlobId),
@@ -106,12 +106,12 @@ impl DataFiles {
         self.parsed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a file need not be parsed.
+    /// Returns true if a file need not be parsed.
     pub fn has(&self, id: FileId) -> bool {
         self.lock().files.contains_key(&id) || self.earlier.as_ref().is_some_and(|earlier| earlier.has(id))
     }
 
-    /// The files that were parsed here, and not found among those that were parsed before.
+    /// Returns the files that were parsed here, and not found among those that were parsed before.
     pub fn parsed(&self) -> Vec<(FileId, Arc<DataFile>)> {
         let parsed = self.lock();
         let new = parsed.files.iter().filter(|(_, kept)| kept.is_new);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::value::{Hash, Value};
 
-/// What a declared function is.
+/// A function that the settings declare.
 #[derive(Debug, Clone)]
 pub enum DeclaredFunction {
     /// It finds nothing.
@@ -25,18 +25,18 @@ pub type Backends = BTreeMap<String, DeclaredFunction>;
 pub struct Command {
     /// The variables that it is told: `role`, `facts.os.family`.
     pub scope: Arc<[String]>,
-    /// Who asks it.
+    /// The runner of the command.
     pub backend: Arc<dyn CommandBackend>,
 }
 
 /// Asks a command; the edge of the program runs it.
 pub trait CommandBackend: fmt::Debug + Send + Sync {
-    /// The answer to `request`, a JSON object in one line; equal requests have equal answers. The error says in a few words why
-    /// there is none.
+    /// Returns the answer to `request`, a JSON object in one line; equal requests have equal answers. The error says in
+    /// a few words why there is none.
     fn ask(&self, request: &str) -> Result<Answer, String>;
 }
 
-/// What a command answers.
+/// The answer of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// A value; all values, for a `data_hash`.

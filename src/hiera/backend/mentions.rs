@@ -1,4 +1,4 @@
-//! What the values of a data file refer to, as far as it can be seen in them: other keys, variables.
+//! References in the values of a data file, as far as they can be seen: other keys and variables.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,24 +7,25 @@ use crate::hiera::interpolation::Template;
 use crate::hiera::key::{LookupKey, is_plain, is_split};
 use crate::value::{Hash, Value};
 
-/// What the value of one key of a file refers to.
+/// The references in the value of one key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mentions {
     /// The root keys that it looks up.
     pub keys: BTreeSet<Arc<str>>,
     /// The variables that it reads, dotted access included.
     pub variables: BTreeSet<Arc<str>>,
-    /// Whether it may look up anything: it holds encrypted text, or makes up text that is interpolated again.
+    /// True if it may look up anything: it holds encrypted text, or makes up text that is interpolated again.
     pub anything: bool,
 }
 
-/// Whether a text may be the begin of an interpolation that something else completes: what a lookup gave is interpolated again.
+/// Returns true if a text may be the begin of an interpolation that something else completes: what a lookup gave is
+/// interpolated again.
 fn begins_more(text: &str) -> bool {
     text.ends_with('%') || text.rfind("%{").is_some_and(|start| !text[start..].contains('}'))
 }
 
 impl Mentions {
-    /// What each value of `hash` refers to; values that refer to nothing are left out.
+    /// Returns the references in each value of `hash`; values without any are left out.
     pub(super) fn of_all(hash: &Hash) -> Vec<(Arc<str>, Mentions)> {
         let of = |(key, value): (&Value, &Value)| {
             let mut mentions = Mentions::default();
@@ -34,14 +35,14 @@ impl Mentions {
         hash.iter().filter_map(of).collect()
     }
 
-    /// What `value` refers to.
+    /// Returns the references in `value`.
     pub fn of(value: &Value) -> Mentions {
         let mut mentions = Mentions::default();
         mentions.add(value);
         mentions
     }
 
-    /// Whether it refers to anything.
+    /// Returns true if it refers to anything.
     pub fn is_some(&self) -> bool {
         self.anything || !self.keys.is_empty() || !self.variables.is_empty()
     }

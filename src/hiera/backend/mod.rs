@@ -1,8 +1,8 @@
-//! Data provider functions: what a level's `data_hash`, `lookup_key` or `data_dig` is here.
+//! Data provider functions: the implementations of a level's `data_hash`, `lookup_key` or `data_dig`.
 //!
-//! [`DataFile`] is a parsed file of `yaml_data`, `json_data` or `hocon_data`, [`DataFiles`] the store that parses each content once,
-//! and of a new version of a file only what is new; [`DeclaredFunction`] is what the settings say of a function that hierad does not have;
-//! [`eyaml`] opens encrypted texts.
+//! [`DataFile`] is a parsed file of `yaml_data`, `json_data` or `hocon_data`, [`DataFiles`] the store that parses each
+//! content once, and of a new version of a file only what is new; [`DeclaredFunction`] is what the settings say of a
+//! function that hierad does not have; [`eyaml`] opens encrypted texts.
 
 pub mod eyaml;
 mod file;
@@ -20,7 +20,7 @@ pub use mentions::Mentions;
 use super::LookupError;
 use super::config::{Function, FunctionKind};
 
-/// What answers for a level.
+/// The implementation of a level's function.
 #[derive(Debug, Clone)]
 pub enum Backend {
     /// A parsed file for each location.
@@ -39,8 +39,8 @@ pub enum Backend {
 const INSTALLED_BACKENDS: [&str; 3] = ["eyaml", "json", "yaml"];
 
 impl Backend {
-    /// What `function` is, where `declared` are the settings' functions and `only_path` tells whether it gets a path and nothing
-    /// else.
+    /// Returns the backend of `function`, where `declared` are the settings' functions and `only_path` tells whether it
+    /// gets a path and nothing else.
     pub fn of(function: &Function, declared: &Backends, only_path: bool, config_path: &str) -> Backend {
         if let Some(declared) = declared.get(&*function.name) {
             return Backend::Declared(declared.clone());

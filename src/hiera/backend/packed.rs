@@ -22,7 +22,7 @@ struct Lines(u32, Vec<Lines>);
 const MAX_PARTS: usize = 1_000_000;
 
 impl DataFile {
-    /// The file in packed form; nothing for one that a reader refuses, or that is too large by aliases.
+    /// Returns the file in packed form, or `None` for one that a reader refuses, or that is too large by aliases.
     pub fn pack(&self) -> Option<Vec<u8>> {
         let mut parts = MAX_PARTS;
         let value = Packed::of(self.value(), &mut parts).filter(|_| self.fault().is_none())?;
@@ -30,7 +30,7 @@ impl DataFile {
         postcard::to_allocvec(&PackedFile { value, lines, is_entangled: self.is_entangled() }).ok()
     }
 
-    /// The file that was packed; nothing if these bytes are none.
+    /// Returns the file that was packed, or `None` if these bytes are none.
     pub fn unpack(bytes: &[u8], format: Format) -> Option<DataFile> {
         let PackedFile { value: Unpacked(value), lines, is_entangled } = postcard::from_bytes(bytes).ok()?;
         Some(DataFile::parsed(format, value, lines.marks(), is_entangled))

@@ -21,8 +21,8 @@ const LARGEST: usize = LIMIT / 16;
 /// About how much memory it takes however small it is.
 const LEAST: usize = 1 << 10;
 
-/// The hiera.yaml files that were read: one that is the same in the next revision is not read again, and modules may have hundreds.
-/// When they get many, all are forgotten.
+/// The hiera.yaml files that were read: one that is the same in the next revision is not read again, and modules may
+/// have hundreds. When they get many, all are forgotten.
 #[derive(Debug, Default)]
 pub struct Configs(Mutex<CachedConfigs>);
 
@@ -33,7 +33,7 @@ struct CachedConfigs {
 }
 
 impl Configs {
-    /// The file `id` of `tree`, which stands at `path`, read.
+    /// Returns the file `id` of `tree`, which stands at `path`, read.
     pub fn get(
         &self,
         tree: &dyn FileTree,
@@ -94,7 +94,8 @@ mod tests {
         assert_eq!(others[1].config.as_ref().unwrap().as_ref().unwrap().path.as_ref(), "m/hiera.yaml");
     }
 
-    /// How many of 10,000 files with this content are kept at the end, and the most on the way.
+    /// Returns the number of files, of 10,000 with this content, that are kept at the end, and the largest number on
+    /// the way.
     fn kept_of(content: &str) -> (usize, usize) {
         let read = Arc::new(ReadConfig::new(content.as_bytes(), "", Owner::Module, Puppet::V8));
         assert!(read.config.is_ok(), "{:?}", read.config);

@@ -12,19 +12,19 @@ use crate::puppet::document::{FaultKind, Marks};
 use crate::puppet::{ruby, yaml};
 use crate::value::{Hash, Value};
 
-/// Where Hiera looks for data if hiera.yaml does not say.
+/// The default datadir.
 const DEFAULT_DATADIR: &str = "/etc/puppetlabs/code/environments/%{environment}/hieradata";
 
 const SYMBOL_INTO_INTEGER: &str = "no implicit conversion of Symbol into Integer";
 
-/// What hiera.yaml says of how answers are found. Its backends are the levels of the [`Config`] around.
+/// The hierarchy, sections and merge behaviour of hiera.yaml. Its backends are the levels of the [`Config`] around.
 #[derive(Debug, Clone)]
 pub struct Hiera3 {
     /// The data sources, highest priority first.
     pub(in crate::hiera) hierarchy: Vec<Source>,
     /// The sections of the backends, a level each.
     pub(in crate::hiera) sections: Vec<Section>,
-    /// How hashes are merged.
+    /// The merge behaviour of hashes.
     pub(in crate::hiera) merge: HashMerge,
     /// True if data files in YAML may have aliases.
     pub(in crate::hiera) takes_aliases: bool,
@@ -39,7 +39,7 @@ pub(in crate::hiera) struct Source {
     pub(in crate::hiera) declared: PlacedText,
 }
 
-/// What hiera.yaml says of a backend; errors wait until the backend is asked.
+/// The section of a backend; errors wait until the backend is asked.
 #[derive(Debug, Clone)]
 pub(in crate::hiera) struct Section {
     pub(in crate::hiera) datadir: Result<Arc<str>, LookupError>,
@@ -74,7 +74,7 @@ impl Config {
     }
 }
 
-/// The content as a hash; an empty file is an empty one.
+/// Returns the content as a hash; an empty file is an empty one.
 fn hash(value: &Value, path: &str) -> Result<Hash, LookupError> {
     let error = match value {
         Value::Hash(hash) => return Ok((**hash).clone()),
@@ -86,7 +86,7 @@ fn hash(value: &Value, path: &str) -> Result<Hash, LookupError> {
     Err(error.at(Place::file(path)))
 }
 
-/// The entries of the section of `eyaml`: their keys become symbols.
+/// Returns the entries of the section of `eyaml`: their keys become symbols.
 fn options(section: &Hash) -> Result<Hash, LookupError> {
     let option = |(key, value): (&Value, &Value)| match key {
         Value::String(_) | Value::Symbol(_) => Ok((Value::from(key.to_s().as_str()), value.clone())),
@@ -107,7 +107,7 @@ impl File {
         self.hash.get_value(&Value::Symbol(name.into()))
     }
 
-    /// The marks of what stands under `name`.
+    /// Returns the marks of what stands under `name`.
     fn marks(&self, name: &str) -> Option<&Marks> {
         self.marks.children.get(self.hash.index_of(&Value::Symbol(name.into()))?)
     }

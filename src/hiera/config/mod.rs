@@ -1,7 +1,7 @@
 //! hiera.yaml: read, checked and put into a form that a hierarchy can be resolved from.
 //!
-//! [`ReadConfig::new`] refuses what Puppet refuses, at the place where it stands: version 4 only outside of the global layer, and
-//! version 3 only in it. Elsewhere Puppet 7 ignores version 3, and 8 refuses it.
+//! [`ReadConfig::new`] refuses what Puppet refuses, at the place where it stands: version 4 only outside of the global
+//! layer, and version 3 only in it. Elsewhere Puppet 7 ignores version 3, and 8 refuses it.
 //! Source: `pops/lookup/hiera_config.rb`.
 
 mod configs;
@@ -35,13 +35,13 @@ pub struct Config {
     pub version: u8,
     /// The levels, highest priority first.
     pub levels: Vec<LevelConfig>,
-    /// What is searched when all layers have nothing (modules only).
+    /// The levels that are searched when no layer has the key (modules only).
     pub default_hierarchy: Option<Vec<LevelConfig>>,
-    /// Why no hierarchy can be made of it, though its form is right.
+    /// The reason for which no hierarchy can be made of it, though its form is right.
     pub fault: Option<LookupError>,
-    /// Whether it stands for a file that is not there; then paths that are not there do not count.
+    /// True if it stands for a file that is not there; then paths that are not there do not count.
     pub implied: bool,
-    /// What Hiera 3 reads, where it answers instead of Puppet.
+    /// The configuration of Hiera 3, if it answers instead of Puppet.
     pub hiera3: Option<Arc<Hiera3>>,
 }
 
@@ -50,22 +50,22 @@ pub struct Config {
 pub struct LevelConfig {
     /// Its name.
     pub name: Arc<str>,
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
     /// The function that finds its data.
     pub function: Function,
     /// The folder its paths are relative to, as written.
     pub datadir: Arc<str>,
-    /// Where its data is, as written.
+    /// Its locations, as written.
     pub locations: Locations,
-    /// What the function gets, as written: a hash.
+    /// The options of the function, as written: a hash.
     pub options: Value,
     /// Version 4's ways, where it differs.
     pub version4: Option<Version4>,
 }
 
 impl LevelConfig {
-    /// Whether another level finds the same data in the same files, wherever it stands.
+    /// Returns true if another level finds the same data in the same files, wherever it stands.
     pub fn means_the_same(&self, other: &LevelConfig) -> bool {
         self.name == other.name
             && self.function == other.function
@@ -76,24 +76,24 @@ impl LevelConfig {
     }
 }
 
-/// Version 4 does not interpolate datadirs, adds an extension to paths, and fails on undefined variables in them where data
-/// does.
+/// Version 4 does not interpolate datadirs, adds an extension to paths, and fails on undefined variables in them where
+/// data does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version4 {
-    /// What paths end in.
+    /// The end of each path.
     pub extension: &'static str,
 }
 
 /// A data provider function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Function {
-    /// How it is called.
+    /// Its kind.
     pub kind: FunctionKind,
     /// Its name.
     pub name: Arc<str>,
 }
 
-/// How a data provider function is called.
+/// The kinds of data provider functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FunctionKind {
     /// Once for a location; gives a hash.
@@ -118,7 +118,7 @@ impl FunctionKind {
         FunctionKind::V4DataHash,
     ];
 
-    /// The key in hiera.yaml.
+    /// Returns the key in hiera.yaml.
     pub fn tag(self) -> &'static str {
         match self {
             FunctionKind::DataHash => "data_hash",
@@ -146,7 +146,7 @@ pub enum Locations {
 }
 
 impl Locations {
-    /// Where they stand.
+    /// Returns their places.
     pub fn places(&self) -> impl Iterator<Item = &Place> {
         self.declared().iter().map(|declared| &declared.place)
     }
@@ -159,7 +159,7 @@ impl Locations {
         }
     }
 
-    /// Which kind, and what is written.
+    /// Returns the kind, and the texts as written.
     fn texts(&self) -> (&'static str, Vec<&str>) {
         let kind = match self {
             Locations::None => "none",
@@ -181,7 +181,7 @@ pub struct PlacedText {
     pub place: Place,
 }
 
-/// Whose hiera.yaml it is.
+/// The owner of a hiera.yaml.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Owner {
     /// The global layer.
@@ -203,7 +203,7 @@ impl Owner {
 }
 
 impl Config {
-    /// The levels, those of the `default_hierarchy` behind the others.
+    /// Returns the levels, those of the `default_hierarchy` behind the others.
     pub fn all_levels(&self) -> impl Iterator<Item = &LevelConfig> {
         self.levels.iter().chain(self.default_hierarchy.iter().flatten())
     }
@@ -231,8 +231,8 @@ impl Config {
         }
     }
 
-    /// The configuration in place of a hiera.yaml at `path` that is not there, in the global layer or with `data_provider: hiera`:
-    /// `data/common.yaml`.
+    /// Returns the configuration in place of a hiera.yaml at `path` that is not there, in the global layer or with
+    /// `data_provider: hiera`: `data/common.yaml`.
     pub fn implied(path: &str) -> Config {
         let path: Arc<str> = path.into();
         let place = Place::file(path.clone());
@@ -257,7 +257,7 @@ impl Config {
     }
 }
 
-/// The first level that has the name of one before it.
+/// Returns the first level that has the name of one before it.
 fn doubled(levels: &[LevelConfig]) -> Option<&LevelConfig> {
     let mut seen = HashSet::new();
     levels.iter().find(|level| !seen.insert(&level.name))

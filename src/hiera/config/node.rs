@@ -21,12 +21,12 @@ pub(super) struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The whole file `path`, whose text is `source`.
+    /// Returns the whole file `path`, whose text is `source`.
     pub(super) fn root(value: &'a Value, marks: &'a Marks, path: &str, source: &'a Arc<str>) -> Node<'a> {
         Node { value, marks: Some(marks), line: None, path: path.into(), source }
     }
 
-    /// The text of the file.
+    /// Returns the text of the file.
     pub(super) fn source(&self) -> Arc<str> {
         self.source.clone()
     }
@@ -56,12 +56,12 @@ impl<'a> Node<'a> {
         if has_bytes(self.value) { Err(text()) } else { Ok(()) }
     }
 
-    /// An error of Puppet that names the file.
+    /// Returns an error of Puppet that names the file.
     pub(super) fn refuse(&self, text: &str, place: Place) -> LookupError {
         LookupError::puppet(format!("{text} (file: {})", self.path)).at(place)
     }
 
-    /// An error of Puppet that names the file and the first line that `pattern` matches.
+    /// Returns an error of Puppet that names the file and the first line that `pattern` matches.
     pub(super) fn refuse_line(&self, text: &str, pattern: &str, place: Place) -> LookupError {
         match line_matching(self.source, pattern, 1) {
             Ok(line) => LookupError::puppet(format!("{text} {}", in_file(&self.path, line))).at(place),
@@ -69,7 +69,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// An error of Puppet about what is there twice: it names the first two lines that `pattern` matches.
+    /// Returns an error of Puppet about what is there twice: it names the first two lines that `pattern` matches.
     pub(super) fn refuse_second(&self, text: &str, pattern: &str, place: Place) -> LookupError {
         let lines = || {
             let first = line_matching(self.source, pattern, 1)?;
@@ -87,20 +87,20 @@ impl<'a> Node<'a> {
         error.at(place)
     }
 
-    /// The entry `key` of a hash; nothing if it is not there.
+    /// Returns the entry `key` of a hash, or `None` if it is not there.
     pub(super) fn entry(&self, key: &str) -> Option<Node<'a>> {
         let hash = self.value.as_hash()?;
         let at = hash.index_of_text(key)?;
         Some(self.below(hash.get(key)?, at))
     }
 
-    /// The items of an array.
+    /// Returns the items of an array.
     pub(super) fn items(&self) -> Vec<Node<'a>> {
         let items = self.value.as_array().unwrap_or_default();
         items.iter().enumerate().map(|(at, item)| self.below(item, at)).collect()
     }
 
-    /// The items of an array, or what is no array.
+    /// Returns the items of an array, or what is no array.
     pub(super) fn one_or_many(&self) -> Vec<Node<'a>> {
         if self.value.as_array().is_some() { self.items() } else { vec![self.clone()] }
     }
@@ -111,30 +111,30 @@ impl<'a> Node<'a> {
         Node { value, marks, line, path: self.path.clone(), source: self.source }
     }
 
-    /// The node as a text.
+    /// Returns the node as a text.
     pub(super) fn text(&self) -> Arc<str> {
         self.value.to_s().into()
     }
 
-    /// The text of the entry `key`.
+    /// Returns the text of the entry `key`.
     pub(super) fn entry_text(&self, key: &str) -> Option<Arc<str>> {
         self.entry(key).map(|node| node.text())
     }
 
-    /// The node as a text and where it stands.
+    /// Returns the node as a text and where it stands.
     pub(super) fn declared(&self) -> PlacedText {
         PlacedText { text: self.text(), place: self.place() }
     }
 }
 
-/// `hash` with `key`, if it has none or one that is not true: Ruby's `||=`.
+/// Returns `hash` with `key`, if it has none or one that is not true: Ruby's `||=`.
 pub(super) fn fill(hash: &mut Hash, key: &str, default: impl FnOnce() -> Value) {
     if !hash.get(key).is_some_and(Value::is_truthy) {
         hash.insert(key, default());
     }
 }
 
-/// A hash of texts.
+/// Returns a hash of texts.
 pub(super) fn texts<const N: usize>(entries: [(&str, &str); N]) -> Value {
     Value::hash(entries.into_iter().map(|(key, text)| (Value::from(key), Value::from(text))).collect())
 }
@@ -148,12 +148,13 @@ fn has_bytes(value: &Value) -> bool {
     }
 }
 
-/// Where Puppet says an error is.
+/// Returns the place of an error as Puppet writes it.
 pub(super) fn in_file(path: &str, line: Option<u32>) -> String {
     line.map_or_else(|| format!("(file: {path})"), |line| format!("(file: {path}, line: {line})"))
 }
 
-/// The first line of `source`, from line `from` on, in which `pattern` matches, comments aside: `find_line_matching`.
+/// Returns the first line of `source`, from line `from` on, in which `pattern` matches, comments aside:
+/// `find_line_matching`.
 pub(super) fn line_matching(source: &str, pattern: &str, from: u32) -> Result<Option<u32>, LookupError> {
     let pattern = RubyRegex::compile(pattern)?;
     for (number, line) in (1u32..).zip(source.split_inclusive('\n')).filter(|(number, _)| *number >= from) {

@@ -15,11 +15,11 @@ use crate::value::Value;
 /// A hiera.yaml that was read.
 #[derive(Debug)]
 pub struct ReadConfig {
-    /// What it says, or why Puppet refuses it; nothing where Puppet ignores the file.
+    /// The configuration, or Puppet's error; `None` if Puppet ignores the file.
     pub config: Result<Option<Arc<Config>>, LookupError>,
-    /// Whether it is one as Hiera 3 has them.
+    /// True if it is one as Hiera 3 has them.
     pub is_hiera3: bool,
-    /// What was found on the way.
+    /// The findings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -33,7 +33,8 @@ impl ReadConfig {
     }
 }
 
-/// Whether it is a hiera.yaml as Hiera 3 has them: of version 3 or of none, with symbols as keys. Hiera 3 ignores texts.
+/// Returns true if it is a hiera.yaml as Hiera 3 has them: of version 3 or of none, with symbols as keys. Hiera 3
+/// ignores texts.
 fn is_hiera3(parsed: &Parsed) -> bool {
     let Value::Hash(hash) = &parsed.value else { return false };
     let is_symbol = |key: &Value| matches!(key, Value::Symbol(_));
@@ -44,7 +45,7 @@ fn is_hiera3(parsed: &Parsed) -> bool {
         && version.is_none_or(|version| matches!(version, Value::Integer(..4)))
 }
 
-/// What a hiera.yaml says; nothing where Puppet ignores the file, why it does is a diagnostic.
+/// Parses a hiera.yaml, or `None` if Puppet ignores the file, for the reason in a diagnostic.
 fn parse(
     content: &[u8],
     parsed: Parsed,
@@ -88,7 +89,7 @@ fn parse(
     }
 }
 
-/// What Puppet takes for the configuration: with the defaults of its version, and for a file that is no hash those alone.
+/// Adds the defaults of the version, as Puppet does; a file that is no hash has those alone.
 fn filled(version: &Value, value: &Value) -> Value {
     let mut hash = value.as_hash().cloned().unwrap_or_default();
     match version {
@@ -100,7 +101,7 @@ fn filled(version: &Value, value: &Value) -> Value {
     Value::hash(hash)
 }
 
-/// The version, as Ruby's `to_i` makes it from what is written; a file that is no hash is of version 3.
+/// Returns the version, as Ruby's `to_i` makes it from what is written; a file that is no hash is of version 3.
 fn version(value: &Value, path: &str) -> Result<Value, LookupError> {
     let Value::Hash(hash) = value else { return Ok(3.into()) };
     let written = [hash.get("version"), hash.get_value(&Value::Symbol("version".into()))];

@@ -24,7 +24,7 @@ const SECTION: &str = "Hash[String[1], Any]";
 
 const DEFAULT_HIERARCHY: [&str; 2] = ["nodes/%{::trusted.certname}", "common"];
 
-/// Where Puppet looks for data if the file does not say.
+/// The default datadir.
 const DEFAULT_DATADIR: &str = "/etc/puppetlabs/code/environments/%{::environment}/hieradata";
 
 /// Fills in what a configuration leaves out.
@@ -37,7 +37,7 @@ pub(super) fn fill(config: &mut Hash) {
     fill_in(config, "deep_merge_options", || Value::hash(Hash::new()));
 }
 
-/// The type of a configuration: each of its backends may have a section.
+/// Returns the type of a configuration: each of its backends may have a section.
 pub(super) fn shape(file: &Node<'_>) -> Result<Type, LookupError> {
     static PARSED: LazyLock<Result<[Type; 2], LookupError>> =
         LazyLock::new(|| Ok([types::parse(SHAPE)?, types::parse(SECTION)?]));
@@ -58,12 +58,12 @@ pub(super) fn shape(file: &Node<'_>) -> Result<Type, LookupError> {
     Ok(Type::Struct(elements.into()))
 }
 
-/// A node, or the items of an array and of those in it.
+/// Returns a node, or the items of an array and of those in it.
 fn flat<'a>(node: &Node<'a>) -> Vec<Node<'a>> {
     if node.value.as_array().is_some() { node.items().iter().flat_map(flat).collect() } else { vec![node.clone()] }
 }
 
-/// The configuration of the global layer.
+/// Returns the configuration of the global layer.
 pub(super) fn parse(file: &Node<'_>) -> Config {
     let declared = |key| file.entry(key).iter().flat_map(flat).map(|node| node.declared()).collect::<Vec<_>>();
     let hierarchy = declared("hierarchy");
@@ -85,7 +85,7 @@ pub(super) fn parse(file: &Node<'_>) -> Config {
     }
 }
 
-/// The level of a backend. Its options are the whole section, as written.
+/// Returns the level of a backend. Its options are the whole section, as written.
 fn level(file: &Node<'_>, backend: PlacedText, hierarchy: &[PlacedText]) -> LevelConfig {
     let section = file.entry(&backend.text).map(|node| node.value.clone());
     let (kind, name) = match &*backend.text {

@@ -22,7 +22,7 @@ const SHAPE: &str = "Struct[{
     }]]
 }]";
 
-/// The type of a configuration.
+/// Returns the type of a configuration.
 pub(super) fn shape() -> Result<&'static Type, LookupError> {
     static PARSED: LazyLock<Result<Type, puppet::Error>> = LazyLock::new(|| types::parse(SHAPE));
     PARSED.as_ref().map_err(|error| error.clone().into())

@@ -8,13 +8,14 @@ use crate::hiera::LookupError;
 use crate::value::rich::types::{Alias, Element, OwnAlias, Range, Texts};
 use crate::value::{Hash, Type, Value};
 
-/// What the name of an option must match.
+/// The pattern of the names of options.
 const OPTION: &str = r"\A[A-Za-z](:?[0-9A-Za-z_-]*[0-9A-Za-z])?\z";
 
 const LOCATION_KEYS: [&str; 7] = ["path", "paths", "glob", "globs", "uri", "uris", "mapped_paths"];
 const RESERVED_OPTIONS: [&str; 2] = ["path", "uri"];
 
-/// The type that Puppet declares, built piece by piece: reading its words takes longer than reading a hiera.yaml.
+/// Returns the type that Puppet declares, built piece by piece: reading its words takes longer than reading a
+/// hiera.yaml.
 pub(super) fn shape() -> &'static Type {
     static SHAPE: LazyLock<Type> = LazyLock::new(|| {
         let hierarchy = Type::array(level_shape(), None);
@@ -68,7 +69,7 @@ fn optional(key: &str, value: Type) -> Element {
     Element { key: Type::Optional(Some(Arc::new(name(key)))), value }
 }
 
-/// A text that is not empty.
+/// Returns a text that is not empty.
 fn text() -> Type {
     Type::String(Texts::Size(Range::at_least(1)))
 }
@@ -84,7 +85,7 @@ pub(super) fn fill(config: &mut Hash) {
     fill_in(config, "hierarchy", || Value::array(vec![texts([("name", "Common"), ("path", "common.yaml")])]));
 }
 
-/// What levels have where they do not say.
+/// The entry `defaults` of hiera.yaml.
 struct Defaults {
     function: Option<Function>,
     datadir: Arc<str>,
@@ -181,7 +182,7 @@ impl Defaults {
         Ok(function)
     }
 
-    /// Where a class of Hiera 3 may be named, and which.
+    /// Checks the name of a class of Hiera 3, and its level.
     fn hiera3_backend(&self, node: &Node<'_>, name: &str) -> Result<(), LookupError> {
         let (text, pattern) = match (self.owner, name) {
             (Owner::Environment | Owner::Module, _) => {

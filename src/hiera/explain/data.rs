@@ -1,12 +1,12 @@
-//! The steps as data: what `--render-as json` and `yaml` print with `--explain`. What Puppet does not have is `:line` beside
-//! the `:path` of a found value.
+//! The steps as data: what `--render-as json` and `yaml` print with `--explain`. What Puppet does not have is `:line`
+//! beside the `:path` of a found value.
 
 use super::text::Places;
 use super::{Branch, Event, LayerStep, Step};
 use crate::value::{Hash, Value};
 
 impl Step {
-    /// The data of `puppet lookup --explain`, keyed by symbols; of a single step, that step's.
+    /// Returns the data of `puppet lookup --explain`, keyed by symbols; of a single step, that step's.
     pub fn data(&self, places: Places) -> Value {
         match &*self.steps {
             [only] => only.entry(places),

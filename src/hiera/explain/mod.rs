@@ -1,7 +1,7 @@
-//! What a lookup did, step by step: `lookup --explain`.
+//! The record of a lookup, step by step: `lookup --explain`.
 //!
-//! The lookup reports to a [`Recorder`]; the recorded tree is Puppet's, with the line of each value beside. It is written as
-//! text or as data, in the terms of `puppet lookup --explain`. Source: `pops/lookup/explainer.rb`.
+//! The lookup reports to a [`Recorder`]; the recorded tree is Puppet's, with the line of each value beside. It is
+//! written as text or as data, in the terms of `puppet lookup --explain`. Source: `pops/lookup/explainer.rb`.
 
 mod data;
 mod text;
@@ -15,7 +15,7 @@ use crate::diagnostic::Place;
 use crate::puppet::document::Marks;
 use crate::value::{Hash, Text, Value};
 
-/// What a step is about.
+/// The subject of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Branch {
     /// The search for a key.
@@ -57,7 +57,7 @@ pub struct LayerStep {
     pub module: Option<Arc<str>>,
     /// The version of its hiera.yaml.
     pub version: u8,
-    /// Its hiera.yaml; nothing where Puppet's default is used.
+    /// Its hiera.yaml, or `None` if Puppet's default is used.
     pub config: Option<Arc<str>>,
 }
 
@@ -71,7 +71,7 @@ impl LayerStep {
     }
 }
 
-/// How a step ended; the last one counts.
+/// The end of a step; the last one counts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// A value was found: for which key, which value, and where.
@@ -80,11 +80,11 @@ pub enum Event {
     NotFound(Arc<str>),
     /// The file is not there.
     LocationNotFound,
-    /// What a fold came to.
+    /// The result of a fold.
     Result(Value),
 }
 
-/// Where a value stands in a data file.
+/// The place of a value in a data file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundAt {
     /// The file, and the line of the key.
@@ -96,18 +96,18 @@ pub struct FoundAt {
 /// A step with its outcome and the steps inside it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Step {
-    /// What it is about; nothing for the root.
+    /// Its subject, or `None` for the root.
     pub branch: Option<Branch>,
     /// The steps inside, in order.
     pub steps: Vec<Step>,
-    /// How it ended.
+    /// Its end.
     pub event: Option<Event>,
-    /// What else there is to say.
+    /// Further texts.
     pub texts: Vec<Text>,
 }
 
 impl Step {
-    /// Whether a value or a text in it is a secret.
+    /// Returns true if a value or a text in it is a secret.
     pub fn has_secrets(&self) -> bool {
         let value = match &self.event {
             Some(Event::Found(_, value, _) | Event::Result(value)) => value.secrecy().is_some(),
@@ -157,7 +157,7 @@ impl Recorder {
         result
     }
 
-    /// How the step at work ended.
+    /// Records the end of the step at work.
     pub fn event(&self, event: Event) {
         if let Some(step) = self.open.borrow_mut().last_mut() {
             step.event = Some(event);
@@ -171,7 +171,7 @@ impl Recorder {
         }
     }
 
-    /// The recorded steps.
+    /// Returns the recorded steps.
     pub fn finish(self) -> Step {
         self.open.into_inner().into_iter().next().unwrap_or_default()
     }
@@ -185,8 +185,8 @@ pub fn step<R>(recorder: Option<&Recorder>, branch: impl FnOnce() -> Branch, wor
     }
 }
 
-/// Runs `work` without a trace of it: for what a secret leads to, whose steps would name what it says, and for what Puppet does not
-/// do again.
+/// Runs `work` without a trace of it: for what a secret leads to, whose steps would name what it says, and for what
+/// Puppet does not do again.
 pub fn unseen<R>(recorder: Option<&Recorder>, work: impl FnOnce() -> R) -> R {
     match recorder {
         Some(recorder) => recorder.unseen(work),
@@ -194,7 +194,7 @@ pub fn unseen<R>(recorder: Option<&Recorder>, work: impl FnOnce() -> R) -> R {
     }
 }
 
-/// How the step at work ended, where somebody records.
+/// Records the end of the step at work, if somebody records.
 pub fn event(recorder: Option<&Recorder>, event: impl FnOnce() -> Event) {
     if let Some(recorder) = recorder {
         recorder.event(event());

@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use super::{Branch, Event, Step};
 use crate::value::{Hash, Value};
 
-/// Whether places are told.
+/// The choice to write places or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Places {
     /// Behind each found value.
@@ -16,7 +16,7 @@ pub enum Places {
 }
 
 impl Step {
-    /// The text of `puppet lookup --explain`.
+    /// Returns the text of `puppet lookup --explain`.
     pub fn text(&self, places: Places) -> String {
         let mut out = String::new();
         _ = Writer { places, out: &mut out }.step(self, "");
@@ -74,7 +74,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A fold of one variant is no fold worth telling.
+    /// Returns a fold of one variant is no fold worth telling.
     fn merge(&mut self, step: &Step, strategy: &str, options: &Hash, indent: &str) -> fmt::Result {
         match &*step.steps {
             [] => return Ok(()),
@@ -129,7 +129,7 @@ impl Writer<'_> {
     }
 }
 
-/// A value over several lines, as Puppet's explainer lays it out.
+/// Returns a value over several lines, as Puppet's explainer lays it out.
 fn dump(value: &Value, indent: &str) -> String {
     let inner = format!("{indent}  ");
     let block = |open: char, close: char, lines: Vec<String>| {

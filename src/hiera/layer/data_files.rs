@@ -3,18 +3,18 @@
 use super::Environment;
 use crate::tree::{BlobId, Entry, Target, TreeError, child, follow};
 
-/// All data files of a repository, reached by a hierarchy or not: every YAML and JSON file that is not configuration, hidden or
-/// hierad's own. Their root keys are what "every key" means.
+/// All data files of a repository, reached by a hierarchy or not: every YAML and JSON file that is not configuration,
+/// hidden or hierad's own. Their root keys are what "every key" means.
 #[derive(Debug, Default)]
 pub struct DataFileList {
     /// Their paths, in order, with what is there.
     pub files: Vec<(String, BlobId)>,
-    /// Whether some are there by symbolic links.
+    /// True if some are there by symbolic links.
     pub has_links: bool,
 }
 
 impl Environment {
-    /// The data files of the repository.
+    /// Returns the data files of the repository.
     pub fn data_files(&self) -> Result<&DataFileList, TreeError> {
         if let Some(known) = self.data_files.get() {
             return Ok(known);
@@ -23,7 +23,7 @@ impl Environment {
         Ok(self.data_files.get_or_init(|| list))
     }
 
-    /// Whether a file at `path` is a data file.
+    /// Returns true if a file at `path` is a data file.
     pub fn has_data_file_at(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         let folders = path.match_indices('/').map(|(at, _)| &path[..at]);

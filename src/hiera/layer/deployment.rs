@@ -13,11 +13,11 @@ use crate::value::{Hash, Value};
 pub struct DeclaredModule {
     /// Its name, without its author's.
     pub name: Arc<str>,
-    /// Where it is named.
+    /// The place where it is named.
     pub place: Place,
 }
 
-/// The modules in the Puppetfile at `path`, as far as they are written plainly; it is a program in Ruby.
+/// Returns the modules in the Puppetfile at `path`, as far as they are written plainly; it is a program in Ruby.
 pub(super) fn in_puppetfile(content: &[u8], path: &str) -> Vec<DeclaredModule> {
     static MODULE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"^\s*mod[\s(]+['"]([\w/-]+)['"]"#).ok());
     let content = String::from_utf8_lossy(content);
@@ -29,7 +29,7 @@ pub(super) fn in_puppetfile(content: &[u8], path: &str) -> Vec<DeclaredModule> {
     lines.filter_map(module).collect()
 }
 
-/// The modules in the `.fixtures.yml` at `path`.
+/// Returns the modules in the `.fixtures.yml` at `path`.
 pub(super) fn in_fixtures(content: &[u8], path: &str) -> Vec<DeclaredModule> {
     let parsed = yaml::parse(content);
     let Some(root) = parsed.value.as_hash() else { return Vec::new() };
@@ -47,7 +47,7 @@ pub(super) fn in_fixtures(content: &[u8], path: &str) -> Vec<DeclaredModule> {
     found
 }
 
-/// `ntp` of `puppetlabs-ntp` and `puppetlabs/ntp`.
+/// Returns `ntp` of `puppetlabs-ntp` and `puppetlabs/ntp`.
 fn short(name: &str) -> Arc<str> {
     name.rsplit(['/', '-']).next().unwrap_or(name).into()
 }

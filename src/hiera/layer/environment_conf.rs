@@ -5,16 +5,16 @@
 use crate::diagnostic::{Diagnostic, Place};
 use crate::hiera::LookupError;
 
-/// What environment.conf says of data.
+/// The settings of environment.conf that concern data.
 #[derive(Default)]
 pub(super) struct EnvironmentConf {
-    /// Folders of modules, separated by colons; nothing if it does not say.
+    /// Folders of modules, separated by colons, or `None` if it does not say.
     pub(super) modulepath: Option<String>,
     /// `environment_data_provider`.
     pub(super) data_provider: Option<String>,
-    /// Why Puppet cannot read the file, so that nothing can be looked up.
+    /// Puppet's error if it cannot read the file, so that nothing can be looked up.
     pub(super) fault: Option<LookupError>,
-    /// Whether that is for the modulepath alone.
+    /// True if that is for the modulepath alone.
     pub(super) fault_in_modulepath: bool,
 }
 
@@ -60,8 +60,8 @@ impl EnvironmentConf {
     }
 }
 
-/// Settings of Puppet that name folders, and what they are where Puppet is installed from its packages. The environment is
-/// written as in hiera.yaml, so that it is found among the settings' `datadirs`.
+/// Settings of Puppet that name folders, and what they are where Puppet is installed from its packages. The environment
+/// is written as in hiera.yaml, so that it is found among the settings' `datadirs`.
 const SETTINGS: [(&str, &str); 7] = [
     ("codedir", "/etc/puppetlabs/code"),
     ("confdir", "/etc/puppetlabs/puppet"),
@@ -72,7 +72,7 @@ const SETTINGS: [(&str, &str); 7] = [
     ("vendormoduledir", "/opt/puppetlabs/puppet/vendor_modules"),
 ];
 
-/// A modulepath with the settings in it replaced by what they stand for.
+/// Returns a modulepath with the settings in it replaced by what they stand for.
 pub(super) fn expand_settings(modulepath: &str, basemodulepath: &[String]) -> String {
     let base = basemodulepath.join(":");
     let mut settings: Vec<(&str, &str)> = SETTINGS.into_iter().chain([("basemodulepath", &*base)]).collect();
@@ -81,8 +81,8 @@ pub(super) fn expand_settings(modulepath: &str, basemodulepath: &[String]) -> St
     settings.into_iter().fold(modulepath.to_owned(), |text, (name, value)| text.replace(&format!("${name}"), value))
 }
 
-/// A value without the owner, group and mode of a file that may stand in braces, or what is refused about them: nothing else
-/// may, not even the name of a setting.
+/// Returns a value without the owner, group and mode of a file that may stand in braces, or what is refused about them:
+/// nothing else may, not even the name of a setting.
 fn without_file_options(value: &str) -> Result<String, String> {
     let parts = value.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
     let Some((before, (inside, after))) = parts.filter(|(_, (inside, _))| !inside.trim().is_empty()) else {
@@ -101,7 +101,7 @@ fn without_file_options(value: &str) -> Result<String, String> {
     Ok(format!("{before}{after}"))
 }
 
-/// The first `$setting` that is none of [`SETTINGS`].
+/// Returns the first `$setting` that is none of [`SETTINGS`].
 fn unknown_setting(modulepath: &str) -> Option<&str> {
     modulepath.split('$').skip(1).find_map(|behind| {
         let name = &behind[..behind.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(behind.len())];

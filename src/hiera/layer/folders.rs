@@ -13,7 +13,7 @@ use crate::puppet::glob;
 use crate::puppet::glob::GlobError;
 use crate::tree::{FileTree, Target, TreeError, below, child, follow};
 
-/// What stands for a modulepath that nobody writes.
+/// The default modulepath.
 const DEFAULT: &str = "modules:$basemodulepath";
 
 /// A folder that may hold modules.
@@ -25,16 +25,16 @@ pub(super) struct Folder {
 /// Finds the folders of a modulepath.
 pub(super) struct Folders<'l, 'a> {
     loader: &'l mut Loader<'a>,
-    /// Who says it, and whether the settings do.
+    /// The file that names the modulepath, if the settings do not.
     place: Place,
     from_settings: bool,
     pub(super) found: Vec<Folder>,
-    /// Why Puppet cannot load any module.
+    /// The reason for which Puppet cannot load any module.
     pub(super) fault: Option<LookupError>,
 }
 
 impl<'l, 'a> Folders<'l, 'a> {
-    /// The folders of the modulepath of the environment at `root`, as the settings or its environment.conf say.
+    /// Returns the folders of the modulepath of the environment at `root`, as the settings or its environment.conf say.
     pub(super) fn find(
         loader: &'l mut Loader<'a>,
         root: &str,
@@ -84,7 +84,7 @@ impl<'l, 'a> Folders<'l, 'a> {
         Ok(())
     }
 
-    /// Where an absolute folder is: where the settings say, or on disk if it is the settings that name it.
+    /// Locates an absolute folder: where the settings map it, or on disk if the settings themselves name it.
     fn outside_folder(&mut self, path: &str) -> Option<(Arc<dyn FileTree>, String)> {
         let options = self.loader.options;
         let mapped = options.datadirs.iter().find_map(|(from, to)| {
@@ -118,8 +118,8 @@ impl<'l, 'a> Folders<'l, 'a> {
     }
 }
 
-/// Ruby's `File.expand_path`, in the repository or from the root of the disk: `..` takes a name away, whether it is there or
-/// not. Nothing if the path leads out of the repository.
+/// Ruby's `File.expand_path`, in the repository or from the root of the disk: `..` takes a name away, whether it is
+/// there or not. Nothing if the path leads out of the repository.
 fn expand(root: &str, path: &str) -> Option<String> {
     let absolute = path.starts_with('/');
     let root = if absolute { "" } else { root };

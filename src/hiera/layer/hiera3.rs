@@ -1,7 +1,7 @@
-//! Whether Hiera 3 answers for a repository, in place of Puppet.
+//! The decision that Hiera 3 answers for a repository, in place of Puppet.
 //!
-//! Puppet does not heed a hiera.yaml of version 3 in an environment, so a repository that has no other is hardly one. Unless
-//! the settings decide, Hiera 3 is taken to read such a file where nothing speaks of Puppet's layers: neither an
+//! Puppet does not heed a hiera.yaml of version 3 in an environment, so a repository that has no other is hardly one.
+//! Unless the settings decide, Hiera 3 is taken to read such a file where nothing speaks of Puppet's layers: neither an
 //! environment.conf beside it nor a global layer.
 
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::hiera::{LookupError, Reader};
 use crate::tree::{Target, TreeError, follow};
 
 impl Loader<'_> {
-    /// The configuration of a repository of Hiera 3; nothing where Puppet reads it. `is_environment` tells whether there is an
-    /// environment.conf.
+    /// Returns the configuration of a repository of Hiera 3, or `None` if Puppet reads it. `is_environment` tells
+    /// whether there is an environment.conf.
     pub(super) fn hiera3(
         &mut self,
         file: &ConfigFile<'_>,

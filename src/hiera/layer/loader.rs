@@ -1,4 +1,4 @@
-//! Reading the layers of an environment from their files.
+//! The loader of layers: it reads each hiera.yaml and collects findings.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::hiera::LookupError;
 use crate::hiera::config::{Config, Configs, Owner, ReadConfig};
 use crate::tree::{BlobId, FileTree, Target, TreeError, folder_of, follow};
 
-/// What is read, and what was found on the way.
+/// The files and options that are read, and the findings.
 pub(super) struct Loader<'a> {
     pub(super) tree: &'a Arc<dyn FileTree>,
     pub(super) options: &'a EnvironmentOptions,
@@ -16,7 +16,7 @@ pub(super) struct Loader<'a> {
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
-/// Where the hiera.yaml of a layer is looked for.
+/// The place of a layer's hiera.yaml.
 pub(super) struct ConfigFile<'a> {
     pub(super) owner: Owner,
     pub(super) module: Option<Arc<str>>,
@@ -24,7 +24,7 @@ pub(super) struct ConfigFile<'a> {
     pub(super) path: &'a str,
 }
 
-/// The file of `tree` at `path`; nothing if there is none.
+/// Returns the file of `tree` at `path`, or `None` if there is none.
 pub(super) fn read(tree: &dyn FileTree, path: &str) -> Result<Option<Vec<u8>>, TreeError> {
     match follow(tree, path)? {
         Target::File(_, id) => tree.read(id).map(Some),
@@ -60,7 +60,7 @@ impl Loader<'_> {
         Ok(file.layer(config))
     }
 
-    /// The layer of a module, or of the environment; nothing if it has no data.
+    /// Returns the layer of a module, or of the environment, or `None` if it has no data.
     pub(super) fn layer(
         &mut self,
         file: ConfigFile<'_>,
@@ -91,12 +91,12 @@ impl Loader<'_> {
         Ok(config.map(|config| file.layer(config)))
     }
 
-    /// The hiera.yaml that is the file `id`.
+    /// Returns the hiera.yaml that is the file `id`.
     pub(super) fn read(&self, file: &ConfigFile<'_>, id: BlobId) -> Result<Arc<ReadConfig>, TreeError> {
         self.configs.get(&**file.tree, id, file.path, file.owner, self.options.puppet)
     }
 
-    /// What a hiera.yaml says; nothing if it is not there, or has no effect.
+    /// Reads a hiera.yaml, or `None` if it is not there, or has no effect.
     fn config(&mut self, file: &ConfigFile<'_>) -> Result<Option<Result<Arc<Config>, LookupError>>, TreeError> {
         let path = file.path;
         Ok(match follow(&**file.tree, path)? {

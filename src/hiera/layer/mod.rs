@@ -1,7 +1,7 @@
 //! The layers: the global one, the environment's own, and those of its modules.
 //!
-//! An [`Environment`] is what one revision of a repository says, before any node comes into play, with what lies outside of the
-//! repository: each [`Layer`] has the tree that its files come from.
+//! An [`Environment`] is what one revision of a repository says, before any node comes into play, with what lies
+//! outside of the repository: each [`Layer`] has the tree that its files come from.
 //! Source: `pops/lookup/lookup_adapter.rb`, `node/environment.rb`, `settings/environment_conf.rb`, `module.rb`.
 
 mod data_files;
@@ -34,7 +34,7 @@ use crate::puppet::Puppet;
 use crate::puppet::regex::Regexes;
 use crate::tree::{FileTree, MemoryTree, TreeError, child, folder_of};
 
-/// What decides how an environment is read, besides its files.
+/// The options for reading an environment.
 #[derive(Clone)]
 pub struct EnvironmentOptions {
     /// The version whose behaviour counts.
@@ -49,7 +49,7 @@ pub struct EnvironmentOptions {
     pub datadirs: Vec<(String, Datadir)>,
     /// The folders of modules, separated by colons, in place of what environment.conf says.
     pub modulepath: Option<String>,
-    /// What `$basemodulepath` stands for: absolute folders.
+    /// The absolute folders that `$basemodulepath` stands for.
     pub basemodulepath: Vec<String>,
     /// Files and folders of the repository that are hierad's own, such as node profiles, and no data.
     pub own_files: BTreeSet<String>,
@@ -59,7 +59,7 @@ pub struct EnvironmentOptions {
     pub backends: Backends,
     /// The key pair for all encrypted data, whatever hiera.yaml names.
     pub eyaml_keys: Option<KeyNames>,
-    /// Who reads the configuration.
+    /// The reader of the configuration.
     pub reader: Reader,
     /// True if Hiera 3 runs on a Ruby that takes aliases in YAML.
     pub hiera3_yaml_aliases: bool,
@@ -70,7 +70,7 @@ pub struct EnvironmentOptions {
 /// The global layer's hiera.yaml. Where it is not there, it stands for `data/common.yaml` beside it.
 #[derive(Clone)]
 pub struct GlobalConfig {
-    /// The files that it lies among; nothing for those of the revision itself.
+    /// The files that it lies among, or `None` for those of the revision itself.
     pub tree: Option<Arc<dyn FileTree>>,
     /// Its path.
     pub path: String,
@@ -97,7 +97,7 @@ impl Default for EnvironmentOptions {
     }
 }
 
-/// What outlives a revision, by content: parsed files, compiled patterns, key pairs.
+/// Results that outlive a revision, by content: parsed files, compiled patterns, key pairs.
 #[derive(Debug, Default)]
 pub struct Store {
     /// Parsed data files.
@@ -110,7 +110,7 @@ pub struct Store {
     pub key_pairs: Arc<KeyPairs>,
 }
 
-/// Which layer.
+/// The name of a layer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LayerId {
     /// The global one.
@@ -124,7 +124,7 @@ pub enum LayerId {
 /// One place that has a hierarchy.
 #[derive(Clone)]
 pub struct Layer {
-    /// Whose it is.
+    /// Its owner.
     pub owner: Owner,
     /// The module's name, where it is a module's.
     pub module: Option<Arc<str>>,
@@ -140,13 +140,13 @@ pub struct Layer {
 pub struct Environment {
     /// Its files.
     pub tree: Arc<dyn FileTree>,
-    /// How it is read.
+    /// The options that it is read with.
     pub options: EnvironmentOptions,
     /// The global layer, where there is one.
     pub global: Option<Layer>,
-    /// Whether Hiera 3 answers instead of Puppet, from the environment's own layer.
+    /// True if Hiera 3 answers instead of Puppet, from the environment's own layer.
     pub is_hiera3: bool,
-    /// The environment's own layer; nothing if it has no hiera.yaml.
+    /// The environment's own layer, or `None` if it has no hiera.yaml.
     pub layer: Option<Layer>,
     /// The layers of its modules, by module name.
     pub modules: BTreeMap<Arc<str>, Layer>,
@@ -154,11 +154,11 @@ pub struct Environment {
     pub module_names: BTreeSet<Arc<str>>,
     /// Modules that a Puppetfile or `.fixtures.yml` names, and that are in no folder of the modulepath.
     pub absent_modules: Vec<DeclaredModule>,
-    /// Why every lookup fails.
+    /// The error of every lookup.
     pub fault: Option<LookupError>,
-    /// Why every lookup of a key with a module's name fails.
+    /// The error of every lookup of a key with a module's name.
     pub modules_fault: Option<LookupError>,
-    /// What was found on the way.
+    /// The findings.
     pub diagnostics: Vec<Diagnostic>,
     /// Parsed files and patterns.
     pub store: Arc<Store>,
@@ -211,7 +211,7 @@ impl Environment {
         })
     }
 
-    /// What the hierarchies of `layer` are resolved against, with `tree` for the files of the repository.
+    /// Returns the surroundings of the hierarchies of `layer`, with `tree` for the files of the repository.
     pub fn source<'a>(&'a self, layer: &'a Layer, tree: &'a dyn FileTree) -> Source<'a> {
         Source {
             repository: tree,
@@ -226,19 +226,19 @@ impl Environment {
         }
     }
 
-    /// The module of `key`, if it is named for deployment and not there.
+    /// Returns the module of `key`, if it is named for deployment and not there.
     pub fn absent_module(&self, key: &str) -> Option<&DeclaredModule> {
         let (module, _) = key.split_once("::")?;
         self.absent_modules.iter().find(|absent| *absent.name == *module)
     }
 
-    /// What Hiera 3 reads, where it answers instead of Puppet, or why it cannot.
+    /// Returns the configuration of Hiera 3, or the reason why it cannot be read; `None` if Puppet answers.
     pub fn hiera3(&self) -> Option<Result<&Hiera3, &LookupError>> {
         let config = &self.layer.as_ref().filter(|_| self.is_hiera3)?.config;
         config.as_deref().map(|config| config.hiera3.as_deref()).transpose()
     }
 
-    /// How the data file at `path` is written, where no level says so.
+    /// Returns the format of the data file at `path`, where no level says so.
     pub fn format_of(&self, path: &str) -> Format {
         match Format::of_path(path) {
             Format::Yaml if self.is_hiera3 => Format::hiera3_yaml(self.options.hiera3_yaml_aliases),
@@ -247,19 +247,19 @@ impl Environment {
         }
     }
 
-    /// All layers, in no order of priority.
+    /// Returns all layers, in no order of priority.
     pub fn layers(&self) -> impl Iterator<Item = &Layer> {
         self.global.iter().chain(&self.layer).chain(self.modules.values())
     }
 
-    /// All layers by what they are called.
+    /// Returns all layers by what they are called.
     pub fn layer_ids(&self) -> impl Iterator<Item = LayerId> + '_ {
         let global = self.global.iter().map(|_| LayerId::Global);
         let environment = self.layer.iter().map(|_| LayerId::Environment);
         global.chain(environment).chain(self.modules.keys().cloned().map(LayerId::Module))
     }
 
-    /// The layer called `id`.
+    /// Returns the layer called `id`.
     pub fn layer_of(&self, id: &LayerId) -> Option<&Layer> {
         match id {
             LayerId::Global => self.global.as_ref(),

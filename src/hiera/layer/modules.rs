@@ -25,11 +25,11 @@ pub(super) struct Modules {
     pub(super) names: BTreeSet<Arc<str>>,
     /// Modules that are named for deployment, and are not here.
     pub(super) absent: Vec<DeclaredModule>,
-    /// Why Puppet cannot load any module.
+    /// The reason for which Puppet cannot load any module.
     pub(super) fault: Option<LookupError>,
 }
 
-/// What a metadata.json makes of its module.
+/// The effect of a metadata.json on its module.
 enum Metadata {
     /// It is loaded; with the old setting of a data provider.
     Loaded(Option<String>),
@@ -40,7 +40,8 @@ enum Metadata {
 }
 
 impl Modules {
-    /// Finds the modules in the folders of the modulepath of the environment at `root`. The first module of a name counts.
+    /// Finds the modules in the folders of the modulepath of the environment at `root`. The first module of a name
+    /// counts.
     pub(super) fn load(loader: &mut Loader<'_>, root: &str, conf: &EnvironmentConf) -> Result<Modules, TreeError> {
         let mut modules = Modules::default();
         let mut seen = BTreeSet::new();
@@ -123,7 +124,7 @@ impl Modules {
     }
 }
 
-/// The modules that files for deployment in the environment at `root` name.
+/// Returns the modules that files for deployment in the environment at `root` name.
 fn declared(loader: &Loader<'_>, root: &str) -> Result<Vec<DeclaredModule>, TreeError> {
     let (puppetfile, fixtures) = (child(root, "Puppetfile"), child(root, ".fixtures.yml"));
     let mut modules = Vec::new();

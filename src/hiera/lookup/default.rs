@@ -1,4 +1,5 @@
-//! The `default_hierarchy` of a module: searched for a key of the module that no layer has, with its own `lookup_options`.
+//! The `default_hierarchy` of a module: searched for a key of the module that no layer has, with its own
+//! `lookup_options`.
 //!
 //! Source: `lookup_default_in_module` in `pops/lookup/lookup_adapter.rb`, `pops/lookup/module_data_provider.rb`.
 
@@ -35,7 +36,7 @@ impl Lookup<'_> {
         found.map(|value| key.dig(value, self.recorder)).transpose().map(Option::flatten)
     }
 
-    /// What the levels of a default hierarchy have.
+    /// Searches the levels of a default hierarchy.
     pub(super) fn default_provider(&self, search: Search<'_>) -> SearchResult {
         let Some(module) = search.module else { return Ok(None) };
         let (layer, levels) = (self.environment.modules.get(module), self.default_levels(module));

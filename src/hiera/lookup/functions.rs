@@ -1,8 +1,8 @@
-//! What functions answer that the settings declare.
+//! Values of the functions that the settings declare.
 //!
-//! Source: `data_hash_function_provider.rb`, `lookup_key_function_provider.rb`, `data_dig_function_provider.rb` in `pops/lookup`:
-//! a `data_hash` gives all keys, and what is in it is interpolated; a `lookup_key` is call for a root key, a `data_dig` for a
-//! whole dotted key, and what they give stays as it is.
+//! Source: `data_hash_function_provider.rb`, `lookup_key_function_provider.rb`, `data_dig_function_provider.rb` in
+//! `pops/lookup`: a `data_hash` gives all keys, and what is in it is interpolated; a `lookup_key` is call for a root
+//! key, a `data_dig` for a whole dotted key, and what they give stays as it is.
 
 use super::search::{function_call, located};
 use super::{Lookup, Search, SearchResult};
@@ -20,7 +20,7 @@ use crate::value::{Hash, Value};
 const MAX_INDEX: usize = 10_000;
 
 impl Lookup<'_> {
-    /// The value of a declared function for the key that is searched for.
+    /// Returns the value of a declared function for the key that is searched for.
     pub(super) fn declared(
         &self,
         declared: &DeclaredFunction,
@@ -84,12 +84,12 @@ fn valued(values: &Hash, kind: FunctionKind, search: Search<'_>) -> Option<Value
     }
 }
 
-/// Whether a function gives all keys at once.
+/// Returns true if a function gives all keys at once.
 fn is_hash(kind: FunctionKind) -> bool {
     matches!(kind, FunctionKind::DataHash | FunctionKind::V4DataHash)
 }
 
-/// A value in which `segments` lead to `value`.
+/// Returns a value in which `segments` lead to `value`.
 fn undig(segments: &[Value], value: Value) -> Result<Value, LookupError> {
     segments.iter().rev().try_fold(value, |value, segment| {
         let Value::Integer(index) = segment else {

@@ -1,6 +1,35 @@
-//! The lookup of one key on one node.
+//! The lookup of a key on a node: layers are searched, values merged as `lookup_options` say, interpolated and converted.
 //!
+//! A [`Lookup`] asks its [`Sources`] for hierarchies and its [`Scope`] for variables, and for nothing else. [`NodeSources`] are the
+//! sources of one node; an implementation may share them between nodes, and note what was asked for.
 //! Source: `pops/lookup/lookup_adapter.rb`.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use hierad::hiera::Outcome;
+//! use hierad::hiera::layer::{Environment, EnvironmentOptions};
+//! use hierad::hiera::lookup::{Lookup, NodeSources};
+//! use hierad::hiera::scope::NodeScope;
+//! use hierad::node::read_profiles;
+//! use hierad::tree::MemoryTree;
+//!
+//! # fn main() -> Result<(), hierad::tree::TreeError> {
+//! let mut tree = MemoryTree::new();
+//! tree.add("hiera.yaml", b"{version: 5, hierarchy: [{name: all, paths: ['%{role}.yaml', common.yaml]}]}");
+//! tree.add("data/web.yaml", b"port: 80");
+//! tree.add("data/common.yaml", b"{port: 22, url: 'http://localhost:%{lookup(\"port\")}'}");
+//! let environment = Environment::load(Arc::new(tree), EnvironmentOptions::default(), Arc::default())?;
+//!
+//! let (profiles, _) = read_profiles(b"{name: web01, variables: {role: web}}", "web01.yaml", "production");
+//! let scope = NodeScope::new(&profiles[0]);
+//! let sources = NodeSources::new(&environment, &scope);
+//! let lookup = Lookup::new(&environment, &sources, &scope);
+//! assert_eq!(lookup.get("url", None), Outcome::Found("http://localhost:80".into()));
+//! assert_eq!(lookup.get("user", None), Outcome::NotFound);
+//! # Ok(())
+//! # }
+//! ```
 
 mod default;
 mod functions;
@@ -51,7 +80,7 @@ enum Provider {
 
 const PROVIDERS: [Provider; 3] = [Provider::Global, Provider::Environment, Provider::Module];
 
-/// What is searched for: a root key in a layer.
+/// The search for a root key in a layer.
 #[derive(Clone, Copy)]
 struct Search<'s> {
     /// The whole key.
@@ -85,8 +114,8 @@ impl<'a> Lookup<'a> {
         self
     }
 
-    /// The effective value of `key`: with the merge strategy that `lookup_options` name, or with `strategy`. It wants 1 MiB of the
-    /// thread's stack; lookups that nest are given more.
+    /// Returns the effective value of `key`: with the merge strategy that `lookup_options` name, or with `strategy`. It
+    /// wants 1 MiB of the thread's stack; lookups that nest are given more.
     pub fn get(&self, key: &str, strategy: Option<&Strategy>) -> Outcome {
         Outcome::from_result(match self.hiera3() {
             Some(engine) => engine.and_then(|engine| {
@@ -97,7 +126,7 @@ impl<'a> Lookup<'a> {
         })
     }
 
-    /// What answers in place of Hiera 5, in a repository of Hiera 3.
+    /// Returns the engine that answers in place of Hiera 5, in a repository of Hiera 3.
     pub fn hiera3(&self) -> Option<Result<Engine<'a>, LookupError>> {
         let hiera3 = self.environment.hiera3()?.map_err(Clone::clone);
         let hierarchy = self.sources.hierarchy(&LayerId::Environment)?;

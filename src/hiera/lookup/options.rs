@@ -23,17 +23,17 @@ type ByModule = HashMap<Option<Arc<str>>, Merged, foldhash::fast::RandomState>;
 /// The `lookup_options` that one lookup has found so far.
 #[derive(Default)]
 pub(super) struct OptionsCells {
-    /// Of the global layer and the environment, and of these and a module. Puppet keeps what it finds first, even what it finds
-    /// while the options of the global layer are still being found, without these.
+    /// Those of the global layer and the environment, and of these and a module. Puppet keeps what it finds first, even
+    /// what it finds while the options of the global layer are still being found, without these.
     merged: Rc<RefCell<ByModule>>,
-    /// Of the global layer and the environment, before they are compiled.
+    /// Those of the global layer and the environment, before they are compiled.
     environment: RefCell<Option<Result<Option<Hash>, LookupError>>>,
-    /// Of the modules' default hierarchies.
+    /// Those of the modules' default hierarchies.
     defaults: RefCell<HashMap<Arc<str>, Merged, foldhash::fast::RandomState>>,
 }
 
 impl OptionsCells {
-    /// The same for what is looked up in the global layer only.
+    /// Returns the same for what is looked up in the global layer only.
     pub(super) fn of_global_layer(&self) -> OptionsCells {
         OptionsCells { merged: self.merged.clone(), ..OptionsCells::default() }
     }
@@ -59,14 +59,14 @@ impl Lookup<'_> {
         FoundOptions { options, on_the_way: on_the_way.into_iter().collect() }
     }
 
-    /// What others have found, if it is what this lookup would find.
+    /// Returns the options that others have found, if this lookup would find the same.
     fn shared_options(&self, of: &OptionsOf) -> Option<FoundOptions> {
         let found = self.sources.options(of)?;
         let knows_none = self.options.merged.borrow().is_empty();
         Some(found).filter(|found| knows_none || found.is_alone(of.module().as_ref()))
     }
 
-    /// The options of the key `root`: what the settings say of it, and for the rest what the data does.
+    /// Returns the options of the key `root`: what the settings say of it, and for the rest what the data does.
     pub(super) fn in_effect(&self, in_data: &LookupOptions, root: &str) -> Result<KeyOptions, LookupError> {
         match self.environment.options.lookup_options.find(root)? {
             Some(options) => Ok(options.above(in_data.of(root)?)),
@@ -74,7 +74,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// The options in effect for keys of `module`, or of none.
+    /// Returns the options in effect for keys of `module`, or of none.
     pub(super) fn options(&self, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Merged {
         let module = module.cloned();
         if let Some(options) = self.options.merged.borrow().get(&module) {
@@ -140,7 +140,8 @@ impl Lookup<'_> {
         Ok(merged.unwrap_or_default())
     }
 
-    /// The options in the default hierarchy of `module`, which go for what is found there, and not for other keys.
+    /// Returns the options in the default hierarchy of `module`, which go for what is found there, and not for other
+    /// keys.
     pub(super) fn default_options(&self, module: &Arc<str>, stack: &NameStack<'_>) -> Merged {
         if let Some(options) = self.options.defaults.borrow().get(module) {
             return options.clone();
@@ -166,7 +167,7 @@ impl Lookup<'_> {
         self.compile(validate(found.unwrap_or_default(), Some(module))?.as_ref()).map(Arc::new)
     }
 
-    /// The options of the global layer and the environment.
+    /// Returns the options of the global layer and the environment.
     fn environment_options(&self, stack: &NameStack<'_>) -> Result<Option<Hash>, LookupError> {
         if let Some(options) = &*self.options.environment.borrow() {
             return options.clone();

@@ -1,6 +1,7 @@
 //! The search of one key in a layer: its levels, their locations, what each of them holds.
 //!
-//! Source: `configured_data_provider.rb`, `data_hash_function_provider.rb`, `lookup_key_function_provider.rb` in `pops/lookup`.
+//! Source: `configured_data_provider.rb`, `data_hash_function_provider.rb`, `lookup_key_function_provider.rb` in
+//! `pops/lookup`.
 
 use std::ptr;
 use std::sync::Arc;
@@ -203,14 +204,14 @@ impl Lookup<'_> {
         Ok(self.found_in(file, path, search, &value))
     }
 
-    /// The data of a file; nothing for an empty one.
+    /// Returns the data of a file, or `None` for an empty one.
     fn hash<'f>(&self, file: &'f DataFile, path: &Arc<str>) -> Result<Option<&'f Hash>, LookupError> {
         let line = || file.fault().map(|fault| fault.line);
         let hash = file.hash(path, self.environment.options.puppet);
         hash.map_err(|e| e.at(Place { path: path.clone(), line: line() }))
     }
 
-    /// What `interpolated` makes of a value of `layer`.
+    /// Interpolates a value of `layer` by `interpolated`.
     fn in_context(
         &self,
         layer: &Layer,
@@ -241,7 +242,7 @@ impl Lookup<'_> {
     }
 }
 
-/// What is call of a `lookup_key` function: this key in this location.
+/// Returns the call of a `lookup_key` function for this key in this location.
 pub(super) fn function_call(level: &Level, location: &Location, search: Search<'_>) -> FunctionCall {
     let number = level.locations.iter().take_while(|other| !ptr::eq(*other, location)).count();
     (level.place.clone(), level.name.clone(), number, search.root.into())
@@ -257,7 +258,7 @@ fn is_version3(layer: &Layer) -> bool {
     layer.config.as_ref().is_ok_and(|config| config.version == 3)
 }
 
-/// How Puppet calls the kind of a level's function.
+/// Returns Puppet's name for the kind of a level's function.
 fn tag(layer: &Layer, level: &Level) -> String {
     let version = if is_version3(layer) { "v3_" } else { "" };
     format!("{version}{}", level.kind.tag())
@@ -273,7 +274,7 @@ fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> R
     Err(LookupError::puppet(text).sealed(value.secrecy()))
 }
 
-/// What Puppet's errors begin with that stand for themselves: those that have a code of their own, and Ruby's.
+/// The beginnings of Puppet's errors that stand for themselves: those that have a code of their own, and Ruby's.
 const BARE_ERRORS: [&str; 30] = [
     "Backend '",
     "Undefined variable '",
@@ -307,12 +308,12 @@ const BARE_ERRORS: [&str; 30] = [
     "bad URI",
 ];
 
-/// Whether Ruby refused a pattern of `lookup_options`, which it shows at the end.
+/// Returns true if Ruby refused a pattern of `lookup_options`, which it shows at the end.
 fn is_of_a_pattern(error: &LookupError) -> bool {
     !error.text.starts_with("Lookup of key") && error.text.ends_with('/') && error.text.contains(": /^")
 }
 
-/// The global layer names the key that it fails on.
+/// Returns the global layer names the key that it fails on.
 fn in_global_layer(error: LookupError, search: Search<'_>) -> LookupError {
     let bare = BARE_ERRORS.iter().any(|start| error.text.starts_with(start)) || is_of_a_pattern(&error);
     if error.kind != ErrorKind::Puppet || bare {
@@ -323,7 +324,7 @@ fn in_global_layer(error: LookupError, search: Search<'_>) -> LookupError {
     LookupError { text, ..error }
 }
 
-/// The place of a function's answer, for messages.
+/// Returns the place of a function's answer, for messages.
 pub(super) fn located(location: &Location) -> String {
     match location {
         Location::Whole => String::new(),

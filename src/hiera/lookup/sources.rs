@@ -20,7 +20,7 @@ pub struct NodeSources<'a> {
 }
 
 impl<'a> NodeSources<'a> {
-    /// The sources of the node with `scope`.
+    /// Returns the sources of the node with `scope`.
     pub fn new(environment: &'a Environment, scope: &'a dyn Scope) -> NodeSources<'a> {
         NodeSources { environment, scope, hierarchies: RefCell::default() }
     }
@@ -43,7 +43,8 @@ impl Sources for NodeSources<'_> {
     }
 }
 
-/// A part of the hierarchy of a layer, by its number, for the node with `scope`; `tree` is for the files of the repository.
+/// Returns a part of the hierarchy of a layer, by its number, for the node with `scope`; `tree` is for the files of the
+/// repository.
 pub fn resolve_part(
     environment: &Environment,
     (layer, config, number): (&Layer, &Config, usize),

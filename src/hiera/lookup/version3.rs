@@ -10,8 +10,8 @@ use crate::hiera::version3::HieraScope;
 use crate::value::Value;
 
 impl Lookup<'_> {
-    /// What `interpolated` makes of a value with version 3's variables. Where the environment has no layer of version 5, other keys are searched
-    /// in the global one only.
+    /// Interpolates a value by `interpolated` with version 3's variables. If the environment has no layer of version 5,
+    /// other keys are searched in the global one only.
     pub(super) fn in_version3(
         &self,
         search: Search<'_>,

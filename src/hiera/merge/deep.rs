@@ -1,7 +1,8 @@
 //! The deep merge: the `deep_merge` gem as Puppet calls it.
 //!
-//! The gem changes arrays and hashes in place and, where it makes a shallow copy, ends up merging an object with itself. What
-//! comes out depends on it, so the values are put into a graph of shared cells and the gem's steps are done on that.
+//! The gem changes arrays and hashes in place and, where it makes a shallow copy, ends up merging an object with
+//! itself. What comes out depends on it, so the values are put into a graph of shared cells and the gem's steps are
+//! done on that.
 //! Source: `deep_merge/core.rb` 1.1.1, `DeepMergeStrategy` in `pops/merge_strategy.rb`.
 
 use std::cell::{OnceCell, RefCell};
@@ -16,7 +17,7 @@ use crate::puppet;
 use crate::puppet::regex::RubyRegex;
 use crate::value::{Hash, Secrecy, Text, Uniq, Value};
 
-/// What Puppet takes as options of a deep merge.
+/// The type of the options of a deep merge, as Puppet declares it.
 const OPTIONS: &str = "Struct[{strategy=>Optional[Pattern[deep]], knockout_prefix=>Optional[String], \
     merge_debug=>Optional[Boolean], merge_hash_arrays=>Optional[Boolean], sort_merged_arrays=>Optional[Boolean]}]";
 
@@ -41,7 +42,7 @@ pub struct DeepOptions {
 }
 
 impl DeepOptions {
-    /// Whether an array in `value` has an item that the knock-out prefix finds, so that a merge takes it away.
+    /// Returns true if an array in `value` has an item that the knock-out prefix finds, so that a merge takes it away.
     pub(super) fn knocks_out(&self, value: &Value) -> bool {
         self.knockout_prefix.as_deref().is_some_and(|prefix| Knockout::new(prefix).is_within(value))
     }
@@ -50,7 +51,7 @@ impl DeepOptions {
         DeepOptions { unconstrained: true, reverse, ..DeepOptions::default() }
     }
 
-    /// Of Hiera 3 itself: what stands under `:deep_merge_options:`, where the gem only knows symbols.
+    /// Reads the `:deep_merge_options:` of Hiera 3 itself, of which the gem only knows symbols.
     pub fn of_hiera3(preserve_unmergeables: bool, options: &Hash) -> Result<DeepOptions, LookupError> {
         let mut deep = DeepOptions { preserve_unmergeables, ..DeepOptions::unconstrained(false) };
         for (key, value) in options.iter() {
@@ -91,7 +92,7 @@ impl DeepOptions {
         Ok(self)
     }
 
-    /// Sets an option; nothing if its value is of the wrong type.
+    /// Sets an option, or `None` if its value is of the wrong type.
     fn set(&mut self, name: &str, value: &Value) -> Option<()> {
         let flag = || match value {
             Value::Boolean(_) | Value::Undef => Some(value.is_truthy()),
@@ -118,7 +119,7 @@ impl DeepOptions {
     }
 }
 
-/// The gem wants a text.
+/// Returns the gem wants a text.
 fn no_text(name: &str, value: &Value) -> LookupError {
     let got = crate::puppet::types::data::short_name(value);
     LookupError::puppet(format!("The merge option '{name}' must be a text, not {got}"))
@@ -194,7 +195,7 @@ impl Node {
         }
     }
 
-    /// Whether a part of it is an encrypted text that cannot be opened.
+    /// Returns true if a part of it is an encrypted text that cannot be opened.
     fn is_opaque(&self) -> bool {
         opaque::is_opaque(&self.value())
     }
@@ -219,7 +220,7 @@ impl<'a> Knockout<'a> {
         Knockout { prefix, start: OnceCell::new() }
     }
 
-    /// Whether it finds an item of an array in `value`; a prefix that is no regular expression may.
+    /// Returns true if it finds an item of an array in `value`; a prefix that is no regular expression may.
     fn is_within(&self, value: &Value) -> bool {
         let is_found = |item: &Value| {
             let is_match = |text: &str| self.start().and_then(|start| start.is_match(text)).unwrap_or(true);
@@ -232,7 +233,7 @@ impl<'a> Knockout<'a> {
         }
     }
 
-    /// The prefix as the regular expression that the gem makes of it, when it makes it.
+    /// Returns the prefix as the regular expression that the gem makes of it, when it makes it.
     fn start(&self) -> Result<&RubyRegex, puppet::Error> {
         let compiled = self.start.get_or_init(|| RubyRegex::compile(&format!("^{}", self.prefix)));
         compiled.as_ref().map_err(Clone::clone)
@@ -457,7 +458,8 @@ fn joined(items: &[Node], separator: &str) -> String {
     items.iter().map(text).collect::<Vec<_>>().join(separator)
 }
 
-/// Ruby's `sort!`: the C library's merge sort, so that which two items are the first that cannot be compared is the same.
+/// Ruby's `sort!`: the C library's merge sort, so that which two items are the first that cannot be compared is the
+/// same.
 fn sort(items: &RefCell<Vec<Node>>) -> Result<(), LookupError> {
     if items.borrow().len() > 1 && items.borrow().iter().any(Node::is_opaque) {
         return Err(opaque::unknown("the order of the sorted items"));

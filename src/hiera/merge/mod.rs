@@ -1,4 +1,5 @@
-//! Merge strategies, and the one fold that applies them at every depth: locations in a level, levels in a layer, layers.
+//! Merge strategies, and the one fold that applies them at every depth: locations in a level, levels in a layer,
+//! layers.
 //!
 //! Source: `pops/merge_strategy.rb`.
 
@@ -17,7 +18,7 @@ use crate::puppet::types;
 use crate::puppet::types::data::{is_data_hash, is_scalar_or_data_array};
 use crate::value::{Hash, Secrecy, Uniq, Value};
 
-/// How values found in several places become one.
+/// The merge strategy: how values found in several places become one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Strategy {
     /// No strategy was asked for: the first value found.
@@ -37,12 +38,12 @@ pub enum Strategy {
 type Result<T> = std::result::Result<T, LookupError>;
 
 impl Strategy {
-    /// Whether `value` names, with a knock-out prefix, values that it takes away.
+    /// Returns true if `value` names, with a knock-out prefix, values that it takes away.
     pub(super) fn knocks_out(&self, value: &Value) -> bool {
         matches!(self, Strategy::Deep(options) if options.knocks_out(value))
     }
 
-    /// The strategy of a `merge` option: a name, or a hash with `strategy` and the strategy's options.
+    /// Returns the strategy of a `merge` option: a name, or a hash with `strategy` and the strategy's options.
     pub fn from_option(merge: &Value) -> Result<Strategy> {
         let options = match merge {
             Value::Undef | Value::Boolean(false) => return Ok(Strategy::Default),
@@ -86,7 +87,7 @@ impl Strategy {
         }
     }
 
-    /// Its name in `lookup_options`.
+    /// Returns its name in `lookup_options`.
     pub fn name(&self) -> &'static str {
         match self {
             Strategy::Default => "default",
@@ -97,7 +98,7 @@ impl Strategy {
         }
     }
 
-    /// The options beside its name, as given.
+    /// Returns the options beside its name, as given.
     pub fn options(&self) -> Hash {
         match self {
             Strategy::Deep(options) => options.given().clone(),
@@ -105,7 +106,7 @@ impl Strategy {
         }
     }
 
-    /// Whether all variants count, not only the first that has a value.
+    /// Returns true if all variants count, not only the first that has a value.
     pub fn merges(&self) -> bool {
         !matches!(self, Strategy::Default | Strategy::First)
     }
@@ -134,7 +135,7 @@ impl Strategy {
         Ok(merged)
     }
 
-    /// The one value of the one variant.
+    /// Returns the one value of the one variant.
     fn merge_single(&self, value: Value) -> Result<Value> {
         match (self, &value) {
             (Strategy::Unique, Value::Array(items)) => union(items, &[]),
@@ -142,7 +143,7 @@ impl Strategy {
         }
     }
 
-    /// The first value of several variants.
+    /// Returns the first value of several variants.
     fn convert_first(&self, value: Value) -> Value {
         if *self == Strategy::Unique { Value::array(flatten(&value)) } else { value }
     }
@@ -176,7 +177,7 @@ impl Strategy {
     }
 }
 
-/// How Puppet says that `options` are not of the type `kind`.
+/// Returns Puppet's error for `options` that are not of the type `kind`.
 fn wrong_options(kind: &str, options: &Hash) -> LookupError {
     types::mismatch("The merge options", kind, &Value::hash(options.clone())).into()
 }

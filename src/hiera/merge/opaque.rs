@@ -1,12 +1,13 @@
-//! What encrypted texts that cannot be opened leave open in a merge.
+//! Encrypted texts that cannot be opened, in a merge: two of them may or may not be equal.
 //!
-//! Such a text may be any text, so whether it equals another one, starts with a knock-out prefix or comes before another in
-//! order is unknown, and with it which items the merged array has. A value that is merged in whole stays what it is.
+//! Such a text may be any text, so whether it equals another one, starts with a knock-out prefix or comes before
+//! another in order is unknown, and with it which items the merged array has. A value that is merged in whole stays
+//! what it is.
 
 use crate::hiera::LookupError;
 use crate::value::Value;
 
-/// Whether a part of `value` is an encrypted text that cannot be opened.
+/// Returns true if a part of `value` is an encrypted text that cannot be opened.
 pub(super) fn is_opaque(value: &Value) -> bool {
     value.secrecy().is_some_and(|secrecy| secrecy.opaque)
 }
@@ -23,7 +24,7 @@ pub(in crate::hiera) fn check_distinct<'v>(
     Ok(())
 }
 
-/// Whether nobody here can tell if two values are equal.
+/// Returns true if nobody here can tell if two values are equal.
 pub(super) fn is_open(a: &Value, b: &Value) -> bool {
     !a.eql(b) && may_be_equal(a, b)
 }
@@ -45,7 +46,7 @@ fn may_be_equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// The error of an answer that depends on what cannot be decrypted.
+/// Returns the error of an answer that depends on what cannot be decrypted.
 pub(super) fn unknown(what: &str) -> LookupError {
     LookupError::unknown(format!("{what} depends on a text that cannot be decrypted here"))
 }

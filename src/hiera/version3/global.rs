@@ -14,7 +14,7 @@ use crate::hiera::interpolation::{Context, NameStack, Undefined, interpolate, in
 use crate::hiera::scope::{Scope, Variable};
 use crate::value::{Hash, Value};
 
-/// Where data is, below the environment, if the file does not say.
+/// The default datadir, below the environment.
 const DEFAULT_DATADIR: &str = "hieradata";
 
 /// The variables as version 3 sees them: those of the caller, which a plain lookup does not have, and no empty texts.
@@ -120,7 +120,7 @@ impl Global<'_> {
     }
 }
 
-/// What the function gets of a backend's section: only eyaml's needs any.
+/// Returns the part of a backend's section that the function gets: only eyaml's needs any.
 fn options(backend: &Backend, section: &Value) -> Value {
     let mut options = Hash::new();
     if let (Backend::Eyaml(_), Some(section)) = (backend, section.as_hash()) {

@@ -1,7 +1,7 @@
 //! `%{...}` as Hiera 3 evaluates it, its slips included.
 //!
-//! What an expression gives is searched for one more expression; the first one found takes the place of the whole text. An
-//! expression that is being evaluated must not come up again; `literal` never counts as done.
+//! The result of an expression is searched for one more expression; the first one found takes the place of the whole
+//! text. An expression that is being evaluated must not come up again; `literal` never counts as done.
 //! Source: `hiera/interpolate.rb`, `hiera/recursive_guard.rb`, `parse_answer` in `hiera/backend.rb`.
 
 use std::cell::RefCell;
@@ -18,12 +18,12 @@ use crate::hiera::scope::{SERVER_FACTS, Scope, Variable};
 use crate::puppet::ruby;
 use crate::value::{Hash, Secrecy, Text, Value};
 
-/// How deep lookups may nest before hierad gives up with an honest error.
+/// The depth to which lookups may nest before hierad gives up with an honest error.
 const DEPTH_LIMIT: usize = 400;
 
-/// What interpolation needs from the lookup: the value of another key.
+/// The lookup, as interpolation needs it: the values of other keys.
 pub(super) trait Keys {
-    /// The value of `key` by priority, undef where there is none.
+    /// Returns the value of `key` by priority, undef where there is none.
     fn value_of(&self, key: &str, context: &Context<'_>) -> Result<Value, LookupError>;
 }
 
@@ -52,22 +52,22 @@ impl Guard {
     }
 }
 
-/// What an interpolation is evaluated against.
+/// The surroundings of an interpolation.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     /// The node's variables.
     pub(super) scope: &'a dyn Scope,
     /// Other keys.
     pub(super) keys: &'a dyn Keys,
-    /// That of the text around, which all texts inside share; nothing where each text gets its own.
+    /// That of the text around, which all texts inside share, or `None` if each text gets its own.
     pub(super) guard: Option<&'a Guard>,
-    /// What the answer may cost.
+    /// The limits of the answer's cost.
     pub(super) budget: &'a Budget,
-    /// How deep lookups nest here.
+    /// The depth to which lookups nest here.
     pub(super) depth: usize,
 }
 
-/// How an expression is evaluated.
+/// The method of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Method {
     Scope,
@@ -76,8 +76,8 @@ enum Method {
     Alias,
 }
 
-/// A value of a data file as an answer: what is neither text, number, boolean nor a collection of them becomes undef. Where
-/// there is a `decryption`, texts are opened first; keys of hashes never are.
+/// Returns a value of a data file as an answer: what is neither text, number, boolean nor a collection of them becomes
+/// undef. Where there is a `decryption`, texts are opened first; keys of hashes never are.
 pub(super) fn answer(
     value: &Value,
     decryption: Option<&Decryption<'_>>,
@@ -109,7 +109,7 @@ pub(super) fn answer(
     }
 }
 
-/// `subject` with its expressions replaced; an `alias` that is all of it gives a value of any kind.
+/// Returns `subject` with its expressions replaced; an `alias` that is all of it gives a value of any kind.
 pub(super) fn text(subject: &Text, context: &Context<'_>) -> Result<Value, LookupError> {
     context.budget.read(subject)?;
     if first(subject).is_none() {
@@ -156,7 +156,7 @@ fn replace(subject: &str, site: &Site<'_>) -> Result<Value, LookupError> {
     Ok(Value::bytes(out).sealed(secrecy))
 }
 
-/// Where the first expression of a text begins and ends.
+/// Returns the beginning and the end of the first expression of a text.
 fn first(text: &str) -> Option<(usize, usize)> {
     let start = text.find("%{")?;
     Some((start, start + text[start..].find('}')? + 1))
@@ -169,7 +169,8 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// What the first expression of `subject` gives, and how it was evaluated; a value without one is itself.
+    /// Evaluates the first expression of `subject` and returns the result with the method; a value without one is
+    /// itself.
     fn evaluate(&self, subject: &Value) -> Result<(Value, Option<Method>), LookupError> {
         let Value::String(text) = subject else { return Ok((subject.clone(), None)) };
         let Some((start, end)) = first(text) else { return Ok((subject.clone(), None)) };
@@ -180,7 +181,7 @@ impl Site<'_> {
         }
     }
 
-    /// What an expression of `text` gives.
+    /// Evaluates an expression of `text`.
     fn expression(&self, text: &Text, expression: &str) -> Result<(Value, Option<Method>), LookupError> {
         if matches!(ruby::strip(expression), "" | "::" | "\"\"" | "''" | "\"::\"" | "'::'") {
             return Ok(("".into(), None));
@@ -208,7 +209,7 @@ impl Site<'_> {
     }
 }
 
-/// The method of an expression and its argument. Ruby's `^` and `$` match at every line.
+/// Returns the method of an expression and its argument. Ruby's `^` and `$` match at every line.
 fn parse(expression: &str) -> Result<(Method, &str), LookupError> {
     static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^([0-9A-Za-z_]+)\(([^)]*)\)$").ok());
     static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?m)^(?:"([^"]+)"|'([^']+)')$"#).ok());
@@ -234,7 +235,7 @@ fn is_only_expression(text: &str) -> bool {
     ONLY.as_ref().is_some_and(|only| only.is_match(text))
 }
 
-/// The variable `name` with dotted access; undef where there is none. `subject` is for error texts.
+/// Returns the variable `name` with dotted access; undef where there is none. `subject` is for error texts.
 fn variable(name: &str, subject: &str, scope: &dyn Scope) -> Result<Value, LookupError> {
     let syntax = || LookupError::puppet(format!("Syntax error in interpolation expression: {subject}"));
     let segments = key::split(name).ok_or_else(syntax)?;

@@ -10,7 +10,7 @@ use crate::hiera::LookupError;
 use crate::puppet::ruby;
 use crate::value::Value;
 
-/// The segments of `key`; none for an empty key, nothing where Hiera calls it a syntax error.
+/// Returns the segments of `key`; none for an empty key, or `None` if Hiera calls it a syntax error.
 pub(super) fn split(key: &str) -> Option<Vec<&str>> {
     static PIECE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""([^"]+)"|'([^']+)'|([^'".]+)"#).ok());
     if key.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn split(key: &str) -> Option<Vec<&str>> {
     (first.is_empty() && !rest.is_empty() && segments.len() * 2 == rest.len() + 1).then_some(segments)
 }
 
-/// The index that a segment is, as it stands in error texts; nothing for a name.
+/// Returns the index that a segment is, as it stands in error texts, or `None` for a name.
 pub(super) fn index(segment: &str) -> Option<Value> {
     // Ruby's ^ and $ match at every line, and `to_i` reads the first one.
     let digits = |line: &str| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! How Hiera 3 makes one answer of many: the first one, an array of all, a hash of all.
+//! The resolution types of Hiera 3, which make one answer of many: the first one, an array of all, a hash of all.
 //!
 //! Source: `merge_answer`, `resolve_answer` and the loops over sources and backends in `hiera/backend.rb` and
 //! `hiera/backend/yaml_backend.rb`.
@@ -8,7 +8,7 @@ use crate::hiera::config::HashMerge;
 use crate::hiera::merge::{Strategy, check_distinct, deep_merge};
 use crate::value::{Hash, Secrecy, Uniq, Value};
 
-/// What becomes of several values for a key.
+/// The resolution type: how several values for a key become one.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Resolution {
     /// `hiera`: the first value counts.
@@ -20,7 +20,7 @@ pub(super) enum Resolution {
 }
 
 impl Resolution {
-    /// What a merge strategy of Hiera 5 stands for; a hash is merged as hiera.yaml says, unless the strategy says how.
+    /// Converts a merge strategy of Hiera 5; a hash is merged as hiera.yaml says, unless the strategy says how.
     pub(super) fn of(strategy: &Strategy, configured: &HashMerge) -> Resolution {
         match strategy {
             Strategy::Default | Strategy::First => Resolution::Priority,
@@ -30,7 +30,7 @@ impl Resolution {
         }
     }
 
-    /// Its name as a flag of `hierad lookup` and a symbol of Hiera.
+    /// Returns its name as a flag of `hierad lookup` and a symbol of Hiera.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Resolution::Priority => "priority",
@@ -67,7 +67,7 @@ impl Resolution {
         }
     }
 
-    /// The answer in the end.
+    /// Returns the answer in the end.
     pub(super) fn finish(&self, answer: Value) -> Result<Value, LookupError> {
         if *self != Resolution::Array {
             return Ok(answer);

@@ -1,8 +1,8 @@
 //! Hiera 3 (and 1): what `hiera`, `hiera -a` and `hiera -h` answer from a hiera.yaml of version 3.
 //!
-//! An [`Engine`] asks one backend after the other, and each of them one data source after the other. Hiera 5 shares no rule
-//! with it: keys, interpolation and merges have their own. Puppet's global layer of version 3 is Hiera 5's search with these
-//! sources, see `config`.
+//! An [`Engine`] asks one backend after the other, and each of them one data source after the other. Hiera 5 shares no
+//! rule with it: keys, interpolation and merges have their own. Puppet's global layer of version 3 is Hiera 5's search
+//! with these sources, see `config`.
 //! Source: `hiera/backend.rb`, `hiera/backend/{yaml,json}_backend.rb` of Hiera 3.10; `hiera/backend/eyaml_backend.rb`.
 
 mod global;
@@ -39,7 +39,8 @@ type SearchResult = Result<Option<Value>, LookupError>;
 pub struct Engine<'a> {
     hiera: &'a Hiera3,
     levels: Vec<Arc<Level>>,
-    /// Whose the levels are; nothing while they are still being resolved: what is not found in those before needs itself.
+    /// The owner of the levels; `None` while they are still being resolved, when a key that the levels before do not
+    /// have needs itself.
     sources: Option<&'a dyn Sources>,
     scope: &'a dyn Scope,
     keys: &'a eyaml::Keys,
@@ -58,8 +59,8 @@ impl<'a> Engine<'a> {
         Engine { hiera, levels: hierarchy.levels.clone(), sources: Some(sources), scope, keys, recorder }
     }
 
-    /// The answer for `key`, merged as `strategy` says: the first value, `unique` for an array, `hash` for a hash as hiera.yaml
-    /// merges it, `deep` for one with the strategy's own options.
+    /// Returns the answer for `key`, merged as `strategy` says: the first value, `unique` for an array, `hash` for a
+    /// hash as hiera.yaml merges it, `deep` for one with the strategy's own options.
     pub fn get(&self, key: &str, strategy: &Strategy) -> SearchResult {
         let configured = match (strategy, &self.hiera.merge) {
             (Strategy::Hash, merge) => merge.clone(),
@@ -70,7 +71,7 @@ impl<'a> Engine<'a> {
         self.find(key, &Resolution::of(strategy, &configured), &context)
     }
 
-    /// `default` as the answer where there is none: interpolated, too.
+    /// Returns `default` as the answer where there is none: interpolated, too.
     pub fn default_value(&self, default: &str) -> Result<Value, LookupError> {
         let budget = Budget::default();
         let context = Context { scope: self.scope, keys: self, guard: None, budget: &budget, depth: 0 };
@@ -138,7 +139,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The backend of hiera-eyaml knows Hiera 1's interface only, in which each text has its own guard.
+    /// Returns the backend of hiera-eyaml knows Hiera 1's interface only, in which each text has its own guard.
     fn eyaml(&self, level: &Level, root: &Value, resolution: &Resolution, context: &Context<'_>) -> SearchResult {
         let resolution = match resolution {
             Resolution::Hash(_) => Resolution::Hash(self.hiera.merge.clone()),
@@ -227,7 +228,8 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Whether a value counts as not found although its backend ended its search with it: by Hiera 1's interface that is null.
+/// Returns true if a value counts as not found although its backend ended its search with it: by Hiera 1's interface
+/// that is null.
 fn is_lost(level: &Level, value: &Value) -> bool {
     matches!(level.backend, Backend::Eyaml(_)) && value.is_undef()
 }

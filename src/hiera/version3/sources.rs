@@ -1,7 +1,7 @@
 //! The data sources of one node: which files a backend reads, in which order.
 //!
-//! Hiera 3 interpolates a source when it comes to it, so an error in one waits there. `%{hiera('key')}` in `:hierarchy:` sees
-//! the sources before its own.
+//! Hiera 3 interpolates a source when it comes to it, so an error in one waits there. `%{hiera('key')}` in
+//! `:hierarchy:` sees the sources before its own.
 //! Source: `datasources`, `datafile` and `interpolate_config` in `hiera/backend.rb`.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::hiera::hierarchy::{self, Content, Level, Location, Part, Resolver, jo
 use crate::hiera::scope::Scope;
 use crate::value::Value;
 
-/// The sources of `config`, which lies in the folder `root`, for the node with `scope`.
+/// Returns the sources of `config`, which lies in the folder `root`, for the node with `scope`.
 pub fn resolve(config: &Config, hiera: &Hiera3, root: &str, scope: &dyn Scope, source: hierarchy::Source<'_>) -> Part {
     let files = Resolver::new(config, root, scope, source);
     let mut sources = Sources { hiera, root, scope, keys: source.keys, files, levels: Vec::new() };
@@ -96,7 +96,7 @@ impl Sources<'_> {
         }
     }
 
-    /// Where a source's file is; nothing for a name that Hiera ignores. `parts` are folder and extension.
+    /// Locates a source's file, or `None` for a name that Hiera ignores. `parts` are folder and extension.
     fn source(
         &mut self,
         source: &Source,
@@ -141,7 +141,8 @@ fn unreadable(declared: &PlacedText, error: LookupError) -> Location {
     Location::Path { original: declared.text.clone(), path: declared.text.clone(), content: Content::Unreadable(error) }
 }
 
-/// Whether a line of a source's name starts or ends with a slash, or has an empty name between two: Hiera ignores it.
+/// Returns true if a line of a source's name starts or ends with a slash, or has an empty name between two: Hiera
+/// ignores it.
 fn is_bad(name: &str) -> bool {
     name.contains("//") || name.split('\n').any(|line| line.starts_with('/') || line.ends_with('/'))
 }

@@ -28,29 +28,29 @@ pub struct Block {
 }
 
 impl Block {
-    /// All of it, `ENC[` and `]` included.
+    /// Returns all of it, `ENC[` and `]` included.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is of PKCS #7.
+    /// Returns true if it is of PKCS #7.
     pub fn is_pkcs7(&self) -> bool {
         self.comma.is_none_or(|comma| self.text["ENC[".len()..comma].eq_ignore_ascii_case(PKCS7))
     }
 
-    /// What is encrypted, in base 64.
+    /// The ciphertext, in base 64.
     pub fn data(&self) -> &str {
         &self.text[self.comma.map_or("ENC[".len(), |comma| comma + 1)..self.text.len() - 1]
     }
 
-    /// A digest of the block, never 0.
+    /// Returns a digest of the block, never 0.
     pub fn seal(&self) -> u64 {
         let digest = Sha1::digest(&self.text);
         digest.iter().take(8).fold(0, |seal, byte| seal << 8 | u64::from(*byte)).max(1)
     }
 }
 
-/// Whether Puppet looks for blocks in `text`: only if what looks like one stands on one line.
+/// Returns true if Puppet looks for blocks in `text`: only if what looks like one stands on one line.
 pub fn is_encrypted(text: &[u8]) -> bool {
     static SEEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?-u)ENC\[[^\n]*\]").ok());
     SEEN.as_ref().is_some_and(|seen| seen.is_match(text))
@@ -75,7 +75,7 @@ pub fn parts(text: &[u8]) -> impl Iterator<Item = Part<'_>> {
     })
 }
 
-/// A block as matched, which is ASCII.
+/// Returns a block as matched, which is ASCII.
 fn block(matched: &[u8], method: bool) -> Block {
     let text: String =
         matched.iter().filter(|byte| !byte.is_ascii_whitespace()).map(|byte| char::from(*byte)).collect();

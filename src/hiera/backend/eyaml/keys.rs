@@ -1,5 +1,5 @@
-//! The key pairs that open encrypted blocks: named by a level's options or by the settings, read from files on disk or from
-//! environment variables.
+//! The key pairs that open encrypted blocks: named by a level's options or by the settings, read from files on disk or
+//! from environment variables.
 //!
 //! Source: `decrypt` in hiera-eyaml's `encryptors/pkcs7.rb`.
 
@@ -16,7 +16,7 @@ use crate::hiera::host::HostAccess;
 use crate::puppet::ruby;
 use crate::value::Value;
 
-/// Where a key is: in the environment variable, if that is set, or else in the file.
+/// The place of a key: the environment variable, if that is set, or else the file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct KeyName {
     /// An absolute path on disk.
@@ -25,7 +25,7 @@ pub struct KeyName {
     pub variable: Option<Arc<str>>,
 }
 
-/// Where the two keys of a pair are.
+/// The places of the two keys of a pair.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct KeyNames {
     /// The private key.
@@ -41,10 +41,10 @@ pub struct KeyPair {
     opened: Mutex<HashMap<Box<[u8]>, Opened>>,
 }
 
-/// What a block holds.
+/// The plaintext of a block, or the reason for which there is none.
 pub type Opened = Result<Arc<[u8]>, Refusal>;
 
-/// A pair; nothing if it is not on this machine. An error is Ruby's, in its words.
+/// A pair, or `None` if it is not on this machine. The error is Ruby's, in its words.
 pub type FoundPair = Result<Option<Arc<KeyPair>>, Arc<str>>;
 
 /// The key pairs of an environment. Each is read once.
@@ -62,12 +62,12 @@ pub struct Keys {
 pub struct KeyPairs(Mutex<HashMap<[Option<Vec<u8>>; 2], FoundPair>>);
 
 impl Keys {
-    /// The keys that `host` has, of the pair `chosen` or of those that options name.
+    /// Returns the keys that `host` has, of the pair `chosen` or of those that options name.
     pub fn new(chosen: Option<KeyNames>, host: Arc<dyn HostAccess>, pairs: Arc<KeyPairs>) -> Keys {
         Keys { chosen, host, pairs, found: Mutex::default() }
     }
 
-    /// The pair of a level with these `options`.
+    /// Returns the pair of a level with these `options`.
     pub fn of(&self, options: &Value) -> FoundPair {
         let names = match &self.chosen {
             Some(names) => names.clone(),
@@ -88,7 +88,7 @@ impl Keys {
         if is_missing { Ok(None) } else { self.pairs.get([private, public]) }
     }
 
-    /// Whether the keys that were used are still those that are there.
+    /// Returns true if the keys that were used are still those that are there.
     pub fn are_current(&self) -> bool {
         let used = lock(&self.found).clone();
         used.iter().all(|(names, found)| match (found, &self.find(names)) {
@@ -99,7 +99,7 @@ impl Keys {
         })
     }
 
-    /// What is in a key's variable or file; nothing if neither can be read here.
+    /// Reads a key's variable or file, or `None` if neither can be read here.
     fn read(&self, name: &KeyName) -> Option<Vec<u8>> {
         if let Some(value) = name.variable.as_ref().and_then(|variable| self.host.variable(variable)) {
             return Some(value.into_bytes());
@@ -111,7 +111,7 @@ impl Keys {
 }
 
 impl KeyNames {
-    /// What a level's `options` name.
+    /// Returns the places that a level's `options` name.
     fn of_options(options: &Value) -> Result<KeyNames, Arc<str>> {
         let name = |kind: &str| {
             let text = |key: String| match options.get(&key) {
@@ -135,7 +135,7 @@ impl KeyNames {
 }
 
 impl KeyPairs {
-    /// The pair of a private key and a certificate, as their files have them.
+    /// Returns the pair of a private key and a certificate, as their files have them.
     fn get(&self, content: [Option<Vec<u8>>; 2]) -> FoundPair {
         if let Some(found) = lock(&self.0).get(&content) {
             return found.clone();
@@ -161,12 +161,12 @@ impl KeyPair {
         Ok(KeyPair { private, certificate, opened: Mutex::default() })
     }
 
-    /// What `data` holds, without remembering it.
+    /// Decrypts `data` without remembering the plaintext.
     pub fn peek(&self, data: &[u8]) -> Result<Vec<u8>, Refusal> {
         Envelope::parse(data)?.open(&self.private, self.certificate.as_ref())
     }
 
-    /// What `data` holds, which is worked out once.
+    /// Decrypts `data`, once for all calls.
     pub fn open(&self, data: &[u8]) -> Opened {
         if let Some(opened) = lock(&self.opened).get(data) {
             return opened.clone();
@@ -184,7 +184,7 @@ impl fmt::Debug for KeyPair {
     }
 }
 
-/// An RSA key of PKCS #1 or PKCS #8, in PEM or DER.
+/// Returns an RSA key of PKCS #1 or PKCS #8, in PEM or DER.
 fn private_key(content: &[u8]) -> Result<RsaPrivateKey, &'static str> {
     const UNREADABLE: &str = "Neither PUB key nor PRIV key: unsupported";
     if ["PUBLIC KEY", "RSA PUBLIC KEY"].iter().any(|label| pem(content, label).is_some()) {
@@ -197,7 +197,8 @@ fn private_key(content: &[u8]) -> Result<RsaPrivateKey, &'static str> {
     key.ok_or(UNREADABLE)
 }
 
-/// The first block of PEM with this label, decoded; nothing if there is none. What stands around it does not count.
+/// Returns the first block of PEM with this label, decoded, or `None` if there is none. What stands around it does not
+/// count.
 fn pem(content: &[u8], label: &str) -> Option<Vec<u8>> {
     let mut lines = content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
     let is = |line: &[u8], word: &str| line == format!("-----{word} {label}-----").as_bytes();

@@ -1,7 +1,7 @@
 //! `eyaml_lookup_key`, and Hiera 3's backend `eyaml`: YAML whose texts hold encrypted blocks.
 //!
-//! [`blocks`] finds them, `keys` has the key pairs, `pkcs7` opens what is inside. A block that cannot be opened for want of
-//! a key, or whose method or cipher is not one of hierad's, stays as it is in a text that is an opaque secret.
+//! [`blocks`] finds them, `keys` has the key pairs, `pkcs7` opens what is inside. A block that cannot be opened for
+//! want of a key, or whose method or cipher is not one of hierad's, stays as it is in a text that is an opaque secret.
 //! Source: `functions/eyaml_lookup_key.rb`, hiera-eyaml's `hiera/backend/eyaml_backend.rb`.
 
 pub mod blocks;
@@ -18,10 +18,10 @@ use crate::hiera::LookupError;
 use crate::puppet::ruby;
 use crate::value::{Secrecy, Value};
 
-/// What Puppet says of a level without paths.
+/// Puppet's error for a level without paths.
 pub const NEEDS_PATH: &str = "'eyaml_lookup_key': one of 'path', 'paths' 'glob', 'globs' or 'mapped_paths' must be declared in hiera.yaml when using this lookup_key function";
 
-/// What Puppet says of the empty key.
+/// Puppet's error for the empty key.
 pub const NEEDS_KEY: &str = "'eyaml_lookup_key' parameter 'key' expects a String[1] value, got String";
 
 /// The decryption of the value of one key in one file.
@@ -31,11 +31,11 @@ pub struct Decryption<'a> {
     pub keys: &'a Keys,
     /// The level's options, which name its keys.
     pub options: &'a Value,
-    /// Who decrypts, which shows in errors.
+    /// The program that decrypts, which shows in errors.
     pub reader: Reader<'a>,
 }
 
-/// Who decrypts.
+/// The program that decrypts.
 #[derive(Debug, Clone, Copy)]
 pub enum Reader<'a> {
     /// Puppet, which tells of the key that is looked up and of the file.
@@ -49,10 +49,10 @@ pub enum Reader<'a> {
     Hiera3,
 }
 
-/// Why a block cannot be opened, in Ruby's words.
+/// A block that cannot be opened, in Ruby's words.
 struct Failure {
     why: Arc<str>,
-    /// Whether OpenSSL says so of the block itself.
+    /// True if OpenSSL says so of the block itself.
     of_block: bool,
 }
 
@@ -63,7 +63,7 @@ impl<T: Into<Arc<str>>> From<T> for Failure {
 }
 
 impl Decryption<'_> {
-    /// The text `value` with its blocks opened; any other value is itself.
+    /// Returns the text `value` with its blocks opened; any other value is itself.
     pub fn text(&self, value: &Value) -> Result<Value, LookupError> {
         let text = match value {
             Value::String(text) => text.as_bytes(),
@@ -96,12 +96,12 @@ impl Decryption<'_> {
         }
     }
 
-    /// Whether a plaintext is searched for expressions: Puppet looks for the beginning of one first.
+    /// Returns true if a plaintext is searched for expressions: Puppet looks for the beginning of one first.
     fn is_searched(&self, plain: &[u8]) -> bool {
         matches!(self.reader, Reader::Hiera3) || plain.windows(2).any(|two| two == b"%{")
     }
 
-    /// What is in a block; nothing if hierad cannot know.
+    /// Decrypts a block, or `None` if hierad cannot know its content.
     fn open(&self, block: &Block) -> Result<Option<Arc<[u8]>>, Failure> {
         if block.data().is_empty() {
             return Err("undefined method `[]' for nil:NilClass".into());

@@ -1,6 +1,7 @@
 //! PKCS #7 enveloped data: a content key, encrypted for whoever holds an RSA key, and the content.
 //!
-//! Read as OpenSSL reads it, in any of BER's forms. Source: OpenSSL's `PKCS7_decrypt` as Ruby's `OpenSSL::PKCS7` calls it.
+//! Read as OpenSSL reads it, in any of BER's forms. Source: OpenSSL's `PKCS7_decrypt` as Ruby's `OpenSSL::PKCS7` calls
+//! it.
 
 use bcder::decode::{self, Constructed, DecodeError, SliceSource};
 use bcder::string::BitString;
@@ -11,7 +12,7 @@ use cbc::cipher::{BlockCipher, BlockDecryptMut, KeyInit, KeyIvInit};
 use rsa::pkcs1::EncodeRsaPublicKey;
 use rsa::{Pkcs1v15Encrypt, RsaPrivateKey};
 
-/// Why there is no plaintext.
+/// The reason for which there is no plaintext.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// Ruby takes it for no PKCS #7, in these words.
@@ -28,7 +29,7 @@ const BAD_DECRYPT: Refusal = Refusal::Ruby("bad decrypt");
 /// OpenSSL cannot make out cipher, recipient or content.
 const DECRYPT_ERROR: Refusal = Refusal::Ruby("decrypt error");
 
-/// What is no PKCS #7 to Ruby, which looks for its PEM form last.
+/// Ruby's error for data that is no PKCS #7: it looks for the PEM form last.
 const NO_PKCS7: Refusal = Refusal::NoPkcs7("Could not parse the PKCS7: no start line");
 
 const ENVELOPED_DATA: ConstOid = Oid(&[42, 134, 72, 134, 247, 13, 1, 7, 3]);
@@ -56,14 +57,14 @@ struct Recipient {
     key: OctetString,
 }
 
-/// What tells a certificate from others: issuer and serial number, as encoded.
+/// The identity of a certificate: issuer and serial number, as encoded.
 #[derive(Debug, PartialEq, Eq)]
 struct CertificateName {
     issuer: Vec<u8>,
     serial: Vec<u8>,
 }
 
-/// What of a certificate matters here.
+/// The identity and the public key of a certificate.
 #[derive(Debug)]
 pub(super) struct Certificate {
     name: CertificateName,
@@ -100,8 +101,8 @@ impl Envelope {
         decrypt(&self.content_key(private, certificate)?, &iv, &content)
     }
 
-    /// Decrypts the content key: that of the first recipient of the certificate's name or, without a certificate, the first that
-    /// comes out.
+    /// Decrypts the content key: that of the first recipient of the certificate's name or, without a certificate, the
+    /// first that comes out.
     fn content_key(&self, private: &RsaPrivateKey, certificate: Option<&Certificate>) -> Result<Vec<u8>, Refusal> {
         let open = |recipient: &Recipient| private.decrypt(Pkcs1v15Encrypt, &recipient.key.to_bytes());
         let Some(certificate) = certificate else {
@@ -129,7 +130,7 @@ where
 }
 
 impl Certificate {
-    /// Reads the certificate at the beginning of `data`; nothing if there is none.
+    /// Reads the certificate at the beginning of `data`, or `None` if there is none.
     pub(super) fn parse(data: &[u8]) -> Option<Certificate> {
         Mode::Ber.decode(data, certificate).ok()
     }
@@ -213,12 +214,12 @@ fn skip_integer(cons: &mut Constructed<'_, Source<'_>>) -> Parsed<()> {
     cons.take_value_if(Tag::INTEGER, |integer| integer.as_primitive()?.skip_all())
 }
 
-/// The next value, as encoded.
+/// Returns the next value, as encoded.
 fn captured(cons: &mut Constructed<'_, Source<'_>>) -> Parsed<Vec<u8>> {
     cons.capture_one().map(|value| value.as_slice().to_vec())
 }
 
-/// The next value, which must be a sequence, as encoded.
+/// Returns the next value, which must be a sequence, as encoded.
 fn sequence(cons: &mut Constructed<'_, Source<'_>>) -> Parsed<Vec<u8>> {
     let value = cons.capture(|value| value.take_sequence(skip_all))?;
     Ok(value.as_slice().to_vec())
