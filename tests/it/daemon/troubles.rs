@@ -30,7 +30,7 @@ fn receivers_get_all_reports_after_an_outage() {
         script.calm_steps(4);
         service.wait("the other sinks", || service.told().len() == script.made.len());
         service.wait("an error of the webhook", || service.log().contains(words));
-        assert!(service.site.hierad("queue").ok().contains(words));
+        service.wait("the error in the queue", || service.site.hierad("queue").ok().contains(words));
         service.wait("a count", || refused() > before);
         assert_eq!(backlog(), script.made.len() as u64);
         service.get("/health/ready").ok();
