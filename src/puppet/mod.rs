@@ -3,7 +3,7 @@
 //! [`yaml`], [`json`] and [`hocon`] read documents as Psych and the gems of these names do, and share the types of
 //! [`document`]; [`emit`] writes YAML as Psych does. [`ruby`], [`regex`] and [`glob`] are methods of Ruby; [`semver`],
 //! [`uri`] and [`time`] read what its libraries and Puppet's read. [`types`] are the data types of Puppet's language,
-//! [`new`] makes values of them and [`format`] texts of values. [`manifest`] finds calls of functions in manifests.
+//! [`new`] makes values of them and [`mod@format`] texts of values. [`manifest`] finds calls of functions in manifests.
 //!
 //! Where the two supported versions of Puppet differ, [`Puppet`] decides. An [`Error`] has Puppet's own words, or says
 //! that hierad cannot know them. The modules use one another in one direction: `new` and `format` use `types`, which

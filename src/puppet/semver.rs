@@ -103,7 +103,7 @@ fn one_range(range: &str, whole: &str) -> Parsed<Option<Part>> {
     let Some(first) = simples.next() else { return Ok(None) };
     let mut all = Some(first);
     for next in simples {
-        // Ruby asks nothing for its intersection.
+        // Ruby calls `intersection` of nil then.
         let Some(part) = &all else {
             return Err("undefined method `intersection' for nil:NilClass".into());
         };

@@ -100,7 +100,7 @@ impl Function {
 fn is_strategy(merge: &Value) -> bool {
     match merge {
         Value::String(_) => true,
-        // What is no literal there is not known.
+        // A strategy that is no literal is not known.
         Value::Hash(options) => options.get("strategy").is_some() && !options.values().any(Value::is_undef),
         _ => false,
     }

@@ -43,7 +43,7 @@ impl RubyRegex {
             return Err(Error::unknown(text));
         }
         let source = syntax::translate(pattern)?;
-        // What is wrong shows in what was written, not in what it is translated to.
+        // The error is that of the pattern as it was written, if that fails, too.
         let compiled = compile(&source);
         let compiled = compiled.or_else(|error| compile(pattern).and(Err(error)));
         let compiled = compiled.map_err(|e| syntax::fault(pattern, e.description()))?;
@@ -84,7 +84,7 @@ impl RubyRegex {
 
     fn find_from(&self, text: &str, from: usize) -> Result<Option<(usize, usize)>, Error> {
         if text.chars().any(|c| self.unsure.contains(c)) {
-            // Which character it is may be a part of a secret.
+            // The character may be a part of a secret.
             let text =
                 "whether the class or the case of a character beyond ASCII is what a regular expression asks for";
             return Err(Error::unknown(text));

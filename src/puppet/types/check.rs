@@ -38,7 +38,7 @@ pub fn inferred(value: &Value) -> Result<String, Error> {
 pub fn check_type(subject: &str, value: &Value, kind: &Type) -> Result<(), Error> {
     let secrecy = value.secrecy();
     if secrecy.is_some_and(|secrecy| secrecy.opaque) {
-        // Whatever the texts in it are.
+        // It has to fit with any texts in it.
         let of_any_text = generalize(&infer_set(value)?);
         return if assignable(kind, &of_any_text) {
             Ok(())

@@ -4,8 +4,8 @@
 //! counts. The way of a file is that of Psych: `grammar` makes events of the bytes, `compose` makes values of the
 //! events, `scalar`, `number` and `tag` know what a scalar stands for. Nothing here knows what the data means.
 //!
-//! Ruby's own limits are those of its stack and memory; ours are [`MAX_DEPTH`] and [`MAX_EXPANSION`], and meeting them
-//! is a fault.
+//! Ruby's own limits are those of its stack and memory; ours are [`MAX_DEPTH`](super::document::MAX_DEPTH) and
+//! [`MAX_EXPANSION`], and meeting them is a fault.
 
 mod compose;
 mod edit;
@@ -26,7 +26,7 @@ pub use symkeys::symkeys_to_string;
 /// The most bytes by which a document may grow beyond its text through aliases.
 pub const MAX_EXPANSION: usize = 64 << 20;
 
-/// Why a scalar or a tagged node has no value.
+/// The reason why a scalar or a tagged node has no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Refusal {
     /// It is an object of a class that Puppet does not permit.
