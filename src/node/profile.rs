@@ -117,9 +117,7 @@ impl<'a> ProfileReader<'a> {
     }
 
     fn yaml(&self, content: &[u8]) -> Result<NodeProfile, ProfileError> {
-        let selected = yaml::select(document(content), self.selection);
-        let profile = selected.and_then(|value| self.reader.profile(&value).ok());
-        profile.map_or_else(|| self.reader.yaml(content), Ok)
+        self.reader.yaml(content)
     }
 
     fn json(&self, content: &[u8]) -> ReadProfiles {

@@ -73,7 +73,7 @@ struct Versions<'a, 'f> {
 impl<'a> Versions<'a, '_> {
     /// Returns the last root key up to which nothing differs, and at which the new version has a key, too.
     fn first(&self) -> Option<usize> {
-        let has_key = |at: &usize| grammar::starts_with_key(&self.content[self.keys[*at]..]);
+        let has_key = |at: &usize| starts_with_key(&self.content[self.keys[*at]..]);
         let same = same_start(self.former, self.content);
         (0..self.keys.partition_point(|key| *key <= same)).rev().find(has_key)
     }
@@ -136,9 +136,41 @@ fn is_no_key(line: &[u8]) -> bool {
 /// is read.
 fn has_plain_start(text: &[u8], keys: &[usize]) -> bool {
     let is_plain = |line: &[u8]| matches!(line.trim_ascii(), [] | [b'#', ..] | b"---");
-    let is_first =
-        |key: &usize| text[..*key].split(|b| *b == b'\n').all(is_plain) && grammar::starts_with_key(&text[*key..]);
+    let is_first = |key: &usize| text[..*key].split(|b| *b == b'\n').all(is_plain) && starts_with_key(&text[*key..]);
     keys.first().is_some_and(is_first)
+}
+
+/// Returns true if `text` surely starts with a key.
+fn starts_with_key(text: &[u8]) -> bool {
+    let after = match text {
+        [quote @ (b'\'' | b'"'), ..] => after_quoted(&text[1..], *quote),
+        _ => after_plain_key(text),
+    };
+    matches!(after, Some([b':', b' ' | b'\n', ..]))
+}
+
+/// Returns what follows the key that `text` starts with, or `None` where that is not sure.
+fn after_plain_key(text: &[u8]) -> Option<&[u8]> {
+    let text = &text[..text.len().min(LONGEST_KEY + 2)];
+    let is_word = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
+    if !is_word(text.first()?) {
+        return None;
+    }
+    let mut len = 0;
+    loop {
+        len += text[len..].iter().take_while(|b| is_word(b) || matches!(b, b'-' | b'.' | b'/')).count();
+        match text.get(len..)? {
+            [b':', b' ' | b'\n', ..] => return text.get(len..),
+            [b':', 0x21..=0x7e, ..] => len += 1,
+            _ => return None,
+        }
+    }
+}
+
+/// Returns what follows a text between quotes, from behind the first one on, or `None` where that is not read as it stands.
+fn after_quoted(inner: &[u8], quote: u8) -> Option<&[u8]> {
+    let len = inner.iter().position(|b| *b == quote || *b == b'\\' || !matches!(b, b' '..=b'~'))?;
+    (inner[len] == quote && inner.get(len + 1) != Some(&quote)).then(|| &inner[len + 1..])
 }
 
 /// Returns true if the document surely goes on behind a text that is a document of its own.
@@ -157,6 +189,9 @@ fn has_plain_breaks(text: &[u8]) -> bool {
 fn lines(text: &[u8]) -> Option<i32> {
     i32::try_from(memchr_iter(b'\n', text).count()).ok()
 }
+
+/// The longest key that is taken for one, in bytes: surely not longer than libyaml allows.
+const LONGEST_KEY: usize = 256;
 
 /// How many bytes are compared at once.
 const BLOCK: usize = 256;

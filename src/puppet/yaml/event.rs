@@ -31,17 +31,12 @@ pub(super) enum Data<'a> {
     Mapping(Props<'a>),
     /// The end of the innermost open sequence or mapping.
     End,
-    /// A value that was passed over: it has no tags, anchors or aliases.
-    Passed,
 }
 
 /// The way to go on after an event.
 pub(super) enum Onward {
     /// With the next one.
     Next,
-    /// The value of the key that this was is not wanted: where it is of plain lines, and this holds for each scalar
-    /// that is not quoted, keys included, it may be passed over.
-    PastValue(fn(&str) -> bool),
     /// Not at all.
     Stop,
 }

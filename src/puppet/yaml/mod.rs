@@ -13,14 +13,12 @@ mod event;
 mod grammar;
 mod number;
 mod scalar;
-mod select;
 mod symkeys;
 mod tag;
 
 use super::document::Parsed;
 
 pub use edit::Edit;
-pub use select::select;
 pub use symkeys::symkeys_to_string;
 
 /// The most bytes by which a document may grow beyond its text through aliases.

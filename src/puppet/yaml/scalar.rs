@@ -18,16 +18,6 @@ pub(super) fn is_text(text: &str) -> bool {
     is_word || matches!(other_than_text(text), Ok(None | Some(Value::String(_))))
 }
 
-/// Returns true if a scalar that nothing marks as text has a value.
-pub(super) fn has_value(text: &str) -> bool {
-    if !text.bytes().next().is_some_and(may_start_number) {
-        return true;
-    }
-    // No date, no limit: what such a number is need not be worked out.
-    let is_short_number = text.len() < 20 && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    is_short_number || other_than_text(text).is_ok()
-}
-
 /// Returns the value of a scalar, or `None` if that is its text as it stands.
 fn other_than_text(text: &str) -> Result<Option<Value>, Refusal> {
     let bytes = text.as_bytes();
@@ -217,32 +207,4 @@ fn zone(rest: &[u8]) -> bool {
 fn ends_after_pair(offset: &[u8], count: usize) -> impl Fn(&[u8]) -> bool {
     let minutes = offset.len() - count - 1;
     move |rest| rest.is_empty() && (minutes == 0 || minutes == 2)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Returns all texts of `alphabet` up to a length.
-    fn texts(alphabet: &str, longest: u32) -> Vec<String> {
-        let mut all = vec![String::new()];
-        let mut last = all.clone();
-        for _ in 0..longest {
-            last = last.iter().flat_map(|text| alphabet.chars().map(move |c| format!("{text}{c}"))).collect();
-            all.extend_from_slice(&last);
-        }
-        all
-    }
-
-    #[test]
-    fn most_texts_are_told_to_have_a_value_without_being_read() {
-        let mut without = 0;
-        for text in texts("018.", 7).into_iter().chain(texts("018.-+x_,:~ten\n é", 4)) {
-            for text in ["", "2020-0", "2020-01-", "2020-01-01 ", "0x"].map(|start| format!("{start}{text}")) {
-                assert_eq!(has_value(&text), other_than_text(&text).is_ok(), "{text:?}");
-                without += usize::from(!has_value(&text));
-            }
-        }
-        assert!(without > 50, "{without}");
-    }
 }

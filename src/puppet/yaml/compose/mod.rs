@@ -147,7 +147,6 @@ impl<'a> Composer<'a> {
             Data::Sequence(props) => self.open_sequence(props, line),
             Data::Mapping(props) => self.open_mapping(props, line),
             Data::End => self.close(),
-            Data::Passed => {} // never comes: all is wanted here
         }
     }
 

@@ -1,7 +1,5 @@
 //! The characters of a document, one after the other, and the places they stand at.
 
-use memchr::{memchr_iter, memrchr};
-
 use crate::puppet::document::{Fault, FaultKind, line_at};
 
 /// libyaml decodes its input in pieces of this many bytes; a fault in a piece is found before anything in it is read.
@@ -87,32 +85,16 @@ impl<'a> Input<'a> {
 
     /// Returns the bytes that are left, where nothing bad follows.
     #[inline]
-    pub(super) fn rest(&self) -> Option<&'a [u8]> {
+    fn rest(&self) -> Option<&'a [u8]> {
         if self.bad.is_some() { None } else { self.bytes.get(self.at..) }
-    }
-
-    /// Returns the text that is left, where nothing bad follows.
-    pub(super) fn rest_text(&self) -> Option<&'a str> {
-        if self.bad.is_some() { None } else { self.text.get(self.at..) }
     }
 
     /// Passes over `count` ASCII characters that break no line.
     #[inline]
-    pub(super) fn pass(&mut self, count: usize) {
+    fn pass(&mut self, count: usize) {
         self.at += count;
         self.mark.index += count;
         self.mark.column = self.mark.column.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
-    }
-
-    /// Passes over `count` ASCII characters, of which only `\n` breaks lines.
-    pub(super) fn pass_lines(&mut self, count: usize) {
-        let passed = &self.bytes[self.at..self.at + count];
-        let Some(last) = memrchr(b'\n', passed) else { return self.pass(count) };
-        let lines = u32::try_from(memchr_iter(b'\n', passed).count()).unwrap_or(u32::MAX);
-        self.at += count;
-        self.mark.index += count;
-        self.mark.line = self.mark.line.saturating_add(lines);
-        self.mark.column = u32::try_from(count - last - 1).unwrap_or(u32::MAX);
     }
 
     /// Passes over a character.

@@ -2,13 +2,10 @@
 //!
 //! libyaml (MIT licence) defines what this module must do, down to how far it reads ahead before it finds a fault.
 //! `input` holds the characters, `scanner` makes tokens of them with the help of `scalars` and `properties`, and
-//! `parser` turns tokens into events; `lines` makes events of the plainest lines at once, and `blocks` passes over such
-//! lines where they are not wanted. Of the crates that offer these events, the unsafe ones are out of the question and
-//! `libyaml-safer` panics on a file that ends within a block scalar.
+//! `parser` turns tokens into events. Of the crates that offer these events, the unsafe ones are out of the
+//! question and `libyaml-safer` panics on a file that ends within a block scalar.
 
-mod blocks;
 mod input;
-mod lines;
 mod parser;
 mod properties;
 mod scalars;
@@ -17,10 +14,6 @@ mod token;
 
 use super::event::{Event, Onward};
 use crate::puppet::document::Fault;
-
-/// The most collections within each other that are passed over at once.
-pub(super) use blocks::DEEPEST;
-pub(super) use lines::starts_with_key;
 
 /// Feeds the events of the first document of `content` to `sink`, until it stops.
 pub(super) fn first_document<'a>(content: &'a [u8], sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<(), Fault> {

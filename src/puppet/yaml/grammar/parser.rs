@@ -12,7 +12,7 @@ use crate::puppet::document::Fault;
 
 /// The state of the parser: the part that it expects next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+enum State {
     DocumentEnd,
     BlockNode,
     BlockSequenceFirst,
@@ -21,8 +21,6 @@ pub(super) enum State {
     BlockMappingFirst,
     BlockMappingKey,
     BlockMappingValue,
-    /// The node behind a key and its colon in a line that was read at once.
-    BlockMappingNode,
     FlowSequenceFirst,
     FlowSequence,
     PairKey,
@@ -36,12 +34,12 @@ pub(super) enum State {
 
 /// The events of the first document of a text.
 pub(super) struct Parser<'a> {
-    pub(super) scanner: Scanner<'a>,
-    pub(super) state: State,
+    scanner: Scanner<'a>,
+    state: State,
     /// The states to go on with once the current node is done.
-    pub(super) states: Vec<State>,
+    states: Vec<State>,
     /// The starts of the open collections.
-    pub(super) starts: Vec<Mark>,
+    starts: Vec<Mark>,
     /// The prefixes of tag handles that were declared.
     prefixes: HashMap<&'a str, String, foldhash::fast::RandomState>,
 }
@@ -63,9 +61,6 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         loop {
-            if let Onward::Stop = self.entries_in_lines(sink)? {
-                return Ok(());
-            }
             if self.state == State::DocumentEnd {
                 break;
             }
@@ -75,14 +70,11 @@ impl<'a> Parser<'a> {
             }
         }
         // Psych has the document only once the token behind it is read.
-        if self.scanner.is_at_end()? { Ok(()) } else { self.scanner.peek().map(|_| ()) }
+        self.scanner.peek().map(|_| ())
     }
 
-    /// Reads up to the first node, or into it; false where there is no document, or `sink` stops.
+    /// Reads up to the first node; false where there is no document, or `sink` stops.
     fn document_start(&mut self, sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<bool, Fault> {
-        if let Some(event) = self.mapping_at_line(State::DocumentEnd)? {
-            return Ok(!matches!(sink(event), Onward::Stop));
-        }
         match self.scanner.peek()?.kind {
             Kind::StreamEnd => return Ok(false),
             Kind::Version { .. } | Kind::TagDirective { .. } | Kind::DocumentStart => {}
@@ -98,9 +90,6 @@ impl<'a> Parser<'a> {
             return Err(fault("did not find expected <document start>", token.start, "", Mark::default()));
         }
         self.scanner.skip_token();
-        if let Some(event) = self.mapping_at_line(State::DocumentEnd)? {
-            return Ok(!matches!(sink(event), Onward::Stop));
-        }
         self.states.push(State::DocumentEnd);
         let token = self.scanner.peek()?;
         if matches!(
@@ -149,7 +138,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Goes on where the node that is done belongs.
-    pub(super) fn resume(&mut self) {
+    fn resume(&mut self) {
         self.state = self.states.pop().unwrap_or(State::DocumentEnd);
     }
 
@@ -168,7 +157,6 @@ impl<'a> Parser<'a> {
             }
             State::BlockMappingKey => self.block_mapping_key(),
             State::BlockMappingValue => self.block_mapping_value(),
-            State::BlockMappingNode => self.block_mapping_node(State::BlockMappingKey, self.scanner.input.mark),
             State::FlowSequenceFirst => {
                 self.enter()?;
                 self.flow_sequence(true)
@@ -294,17 +282,11 @@ impl<'a> Parser<'a> {
     }
 
     fn block_sequence(&mut self) -> Result<Event<'a>, Fault> {
-        if let Some(event) = self.line_of_sequence()? {
-            return Ok(event);
-        }
         let token = self.scanner.peek()?;
         let (start, end) = (token.start, token.end);
         match token.kind {
             Kind::BlockEntry => {
                 self.scanner.skip_token();
-                if let Some(event) = self.mapping_at_line(State::BlockSequence)? {
-                    return Ok(event);
-                }
                 match self.scanner.peek()?.kind {
                     Kind::BlockEntry | Kind::BlockEnd => Ok(self.empty_then(State::BlockSequence, end)),
                     _ => self.node_then(State::BlockSequence, true, false),
@@ -317,9 +299,6 @@ impl<'a> Parser<'a> {
 
     /// Returns a sequence in a mapping, at the mapping's own indentation.
     fn indentless_sequence(&mut self) -> Result<Event<'a>, Fault> {
-        if let Some(event) = self.line_of_indentless_sequence()? {
-            return Ok(event);
-        }
         let token = self.scanner.peek()?;
         let (start, end) = (token.start, token.end);
         if !matches!(token.kind, Kind::BlockEntry) {
@@ -360,9 +339,6 @@ impl<'a> Parser<'a> {
 
     /// Parses the node behind the indicator of a key or a value, which ends at `mark`.
     fn block_mapping_node(&mut self, next: State, mark: Mark) -> Result<Event<'a>, Fault> {
-        if let Some(event) = self.mapping_at_line(next)? {
-            return Ok(event);
-        }
         match self.scanner.peek()?.kind {
             Kind::Key | Kind::Value | Kind::BlockEnd => Ok(self.empty_then(next, mark)),
             _ => self.node_then(next, true, true),

@@ -34,8 +34,6 @@ pub(super) struct Scanner<'a> {
     pub(super) key_allowed: bool,
     /// One for each flow level, and one for the block.
     keys: Vec<SimpleKey>,
-    /// True if plain lines are read at once: always, but for the test that this makes no difference.
-    pub(super) by_line: bool,
 }
 
 impl<'a> Scanner<'a> {
@@ -50,7 +48,6 @@ impl<'a> Scanner<'a> {
             indents: Vec::new(),
             key_allowed: true,
             keys: vec![SimpleKey::default()],
-            by_line: true,
         }
     }
 
@@ -83,11 +80,6 @@ impl<'a> Scanner<'a> {
         }
         self.ready = true;
         Ok(())
-    }
-
-    /// Returns true if no token waits to be taken.
-    pub(super) fn has_taken_all(&self) -> bool {
-        self.tokens.is_empty()
     }
 
     fn fetch_next(&mut self) -> Result<(), Fault> {
@@ -216,12 +208,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    pub(super) fn enter_indent(&mut self, column: u32) {
+    fn enter_indent(&mut self, column: u32) {
         self.indents.push(self.indent);
         self.indent = i64::from(column);
     }
 
-    pub(super) fn leave_indent(&mut self) {
+    fn leave_indent(&mut self) {
         self.indent = self.indents.pop().unwrap_or(-1);
     }
 
