@@ -13,8 +13,6 @@ use std::thread::{self, Scope};
 pub struct Workers {
     /// The largest number of threads, the calling one included.
     pub threads: NonZeroUsize,
-    /// True if small work gets fewer threads, because it is done sooner without them.
-    pub sparing: bool,
     /// The receiver of progress.
     pub progress: Arc<dyn Progress>,
 }
@@ -54,15 +52,11 @@ impl Progress for Nobody {
     fn begin(&self, _: &Arc<Stage>) {}
 }
 
-/// The least work that is worth a thread, in microseconds. Its start and end take some hundreds, and it may wait for a
-/// core as long.
-const FOR_A_THREAD: usize = 2000;
-
-/// As many threads as there are cores, fewer for small work; ignores progress.
+/// As many threads as there are cores; ignores progress.
 impl Default for Workers {
     fn default() -> Workers {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        Workers { sparing: true, ..Workers::of(cores) }
+        Workers::of(cores)
     }
 }
 
@@ -70,20 +64,13 @@ impl Workers {
     /// Returns workers with so many threads, at least one; ignores progress.
     pub fn of(threads: usize) -> Workers {
         let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
-        Workers { threads, sparing: false, progress: Arc::new(Nobody) }
+        Workers { threads, progress: Arc::new(Nobody) }
     }
 
     /// Limits the number of threads.
     #[must_use]
     pub fn at_most(&self, threads: usize) -> Workers {
         Workers { threads: Workers::of(threads).threads.min(self.threads), ..self.clone() }
-    }
-
-    /// Limits the number of threads to those that are worth it for work that takes one thread about so many
-    /// microseconds.
-    #[must_use]
-    pub fn worth(&self, micros: usize) -> Workers {
-        if self.sparing { self.at_most(micros.div_ceil(FOR_A_THREAD)) } else { self.clone() }
     }
 
     /// Reports that a stage begins. It lasts as long as the returned value is held.
@@ -123,19 +110,5 @@ impl Helpers<'_, '_> {
             _ = builder.spawn_scoped(self.scope, move || self.call(others - 1));
         }
         (self.work)();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn small_work_gets_fewer_threads_where_nobody_says_how_many() {
-        let sparing = Workers { sparing: true, ..Workers::of(4) };
-        let threads = |workers: &Workers, micros| workers.worth(micros).threads.get();
-        assert_eq!([0, 2000, 2001, 6000, usize::MAX].map(|micros| threads(&sparing, micros)), [1, 1, 2, 3, 4]);
-        assert_eq!(threads(&Workers::of(4), 0), 4);
-        assert_eq!(threads(&sparing.at_most(2), usize::MAX), 2);
     }
 }

@@ -11,7 +11,7 @@ mod leaf;
 mod secret;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::fleet::{Answer, Effective, parallel};
@@ -110,11 +110,6 @@ pub fn touched(effective: Diff<&Effective>, all: usize) -> NodeSet {
     NodeSet::union_of(all, keys.flat_map(of_key).map(|class| class.nodes))
 }
 
-/// The approximate time to compare the answers for a key, in microseconds, and that for each answer: there may be one
-/// for each node.
-const A_KEY: usize = 10;
-const AN_ANSWER: usize = 2;
-
 /// Returns all differences. The result does not depend on `workers`.
 ///
 /// ```
@@ -139,10 +134,8 @@ pub fn changes(effective: Diff<&Effective>, workers: &Workers) -> Changes {
     let keys: BTreeSet<&Arc<str>> = answers.before.keys().chain(answers.after.keys()).collect();
     let keys: Vec<&Arc<str>> = keys.into_iter().collect();
     let of_key = |key: &&Arc<str>| changes_of(key, answers.map(|keys| keys.get(*key).map_or(&[][..], Vec::as_slice)));
-    let count: usize = [answers.before, answers.after].into_iter().flat_map(BTreeMap::values).map(Vec::len).sum();
-    let workers = workers.worth(keys.len() * A_KEY + count * AN_ANSWER);
     let mut all = Changes::default();
-    for Changes { changes, reencrypted } in parallel::map(&keys, &workers, "comparing answers", of_key) {
+    for Changes { changes, reencrypted } in parallel::map(&keys, workers, "comparing answers", of_key) {
         all.changes.extend(changes);
         all.reencrypted.extend(reencrypted);
     }

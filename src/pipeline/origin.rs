@@ -15,9 +15,6 @@ use crate::workers::Workers;
 /// The most changes of a report that are traced. Nobody reads the origins of more.
 const TRACED_CHANGES: usize = 500;
 
-/// The time to trace a change, about, in microseconds.
-const A_CHANGE: usize = 60;
-
 /// One side of a change: the contributions to the value, and the value.
 type Side = Option<(Vec<Contribution>, Value)>;
 
@@ -39,9 +36,8 @@ pub(super) fn origins(changes: &Changes, revisions: &Diff<&Revision>, workers: &
         find(&side, &secret.path)
     };
     let traced = &changes.changes[..changes.changes.len().min(TRACED_CHANGES)];
-    let workers = workers.worth(traced.len() * A_CHANGE);
     Origins {
-        changes: parallel::map(traced, &workers, "tracing changes", of_change),
+        changes: parallel::map(traced, workers, "tracing changes", of_change),
         reencrypted: changes.reencrypted.iter().take(TRACED_CHANGES).map(of_secret).collect(),
     }
 }

@@ -40,9 +40,6 @@ pub const SCHEMA: &str = "hierad.snapshot/1";
 /// The least number of bytes that are written to a stream at a time.
 const BUFFER: usize = 1 << 17;
 
-/// The approximate time to prepare a key, in microseconds.
-const A_KEY: usize = 20;
-
 /// The format of snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -92,8 +89,7 @@ impl<'a> Snapshots<'a> {
         let counts =
             |answer: &Answer| !if all { answer.nodes.is_empty() } else { answer.nodes.intersection(nodes).is_empty() };
         let keys: Vec<_> = effective.keys.into_iter().map(|(key, answers)| (key, Mutex::new(answers))).collect();
-        let workers = workers.worth(keys.len() * A_KEY);
-        let texts = parallel::map(&keys, &workers, "preparing snapshots", |(key, answers)| {
+        let texts = parallel::map(&keys, workers, "preparing snapshots", |(key, answers)| {
             let mut answers = mem::take(&mut *lock(answers));
             answers.retain(counts);
             let [value, error] = [Kind::Value, Kind::Error].map(|kind| writer.fragments(key, &answers, kind));

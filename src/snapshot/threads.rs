@@ -8,10 +8,6 @@ use super::Snapshots;
 use super::batches::{Batches, Table};
 use crate::workers::{Stage, Workers};
 
-/// The approximate time that a snapshot takes, in microseconds, and the number of keys that add another one.
-const A_SNAPSHOT: usize = 30;
-const KEYS_A_MICROSECOND: usize = 8;
-
 /// The least number of batches for each thread, so that a slow thread leaves work to others.
 const BATCHES: usize = 8;
 
@@ -23,7 +19,7 @@ pub(super) fn each(
     work: impl Fn(usize, &[u8]) -> io::Result<bool> + Sync,
 ) -> io::Result<usize> {
     let nodes = snapshots.nodes.len();
-    let workers = workers.worth(nodes * (A_SNAPSHOT + snapshots.values.len() / KEYS_A_MICROSECOND)).at_most(nodes);
+    let workers = workers.at_most(nodes);
     let batches = Mutex::new(snapshots.batches(nodes.div_ceil(BATCHES * workers.threads.get())));
     let stage = workers.begin("writing snapshots", Some(nodes));
     let run = Run { snapshots, work, batches, stage, end: AtomicUsize::new(nodes), fault: Mutex::default() };

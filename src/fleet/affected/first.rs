@@ -25,9 +25,6 @@ use crate::workers::Workers;
 /// The longest text that, with the values of its variables, surely does not exceed the limits of an answer.
 const SHORT: usize = 1 << 12;
 
-/// The approximate time to compare the texts of a key, in microseconds.
-const A_KEY: usize = 60;
-
 /// Two revisions with equal `lookup_options`, which refer to no key.
 pub(super) struct First<'a> {
     pub(super) before: &'a Revision,
@@ -46,8 +43,7 @@ impl<'a> First<'a> {
         if readers.is_empty() {
             return;
         }
-        let workers = workers.worth(readers.len() * A_KEY);
-        let changed = parallel::map(&readers, &workers, "comparing texts", |key| self.changed(key, &keys[*key]));
+        let changed = parallel::map(&readers, workers, "comparing texts", |key| self.changed(key, &keys[*key]));
         for (key, nodes) in readers.into_iter().zip(changed) {
             if nodes.is_empty() {
                 keys.remove(key);

@@ -19,10 +19,6 @@ use crate::hiera::layer::Environment;
 use crate::tree::{BlobId, Target, TreeError, follow};
 use crate::workers::Workers;
 
-/// The approximate time to go through a data file, in microseconds, and to parse one.
-const A_FILE: usize = 4;
-const A_NEW_FILE: usize = 50;
-
 /// The places inside variables that hiera.yaml files and data refer to.
 #[derive(Default)]
 pub struct ReferencedVariables {
@@ -55,10 +51,7 @@ impl ReferencedVariables {
         let names = |(path, id): &&(String, BlobId)| -> Result<BTreeSet<Arc<str>>, TreeError> {
             Ok(variables(&*data_file(environment, path, *id)?).cloned().collect())
         };
-        let is_new = |(path, id): &&&(String, BlobId)| !environment.store.files.has((*id, environment.format_of(path)));
-        let new = files.iter().filter(is_new).count();
-        let workers = workers.worth(files.len() * A_FILE + new * A_NEW_FILE);
-        for names in parallel::map(&files, &workers, "reading data files", names) {
+        for names in parallel::map(&files, workers, "reading data files", names) {
             names?.iter().for_each(|name| self.add_name(name));
         }
         Ok(())

@@ -15,10 +15,6 @@ use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::workers::Workers;
 
-/// The approximate time to resolve a key, in microseconds, and the number of nodes that add another microsecond.
-const A_KEY: usize = 50;
-const NODES_A_MICROSECOND: usize = 4;
-
 /// Returns the effective values of some keys on some nodes. The result does not depend on `workers`.
 pub fn resolve(revision: &Revision, keys: &NodesByKey, workers: &Workers) -> Effective {
     let [effective] = resolve_all([revision], keys, workers);
@@ -36,8 +32,6 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey,
     let task = |revision, (key, nodes)| (revision, key, by_classes(nodes).unwrap_or(nodes));
     let tasks: Vec<(&Revision, &Arc<str>, &NodeSet)> =
         revisions.iter().flat_map(|revision| keys.iter().map(|of_key| task(*revision, of_key))).collect();
-    let nodes: usize = tasks.iter().map(|(_, _, nodes)| nodes.len()).sum();
-    let workers = &workers.worth(tasks.len() * A_KEY + nodes / NODES_A_MICROSECOND);
     let found =
         parallel::map(&tasks, workers, "resolving keys", |(revision, key, nodes)| answers(revision, key, nodes));
     let mut found = found.into_iter();

@@ -30,9 +30,6 @@ const RESOLVING: &str = "resolving hierarchies";
 /// The number of nodes that one thread resolves at a time.
 const NODES_PER_TASK: usize = 4096;
 
-/// The number of nodes that are resolved in a microsecond, about.
-const NODES_A_MICROSECOND: usize = 2;
-
 /// Fewer nodes than the fleet's number divided by this are few.
 const FEW_NODES_DIVISOR: usize = 8;
 
@@ -210,12 +207,10 @@ fn resolve_parts(
     for (PendingPart { part, nodes, .. }, paths) in pending.iter().zip(&paths) {
         tasks.extend(nodes.chunks(NODES_PER_TASK).map(|nodes| (*part, paths, nodes)));
     }
-    let nodes: usize = tasks.iter().map(|(_, _, nodes)| nodes.len()).sum();
-    let workers = workers.worth(nodes / NODES_A_MICROSECOND);
     let resolve = |(part, paths, nodes): &(_, &PerNodePaths, NodeSet)| {
         resolve_levels(environment, *part, fleet, paths, nodes.clone())
     };
-    let mut resolutions = parallel::map(&tasks, &workers, RESOLVING, resolve).into_iter();
+    let mut resolutions = parallel::map(&tasks, workers, RESOLVING, resolve).into_iter();
     let mut resolved = Vec::new();
     for (PendingPart { nodes, before, .. }, paths) in pending.into_iter().zip(&paths) {
         let tasks = nodes.len().div_ceil(NODES_PER_TASK);

@@ -9,9 +9,6 @@ use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, Wanted, pack, 
 use crate::pipeline::cache::Cache;
 use crate::workers::Workers;
 
-/// The bytes that are unpacked in a microsecond, about.
-const BYTES_A_MICROSECOND: usize = 100;
-
 /// A batch of profiles in the cache.
 #[derive(Serialize, Deserialize)]
 struct CachedBatch<'a> {
@@ -31,9 +28,7 @@ pub(super) fn read(
     each: &(dyn Fn(Batch) + Sync),
 ) -> Option<Vec<ProfileError>> {
     let kept: Vec<CachedBatch<'_>> = postcard::from_bytes(cache.profiles(name)?).ok()?;
-    let bytes: usize = kept.iter().map(|kept| kept.profiles.len()).sum();
-    let workers = workers.worth(bytes / BYTES_A_MICROSECOND);
-    let unpacked = parallel::map(&kept, &workers, "reading node profiles", CachedBatch::profiles);
+    let unpacked = parallel::map(&kept, workers, "reading node profiles", CachedBatch::profiles);
     let unpacked: Vec<_> = unpacked.into_iter().collect::<Option<_>>()?;
     for (CachedBatch { number, .. }, profiles) in kept.into_iter().zip(unpacked) {
         each(Batch { number, profiles });

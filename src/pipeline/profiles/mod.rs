@@ -20,9 +20,7 @@ use std::time::{Duration, SystemTime};
 use foldhash::fast::RandomState;
 
 use super::cache::Cache;
-use crate::node::{
-    Batch, Form, NodeProfile, ProfileError, ProfilePlace, ProfileReader, ProfileSource, ReadProfiles, Wanted,
-};
+use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, ProfileReader, ProfileSource, ReadProfiles, Wanted};
 use crate::value::Selection;
 use crate::workers::Workers;
 use chunks::{Chunk, Chunks};
@@ -59,9 +57,6 @@ pub struct ProfileFiles {
 /// A file that changed less than this ago may change again without a trace: the clocks of file systems are coarse.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// The time to read a profile's file, about, in microseconds.
-const A_FILE: usize = 100;
-
 impl ProfileFiles {
     /// Finds the profiles at `paths`: files, folders and globs. A file at several paths is read once. What is read is
     /// stored in `cache`.
@@ -90,12 +85,11 @@ impl ProfileFiles {
 
     fn read_files(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
         let selection = wanted.of_document();
-        let workers = self.workers_for_files();
-        let chunks = Mutex::new(Chunks::of(&self.files, workers.threads).enumerate());
+        let chunks = Mutex::new(Chunks::of(&self.files, self.workers.threads).enumerate());
         let next = || chunks.lock().unwrap_or_else(PoisonError::into_inner).next();
         let errors: Mutex<BTreeMap<usize, Vec<ProfileError>>> = Mutex::default();
         let stage = self.workers.begin("reading node profiles", None);
-        workers.run("profiles", || {
+        self.workers.run("profiles", || {
             while let Some((number, chunk)) = next() {
                 let (profiles, faults) = self.chunk(chunk, &selection);
                 if !faults.is_empty() {
@@ -118,12 +112,6 @@ impl ProfileFiles {
             line: None,
             text: "no node profile is there".to_owned(),
         })
-    }
-
-    /// Returns the workers that read the files. The work in a file of lines cannot be estimated.
-    fn workers_for_files(&self) -> Workers {
-        let has_lines = self.files.iter().any(|file| file.form() == Form::Lines);
-        if has_lines { self.workers.clone() } else { self.workers.worth(self.files.len() * A_FILE) }
     }
 
     /// Reads one chunk: its profiles with their places, and its errors.
