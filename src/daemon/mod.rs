@@ -1,6 +1,6 @@
 //! The daemon: it notices each new commit on the watched branches and sees to it that its report reaches every sink.
 //!
-//! - [`watch`](mod@watch) looks at the branches of one repository and hands each new commit to a handler, one after
+//! - `watch` looks at the branches of one repository and hands each new commit to a handler, one after
 //!   the other, each once. Its tracker owns the last seen commit of each branch.
 //! - [`queue`] keeps commits, reports and deliveries in a database, so that a process that is killed loses nothing.
 //! - [`service`] runs the watches, resolves the jobs of the queue and delivers their reports.

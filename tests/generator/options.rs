@@ -5,7 +5,7 @@ use super::emit::{Language, Node};
 use super::random::Random;
 use super::words::{KEYS, Kind};
 
-/// Whose data the options lie in.
+/// The owner of the data that the options lie in.
 pub(crate) enum Owner {
     /// The environment's.
     Environment,

@@ -1,6 +1,7 @@
 //! The rules of the modules: who may use whom, who may touch the world outside.
 
 mod circles;
+mod comments;
 mod source;
 
 use std::fs;
@@ -111,6 +112,18 @@ fn files_and_functions_stay_small() {
     assert!(lines.len() > 3000, "{}", lines.len());
     let p90 = lines[lines.len() * 9 / 10];
     assert!(p90 < 30, "a tenth of the functions have {p90} lines or more");
+}
+
+#[test]
+fn comments_are_narrow_and_say_what_a_thing_does() {
+    let mut wrong = Vec::new();
+    for folder in ["src", "tests", "benches", "examples"] {
+        for (file, text) in texts(folder) {
+            wrong.extend(comments::wide(&file, &text));
+            wrong.extend(comments::questions(&file, &text));
+        }
+    }
+    assert!(wrong.is_empty(), "{} lines: {wrong:#?}", wrong.len());
 }
 
 #[test]

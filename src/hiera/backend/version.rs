@@ -9,13 +9,13 @@ use crate::puppet::yaml::Edit;
 use crate::value::{Hash, Value};
 
 impl DataFile {
-    /// Whether each root entry is what it is by itself, so that another version of the file can have it.
+    /// Returns true if no root entry depends on another one, so that another version of the file can share it.
     pub fn is_separable(&self) -> bool {
         self.format() == Format::Yaml && !self.concerns_all_keys() && !self.is_entangled()
     }
 
-    /// Parses `content`, as what this file is. What it has in common with `former`, the very text that this file was parsed from, is not
-    /// parsed again, but shared.
+    /// Parses `content` in the format of this file. Entries that it has in common with `former`, the text that this
+    /// file was parsed from, are not parsed again, but shared.
     #[must_use]
     pub fn version(&self, content: &[u8], former: &[u8]) -> DataFile {
         self.edited(content, former).unwrap_or_else(|| DataFile::parse(content, self.format()))
@@ -75,13 +75,14 @@ mod tests {
         (0..dice.usize(0..most)).map(|_| one(dice)).collect()
     }
 
-    /// All that a file says of its content.
+    /// Returns all that a file says of its content.
     fn all_of(file: &DataFile) -> String {
         _ = (file.keys(), file.mentions(), file.concerns_all_keys());
         format!("{file:?}")
     }
 
-    /// Whether the version was not parsed from nothing; it comes out the same.
+    /// Returns true if the version shares entries with the former one. Checks that it equals the file parsed from
+    /// nothing.
     fn check(former: &[u8], content: &[u8]) -> bool {
         let file = DataFile::parse(former, Format::Yaml);
         file.mentions();

@@ -1,7 +1,9 @@
-//! The lookup of a key on a node: layers are searched, values merged as `lookup_options` say, interpolated and converted.
+//! The lookup of a key on a node: layers are searched, values merged as `lookup_options` say, interpolated and
+//! converted.
 //!
-//! A [`Lookup`] asks its [`Sources`] for hierarchies and its [`Scope`] for variables, and for nothing else. [`NodeSources`] are the
-//! sources of one node; an implementation may share them between nodes, and note what was asked for.
+//! A [`Lookup`] asks its [`Sources`] for hierarchies and its [`Scope`] for variables, and for nothing else.
+//! [`NodeSources`] are the sources of one node; an implementation may share them between nodes, and note what was asked
+//! for.
 //! Source: `pops/lookup/lookup_adapter.rb`.
 //!
 //! ```

@@ -2,7 +2,7 @@
 //!
 //! A blind spot concerns the commit at hand. A commit that touches nothing of Hiera has none, but there is always one
 //! if nothing of the repository can be read ([`unreadable`]). Each kind has a file of its own, and [`accept`] holds
-//! those that the settings accept. [`DiffContext`] is the shared input.
+//! those that the settings accept. `DiffContext` is the shared input.
 
 mod absent_backends;
 mod absent_modules;

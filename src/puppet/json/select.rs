@@ -7,12 +7,12 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use crate::value::{Picked, Selection, Value};
 
-/// How deep what is wanted may be nested; what is deeper is left to the exact reader, which has a limit of its own.
+/// The deepest nesting of wanted values. Deeper ones are left to the exact reader, which has a limit of its own.
 const MAX_NESTING: usize = 90;
 
-/// What `selection` wants of a document, as [`parse`](super::parse) reads it; what is not wanted is passed over, and
-/// the first entry of a hash that is left out stays as undef, so that it shows that there was one. Nothing where only
-/// the exact reader can tell what the document is.
+/// Reads the part of a document that `selection` wants, as [`parse`](super::parse) reads it. The rest is passed over,
+/// and the first entry of a hash that is left out stays as undef, so that it shows that there was one. Nothing where
+/// only the exact reader can tell what the document is.
 pub fn select(content: &[u8], selection: &Selection) -> Option<Value> {
     let mut reader = serde_json::Deserializer::from_slice(content);
     let value = Wanted { selection, depth: 0 }.deserialize(&mut reader).ok()?;

@@ -1,9 +1,9 @@
-//! What of a new version of a document need not be read again.
+//! The part of a new version of a document that has to be read, where the former version is known.
 //!
-//! Where a root key begins a line, all that libyaml has on its mind is the root mapping, and the anchors that were set
-//! before. So the entries before such a line are what they are whatever follows, and those from it on whatever was
-//! before, unless the document is entangled, or a key is there twice. Where root keys begin lines is known by the
-//! marks: libyaml has found them there.
+//! At a root key that begins a line, libyaml remembers the root mapping and the anchors that were set before, and
+//! nothing else. So the entries before such a line do not depend on those from it on, and these not on those before,
+//! unless the document is entangled, or a key occurs twice. The marks of the former version tell which lines root keys
+//! begin: libyaml has found them there.
 //!
 //! A document that is not entangled never meets the limit of what it expands to: no text is so dense.
 
@@ -15,23 +15,23 @@ use memchr::{memchr, memchr_iter};
 use super::grammar;
 use crate::puppet::document::Marks;
 
-/// Which root entries two versions of a document have in common.
+/// The difference between two versions of a document, in whole root entries.
 #[derive(Debug)]
 pub struct Edit<'a> {
-    /// Which entries of the former version are others in the new one.
+    /// The entries of the former version that differ in the new one.
     pub entries: Range<usize>,
     /// The text of those in the new one: a document of its own, or nothing.
     pub text: &'a [u8],
-    /// How many lines the new version has before that text.
+    /// The number of lines that the new version has before that text.
     text_shift: i32,
-    /// How many lines further down the entries behind it are.
+    /// The number of lines by which the entries behind it have moved down.
     tail_shift: i32,
 }
 
 impl<'a> Edit<'a> {
-    /// What differs in `content` from `former`, a document without fault that is not entangled, whose root is a hash
-    /// with texts as keys and has these marks, or `None` if that is not sure, or more than half of it. It counts only
-    /// if what is new has no fault, and none of the keys that stay.
+    /// Finds the difference of `content` from `former`, a document without fault that is not entangled, whose root is a
+    /// hash with texts as keys and has these marks, or `None` if that is not sure, or more than half of it. It counts
+    /// only if what is new has no fault, and none of the keys that stay.
     pub fn of(content: &'a [u8], former: &[u8], marks: &Marks) -> Option<Edit<'a>> {
         if !has_plain_breaks(former) || !has_plain_breaks(content) || !grammar::is_readable(content) {
             return None;
@@ -66,7 +66,7 @@ impl<'a> Edit<'a> {
 struct Versions<'a, 'f> {
     content: &'a [u8],
     former: &'f [u8],
-    /// Where the root keys of the former one are.
+    /// The places of the root keys of the former one.
     keys: &'f [usize],
 }
 
@@ -94,7 +94,7 @@ impl<'a> Versions<'a, '_> {
         &self.content[self.keys[first]..end]
     }
 
-    /// Where in the new version that is which stands at `at` in the former one, as seen from the end.
+    /// Returns the place in the new version of the text that is at `at` in the former one, counted from the end.
     fn moved(&self, at: usize) -> usize {
         self.content.len() - (self.former.len() - at)
     }
@@ -108,8 +108,8 @@ fn shifted(marks: &[Marks], by: i32) -> impl Iterator<Item = Marks> {
     marks.iter().map(shift)
 }
 
-/// Where the root keys of a text are, if no other line begins at the left edge than blank ones, comments and items. A
-/// key that is there twice has one mark for two lines.
+/// Returns the places of the root keys of a text, or `None` if other lines begin at the left edge than blank ones,
+/// comments and items. A key that is there twice has one mark for two lines.
 fn root_keys(text: &[u8], marks: &Marks) -> Option<Vec<usize>> {
     let mut known = marks.children.iter().map(|marks| marks.line);
     let mut keys = Vec::with_capacity(known.len());
@@ -167,7 +167,8 @@ fn after_plain_key(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Returns what follows a text between quotes, from behind the first one on, or `None` where that is not read as it stands.
+/// Returns what follows a text between quotes, from behind the first one on, or `None` where that is not read as it
+/// stands.
 fn after_quoted(inner: &[u8], quote: u8) -> Option<&[u8]> {
     let len = inner.iter().position(|b| *b == quote || *b == b'\\' || !matches!(b, b' '..=b'~'))?;
     (inner[len] == quote && inner.get(len + 1) != Some(&quote)).then(|| &inner[len + 1..])
@@ -185,7 +186,7 @@ fn has_plain_breaks(text: &[u8]) -> bool {
     memchr(b'\r', text).is_none() && (text.is_ascii() || str::from_utf8(text).is_ok_and(|text| !has_others(text)))
 }
 
-/// How many lines end in a text.
+/// Returns the number of lines that end in a text.
 fn lines(text: &[u8]) -> Option<i32> {
     i32::try_from(memchr_iter(b'\n', text).count()).ok()
 }
@@ -193,17 +194,17 @@ fn lines(text: &[u8]) -> Option<i32> {
 /// The longest key that is taken for one, in bytes: surely not longer than libyaml allows.
 const LONGEST_KEY: usize = 256;
 
-/// How many bytes are compared at once.
+/// The number of bytes that are compared at once.
 const BLOCK: usize = 256;
 
-/// How many bytes at the start of both texts are the same.
+/// Returns the number of bytes at the start of both texts that are the same.
 fn same_start(a: &[u8], b: &[u8]) -> usize {
     let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK)).take_while(|(a, b)| a == b).count();
     let at = blocks * BLOCK;
     at + a[at..].iter().zip(&b[at..]).take_while(|(a, b)| a == b).count()
 }
 
-/// How many bytes at the end of both texts are the same.
+/// Returns the number of bytes at the end of both texts that are the same.
 fn same_end(a: &[u8], b: &[u8]) -> usize {
     let blocks = a.rchunks_exact(BLOCK).zip(b.rchunks_exact(BLOCK)).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[..a.len() - blocks * BLOCK], &b[..b.len() - blocks * BLOCK]);

@@ -1,4 +1,4 @@
-//! Which siblings use which, and the circles among them.
+//! The uses of siblings by siblings, and the circles among them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use super::source::{ModulePath, Source};
 /// For the children of each module: which of them uses which other, and a place where it does.
 pub(super) type Siblings = BTreeMap<ModulePath, BTreeMap<(String, String), String>>;
 
-/// Finds which siblings use which. An item counts for the module that defines it, wherever it is exported again; a child may
-/// use what its parent itself defines.
+/// Finds which siblings use which. An item counts for the module that defines it, wherever it is exported again; a
+/// child may use what its parent itself defines.
 pub(super) fn siblings(sources: &[Source]) -> Siblings {
     let modules: BTreeSet<&[String]> = sources.iter().map(|source| source.module.as_slice()).collect();
     let exports: BTreeMap<&[String], &ModulePath> =

@@ -92,7 +92,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Returns a written path as one from the root of the crate, or `None` if it begins with the name of something else.
+    /// Returns a written path as one from the root of the crate, or `None` if it begins with another name.
     fn absolute(&self, written: &[String]) -> Option<ModulePath> {
         let mut base = self.source.module.clone();
         let rest = match written.first()?.as_str() {

@@ -19,8 +19,8 @@ use super::pages::{page, root};
 
 /// A proof that an entry is true.
 enum Check {
-    /// A recorded case in which Puppet, or Hiera 3, finds something: its topic and name. Other tests compare hierad with
-    /// it.
+    /// A recorded case in which Puppet, or Hiera 3, finds something: its topic and name. Other tests compare hierad
+    /// with it.
     Recorded(&'static str, &'static str),
     /// A recorded document that can be read, and one that cannot.
     Read(&'static str),
@@ -253,7 +253,7 @@ fn each_entry_of_the_table_is_checked() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// The entries of the table: row, column and text.
+/// Returns the entries of the table: row, column and text.
 fn entries() -> BTreeSet<[String; 3]> {
     let page = page("docs/compatibility.md");
     let table = page.lines().skip_while(|line| !line.starts_with("| area |")).skip(2);
@@ -297,7 +297,7 @@ impl Check {
     }
 }
 
-/// The repository that a check means: what is not one is the part of one that its row is about.
+/// Returns the repository that a check means: what is not one is the part of one that its row is about.
 fn repository(row: &str, text: &str) -> String {
     match row {
         _ if text.starts_with("-- ") => text.to_owned(),
