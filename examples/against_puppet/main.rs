@@ -51,7 +51,7 @@ use clap::{Parser, ValueEnum};
 /// An error with a message.
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-/// Which versions of Puppet to compare with.
+/// The versions of Puppet to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Versions {
     /// Puppet 7 with its defaults.
