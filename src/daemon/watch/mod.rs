@@ -8,7 +8,7 @@
 //! "Once" is meant for each branch: a commit that comes to a second branch that was there before is an event of that
 //! branch, too. A branch that appears brings only the commits that no other local branch has, watched or not.
 //!
-//! [`BranchTracker`](tracker::BranchTracker) is the one owner of the last seen commits, a [`BranchCheckpoint`]; a
+//! `BranchTracker` is the one owner of the last seen commits, a [`BranchCheckpoint`]; a
 //! handler may store it. Nothing here knows of queues or reports.
 
 mod arrivals;
