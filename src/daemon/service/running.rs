@@ -59,6 +59,12 @@ impl Services {
     /// stays. No commit that comes later is missed.
     pub async fn begin(&mut self, service: Service) -> Result<(), ServiceError> {
         let started = service.start(&mut self.locks).await?;
+        self.replace(started);
+        Ok(())
+    }
+
+    /// Makes `started` the running service. The former one may take any time for steps that it has begun.
+    fn replace(&mut self, started: Running) {
         if let Some(mut former) = self.current.replace(started) {
             self.former.spawn(async move {
                 former.end().await;
@@ -67,7 +73,6 @@ impl Services {
                 }
             });
         }
-        Ok(())
     }
 
     /// Resolves when the service cannot go on.
@@ -94,5 +99,60 @@ impl Services {
         let Some(mut running) = self.current else { return Ok(()) };
         running.tasks.shutdown().await;
         running.result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use tokio::task::yield_now;
+    use tokio::time::{advance, sleep};
+
+    use super::*;
+    use crate::daemon::shutdown::shutdown;
+
+    /// A service with one step that takes `time` and cannot be hurried, and a mark of its end.
+    fn busy(time: Duration) -> (Running, Arc<AtomicBool>) {
+        let (trigger, _) = shutdown();
+        let (mut tasks, ended) = (JoinSet::new(), Arc::new(AtomicBool::new(false)));
+        let mark = ended.clone();
+        tasks.spawn(async move {
+            sleep(time).await;
+            mark.store(true, Ordering::Relaxed);
+            Ok(())
+        });
+        (Running::new(trigger, tasks), ended)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reload_breaks_nothing_off() {
+        let mut services = Services::default();
+        let (former, ended) = busy(GRACE * 6);
+        services.replace(former);
+        services.replace(busy(Duration::ZERO).0);
+        yield_now().await;
+        advance(GRACE * 5).await;
+        yield_now().await;
+        assert!(!ended.load(Ordering::Relaxed));
+        assert!(!services.former.is_empty(), "the step goes on");
+        advance(GRACE * 2).await;
+        assert!(services.former.join_next().await.unwrap().is_ok());
+        assert!(ended.load(Ordering::Relaxed));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_end_breaks_long_steps_off() {
+        for (time, is_finished) in [(GRACE / 2, true), (GRACE * 2, false)] {
+            let mut services = Services::default();
+            let (former, former_ended) = busy(time);
+            let (current, current_ended) = busy(time);
+            services.replace(former);
+            services.replace(current);
+            services.end().await.unwrap();
+            let ended = [former_ended, current_ended].map(|ended| ended.load(Ordering::Relaxed));
+            assert_eq!(ended, [is_finished; 2], "{time:?}");
+        }
     }
 }
