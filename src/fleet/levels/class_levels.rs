@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
+use crate::diagnostic::Place;
 use crate::fleet::levels::key_source::KeySource;
 use crate::hiera::LookupError;
 use crate::hiera::backend::{Backend, DataFile, DeclaredFunction};
@@ -122,20 +123,53 @@ fn sources(level: &Level) -> Vec<KeySource> {
     }
 }
 
+/// The part that a location plays in the answers to keys.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) enum Role<'a> {
+    /// It answers no key.
+    Silent,
+    /// It answers the keys of a data file, or fails on them: the path and the file, with the options of its level.
+    File(&'a Arc<str>, *const DataFile, &'a Value),
+    /// It fails on any key in one way: the place and the function of its level.
+    Fails(&'a Place, &'a str),
+    /// It may answer, or fail, for any key.
+    AnyKey,
+}
+
+impl<'a> Role<'a> {
+    /// Returns the role of one of the locations of `level`.
+    pub(super) fn of(level: &'a Level, location: &'a Location) -> Role<'a> {
+        let content = match location {
+            Location::Path { content: Content::Absent, .. } => return Role::Silent,
+            Location::Path { content: Content::Unreadable(_), .. } if !matches!(level.backend, Backend::Absent) => {
+                return Role::AnyKey;
+            }
+            Location::Path { path, content: Content::File(_, file), .. } => Some((path, file)),
+            _ => None,
+        };
+        match (&level.backend, content) {
+            (Backend::Absent | Backend::Declared(DeclaredFunction::NotFound), _) => Role::Silent,
+            (Backend::Files(_) | Backend::Eyaml(_), Some((path, file))) => {
+                Role::File(path, Arc::as_ptr(file), &level.options)
+            }
+            (Backend::Fails(_), _) => Role::Fails(&level.place, &level.function),
+            (Backend::Files(_) | Backend::Eyaml(_) | Backend::Declared(_), _) => Role::AnyKey,
+        }
+    }
+
+    /// Returns true if a location with this role may answer, or fail, for any key.
+    pub(super) fn concerns_any_key(&self, location: &Location) -> bool {
+        match self {
+            Role::Silent => false,
+            Role::File(..) => file(location).is_some_and(|(_, file)| file.concerns_all_keys()),
+            Role::Fails(..) | Role::AnyKey => true,
+        }
+    }
+}
+
 /// Returns true if some location may answer, or fail, for any key.
 fn concerns_any_key(part: &Part) -> bool {
     let Ok(levels) = &part.levels else { return true };
-    let is_odd = |level: &Arc<Level>| match &level.backend {
-        Backend::Declared(_) | Backend::Fails(_) => true,
-        Backend::Absent => false,
-        Backend::Files(_) | Backend::Eyaml(_) => level.locations.iter().any(|location| match location {
-            Location::Whole | Location::Uri { .. } => true,
-            Location::Path { content, .. } => match content {
-                Content::Absent => false,
-                Content::Other | Content::Unreadable(_) => true,
-                Content::File(_, file) => file.concerns_all_keys(),
-            },
-        }),
-    };
-    levels.iter().any(is_odd)
+    let is_odd = |level, location| Role::of(level, location).concerns_any_key(location);
+    levels.iter().any(|level| level.locations.iter().any(|location| is_odd(level, location)))
 }

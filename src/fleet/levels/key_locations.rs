@@ -7,10 +7,9 @@ use std::sync::{Arc, OnceLock};
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
-use crate::fleet::levels::class_levels::{ClassLevels, file};
+use crate::fleet::levels::class_levels::{ClassLevels, Role, file};
 use crate::fleet::levels::key_source::KeySource;
-use crate::hiera::backend::{Backend, DataFile};
-use crate::hiera::hierarchy::{Content, Level, Location, Part};
+use crate::hiera::hierarchy::{Level, Location, Part};
 use crate::node::Partition;
 use crate::value::Value;
 
@@ -32,16 +31,13 @@ pub(in crate::fleet) struct KeyLocations {
     searches: AtomicUsize,
 }
 
-/// The options of a level, and the file at the location with its path.
-type At<'a> = (&'a Value, Option<(&'a Arc<str>, *const DataFile)>);
-
 impl KeyLocations {
     fn new(partition: Partition, sources: Vec<Arc<[KeySource]>>, any_key_classes: Vec<usize>) -> KeyLocations {
         KeyLocations { partition, sources, any_key_classes, index: OnceLock::new(), searches: AtomicUsize::new(0) }
     }
 
-    /// Returns one for each location if all classes have the same number of them, and files at all; else one for all
-    /// together.
+    /// Returns one for each location if all classes have the same number of them, and none of these may answer any key;
+    /// else one for all together.
     pub(super) fn per_location<'a>(
         partition: &Partition,
         classes: &'a [Arc<ClassLevels>],
@@ -68,15 +64,16 @@ impl KeyLocations {
 
     /// Returns the one of the location that each class has here.
     fn at<'a>(partition: &Partition, of_classes: impl Iterator<Item = (&'a Level, &'a Location)>) -> KeyLocations {
-        let mut distinct: IndexSet<At<'a>, RandomState> = IndexSet::default();
+        let mut distinct: IndexSet<Role<'a>, RandomState> = IndexSet::default();
         let (mut numbers, mut sources, mut any_key_classes) = (Vec::new(), Vec::new(), Vec::new());
         for (level, location) in of_classes {
-            let file = file(location);
-            let (class, is_new) =
-                distinct.insert_full((&level.options, file.map(|(path, file)| (path, Arc::as_ptr(file)))));
+            let role = Role::of(level, location);
+            let file = file(location).filter(|_| matches!(role, Role::File(..)));
+            let concerns_any_key = role.concerns_any_key(location);
+            let (class, is_new) = distinct.insert_full(role);
             numbers.push(class);
             if is_new {
-                any_key_classes.extend(file.filter(|(_, file)| file.concerns_all_keys()).map(|_| class));
+                any_key_classes.extend(concerns_any_key.then_some(class));
                 sources.push(file.into_iter().map(|(_, file)| KeySource::File(file.clone())).collect());
             }
         }
@@ -133,18 +130,9 @@ impl KeyLocations {
     }
 }
 
-/// Returns the locations of a part of a hierarchy, or `None` unless all of them are files or absent.
+/// Returns the locations of a part of a hierarchy, or `None` if some may answer any key.
 fn locations(part: &Part) -> Option<Vec<(&Level, &Location)>> {
-    let mut found = Vec::new();
-    for level in part.levels.as_ref().ok()? {
-        let is_plain = |location: &Location| {
-            matches!(location, Location::Path { content: Content::Absent | Content::File(..), .. })
-        };
-        let are_files = matches!(level.backend, Backend::Files(_) | Backend::Eyaml(_));
-        if !are_files || !level.locations.iter().all(is_plain) {
-            return None;
-        }
-        found.extend(level.locations.iter().map(|location| (&**level, location)));
-    }
-    Some(found)
+    let levels = part.levels.as_ref().ok()?;
+    let all = levels.iter().flat_map(|level| level.locations.iter().map(|location| (&**level, location)));
+    all.map(|(level, location)| (Role::of(level, location) != Role::AnyKey).then_some((level, location))).collect()
 }
