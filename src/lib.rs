@@ -90,6 +90,8 @@
 //! # }
 //! ```
 
+pub mod visible;
+
 pub mod value;
 
 pub mod diagnostic;

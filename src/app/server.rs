@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use super::Result;
 use crate::daemon::http::{Forge, Listener, Options, Server};
-use crate::settings::{HttpSetting, Settings, read_secret};
+use crate::settings::{HttpSetting, Settings, read_token};
 
 /// Lays the flag's address over the settings.
 pub(super) fn listening(mut settings: Settings, address: Option<SocketAddr>) -> Result<Settings> {
@@ -19,10 +19,10 @@ pub(super) fn listening(mut settings: Settings, address: Option<SocketAddr>) -> 
 /// Returns the options of the server, with its secrets read, or `None` if the settings ask for no server.
 pub(super) fn options(settings: &Settings) -> Result<Option<Options>> {
     let Some(setting) = &settings.http else { return Ok(None) };
-    let token = setting.token_file.as_deref().map(read_secret).transpose()?;
+    let token = setting.token_file.as_deref().map(read_token).transpose()?;
     let mut webhook_secrets = Vec::new();
     for (name, path) in &setting.webhook_secret_files {
-        webhook_secrets.extend(Forge::of(name).zip(Some(read_secret(path)?)));
+        webhook_secrets.extend(Forge::of(name).zip(Some(read_token(path)?)));
     }
     Ok(Some(Options { listen: setting.listen, token, webhook_secrets, timeout: setting.timeout }))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::{Global, Result, Status, render};
+use super::{Global, Result, Status, log, render};
 use crate::app::Workspace;
 use crate::event::CommitEvent;
 use crate::git::{BranchName, Repository};
@@ -65,15 +65,18 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
             count => format!("{count} commits are left out, the first of them {}", commit.short()),
         };
         let fix = spot.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
-        anstream::eprintln!("hierad: warning: {count}: {}{fix}; --allow-blind exports it all the same", spot.message);
+        log::print(&format_args!(
+            "hierad: warning: {count}: {}{fix}; --allow-blind exports it all the same",
+            spot.message
+        ));
     }
     if exported.commits.is_empty() && !exported.skipped.is_empty() {
         return Err("nothing was exported: nothing of these commits could be read".into());
     }
-    anstream::eprintln!("{}", told(&exported, &reference(&branch)));
+    log::print(&told(&exported, &reference(&branch)));
     if let Some(remote) = &arguments.push {
         workspace.repository.push(remote, &reference(&branch))?;
-        anstream::eprintln!("{} pushed to {remote}", reference(&branch));
+        log::print(&format_args!("{} pushed to {remote}", reference(&branch)));
     }
     Ok(Status::Done)
 }

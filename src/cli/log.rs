@@ -1,11 +1,13 @@
 //! Logging set-up: to standard error, by `-v` or `HIERAD_LOG`.
 
 use std::fmt::Display;
+use std::io;
 
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
 use super::{Global, output};
+use crate::visible::{visible, visible_json, visible_lines};
 
 /// The format of log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -23,7 +25,7 @@ const NOTICE: &str = "hierad::notice";
 /// Tells the user a line that no filter hides, and that scripts may wait for.
 pub(super) fn tell(format: Format, line: &dyn Display) {
     match format {
-        Format::Text => anstream::eprintln!("hierad: {line}"),
+        Format::Text => anstream::eprintln!("hierad: {}", visible(&line.to_string())),
         Format::Json => tracing::info!(target: NOTICE, "{line}"),
     }
 }
@@ -31,9 +33,14 @@ pub(super) fn tell(format: Format, line: &dyn Display) {
 /// Tells the reason why the process ends.
 pub(super) fn fail(format: Format, line: &dyn Display) {
     match format {
-        Format::Text => anstream::eprintln!("hierad: {line}"),
+        Format::Text => print(&format_args!("hierad: {line}")),
         Format::Json => tracing::error!(target: NOTICE, "{line}"),
     }
+}
+
+/// Prints lines to standard error, with nothing in them that a terminal would act on.
+pub(super) fn print(lines: &dyn Display) {
+    anstream::eprintln!("{}", visible_lines(&lines.to_string()));
 }
 
 /// Starts logging: warnings by default, more with `-v` and `-vv`, or by the `tracing` filter in `HIERAD_LOG`. Lines
@@ -50,10 +57,40 @@ pub(super) fn start(global: &Global, format: Format) {
         Ok(notice) => filter.add_directive(notice),
         Err(_) => filter,
     };
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || progress.stderr());
-    let log = log.with_target(false).with_ansi(output::log_color(global));
+    let color = output::log_color(global);
+    let log = tracing_subscriber::fmt().with_env_filter(filter);
+    let log = log.with_writer(move || Lines { out: progress.stderr(), format, color });
+    let log = log.with_target(false).with_ansi(color);
     _ = match format {
         Format::Text => log.try_init(),
         Format::Json => log.json().flatten_event(true).with_span_list(false).try_init(),
     };
+}
+
+/// Takes whole lines of the log, and leaves nothing in them that a terminal would act on but the log's own colours. A
+/// message of several lines becomes one, so that no data can forge another message.
+struct Lines<W> {
+    out: W,
+    format: Format,
+    color: bool,
+}
+
+impl<W: io::Write> io::Write for Lines<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        let end = &text[line.len()..];
+        let line = match self.format {
+            Format::Json => visible_json(line),
+            // Messages have no escape characters any more: the formatter has written them out.
+            Format::Text if self.color => line.split('\x1b').map(visible).collect::<Vec<_>>().join("\x1b").into(),
+            Format::Text => visible(line),
+        };
+        self.out.write_all(format!("{line}{end}").as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use super::{Global, Result, Status, output};
+use super::{Global, Result, Status, log, output};
 use crate::app::lookup::{failure, to_json};
 use crate::app::{Failure, Workspace};
 use crate::disclosure::Disclosure;
@@ -178,16 +178,15 @@ impl Subject<'_> {
         }
         let Some(default) = wanted.default else {
             let keys: Vec<String> = wanted.keys.iter().map(|key| format!("'{key}'")).collect();
-            anstream::eprintln!("hierad: no data for {} on {}", keys.join(", "), self.node);
+            log::print(&format_args!("hierad: no data for {} on {}", keys.join(", "), self.node));
             for absent in wanted.keys.iter().filter_map(|key| self.environment.absent_module(key)) {
-                anstream::eprintln!(
+                log::print(&format_args!(
                     "{}: module {} is not in the modulepath: its data is not searched",
-                    absent.place,
-                    absent.name
-                );
+                    absent.place, absent.name
+                ));
             }
             if let Some(warning) = absent_hierarchy(self.environment) {
-                anstream::eprintln!("{warning}");
+                log::print(&warning);
             }
             return Ok(Status::NotFound);
         };
@@ -232,7 +231,7 @@ impl Subject<'_> {
         if wanted.format != RenderAs::S {
             out.write_all(render(&explained.data(Places::Shown), wanted.format).as_bytes())?;
             if let Some((key, Outcome::Failed(error))) = &answer {
-                anstream::eprintln!("hierad: {}", failure(key, &self.disclosure.error(error)));
+                log::print(&format_args!("hierad: {}", failure(key, &self.disclosure.error(error))));
             }
             return Ok(Status::Done);
         }

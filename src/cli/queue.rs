@@ -11,7 +11,7 @@ use super::{Global, Result, Status, output};
 use crate::app::state_folder;
 use crate::daemon::queue::{FailingWork, PendingItem, Queue, Stage};
 use crate::event::{CommitEvent, JobName, JobNumber};
-use crate::report::visible;
+use crate::visible::{visible, visible_json};
 
 /// Arguments of `queue`.
 #[derive(Debug, Args)]
@@ -107,12 +107,11 @@ async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()
     let failing = queue.failing_work().await?;
     if arguments.format == Format::Json {
         for row in &rows {
-            serde_json::to_writer(&mut *out, &Wire::new(row))?;
-            writeln!(out)?;
+            writeln!(out, "{}", visible_json(&serde_json::to_string(&Wire::new(row))?))?;
         }
         for FailingWork { name, failures, error } in &failing {
             let work = serde_json::json!({"schedule": name, "state": "failing", "attempts": failures, "error": error});
-            writeln!(out, "{work}")?;
+            writeln!(out, "{}", visible_json(&work.to_string()))?;
         }
         return Ok(());
     }
@@ -147,6 +146,7 @@ fn line(row: &PendingItem) -> String {
     let again = again.map(|time| format!(", again in {} s", time.as_secs() + 1)).unwrap_or_default();
     let error = row.error.as_ref().map(|error| format!(": {}", visible(error))).unwrap_or_default();
     let (number, stage, branch, commit) = (row.job.name.number, row.stage.as_str(), &event.branch, event.after.short());
+    let branch = visible(branch.as_str());
     format!("{number:>6}  {stage:<11}  {branch} {commit}{sink}{tried}{again}{error}")
 }
 

@@ -8,12 +8,13 @@ use clap::{Args, ValueEnum};
 
 use super::diff::blind;
 use super::progress::Progress;
-use super::{Global, Result, Status, filter, output};
+use super::{Global, Result, Status, filter, log, output};
 use crate::app::Workspace;
 use crate::git::BranchName;
 use crate::pattern::{Pattern, any};
-use crate::report::{BlindSpot, visible};
+use crate::report::BlindSpot;
 use crate::snapshot::{self, Written};
+use crate::visible::visible;
 
 /// Arguments of `render`.
 #[derive(Debug, Args)]
@@ -107,7 +108,7 @@ pub(super) fn render(
     drop(progress);
     let Written { changed, removed } = written;
     let count = if nodes == 1 { "1 snapshot".to_owned() } else { format!("{nodes} snapshots") };
-    anstream::eprintln!("{count} in {}: {changed} written, {removed} removed", folder.display());
+    log::print(&format_args!("{count} in {}: {changed} written, {removed} removed", folder.display()));
     Ok(Status::Done)
 }
 

@@ -16,7 +16,7 @@ use crate::event::{CommitEvent, JobName};
 use crate::process::Group;
 
 /// The most bytes of a command's standard error that an error quotes.
-const MAX_STDERR: u64 = 1000;
+const MAX_STDERR: usize = 1000;
 
 /// The time for which standard error is read after a command has ended: its children may keep it open for ever.
 const LINGER: Duration = Duration::from_millis(200);
@@ -24,7 +24,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// A command that is run for each report. The report is its standard input; the rest is in environment variables
 /// (`HIERAD_ID`, `HIERAD_NUMBER`, `HIERAD_REPOSITORY`, `HIERAD_BRANCH`, `HIERAD_BEFORE`, `HIERAD_AFTER`,
 /// `HIERAD_KIND`). The delivery succeeds if the command exits with status 0. Its standard output is dropped; if it
-/// fails, the error quotes the start of its standard error. It runs in a process group of its own, all of which is
+/// fails, the error quotes the start of its standard error, with nothing in it that a terminal would act on. It runs in a process group of its own, all of which is
 /// killed if it fails or takes too long.
 #[derive(Debug)]
 pub struct Command {
@@ -57,7 +57,9 @@ impl Command {
             group.release();
             return Ok(());
         }
-        let stderr = one_line(&stderr);
+        let is_cut = stderr.len() > MAX_STDERR;
+        let mut stderr = one_line(&stderr[..stderr.len().min(MAX_STDERR)]);
+        stderr.extend(is_cut.then_some('…'));
         Err(failed(if stderr.is_empty() {
             format!("failed ({status})")
         } else {
@@ -111,6 +113,6 @@ async fn write_stdin(input: Option<ChildStdin>, report: &[u8]) {
 /// Reads the start of standard error, and drops the rest so that the command is not held up.
 async fn read_stderr(errors: Option<ChildStderr>, stderr: &mut Vec<u8>) {
     let Some(mut errors) = errors else { return };
-    _ = (&mut errors).take(MAX_STDERR).read_to_end(stderr).await;
+    _ = (&mut errors).take(MAX_STDERR as u64 + 1).read_to_end(stderr).await;
     _ = tokio::io::copy(&mut errors, &mut tokio::io::sink()).await;
 }

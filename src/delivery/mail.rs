@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::one_line::describe;
 use super::{Parcel, Private};
 use crate::event::{CommitEvent, EventKind, JobName};
-use crate::report::visible;
+use crate::visible::visible;
 
 pub use lettre::message::Mailbox;
 

@@ -1,12 +1,12 @@
 //! Turns messages of servers and commands into one line for logs, the queue and whoever reads them.
 
 use crate::diagnostic;
+use crate::visible::visible;
 
-/// Decodes a foreign text to one line without control characters.
+/// Decodes a foreign text to one line without active characters.
 pub(super) fn one_line(words: &[u8]) -> String {
     let words = String::from_utf8_lossy(words);
-    let words: String = words.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    words.trim_end().to_owned()
+    visible(&words.trim_matches([' ', '\n', '\r', '\t', '\0']).replace(['\n', '\r', '\t'], " ")).into_owned()
 }
 
 /// Returns an error with its causes, in one line.
@@ -20,7 +20,7 @@ mod tests {
 
     #[test]
     fn text_becomes_one_line() {
-        assert_eq!(one_line(b" no\r\nsuch \x1b[31mhook\xff\n\0"), "no  such  [31mhook\u{fffd}");
+        assert_eq!(one_line(b" no\r\nsuch \x1b[31mhook\xff\n\0"), "no  such \\u001b[31mhook\u{fffd}");
     }
 
     #[test]

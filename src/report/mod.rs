@@ -37,7 +37,6 @@ pub use blind_spot::{BlindSpot, Verdict};
 pub use build::{Input, Origins};
 pub use causes::Cause;
 pub use node_names::NodeNames;
-pub use visible::visible;
 pub use wording::{count, number};
 
 /// The changes between two revisions on a fleet.

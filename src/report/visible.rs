@@ -1,12 +1,8 @@
-//! Makes foreign text safe to show, and fits text into columns.
-//!
-//! No character that a terminal would act on gets through: control characters, and characters that hide or reorder
-//! text, are written as escapes.
-
-use std::borrow::Cow;
-use std::fmt::Write;
+//! Fits text into columns, beside what makes it safe to show.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+pub(super) use crate::visible::{quote, visible};
 
 /// Marks omitted text.
 pub(super) const ELLIPSIS: char = '…';
@@ -16,18 +12,6 @@ pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     quote(text.chars(), &mut out);
     out
-}
-
-/// Escapes the characters of foreign text (a name, a message, a line of a longer text) that a terminal would act on.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_dangerous) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_dangerous(c) { escape(c, &mut out) } else { out.push(c) }
-    }
-    Cow::Owned(out)
 }
 
 /// Returns the beginning of `text` that fits `columns`, with an ellipsis if that is not all.
@@ -89,35 +73,4 @@ pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     }
     lines.push(line);
     lines
-}
-
-/// Returns true for characters that are acted on rather than shown: controls, and format characters that hide or
-/// reorder text.
-fn is_dangerous(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
-fn escape(c: char, out: &mut String) {
-    match c {
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
-        c if u32::from(c) > 0xffff => _ = write!(out, "\\u{{{:x}}}", u32::from(c)),
-        c => _ = write!(out, "\\u{:04x}", u32::from(c)),
-    }
-}
-
-/// Writes a text in quotes, with escapes.
-pub(super) fn quote(text: impl Iterator<Item = char>, out: &mut String) {
-    out.push('"');
-    for c in text {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if is_dangerous(c) => escape(c, out),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }

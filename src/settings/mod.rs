@@ -33,7 +33,7 @@ use source::{Lines, SourceFile, strip_location};
 pub use check::CheckSetting;
 pub use http::{HttpSetting, listen_address};
 pub use repository::{RepositorySetting, RepositorySource};
-pub use secret::{Secret, SecretError, read_secret};
+pub use secret::{Secret, SecretError, read_secret, read_token};
 pub use sink::{STDOUT, SinkError, SinkSetting};
 pub use snapshots::{FolderPattern, SnapshotSetting, SnapshotTarget};
 

@@ -13,6 +13,7 @@ use std::path::Path;
 use super::manifest::{MANIFEST, Manifest, known_files};
 use super::replace::{remove, replace, tidy};
 use super::{Format, Snapshots, threads};
+use crate::visible::visible_json;
 use crate::workers::Workers;
 
 /// The numbers of files that changed in a folder, or in commits.
@@ -55,7 +56,7 @@ pub fn write_folder(
     let nodes = (0..names.len()).map(|node| snapshots.name(node).to_string());
     manifest.files = nodes.zip(names).collect();
     let text = serde_json::to_string_pretty(&manifest)? + "\n";
-    replace(&folder.join(MANIFEST), text.as_bytes()).map_err(|error| named(MANIFEST, &error))?;
+    replace(&folder.join(MANIFEST), visible_json(&text).as_bytes()).map_err(|error| named(MANIFEST, &error))?;
     // The snapshots are complete, even if old files of killed processes cannot be removed.
     _ = tidy(folder);
     Ok(Written { changed, removed })

@@ -23,6 +23,7 @@ mod hooks;
 mod hostile;
 mod http;
 mod lookup_vectors;
+mod outputs;
 mod progress;
 mod report;
 mod secrets;

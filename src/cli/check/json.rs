@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::Found;
 use crate::diagnostic::Severity;
 use crate::fleet::Fleet;
+use crate::visible::visible_json;
 
 #[derive(Serialize)]
 struct Wire<'a> {
@@ -61,6 +62,5 @@ pub(super) fn write(found: &Found, fleet: &Fleet, out: &mut dyn Write) -> std::i
         notes: found.count(Severity::Note),
         findings: findings.collect(),
     };
-    serde_json::to_writer_pretty(&mut *out, &wire)?;
-    writeln!(out)
+    writeln!(out, "{}", visible_json(&serde_json::to_string_pretty(&wire)?))
 }

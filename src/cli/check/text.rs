@@ -7,7 +7,7 @@ use super::Found;
 use crate::diagnostic::Severity;
 use crate::fleet::Fleet;
 use crate::pipeline::check::Fault;
-use crate::report::visible;
+use crate::visible::visible;
 
 /// The most faults that are shown one by one: a screen.
 const SHOWN: usize = 17;

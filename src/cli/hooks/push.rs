@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 
 use super::{first_line, setting};
 use crate::cli::diff::{Format, HOOK_LINES, Style, write};
-use crate::cli::{Global, Result, Status, output};
+use crate::cli::{Global, Result, Status, log, output};
 use crate::event::{CommitEvent, EventKind};
 use crate::git::{BranchName, CommitId, Repository};
 use crate::hiera::Outcome;
@@ -63,7 +63,9 @@ pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
         Err(failure) => return Err(format!("cannot show what the push changes: {}", first_line(&failure)).into()),
     };
     let Some(refusal) = refusal else { return Ok(Status::Done) };
-    anstream::eprintln!("hierad: the push is refused, as it {refusal}; `git push --no-verify` pushes all the same");
+    log::print(&format_args!(
+        "hierad: the push is refused, as it {refusal}; `git push --no-verify` pushes all the same"
+    ));
     Ok(Status::Found)
 }
 
@@ -172,9 +174,9 @@ fn steps(repository: &Repository, remote: &Remote, updates: Vec<Update>) -> Resu
         };
         let Some(before) = before else {
             let branch = remote.branch(&update.branch);
-            anstream::eprintln!(
+            log::print(&format_args!(
                 "hierad: {branch} is new, with nothing in it that the remote is known to have: not compared"
-            );
+            ));
             continue;
         };
         if before != update.new {

@@ -10,6 +10,7 @@ use super::compare::Answer;
 use super::puppet::Reference;
 use crate::puppet::json;
 use crate::value::Value;
+use crate::visible::visible_json;
 
 /// The findings of a run.
 #[derive(Default)]
@@ -237,6 +238,5 @@ pub(super) fn write_json(findings: &Findings, out: &mut dyn Write) -> io::Result
         declared: findings.declared,
         disagreements: disagreements.collect(),
     };
-    serde_json::to_writer_pretty(&mut *out, &wire)?;
-    writeln!(out)
+    writeln!(out, "{}", visible_json(&serde_json::to_string_pretty(&wire)?))
 }

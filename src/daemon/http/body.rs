@@ -10,6 +10,7 @@ use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
+use super::clients::Client;
 use super::problem::Problem;
 use super::state::State;
 
@@ -45,6 +46,7 @@ pub(super) async fn read(
     if said.is_some_and(|said| said > most as u64) {
         return Err(too_long());
     }
+    let client = request.extensions().get::<Arc<Client>>().cloned();
     let all = async {
         let mut pieces = Body::into_data_stream(request.into_body());
         let mut length = 0;
@@ -56,6 +58,7 @@ pub(super) async fn read(
             }
             each(&piece);
         }
+        client.inspect(|client| client.has_asked());
         Ok(())
     };
     let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body takes too long");

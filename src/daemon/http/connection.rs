@@ -5,19 +5,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 
+use super::clients::{Clients, Member};
 use crate::daemon::repeated::RepeatedFailures;
 use crate::daemon::shutdown::Shutdown;
 
-/// The most connections; more wait until one has ended.
+/// The most connections; for more, slow ones are ended.
 const MAX_CONNECTIONS: usize = 256;
 
 /// The longest head of a request, in bytes.
@@ -31,19 +34,19 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Accepts connections until the service ends. A client has `patience` for each read and write.
 pub(super) async fn serve(listener: TcpListener, app: Router, patience: Duration, mut shutdown: Shutdown) {
-    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let clients = Clients::new(MAX_CONNECTIONS);
     let mut connections = JoinSet::new();
     let mut logged = RepeatedFailures::default();
     loop {
         let next = tokio::select! {
             biased;
             () = shutdown.requested() => break,
-            next = accept(&listener, &permits) => next,
+            next = accept(&listener, &clients) => next,
         };
         while connections.try_join_next().is_some() {}
         match next {
-            Ok((stream, permit)) => {
-                connections.spawn(connection(stream, app.clone(), patience, shutdown.clone(), permit));
+            Ok((stream, member)) => {
+                connections.spawn(connection(stream, app.clone(), patience, shutdown.clone(), member));
             }
             Err(error) => {
                 if let Some(times) = logged.failed("connections") {
@@ -58,31 +61,37 @@ pub(super) async fn serve(listener: TcpListener, app: Router, patience: Duration
     _ = timeout(GRACE, all).await;
 }
 
-/// Accepts the next connection as soon as there may be another one.
-async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let permit = permits.clone().acquire_owned().await.map_err(io::Error::other)?;
+/// Accepts the next connection, and makes room for it.
+async fn accept(listener: &TcpListener, clients: &Arc<Clients>) -> io::Result<(TcpStream, Member)> {
     let (stream, _) = listener.accept().await?;
-    Ok((stream, permit))
+    Ok((stream, clients.add().await))
 }
 
-/// Serves a connection.
-async fn connection(
-    stream: TcpStream,
-    app: Router,
-    patience: Duration,
-    mut shutdown: Shutdown,
-    _permit: OwnedSemaphorePermit,
-) {
+/// Serves a connection until it ends or has to make room.
+async fn connection(stream: TcpStream, app: Router, patience: Duration, mut shutdown: Shutdown, member: Member) {
     _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(patience));
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(MAX_HEAD);
-    let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(app));
+    let (app, client) = (TowerToHyperService::new(app), member.client.clone());
+    let answer = service_fn(move |mut request: Request<Incoming>| {
+        if request.body().is_end_stream() {
+            client.has_asked();
+        }
+        request.extensions_mut().insert(client.clone());
+        let (answer, client) = (app.call(request), client.clone());
+        async move { answer.await.map(|answer| answer.map(|body| client.reads(body))) }
+    });
+    let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), answer);
     tokio::pin!(connection);
     let result = tokio::select! {
         biased;
         result = connection.as_mut() => result,
+        () = member.client.left() => {
+            tracing::debug!("a slow client makes room");
+            return;
+        }
         () = shutdown.requested() => {
             connection.as_mut().graceful_shutdown();
             connection.await

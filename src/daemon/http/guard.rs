@@ -34,13 +34,17 @@ fn bearer(request: &Request) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
-/// Without a token lets requests pass that address this machine by a name of its own. This keeps out web pages whose
-/// own name was made to resolve to this machine (DNS rebinding).
+/// Lets requests pass that say in at most one header whom they are for. Without a token they must address this machine
+/// by a name of its own, wherever they say so. This keeps out web pages whose own name was made to resolve to this
+/// machine (DNS rebinding).
 pub(super) async fn host(
     extract::State(state): extract::State<Arc<State>>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
+    if request.headers().get_all(HOST).iter().count() > 1 {
+        return Err(Problem::wrong("a request has one 'Host'"));
+    }
     if state.options.token.is_none() && !is_local(&request) {
         let text = "without a token only requests for localhost or an IP address are answered";
         return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, text));
@@ -50,8 +54,13 @@ pub(super) async fn host(
 
 /// Returns true if a request is for localhost or an IP address.
 fn is_local(request: &Request) -> bool {
-    let Some(host) = request.headers().get(HOST) else { return true };
-    let Ok(host) = Authority::try_from(host.as_bytes()) else { return false };
-    let name = host.host().trim_start_matches('[').trim_end_matches(']');
+    let header = request.headers().get(HOST).map(|host| Authority::try_from(host.as_bytes()).ok());
+    // As in `GET http://localhost/ HTTP/1.1`: it counts before the header.
+    let target = request.uri().authority().cloned().map(Some);
+    header.into_iter().chain(target).all(|host| host.is_some_and(|host| is_own_name(host.host())))
+}
+
+fn is_own_name(host: &str) -> bool {
+    let name = host.trim_start_matches('[').trim_end_matches(']');
     name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::problem::Problem;
 use super::state::State;
 use crate::daemon::queue::{Stage, StageCount};
+use crate::visible::visible_json;
 
 /// Answers that the process runs.
 pub(super) async fn live() -> Response {
@@ -54,7 +55,7 @@ fn status(status: &str) -> Response {
 }
 
 fn answer(body: &Value) -> Response {
-    ([(CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+    ([(CONTENT_TYPE, "application/json")], visible_json(&body.to_string()).into_owned()).into_response()
 }
 
 /// Answers with all metrics, for Prometheus.

@@ -7,6 +7,7 @@
 
 mod answers;
 mod body;
+mod clients;
 mod connection;
 mod forge;
 mod guard;

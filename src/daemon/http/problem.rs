@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use super::answers::AnswerError;
+use crate::visible::visible_json;
 
 /// The reason why a request fails.
 #[derive(Debug, Serialize)]
@@ -68,9 +69,9 @@ impl From<AnswerError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let body = serde_json::to_string(&self).unwrap_or_default();
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = (status, body).into_response();
+        let mut response = (status, visible_json(&body).into_owned()).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if status == StatusCode::SERVICE_UNAVAILABLE {

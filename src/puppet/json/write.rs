@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::value::{Hash, Rich, Value};
+use crate::visible::visible_json;
 
 /// Appends `value`, without any blanks.
 pub fn write(value: &Value, out: &mut String) {
@@ -43,7 +44,7 @@ pub fn write_text(text: &str, out: &mut String) {
     Writer { out, indent: None }.text(text);
 }
 
-/// Returns true if a byte of a text stands for itself.
+/// Returns true if a byte of a text stands for itself, unless it is part of an active character.
 fn is_plain_byte(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
@@ -154,7 +155,7 @@ impl Writer<'_> {
     fn text(&mut self, text: &str) {
         self.out.push('"');
         // Nearly all texts are so, and this way all bytes are looked at together.
-        if text.bytes().fold(true, |is_plain, b| is_plain & is_plain_byte(b)) {
+        if text.bytes().fold(true, |is_plain, b| is_plain & is_plain_byte(b) & (b < 0x7f)) {
             self.out.push_str(text);
             self.out.push('"');
             return;
@@ -164,7 +165,7 @@ impl Writer<'_> {
             if is_plain_byte(b) {
                 continue;
             }
-            self.out.push_str(&text[from..at]);
+            self.out.push_str(&visible_json(&text[from..at]));
             from = at + 1;
             match b {
                 b'"' => self.out.push_str("\\\""),
@@ -177,7 +178,7 @@ impl Writer<'_> {
                 b => _ = write!(self.out, "\\u{b:04x}"),
             }
         }
-        self.out.push_str(&text[from..]);
+        self.out.push_str(&visible_json(&text[from..]));
         self.out.push('"');
     }
 }

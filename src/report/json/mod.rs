@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::ser::Formatter;
 
 use super::Report;
+use crate::visible::visible_json;
 use pretty::Pretty;
 use wire::Document;
 
@@ -40,10 +41,14 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
     out.write_all(b"\n")
 }
 
-/// A formatter that takes byte arrays for finished JSON.
+/// A formatter that takes byte arrays for finished JSON, and leaves no active characters in texts.
 struct Written;
 
 impl Formatter for Written {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        out.write_all(visible_json(fragment).as_bytes())
+    }
+
     fn write_byte_array<W: ?Sized + Write>(&mut self, out: &mut W, json: &[u8]) -> io::Result<()> {
         out.write_all(json)
     }

@@ -49,11 +49,20 @@ fn failures_quote_the_commands_output() {
     assert_eq!(sh("exit 3"), Err("the command sh failed (exit status: 3)".to_owned()));
     assert_eq!(
         sh("printf 'no\\nway\\033[31m\\n' >&2; exit 1"),
-        Err("the command sh failed (exit status: 1): no way [31m".to_owned())
+        Err("the command sh failed (exit status: 1): no way\\u001b[31m".to_owned())
     );
     refused(sh("kill -9 $$"), &["signal: 9"]);
-    let error = refused(sh("yes no | head -c 5000000 >&2; exit 1"), &["no no no"]);
+    let error = refused(sh("yes no | head -c 5000000 >&2; exit 1"), &["no no no", "…"]);
     assert!(error.len() < 1200, "{}", error.len());
+}
+
+#[test]
+fn complaints_of_commands_are_cut_and_escaped() {
+    // A line end, the one-byte form of ESC [, and a character that reverses what follows.
+    let error = refused(sh("printf 'a\\nb\\302\\23331m\\342\\200\\256c' >&2; exit 1"), &["a b\\u009b31m\\u202ec"]);
+    assert!(error.is_ascii(), "{error:?}");
+    let error = refused(sh("yes '\u{202e}' | head -c 5000000 >&2; exit 1"), &["\\u202e"]);
+    assert!(error.len() < 4000 && !error.contains('\u{202e}'), "{}", error.len());
 }
 
 #[test]

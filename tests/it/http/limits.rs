@@ -1,6 +1,8 @@
 //! Limits on the size and the time of requests: no client makes others suffer.
 
 use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -8,9 +10,11 @@ use super::client::{Answer, Daemon, PATIENCE, request};
 use crate::support::Sandbox;
 use crate::support::terminal::SITE;
 
+const SECRET: &str = "open sesame, open";
+
 /// A daemon that is impatient with its clients.
 fn impatient(site: &Sandbox) -> Daemon {
-    site.write("secret", "sesame");
+    site.write_secret("secret", SECRET);
     let http = "http: {timeout: 0.5, webhook_secret_files: {gitlab: secret}}";
     site.write("hierad.yaml", format!("profiles: [profiles]\n{http}\n"));
     Daemon::start(site, "")
@@ -41,7 +45,9 @@ fn long_bodies_are_refused() {
     if answer.status != 0 {
         answer.refuses(413, "at most 1048576 bytes");
     }
-    let webhook = "POST /v1/webhooks/gitlab HTTP/1.1\r\nHost: localhost\r\nX-Gitlab-Token: sesame\r\nContent-Length: 26214401\r\n\r\n";
+    let webhook = format!(
+        "POST /v1/webhooks/gitlab HTTP/1.1\r\nHost: localhost\r\nX-Gitlab-Token: {SECRET}\r\nContent-Length: 26214401\r\n\r\n"
+    );
     daemon.raw(webhook.as_bytes()).refuses(413, "at most 26214400 bytes");
     let head = format!("GET /health/live HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(1 << 17));
     assert!(matches!(daemon.raw(head.as_bytes()).status, 431 | 0));
@@ -73,9 +79,8 @@ fn slow_clients_are_dropped() {
         assert_eq!(rest.is_empty(), words.is_empty());
     }
     // Bodies that never end.
-    for (path, headers) in
-        [("lookup", "Content-Type: application/json\r\n"), ("webhooks/gitlab", "X-Gitlab-Token: sesame\r\n")]
-    {
+    let token = format!("X-Gitlab-Token: {SECRET}\r\n");
+    for (path, headers) in [("lookup", "Content-Type: application/json\r\n"), ("webhooks/gitlab", &token)] {
         let head = format!(
             "POST /v1/{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}Content-Length: 100\r\n\r\n{{"
         );
@@ -96,6 +101,54 @@ fn idle_connections_keep_nobody_out() {
     site.commit("hi");
     daemon.wait_for_reports(1);
     drop(crowd);
+}
+
+/// Keeps `count` connections open that send a byte of a request now and then, until `is_over`.
+fn crowd(address: SocketAddr, count: usize, opened: &AtomicUsize, is_over: &AtomicBool) {
+    let open = || {
+        let mut stream = TcpStream::connect_timeout(&address, PATIENCE).ok()?;
+        stream.write_all(b"GET /v1/nodes HTTP/1.1\r\nHost: localhost\r\nX: ").ok()?;
+        opened.fetch_add(1, Ordering::Relaxed);
+        Some(stream)
+    };
+    let mut streams: Vec<Option<TcpStream>> = Vec::new();
+    while !is_over.load(Ordering::Relaxed) {
+        match streams.len() < count {
+            true => streams.push(open()),
+            false => sleep(Duration::from_millis(20)),
+        }
+        for stream in &mut streams {
+            if stream.as_mut().is_none_or(|stream| stream.write_all(b"x").is_err()) {
+                *stream = open();
+            }
+        }
+    }
+}
+
+#[test]
+fn probes_are_answered_among_slow_connections() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "");
+    let (opened, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| crowd(daemon.address, 500, &opened, &is_over));
+        }
+        let end = Instant::now() + PATIENCE;
+        while opened.load(Ordering::Relaxed) < 2_000 && Instant::now() < end {
+            sleep(Duration::from_millis(20));
+        }
+        let probe = || {
+            let start = Instant::now();
+            let answers = [daemon.get("/health/live"), daemon.get("/health/ready")];
+            answers.iter().all(|answer| answer.status == 200).then(|| start.elapsed())
+        };
+        let times: Vec<Option<Duration>> = (0..10).map(|_| probe()).collect();
+        is_over.store(true, Ordering::Relaxed);
+        assert!(opened.load(Ordering::Relaxed) >= 2_000);
+        // A connection that is left alone is ended after ten seconds.
+        assert!(times.iter().all(|time| time.is_some_and(|time| time < Duration::from_secs(5))), "{times:?}");
+    });
 }
 
 #[test]

@@ -14,7 +14,7 @@ const GUARDED: [&str; 6] =
 #[test]
 fn requests_need_the_token() {
     let site = Sandbox::of(SITE);
-    site.write("token", "open sesame\n");
+    site.write_secret("token", "open sesame, open");
     site.write("hierad.yaml", "profiles: [profiles]\nhttp: {token_file: token}\n");
     let daemon = Daemon::start(&site, "");
     let with = |method: &str, path: &str, header: &str| daemon.ask(method, path, header, b"");
@@ -22,10 +22,10 @@ fn requests_need_the_token() {
         for header in [
             "",
             "Authorization: Bearer open\r\n",
-            "Authorization: Bearer open sesame!\r\n",
+            "Authorization: Bearer open sesame, open!\r\n",
             "Authorization: Bearer \r\n",
-            "Authorization: Basic open sesame\r\n",
-            "Authorization: open sesame\r\n",
+            "Authorization: Basic open sesame, open\r\n",
+            "Authorization: open sesame, open\r\n",
             "Authorization: \u{e9}\r\n",
         ] {
             let answer = with("GET", path, header);
@@ -35,8 +35,9 @@ fn requests_need_the_token() {
     }
     let lookup = json!({"node": "web01", "keys": ["port"]});
     daemon.post("/v1/lookup", &lookup).refuses(401, "Bearer");
-    with("POST", "/v1/webhooks/github", "Authorization: Bearer open sesame\r\n").refuses(404, "no secret is set up");
-    let right = "Authorization: bearer open sesame\r\n";
+    with("POST", "/v1/webhooks/github", "Authorization: Bearer open sesame, open\r\n")
+        .refuses(404, "no secret is set up");
+    let right = "Authorization: bearer open sesame, open\r\n";
     for path in GUARDED.iter().filter(|path| !path.ends_with("stream")) {
         with("GET", path, right).ok();
     }
@@ -50,14 +51,14 @@ fn reload_changes_the_token() {
     let site = Sandbox::of(SITE);
     let daemon = Daemon::start(&site, "");
     daemon.get("/v1/nodes").ok();
-    site.write("token", "new");
+    site.write_secret("token", "another open sesame");
     site.write("hierad.yaml", "profiles: [profiles]\nhttp: {token_file: token}\n");
     daemon.reload();
     let end = Instant::now() + PATIENCE;
     while daemon.get("/v1/nodes").status != 401 {
         assert!(Instant::now() < end);
     }
-    daemon.ask("GET", "/v1/nodes", "Authorization: Bearer new\r\n", b"").ok();
+    daemon.ask("GET", "/v1/nodes", "Authorization: Bearer another open sesame\r\n", b"").ok();
     // What is wrong does not count.
     site.write("hierad.yaml", "profiles: [profiles]\nhttp: {token_file: nope}\n");
     site.hierad("watch --check-config").fails(&["cannot read $BASE/repository/nope"]);
@@ -76,6 +77,55 @@ fn foreign_host_names_need_a_token() {
     }
     for host in ["localhost", "LOCALHOST:1", "127.0.0.1:8427", "[::1]:8427", "10.0.0.1"] {
         with(host).ok();
+    }
+}
+
+#[test]
+fn no_form_of_request_evades_the_check_of_its_host() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "");
+    let ask = |target: &str, hosts: &[&str]| {
+        let hosts: String = hosts.iter().map(|host| format!("Host: {host}\r\n")).collect();
+        daemon.raw(format!("GET {target} HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n").as_bytes())
+    };
+    for hosts in [["localhost", "evil.example.com"], ["evil.example.com", "localhost"], ["localhost", "localhost"]] {
+        ask("/v1/nodes", &hosts).refuses(400, "a request has one 'Host'");
+    }
+    for (target, hosts) in [
+        ("http://evil.example.com/v1/nodes", &["localhost"] as &[&str]),
+        ("http://evil.example.com/v1/nodes", &[]),
+        ("http://localhost@evil.example.com/v1/nodes", &["localhost"]),
+        ("http://localhost/v1/nodes", &["evil.example.com"]),
+        ("https://evil.example.com:8427/health/ready", &["127.0.0.1"]),
+    ] {
+        ask(target, hosts).refuses(421, "only requests for localhost");
+    }
+    ask("http://localhost:8427/v1/nodes", &["localhost:8427"]).ok();
+}
+
+#[test]
+fn weak_tokens_are_refused() {
+    let site = Sandbox::of(SITE);
+    let mode = |mode: u32| {
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(site.beside("token"), permissions).unwrap();
+    };
+    for setting in ["token_file: token", "webhook_secret_files: {gitea: token}"] {
+        std::fs::write(site.beside("daemon.yaml"), format!("profiles: repository/profiles\nhttp: {{{setting}}}\n"))
+            .unwrap();
+        let check = || site.hierad("--config ../daemon.yaml watch --check-config");
+        site.write_secret("../token", "fifteen letters");
+        check().fails(&["the token in the file ../token has fewer than 16 characters", "openssl rand"]);
+        site.write_secret("../token", "sixteen letters.");
+        assert_eq!(check().is(0).err, "");
+        for writable in [0o620, 0o602, 0o666] {
+            mode(writable);
+            check().fails(&["others can write the file ../token", "chmod go-w ../token"]);
+        }
+        mode(0o644);
+        check().is(0).says(&["WARN", "everybody on this machine can read the secret in ../token"]);
+        mode(0o640);
+        assert_eq!(check().is(0).err, "");
     }
 }
 

@@ -9,12 +9,12 @@ use super::client::Daemon;
 use crate::support::Sandbox;
 use crate::support::terminal::SITE;
 
-const SECRET: &str = "sesame";
+const SECRET: &str = "open sesame, open";
 const BODY: &str = "{\"ref\": \"refs/heads/main\"}";
 
 fn site() -> Sandbox {
     let site = Sandbox::of(SITE);
-    site.write("secret", format!("{SECRET}\n"));
+    site.write_secret("secret", SECRET);
     let files = "{github: secret, gitlab: secret, gitea: secret, bitbucket: secret}";
     site.write("hierad.yaml", format!("profiles: [profiles]\nhttp: {{webhook_secret_files: {files}}}\n"));
     site
@@ -81,7 +81,7 @@ fn wrong_signatures_are_refused() {
         wrong.push(right.trim_end()[..right.trim_end().len() - 1].to_owned() + "\r\n");
         wrong.push(format!("{name}: {}\r\n", "zz".repeat(32)));
         wrong.push(format!("{name}: sha256={}\r\n", "\u{e9}".repeat(32)));
-        wrong.push("Authorization: Bearer sesame\r\n".to_owned());
+        wrong.push(format!("Authorization: Bearer {SECRET}\r\n"));
         for headers in wrong.iter().filter(|wrong| **wrong != right) {
             let answer = daemon.ask("POST", &path, &format!("{event}{headers}"), BODY.as_bytes());
             answer.refuses(401, "signature or token of the webhook");

@@ -98,6 +98,13 @@ impl Sandbox {
         std::fs::write(path, content).unwrap();
     }
 
+    /// Writes a file that its owner alone can read.
+    pub(crate) fn write_secret(&self, path: &str, content: &str) {
+        self.write(path, content);
+        #[cfg(unix)]
+        std::fs::set_permissions(self.root.join(path), std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    }
+
     /// Waits until all files are old enough to be cached: a younger one may change again and look the same.
     #[cfg(unix)]
     pub(crate) fn settle(&self) {

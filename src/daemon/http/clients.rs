@@ -1,0 +1,174 @@
+//! The clients that are connected. Their number is bounded, and slow ones make room for new ones.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use hyper::body::{Frame, SizeHint};
+use tokio::sync::Notify;
+
+/// The stage that a client is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It has not sent a whole request.
+    Asking,
+    /// Its request is worked on.
+    Waiting,
+    /// It reads an answer.
+    Reading,
+}
+
+/// All clients, the oldest first.
+#[derive(Debug)]
+pub(super) struct Clients {
+    most: usize,
+    list: Mutex<VecDeque<Arc<Client>>>,
+    /// Notified when there may be room.
+    moved: Arc<Notify>,
+}
+
+/// A client.
+#[derive(Debug)]
+pub(super) struct Client {
+    stage: Mutex<Stage>,
+    leave: Notify,
+    moved: Arc<Notify>,
+}
+
+/// A client among the others, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) client: Arc<Client>,
+    clients: Arc<Clients>,
+}
+
+impl Clients {
+    /// Makes an empty list for at most so many clients.
+    pub(super) fn new(most: usize) -> Arc<Clients> {
+        Arc::new(Clients { most, list: Mutex::default(), moved: Arc::default() })
+    }
+
+    /// Adds a client. If there are too many, the oldest one has to leave that has not sent a whole request or, if all
+    /// have, that still reads an answer. Nobody leaves whose request is worked on: then the new client waits.
+    pub(super) async fn add(self: &Arc<Self>) -> Member {
+        while !self.has_room() {
+            self.moved.notified().await;
+        }
+        let (stage, moved) = (Mutex::new(Stage::Asking), self.moved.clone());
+        let client = Arc::new(Client { stage, leave: Notify::new(), moved });
+        self.list().push_back(client.clone());
+        Member { client, clients: self.clone() }
+    }
+
+    fn has_room(&self) -> bool {
+        let mut list = self.list();
+        if list.len() < self.most {
+            return true;
+        }
+        let oldest = |stage| list.iter().position(|client| client.stage() == stage);
+        let leaves = oldest(Stage::Asking).or_else(|| oldest(Stage::Reading));
+        let leaves = leaves.and_then(|at| list.remove(at));
+        leaves.inspect(|client| client.leave.notify_one()).is_some()
+    }
+
+    fn list(&self) -> std::sync::MutexGuard<'_, VecDeque<Arc<Client>>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.clients.list().retain(|client| !Arc::ptr_eq(client, &self.client));
+        self.clients.moved.notify_one();
+    }
+}
+
+impl Client {
+    /// Waits until the client has to leave.
+    pub(super) async fn left(&self) {
+        self.leave.notified().await;
+    }
+
+    /// Notes that the client has sent a whole request.
+    pub(super) fn has_asked(&self) {
+        self.moves_to(Stage::Waiting);
+    }
+
+    /// Notes that the client gets an answer, until its body is dropped.
+    pub(super) fn reads(self: &Arc<Self>, body: Body) -> Reading {
+        self.moves_to(Stage::Reading);
+        Reading { body, client: self.clone() }
+    }
+
+    fn moves_to(&self, stage: Stage) {
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
+        self.moved.notify_one();
+    }
+
+    fn stage(&self) -> Stage {
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The body of an answer that a client reads.
+pub(super) struct Reading {
+    body: Body,
+    client: Arc<Client>,
+}
+
+impl HttpBody for Reading {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.client.moves_to(Stage::Asking);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_oldest_slow_client_leaves() {
+        let clients = Clients::new(3);
+        let (working, reading, slow) = (clients.add().await, clients.add().await, clients.add().await);
+        working.client.has_asked();
+        let answer = reading.client.reads(Body::empty());
+        let fourth = clients.add().await;
+        slow.client.left().await;
+        fourth.client.has_asked();
+        let fifth = clients.add().await;
+        reading.client.left().await;
+        fifth.client.has_asked();
+        // All work: the next one waits until one of them is done.
+        let next = tokio::spawn({
+            let clients = clients.clone();
+            async move { clients.add().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!next.is_finished());
+        drop(working);
+        drop(next.await.unwrap());
+        drop(answer);
+    }
+}

@@ -1,0 +1,111 @@
+//! Characters that a terminal, an editor or a review page would act on: none leaves the program as it is.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use crate::support::Sandbox;
+use crate::support::terminal::{SITE, hierad, nodes_of, run};
+
+/// Reverses what follows; the one-byte form of ESC [; DEL; a line end that JSON does not escape; a tag.
+const ACTIVE: &str = "a\u{202e}b\u{9b}31mc\u{7f}d\u{2028}e\u{e0041}f";
+
+/// The same as YAML writes it.
+const WRITTEN: &str = r#""a\u202eb\u009b31mc\x7fd\u2028e\U000e0041f""#;
+
+/// Fails if a text has an active character other than the ends of lines.
+#[track_caller]
+fn has_none(text: &str) {
+    let is_active = |c: &char| c.is_control() && *c != '\n' || ACTIVE.contains(*c) && !c.is_ascii_graphic();
+    assert_eq!(text.chars().find(is_active), None, "{text:?}");
+}
+
+/// A site with such characters in names and values, after a commit that changes them all.
+fn site() -> Sandbox {
+    let site = Sandbox::of(SITE);
+    site.write("profiles/odd.yaml", format!("{{name: {WRITTEN}, facts: {{}}, variables: {{role: none}}}}\n"));
+    site.write(
+        "data/common.yaml",
+        format!("motd: {WRITTEN}\n{WRITTEN}: 1\nbad: \"%{{lookup({WRITTEN})}}\"\n")
+            .replace("lookup(\"", "lookup('")
+            .replace("\")}", "')}"),
+    );
+    site.commit(ACTIVE);
+    site
+}
+
+#[test]
+fn json_has_no_active_characters() {
+    let site = site();
+    let diff = site.hierad("diff --format json");
+    has_none(diff.ok());
+    let report = diff.json();
+    let change = |key: &str| report["changes"].as_array().unwrap().iter().find(|change| change["key"] == key).unwrap();
+    assert_eq!(change("motd")["after"]["value"], ACTIVE);
+    let added = change(ACTIVE);
+    assert!(nodes_of(&report, &added["nodes"]).contains(&ACTIVE), "{added}");
+    assert_eq!(report["after"]["summary"], ACTIVE);
+    has_none(site.hierad("diff --format json --full").ok());
+    for format in ["json", "ndjson"] {
+        let rendered = site.hierad(&format!("render --output - --format {format}"));
+        has_none(rendered.ok());
+        assert!(rendered.out.contains(r"a\u202eb\u009b31mc\u007fd\u2028e\udb40\udc41f"), "{}", rendered.out);
+    }
+    let mut lookup = hierad(site.root());
+    lookup.args(["lookup", "motd", "--render-as", "json", "--node", ACTIVE]);
+    let found = run(&mut lookup);
+    has_none(found.ok());
+    assert_eq!(found.json(), ACTIVE);
+    has_none(&site.hierad("check --format json").out);
+    site.hierad("render --output ../snapshots").ok();
+    for entry in std::fs::read_dir(site.beside("snapshots")).unwrap() {
+        has_none(&std::fs::read_to_string(entry.unwrap().path()).unwrap());
+    }
+}
+
+#[test]
+fn the_watch_tells_no_active_characters() {
+    let site = Sandbox::of(SITE);
+    let branch = "m\u{202e}\u{9b}31m";
+    site.git(["checkout", "--quiet", "-b", branch]);
+    site.write("data/common.yaml", "motd: changed\nntp: [a, b]\n");
+    site.commit("second");
+    let odd = site.beside("re\u{202e}po\u{9b}31m\nhierad: all is well");
+    site.git(["clone", "--quiet", ".", odd.to_str().unwrap()]);
+    std::fs::write(
+        site.beside("daemon.yaml"),
+        format!(
+            "profiles: {}/profiles\nsinks: {{bad: {{command: [sh, -c, 'printf \"x\\342\\200\\256y\\302\\233z\" >&2; exit 1']}}}}\n",
+            site.root().display()
+        ),
+    )
+    .unwrap();
+    for format in ["text", "json"] {
+        let state = site.beside(&format!("state-{format}"));
+        let mut command = hierad(&odd);
+        command.args(["-v", "--config", "../daemon.yaml", "watch", "--poll", "0.05", "--since", "HEAD~1"]);
+        command.args(["--log-format", format, "--state"]).arg(state);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut told = String::new();
+        while !told.contains("watching ") || !told.contains("not delivered") {
+            assert!(errors.read_line(&mut told).unwrap() > 0, "it has ended: {told:?}");
+        }
+        assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+        child.wait().unwrap();
+        errors.read_to_string(&mut told).unwrap();
+        has_none(&told);
+        assert!(!told.lines().any(|line| line.starts_with("hierad: all is well")), "{told}");
+    }
+}
+
+#[test]
+fn errors_have_no_active_characters() {
+    let site = Sandbox::of(SITE);
+    for arguments in [["diff", ACTIVE], ["lookup", ACTIVE], ["render", ACTIVE]] {
+        let mut command = hierad(site.root());
+        command.args(arguments).args((arguments[0] == "lookup").then_some(["--node", "web01"]).into_iter().flatten());
+        let printed = run(&mut command);
+        has_none(&printed.err);
+        assert!(printed.err.contains(r"a\u202eb\u009b31m"), "{printed:?}");
+    }
+}
