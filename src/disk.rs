@@ -1,6 +1,7 @@
 //! The disk as a tree: for files outside of any repository, such as the global layer and folders of modules.
 
 mod access;
+mod regular;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, FileType};
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use access::{can_run, can_write};
+pub use regular::{read_below, read_regular, real_below};
 
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child, folder_of};
 

@@ -73,7 +73,7 @@
 //!
 //! // Render the snapshots of the later commit.
 //! let revision = pipeline.cached_revision(after)?;
-//! let rendered = pipeline.snapshots(&revision, &revision.keys, Format::Json);
+//! let rendered = pipeline.snapshots(after, &revision, &revision.keys, Format::Json);
 //! let mut snapshots = Vec::new();
 //! rendered.snapshots.write(&mut snapshots)?;
 //!

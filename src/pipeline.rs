@@ -13,6 +13,7 @@ pub mod cache;
 pub mod check;
 pub mod export;
 pub mod host;
+pub mod judge;
 mod origin;
 pub mod profiles;
 pub mod render;
@@ -36,7 +37,7 @@ use crate::workers::Workers;
 pub use revisions::Revisions;
 
 use blind_spots::DiffContext;
-use blind_spots::accept::Accepted;
+use judge::{Judge, Strict};
 
 /// The most resolved revisions that are kept: the last ones used.
 const MAX_CACHED_REVISIONS: usize = 4;
@@ -96,8 +97,7 @@ pub struct Pipeline {
     names: NodeNames,
     /// The parts of secrets that may be shown.
     pub disclosure: Arc<Disclosure>,
-    /// The blind spots that the settings accept.
-    accepted: Accepted,
+    judge: Arc<dyn Judge>,
     workers: Workers,
     kept: Mutex<VecDeque<(RevisionId, Arc<Revision>)>>,
 }
@@ -106,13 +106,13 @@ impl Pipeline {
     /// Makes a pipeline over `revisions` for `fleet`. Its reports show of secrets only what `disclosure` allows.
     pub fn new(revisions: Revisions, fleet: Arc<Fleet>, workers: Workers, disclosure: Arc<Disclosure>) -> Pipeline {
         let names = NodeNames::new(fleet.clone());
-        Pipeline { revisions, fleet, names, disclosure, accepted: Accepted::default(), workers, kept: Mutex::default() }
+        Pipeline { revisions, fleet, names, disclosure, judge: Arc::new(Strict), workers, kept: Mutex::default() }
     }
 
-    /// Sets the blind spots to accept.
+    /// Sets the settings that judge the tree.
     #[must_use]
-    pub fn with_accepted(self, accepted: Accepted) -> Pipeline {
-        Pipeline { accepted, ..self }
+    pub fn with_judge(self, judge: Arc<dyn Judge>) -> Pipeline {
+        Pipeline { judge, ..self }
     }
 
     /// Returns the repository.
@@ -163,7 +163,8 @@ impl Pipeline {
             effective: &effective,
             changes: &changes,
             unreadable: &unreadable,
-            accepted: &self.accepted,
+            accepted: &self.judge.accepted(before),
+            settings: [self.judge.changed(Diff::new(before, after)), self.judge.refused()],
             disclosure: &self.disclosure,
         };
         let mut blind_spots = context.blind_spots()?;

@@ -4,6 +4,7 @@
 //! - [`Workspace`] is a repository with its effective settings and caches; every command begins with one.
 //! - [`BranchPipelines`] keeps the pipeline of each branch, and replaces it when profiles change.
 //! - [`Plan`] is a daemon with a durable queue, and reloads it; [`run_unqueued`] is one without.
+//! - [`trust`] records which settings files of the tree the user trusts.
 //! - `answers`, `server` and `snapshots` give the daemon its effective values, its HTTP server and its snapshot
 //!   sinks.
 //!
@@ -13,6 +14,7 @@
 mod answers;
 mod fingerprints;
 mod global_layer;
+mod judge;
 pub mod lookup;
 mod options;
 mod overrides;
@@ -21,9 +23,11 @@ mod repository;
 mod sample_profile;
 mod server;
 mod service;
+mod settings_files;
 mod signals;
 mod snapshots;
 mod systemd;
+pub mod trust;
 mod unqueued;
 mod workspace;
 

@@ -46,6 +46,8 @@ pub struct Overrides {
     pub show_secrets: bool,
     /// The key of fingerprints: a file, or hexadecimal digits.
     pub fingerprint_key: Option<String>,
+    /// True if settings of the user and of the system do not count.
+    pub is_isolated: bool,
     /// The listener for the progress of the work.
     pub progress: Option<Arc<dyn Progress>>,
 }
@@ -75,6 +77,7 @@ impl Overrides {
     pub(super) fn lay_over(&self, settings: &mut Settings) -> Result<()> {
         if !self.profiles.is_empty() {
             settings.profiles.clone_from(&self.profiles);
+            settings.profiles_within = None;
         }
         if let Some(path) = &self.hiera_config {
             settings.hiera_config = hiera_config(path)?;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::answers::answers;
 use super::options::banner;
 use super::pipelines::compare;
-use super::{BranchPipelines, DaemonOptions, Overrides, Result, Workspace};
+use super::{BranchPipelines, DaemonOptions, Overrides, Result, Workspace, settings_files};
 use crate::daemon::MirrorFetcher;
 use crate::daemon::http::{AnswerError, Answers, LookupRequest, LookupResponse, NodeSnapshot};
 use crate::daemon::queue::{Job, Queue};
@@ -16,7 +16,7 @@ use crate::event::RepositoryName;
 use crate::git::{BranchName, BranchPatterns, Mirror, OpenError, Repository};
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::report;
-use crate::settings::{RepositorySetting, RepositorySource, Settings, SnapshotSetting, SnapshotTarget};
+use crate::settings::{RepositorySetting, RepositorySource, SnapshotSetting, SnapshotTarget};
 
 /// The folder of mirrors in the folder of the daemon's state.
 const MIRRORS: &str = "mirrors";
@@ -117,8 +117,7 @@ impl WatchedRepository {
         };
         // Faults in its settings show at once, even if the repository is not there.
         if let Some(config) = &setting.config {
-            Settings::load(config)?;
-            Settings::check_repository_settings(config)?;
+            settings_files::check_own(config, &folder)?;
         }
         let config = setting.config.clone().or_else(|| overrides.config().map(Path::to_owned));
         let overrides = Overrides { repo: Some(folder), config, ..overrides.clone() };
@@ -182,6 +181,7 @@ impl WatchedRepository {
 
     fn open(&self, options: &DaemonOptions) -> Result<Ready> {
         let workspace = Workspace::open(&self.overrides)?;
+        workspace.log_refused();
         let patterns = if self.patterns.is_empty() { &workspace.settings.branches } else { &self.patterns };
         let branches = BranchPatterns::new(patterns)?;
         let repository = (*workspace.repository).clone();

@@ -11,7 +11,7 @@ use super::repository::{self, WatchedRepository};
 use super::server::{self, listening};
 use super::signals::{Signal, Signals};
 use super::snapshots::SnapshotRepositories;
-use super::{Announce, DaemonOptions, Overrides, Result, Workspace, systemd};
+use super::{Announce, DaemonOptions, Overrides, Result, Workspace, settings_files, systemd};
 use crate::daemon::http::Listener;
 use crate::daemon::queue::Queue;
 use crate::daemon::service::{Service, Services};
@@ -41,7 +41,7 @@ pub fn state_folder(overrides: &Overrides, flag: Option<&Path>) -> Result<PathBu
     if let Some(folder) = flag {
         return Ok(folder.to_owned());
     }
-    let settings = overrides.config().map(Settings::load).transpose()?;
+    let settings = settings_files::named(overrides)?;
     if let Some(folder) = settings.and_then(|settings| settings.state) {
         return Ok(folder);
     }
@@ -53,7 +53,7 @@ impl Plan {
     /// Makes the plan of settings that name several repositories, or returns `None` if they name none.
     pub fn of_settings(options: &DaemonOptions) -> Result<Option<Plan>> {
         let overrides = &options.overrides;
-        let settings = overrides.config().map(Settings::load).transpose()?;
+        let settings = settings_files::named(overrides)?;
         let Some(settings) = settings.filter(|settings| !settings.repositories.is_empty()) else { return Ok(None) };
         let Some(state) = options.state.clone().or_else(|| settings.state.clone()) else {
             return Err(

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::global_layer::{absolute, global_config};
+use super::judge::SettingsJudge;
+use super::settings_files::{self, FoundSettings};
 use super::{Failure, Overrides, Result, fingerprints, sample_profile};
 use crate::disclosure::Disclosure;
 use crate::disk::Disk;
@@ -22,11 +24,9 @@ use crate::pipeline::cache::Cache;
 use crate::pipeline::host::Host;
 use crate::pipeline::profiles::{self, EnvironmentOfNodes, ProfileFiles};
 use crate::pipeline::{Pipeline, RevisionId, Revisions};
-use crate::settings::{DatadirSetting, EnvironmentName, Settings};
+use crate::settings::{CheckSetting, DatadirSetting, EnvironmentName, Refusal, SETTINGS_FILE, Settings};
 use crate::tree::FileTree;
 use crate::workers::Workers;
-
-const SETTINGS_FILE: &str = "hierad.yaml";
 
 /// The number of MiB of parsed data to keep by default.
 const CACHE_SIZE: u64 = 256;
@@ -38,12 +38,15 @@ pub struct Workspace {
     pub repository: Arc<Repository>,
     /// The settings with the flags laid over them.
     pub settings: Settings,
+    /// The settings of the tree that do not count.
+    pub refused: Vec<Refusal>,
     /// The rules by which secrets are shown.
     pub disclosure: Arc<Disclosure>,
     /// The threads that resolve.
     pub workers: Workers,
     /// The hiera.yaml of the global layer, if there is one.
     pub global: Option<GlobalConfig>,
+    judge: Arc<SettingsJudge>,
     disk: Arc<dyn FileTree>,
     store: Arc<Store>,
     cache: Option<Arc<Cache>>,
@@ -53,11 +56,10 @@ impl Workspace {
     /// Finds the repository, reads the settings and lays the flags over them.
     pub fn open(overrides: &Overrides) -> Result<Workspace> {
         let located = Repository::locate(overrides.repo.as_deref(), &Environment::of_process());
-        let repository = located.map_err(|error| not_located(error, overrides))?;
-        let mut settings = match settings_file(overrides, &repository) {
-            Some(path) => Settings::load(&path)?,
-            None => Settings::default(),
-        };
+        let repository = Arc::new(located.map_err(|error| not_located(error, overrides))?);
+        let found = settings_files::find(overrides, &repository)?;
+        let judge = Arc::new(SettingsJudge::new(repository.clone(), &found));
+        let FoundSettings { mut settings, refused, .. } = found;
         overrides.lay_over(&mut settings)?;
         let disclosure = Arc::new(fingerprints::disclosure(overrides, settings.fingerprint_key.as_deref())?);
         let cache = cache(overrides, &repository);
@@ -66,11 +68,13 @@ impl Workspace {
         let disk: Arc<dyn FileTree> = Arc::new(Disk::new());
         let global = global_config(&settings.global_hiera_config, &repository, &disk)?;
         Ok(Workspace {
-            repository: Arc::new(repository),
+            repository,
             settings,
+            refused,
             disclosure,
             workers: overrides.workers(),
             global,
+            judge,
             disk,
             store,
             cache,
@@ -92,8 +96,9 @@ impl Workspace {
         chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<(Fleet, Vec<ProfileError>)> {
         let environment = self.environment_of_nodes(branch);
-        let source =
-            ProfileFiles::find(&self.settings.profiles, environment, self.workers.clone(), self.cache.clone())?;
+        let within = self.settings.profiles_within.as_deref();
+        let (workers, cache) = (self.workers.clone(), self.cache.clone());
+        let source = ProfileFiles::find_within(within, &self.settings.profiles, environment, workers, cache)?;
         Ok(Fleet::load(Arc::new(source), &revisions.referenced_variables(points, &self.workers)?, chosen))
     }
 
@@ -178,10 +183,22 @@ impl Workspace {
         sample_profile::no_profiles(environment.as_ref(), folder)
     }
 
+    /// Returns the faults that `hierad check` reports in what comes after the revision `base`.
+    pub fn check_setting(&self, base: RevisionId) -> CheckSetting {
+        self.judge.check(base)
+    }
+
+    /// Logs the settings of the tree that do not count.
+    pub fn log_refused(&self) {
+        for refusal in &self.refused {
+            tracing::warn!("{refusal}");
+        }
+    }
+
     /// Makes a pipeline over `revisions` for `fleet`.
     pub fn pipeline(&self, revisions: Revisions, fleet: Arc<Fleet>) -> Pipeline {
         let pipeline = Pipeline::new(revisions, fleet, self.workers.clone(), self.disclosure.clone());
-        pipeline.with_accepted(self.settings.accept.clone())
+        pipeline.with_judge(self.judge.clone())
     }
 
     /// Makes a pipeline for the `chosen` nodes as `branch` is deployed, ready for `points`. Profiles that cannot be
@@ -266,14 +283,6 @@ fn not_located(error: OpenError, overrides: &Overrides) -> Failure {
         }
         (error, _) => error.into(),
     }
-}
-
-fn settings_file(overrides: &Overrides, repository: &Repository) -> Option<PathBuf> {
-    if let Some(path) = overrides.config() {
-        return Some(path.to_owned());
-    }
-    let folders = [repository.work_dir(), Some(repository.git_dir()), Some(repository.common_dir())];
-    folders.into_iter().flatten().map(|folder| folder.join(SETTINGS_FILE)).find(|path| path.is_file())
 }
 
 /// Returns the environment's name that r10k gives to a branch.

@@ -18,11 +18,13 @@ use crate::puppet::Puppet;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options of every command")]
 #[expect(clippy::struct_field_names, reason = "the name of the flag")]
+#[expect(clippy::struct_excessive_bools, reason = "flags are")]
 pub(super) struct Global {
     /// The data repository, or a folder inside it
     #[arg(long, short = 'C', global = true, value_name = "DIR")]
     pub(super) repo: Option<PathBuf>,
-    /// The settings [default: hierad.yaml beside the data or in the git directory]
+    /// The settings, which no commit writes [default: hierad.yaml in the git directory, of the user or of the system;
+    /// and that beside the data, as far as it is trusted]
     #[arg(long, global = true, value_name = "FILE", env = "HIERAD_CONFIG", hide_env_values = true,
         value_parser = OsStringValueParser::new().map(PathBuf::from))]
     config: Option<PathBuf>,
@@ -80,6 +82,9 @@ pub(super) struct Global {
     pub(super) no_pager: bool,
     #[arg(skip)]
     pub(super) progress: Progress,
+    /// True if settings of the user and of the system do not count.
+    #[arg(skip)]
+    is_isolated: bool,
 }
 
 impl Global {
@@ -103,6 +108,7 @@ impl Global {
             pkcs7_public_key: flags.pkcs7_public_key,
             show_secrets: flags.show_secrets,
             fingerprint_key: flags.fingerprint_key,
+            is_isolated: flags.is_isolated,
             progress: Some(self.progress.listener()),
         }
     }
@@ -110,12 +116,16 @@ impl Global {
     /// Returns the flags for another repository. Of these flags it keeps the colour and the threads.
     pub(super) fn confined_to(&self, repo: PathBuf, profiles: PathBuf) -> Global {
         let (color, threads) = (self.color, self.threads);
-        Global { repo: Some(repo), profiles: vec![profiles], color, threads, ..Global::default() }
+        Global { repo: Some(repo), profiles: vec![profiles], color, threads, is_isolated: true, ..Global::default() }
     }
 
-    /// Opens the workspace that the flags name.
+    /// Opens the workspace that the flags name, and prints which settings of the tree do not count.
     pub(super) fn open(&self) -> Result<Workspace> {
-        Workspace::open(&self.overrides())
+        let workspace = Workspace::open(&self.overrides())?;
+        for refusal in &workspace.refused {
+            self.progress.print(&format_args!("hierad: {refusal}"));
+        }
+        Ok(workspace)
     }
 
     /// Shows the progress of the work until the returned guard is dropped, which must be before anything is printed.

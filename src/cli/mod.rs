@@ -24,6 +24,7 @@ mod pager;
 mod progress;
 mod queue;
 mod render;
+mod trust;
 mod verify;
 mod watch;
 
@@ -94,6 +95,12 @@ enum Command {
     Queue(Deferred<queue::Arguments>),
     /// Install git's hooks, which tell the daemon of commits and show what a push changes
     Hooks(Deferred<hooks::Arguments>),
+    /// Let the settings in the work tree count in full, until they change
+    ///
+    /// Everybody who proposes a commit writes the settings there, so they say only what concerns the tree and the
+    /// report. This records the file as it is now, with the programs of the tree that its commands name, in the git
+    /// directory, and shows the settings that count from then on. Look at them: they may run commands.
+    Trust(Deferred<trust::Arguments>),
     /// Tell the daemon to look for commits now; does nothing if there is none, and never fails
     Notify,
     /// Show hierad at work on a repository made for the purpose
@@ -139,6 +146,7 @@ fn run(cli: &Cli) -> Result {
         Command::Watch(Deferred(arguments)) => watch::run(&cli.global, arguments),
         Command::Queue(Deferred(arguments)) => queue::run(&cli.global, arguments),
         Command::Hooks(Deferred(arguments)) => hooks::run(&cli.global, arguments),
+        Command::Trust(Deferred(arguments)) => trust::run(&cli.global, arguments),
         Command::Notify => Ok(notify::run(&cli.global)),
         Command::Demo(Deferred(arguments)) => demo::run(&cli.global, arguments),
     }

@@ -93,7 +93,7 @@ pub(super) fn render(
     }
     filter::matches_something("--key", &arguments.key, || revision.keys.iter().map(|key| &**key))?;
     let keys: BTreeSet<_> = revision.keys.iter().filter(|key| any(&arguments.key, key)).cloned().collect();
-    let rendered = pipeline.snapshots(&revision, &keys, arguments.format.into());
+    let rendered = pipeline.snapshots(point, &revision, &keys, arguments.format.into());
     workspace.save();
     warn(&global.progress, &rendered.blind_spots);
     if arguments.output.as_os_str() == "-" {
@@ -112,12 +112,15 @@ pub(super) fn render(
     Ok(Status::Done)
 }
 
+/// The codes of blind spots that were printed before.
+const TOLD: [&str; 2] = ["profile-left-out", "refused-setting"];
+
 /// The most blind spots that are shown one by one.
 const WARNINGS: usize = 3;
 
-/// Warns of blind spots. Errors of profiles were printed when they were read.
+/// Warns of blind spots. Errors of profiles and settings that do not count were printed when they were read.
 fn warn(progress: &Progress, spots: &[BlindSpot]) {
-    let spots: Vec<&BlindSpot> = spots.iter().filter(|spot| spot.code != "profile-left-out").collect();
+    let spots: Vec<&BlindSpot> = spots.iter().filter(|spot| !TOLD.contains(&spot.code)).collect();
     for spot in spots.iter().take(WARNINGS) {
         progress.print(&format_args!("hierad: warning: {}", visible(&spot.message)));
     }

@@ -112,6 +112,10 @@ impl Mode {
         }
         let workspace = Workspace::open(&options.overrides)?;
         let plan = Plan::of_repository(&workspace, options)?;
+        // A plan logs them for each of its repositories.
+        if plan.is_none() {
+            workspace.log_refused();
+        }
         Ok(plan.map_or_else(|| Mode::Print(Box::new(workspace)), |plan| Mode::Queue(Box::new(plan))))
     }
 

@@ -36,9 +36,16 @@ impl Pipeline {
     }
 
     /// Renders the snapshots of all nodes at a revision, with the given keys.
-    pub fn snapshots(&self, revision: &Revision, keys: &BTreeSet<Arc<str>>, format: Format) -> Rendered<'_> {
+    pub fn snapshots(
+        &self,
+        id: RevisionId,
+        revision: &Revision,
+        keys: &BTreeSet<Arc<str>>,
+        format: Format,
+    ) -> Rendered<'_> {
         let (effective, nodes) = (self.effective(revision, keys), self.fleet.all());
-        let blind_spots = blind_spots::of_revision(revision, &effective, &self.accepted, &self.disclosure);
+        let judged = (&self.judge.accepted(self.base(id)), self.judge.refused());
+        let blind_spots = blind_spots::of_revision(revision, &effective, judged, &self.disclosure);
         let snapshots = Snapshots::new(effective, &self.fleet, &nodes, format, &self.disclosure, &self.workers);
         Rendered { snapshots, blind_spots, keys: keys.len() }
     }
@@ -63,7 +70,7 @@ impl Pipeline {
         if let Some(blind) = self.unreadable(&revision) {
             return Err(RenderError::Unreadable(Box::new(blind)));
         }
-        self.write_folder(id, &self.snapshots(&revision, &revision.keys, Format::Json), folder)
+        self.write_folder(id, &self.snapshots(id, &revision, &revision.keys, Format::Json), folder)
     }
 }
 

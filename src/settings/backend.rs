@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::origin::Origin;
 use super::source::SourceFile;
 use super::{SettingsError, raw};
+use crate::disk;
 use crate::hiera::backend::{Command, DeclaredFunction};
 use crate::pipeline::backend_command::BackendCommand;
 use crate::puppet::yaml;
@@ -13,6 +15,9 @@ use crate::value::Hash;
 
 /// The default time limit of an answer, in seconds.
 const DEFAULT_TIMEOUT: f64 = 10.0;
+
+/// The most bytes of a file of values.
+const MAX_VALUES_SIZE: u64 = 64 << 20;
 
 /// The longest time limit of an answer, in seconds.
 const MAX_TIMEOUT: f64 = 3600.0;
@@ -31,7 +36,7 @@ pub(super) fn check(source: &SourceFile<'_>, name: &str, raw: raw::Backend) -> R
             if !path.is_file() {
                 return Err(invalid(&format!("needs the file {}, which is not there", path.display())));
             }
-            Ok(DeclaredFunction::Values(Arc::new(read_values(&path)?)))
+            Ok(DeclaredFunction::Values(Arc::new(read_values(source, &path)?)))
         }
         (None | Some(false), None, Some(_)) => command(source, name, raw),
         _ => Err(invalid("needs one of 'not_found: true', 'values: FILE' and 'command: [PROGRAM, ...]'")),
@@ -61,8 +66,12 @@ fn command(source: &SourceFile<'_>, name: &str, raw: raw::Backend) -> Result<Dec
 }
 
 /// Reads a file of values by key.
-fn read_values(path: &Path) -> Result<Hash, SettingsError> {
-    let content = std::fs::read(path).map_err(|source| SettingsError::Read { path: path.into(), source })?;
+fn read_values(source: &SourceFile<'_>, path: &Path) -> Result<Hash, SettingsError> {
+    let content = match source.origin {
+        Origin::Trusted => disk::read_regular(path, MAX_VALUES_SIZE),
+        Origin::Tree(place) => disk::read_below(&place.root, path, MAX_VALUES_SIZE),
+    };
+    let content = content.map_err(|source| SettingsError::Read { path: path.into(), source })?;
     let parsed = yaml::parse(&content);
     let invalid = |line: Option<u32>, text: &str| SettingsError::Invalid {
         path: path.into(),

@@ -1,5 +1,6 @@
 //! Settings: `hierad.yaml` as written (`raw`), and the checked [`Settings`] that everything else uses.
 //!
+//! Files are trusted by their [`Origin`]: of those of the tree only some settings count.
 //! Paths are relative to the folder of the file. Every setting has a flag too, so there may be no file at all. Each
 //! section of the file has a module that checks it; a fault names the file and the line. Nothing here reads a
 //! repository or opens a connection.
@@ -7,7 +8,10 @@
 mod accept;
 mod backend;
 mod check;
+mod confine;
+mod files;
 mod http;
+mod origin;
 mod raw;
 mod repository;
 mod secret;
@@ -27,15 +31,22 @@ use crate::hiera::backend::eyaml::{KeyName, KeyNames};
 use crate::hiera::options::LookupOptions;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::puppet::Puppet;
+use crate::visible::visible;
 
-use source::{Lines, SourceFile, strip_location};
+use source::Lines;
 
 pub use check::CheckSetting;
+pub use confine::Refusal;
+pub use files::{Combined, Judgement, MAX_SETTINGS_SIZE, Privilege, SettingsFile, judging, reading};
 pub use http::{HttpSetting, listen_address};
+pub use origin::{Origin, TreeFolder};
 pub use repository::{RepositorySetting, RepositorySource};
 pub use secret::{Secret, SecretError, read_secret, read_token};
 pub use sink::{STDOUT, SinkError, SinkSetting};
 pub use snapshots::{FolderPattern, SnapshotSetting, SnapshotTarget};
+
+/// The name of settings files.
+pub const SETTINGS_FILE: &str = "hierad.yaml";
 
 /// The default of `keep_reports`.
 const DEFAULT_KEEP_REPORTS: Duration = Duration::from_hours(30 * 24);
@@ -45,6 +56,8 @@ const DEFAULT_KEEP_REPORTS: Duration = Duration::from_hours(30 * 24);
 pub struct Settings {
     /// Files, folders and globs with node profiles.
     pub profiles: Vec<PathBuf>,
+    /// The top of the tree that profiles must not lead out of, if the tree's own settings name them.
+    pub profiles_within: Option<PathBuf>,
     /// The environment layer's hiera.yaml, a path in the tree.
     pub hiera_config: String,
     /// The environment of the nodes.
@@ -68,10 +81,10 @@ pub struct Settings {
     pub datadirs: Vec<(String, DatadirSetting)>,
     /// Declarations of functions that hierad does not have.
     pub backends: Backends,
-    /// Blind spots that are accepted.
-    pub accept: Accepted,
-    /// The faults that `hierad check` reports.
-    pub check: CheckSetting,
+    /// Blind spots that are accepted; `None` for those that the base revision accepts.
+    pub accept: Option<Accepted>,
+    /// The faults that `hierad check` reports; `None` for those that the base revision asks for.
+    pub check: Option<CheckSetting>,
     /// The file with the key for fingerprints of secrets; `None` for this installation's own key.
     pub fingerprint_key: Option<PathBuf>,
     /// Patterns of the branches to watch; all if empty.
@@ -154,7 +167,7 @@ pub enum SettingsError {
         source: std::io::Error,
     },
     /// A file is invalid.
-    #[error("{path}{line}: {text}", path = path.display(), line = line.map(|l| format!(":{l}")).unwrap_or_default())]
+    #[error("{path}{line}: {text}", path = path.display(), text = visible(text), line = line.map(|l| format!(":{l}")).unwrap_or_default())]
     Invalid {
         /// The file.
         path: PathBuf,
@@ -169,6 +182,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             profiles: Vec::new(),
+            profiles_within: None,
             hiera_config: "hiera.yaml".into(),
             environment: EnvironmentName::Named("production".into()),
             puppet: Puppet::default(),
@@ -180,8 +194,8 @@ impl Default for Settings {
             hiera3_yaml_aliases: false,
             datadirs: Vec::new(),
             backends: Backends::new(),
-            accept: Accepted::default(),
-            check: CheckSetting::default(),
+            accept: None,
+            check: None,
             fingerprint_key: None,
             branches: Vec::new(),
             eyaml_keys: None,
@@ -197,38 +211,62 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads and checks the file at `path`.
-    pub fn load(path: &Path) -> Result<Settings, SettingsError> {
-        let text = read(path)?;
-        let lines = Lines::of(&text);
-        // A file of comments alone is null to serde and means no settings.
-        let raw: Option<raw::Settings> = serde_yaml::from_str(&text).map_err(|error| SettingsError::Invalid {
-            path: path.into(),
-            line: lines.of_error(&error),
-            text: strip_location(&error.to_string()),
-        })?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        SourceFile { path, folder, lines }.check(raw.unwrap_or_default())
+    /// Lays these settings over others: those count of which `says` returns true.
+    fn over(self, below: Settings, says: impl Fn(&str) -> bool) -> Settings {
+        macro_rules! laid_over {
+            ($($field:ident: $name:literal,)*) => {
+                Settings { $($field: if says($name) { self.$field } else { below.$field },)* }
+            };
+        }
+        laid_over! {
+            profiles: "profiles",
+            profiles_within: "profiles",
+            hiera_config: "hiera_config",
+            environment: "environment",
+            puppet: "puppet",
+            global_hiera_config: "global_hiera_config",
+            modulepath: "modulepath",
+            basemodulepath: "basemodulepath",
+            lookup_options: "lookup_options",
+            reader: "hiera",
+            hiera3_yaml_aliases: "hiera3_yaml_aliases",
+            datadirs: "datadirs",
+            backends: "backends",
+            accept: "accept",
+            check: "check",
+            fingerprint_key: "fingerprint_key",
+            branches: "branches",
+            eyaml_keys: "eyaml",
+            state: "state",
+            catch_up: "catch_up",
+            keep_reports: "keep_reports",
+            sinks: "sinks",
+            snapshots: "snapshots",
+            repositories: "repositories",
+            http: "http",
+        }
     }
 
-    /// Checks the settings of one of several `repositories`: the file at `path` must not have settings that belong to
-    /// the daemon.
-    pub fn check_repository_settings(path: &Path) -> Result<(), SettingsError> {
-        let lines = Lines::of(&read(path)?);
+    /// Returns the settings without those that belong to the daemon.
+    #[must_use]
+    pub fn without_daemon(self) -> Settings {
+        let Settings { state, keep_reports, sinks, snapshots, repositories, http, .. } = Settings::default();
+        Settings { state, keep_reports, sinks, snapshots, repositories, http, ..self }
+    }
+
+    /// Checks the settings of one of several `repositories`: they must not have any that belong to the daemon.
+    pub fn check_repository_settings(file: &SettingsFile) -> Result<(), SettingsError> {
+        let lines = Lines::of(&file.text);
         let found = DAEMON_SETTINGS.into_iter().find_map(|key| Some((key, lines.find([key])?)));
         let Some((key, line)) = found else { return Ok(()) };
         let text =
             format!("'{key}' is the daemon's: it belongs in the settings with 'repositories' that name this file");
-        Err(SettingsError::Invalid { path: path.into(), line: Some(line), text })
+        Err(SettingsError::Invalid { path: file.path.clone(), line: Some(line), text })
     }
 }
 
 /// The settings that belong to the daemon rather than to one of its repositories.
 const DAEMON_SETTINGS: [&str; 6] = ["repositories", "state", "sinks", "snapshots", "http", "keep_reports"];
-
-fn read(path: &Path) -> Result<String, SettingsError> {
-    std::fs::read_to_string(path).map_err(|source| SettingsError::Read { path: path.into(), source })
-}
 
 /// Makes a pair of a private key's file and, if there is one, that of its certificate.
 pub fn key_pair(private: KeyName, public: Option<KeyName>) -> KeyNames {

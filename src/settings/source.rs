@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::SettingsError;
+use super::origin::Origin;
 use crate::puppet::document::Parsed;
 use crate::puppet::yaml;
 
@@ -10,6 +11,7 @@ use crate::puppet::yaml;
 pub(super) struct SourceFile<'a> {
     pub(super) path: &'a Path,
     pub(super) folder: &'a Path,
+    pub(super) origin: &'a Origin,
     pub(super) lines: Lines,
 }
 
@@ -37,6 +39,11 @@ pub(super) struct Lines(pub(super) Parsed);
 impl Lines {
     pub(super) fn of(text: &str) -> Lines {
         Lines(yaml::parse(text.as_bytes()))
+    }
+
+    /// Returns true if the file has this setting at the top level.
+    pub(super) fn says(&self, name: &str) -> bool {
+        self.0.value.get(name).is_some()
     }
 
     /// Returns the line of a setting, given by the names that lead to it.

@@ -34,6 +34,7 @@ impl SourceFile<'_> {
         Ok(Settings {
             snapshots,
             profiles: raw.profiles.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
+            profiles_within: None,
             hiera_config: self.hiera_config(raw.hiera_config)?.unwrap_or(defaults.hiera_config),
             environment: match raw.environment.as_deref() {
                 None => defaults.environment,
@@ -53,8 +54,8 @@ impl SourceFile<'_> {
             hiera3_yaml_aliases: raw.hiera3_yaml_aliases,
             datadirs,
             backends,
-            accept: accept::check(self, raw.accept)?,
-            check: check::check(self, raw.check)?,
+            accept: Some(accept::check(self, raw.accept)?).filter(|_| self.lines.says("accept")),
+            check: Some(check::check(self, raw.check)?).filter(|_| self.lines.says("check")),
             fingerprint_key: raw.fingerprint_key.map(|path| self.folder.join(path)),
             branches: raw.branches.into_vec(),
             eyaml_keys: self.eyaml(&raw.eyaml)?,

@@ -15,6 +15,8 @@ mod profiles;
 mod render;
 mod settings;
 mod trouble;
+#[cfg(unix)]
+mod trust;
 mod verdict;
 mod verify;
 mod watch;

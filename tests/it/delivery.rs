@@ -73,7 +73,7 @@ fn documented_sinks_are_valid() {
     let (_, settings) = page.split_once("```yaml\n").unwrap();
     let (settings, _) = settings.split_once("```").unwrap();
     let site = Sandbox::of(SITE);
-    site.write("hierad.yaml", format!("profiles: [profiles]\n{settings}").replace("/srv/git/control.git", "."));
+    site.settings(format!("profiles: [profiles]\n{settings}").replace("/srv/git/control.git", "."));
     site.hierad("check").ok();
     site.hierad("watch").fails(&["sink 'people': cannot read /etc/hierad/mail.password: No such file"]);
 }

@@ -10,11 +10,11 @@ use clap::{Args, ValueEnum};
 
 use super::inspection::{Format, Inspection};
 use super::{Global, Result, Status, output};
-use crate::app::Workspace;
 use crate::diagnostic::Severity;
 use crate::pattern::nearest;
 use crate::pipeline::Pipeline;
 use crate::pipeline::check::{CODES, Fault, new_faults};
+use crate::settings::CheckSetting;
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
@@ -75,11 +75,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     // Errors of profiles are among the faults.
     let (fleet, _) = workspace.profiles(&revisions, branch, &points, &|_| true)?;
     let pipeline = workspace.pipeline(revisions, Arc::new(fleet));
-    let mut faults = pipeline.check(point)?;
+    let base = before.unwrap_or_else(|| pipeline.base(point));
+    let mut faults = pipeline.check(point, base)?;
     if let Some(before) = before {
-        faults = new_faults(&pipeline.check(before)?, faults);
+        faults = new_faults(&pipeline.check(before, base)?, faults);
     }
-    let found = Found::new(faults, arguments, &workspace);
+    let found = Found::new(faults, arguments, &workspace.check_setting(base));
     drop(progress);
     found.write(&pipeline, arguments)?;
     workspace.save();
@@ -95,8 +96,7 @@ struct Found {
 }
 
 impl Found {
-    fn new(mut faults: Vec<Fault>, arguments: &Arguments, workspace: &Workspace) -> Found {
-        let settings = &workspace.settings.check;
+    fn new(mut faults: Vec<Fault>, arguments: &Arguments, settings: &CheckSetting) -> Found {
         let severity = arguments.severity.map(Severity::from).or(settings.severity);
         let is_allowed = |code: &str| arguments.allow.iter().chain(&settings.allow).any(|allowed| allowed == code);
         let all = faults.len();

@@ -43,6 +43,8 @@ pub(super) struct DiffContext<'a> {
     pub(super) unreadable: &'a Diff<Option<BlindSpot>>,
     /// The blind spots that the settings accept.
     pub(super) accepted: &'a Accepted,
+    /// The blind spots of settings of the tree that differ, and of those that do not count.
+    pub(super) settings: [Option<BlindSpot>; 2],
     /// The parts of secrets that may be shown.
     pub(super) disclosure: &'a Disclosure,
 }
@@ -55,7 +57,11 @@ impl DiffContext<'_> {
             return Ok([blind.clone()].into_iter().chain(left_out(&self.revisions.after.fleet)).collect());
         }
         let files = ChangedFiles::find(self)?;
-        let mut spots: Vec<BlindSpot> = Vec::new();
+        let [changed, refused] = &self.settings;
+        let mut spots: Vec<BlindSpot> = changed.iter().cloned().collect();
+        if changed.is_some() || files.is_hiera_touched || self.affected.touches_data {
+            spots.extend(refused.iter().cloned());
+        }
         if files.is_hiera_touched || self.affected.touches_data {
             spots.extend(left_out(&self.revisions.after.fleet));
             spots.extend(unreadable::missing_layer(self.both_revisions()));
@@ -84,10 +90,10 @@ impl DiffContext<'_> {
 pub(super) fn of_revision(
     revision: &Revision,
     effective: &Effective,
-    accepted: &Accepted,
+    (accepted, refused): (&Accepted, Option<BlindSpot>),
     disclosure: &Disclosure,
 ) -> Vec<BlindSpot> {
-    let mut spots: Vec<BlindSpot> = left_out(&revision.fleet).into_iter().collect();
+    let mut spots: Vec<BlindSpot> = refused.into_iter().chain(left_out(&revision.fleet)).collect();
     spots.extend(outside_levels::outside_spots([revision], accepted, revision.fleet.len()));
     spots.extend(absent_backends::absent_backends([revision]));
     spots.extend(failing_keys::of_answers(effective, &revision.fleet, accepted, disclosure));

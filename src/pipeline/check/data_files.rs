@@ -7,7 +7,7 @@ use super::{Fault, Pipeline, PipelineError};
 use crate::diagnostic::{Place, Severity};
 use crate::fleet::Revision;
 use crate::hiera::backend::{DataFile, Format};
-use crate::pipeline::blind_spots::accept;
+use crate::pipeline::blind_spots::accept::{self, Accepted};
 use crate::pipeline::blind_spots::failing_keys::Causes;
 use crate::pipeline::blind_spots::path_patterns::{datadirs, is_below};
 use crate::pipeline::suggestions::alias_hint;
@@ -21,6 +21,7 @@ impl Pipeline {
         &self,
         revision: &Revision,
         causes: &Causes,
+        accepted: &Accepted,
     ) -> Result<(Vec<Fault>, Vec<Fault>), PipelineError> {
         let environment = &revision.environment;
         let strict = environment.options.puppet.refuses_data_files_that_are_no_hash();
@@ -37,7 +38,7 @@ impl Pipeline {
             let file = environment.store.files.get(&*environment.tree, *id, format)?;
             let fault = fault_of(path, &file, format, strict);
             faults.extend(fault.map(|fault| with_what_fails(fault, path, causes)));
-            folders.add(path, &datadirs, is_reached || self.accepted.has(UNREACHED, path));
+            folders.add(path, &datadirs, is_reached || accepted.has(UNREACHED, path));
         }
         let unreached = if self.fleet.is_empty() { Vec::new() } else { folders.faults() };
         Ok((faults, unreached))

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Fault, Pipeline};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::fleet::{Finding, Revision};
+use crate::pipeline::blind_spots::accept::Accepted;
 use crate::pipeline::blind_spots::outside_levels::{self, OutsideLevels};
 use crate::pipeline::blind_spots::undefined_variables;
 
@@ -12,36 +13,34 @@ const UNDEFINED: &str = "undefined-variable";
 const OUTSIDE: &str = "outside-repository";
 const ABSENT_MODULE: &str = "absent-module";
 
-impl Pipeline {
-    /// Returns the faults found while reading a revision: levels outside are joined by their datadirs, undefined
-    /// variables by their names.
-    pub(super) fn finding_faults(&self, revision: &Revision) -> Vec<Fault> {
-        let mut faults = Vec::new();
-        let mut variables: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
-        for finding in Pipeline::findings(revision) {
-            let text = &finding.diagnostic.text;
-            match finding.diagnostic.code {
-                OUTSIDE => {}
-                UNDEFINED => {
-                    let name = undefined_variables::plain(between(text, "the variable '", '\'')).to_owned();
-                    variables.entry(name).or_default().push(finding);
-                }
-                ABSENT_MODULE if self.accepted.has(ABSENT_MODULE, between(text, "module ", ' ')) => {}
-                _ => faults.push(Fault::of(finding.diagnostic).on(finding.nodes)),
+/// Returns the faults found while reading a revision: levels outside are joined by their datadirs, undefined
+/// variables by their names.
+pub(super) fn faults(revision: &Revision, accepted: &Accepted) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let mut variables: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
+    for finding in Pipeline::findings(revision) {
+        let text = &finding.diagnostic.text;
+        match finding.diagnostic.code {
+            OUTSIDE => {}
+            UNDEFINED => {
+                let name = undefined_variables::plain(between(text, "the variable '", '\'')).to_owned();
+                variables.entry(name).or_default().push(finding);
             }
+            ABSENT_MODULE if accepted.has(ABSENT_MODULE, between(text, "module ", ' ')) => {}
+            _ => faults.push(Fault::of(finding.diagnostic).on(finding.nodes)),
         }
-        let is_fine = |name: &str| self.accepted.has(UNDEFINED, name);
-        faults.extend(
-            variables.into_iter().filter(|(name, _)| !is_fine(name)).map(|(name, all)| undefined_variable(&name, all)),
-        );
-        faults.extend(
-            outside_levels::outside([revision], &self.accepted)
-                .into_iter()
-                .map(|(place, outside)| outside_fault(&place, outside)),
-        );
-        faults.extend(keyless(revision));
-        faults
     }
+    let is_fine = |name: &str| accepted.has(UNDEFINED, name);
+    faults.extend(
+        variables.into_iter().filter(|(name, _)| !is_fine(name)).map(|(name, all)| undefined_variable(&name, all)),
+    );
+    faults.extend(
+        outside_levels::outside([revision], accepted)
+            .into_iter()
+            .map(|(place, outside)| outside_fault(&place, outside)),
+    );
+    faults.extend(keyless(revision));
+    faults
 }
 
 /// Makes the fault of all levels at one place outside of the repository.

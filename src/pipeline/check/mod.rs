@@ -101,16 +101,18 @@ impl Fault {
 
 impl Pipeline {
     /// Returns everything wrong with a revision, the worst first: configuration, profiles, data files, variables,
-    /// functions, keys that fail on some node, and manifests that merge differently than the data.
-    pub fn check(&self, id: RevisionId) -> Result<Vec<Fault>, PipelineError> {
+    /// functions, keys that fail on some node, and manifests that merge differently than the data. The settings of
+    /// `base` say what is accepted.
+    pub fn check(&self, id: RevisionId, base: RevisionId) -> Result<Vec<Fault>, PipelineError> {
+        let accepted = self.judge.accepted(base);
         let revision = self.revision(id)?;
         let effective = self.effective(&revision, revision.keys.iter());
         let causes = Causes::of(&effective.keys);
-        let (files, unreached) = self.data_faults(&revision, &causes)?;
+        let (files, unreached) = self.data_faults(&revision, &causes, &accepted)?;
         let mut faults = failing_keys::faults(&causes, &files, &self.disclosure);
         faults.extend(files);
         faults.extend(unreached);
-        faults.extend(self.finding_faults(&revision));
+        faults.extend(findings::faults(&revision, &accepted));
         faults.extend(self.profile_faults());
         faults.extend(self.manifest_faults(id, &revision, &effective)?);
         faults.extend(emptiness(&revision));

@@ -91,7 +91,7 @@ mod tests {
         for path in &paths {
             std::fs::write(path, "{}\n".repeat(100_000)).unwrap();
         }
-        let files = found(&paths).unwrap().files;
+        let files = found(None, &paths).unwrap().files;
         let shown = |chunk| match chunk {
             Chunk::Files(range) => names[range].join(" "),
             Chunk::Lines { file, before, content } => {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::FindError;
-use crate::disk::{failed, is_absence};
+use crate::disk::{failed, is_absence, real_below};
 use crate::puppet::glob::{glob, is_pattern};
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
 
@@ -50,12 +50,39 @@ pub(super) fn find(path: &Path) -> Result<Vec<ProfilePath>> {
     Ok(matching(path)?.into_iter().map(ProfilePath::at).collect())
 }
 
+/// Divides the files at a path into those that stay below its folder, which must be below `root`, and those that links
+/// lead out of it. Fails if the path itself leads out of `root`.
+pub(super) fn confined(root: &Path, path: &Path) -> Result<(Vec<ProfilePath>, Vec<ProfilePath>)> {
+    let folder = if path.is_dir() {
+        path.to_owned()
+    } else if path.exists() {
+        path.parent().unwrap_or(Path::new("")).to_owned()
+    } else {
+        plain_part(path)
+    };
+    let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
+    let Ok(real) = folder.canonicalize() else { return Ok((find(path)?, Vec::new())) };
+    if real_below(root, &folder).is_err() {
+        let text = format!("{} leads out of the tree, whose own settings name it: it is not read", path.display());
+        return Err(FindError(text));
+    }
+    let stays = |file: &ProfilePath| file.real.starts_with(&real) && real_below(root, &file.real).is_ok();
+    Ok(find(path)?.into_iter().partition(|file| stays(file) && file.real.is_file()))
+}
+
+/// Returns the part of a path before its first pattern: an ordinary folder, `..` and links included.
+fn plain_part(path: &Path) -> PathBuf {
+    path.components().take_while(is_plain).collect()
+}
+
+fn is_plain(part: &Component<'_>) -> bool {
+    !is_pattern(&part.as_os_str().to_string_lossy())
+}
+
 /// Returns the files that a glob matches.
 fn matching(path: &Path) -> Result<Vec<PathBuf>> {
-    // The part before the first pattern is an ordinary folder, `..` and links included.
-    let plain = |part: &Component<'_>| !is_pattern(&part.as_os_str().to_string_lossy());
-    let folder: PathBuf = path.components().take_while(plain).collect();
-    let pattern: PathBuf = path.components().skip_while(plain).collect();
+    let folder = plain_part(path);
+    let pattern: PathBuf = path.components().skip_while(is_plain).collect();
     let root = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
     let Ok(root) = root.canonicalize() else { return Ok(Vec::new()) };
     let pattern = format!("{}/{}", escaped(&root.to_string_lossy()).trim_end_matches('/'), pattern.to_string_lossy());

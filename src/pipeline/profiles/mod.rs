@@ -12,7 +12,7 @@ mod line_chunks;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -25,6 +25,7 @@ use crate::value::Selection;
 use crate::workers::Workers;
 use chunks::{Chunk, Chunks};
 use file::ProfileFile;
+use find::ProfilePath;
 
 pub use find::files;
 
@@ -46,6 +47,10 @@ pub enum EnvironmentOfNodes {
 pub struct ProfileFiles {
     /// The paths that were searched.
     paths: Vec<PathBuf>,
+    /// The top of the tree that nothing may lead out of.
+    within: Option<PathBuf>,
+    /// The files that lead out of it or of their folder.
+    refused: Vec<ProfileError>,
     files: Vec<ProfileFile>,
     /// The numbers of the files at each path. Paths may share files.
     at_paths: Vec<Vec<u32>>,
@@ -66,8 +71,21 @@ impl ProfileFiles {
         workers: Workers,
         cache: Option<Arc<Cache>>,
     ) -> Result<ProfileFiles, FindError> {
-        let ProfileFileList { files, at_paths } = found(paths)?;
-        Ok(ProfileFiles { paths: paths.to_vec(), files, at_paths, environment, workers, cache })
+        ProfileFiles::find_within(None, paths, environment, workers, cache)
+    }
+
+    /// Finds the profiles at `paths`. If they must stay within a tree, links that lead out of it or of the folder that
+    /// is named become errors, and are not read.
+    pub fn find_within(
+        within: Option<&Path>,
+        paths: &[PathBuf],
+        environment: EnvironmentOfNodes,
+        workers: Workers,
+        cache: Option<Arc<Cache>>,
+    ) -> Result<ProfileFiles, FindError> {
+        let ProfileFileList { files, at_paths, refused } = found(within, paths)?;
+        let (paths, within) = (paths.to_vec(), within.map(Path::to_owned));
+        Ok(ProfileFiles { paths, within, refused, files, at_paths, environment, workers, cache })
     }
 
     /// Returns a cache name for the `wanted` parts of these files in their present state, or `None` if one of them may
@@ -81,6 +99,25 @@ impl ProfileFiles {
             _ = write!(name, "\n{real} {:?} {stamp:?}", file.form());
         }
         Some(name)
+    }
+
+    /// Reads the files that may be read, from the cache if it has them.
+    fn read_allowed(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
+        let cache = self.cache.as_ref().filter(|_| !wanted.is_whole());
+        let Some((cache, name)) = cache.and_then(|cache| Some((cache, self.name(wanted)?))) else {
+            return self.read_files(wanted, each);
+        };
+        cached::read(cache, &name, &self.workers, each).unwrap_or_else(|| {
+            let keeper = cached::CacheWriter::default();
+            let errors = self.read_files(wanted, &|batch| {
+                keeper.add(&batch, wanted);
+                each(batch);
+            });
+            if errors.is_empty() {
+                keeper.keep(cache, &name);
+            }
+            errors
+        })
     }
 
     fn read_files(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
@@ -157,25 +194,13 @@ impl ProfileFiles {
 
 impl ProfileSource for ProfileFiles {
     fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
-        let cache = self.cache.as_ref().filter(|_| !wanted.is_whole());
-        let Some((cache, name)) = cache.and_then(|cache| Some((cache, self.name(wanted)?))) else {
-            return self.read_files(wanted, each);
-        };
-        cached::read(cache, &name, &self.workers, each).unwrap_or_else(|| {
-            let keeper = cached::CacheWriter::default();
-            let errors = self.read_files(wanted, &|batch| {
-                keeper.add(&batch, wanted);
-                each(batch);
-            });
-            if errors.is_empty() {
-                keeper.keep(cache, &name);
-            }
-            errors
-        })
+        let mut errors = self.read_allowed(wanted, each);
+        errors.extend(self.refused.iter().cloned());
+        errors
     }
 
     fn is_current(&self) -> bool {
-        let found = found(&self.paths).ok().filter(|found| found.at_paths == self.at_paths);
+        let found = found(self.within.as_deref(), &self.paths).ok().filter(|found| found.at_paths == self.at_paths);
         found.is_some_and(|found| self.files.iter().zip(&found.files).all(|(old, new)| old.is_same(new)))
     }
 
@@ -194,14 +219,21 @@ struct ProfileFileList {
     files: Vec<ProfileFile>,
     /// Their numbers, by path.
     at_paths: Vec<Vec<u32>>,
+    /// The files that lead out of the tree or of their folder.
+    refused: Vec<ProfileError>,
 }
 
-fn found(paths: &[PathBuf]) -> Result<ProfileFileList, FindError> {
+fn found(within: Option<&Path>, paths: &[PathBuf]) -> Result<ProfileFileList, FindError> {
     let mut numbers: HashMap<PathBuf, u32, RandomState> = HashMap::default();
-    let mut found = ProfileFileList { files: Vec::new(), at_paths: Vec::new() };
+    let mut found = ProfileFileList { files: Vec::new(), at_paths: Vec::new(), refused: Vec::new() };
     for (path_number, path) in paths.iter().enumerate() {
         let mut at_path = Vec::new();
-        for file in find::find(path)? {
+        let (files, refused) = match within {
+            Some(root) => find::confined(root, path)?,
+            None => (find::find(path)?, Vec::new()),
+        };
+        found.refused.extend(refused.iter().map(leads_out));
+        for file in files {
             let number = *numbers.entry(file.real.clone()).or_insert_with(|| {
                 found.files.push(ProfileFile::new(file, path_number));
                 number_of(found.files.len() - 1)
@@ -211,6 +243,15 @@ fn found(paths: &[PathBuf]) -> Result<ProfileFileList, FindError> {
         found.at_paths.push(at_path);
     }
     Ok(found)
+}
+
+/// Makes the error of a file that is not read.
+fn leads_out(file: &ProfilePath) -> ProfileError {
+    ProfileError {
+        path: file.path.to_string_lossy().into_owned(),
+        line: None,
+        text: "this leads out of its folder, which the tree's own settings name: it is not read".to_owned(),
+    }
 }
 
 /// Converts the number of a file; memory has no room for more than fit.

@@ -24,13 +24,19 @@ fn site(level: &str, backend: &str) -> Sandbox {
         "hiera.yaml",
         format!("version: 5\nhierarchy:\n- {{name: V, {level}}}\n- {{name: C, path: common.yaml}}\n"),
     );
-    site.write("hierad.yaml", format!("profiles: [profiles]\nbackends:\n  vault: {backend}\n"));
     site.write(
         "data/common.yaml",
         "motd: common\nbroken: common\nrefused: common\nplain: common\nuser: {name: n, uid: 0}\n",
     );
     site.write("answer", ECHO);
     site.sh("chmod +x answer");
+    let settings = format!("profiles: [profiles]\nbackends:\n  vault: {backend}\n");
+    // Files of values inside of the tree need no trust.
+    if backend.contains("command") {
+        site.settings(settings)
+    } else {
+        site.write("hierad.yaml", settings)
+    }
     site
 }
 
@@ -111,6 +117,7 @@ fn commands_end_before_the_program() {
         "#!/bin/sh\necho $$ >> started\nwhile read -r line; do echo '{\"not_found\": true}'; done\nexec sleep 60\n",
     );
     site.sh("chmod +x stays");
+    site.hierad("trust").ok();
     site.commit("a command that does not end by itself");
     for command in ["diff HEAD~1 HEAD", "render HEAD --format ndjson", "lookup motd --node web01"] {
         _ = std::fs::remove_file(site.root().join("started"));
@@ -148,7 +155,7 @@ fn faulty_declarations_are_named_with_lines() {
         ("not_found: true, timeout: 1", "2: backend 'b' has no 'command', so"),
         ("not_found: true, command: [x]", "2: backend 'b' needs one of"),
     ] {
-        site.write("hierad.yaml", format!("backends:\n  b: {{{backend}}}\n"));
-        site.hierad("diff").fails(&[&format!("hierad: $BASE/repository/hierad.yaml:{expected}")]);
+        site.write(".git/hierad.yaml", format!("backends:\n  b: {{{backend}}}\n"));
+        site.hierad("diff").fails(&[&format!("hierad: $BASE/repository/.git/hierad.yaml:{expected}")]);
     }
 }

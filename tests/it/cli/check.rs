@@ -244,7 +244,7 @@ fn findings_are_selected_by_severity_and_code() {
     assert_eq!(last(allowed, 2), "0 errors, 4 warnings on 2 nodes; 3 not asked for");
     assert_eq!(last(&format!("--severity error {allowed}"), 0), "0 errors, 0 warnings on 2 nodes; 7 not asked for");
     site.hierad("check --allow unreached").fails(&["there is no such kind of fault; did you mean unreached-file?"]);
-    site.write("hierad.yaml", "profiles: [profiles]\ncheck: {severity: error, allow: [data-syntax, data-no-hash]}\n");
+    site.settings("profiles: [profiles]\ncheck: {severity: error, allow: [data-syntax, data-no-hash]}\n");
     assert_eq!(last("", 2), "1 error, 0 warnings on 2 nodes; 6 not asked for");
     assert_eq!(last("--allow unknown-function", 0), "0 errors, 0 warnings on 2 nodes; 7 not asked for");
     assert_eq!(last("--severity warning", 2), "1 error, 4 warnings on 2 nodes; 2 not asked for");
@@ -356,6 +356,6 @@ hierarchy:
     let fix = r#"accept: {undefined-variable: ["site"]}"#;
     let printed = site.hierad("check .");
     assert!(printed.is(2).out.contains(fix), "{printed:#?}");
-    site.write("hierad.yaml", format!("profiles: [profiles]\n{fix}\n"));
+    site.settings(format!("profiles: [profiles]\n{fix}\n"));
     assert_eq!(site.hierad("check .").ok(), "0 errors, 0 warnings on 2 nodes\n");
 }

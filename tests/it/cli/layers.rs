@@ -34,7 +34,7 @@ fn global_layer_on_disk() {
     beside(&site, GLOBAL);
     assert_eq!(lookup(&site, "motd --profiles profiles"), "hello");
     assert_eq!(lookup(&site, "motd --profiles profiles --global-hiera-config ../etc/hiera.yaml"), "global");
-    site.write("hierad.yaml", "profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n");
+    site.settings("profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n");
     assert_eq!(lookup(&site, "motd"), "global");
     assert_eq!(lookup(&site, "motd --global-hiera-config none"), "hello");
     let rendered = site.hierad("render --format ndjson --node web01");
@@ -51,7 +51,7 @@ fn global_layer_on_disk() {
 fn faults_of_the_global_layer_name_its_file() {
     let site = Sandbox::of(SITE);
     beside(&site, GLOBAL);
-    site.write("hierad.yaml", "profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n");
+    site.settings("profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n");
     beside(&site, "-- etc/data/web01.yaml\nmotd: [\n");
     let failed = lookup(&site, "motd");
     assert!(failed.contains("Lookup of key 'lookup_options' failed: Unable to parse ("), "{failed}");
@@ -98,7 +98,7 @@ fn global_layer_in_another_repository() {
         (bare.as_path(), ", rev: main", "second"),
     ] {
         let setting = format!("{{repo: {}{rev}, path: puppet/hiera.yaml}}", repo.display());
-        site.write("hierad.yaml", format!("profiles: profiles\nglobal_hiera_config: {setting}\n"));
+        site.settings(format!("profiles: profiles\nglobal_hiera_config: {setting}\n"));
         assert_eq!(lookup(&site, "motd"), expected, "{setting}");
         let explained = site.hierad("lookup motd --node web01 --explain");
         assert!(explained.ok().contains("/puppet/data/common.yaml:1 (Common)"), "{explained:#?}");
@@ -120,11 +120,11 @@ fn modules_may_lie_outside() {
     assert_eq!(lookup(&site, "m::a --profiles profiles --basemodulepath ../base"), "outside");
     let base = site.beside("base").display().to_string();
     assert_eq!(lookup(&site, &format!("m::a --profiles profiles --modulepath modules:{base}")), "outside");
-    site.write("hierad.yaml", "profiles: profiles\nbasemodulepath: ../base\n");
+    site.settings("profiles: profiles\nbasemodulepath: ../base\n");
     assert_eq!(lookup(&site, "m::a"), "outside");
     let rendered = site.hierad("render --format ndjson --node web01");
     assert!(rendered.ok().contains(r#""m::a":"outside""#), "{rendered:?}");
-    site.write("hierad.yaml", "profiles: profiles\nmodulepath: [modules]\nbasemodulepath: [../base]\n");
+    site.settings("profiles: profiles\nmodulepath: [modules]\nbasemodulepath: [../base]\n");
     assert!(lookup(&site, "m::a").contains("no data"));
     site.files("-- environment.conf\nmodulepath = site:/opt/modules\n");
     site.commit("modulepath");
@@ -135,9 +135,9 @@ fn modules_may_lie_outside() {
         "{check:#?}"
     );
     assert!(check.out.contains("environment.conf: note: site is in the modulepath and is no folder"), "{check:#?}");
-    site.write("hierad.yaml", format!("profiles: profiles\ndatadirs: {{/opt/modules: {base}}}\n"));
+    site.settings(format!("profiles: profiles\ndatadirs: {{/opt/modules: {base}}}\n"));
     assert_eq!(lookup(&site, "m::a"), "outside");
-    site.write("hierad.yaml", format!("profiles: profiles\nmodulepath: ['{base}']\n"));
+    site.settings(format!("profiles: profiles\nmodulepath: ['{base}']\n"));
     assert_eq!(lookup(&site, "m::a"), "outside");
 }
 
@@ -205,7 +205,7 @@ fn hidden_files_are_read_as_data() {
 fn classes_of_hiera_3_are_declared() {
     let site = Sandbox::of(SITE);
     beside(&site, "-- etc/hiera.yaml\nversion: 5\nhierarchy: [{name: Old, hiera3_backend: mongodb}]\n");
-    site.write("hierad.yaml", "profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n");
+    site.settings("profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n");
     // As Puppet does where its gem is not installed.
     assert_eq!(lookup(&site, "motd"), "hello");
     let absent = "the backend 'mongodb' of Hiera 3 is taken for one that is not installed";
@@ -213,12 +213,12 @@ fn classes_of_hiera_3_are_declared() {
     site.files("-- data/common.yaml\nmotd: changed\n");
     assert_eq!(site.hierad("diff . --format json").json()["blind_spots"][0]["code"], "absent-backend");
     let backends = "backends: {mongodb: {not_found: true}}";
-    site.write("hierad.yaml", format!("profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n{backends}\n"));
+    site.settings(format!("profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n{backends}\n"));
     assert!(!site.hierad("check").out.contains(absent));
     assert_eq!(site.hierad("diff . --format json").json()["blind_spots"], serde_json::json!([]));
     let values = "backends: {mongodb: {values: values.yaml}}";
-    site.write("hierad.yaml", format!("profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n{values}\n"));
     site.write("values.yaml", "motd: declared\n");
+    site.settings(format!("profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n{values}\n"));
     assert_eq!(lookup(&site, "motd"), "declared");
 }
 
@@ -229,7 +229,7 @@ fn settings_in_a_modulepath_are_defaults() {
     beside(&site, MODULE.replace("base/m", "base/n").replace("m::", "n::").as_str());
     site.commit("modulepath");
     let base = site.beside("base").display().to_string();
-    site.write("hierad.yaml", format!("profiles: profiles\ndatadirs:\n  '/etc/puppetlabs/code/environments/%{{environment}}': .\n  /etc/puppetlabs/code/modules: {base}\n"));
+    site.settings(format!("profiles: profiles\ndatadirs:\n  '/etc/puppetlabs/code/environments/%{{environment}}': .\n  /etc/puppetlabs/code/modules: {base}\n"));
     assert_eq!(lookup(&site, "m::a"), "site");
     assert_eq!(lookup(&site, "n::a"), "outside");
     site.write("hierad.yaml", "profiles: profiles\ndatadirs: {/etc/puppetlabs: none}\n");

@@ -13,28 +13,32 @@ fn port(site: &Sandbox, arguments: &str, variables: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn settings_are_found_in_three_places() {
+fn settings_are_found_in_their_places() {
     let site = Sandbox::of(SITE);
     let profiles = |role: &str| {
         site.write(&format!("{role}/n.yaml"), format!("{{name: web01, variables: {{role: {role}}}}}"));
         format!("profiles: [{}]\n", site.root().join(role).display())
     };
-    for (role, port) in [("beside", 1), ("gitdir", 2), ("flag", 3), ("variable", 4)] {
+    for (role, port) in [("beside", 1), ("gitdir", 2), ("flag", 3), ("variable", 4), ("user", 5)] {
         site.write(&format!("data/roles/{role}.yaml"), format!("port: {port}\n"));
     }
     site.write(".git/hierad.yaml", profiles("gitdir"));
-    site.write("flag.yaml", profiles("flag"));
-    site.write("variable.yaml", profiles("variable"));
+    site.write("../home/hierad/hierad.yaml", profiles("user"));
+    site.write("../flag.yaml", profiles("flag"));
+    site.write("../variable.yaml", profiles("variable"));
     site.write("hierad.yaml", profiles("beside"));
     site.commit("roles");
-    let variable = [("HIERAD_CONFIG", "variable.yaml")];
-    assert_eq!(port(&site, "", &[]), "1");
+    let variable = [("HIERAD_CONFIG", "../variable.yaml")];
+    let home = site.beside("home").display().to_string();
+    let user = [("XDG_CONFIG_HOME", &*home)];
+    assert_eq!(port(&site, "", &user), "2");
     assert_eq!(port(&site, "", &variable), "4");
-    assert_eq!(port(&site, "--config flag.yaml", &variable), "3");
-    assert_eq!(port(&site, "", &[("HIERAD_CONFIG", "")]), "1", "an empty one is none");
-    assert_eq!(port(&site, "--profiles gitdir", &[]), "2", "a flag wins");
-    std::fs::remove_file(site.root().join("hierad.yaml")).unwrap();
-    assert_eq!(port(&site, "", &[]), "2");
+    assert_eq!(port(&site, "--config ../flag.yaml", &variable), "3");
+    assert_eq!(port(&site, "", &[("HIERAD_CONFIG", "")]), "2", "an empty one is none");
+    assert_eq!(port(&site, "--profiles beside", &[]), "1", "a flag wins");
+    std::fs::remove_file(site.root().join(".git/hierad.yaml")).unwrap();
+    assert_eq!(port(&site, "", &user), "5");
+    assert_eq!(port(&site, "", &[]), "1");
     let missing = port(&site, "--config nowhere.yaml", &[]);
     assert!(missing.contains("cannot read nowhere.yaml"), "{missing}");
 }
@@ -92,7 +96,7 @@ fn faulty_sinks_are_named_with_lines() {
             "2: sink 's': 'mail': with 'starttls: opportunistic' or 'none' the password could be read on its way",
         ),
     ] {
-        site.write("hierad.yaml", format!("sinks:\n  s: {sink}\n"));
+        site.write(".git/hierad.yaml", format!("sinks:\n  s: {sink}\n"));
         let printed = site.hierad("diff");
         printed.fails(&[&format!("hierad.yaml:{expected}")]);
         assert!(!printed.err.contains("T0KEN"), "{printed:?}");
@@ -116,7 +120,7 @@ fn only_the_daemon_reads_files_of_sinks() {
         site.write("empty", "\n");
         site.write("words", "words\n");
         site.write("odd", b"\xff\n");
-        site.write("hierad.yaml", format!("profiles: profiles\nsinks:\n  s: {sink}\n"));
+        site.settings(format!("profiles: profiles\nsinks:\n  s: {sink}\n"));
         site.hierad("diff").ok();
         site.hierad("watch").fails(&[expected]);
     }
@@ -187,7 +191,7 @@ fn absolute_datadirs_are_mapped() {
     std::fs::write(site.beside("disk/data/common.yaml"), "motd: disk\n").unwrap();
     let disk = site.beside("disk").display().to_string();
     for (target, expected) in [(".", "hello"), ("./", "hello"), (&*disk, "disk"), ("none", ""), ("roles", "")] {
-        site.write("hierad.yaml", format!("profiles: profiles\ndatadirs:\n  '{code}': {target}\n"));
+        site.settings(format!("profiles: profiles\ndatadirs:\n  '{code}': {target}\n"));
         let printed = site.hierad("lookup motd --node web01 --rev . --render-as s");
         assert_eq!(printed.out.trim_end(), expected, "{target}: {printed:?}");
     }
@@ -218,7 +222,7 @@ fn relative_datadirs_are_mapped() {
     let check = site.hierad("check . --allow unreached-file");
     assert!(check.is(2).out.contains(fix), "{check:#?}");
     for line in [fix, "datadirs: {data/private.yaml: none}"] {
-        site.write("hierad.yaml", format!("profiles: profiles\n{line}\n"));
+        site.settings(format!("profiles: profiles\n{line}\n"));
         let check = site.hierad("check . --severity warning --allow unreached-file");
         assert_eq!(check.ok(), "0 errors, 0 warnings on 2 nodes; 1 not asked for\n", "{line}");
     }

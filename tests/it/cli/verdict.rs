@@ -121,7 +121,7 @@ hierarchy:
         ..case
     };
     case.check();
-    site.files(&format!("-- hierad.yaml\nprofiles: [profiles]\n{}\n", case.fix));
+    site.settings(format!("profiles: [profiles]\n{}\n", case.fix));
     assert_eq!(site.hierad("diff . --format json").json()["verdict"], "no_change");
 }
 
@@ -226,7 +226,7 @@ fn changed_file_that_no_profile_reaches() {
     );
     let status = [0, 2];
     Case { site: &beside, status, verdict: "changes", headline: "1 key changes on both nodes", ..case }.check();
-    one.files(&format!("-- hierad.yaml\nprofiles: [profiles]\n{}\n", case.fix));
+    one.settings(format!("profiles: [profiles]\n{}\n", case.fix));
     assert_eq!(one.hierad("diff --format json").json()["verdict"], "no_change");
 }
 
@@ -341,7 +341,7 @@ hierarchy:
         fix: r#"accept: {outside-repository: ["data/private.yaml"]}"#,
     };
     case.check();
-    site.files(&format!("-- hierad.yaml\nprofiles: [profiles]\n{}\n", case.fix));
+    site.settings(format!("profiles: [profiles]\n{}\n", case.fix));
     assert_eq!(site.hierad("diff . --format json").json()["verdict"], "no_change");
 }
 

@@ -135,7 +135,7 @@ fn the_global_layer_is_handed_over() {
         ("global_hiera_config: ../etc/hiera.yaml".to_owned(), Some("/etc/hiera.yaml")),
         ("global_hiera_config: ../etc/hiera.yaml\ndatadirs: {/srv/data: data}".to_owned(), Some("/etc/hiera.yaml")),
     ] {
-        site.write("hierad.yaml", format!("profiles: nodes\n{setting}\n"));
+        site.settings(format!("profiles: nodes\n{setting}\n"));
         site.hierad(&format!("verify --all --puppet-ruby {ruby}")).says(&[]);
         let request = request(&site);
         let global = request["global"].as_str();
@@ -173,8 +173,7 @@ fn modulepath_and_keys_are_handed_over() {
     site.commit("modules");
     let ruby = puppet(&site, r#"{"a":1,"b":["x",2.5]}"#);
     std::fs::write(site.beside("private.pem"), "").unwrap();
-    site.write(
-        "hierad.yaml",
+    site.settings(
         "profiles: nodes\nmodulepath: [site, $basemodulepath]\nbasemodulepath: ../base\n\
          eyaml: {pkcs7_private_key: ../private.pem}\n",
     );

@@ -30,7 +30,7 @@ impl Daemon {
 
     /// Starts one by `command`, which lacks the arguments that all have.
     fn of(command: &mut Command, site: &Sandbox, sinks: &str) -> Daemon {
-        site.write("hierad.yaml", format!("profiles: [profiles]\nsinks:\n{sinks}"));
+        site.settings(format!("profiles: [profiles]\nsinks:\n{sinks}"));
         command.args(["--poll", "0.05"]).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();

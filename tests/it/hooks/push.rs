@@ -196,3 +196,20 @@ fn environments_by_branch_in_linked_work_trees() {
     let change = |name: &str| format!("  changed  where: \"{name}\" -> \"in {name}\"  data/nodes/web01.yaml:1");
     assert_eq!(changes, [change("main"), change("test")], "{printed:#?}");
 }
+
+#[test]
+fn a_strangers_branch_runs_nothing() {
+    let site = pushed();
+    site.git(["checkout", "--quiet", "-b", "stranger"]);
+    site.files(
+        "-- hiera.yaml\nversion: 5\nhierarchy: [{name: Evil, lookup_key: evil}, {name: C, path: common.yaml}]\n",
+    );
+    site.files("-- hierad.yaml\nprofiles: [profiles]\nbackends: {evil: {command: [sh, -c, 'touch ../owned; cat']}}\n");
+    site.commit("a proposal");
+    for branch in ["stranger", "main"] {
+        site.git(["commit", "--quiet", "--allow-empty", "--message", "more"]);
+        let printed = site.shell(&format!("git push --quiet origin HEAD:{branch}"));
+        printed.is(0).says(&["hierad.yaml:2: 'backends' of the tree does not count for commands (evil)"]);
+        assert!(!site.beside("owned").exists(), "{printed:#?}");
+    }
+}

@@ -16,7 +16,7 @@ const SECRET: &str = "open sesame, open";
 fn impatient(site: &Sandbox) -> Daemon {
     site.write_secret("secret", SECRET);
     let http = "http: {timeout: 0.5, webhook_secret_files: {gitlab: secret}}";
-    site.write("hierad.yaml", format!("profiles: [profiles]\n{http}\n"));
+    site.settings(format!("profiles: [profiles]\n{http}\n"));
     Daemon::start(site, "")
 }
 

@@ -15,7 +15,7 @@ const GUARDED: [&str; 6] =
 fn requests_need_the_token() {
     let site = Sandbox::of(SITE);
     site.write_secret("token", "open sesame, open");
-    site.write("hierad.yaml", "profiles: [profiles]\nhttp: {token_file: token}\n");
+    site.settings("profiles: [profiles]\nhttp: {token_file: token}\n");
     let daemon = Daemon::start(&site, "");
     let with = |method: &str, path: &str, header: &str| daemon.ask(method, path, header, b"");
     for path in GUARDED {
@@ -52,7 +52,7 @@ fn reload_changes_the_token() {
     let daemon = Daemon::start(&site, "");
     daemon.get("/v1/nodes").ok();
     site.write_secret("token", "another open sesame");
-    site.write("hierad.yaml", "profiles: [profiles]\nhttp: {token_file: token}\n");
+    site.settings("profiles: [profiles]\nhttp: {token_file: token}\n");
     daemon.reload();
     let end = Instant::now() + PATIENCE;
     while daemon.get("/v1/nodes").status != 401 {
@@ -60,7 +60,7 @@ fn reload_changes_the_token() {
     }
     daemon.ask("GET", "/v1/nodes", "Authorization: Bearer another open sesame\r\n", b"").ok();
     // What is wrong does not count.
-    site.write("hierad.yaml", "profiles: [profiles]\nhttp: {token_file: nope}\n");
+    site.settings("profiles: [profiles]\nhttp: {token_file: nope}\n");
     site.hierad("watch --check-config").fails(&["cannot read $BASE/repository/nope"]);
     daemon.reload();
     daemon.wait_for_log("cannot reload");
@@ -197,9 +197,10 @@ fn public_addresses_need_a_token() {
         ("http: 8427\n", "hierad.yaml:1: http: invalid type: integer `8427`, expected a hash such as"),
         ("http:\n  webhook_secret_files: {gitlob: x}\n", "unknown field `gitlob`"),
     ] {
-        site.write("hierad.yaml", content);
+        site.write(".git/hierad.yaml", content);
         site.hierad("diff").fails(&[expected]);
     }
+    std::fs::remove_file(site.root().join(".git/hierad.yaml")).unwrap();
     let watch = |arguments: &str| site.hierad(&format!("watch --state ../state {arguments}"));
     for (content, expected) in [
         ("token_file: nope", "cannot read $BASE/repository/nope"),
@@ -207,7 +208,7 @@ fn public_addresses_need_a_token() {
         ("webhook_secret_files: {github: empty}", "the file $BASE/repository/empty is empty"),
     ] {
         site.write("empty", "\n");
-        site.write("hierad.yaml", format!("profiles: [profiles]\nhttp: {{{content}}}\n"));
+        site.settings(format!("profiles: [profiles]\nhttp: {{{content}}}\n"));
         watch("").fails(&[expected]);
     }
     site.write("hierad.yaml", "profiles: [profiles]\n");

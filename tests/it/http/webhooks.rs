@@ -16,7 +16,7 @@ fn site() -> Sandbox {
     let site = Sandbox::of(SITE);
     site.write_secret("secret", SECRET);
     let files = "{github: secret, gitlab: secret, gitea: secret, bitbucket: secret}";
-    site.write("hierad.yaml", format!("profiles: [profiles]\nhttp: {{webhook_secret_files: {files}}}\n"));
+    site.settings(format!("profiles: [profiles]\nhttp: {{webhook_secret_files: {files}}}\n"));
     site
 }
 

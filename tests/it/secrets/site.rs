@@ -90,7 +90,7 @@ fn snapshots_are_stable_with_the_key() {
     let named = |name: &str| run(command(&site, "render").env("HIERAD_FINGERPRINT_KEY", name));
     assert_eq!(first.out, named(key.trim()).out);
     assert_eq!(first.out, named(site.beside("data/hierad/fingerprint.key").to_str().unwrap()).out);
-    site.write("hierad.yaml", "profiles: [profiles]\nfingerprint_key: ../data/hierad/fingerprint.key\n");
+    site.settings("profiles: [profiles]\nfingerprint_key: ../data/hierad/fingerprint.key\n");
     assert_eq!(first.out, render("other").out);
     assert_eq!(first.err + &render("other").err, "");
 }

@@ -62,6 +62,13 @@ impl Sandbox {
         }
     }
 
+    /// Writes the settings of the tree, which the user trusts.
+    #[track_caller]
+    pub(crate) fn settings(&self, text: impl AsRef<[u8]>) {
+        self.write("hierad.yaml", text);
+        self.hierad("trust").ok();
+    }
+
     /// Runs `hierad` with arguments that spaces divide, in the repository.
     pub(crate) fn hierad(&self, arguments: &str) -> Printed {
         self.hierad_in("", arguments)

@@ -1,0 +1,146 @@
+//! Judges a tree by trusted settings or, without any, by the settings of the revision before it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::settings_files::FoundSettings;
+use crate::diff::Diff;
+use crate::git::Repository;
+use crate::pipeline::RevisionId;
+use crate::pipeline::blind_spots::accept::Accepted;
+use crate::pipeline::judge::Judge;
+use crate::report::BlindSpot;
+use crate::settings::{
+    CheckSetting, Judgement, MAX_SETTINGS_SIZE, Origin, Refusal, SETTINGS_FILE, SettingsFile, TreeFolder, judging,
+    reading,
+};
+use crate::tree::{FileTree, Target, follow};
+
+/// The judge by the settings of a run.
+pub(super) struct SettingsJudge {
+    repository: Arc<Repository>,
+    /// The blind spots and faults by trusted settings.
+    accept: Option<Accepted>,
+    check: Option<CheckSetting>,
+    /// The path of the settings in the tree.
+    path: String,
+    /// The content of the checked-out settings, if they are not trusted.
+    checked_out: Option<SettingsFile>,
+    refused: Vec<Refusal>,
+    /// True as soon as the user was told that other settings judge than those that are checked out.
+    is_told: AtomicBool,
+}
+
+impl SettingsJudge {
+    pub(super) fn new(repository: Arc<Repository>, found: &FoundSettings) -> SettingsJudge {
+        let path = found.tree.as_ref().and_then(path_in_tree);
+        SettingsJudge {
+            repository,
+            accept: found.settings.accept.clone(),
+            check: found.settings.check.clone(),
+            path: path.unwrap_or_else(|| SETTINGS_FILE.to_owned()),
+            checked_out: found.tree.clone(),
+            refused: found.refused.clone(),
+            is_told: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns the faults that `hierad check` reports in what comes after the revision `base`.
+    pub(super) fn check(&self, base: RevisionId) -> CheckSetting {
+        self.check.clone().unwrap_or_else(|| self.judgement(base).check)
+    }
+
+    /// Returns what the settings of a revision say. Those that cannot be read say nothing.
+    fn judgement(&self, base: RevisionId) -> Judgement {
+        let content = self.content(base);
+        self.tell(content.as_deref());
+        let Some(content) = content else { return Judgement::default() };
+        let origin = Origin::Tree(TreeFolder { root: "/".into(), folder: "".into() });
+        let file = SettingsFile::new(Path::new(&self.path), Ok(content), origin);
+        file.and_then(|file| Judgement::read(&file)).unwrap_or_else(|error| {
+            tracing::debug!(%error, "the settings of the base revision accept nothing");
+            Judgement::default()
+        })
+    }
+
+    /// Tells once that the checked-out settings do not judge.
+    fn tell(&self, base: Option<&[u8]>) {
+        let Some(file) = &self.checked_out else { return };
+        let [here, there] = [judging(file.text.as_bytes()), judging(base.unwrap_or_default())];
+        if here == there || here == [None, None] || self.is_told.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let path = file.path.display();
+        tracing::warn!(
+            "{path}: 'accept' and 'check' count as in the revision before, or from settings outside of the tree; \
+             `hierad trust` lets those here count"
+        );
+    }
+
+    /// Returns the settings file of a revision, or `None` if there is none that could be read.
+    fn content(&self, id: RevisionId) -> Option<Vec<u8>> {
+        let RevisionId::Commit(commit) = id else { return None };
+        let tree = self.repository.tree(commit).ok()?;
+        let Ok(Target::File(_, blob)) = follow(&tree, &self.path) else { return None };
+        tree.read(blob).ok().filter(|content| content.len() as u64 <= MAX_SETTINGS_SIZE)
+    }
+}
+
+impl Judge for SettingsJudge {
+    fn accepted(&self, base: RevisionId) -> Accepted {
+        self.accept.clone().unwrap_or_else(|| self.judgement(base).accept)
+    }
+
+    fn refused(&self) -> Option<BlindSpot> {
+        let missed: Vec<&Refusal> = self.refused.iter().filter(|refusal| refusal.is_missed).collect();
+        let first = missed.first()?;
+        let more = if missed.len() > 1 { format!("; and {} more", missed.len() - 1) } else { String::new() };
+        let path = if first.path.ends_with(&self.path) { self.path.clone() } else { first.path.display().to_string() };
+        let place = first.line.map_or_else(|| path.clone(), |line| format!("{path}:{line}"));
+        Some(BlindSpot {
+            code: "refused-setting",
+            headline: format!("settings of the tree do not count ({place})"),
+            message: format!("settings of the tree do not count, {place}: {}{more}", first.text),
+            fix: Some(
+                "put them into .git/hierad.yaml or a file that --config names, or run `hierad trust` if they are yours"
+                    .to_owned(),
+            ),
+            files: vec![self.path.clone()],
+            ..BlindSpot::default()
+        })
+    }
+
+    fn changed(&self, revisions: Diff<RevisionId>) -> Option<BlindSpot> {
+        let checked_out = self.checked_out.as_ref()?;
+        if revisions.before == RevisionId::Empty {
+            return None;
+        }
+        let content = |id| match id {
+            RevisionId::WorkTree => checked_out.text.clone().into_bytes(),
+            id => self.content(id).unwrap_or_default(),
+        };
+        let contents = revisions.map(content);
+        if contents.before == contents.after || reading(&contents.before) == reading(&contents.after) {
+            return None;
+        }
+        let path = &self.path;
+        Some(BlindSpot {
+            code: "changed-settings",
+            headline: format!("{path} changes, which says how the data is read"),
+            message: format!(
+                "{path} is not the same before and after: both sides are read as the checked-out file says"
+            ),
+            fix: Some("review that file first; --config names settings outside of the tree".to_owned()),
+            files: vec![path.clone()],
+            ..BlindSpot::default()
+        })
+    }
+}
+
+/// Returns the path of a settings file in the tree.
+fn path_in_tree(file: &SettingsFile) -> Option<String> {
+    let Origin::Tree(place) = &file.origin else { return None };
+    let path = place.folder.join(file.path.file_name()?);
+    Some(path.to_str()?.to_owned())
+}

@@ -1,0 +1,223 @@
+//! Finds the settings files of a run, and decides by their places which of them are trusted.
+//!
+//! The first trusted file rules: the one that `--config` names, or that of the git directory, of the user or of the
+//! system. The file of the tree supplies what that one does not say, as far as it may: see [`Origin`].
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::trust::TrustStore;
+use super::{Overrides, Result};
+use crate::disk;
+use crate::git::{Environment, Repository};
+use crate::settings::{
+    Combined, MAX_SETTINGS_SIZE, Origin, Refusal, RepositorySource, SETTINGS_FILE, Settings, SettingsError,
+    SettingsFile, TreeFolder,
+};
+
+/// The settings of the system.
+const SYSTEM_SETTINGS: &str = "/etc/hierad/hierad.yaml";
+
+/// The settings of a run.
+#[derive(Debug, Default)]
+pub(super) struct FoundSettings {
+    pub(super) settings: Settings,
+    pub(super) refused: Vec<Refusal>,
+    /// The file of the tree, unless it is trusted.
+    pub(super) tree: Option<SettingsFile>,
+}
+
+/// The places of a repository that tell trusted files from others.
+pub(super) struct Places {
+    /// The top of the files that commits write, with all links resolved; `None` if there are none.
+    root: Option<PathBuf>,
+    /// The git directories, in which no commit writes.
+    git_dirs: Vec<PathBuf>,
+    trusted: TrustStore,
+}
+
+impl Places {
+    pub(super) fn of(repository: &Repository) -> Places {
+        let real = |path: &Path| path.canonicalize().ok();
+        let outer = if repository.work_dir().is_none() { enclosing(repository.common_dir()) } else { None };
+        let is_inner = outer.is_some();
+        let root = repository.work_dir().and_then(real).or(outer);
+        let git_dirs = [repository.git_dir(), repository.common_dir()].into_iter().filter_map(real);
+        let git_dirs = git_dirs.filter(|_| !is_inner).collect();
+        Places { root, git_dirs, trusted: TrustStore::of(repository) }
+    }
+
+    /// Returns the folder of a file of the tree, with the path to read it at, or `None` if no commit writes the file.
+    fn in_tree(&self, path: &Path) -> Option<(TreeFolder, PathBuf)> {
+        let root = self.root.as_ref()?;
+        let is_inside =
+            |path: &PathBuf| path.starts_with(root) && !self.git_dirs.iter().any(|git| path.starts_with(git));
+        let folder_of = |path: &Path| path.parent()?.strip_prefix(root).ok().map(Path::to_owned);
+        // A link of the tree is the tree's, wherever it leads; so is a file of the tree that a link elsewhere leads to.
+        let whole = std::path::absolute(path).ok()?;
+        let named = whole.parent().and_then(|folder| Some(folder.canonicalize().ok()?.join(whole.file_name()?)));
+        if let Some(named) = named.filter(is_inside) {
+            return Some((TreeFolder { root: root.clone(), folder: folder_of(&named)? }, path.to_owned()));
+        }
+        let real = path.canonicalize().ok().filter(is_inside)?;
+        Some((TreeFolder { root: root.clone(), folder: folder_of(&real)? }, real))
+    }
+
+    /// Reads a file by the rules of its place.
+    pub(super) fn read(&self, path: &Path) -> std::result::Result<SettingsFile, SettingsError> {
+        let Some((folder, path)) = self.in_tree(path) else { return SettingsFile::trusted(path) };
+        let content = disk::read_below(&folder.root, &path, MAX_SETTINGS_SIZE);
+        let file = SettingsFile::new(&path, content, Origin::Tree(folder))?;
+        let origin = if self.trusted.has(&file) { Origin::Trusted } else { file.origin };
+        Ok(SettingsFile { origin, ..file })
+    }
+}
+
+/// Returns the top of a work tree that a bare repository lies in, as one that was committed does.
+fn enclosing(git_dir: &Path) -> Option<PathBuf> {
+    let real = git_dir.canonicalize().ok()?;
+    let outer = real.ancestors().skip(1).find(|folder| folder.join(".git").exists())?;
+    let below = real.strip_prefix(outer).ok()?;
+    (!below.starts_with(".git")).then(|| outer.to_owned())
+}
+
+/// Finds the settings of a run in `repository`, and combines them.
+pub(super) fn find(overrides: &Overrides, repository: &Repository) -> Result<FoundSettings> {
+    let places = Places::of(repository);
+    let named = overrides.config().map(|path| places.read(path)).transpose()?;
+    let (mut tree, mut ruling) = match named {
+        Some(file) if file.origin == Origin::Trusted => (None, Some(file)),
+        named => (named, None),
+    };
+    let mut refused = Vec::new();
+    let mut is_shared = false;
+    if ruling.is_none() {
+        (ruling, is_shared) = places.ruling(repository, overrides, &mut refused)?;
+    }
+    let own = repository.work_dir().map(|top| top.join(SETTINGS_FILE));
+    if let Some(path) = own.filter(|path| tree.is_none() && path.symlink_metadata().is_ok()) {
+        match places.read(&path) {
+            Ok(file) => tree = Some(file),
+            Err(error) => refused.push(whole_file(&error)),
+        }
+    }
+    let (mut combined, is_faulty) = combine(ruling, tree.as_ref())?;
+    if is_shared && !combined.settings.repositories.is_empty() {
+        combined.settings = combined.settings.without_daemon();
+    }
+    refused.extend(combined.refused);
+    let tree = tree.filter(|file| file.origin != Origin::Trusted && !is_faulty);
+    Ok(FoundSettings { settings: combined.settings, refused, tree })
+}
+
+impl Places {
+    /// Returns the first trusted file of those that nobody names, and true if it is not of this repository alone.
+    fn ruling(
+        &self,
+        repository: &Repository,
+        overrides: &Overrides,
+        refused: &mut Vec<Refusal>,
+    ) -> Result<(Option<SettingsFile>, bool)> {
+        let own = [repository.git_dir(), repository.common_dir()].map(|folder| (folder.join(SETTINGS_FILE), false));
+        let shared = shared_files().into_iter().filter(|_| !overrides.is_isolated).map(|path| (path, true));
+        for (path, is_shared) in own.into_iter().chain(shared) {
+            if !path.is_file() {
+                continue;
+            }
+            match self.read(&path) {
+                Ok(file) if file.origin == Origin::Trusted => return Ok((Some(file), is_shared)),
+                Ok(file) => refused.push(Refusal {
+                    path: file.path,
+                    line: None,
+                    setting: "",
+                    text: "this file does not count, as it is inside of the tree".to_owned(),
+                    is_missed: true,
+                }),
+                // Those of the system may be for its daemon alone.
+                Err(SettingsError::Read { source, .. })
+                    if is_shared && source.kind() == ErrorKind::PermissionDenied => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok((None, false))
+    }
+}
+
+/// Combines a trusted file and that of the tree. A fault in the latter is an error only if it stands alone; returns
+/// true if there is one and the file does not count.
+fn combine(
+    ruling: Option<SettingsFile>,
+    tree: Option<&SettingsFile>,
+) -> std::result::Result<(Combined, bool), SettingsError> {
+    let is_alone = ruling.is_none();
+    let ruling: Vec<SettingsFile> = ruling.into_iter().collect();
+    let all: Vec<SettingsFile> = ruling.iter().chain(tree).cloned().collect();
+    match Settings::combine(&all) {
+        Err(error) if !is_alone && tree.is_some_and(|tree| tree.origin != Origin::Trusted) => {
+            let mut combined = Settings::combine(&ruling)?;
+            combined.refused.push(whole_file(&error));
+            Ok((combined, true))
+        }
+        combined => Ok((combined?, false)),
+    }
+}
+
+/// Makes the refusal of a whole file of the tree. Nothing of the file is in it.
+fn whole_file(error: &SettingsError) -> Refusal {
+    let (path, line, reason) = match error {
+        SettingsError::Read { path, source } => (path, None, source.to_string()),
+        SettingsError::Invalid { path, line, .. } => (path, *line, "it has a fault".to_owned()),
+    };
+    let text = format!("this file of the tree does not count: {reason}");
+    Refusal { path: path.clone(), line, setting: "", text, is_missed: true }
+}
+
+/// Returns the settings files of the user and of the system.
+fn shared_files() -> Vec<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let user = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")));
+    let user = user.map(|folder| folder.join("hierad").join(SETTINGS_FILE));
+    user.into_iter().chain([PathBuf::from(SYSTEM_SETTINGS)]).collect()
+}
+
+/// Returns the settings that `--config` names, or `None` if it names none, or a file of the tree at hand. Fails if the
+/// file lies in the tree of a repository that it names itself.
+pub(super) fn named(overrides: &Overrides) -> Result<Option<Settings>> {
+    let Some(path) = overrides.config() else { return Ok(None) };
+    if let Ok(repository) = Repository::locate(overrides.repo.as_deref(), &Environment::of_process())
+        && Places::of(&repository).read(path)?.origin != Origin::Trusted
+    {
+        return Ok(None);
+    }
+    let settings = Settings::load(path)?;
+    for setting in &settings.repositories {
+        if let RepositorySource::Path(folder) = &setting.place {
+            check_place(path, folder)?;
+        }
+    }
+    Ok(Some(settings))
+}
+
+/// Fails if a settings file of the daemon lies in the tree of the repository at `folder`.
+fn check_place(path: &Path, folder: &Path) -> Result<()> {
+    let Ok(repository) = Repository::discover(folder) else { return Ok(()) };
+    let places = Places::of(&repository);
+    if places.in_tree(path).is_none() || places.read(path)?.origin == Origin::Trusted {
+        return Ok(());
+    }
+    let (path, folder) = (path.display(), folder.display());
+    let advice = "move it out of there, or run `hierad trust` on it";
+    Err(format!("{path} is in the tree of {folder}, so every commit there could say what the daemon does; {advice}")
+        .into())
+}
+
+/// Checks the settings that the daemon's settings name for the repository at `folder`, which need not be there.
+pub(super) fn check_own(path: &Path, folder: &Path) -> Result<()> {
+    let file = match Repository::discover(folder) {
+        Ok(repository) => Places::of(&repository).read(path)?,
+        Err(_) => SettingsFile::trusted(path)?,
+    };
+    Settings::check_repository_settings(&file)?;
+    Settings::combine(&[file])?;
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! Decides which settings of the tree count.
+//!
+//! Everybody who proposes a commit writes the files of the tree, so those may say only what concerns the tree and the
+//! report. [`confine`] names every setting: a new one does not compile until it has its class there.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::origin::TreeFolder;
+use super::raw::{self, OneOrMany};
+use super::source::SourceFile;
+use crate::disk;
+use crate::visible::visible;
+
+/// The variable in `modulepath` that trusted settings give its meaning.
+const BASE_MODULEPATH: &str = "$basemodulepath";
+
+/// The most names in a message, and the most characters of one.
+const MAX_NAMES: (usize, usize) = (5, 60);
+
+/// A setting, or a whole file, that does not count because of its origin. It shows as a message to the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, counted from 1, if it is known.
+    pub line: Option<usize>,
+    /// The name of the setting; empty for the whole file.
+    pub setting: &'static str,
+    /// The reason, without the place.
+    pub text: String,
+    /// True if a report may lack something for want of it.
+    pub is_missed: bool,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let path = self.path.display().to_string();
+        write!(f, "{}{line}: {}", visible(&path), self.text)?;
+        if self.setting.is_empty() {
+            return Ok(());
+        }
+        f.write_str("; it may stand in .git/hierad.yaml or in a file outside of the tree that --config names, or run `hierad trust`")
+    }
+}
+
+/// Returns the settings of a file of the tree that count, and those that do not.
+pub(super) fn confine(
+    source: &SourceFile<'_>,
+    place: &TreeFolder,
+    raw: raw::Settings,
+) -> (raw::Settings, Vec<Refusal>) {
+    let raw::Settings {
+        profiles,
+        hiera_config,
+        environment,
+        puppet,
+        hiera,
+        hiera3_yaml_aliases,
+        global_hiera_config,
+        modulepath,
+        basemodulepath,
+        lookup_options,
+        datadirs,
+        backends,
+        accept,
+        check,
+        fingerprint_key,
+        branches,
+        eyaml,
+        state,
+        catch_up,
+        keep_reports,
+        sinks,
+        snapshots,
+        http,
+        repositories,
+    } = raw;
+    let mut refused = Refused { source, found: Vec::new() };
+    let confined = raw::Settings {
+        // These concern the tree and the report.
+        hiera_config,
+        environment,
+        puppet,
+        hiera,
+        hiera3_yaml_aliases,
+        lookup_options,
+        // These do as long as they stay inside of the tree.
+        profiles: refused.outside("profiles", profiles, |path| place.has(path)),
+        modulepath: refused.outside("modulepath", modulepath, |path| is_modulepath(place, path)),
+        global_hiera_config: refused.global(place, global_hiera_config),
+        datadirs: refused.entries("datadirs", "paths outside of it", datadirs, |to| !Path::new(to).is_absolute()),
+        backends: refused.backends(place, backends),
+        // These judge the tree: the caller takes those of the base revision.
+        accept,
+        check,
+        // These are for those who run hierad.
+        basemodulepath: refused.missed("basemodulepath", basemodulepath),
+        eyaml: refused.missed("eyaml", eyaml),
+        fingerprint_key: refused.never("fingerprint_key", fingerprint_key),
+        branches: refused.never("branches", branches),
+        state: refused.never("state", state),
+        catch_up: refused.never("catch_up", catch_up),
+        keep_reports: refused.never("keep_reports", keep_reports),
+        sinks: refused.never("sinks", sinks),
+        snapshots: refused.never("snapshots", snapshots),
+        http: refused.never("http", http),
+        repositories: refused.never("repositories", repositories),
+    };
+    (confined, refused.found)
+}
+
+/// Returns true if all folders of a modulepath are inside of the tree, or are those of trusted settings.
+fn is_modulepath(place: &TreeFolder, path: &str) -> bool {
+    let top = TreeFolder { root: place.root.clone(), folder: PathBuf::new() };
+    path.split(':').all(|part| part == BASE_MODULEPATH || (!part.contains('$') && is_relative(&top, part)))
+}
+
+/// Returns true if links lead from a path to a place outside of the tree.
+fn leads_out(root: &Path, path: &Path) -> bool {
+    path.exists() && disk::real_below(root, path).is_err()
+}
+
+fn is_relative(place: &TreeFolder, path: &str) -> bool {
+    !Path::new(path).is_absolute() && place.has(path)
+}
+
+/// Collects the refused settings.
+struct Refused<'a> {
+    source: &'a SourceFile<'a>,
+    found: Vec<Refusal>,
+}
+
+impl Refused<'_> {
+    fn refuse(&mut self, setting: &'static str, text: String, is_missed: bool) {
+        let line = self.source.lines.find([setting]);
+        self.found.push(Refusal { path: self.source.path.into(), line, setting, text, is_missed });
+    }
+
+    /// Refuses a setting of which reports do not depend.
+    fn never<T: Default>(&mut self, setting: &'static str, value: T) -> T {
+        drop(value);
+        if self.source.lines.says(setting) {
+            self.refuse(setting, format!("'{setting}' does not count from the tree"), false);
+        }
+        T::default()
+    }
+
+    /// Refuses a setting whose absence reports may show.
+    fn missed<T: Default>(&mut self, setting: &'static str, value: T) -> T {
+        let count = self.found.len();
+        let default = self.never(setting, value);
+        self.found.iter_mut().skip(count).for_each(|refusal| refusal.is_missed = true);
+        default
+    }
+
+    fn some(&mut self, setting: &'static str, what: &str, names: &[String]) {
+        if names.is_empty() {
+            return;
+        }
+        let (most, length) = MAX_NAMES;
+        let shown = names.iter().take(most).map(|name| name.chars().take(length).collect::<String>());
+        let shown: Vec<String> = shown.map(|name| visible(&name).into_owned()).collect();
+        let more = names.len().saturating_sub(most);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let text = format!("'{setting}' of the tree does not count for {what} ({}{more})", shown.join(", "));
+        self.refuse(setting, text, true);
+    }
+
+    fn outside(&mut self, setting: &'static str, list: OneOrMany, is_inside: impl Fn(&str) -> bool) -> OneOrMany {
+        let (inside, outside): (Vec<_>, Vec<_>) = list.into_vec().into_iter().partition(|path| is_inside(path));
+        self.some(setting, "paths outside of it", &outside);
+        OneOrMany::Many(inside)
+    }
+
+    fn entries<T>(
+        &mut self,
+        setting: &'static str,
+        what: &str,
+        entries: BTreeMap<String, T>,
+        counts: impl Fn(&T) -> bool,
+    ) -> BTreeMap<String, T> {
+        let (kept, refused): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            entries.into_iter().partition(|(_, value)| counts(value));
+        self.some(setting, what, &refused.into_keys().collect::<Vec<_>>());
+        kept
+    }
+
+    fn backends(
+        &mut self,
+        place: &TreeFolder,
+        backends: BTreeMap<String, raw::Backend>,
+    ) -> BTreeMap<String, raw::Backend> {
+        let backends = self.entries("backends", "commands", backends, |backend| backend.command.is_none());
+        let folder = self.source.folder;
+        let is_inside = |backend: &raw::Backend| {
+            let is_inside = |path: &str| place.has(path) && !leads_out(&place.root, &folder.join(path));
+            backend.values.as_deref().is_none_or(is_inside)
+        };
+        self.entries("backends", "files outside of it", backends, is_inside)
+    }
+
+    /// Takes a global layer of the revision that is looked at.
+    fn global(&mut self, place: &TreeFolder, raw: Option<raw::GlobalConfig>) -> Option<raw::GlobalConfig> {
+        let inside = match &raw {
+            None => return None,
+            Some(raw::GlobalConfig::File(path)) if path == "none" => return raw,
+            Some(raw::GlobalConfig::File(path)) => place.inside(Path::new(path)),
+            Some(raw::GlobalConfig::InRepository(file)) if file.repo.is_none() => return raw,
+            Some(raw::GlobalConfig::InRepository(_)) => None,
+        };
+        let Some(path) = inside.and_then(|path| Some(path.to_str()?.to_owned())) else {
+            return self.missed("global_hiera_config", raw);
+        };
+        Some(raw::GlobalConfig::InRepository(raw::RepositoryFile { repo: None, rev: None, path }))
+    }
+}

@@ -1,0 +1,176 @@
+//! Combines the settings of several files, by their origin.
+
+use std::path::{Path, PathBuf};
+
+use super::check::CheckSetting;
+use super::confine::{Refusal, confine};
+use super::origin::Origin;
+use super::source::{Lines, SourceFile, strip_location};
+use super::{Settings, SettingsError, accept, check, raw};
+use crate::disk;
+use crate::pipeline::blind_spots::accept::Accepted;
+use crate::puppet::{json, yaml};
+use crate::value::{Hash, Value};
+
+/// The most bytes of a settings file.
+pub const MAX_SETTINGS_SIZE: u64 = 1 << 20;
+
+/// The settings that judge the tree.
+const JUDGING: [&str; 2] = ["accept", "check"];
+
+/// A settings file that was read.
+#[derive(Debug, Clone)]
+pub struct SettingsFile {
+    /// The path, from whose folder paths in the file are relative.
+    pub path: PathBuf,
+    /// The content.
+    pub text: String,
+    /// The origin.
+    pub origin: Origin,
+}
+
+/// The settings of several files.
+#[derive(Debug, Default)]
+pub struct Combined {
+    /// The settings that count.
+    pub settings: Settings,
+    /// Those that do not.
+    pub refused: Vec<Refusal>,
+}
+
+/// The settings that judge the tree, as one revision has them.
+#[derive(Debug, Clone, Default)]
+pub struct Judgement {
+    /// Blind spots that are accepted.
+    pub accept: Accepted,
+    /// The faults that `hierad check` reports.
+    pub check: CheckSetting,
+}
+
+/// A setting that counts only from trusted files.
+#[derive(Debug)]
+pub struct Privilege {
+    /// The name.
+    pub setting: &'static str,
+    /// The line, counted from 1, if it is known.
+    pub line: Option<usize>,
+    /// The value, as JSON.
+    pub value: String,
+}
+
+impl SettingsFile {
+    /// Reads a file that no commit writes.
+    pub fn trusted(path: &Path) -> Result<SettingsFile, SettingsError> {
+        let content = disk::read_regular(path, MAX_SETTINGS_SIZE);
+        SettingsFile::new(path, content, Origin::Trusted)
+    }
+
+    /// Makes a file of what was read at `path`.
+    pub fn new(path: &Path, content: std::io::Result<Vec<u8>>, origin: Origin) -> Result<SettingsFile, SettingsError> {
+        let failed = |source| SettingsError::Read { path: path.into(), source };
+        let text = String::from_utf8(content.map_err(failed)?).map_err(|_| failed(not_utf8()))?;
+        Ok(SettingsFile { path: path.into(), text, origin })
+    }
+
+    /// Returns the words of all commands in the file, programs and arguments.
+    pub fn commands(&self) -> Result<Vec<String>, SettingsError> {
+        let (raw, _) = self.parse()?;
+        let backends = raw.backends.into_values().filter_map(|backend| backend.command);
+        let sinks = raw.sinks.into_values().filter_map(|sink| sink.command);
+        Ok(backends.chain(sinks).flatten().collect())
+    }
+
+    /// Returns the settings of a file of the tree that would count only if it were trusted.
+    pub fn privileges(&self) -> Result<Vec<Privilege>, SettingsError> {
+        let (raw, source) = self.parse()?;
+        let Origin::Tree(place) = &self.origin else { return Ok(Vec::new()) };
+        let refused = confine(&source, place, raw).1;
+        let mut found: Vec<Privilege> = Vec::new();
+        let judging = JUDGING.into_iter().filter(|name| source.lines.says(name));
+        for setting in refused.iter().map(|refusal| refusal.setting).chain(judging) {
+            if found.iter().all(|known| known.setting != setting) {
+                let value = source.lines.0.value.get(setting).map(json::compact).unwrap_or_default();
+                found.push(Privilege { setting, line: source.lines.find([setting]), value });
+            }
+        }
+        Ok(found)
+    }
+
+    fn parse(&self) -> Result<(raw::Settings, SourceFile<'_>), SettingsError> {
+        let lines = Lines::of(&self.text);
+        // A file of comments alone is null to serde and means no settings.
+        let raw: Option<raw::Settings> = serde_yaml::from_str(&self.text).map_err(|error| SettingsError::Invalid {
+            path: self.path.clone(),
+            line: lines.of_error(&error),
+            text: strip_location(&error.to_string()),
+        })?;
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        Ok((raw.unwrap_or_default(), SourceFile { path: &self.path, folder, origin: &self.origin, lines }))
+    }
+
+    /// Checks the file by itself. Returns what counts of it, what does not, and its lines.
+    fn check(&self) -> Result<(Combined, Lines), SettingsError> {
+        let (raw, source) = self.parse()?;
+        let Origin::Tree(place) = &self.origin else {
+            let settings = source.check(raw)?;
+            return Ok((Combined { settings, refused: Vec::new() }, source.lines));
+        };
+        let (raw, refused) = confine(&source, place, raw);
+        let settings = source.check(raw)?;
+        let profiles_within = Some(place.root.clone());
+        // What judges the tree counts from the base revision: see `Judgement`.
+        let settings = Settings { profiles_within, accept: None, check: None, ..settings };
+        Ok((Combined { settings, refused }, source.lines))
+    }
+}
+
+impl Settings {
+    /// Reads and checks the file at `path`, which no commit writes.
+    pub fn load(path: &Path) -> Result<Settings, SettingsError> {
+        Ok(Settings::combine(&[SettingsFile::trusted(path)?])?.settings)
+    }
+
+    /// Combines files: a setting counts as the first file has it that says anything of it.
+    pub fn combine(files: &[SettingsFile]) -> Result<Combined, SettingsError> {
+        let mut combined = Combined::default();
+        for file in files.iter().rev() {
+            let (Combined { settings, refused }, lines) = file.check()?;
+            combined.settings = settings.over(combined.settings, |name| lines.says(name));
+            combined.refused.retain(|refusal| !lines.says(refusal.setting));
+            combined.refused.extend(refused);
+        }
+        Ok(combined)
+    }
+}
+
+impl Judgement {
+    /// Reads the settings that judge the tree from a file of the tree at one revision.
+    pub fn read(file: &SettingsFile) -> Result<Judgement, SettingsError> {
+        let (raw, source) = file.parse()?;
+        Ok(Judgement { accept: accept::check(&source, raw.accept)?, check: check::check(&source, raw.check)? })
+    }
+}
+
+/// Returns what a settings file says of the reading of the tree, for comparison: everything but what judges it.
+pub fn reading(content: &[u8]) -> Value {
+    let parsed = yaml::parse(content);
+    match (parsed.fault, parsed.value.as_hash()) {
+        (None, Some(hash)) => {
+            let is_judging = |key: &Value| key.as_str().is_some_and(|key| JUDGING.contains(&key));
+            let kept = hash.iter().filter(|(key, _)| !is_judging(key));
+            Value::hash(kept.map(|(key, value)| (key.clone(), value.clone())).collect::<Hash>())
+        }
+        (None, None) => parsed.value,
+        (Some(_), _) => Value::from(String::from_utf8_lossy(content).into_owned()),
+    }
+}
+
+/// Returns what a settings file says of one setting, for comparison.
+pub fn judging(content: &[u8]) -> [Option<Value>; 2] {
+    let parsed = yaml::parse(content);
+    JUDGING.map(|name| parsed.value.get(name).cloned())
+}
+
+fn not_utf8() -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not UTF-8")
+}

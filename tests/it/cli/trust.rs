@@ -1,0 +1,450 @@
+//! Settings that a stranger's commit brings: what of them counts, and how the user lets more of them count.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::Value as Json;
+
+use crate::support::terminal::{Printed, SITE, hierad, run};
+use crate::support::{Sandbox, git_in};
+
+/// The advice that follows each refusal.
+const ADVICE: &str = "; it may stand in .git/hierad.yaml or in a file outside of the tree that --config names, or run \
+                      `hierad trust`";
+
+/// A level for the function `evil`.
+const EVIL_LEVEL: &str = "-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Evil, lookup_key: evil}
+  - {name: Common, path: common.yaml}
+";
+
+/// A program that leaves a file beside the repository.
+const EVIL: &str = "#!/bin/sh\ntouch ../owned\nwhile read -r line; do case $line in *motd*) echo '{\"value\": \"evil\"}' ;; *) echo '{\"not_found\": true}' ;; esac; done\n";
+
+/// The settings that have that program run.
+const EVIL_SETTINGS: &str = "profiles: [profiles]\nbackends: {evil: {command: [./evil.sh]}}\n";
+
+/// A repository on a stranger's branch, whose commit changes these files.
+fn proposed(files: &str) -> Sandbox {
+    let site = Sandbox::of(SITE);
+    site.git(["checkout", "--quiet", "-b", "stranger"]);
+    site.files(files);
+    site.commit("a proposal");
+    site
+}
+
+/// A repository on the branch of a stranger, who wants a command to run.
+fn evil() -> Sandbox {
+    let site = proposed(&format!("{EVIL_LEVEL}-- hierad.yaml\n{EVIL_SETTINGS}-- evil.sh\n{EVIL}"));
+    site.sh("chmod +x evil.sh; git commit --quiet --all --amend --no-edit");
+    site
+}
+
+fn was_run(site: &Sandbox) -> bool {
+    std::fs::remove_file(site.beside("owned")).is_ok()
+}
+
+/// Writes a file beside the repository.
+fn beside(site: &Sandbox, path: &str, content: &str) {
+    let path = site.beside(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, content).unwrap();
+}
+
+/// The codes of the blind spots of a report in JSON.
+fn codes(report: &Json) -> Vec<&str> {
+    report["blind_spots"].as_array().unwrap().iter().map(|spot| spot["code"].as_str().unwrap()).collect()
+}
+
+fn diff(site: &Sandbox, arguments: &str) -> Printed {
+    site.hierad(&format!("diff --format json --allow-blind {arguments}"))
+}
+
+#[test]
+fn a_commit_runs_no_commands() {
+    let site = evil();
+    for command in [
+        "diff main...HEAD --profiles profiles --allow-blind",
+        "diff . --allow-blind",
+        "check",
+        "render --allow-blind",
+        "lookup motd --node web01",
+        "watch --check-config",
+    ] {
+        let printed = site.hierad(command);
+        assert!(!was_run(&site), "{command}: {printed:#?}");
+        let refusal = "repository/hierad.yaml:2: 'backends' of the tree does not count for commands (evil)";
+        printed.says(&[refusal]);
+        assert_eq!(printed.err.matches("for commands").count(), 1, "{command}: {printed:#?}");
+        assert!(command.starts_with("watch") || printed.err.contains(ADVICE), "{printed:#?}");
+    }
+    let report = diff(&site, "main...HEAD").json();
+    assert_ne!(report["verdict"], "no_change");
+    assert!(!report.to_string().contains("by evil"), "{report:#}");
+    // The same settings count from a place that no commit writes.
+    site.write(".git/hierad.yaml", EVIL_SETTINGS.replace("./evil", "../evil").replace("[profiles]", "[../profiles]"));
+    site.sh("sed 's,touch ../,touch ../../,' evil.sh > evil; cat evil > evil.sh; rm evil");
+    assert_eq!(site.hierad("lookup motd --node web01 --render-as s").ok(), "evil\n");
+    assert!(was_run(&site));
+}
+
+#[test]
+fn a_commit_reads_no_files_of_the_disk() {
+    let level = "-- hiera.yaml\nversion: 5\nhierarchy: [{name: Disk, path: x.yaml, datadir: /opt/data}, {name: C, path: common.yaml}]\n";
+    let site = proposed(level);
+    let other = Sandbox::of("-- hiera.yaml\nversion: 5\n-- data/common.yaml\nmotd: TOPSECRET\n");
+    beside(&site, "disk/x.yaml", "motd: TOPSECRET\n");
+    beside(&site, "disk/m/hiera.yaml", "version: 5\n");
+    beside(&site, "disk/m/data/common.yaml", "m::key: TOPSECRET\n");
+    beside(&site, "disk/data/common.yaml", "motd: TOPSECRET\n");
+    beside(&site, "disk/hiera.yaml", "version: 5\n");
+    beside(&site, "disk/node.yaml", "{name: TOPSECRET}");
+    let disk = site.beside("disk").display().to_string();
+    for (setting, refused) in [
+        (
+            format!("datadirs: {{/opt/data: {disk}}}"),
+            "'datadirs' of the tree does not count for paths outside of it (/opt/data)",
+        ),
+        (format!("global_hiera_config: {disk}/hiera.yaml"), "'global_hiera_config' does not count from the tree"),
+        ("global_hiera_config: ../disk/hiera.yaml".to_owned(), "'global_hiera_config' does not count from the tree"),
+        (
+            format!("global_hiera_config: {{repo: {}, path: hiera.yaml}}", other.root().display()),
+            "'global_hiera_config' does not count from the tree",
+        ),
+        (format!("basemodulepath: [{disk}]"), "'basemodulepath' does not count from the tree"),
+        (format!("modulepath: ['{disk}']"), "'modulepath' of the tree does not count for paths outside of it ("),
+        (
+            format!("modulepath: ['modules:{disk}']"),
+            "'modulepath' of the tree does not count for paths outside of it (",
+        ),
+        (
+            "backends: {x: {values: ../disk/x.yaml}}".to_owned(),
+            "'backends' of the tree does not count for files outside of it (x)",
+        ),
+        (
+            "backends: {x: {values: link.yaml}}".to_owned(),
+            "'backends' of the tree does not count for files outside of it (x)",
+        ),
+        (
+            "profiles: [profiles, ../disk/node.yaml]".to_owned(),
+            "'profiles' of the tree does not count for paths outside of it (../disk/node.yaml)",
+        ),
+        ("eyaml: {pkcs7_private_key: ../disk/x.yaml}".to_owned(), "'eyaml' does not count from the tree"),
+    ] {
+        let profiles = if setting.starts_with("profiles") { "" } else { "profiles: [profiles]\n" };
+        _ = std::fs::remove_file(site.root().join("link.yaml"));
+        symlink("../disk/x.yaml", site.root().join("link.yaml")).unwrap();
+        site.write("hierad.yaml", format!("{profiles}{setting}\n"));
+        let rendered = site.hierad("render . --format ndjson");
+        rendered.is(0).says(&["hierad.yaml:", refused, ADVICE]);
+        assert!(!rendered.out.contains("TOPSECRET") && !rendered.err.contains("TOPSECRET"), "{rendered:#?}");
+        let printed = diff(&site, ".");
+        assert_ne!(printed.json()["verdict"], "no_change", "{setting}");
+        assert!(codes(&printed.json()).contains(&"refused-setting"), "{setting}: {printed:#?}");
+    }
+}
+
+#[test]
+fn trusted_folders_are_no_way_out_for_the_tree() {
+    let site = Sandbox::of(SITE);
+    beside(&site, "disk/m/hiera.yaml", "version: 5\n");
+    beside(&site, "disk/m/data/common.yaml", "m::key: TOPSECRET\n");
+    beside(&site, "base/none", "");
+    site.write(".git/hierad.yaml", "basemodulepath: [../../base]\n");
+    for path in ["$basemodulepath/../disk", "$codedir", "modules:/etc"] {
+        site.write("hierad.yaml", format!("profiles: [profiles]\nmodulepath: ['{path}']\n"));
+        let printed = site.hierad("render --format ndjson");
+        printed.is(0).says(&["'modulepath' of the tree does not count for paths outside of it"]);
+        assert!(!printed.out.contains("TOPSECRET"), "{printed:#?}");
+    }
+    site.write("hierad.yaml", "profiles: [profiles]\nmodulepath: [modules, $basemodulepath]\n");
+    assert_eq!(site.hierad("render --format ndjson").err, "");
+}
+
+#[test]
+fn a_settings_file_that_leads_out_is_not_read() {
+    let site = Sandbox::of(SITE);
+    beside(&site, "secret", "TOPSECRET: [\n");
+    site.write(".git/token", "TOPSECRET\n");
+    let path = site.root().join("hierad.yaml");
+    for target in ["../secret", ".git/token", "/dev/zero", "/nowhere", "loop", "pipe"] {
+        std::fs::remove_file(&path).unwrap();
+        if target == "pipe" {
+            drop(site.sh("mkfifo hierad.yaml"))
+        } else {
+            symlink(target, &path).unwrap()
+        }
+        let printed = site.hierad("diff --profiles profiles");
+        printed.is(0).says(&["repository/hierad.yaml: this file of the tree does not count: "]);
+        assert!(!format!("{printed:?}").contains("TOPSECRET"), "{printed:#?}");
+        let named = site.hierad("diff --profiles profiles --config hierad.yaml");
+        named.fails(&["cannot read hierad.yaml: "]);
+        assert!(!format!("{named:?}").contains("TOPSECRET"), "{named:#?}");
+        site.hierad("trust").fails(&["cannot read"]);
+    }
+    std::fs::remove_file(&path).unwrap();
+    site.write("hierad.yaml", "#".repeat((1 << 20) + 1));
+    site.hierad("diff --profiles profiles").is(0).says(&["this file of the tree does not count: it is too large"]);
+    // A link inside of the tree is fine.
+    std::fs::remove_file(&path).unwrap();
+    site.write("etc/hierad.yaml", "profiles: [profiles]\n");
+    symlink("etc/hierad.yaml", &path).unwrap();
+    assert_eq!(site.hierad("diff").is(0).err, "");
+}
+
+#[test]
+fn a_commit_does_not_choose_the_key_of_fingerprints() {
+    let site = proposed("-- data/common.yaml\nmotd: hello\nlookup_options: {motd: {convert_to: Sensitive}}\n");
+    let render = || {
+        let data = site.beside("home");
+        site.masked(hierad(site.root()).args(["render", ".", "--format", "ndjson"]).env("XDG_DATA_HOME", data))
+    };
+    let own = render();
+    assert!(own.ok().contains("hmac-sha256:"), "{own:#?}");
+    site.write("key", format!("{}\n", "0".repeat(64)));
+    site.write("hierad.yaml", "profiles: [profiles]\nfingerprint_key: key\n");
+    let printed = render();
+    printed.is(0).says(&["hierad.yaml:2: 'fingerprint_key' does not count from the tree"]);
+    assert_eq!(printed.out, own.out);
+    site.hierad("trust").ok();
+    assert_ne!(render().ok(), own.out);
+}
+
+#[test]
+fn naming_a_file_of_the_tree_trusts_nothing() {
+    let site = evil();
+    let refused = "'backends' of the tree does not count for commands (evil)";
+    symlink("repository/hierad.yaml", site.beside("link.yaml")).unwrap();
+    let whole = site.root().join("hierad.yaml").display().to_string();
+    for named in ["hierad.yaml", "./data/../hierad.yaml", "../repository/hierad.yaml", "../link.yaml", &whole] {
+        let printed = diff(&site, &format!("main...HEAD --profiles profiles --config {named}"));
+        printed.says(&[refused]);
+        assert!(!was_run(&site), "{named}");
+        let mut command = hierad(site.root());
+        command.env("HIERAD_CONFIG", named).args(["diff", "main...HEAD", "--profiles", "profiles", "--allow-blind"]);
+        run(&mut command).says(&[refused]);
+        assert!(!was_run(&site), "{named}");
+    }
+    // A copy elsewhere is the user's own.
+    beside(&site, "etc/hierad.yaml", &EVIL_SETTINGS.replace("./evil", "../repository/evil"));
+    assert_eq!(
+        site.hierad("lookup motd --node web01 --render-as s --config ../etc/hierad.yaml --profiles profiles").ok(),
+        "evil\n"
+    );
+}
+
+#[test]
+fn a_daemon_takes_no_orders_from_the_tree() {
+    let site = proposed(
+        "-- hierad.yaml\nprofiles: [profiles]\nstate: ../state\nhttp: {listen: '127.0.0.1:0'}\nsinks: {x: {command: [touch, ../owned]}}\nrepositories: {a: {path: ..}}\n",
+    );
+    for arguments in ["watch --check-config", "--config hierad.yaml watch --check-config"] {
+        let printed = site.hierad(arguments);
+        assert_eq!(printed.ok(), "the settings are fine: 1 repository, no durable queue: reports are printed\n");
+    }
+    // From elsewhere, for a repository that the settings name.
+    let settings =
+        "state: ../state\nprofiles: [profiles]\nrepositories: {a: {path: .}}\nsinks: {x: {folder: ../reports}}\n";
+    site.write("hierad.yaml", settings);
+    let elsewhere = || {
+        let mut command = hierad(&site.beside(""));
+        site.masked(command.args(["--config", "repository/hierad.yaml", "watch", "--check-config"]))
+    };
+    elsewhere()
+        .fails(&["repository/hierad.yaml is in the tree of ", "every commit there could say what the daemon does"]);
+    site.hierad("trust").ok();
+    elsewhere().ok();
+}
+
+#[test]
+fn the_side_under_review_accepts_nothing() {
+    let accept =
+        "-- hierad.yaml\nprofiles: [profiles]\naccept: {unreached-file: ['*']}\ncheck: {allow: [unreached-file]}\n";
+    let site = Sandbox::of(&format!("{SITE}-- data/nodes/old.yaml\nmotd: old\n"));
+    site.files(&format!("{accept}-- data/nodes/old.yaml\nmotd: older\n"));
+    site.commit("silence");
+    let (note, code) = ("'accept' and 'check' count as in the revision before", "unreached-file");
+    for arguments in ["", "HEAD~1..HEAD", "HEAD~1...HEAD"] {
+        let printed = diff(&site, arguments);
+        printed.is(0).says(&[note, "`hierad trust`"]);
+        assert_eq!(printed.json()["verdict"], "no_change_seen", "{printed:#?}");
+        assert!(codes(&printed.json()).contains(&code), "{printed:#?}");
+    }
+    assert!(site.hierad("check HEAD").is(2).out.contains("[unreached-file]"));
+    // From the base revision, it counts.
+    site.files("-- data/nodes/old.yaml\nmotd: oldest\n");
+    site.commit("another");
+    let printed = diff(&site, "");
+    assert_eq!((&printed.json()["verdict"], &*printed.err), (&Json::from("no_change"), ""));
+    assert_eq!(site.hierad("check HEAD").ok(), "0 errors, 0 warnings on 2 nodes\n");
+    // So it does as long as the side under review takes it away.
+    site.files("-- hierad.yaml\nprofiles: [profiles]\n-- data/nodes/old.yaml\nmotd: new\n");
+    site.commit("taken away");
+    assert_eq!(diff(&site, "").json()["verdict"], "no_change");
+    // Trusted settings rule over both.
+    site.write(".git/hierad.yaml", "accept: {}\n");
+    assert_eq!(diff(&site, "").json()["verdict"], "no_change_seen");
+}
+
+#[test]
+fn trust_ends_when_the_file_changes() {
+    let site = evil();
+    let motd = || site.hierad("lookup motd --node web01 --render-as s");
+    let refused = "'backends' of the tree does not count for commands (evil)";
+    motd().says(&[refused]);
+    assert_eq!(site.hierad("trust --list").ok(), "");
+    let told = site.hierad("trust");
+    let expected = "hierad.yaml is trusted until it changes; `hierad trust --revoke` ends that\n  \
+                    line 2: backends: {\"evil\":{\"command\":[\"./evil.sh\"]}}\n";
+    assert_eq!(told.ok(), expected);
+    assert_eq!(site.hierad("trust --list").ok(), "hierad.yaml: trusted\n");
+    assert_eq!((motd().ok(), was_run(&site)), ("evil\n", true));
+    assert_eq!(site.hierad_in("data", "lookup motd --node web01 --render-as s").ok(), "evil\n");
+    was_run(&site);
+    // The file changes, and so does the program that it names.
+    for (path, content) in [("hierad.yaml", format!("{EVIL_SETTINGS}# more\n")), ("evil.sh", format!("{EVIL}# more\n"))]
+    {
+        let before = std::fs::read(site.root().join(path)).unwrap();
+        site.write(path, content);
+        motd().says(&[refused]);
+        assert!(!was_run(&site), "{path}");
+        assert_eq!(site.hierad("trust --list").ok(), "hierad.yaml: has changed, and is not trusted any more\n");
+        site.write(path, before);
+        assert_eq!((motd().ok(), was_run(&site)), ("evil\n", true));
+    }
+    assert_eq!(site.hierad("trust --revoke").ok(), "it is not trusted any more\n");
+    assert_eq!(site.hierad("trust --revoke").ok(), "it was not trusted\n");
+    motd().says(&[refused]);
+    assert!(!was_run(&site));
+    // What a terminal would act on is shown as an escape.
+    site.write("hierad.yaml", "backends: {\"e\\e[2J\\u202ex\": {command: ['\\e[31m']}}\n");
+    let told = site.hierad("trust");
+    assert!(!told.ok().contains(['\u{1b}', '\u{202e}']), "{told:?}");
+    site.write("plain.yaml", "profiles: [profiles]\n");
+    assert!(site.hierad("trust plain.yaml").ok().ends_with("nothing in it needs that\n"));
+    beside(&site, "other.yaml", "");
+    site.hierad("trust ../other.yaml").fails(&["is not in the tree: name it with --config"]);
+}
+
+#[test]
+fn settings_of_the_user_count() {
+    let site = evil();
+    let settings =
+        EVIL_SETTINGS.replace("./evil", "../../repository/evil").replace("[profiles]", "[../../repository/profiles]");
+    beside(
+        &site,
+        "home/hierad/hierad.yaml",
+        &settings.replace("profiles:", "state: x\nrepositories: {a: {path: b}}\nprofiles:"),
+    );
+    let mut command = hierad(site.root());
+    command.args(["lookup", "motd", "--node", "web01", "--render-as", "s"]).env("XDG_CONFIG_HOME", site.beside("home"));
+    assert_eq!(run(&mut command).ok(), "evil\n");
+    // What they say for a daemon of several repositories is not for this one.
+    let mut command = hierad(site.root());
+    command.args(["watch", "--check-config"]).env("XDG_CONFIG_HOME", site.beside("home"));
+    assert!(run(&mut command).ok().contains("no durable queue"));
+}
+
+#[test]
+fn a_commit_makes_no_trusted_places() {
+    let site = evil();
+    let command = || {
+        let mut command = hierad(site.root());
+        command.args(["lookup", "motd", "--node", "web01", "--render-as", "s", "--profiles", "profiles"]);
+        command
+    };
+    // The work tree is the user's home.
+    site.write(".config/hierad/hierad.yaml", EVIL_SETTINGS);
+    let printed = run(command().env("HOME", site.root()));
+    printed.says(&["does not count, as it is inside of the tree"]);
+    assert!(!was_run(&site));
+    // A bare repository that was committed.
+    git_in(site.root(), ["clone", "--quiet", "--bare", ".", "bare"]);
+    site.write("bare/hierad.yaml", EVIL_SETTINGS.replace("./evil.sh", "../evil.sh"));
+    let printed = run(command().args(["--repo", "bare"]));
+    printed.says(&["does not count, as it is inside of the tree"]);
+    assert!(!was_run(&site));
+}
+
+#[test]
+fn profiles_do_not_lead_out_of_their_folder() {
+    let site = Sandbox::of(SITE);
+    beside(&site, "secret.yaml", "{name: TOPSECRET}");
+    beside(&site, "more/secret.yaml", "{name: TOPSECRET}");
+    site.write(".git/config.yaml", "{name: TOPSECRET}");
+    site.write("other/n.yaml", "{name: other}");
+    for (link, target) in [("a", "../../secret.yaml"), ("b", "../.git/config.yaml"), ("c", "../other/n.yaml")] {
+        symlink(target, site.root().join(format!("profiles/{link}.yaml"))).unwrap();
+    }
+    symlink("web01.yaml", site.root().join("profiles/d.yaml")).unwrap();
+    symlink("../more", site.root().join("folder")).unwrap();
+    let printed = site.hierad("render --format ndjson");
+    assert_eq!(printed.is(0).out.lines().count(), 2, "{printed:#?}");
+    assert!(!format!("{printed:?}").contains("TOPSECRET"), "{printed:#?}");
+    for link in ["a", "b", "c"] {
+        let words = format!("profiles/{link}.yaml: this leads out of its folder, which the tree's own settings name");
+        printed.says(&[&words]);
+    }
+    assert!(!printed.err.contains("/d.yaml"), "{printed:#?}");
+    for setting in ["folder", "folder/*.yaml", "folder/secret.yaml"] {
+        site.write("hierad.yaml", format!("profiles: [{setting}]\n"));
+        site.hierad("render --format ndjson").fails(&["leads out of the tree, whose own settings name it"]);
+    }
+    // The user's own flags and settings may lead anywhere.
+    let printed = site.hierad("render --format ndjson --profiles folder");
+    assert!(printed.ok().contains("TOPSECRET"), "{printed:#?}");
+    site.settings("profiles: [profiles/a.yaml]\n");
+    assert!(site.hierad("render --format ndjson").ok().contains("TOPSECRET"));
+}
+
+#[test]
+fn changed_settings_are_a_blind_spot() {
+    let options = "-- hierad.yaml\nprofiles: [profiles]\nlookup_options: {ntp: {merge: first}}\n";
+    let site = proposed(&format!("{options}-- data/roles/web.yaml\nport: 80\n# words\n"));
+    let report = diff(&site, "main...HEAD").json();
+    assert_eq!(
+        (&report["verdict"], codes(&report)),
+        (&Json::from("no_change_seen"), vec!["changed-settings"]),
+        "{report:#}"
+    );
+    assert_eq!(diff(&site, "HEAD HEAD").json()["verdict"], "no_change");
+    // Words change nothing, and what is trusted is the user's own.
+    site.files(&format!("{options}# words\n"));
+    site.commit("words");
+    assert_eq!(diff(&site, "").json()["verdict"], "no_change");
+    site.hierad("trust").ok();
+    assert_eq!(diff(&site, "main...HEAD").json()["verdict"], "no_change");
+}
+
+#[test]
+fn trusted_settings_rule_and_those_of_the_tree_add() {
+    let site = Sandbox::of(SITE);
+    site.files("-- data/common.yaml\nmotd: '%{environment}'\n");
+    site.commit("environment");
+    site.write("hierad.yaml", "profiles: [profiles]\nenvironment: tree\npuppet: 7\n");
+    let motd =
+        |arguments: &str| site.hierad(&format!("lookup motd --node web01 --render-as s {arguments}")).ok().to_owned();
+    assert_eq!(motd(""), "tree\n");
+    site.write(".git/hierad.yaml", "environment: own\n");
+    assert_eq!(motd(""), "own\n");
+    beside(&site, "etc/hierad.yaml", "environment: named\n");
+    assert_eq!(motd("--config ../etc/hierad.yaml"), "named\n");
+    // A fault in the tree's file cannot hold up those who have settings of their own, and is not quoted.
+    site.write("hierad.yaml", "profiles: [profiles]\nTOPSECRET: 1\n");
+    let printed = site.hierad("diff --profiles profiles");
+    printed.is(0).says(&["repository/hierad.yaml:2: this file of the tree does not count: it has a fault"]);
+    assert!(!printed.err.contains("TOPSECRET"), "{printed:#?}");
+    std::fs::remove_file(site.root().join(".git/hierad.yaml")).unwrap();
+    site.hierad("diff --profiles profiles").fails(&["hierad.yaml:2: unknown field `TOPSECRET`"]);
+}
+
+#[test]
+fn a_link_in_the_git_directory_trusts_nothing() {
+    let site = evil();
+    symlink(Path::new("../hierad.yaml"), site.root().join(".git/hierad.yaml")).unwrap();
+    let printed = site.hierad("lookup motd --node web01 --profiles profiles");
+    printed.says(&["does not count, as it is inside of the tree"]);
+    assert!(!was_run(&site));
+}
