@@ -1,6 +1,7 @@
 //! The disk as a tree: for files outside of any repository, such as the global layer and folders of modules.
 
 mod access;
+mod mode;
 mod regular;
 
 use std::collections::{BTreeMap, HashMap};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use access::{can_run, can_write};
+pub use mode::{FileMode, ModeError};
 pub use regular::{read_below, read_regular, real_below};
 
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child, folder_of};

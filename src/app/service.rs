@@ -16,7 +16,7 @@ use crate::daemon::http::Listener;
 use crate::daemon::queue::Queue;
 use crate::daemon::service::{Service, Services};
 use crate::delivery::{Filter, Sink, Stream, Target};
-use crate::settings::{STDOUT, Settings};
+use crate::settings::{STDOUT, Settings, SinkSetting};
 
 /// The folder of the daemon's state in the git directory, if the settings name no other.
 const STATE: &str = "hierad/daemon";
@@ -240,5 +240,6 @@ fn sinks(settings: &Settings, output: &Stream) -> Result<Vec<Sink>> {
         let (filter, target) = (Filter::default(), Target::Stream(output.clone()));
         return Ok(vec![Sink { name: STDOUT.to_owned(), filter, retry_for: Duration::MAX, target }]);
     }
-    Ok(settings.sinks.iter().map(|sink| sink.open(output)).collect::<std::result::Result<_, _>>()?)
+    let whole = Arc::new(SinkSetting::whole_reports(&settings.sinks, settings.http.as_ref()));
+    Ok(settings.sinks.iter().map(|sink| sink.open(output, &whole)).collect::<std::result::Result<_, _>>()?)
 }

@@ -11,6 +11,7 @@ use super::repository::RepositoryHandle;
 use crate::daemon::service::Scheduled;
 use crate::delivery::{Filter, Parcel, Sink, SnapshotSink, Target};
 use crate::diagnostic::describe;
+use crate::disk::FileMode;
 use crate::event::{CommitEvent, RepositoryName};
 use crate::git::{BranchName, Branches, CommitId};
 use crate::pipeline::export::events::since;
@@ -19,6 +20,7 @@ use crate::pipeline::render::RenderError;
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::schedule::Schedule;
 use crate::settings::{SnapshotSetting, SnapshotTarget};
+use crate::snapshot::Written;
 use crate::snapshot::history::{Last, reference};
 
 /// The repositories to write snapshots of, by their names in the queue.
@@ -102,8 +104,8 @@ impl SnapshotWriter {
                 self.with_exporter(branch, |exporter| Ok(exporter.export(event, None)?))?;
                 self.push(branch, push.as_deref())
             }
-            SnapshotTarget::Folder(pattern) => {
-                self.fill(branch, &pattern.folder(self.name.as_str(), branch), Trust::Known)
+            SnapshotTarget::Folder(pattern, mode) => {
+                self.fill(branch, (&pattern.folder(self.name.as_str(), branch), mode), Trust::Known)
             }
         }
     }
@@ -136,8 +138,8 @@ impl SnapshotWriter {
                 self.with_exporter(branch, |exporter| Ok(exporter.export_all(branch, &events)?))?;
                 self.push(branch, push.as_deref())
             }
-            SnapshotTarget::Folder(pattern) => {
-                self.fill(branch, &pattern.folder(self.name.as_str(), branch), Trust::Nothing)
+            SnapshotTarget::Folder(pattern, mode) => {
+                self.fill(branch, (&pattern.folder(self.name.as_str(), branch), mode), Trust::Nothing)
             }
         }
     }
@@ -160,9 +162,17 @@ impl SnapshotWriter {
         for (commit, spot) in skipped {
             tracing::warn!(repository = self.name.as_str(), %branch, %commit, "the last good snapshots stay: {}", spot.message);
         }
+        self.warn(branch, &files);
         let (commits, name) = (commits.len(), &self.setting.name);
         tracing::debug!(name, %branch, commits, files = files.changed, "snapshots are on the reference");
         Ok(())
+    }
+
+    /// Warns of nodes that have no snapshot. The others have theirs, so nothing is tried again.
+    fn warn(&self, branch: &BranchName, written: &Written) {
+        if let Some(fault) = written.fault() {
+            tracing::warn!(repository = self.name.as_str(), %branch, "{fault}");
+        }
     }
 
     fn push(&self, branch: &BranchName, remote: Option<&str>) -> Result<()> {
@@ -171,7 +181,7 @@ impl SnapshotWriter {
     }
 
     /// Writes the snapshots of a branch's tip to a folder.
-    fn fill(&mut self, branch: &BranchName, folder: &PathBuf, trust: Trust) -> Result<()> {
+    fn fill(&mut self, branch: &BranchName, (folder, mode): (&PathBuf, FileMode), trust: Trust) -> Result<()> {
         // A folder shows the last of several commits only.
         let Some(tip) = self.repository.get()?.repository.tip(branch)? else { return Ok(()) };
         let pipeline = self.repository.pipeline(branch)?;
@@ -179,13 +189,14 @@ impl SnapshotWriter {
         if trust == Trust::Known && self.folders.get(folder).is_some_and(is_there) {
             return Ok(());
         }
-        let written = match pipeline.render(RevisionId::Commit(tip), folder) {
+        let written = match pipeline.render(RevisionId::Commit(tip), folder, mode) {
             Err(RenderError::Unreadable(spot)) => {
                 tracing::warn!(repository = self.name.as_str(), %branch, commit = %tip, "the last good snapshots stay: {}", spot.message);
                 return Ok(());
             }
             written => written?,
         };
+        self.warn(branch, &written);
         let name = &self.setting.name;
         tracing::debug!(name, %branch, commit = %tip, files = written.changed, removed = written.removed, "snapshots are in the folder");
         self.folders.insert(folder.clone(), (pipeline, tip));

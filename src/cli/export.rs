@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::{Global, Result, Status, log, render};
 use crate::app::Workspace;
+use crate::disk::FileMode;
 use crate::event::CommitEvent;
 use crate::git::{BranchName, Repository};
 use crate::pattern::{Pattern, any};
@@ -31,6 +32,9 @@ pub(super) struct Arguments {
     /// Write to a folder, as `render` does, and not to the reference
     #[arg(long, short, value_name = "DIR", conflicts_with = "push")]
     output: Option<PathBuf>,
+    /// The permissions of the files in a folder, in octal: 0644 lets all users of the machine read them
+    #[arg(long, value_name = "MODE", default_value = "0600", value_parser = render::mode)]
+    mode: FileMode,
     /// Push the reference then, as the user's git does it
     #[arg(long, value_name = "REMOTE")]
     push: Option<String>,
@@ -50,8 +54,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     };
     if let Some(folder) = &arguments.output {
         let revision = arguments.revision.clone().unwrap_or_else(|| branch.reference());
-        let arguments =
-            render::Arguments::of_folder(revision, folder.clone(), arguments.node.clone(), arguments.allow_blind);
+        let folder = (folder.clone(), arguments.mode);
+        let arguments = render::Arguments::of_folder(revision, folder, arguments.node.clone(), arguments.allow_blind);
         return render::render(global, &workspace, Some(&branch), &arguments);
     }
     if global.show_secrets {
@@ -78,7 +82,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         workspace.repository.push(remote, &reference(&branch))?;
         log::print(&format_args!("{} pushed to {remote}", reference(&branch)));
     }
-    Ok(Status::Done)
+    exported.files.fault().map_or(Ok(Status::Done), |fault| Err(fault.into()))
 }
 
 fn export(
@@ -101,7 +105,7 @@ fn export(
 }
 
 fn told(exported: &Exported, reference: &str) -> String {
-    let files = exported.files;
+    let files = &exported.files;
     match exported.commits.len() {
         0 => format!("{reference} has these snapshots already"),
         1 => format!("1 commit on {reference}: {} files written, {} removed", files.changed, files.removed),

@@ -10,6 +10,7 @@ use super::diff::blind;
 use super::progress::Progress;
 use super::{Global, Result, Status, filter, log, output};
 use crate::app::Workspace;
+use crate::disk::{FileMode, ModeError};
 use crate::git::BranchName;
 use crate::pattern::{Pattern, any};
 use crate::report::BlindSpot;
@@ -32,6 +33,9 @@ pub(super) struct Arguments {
     /// others are left alone.
     #[arg(long, short, value_name = "DIR|-", default_value = "-")]
     output: PathBuf,
+    /// The permissions of the files in a folder, in octal: 0644 lets all users of the machine read them
+    #[arg(long, value_name = "MODE", default_value = "0600", value_parser = mode)]
+    mode: FileMode,
     /// Only these nodes: a name, a glob or re:EXPRESSION; may be repeated
     #[arg(long, value_name = "PATTERN")]
     node: Vec<Pattern>,
@@ -62,9 +66,19 @@ impl From<Format> for snapshot::Format {
 
 impl Arguments {
     /// Returns the arguments for snapshots of all keys in a folder.
-    pub(super) fn of_folder(revision: String, output: PathBuf, node: Vec<Pattern>, allow_blind: bool) -> Arguments {
-        Arguments { revision, format: Format::Json, output, node, key: Vec::new(), allow_blind }
+    pub(super) fn of_folder(
+        revision: String,
+        (output, mode): (PathBuf, FileMode),
+        node: Vec<Pattern>,
+        allow_blind: bool,
+    ) -> Arguments {
+        Arguments { revision, format: Format::Json, output, mode, node, key: Vec::new(), allow_blind }
     }
+}
+
+/// Parses the permissions of files.
+pub(super) fn mode(text: &str) -> std::result::Result<FileMode, String> {
+    text.parse().map_err(|error: ModeError| error.to_string())
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
@@ -104,12 +118,13 @@ pub(super) fn render(
         return Ok(Status::Done);
     }
     let folder = &arguments.output;
-    let written = pipeline.write_folder(point, &rendered, folder)?;
+    let written = pipeline.write_folder(point, &rendered, folder, arguments.mode)?;
     drop(progress);
-    let Written { changed, removed } = written;
+    let nodes = nodes - written.without_file.len();
+    let Written { changed, removed, .. } = written;
     let count = if nodes == 1 { "1 snapshot".to_owned() } else { format!("{nodes} snapshots") };
     log::print(&format_args!("{count} in {}: {changed} written, {removed} removed", folder.display()));
-    Ok(Status::Done)
+    written.fault().map_or(Ok(Status::Done), |fault| Err(fault.into()))
 }
 
 /// The codes of blind spots that were printed before.

@@ -9,8 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin};
 use tokio::time::timeout;
 
-use super::Parcel;
 use super::one_line::one_line;
+use super::{Parcel, SizeLimit};
 use crate::disk::can_run;
 use crate::event::{CommitEvent, JobName};
 use crate::process::Group;
@@ -24,20 +24,27 @@ const LINGER: Duration = Duration::from_millis(200);
 /// A command that is run for each report. The report is its standard input; the rest is in environment variables
 /// (`HIERAD_ID`, `HIERAD_NUMBER`, `HIERAD_REPOSITORY`, `HIERAD_BRANCH`, `HIERAD_BEFORE`, `HIERAD_AFTER`,
 /// `HIERAD_KIND`). The delivery succeeds if the command exits with status 0. Its standard output is dropped; if it
-/// fails, the error quotes the start of its standard error, with nothing in it that a terminal would act on. It runs in a process group of its own, all of which is
-/// killed if it fails or takes too long.
+/// fails, the error quotes the start of its standard error, with nothing in it that a terminal would act on. It runs in
+/// a process group of its own, all of which is killed if it fails or takes too long.
 #[derive(Debug)]
 pub struct Command {
     program: String,
     arguments: Vec<String>,
     folder: PathBuf,
     limit: Duration,
+    size: SizeLimit,
 }
 
 impl Command {
     /// Makes the command `program` with `arguments`, which runs in `folder` and must end within `limit`.
     pub fn new(program: String, arguments: Vec<String>, folder: PathBuf, limit: Duration) -> Command {
-        Command { program, arguments, folder, limit }
+        Command { program, arguments, folder, limit, size: SizeLimit::default() }
+    }
+
+    /// Has the command read summaries of reports that are too large.
+    #[must_use]
+    pub fn with_size(self, size: SizeLimit) -> Command {
+        Command { size, ..self }
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
@@ -48,7 +55,7 @@ impl Command {
         let failed = |why: String| format!("the command {} {why}", self.program);
         let mut child = self.start(parcel).map_err(|error| failed(format!("cannot be started: {error}")))?;
         let mut group = Group::of(&child);
-        let (status, stderr) = match timeout(self.limit, run(&mut child, &parcel.report)).await {
+        let (status, stderr) = match timeout(self.limit, run(&mut child, &self.size.limited(parcel))).await {
             Ok(Ok(ended)) => ended,
             Ok(Err(error)) => return Err(failed(format!("broke off: {error}"))),
             Err(_) => return Err(failed(format!("took longer than {} s", self.limit.as_secs_f64()))),

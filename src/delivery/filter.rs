@@ -35,6 +35,12 @@ impl Filter {
         any(&self.repositories, repository) && self.branches.matches(branch) && self.has_enough(report)
     }
 
+    /// Returns true if the filter passes all reports of commits on `branch` of `repository`.
+    pub(super) fn passes_all(&self, repository: &str, branch: &BranchName) -> bool {
+        let is_wide = self.nodes.is_empty() && self.keys.is_empty() && self.minimum == 0;
+        is_wide && any(&self.repositories, repository) && self.branches.matches(branch)
+    }
+
     fn has_enough(&self, report: &Report) -> bool {
         let is_narrow = !self.nodes.is_empty() || !self.keys.is_empty();
         let least = if is_narrow { self.minimum.max(1) } else { self.minimum };

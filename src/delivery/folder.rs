@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::task::spawn_blocking;
 
 use super::Parcel;
-use crate::disk::can_write;
+use crate::disk::{FileMode, can_write};
 use crate::snapshot::{replace_durably, tidy};
 
 /// A folder with a file `NUMBER-ID.json` for each report, which appears at once and whole. A repeated report replaces
@@ -16,13 +16,14 @@ use crate::snapshot::{replace_durably, tidy};
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    mode: FileMode,
     is_tidy: AtomicBool,
 }
 
 impl Folder {
-    /// Makes the sink for the folder at `path`, which the first delivery creates.
-    pub fn new(path: PathBuf) -> Folder {
-        Folder { path, is_tidy: AtomicBool::new(false) }
+    /// Makes the sink for the folder at `path`, which the first delivery creates, with files of this mode.
+    pub fn new(path: PathBuf, mode: FileMode) -> Folder {
+        Folder { path, mode, is_tidy: AtomicBool::new(false) }
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
@@ -31,14 +32,15 @@ impl Folder {
 
     pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), String> {
         let (folder, report) = (self.path.clone(), parcel.report.clone());
-        let path = folder.join(format!("{:010}-{}.json", parcel.job.number, parcel.job.id));
+        let path = folder.join(parcel.file_name());
+        let mode = self.mode;
         let is_tidy = self.is_tidy.swap(true, Ordering::Relaxed);
         let write = move || {
-            std::fs::create_dir_all(&folder)?;
+            mode.create_folder(&folder)?;
             if !is_tidy {
                 tidy_up(&folder);
             }
-            replace_durably(&path, &report)
+            replace_durably(&path, &report, mode)
         };
         let written = spawn_blocking(write).await.unwrap_or_else(|error| Err(io::Error::other(error)));
         written.map_err(|error| format!("cannot write to {}: {error}", self.path.display()))

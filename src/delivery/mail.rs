@@ -1,6 +1,7 @@
 //! Delivers reports by mail.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lettre::message::header::{ContentType, HeaderName, HeaderValue, MIME_VERSION_1_0};
@@ -14,7 +15,7 @@ use reqwest::Url;
 use tokio::time::timeout;
 
 use super::one_line::describe;
-use super::{Parcel, Private};
+use super::{Parcel, Private, WholeReports};
 use crate::event::{CommitEvent, EventKind, JobName};
 use crate::visible::visible;
 
@@ -36,6 +37,7 @@ pub struct Mail {
     from: Mailbox,
     to: Vec<Mailbox>,
     limit: Duration,
+    whole: Arc<WholeReports>,
 }
 
 /// The options of [`Mail`].
@@ -53,6 +55,8 @@ pub struct MailOptions {
     pub to: Vec<Mailbox>,
     /// The time limit of a delivery.
     pub limit: Duration,
+    /// The places of whole reports.
+    pub whole: Arc<WholeReports>,
 }
 
 /// An SMTP server.
@@ -156,10 +160,10 @@ pub fn mailbox(text: &str) -> Result<Mailbox, MailError> {
 impl Mail {
     /// Makes a mailer for a server.
     pub fn new(options: MailOptions) -> Result<Mail, MailError> {
-        let MailOptions { server, credentials, authorities, from, to, limit } = options;
+        let MailOptions { server, credentials, authorities, from, to, limit, whole } = options;
         let protection = Protection::new(&server, authorities)?;
         let credentials = credentials.map(|(user, password)| Credentials::new(user, password.0));
-        Ok(Mail { server, protection, credentials, from, to, limit })
+        Ok(Mail { server, protection, credentials, from, to, limit, whole })
     }
 
     pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), String> {
@@ -204,7 +208,7 @@ impl Mail {
             .raw_header(header("Auto-Submitted", "auto-generated"))
             .header(MIME_VERSION_1_0)
             .header(ContentType::TEXT_PLAIN);
-        self.to.iter().fold(builder, |builder, to| builder.to(to.clone())).body(body(parcel))
+        self.to.iter().fold(builder, |builder, to| builder.to(to.clone())).body(body(parcel, self.whole.place(parcel)))
     }
 }
 
@@ -244,15 +248,16 @@ fn subject(parcel: &Parcel) -> String {
     visible(&format!("[{}] {branch}: {verdict}", parcel.job.repository)).into_owned()
 }
 
-fn body(parcel: &Parcel) -> String {
+fn body(parcel: &Parcel, whole: Option<String>) -> String {
     let text =
         parcel.text.as_deref().unwrap_or("This report was made before mail was configured, so it has no text.\n");
     let JobName { id, number, repository } = &parcel.job;
     let CommitEvent { before, after, .. } = &parcel.event;
     let all = before.map(|before| format!("All of it: hierad diff --full {before} {after}\n"));
     let (all, repository) = (all.unwrap_or_default(), visible(repository.as_str()));
+    let whole = whole.map(|whole| format!("In JSON: {}\n", visible(&whole))).unwrap_or_default();
     // The text below `-- ` is a signature, not part of the message.
-    format!("{text}\n-- \n{all}Report {number}, {id}, of {repository}\n")
+    format!("{text}\n-- \n{all}{whole}Report {number}, {id}, of {repository}\n")
 }
 
 #[cfg(test)]
@@ -282,8 +287,9 @@ mod tests {
     fn mail() -> Mail {
         let server = MailServer::parse("smtp://localhost").unwrap();
         let (from, to) = (mailbox("hierad <hierad@example.com>").unwrap(), vec![mailbox("ops@example.com").unwrap()]);
-        let (credentials, authorities) = (None, None);
-        Mail::new(MailOptions { server, credentials, authorities, from, to, limit: Duration::from_secs(1) }).unwrap()
+        let (credentials, authorities, whole) = (None, None, Arc::default());
+        let limit = Duration::from_secs(1);
+        Mail::new(MailOptions { server, credentials, authorities, from, to, limit, whole }).unwrap()
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod one_line;
 mod plain_text;
 mod private;
 mod snapshots;
+mod summary;
 mod webhook;
 
 use std::fmt;
@@ -31,6 +32,7 @@ pub use mail::{Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, mailb
 pub use plain_text::plain_text;
 pub use private::Private;
 pub use snapshots::{SnapshotSink, WriteSnapshots};
+pub use summary::{SizeLimit, WholeReports};
 pub use webhook::{Webhook, WebhookError, WebhookOptions};
 
 /// A report on its way to a sink.
@@ -44,6 +46,13 @@ pub struct Parcel {
     pub report: Arc<[u8]>,
     /// The report as text, if the sink [wants it](Sink::wants_text).
     pub text: Option<Arc<str>>,
+}
+
+impl Parcel {
+    /// Returns the name of the report's file in a folder.
+    fn file_name(&self) -> String {
+        format!("{:010}-{}.json", self.job.number, self.job.id)
+    }
 }
 
 /// A destination of reports.

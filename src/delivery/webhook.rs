@@ -9,7 +9,7 @@ use sha2::Sha256;
 use zeroize::Zeroizing;
 
 use super::one_line::{describe, one_line};
-use super::{DeliveryError, Parcel, Private};
+use super::{DeliveryError, Parcel, Private, SizeLimit};
 
 /// The most bytes of a refusal that are read, and the most characters of it that an error quotes.
 const MAX_BODY: usize = 4096;
@@ -24,6 +24,7 @@ pub struct Webhook {
     client: Client,
     url: Private<Url>,
     secret: Option<Private<Zeroizing<Vec<u8>>>>,
+    size: SizeLimit,
     /// Texts that no error may quote, though the server may send them back: parts of the address, headers.
     hidden: Private<Vec<String>>,
 }
@@ -41,6 +42,8 @@ pub struct WebhookOptions {
     pub authorities: Option<Vec<u8>>,
     /// The time limit of an answer.
     pub limit: Duration,
+    /// The largest body. Larger reports are summed up.
+    pub size: SizeLimit,
 }
 
 /// Webhook options that cannot be used. Errors do not quote them, since they may contain a token.
@@ -63,7 +66,7 @@ pub enum WebhookError {
 impl Webhook {
     /// Makes a client for the server.
     pub fn new(options: WebhookOptions) -> Result<Webhook, WebhookError> {
-        let WebhookOptions { url, secret, headers, authorities, limit } = options;
+        let WebhookOptions { url, secret, headers, authorities, limit, size } = options;
         let url = Webhook::check(&url.0)?;
         // The process has one provider; later calls leave it as it is.
         _ = rustls::crypto::ring::default_provider().install_default();
@@ -78,7 +81,7 @@ impl Webhook {
             client = client.tls_certs_only(certificates);
         }
         let hidden = Private(hidden(&url, &headers.0));
-        Ok(Webhook { client: client.build().map_err(failed)?, url: Private(url), secret, hidden })
+        Ok(Webhook { client: client.build().map_err(failed)?, url: Private(url), secret, size, hidden })
     }
 
     /// Parses an address.
@@ -91,7 +94,7 @@ impl Webhook {
     }
 
     pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), DeliveryError> {
-        let body = parcel.report.to_vec();
+        let body = self.size.limited(parcel).to_vec();
         let mut request = self
             .client
             .post(self.url.0.clone())

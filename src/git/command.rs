@@ -120,7 +120,8 @@ impl GitCommand {
         if let Some(folders) = self.borrowed_variable() {
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", folders);
         }
-        command.env("LC_ALL", "C").arg("--no-pager").args(&self.place);
+        // libgit2 does not know replaced objects, so no answer may depend on them.
+        command.env("LC_ALL", "C").env("GIT_NO_REPLACE_OBJECTS", "1").arg("--no-pager").args(&self.place);
         command
     }
 

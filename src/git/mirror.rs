@@ -9,6 +9,7 @@ use std::{fs, io};
 use git2::RepositoryInitOptions;
 
 use super::command::clean;
+use crate::disk::FileMode;
 
 /// A failure to make a mirror.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,8 @@ impl Mirror {
     }
 
     fn make(&self) -> Result<(), git2::Error> {
+        let around = self.folder.parent().unwrap_or(&self.folder);
+        FileMode::PRIVATE.create_folder(around).map_err(|error| git2::Error::from_str(&error.to_string()))?;
         let mut options = RepositoryInitOptions::new();
         options.bare(true).mkpath(true).external_template(false).initial_head("main");
         // Reflogs keep former tips for a while.
@@ -94,7 +97,12 @@ impl Mirror {
         let mut command = Command::new("git");
         clean(&mut command);
         command.arg("--git-dir").arg(&self.folder);
-        command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null()).stdout(Stdio::null());
+        command
+            .env("LC_ALL", "C")
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
         if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
             command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
         }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Pipeline, PipelineError, RevisionId, blind_spots};
+use crate::disk::FileMode;
 use crate::fleet::Revision;
 use crate::report::BlindSpot;
 use crate::snapshot::{self, Format, Manifest, Snapshots, Written};
@@ -50,8 +51,14 @@ impl Pipeline {
         Rendered { snapshots, blind_spots, keys: keys.len() }
     }
 
-    /// Writes rendered snapshots to a folder and removes all others there.
-    pub fn write_folder(&self, id: RevisionId, rendered: &Rendered<'_>, folder: &Path) -> Result<Written, RenderError> {
+    /// Writes rendered snapshots to a folder, in files of this mode, and removes all others there.
+    pub fn write_folder(
+        &self,
+        id: RevisionId,
+        rendered: &Rendered<'_>,
+        folder: &Path,
+        mode: FileMode,
+    ) -> Result<Written, RenderError> {
         let commit = match id {
             RevisionId::Commit(id) => Some(id.to_string()),
             RevisionId::WorkTree | RevisionId::Empty => None,
@@ -59,18 +66,18 @@ impl Pipeline {
         let puppet = self.revisions.options.puppet.number();
         let manifest = Manifest::new(commit, self.fleet.len(), rendered.keys, puppet);
         let manifest = manifest.with_blind_spots(&rendered.blind_spots);
-        let written = snapshot::write_folder(&rendered.snapshots, manifest, folder, &self.workers);
+        let written = snapshot::write_folder(&rendered.snapshots, manifest, folder, mode, &self.workers);
         written.map_err(|source| RenderError::Write { folder: folder.to_owned(), source })
     }
 
     /// Renders all nodes with all keys and writes the snapshots to a folder, without any others. Fails and writes
     /// nothing if nothing of the revision can be read.
-    pub fn render(&self, id: RevisionId, folder: &Path) -> Result<Written, RenderError> {
+    pub fn render(&self, id: RevisionId, folder: &Path, mode: FileMode) -> Result<Written, RenderError> {
         let revision = self.cached_revision(id)?;
         if let Some(blind) = self.unreadable(&revision) {
             return Err(RenderError::Unreadable(Box::new(blind)));
         }
-        self.write_folder(id, &self.snapshots(id, &revision, &revision.keys, Format::Json), folder)
+        self.write_folder(id, &self.snapshots(id, &revision, &revision.keys, Format::Json), folder, mode)
     }
 }
 

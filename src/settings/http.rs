@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::source::SourceFile;
 use super::{SettingsError, raw};
+use crate::delivery::Webhook;
 
 /// The default address.
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8427);
@@ -21,6 +22,8 @@ const MAX_TIMEOUT: f64 = 3600.0;
 pub struct HttpSetting {
     /// The address to listen on.
     pub listen: SocketAddr,
+    /// The address that others reach it at, through a reverse proxy perhaps, for links in reports.
+    pub url: Option<String>,
     /// The file with the token that clients must send.
     pub token_file: Option<PathBuf>,
     /// The files with the secrets of webhooks, by forge.
@@ -32,11 +35,17 @@ pub struct HttpSetting {
 impl Default for HttpSetting {
     fn default() -> HttpSetting {
         let timeout = Duration::from_secs_f64(DEFAULT_TIMEOUT);
-        HttpSetting { listen: DEFAULT_LISTEN, token_file: None, webhook_secret_files: Vec::new(), timeout }
+        HttpSetting { listen: DEFAULT_LISTEN, url: None, token_file: None, webhook_secret_files: Vec::new(), timeout }
     }
 }
 
 impl HttpSetting {
+    /// Returns the address for links to reports, or `None` if it is not known.
+    pub fn url(&self) -> Option<String> {
+        let is_known = !self.listen.ip().is_unspecified() && self.listen.port() != 0;
+        self.url.clone().or_else(|| is_known.then(|| format!("http://{}/", self.listen)))
+    }
+
     /// Fails if other machines could connect without a token.
     pub fn check(&self) -> Result<(), String> {
         if self.token_file.is_some() || self.listen.ip().is_loopback() {
@@ -65,8 +74,13 @@ pub(super) fn check(source: &SourceFile<'_>, raw: &raw::Http) -> Result<HttpSett
     }
     let listen =
         raw.listen.as_deref().map_or(Ok(DEFAULT_LISTEN), listen_address).map_err(|text| wrong("listen", &text))?;
+    let url = raw.url.clone();
+    if let Some(url) = &url {
+        Webhook::check(url).map_err(|error| wrong("url", &error.to_string()))?;
+    }
     let setting = HttpSetting {
         listen,
+        url,
         token_file: raw.token_file.as_ref().map(file),
         webhook_secret_files: secrets.collect(),
         timeout: Duration::from_secs_f64(timeout),

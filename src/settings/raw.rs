@@ -60,6 +60,7 @@ pub(super) struct Snapshots {
     #[serde(rename = "ref")]
     pub(super) reference: bool,
     pub(super) folder: Option<String>,
+    pub(super) mode: Option<String>,
     pub(super) push: Option<String>,
     pub(super) branches: OneOrMany,
     /// Cron expressions; on each commit if there are none.
@@ -92,6 +93,8 @@ pub(super) struct Repository {
 pub(super) struct Sink {
     pub(super) stdout: Option<bool>,
     pub(super) folder: Option<String>,
+    /// The mode of the folder's files.
+    pub(super) mode: Option<String>,
     pub(super) command: Option<Vec<String>>,
     pub(super) webhook: Option<String>,
     /// The file with the key that signs bodies for the webhook.
@@ -102,6 +105,8 @@ pub(super) struct Sink {
     pub(super) mail: Option<Mail>,
     /// The time limit of the command or of the server's answer, in seconds.
     pub(super) timeout: Option<f64>,
+    /// The largest report for the command or the webhook, in MiB.
+    pub(super) max_size: Option<f64>,
     /// In hours.
     pub(super) retry_for: Option<f64>,
     pub(super) repositories: OneOrMany,
@@ -129,6 +134,8 @@ pub(super) struct Mail {
 #[serde(deny_unknown_fields, default, expecting = "a hash such as {listen: ADDRESS, token_file: FILE}")]
 pub(super) struct Http {
     pub(super) listen: Option<String>,
+    /// The address that others reach it at.
+    pub(super) url: Option<String>,
     pub(super) token_file: Option<String>,
     pub(super) webhook_secret_files: WebhookSecretFiles,
     /// In seconds.

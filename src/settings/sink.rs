@@ -1,14 +1,16 @@
 //! Checks `sinks:`, the destinations of the daemon's reports.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::source::SourceFile;
-use super::{RepositorySetting, SecretError, SettingsError, raw, read_secret};
+use super::{HttpSetting, RepositorySetting, SecretError, SettingsError, raw, read_secret};
 use crate::delivery::{
-    Command, Filter, Folder, Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, Private, Sink, Stream, Target,
-    Webhook, WebhookError, WebhookOptions, mailbox,
+    Command, Filter, Folder, Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, Private, Sink, SizeLimit,
+    Stream, Target, Webhook, WebhookError, WebhookOptions, WholeReports, mailbox,
 };
+use crate::disk::FileMode;
 use crate::git::BranchPatterns;
 use crate::pattern::Pattern;
 
@@ -20,6 +22,9 @@ const DEFAULT_TIMEOUT: f64 = 30.0;
 
 /// The longest time limit of a delivery, in seconds.
 const MAX_TIMEOUT: f64 = 3600.0;
+
+/// The default size of the largest report for a command or a webhook, in MiB.
+const DEFAULT_MAX_SIZE: f64 = 16.0;
 
 /// The default time for which a delivery is retried, in hours.
 const DEFAULT_RETRY_FOR: f64 = 24.0;
@@ -33,13 +38,15 @@ pub struct SinkSetting {
     filter: Filter,
     retry_for: Duration,
     limit: Duration,
+    /// The largest report in bytes.
+    max_size: usize,
     target: SinkTarget,
 }
 
 #[derive(Debug, Clone)]
 enum SinkTarget {
     Stdout,
-    Folder(PathBuf),
+    Folder(PathBuf, FileMode),
     Command { program: String, arguments: Vec<String>, folder: PathBuf },
     Webhook(WebhookSetting),
     Mail(MailSetting),
@@ -100,36 +107,47 @@ pub enum SinkFault {
 }
 
 impl SinkSetting {
-    /// Opens the sink; lines for standard output go to `output`.
-    pub fn open(&self, output: &Stream) -> Result<Sink, SinkError> {
-        let target = self.target(output).map_err(|fault| SinkError { sink: self.name.clone(), fault })?;
+    /// Returns the places of whole reports: the daemon's own address, if it has one, and the folders among its sinks.
+    pub fn whole_reports(sinks: &[SinkSetting], http: Option<&HttpSetting>) -> WholeReports {
+        let folder = |sink: &SinkSetting| match &sink.target {
+            SinkTarget::Folder(folder, _) => Some((folder.clone(), sink.filter.clone())),
+            _ => None,
+        };
+        let url = http.and_then(HttpSetting::url).and_then(|url| Webhook::check(&url).ok());
+        WholeReports { url, folders: sinks.iter().filter_map(folder).collect() }
+    }
+
+    /// Opens the sink; lines for standard output go to `output`. What is too large for it can be read in `whole`.
+    pub fn open(&self, output: &Stream, whole: &Arc<WholeReports>) -> Result<Sink, SinkError> {
+        let target = self.target(output, whole).map_err(|fault| SinkError { sink: self.name.clone(), fault })?;
         Ok(Sink { name: self.name.clone(), filter: self.filter.clone(), retry_for: self.retry_for, target })
     }
 
-    fn target(&self, output: &Stream) -> Result<Target, SinkFault> {
+    fn target(&self, output: &Stream, whole: &Arc<WholeReports>) -> Result<Target, SinkFault> {
+        let size = SizeLimit { bytes: Some(self.max_size), whole: whole.clone() };
         Ok(match self.target.clone() {
             SinkTarget::Stdout => Target::Stream(output.clone()),
-            SinkTarget::Folder(folder) => Target::Folder(Folder::new(folder)),
+            SinkTarget::Folder(folder, mode) => Target::Folder(Folder::new(folder, mode)),
             SinkTarget::Command { program, arguments, folder } => {
-                Target::Command(Command::new(program, arguments, folder, self.limit))
+                Target::Command(Command::new(program, arguments, folder, self.limit).with_size(size))
             }
-            SinkTarget::Webhook(webhook) => Target::Webhook(webhook.open(self.limit)?),
-            SinkTarget::Mail(mail) => Target::Mail(mail.open(self.limit)?),
+            SinkTarget::Webhook(webhook) => Target::Webhook(webhook.open(self.limit, size)?),
+            SinkTarget::Mail(mail) => Target::Mail(mail.open(self.limit, whole.clone())?),
         })
     }
 }
 
 impl WebhookSetting {
-    fn open(self, limit: Duration) -> Result<Webhook, SinkFault> {
+    fn open(self, limit: Duration, size: SizeLimit) -> Result<Webhook, SinkFault> {
         let WebhookSetting { url, secret_file, headers, ca_file } = self;
         let secret = secret_file.map(|path| read_secret(&path).map(Private)).transpose()?;
         let authorities = ca_file.as_deref().map(read).transpose()?;
-        Ok(Webhook::new(WebhookOptions { url, secret, headers, authorities, limit })?)
+        Ok(Webhook::new(WebhookOptions { url, secret, headers, authorities, limit, size })?)
     }
 }
 
 impl MailSetting {
-    fn open(self, limit: Duration) -> Result<Mail, SinkFault> {
+    fn open(self, limit: Duration, whole: Arc<WholeReports>) -> Result<Mail, SinkFault> {
         let MailSetting { server, user, ca_file, from, to } = self;
         let with_password = |(user, path): (String, PathBuf)| {
             let password = String::from_utf8(read_secret(&path)?.to_vec()).map_err(|_| SinkFault::NoText(path))?;
@@ -137,7 +155,7 @@ impl MailSetting {
         };
         let credentials = user.map(with_password).transpose()?;
         let authorities = ca_file.as_deref().map(read).transpose()?;
-        Ok(Mail::new(MailOptions { server, credentials, authorities, from, to, limit })?)
+        Ok(Mail::new(MailOptions { server, credentials, authorities, from, to, limit, whole })?)
     }
 }
 
@@ -156,7 +174,8 @@ pub(super) fn check(
     let filter = checker.filter(&raw)?;
     let retry_for = checker.time("retry_for", raw.retry_for.unwrap_or(DEFAULT_RETRY_FOR), 3600.0)?;
     let limit = checker.limit(raw.timeout.unwrap_or(DEFAULT_TIMEOUT))?;
-    Ok(SinkSetting { name: name.to_owned(), filter, retry_for, limit, target: checker.target(raw)? })
+    let max_size = checker.size(raw.max_size.unwrap_or(DEFAULT_MAX_SIZE))?;
+    Ok(SinkSetting { name: name.to_owned(), filter, retry_for, limit, max_size, target: checker.target(raw)? })
 }
 
 /// The context of a sink's checks.
@@ -204,6 +223,15 @@ impl SinkChecker<'_> {
         self.time("timeout", seconds, 1.0)
     }
 
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the number is in between")]
+    fn size(&self, mebibytes: f64) -> Result<usize, SettingsError> {
+        let bytes = mebibytes * f64::from(1 << 20);
+        if !(1.0..=f64::from(1 << 30)).contains(&bytes) {
+            return Err(self.wrong("max_size", format!("must be a number of MiB up to 1024, not {mebibytes}")));
+        }
+        Ok(bytes as usize)
+    }
+
     fn target(&self, raw: raw::Sink) -> Result<SinkTarget, SettingsError> {
         if raw.webhook.is_none() && (raw.secret_file.is_some() || raw.ca_file.is_some() || !raw.headers.is_empty()) {
             return Err(self.invalid("has no 'webhook', so 'secret_file', 'ca_file' and 'headers' mean nothing"));
@@ -211,10 +239,18 @@ impl SinkChecker<'_> {
         if raw.webhook.is_none() && raw.command.is_none() && raw.mail.is_none() && raw.timeout.is_some() {
             return Err(self.invalid("has no 'webhook', 'command' or 'mail', so 'timeout' means nothing"));
         }
+        if raw.webhook.is_none() && raw.command.is_none() && raw.max_size.is_some() {
+            return Err(self.invalid("has no 'webhook' or 'command', so 'max_size' means nothing"));
+        }
+        if raw.folder.is_none() && raw.mode.is_some() {
+            return Err(self.invalid("has no 'folder', so 'mode' means nothing"));
+        }
+        let mode = raw.mode.map_or(Ok(FileMode::PRIVATE), |mode| mode.parse());
+        let mode = mode.map_err(|error| self.wrong("mode", error))?;
         let file = |path: String| self.source.folder.join(path);
         match (raw.stdout, raw.folder, raw.command, raw.webhook, raw.mail) {
             (Some(true), None, None, None, None) => Ok(SinkTarget::Stdout),
-            (None, Some(path), None, None, None) => Ok(SinkTarget::Folder(file(path))),
+            (None, Some(path), None, None, None) => Ok(SinkTarget::Folder(file(path), mode)),
             (None, None, Some(words), None, None) => self.command(words),
             (None, None, None, Some(url), None) => {
                 Webhook::check(&url).map_err(|error| self.wrong("webhook", error))?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::source::SourceFile;
 use super::{SettingsError, raw};
+use crate::disk::FileMode;
 use crate::git::{BranchName, BranchPatterns};
 use crate::schedule::Schedule;
 use crate::snapshot::file_name;
@@ -29,8 +30,8 @@ pub enum SnapshotTarget {
         /// The remote that the references are pushed to.
         push: Option<String>,
     },
-    /// A folder, which holds the snapshots of the branch's tip.
-    Folder(FolderPattern),
+    /// A folder, which holds the snapshots of the branch's tip in files of this mode.
+    Folder(FolderPattern, FileMode),
 }
 
 /// The placeholder for the name of the branch.
@@ -67,7 +68,12 @@ pub(super) fn check(
     several: bool,
 ) -> Result<SnapshotSetting, SettingsError> {
     let invalid = |text: &str| source.invalid(&["snapshots", name], format!("snapshots '{name}' {text}"));
-    let raw::Snapshots { reference, folder, push, branches, schedule, time_zone } = raw;
+    let raw::Snapshots { reference, folder, mode, push, branches, schedule, time_zone } = raw;
+    if folder.is_none() && mode.is_some() {
+        return Err(invalid("do not go to a folder, so 'mode' means nothing"));
+    }
+    let mode = mode.map_or(Ok(FileMode::PRIVATE), |mode| mode.parse());
+    let mode = mode.map_err(|error| invalid(&format!("have a wrong 'mode': {error}")))?;
     let place = match (reference, folder) {
         (true, None) => SnapshotTarget::Reference { push },
         (false, Some(_)) if push.is_some() => return Err(invalid("go to a folder, so 'push' means nothing")),
@@ -82,7 +88,7 @@ pub(super) fn check(
                     "of several repositories need a folder each: put {REPOSITORY_PLACEHOLDER} into 'folder'"
                 )));
             }
-            SnapshotTarget::Folder(FolderPattern(source.folder.join(folder).display().to_string()))
+            SnapshotTarget::Folder(FolderPattern(source.folder.join(folder).display().to_string()), mode)
         }
         _ => return Err(invalid("need one of 'ref: true' and 'folder: DIR'")),
     };

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use super::folder::{Written, file_of};
+use super::folder::{Written, files_of};
 use super::{Snapshots, threads};
 use crate::git::{BranchName, CommitId, CommitInfo, Import, NewCommit, ObjectError, RefsError, Repository};
 use crate::tree::{BlobId, Entry, FileTree, TreeError};
@@ -85,10 +85,11 @@ impl Files {
         import: &mut Import,
         workers: &Workers,
     ) -> io::Result<Written> {
-        let names: Vec<String> = (0..snapshots.nodes.len()).map(|node| file_of(snapshots, node)).collect();
+        let names = files_of(snapshots);
         let state = Mutex::new((&mut *import, Vec::new()));
         let changed = threads::each(snapshots, workers, |node, text| {
-            let (name, id) = (&names[node], BlobId::of(text));
+            let Some(name) = &names[node] else { return Ok(false) };
+            let id = BlobId::of(text);
             let differs = self.0.get(name) != Some(&id);
             if differs {
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,15 +101,17 @@ impl Files {
         let (_, written) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut removed = Vec::new();
         if rest == Rest::Removed {
-            let kept: HashSet<&String> = names.iter().collect();
+            let kept: HashSet<&String> = names.iter().flatten().collect();
             removed.extend(self.0.keys().filter(|name| !kept.contains(name)).cloned());
         }
         for name in &removed {
             import.remove(name)?;
             self.0.remove(name);
         }
-        self.0.extend(written.into_iter().map(|(node, id)| (names[node].clone(), id)));
-        Ok(Written { changed, removed: removed.len() })
+        self.0.extend(written.into_iter().filter_map(|(node, id)| Some((names[node].clone()?, id))));
+        let unnamed = names.iter().enumerate().filter(|(_, name)| name.is_none());
+        let without_file = unnamed.map(|(node, _)| snapshots.name(node).clone()).collect();
+        Ok(Written { changed, removed: removed.len(), without_file })
     }
 }
 

@@ -31,6 +31,9 @@ pub struct Manifest {
     pub blind_spots: Vec<Unseen>,
     /// The file of each node, by the node's name.
     pub files: BTreeMap<String, String>,
+    /// The nodes that have no file, since no file can have their names.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub without_file: BTreeSet<String>,
 }
 
 /// A blind spot, with the numbers of nodes, keys and files that it concerns.
@@ -74,6 +77,7 @@ impl Manifest {
             puppet,
             blind_spots: Vec::new(),
             files: BTreeMap::new(),
+            without_file: BTreeSet::new(),
         }
     }
 

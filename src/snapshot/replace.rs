@@ -6,6 +6,8 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use crate::disk::FileMode;
+
 /// The number of bytes of an old file that are read at a time.
 const CHUNK: usize = 1 << 14;
 
@@ -14,34 +16,32 @@ const PREFIX: &str = ".hierad-";
 const RANDOM: usize = 6;
 
 /// Replaces the file atomically, so that no reader sees half of `content`. Returns true if it had to be written.
-pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<bool> {
-    if holds(path, content).unwrap_or(false) {
+pub(crate) fn replace(path: &Path, content: &[u8], mode: FileMode) -> io::Result<bool> {
+    if holds(path, content, mode).unwrap_or(false) {
         return Ok(false);
     }
-    put(path, content, |_| Ok(()))?;
+    put(path, content, mode, |_| Ok(()))?;
     Ok(true)
 }
 
 /// Replaces the file so that it survives a loss of power from when this returns. After a loss before, it has the old or
 /// the new content.
-pub(crate) fn replace_durably(path: &Path, content: &[u8]) -> io::Result<()> {
-    if holds(path, content).unwrap_or(false) {
+pub(crate) fn replace_durably(path: &Path, content: &[u8], mode: FileMode) -> io::Result<()> {
+    if holds(path, content, mode).unwrap_or(false) {
         File::open(path)?.sync_all()?;
     } else {
-        put(path, content, File::sync_all)?;
+        put(path, content, mode, File::sync_all)?;
     }
     File::open(folder_of(path))?.sync_all()
 }
 
 /// Writes a temporary file beside `path`, has it `settled`, and moves it there.
-fn put(path: &Path, content: &[u8], settled: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+fn put(path: &Path, content: &[u8], mode: FileMode, settled: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     // Made by hand, so that errors do not tell its random name.
-    let file = tempfile::Builder::new()
-        .prefix(PREFIX)
-        .rand_bytes(RANDOM)
-        .make_in(folder_of(path), |path| File::create_new(path))?;
+    let file =
+        tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).make_in(folder_of(path), FileMode::create_new)?;
     file.as_file().write_all(content)?;
-    set_readable(file.as_file())?;
+    mode.give(file.as_file())?;
     settled(file.as_file())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
@@ -78,8 +78,9 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("."))
 }
 
-/// Returns true if the file at `path` holds just `content`. A file of another size is not read.
-fn holds(path: &Path, content: &[u8]) -> io::Result<bool> {
+/// Returns true if the file at `path` holds just `content`, and gives it its mode then. A file of another size is not
+/// read.
+fn holds(path: &Path, content: &[u8], mode: FileMode) -> io::Result<bool> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() || metadata.len() != content.len() as u64 {
         return Ok(false);
@@ -90,11 +91,15 @@ fn holds(path: &Path, content: &[u8]) -> io::Result<bool> {
     loop {
         let read = file.read(&mut chunk)?;
         if read == 0 {
-            return Ok(rest.is_empty());
+            break;
         }
         let Some(after) = rest.strip_prefix(&chunk[..read]) else { return Ok(false) };
         rest = after;
     }
+    if rest.is_empty() && !mode.is_of(&metadata) {
+        mode.give(&file)?;
+    }
+    Ok(rest.is_empty())
 }
 
 /// Removes a file. Returns true if it was there.
@@ -104,18 +109,6 @@ pub(super) fn remove(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-/// Makes a file readable for everyone, whatever the mask of the process.
-#[cfg(unix)]
-fn set_readable(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn set_readable(_: &File) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]
@@ -144,7 +137,7 @@ mod tests {
             (&last, true),
             (&last.replace("xy", "yx"), true),
         ] {
-            assert_eq!(replace(&path, content.as_bytes()).unwrap(), written);
+            assert_eq!(replace(&path, content.as_bytes(), FileMode::PRIVATE).unwrap(), written);
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
         assert_eq!(names(folder.path()), ["a"]);
@@ -155,7 +148,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         for content in ["one", "one", "two"] {
-            replace_durably(&path, content.as_bytes()).unwrap();
+            replace_durably(&path, content.as_bytes(), FileMode::PRIVATE).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
         assert_eq!(names(folder.path()), ["a"]);
@@ -163,20 +156,25 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn everyone_may_read_it() {
+    fn the_mode_is_that_asked_for() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        replace(&folder.path().join("a"), b"").unwrap();
-        assert_eq!(fs::metadata(folder.path().join("a")).unwrap().permissions().mode() & 0o777, 0o644);
+        let path = folder.path().join("a");
+        // With the same content, too.
+        for mode in ["0600", "0644", "0640", "0600"] {
+            replace(&path, b"", mode.parse().unwrap()).unwrap();
+            let permissions = fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(permissions & 0o7777, u32::from_str_radix(mode, 8).unwrap());
+        }
     }
 
     #[test]
     fn a_failure_leaves_nothing_behind_and_tells_no_odd_names() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("a/b")).unwrap();
-        assert!(replace(&folder.path().join("a"), b"x").is_err());
+        assert!(replace(&folder.path().join("a"), b"x", FileMode::PRIVATE).is_err());
         assert_eq!(names(folder.path()), ["a"]);
-        let error = replace(&folder.path().join("none/a"), b"x").unwrap_err();
+        let error = replace(&folder.path().join("none/a"), b"x", FileMode::PRIVATE).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert!(!error.to_string().contains(".hierad-"), "{error}");
     }

@@ -8,6 +8,7 @@ mod mail;
 mod queue;
 
 mod servers;
+mod summary;
 mod webhook;
 
 use std::sync::Arc;

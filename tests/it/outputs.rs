@@ -1,3 +1,4 @@
-//! What the program writes, where others may read it: texts, files and their modes.
+//! Texts and files that the program writes where others may read them.
 
 mod escapes;
+mod files;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use hierad::disclosure::Disclosure;
+use hierad::disk::FileMode;
 use hierad::fleet::Fleet;
 use hierad::hiera::layer::EnvironmentOptions;
 use hierad::pipeline::profiles::{EnvironmentOfNodes, ProfileFiles};
@@ -94,7 +95,7 @@ fn stages_are_reported_to_their_end() {
         let snapshots =
             Snapshots::new(effective, &pipeline.fleet, &pipeline.fleet.all(), Format::Json, &disclosure, &workers);
         let folder = site.beside(&format!("out{threads}"));
-        write_folder(&snapshots, Manifest::new(None, 101, 3, 8), &folder, &workers).unwrap();
+        write_folder(&snapshots, Manifest::new(None, 101, 3, 8), &folder, FileMode::PRIVATE, &workers).unwrap();
         assert_eq!(stages.told(), [("preparing snapshots", 3), ("writing snapshots", 101)]);
     }
 }

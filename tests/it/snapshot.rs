@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hierad::disclosure::Disclosure;
+use hierad::disk::FileMode;
 use hierad::fleet::{Answer, Effective, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeSet, read_profiles};
@@ -132,12 +133,13 @@ fn folder_and_stream_are_equal() {
         let base = tempfile::tempdir().unwrap();
         let write = |folder: &str, threads: usize| {
             let manifest = Manifest::new(None, fleet.len(), effective.keys.len(), 8);
-            write_folder(&snapshots, manifest, &base.path().join(folder), &Workers::of(threads)).unwrap()
+            write_folder(&snapshots, manifest, &base.path().join(folder), FileMode::PRIVATE, &Workers::of(threads))
+                .unwrap()
         };
         for threads in [1, 2, 5, 64] {
             let name = threads.to_string();
-            assert_eq!(write(&name, threads), Written { changed: fleet.len(), removed: 0 });
-            assert_eq!(write(&name, threads), Written { changed: 0, removed: 0 });
+            assert_eq!(write(&name, threads), Written { changed: fleet.len(), ..Written::default() });
+            assert_eq!(write(&name, threads), Written::default());
             let names = |folder: &str| files(&base.path().join(folder));
             assert!(names(&name) == names("1"), "{threads} threads");
         }
@@ -166,7 +168,8 @@ fn the_first_nodes_error_is_reported() {
             fs::create_dir_all(folder.path().join(format!("n{node:04}.json/x"))).unwrap();
         }
         let manifest = Manifest::new(None, 0, 0, 8);
-        let error = write_folder(&snapshots, manifest, folder.path(), &Workers::of(threads)).unwrap_err();
+        let error =
+            write_folder(&snapshots, manifest, folder.path(), FileMode::PRIVATE, &Workers::of(threads)).unwrap_err();
         assert!(error.to_string().starts_with("n0005.json: "), "{threads} threads: {error}");
         let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         let odd = |name: &&std::ffi::OsString| *name == "manifest.json" || name.to_string_lossy().starts_with('.');

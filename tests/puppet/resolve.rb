@@ -32,7 +32,7 @@
 # {"repo": DIR, "error": TEXT}. --puppet-lib is the library folder of another Puppet than the installed one.
 #
 # Values JSON cannot hold are in Puppet's rich data form, see `Encoding`. Paths in error texts are relative to the
-# repository. A request {"version": true} is answered by {"puppet": VERSION}. Repositories never influence each other:
+# repository. With --data-only no code of the repository is loaded. A request {"version": true} is answered by {"puppet": VERSION}. Repositories never influence each other:
 # each has its own environment, loaders, caches and compilers.
 ENV['LC_ALL'] = 'C.UTF-8'
 ENV['TZ'] = 'UTC'
@@ -45,6 +45,7 @@ ARGV.each_cons(2) { |flag, dir| $LOAD_PATH.unshift(File.expand_path(dir)) if fla
 require 'puppet'
 require 'puppet/pops'
 require 'puppet/parser/compiler'
+require_relative 'data_only' if ARGV.include?('--data-only')
 
 # A value that JSON cannot hold becomes {"__ptype": TYPE, "__pvalue": TEXT}; a hash whose keys are not all strings
 # becomes {"__ptype": "Hash", "__pvalue": [k, v, k, v...]}. Beyond Puppet's own form: Float for what is not finite,

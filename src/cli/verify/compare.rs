@@ -11,6 +11,9 @@ use crate::puppet::ErrorKind;
 use crate::puppet::json;
 use crate::value::{Text, Value};
 
+/// The end of the error of an answer that may not be had without code of the repository.
+const NEEDS_CODE: &str = ": --run-code loads it";
+
 /// The answer of one side for a key on a node.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
@@ -20,9 +23,10 @@ pub(super) enum Answer {
     NotFound,
     /// The lookup fails.
     Failed(Text),
-    /// hierad cannot know the answer: it says so, or it is ciphertext or the result of a function that hierad does
-    /// not have.
+    /// hierad cannot know the answer: it says so, or it is ciphertext.
     Unknown,
+    /// hierad cannot know the answer: it is the result of a function that hierad does not have.
+    Function,
 }
 
 /// The result of comparing two answers.
@@ -45,7 +49,7 @@ impl Answer {
             Some(Outcome::Found(value)) => Answer::Found(value.clone()),
             Some(Outcome::Failed(LookupError { kind: ErrorKind::Unknown, .. })) => Answer::Unknown,
             // Puppet may have the function.
-            Some(Outcome::Failed(error)) if missing_function(error.text.visible()).is_some() => Answer::Unknown,
+            Some(Outcome::Failed(error)) if missing_function(error.text.visible()).is_some() => Answer::Function,
             Some(Outcome::Failed(error)) => Answer::Failed(error.text.clone()),
             Some(Outcome::NotFound) | None => Answer::NotFound,
         }
@@ -66,7 +70,19 @@ impl Answer {
         match self {
             Answer::Found(value) => value.secrecy().is_some() || holds_sensitive(value),
             Answer::Failed(text) => text.secrecy().is_some(),
-            Answer::NotFound | Answer::Unknown => false,
+            Answer::NotFound | Answer::Unknown | Answer::Function => false,
+        }
+    }
+
+    /// Returns true if the answer takes a function or a backend that is not of the installation.
+    pub(super) fn needs_code(&self) -> bool {
+        match self {
+            Answer::Function => true,
+            Answer::Failed(text) => {
+                let text = text.visible();
+                missing_function(text).is_some() || text.contains(NEEDS_CODE)
+            }
+            _ => false,
         }
     }
 }
@@ -87,7 +103,7 @@ impl fmt::Display for Answer {
             Answer::Found(value) => f.write_str(&json::compact(value)),
             Answer::NotFound => f.write_str("not found"),
             Answer::Failed(text) => write!(f, "fails: {}", text.visible()),
-            Answer::Unknown => f.write_str("unknown"),
+            Answer::Unknown | Answer::Function => f.write_str("unknown"),
         }
     }
 }
@@ -95,7 +111,7 @@ impl fmt::Display for Answer {
 /// Compares Puppet's answer with hierad's. Secrets are compared, too, and never shown.
 pub(super) fn verdict(puppet: &Answer, hierad: &Answer) -> Verdict {
     let same = match (puppet, hierad) {
-        (_, Answer::Unknown) => return Verdict::Unknown,
+        (_, Answer::Unknown | Answer::Function) => return Verdict::Unknown,
         (Answer::Found(theirs), Answer::Found(ours)) => theirs == ours || written(theirs) == written(ours),
         (Answer::Failed(_), Answer::Failed(_)) | (Answer::NotFound, Answer::NotFound) => true,
         _ => false,

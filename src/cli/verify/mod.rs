@@ -1,9 +1,9 @@
 //! `hierad verify`: the answers of hierad against those of the Puppet that is installed on the machine.
 //!
 //! The files of a revision are written to a temporary folder, and a small Ruby program ([`puppet`]) looks the keys up
-//! there. Answers that hierad does not know are counted and are no disagreement. The same holds for answers that
-//! depend on `backends` or `lookup_options` of the settings, which Puppet does not have. Nothing is written outside
-//! of the temporary folder.
+//! there. It runs no code of the revision, unless the user asks for that. Answers that hierad does not know are counted
+//! and are no disagreement. The same holds for answers that depend on `backends` or `lookup_options` of the settings,
+//! which Puppet does not have. Nothing is written outside of the temporary folder.
 
 mod compare;
 mod puppet;
@@ -41,6 +41,15 @@ const BATCH: usize = 20;
 /// The most disagreements that are shown in full.
 const TOLD: usize = 20;
 
+/// The code that the reference may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Code {
+    /// That of the installation.
+    Installed,
+    /// That of the repository and its modules as well.
+    All,
+}
+
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -58,6 +67,9 @@ pub(super) struct Arguments {
     /// The Ruby that has Puppet [default: the one that `puppet` runs with]
     #[arg(long, value_name = "PATH")]
     puppet_ruby: Option<PathBuf>,
+    /// Let Puppet run Ruby of the repository and its modules; without this, keys that need it are not compared
+    #[arg(long)]
+    run_code: bool,
     /// A folder with Puppet's library, in place of the one that Ruby finds
     #[arg(long, value_name = "DIR")]
     puppet_lib: Option<PathBuf>,
@@ -68,8 +80,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let progress = global.show_progress(&workspace);
     let stage = Stage::new()?;
     let ruby = ruby::find(arguments.puppet_ruby.as_deref())?;
-    let library = arguments.puppet_lib.as_deref();
-    let mut puppet = Process::start(Reference::Puppet, &ruby, library, &stage)?;
+    let installation = (&*ruby, arguments.puppet_lib.as_deref());
+    let code = if arguments.run_code { Code::All } else { Code::Installed };
+    let mut puppet = Process::start(Reference::Puppet, installation, code, &stage)?;
     let wanted = std::mem::replace(&mut workspace.settings.puppet, version(&puppet.version));
     let point = workspace.point(&arguments.at.revision)?;
     let branch = workspace.branch()?;
@@ -78,9 +91,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if let Some(warning) = absent_hierarchy(&revision.environment) {
         global.progress.print(&warning);
     }
-    let staged = stage.write(&*workspace.revisions().tree(point)?, &workspace)?;
+    let staged = stage.write(&*workspace.revisions().tree(point)?, &workspace, code)?;
     if revision.environment.is_hiera3 {
-        puppet = Process::start(Reference::Hiera3, &ruby, library, &stage)?;
+        puppet = Process::start(Reference::Hiera3, installation, code, &stage)?;
         puppet.merge(strategies(&revision).into_iter());
     } else if let Some(warning) = warning_of_version(&puppet.version, wanted) {
         global.progress.print(&warning);
@@ -104,6 +117,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         stage: &stage,
         staged: &staged,
         puppet: &mut puppet,
+        code,
         workers: &workspace.workers,
     };
     let mut findings = Findings {
@@ -196,6 +210,7 @@ struct Verification<'a> {
     stage: &'a Stage,
     staged: &'a Staged,
     puppet: &'a mut Process,
+    code: Code,
     workers: &'a Workers,
 }
 
@@ -217,6 +232,10 @@ impl Verification<'_> {
                     let ours = Answer::of(self.effective, asked.node, key);
                     if self.declared.is_some_and(|declared| Answer::of(declared, asked.node, key) != ours) {
                         findings.declared += 1;
+                        continue;
+                    }
+                    if self.code == Code::Installed && (theirs.needs_code() || ours.needs_code()) {
+                        findings.code += 1;
                         continue;
                     }
                     match compare::verdict(&theirs, &ours) {

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
+use super::Code;
 use super::compare::Answer;
 use super::stage::{Stage, Staged};
 use crate::cli::Result;
@@ -63,8 +64,9 @@ impl Reference {
     }
 }
 
-/// The programs. Their headers describe requests and answers. The one for Hiera 3 needs the other one.
-const PROGRAMS: [(&str, &str); 2] = [
+/// The programs. Their headers describe requests and answers. The one for Hiera 3 needs the others.
+const PROGRAMS: [(&str, &str); 3] = [
+    ("data_only.rb", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/data_only.rb"))),
     ("resolve.rb", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve.rb"))),
     ("resolve_hiera3.rb", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve_hiera3.rb"))),
 ];
@@ -99,12 +101,18 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn start(reference: Reference, ruby: &Path, library: Option<&Path>, stage: &Stage) -> Result<Process> {
+    pub(super) fn start(
+        reference: Reference,
+        (ruby, library): (&Path, Option<&Path>),
+        code: Code,
+        stage: &Stage,
+    ) -> Result<Process> {
         for (name, program) in PROGRAMS {
             fs::write(stage.path(name), program)?;
         }
         let mut command = Command::new(ruby);
         command.args(["-W0", "--disable=error_highlight,did_you_mean"]).arg(stage.path(reference.script()));
+        command.args((code == Code::Installed).then_some("--data-only"));
         if let Some(library) = library {
             command.arg("--puppet-lib").arg(library);
         }

@@ -37,6 +37,8 @@ pub(super) struct Findings {
     pub(super) errors: usize,
     /// The answers that hierad does not know.
     pub(super) unknown: usize,
+    /// The answers that take code of the repository, which may not run.
+    pub(super) code: usize,
     /// The answers that the settings declare, which Puppet does not know.
     pub(super) declared: usize,
     /// The answers on which the two differ.
@@ -71,7 +73,7 @@ impl Explained {
 impl Findings {
     /// Counts the answers that were chosen, but lost because the profiles of their nodes were gone.
     fn missing(&self) -> usize {
-        self.asked.saturating_sub(self.answers + self.unknown + self.declared)
+        self.asked.saturating_sub(self.answers + self.unknown + self.code + self.declared)
     }
 
     /// Returns true if something was compared and nothing was left out.
@@ -107,11 +109,15 @@ impl Disagreement {
 }
 
 pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    let Findings { reference, version, answers, errors, unknown, declared, .. } = findings;
+    let Findings { reference, version, answers, errors, unknown, code, declared, .. } = findings;
     let name = reference.name();
     let [nodes, keys] = [(findings.nodes, "node"), (findings.keys, "key")].map(counted);
     writeln!(out, "{name} {version} and hierad: {nodes}, {keys}, {answers} answers compared")?;
     writeln!(out, "{errors} fail on both sides, {unknown} are unknown to hierad")?;
+    if *code > 0 {
+        let what = "need code beyond Puppet's own, which only --run-code loads";
+        writeln!(out, "{code} are not compared: they {what}")?;
+    }
     if *declared > 0 {
         let what = "depend on 'backends' or 'lookup_options' in the settings, which only hierad has";
         writeln!(out, "{declared} are not compared: they {what}")?;
@@ -178,6 +184,7 @@ struct Wire<'a> {
     answers: usize,
     errors: usize,
     unknown: usize,
+    code: usize,
     declared: usize,
     disagreements: Vec<WireDisagreement<'a>>,
 }
@@ -207,7 +214,7 @@ impl WireAnswer {
             Answer::Failed(_) if hidden => Some(WireAnswer::Error("[secret]".into())),
             Answer::Found(value) => raw(value),
             Answer::Failed(text) => Some(WireAnswer::Error(text.visible().to_owned())),
-            Answer::NotFound | Answer::Unknown => None,
+            Answer::NotFound | Answer::Unknown | Answer::Function => None,
         }
     }
 }
@@ -235,6 +242,7 @@ pub(super) fn write_json(findings: &Findings, out: &mut dyn Write) -> io::Result
         answers: findings.answers,
         errors: findings.errors,
         unknown: findings.unknown,
+        code: findings.code,
         declared: findings.declared,
         disagreements: disagreements.collect(),
     };

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 
+use super::Code;
 use crate::app::{Workspace, absolute};
 use crate::cli::Result;
 use crate::hiera::backend::eyaml::{KeyName, KeyNames};
@@ -40,7 +41,11 @@ const OWN_FOLDERS: [&str; 5] = ["environments", "files", "global", "nothing", "t
 
 impl Stage {
     pub(super) fn new() -> Result<Stage> {
-        let stage = Stage { folder: tempfile::Builder::new().prefix("hierad_verify_").tempdir()? };
+        let mut builder = tempfile::Builder::new();
+        // Whatever the mask of the process: there are keys and facts in it.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let stage = Stage { folder: builder.prefix("hierad_verify_").tempdir()? };
         for name in OWN_FOLDERS {
             fs::create_dir(stage.path(name))?;
         }
@@ -52,23 +57,24 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// Writes the files of `tree` with their links, and the other files that the settings name. Mapped folders are
-    /// put in place of the written ones.
-    pub(super) fn write(&self, tree: &dyn FileTree, workspace: &Workspace) -> Result<Staged> {
+    /// Writes the files of `tree` with their links inside of it, and the other files that the settings name. Mapped
+    /// folders are put in place of the written ones.
+    pub(super) fn write(&self, tree: &dyn FileTree, workspace: &Workspace, code: Code) -> Result<Staged> {
         let settings = &workspace.settings;
-        let writer = Writer { mapped: self.mapped(settings) };
+        let writer = Writer { mapped: self.mapped(settings), code };
         writer.folder(tree, "", &self.path("files"))?;
         let (root, name) = settings.hiera_config.rsplit_once('/').unwrap_or(("", &settings.hiera_config));
         self.put_in_place(settings, root)?;
+        let targets = settings.datadirs.iter().map(|(_, to)| self.target(to));
+        let roots = [self.path("files")].into_iter().chain(targets).filter_map(|root| root.canonicalize().ok());
+        drop_leaving_links(&self.path("files"), &roots.collect::<Vec<_>>())?;
         let environment = self.path("files").join(root);
         fs::create_dir_all(&environment)?;
         if name != "hiera.yaml" && environment.join(name).is_file() {
             // Puppet accepts one name only for the environment's configuration.
-            fs::copy(environment.join(name), environment.join("hiera.yaml"))?;
+            put(&environment.join("hiera.yaml"), &fs::read(environment.join(name))?)?;
         }
-        if let Some(folders) = &settings.modulepath {
-            set_modulepath(&environment.join("environment.conf"), folders)?;
-        }
+        set_modulepath(&environment.join("environment.conf"), settings.modulepath.as_deref(), code)?;
         let global = workspace.global.as_ref();
         Ok(Staged {
             environments: self.environments(root),
@@ -187,24 +193,63 @@ fn eyaml_options(keys: &KeyNames) -> Hash {
     options
 }
 
-/// Sets the modulepath in an environment.conf, before its other settings.
-fn set_modulepath(path: &Path, folders: &[String]) -> Result<()> {
-    let content = if path.is_file() { fs::read_to_string(path)? } else { String::new() };
+/// Sets the modulepath in an environment.conf, before its other settings. Without code only the modulepath counts.
+fn set_modulepath(path: &Path, folders: Option<&[String]>, code: Code) -> Result<()> {
+    if folders.is_none() && !path.is_file() {
+        return Ok(());
+    }
+    let content = if path.is_file() { fs::read(path)? } else { Vec::new() };
+    let content = String::from_utf8_lossy(&content);
     let is_modulepath = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == "modulepath");
-    let others: Vec<&str> = content.lines().filter(|line| !is_modulepath(line)).collect();
-    fs::write(path, format!("modulepath = {}\n{}\n", folders.join(":"), others.join("\n")))?;
+    let mut lines: Vec<String> = content.lines().map(str::to_owned).collect();
+    if code == Code::Installed {
+        lines.retain(|line| is_modulepath(line));
+    }
+    if let Some(folders) = folders {
+        lines.retain(|line| !is_modulepath(line));
+        lines.insert(0, format!("modulepath = {}", folders.join(":")));
+    }
+    lines.push(String::new());
+    put(path, lines.join("\n").as_bytes())
+}
+
+/// Writes a file in place of whatever is there. Nothing is written through a link.
+fn put(path: &Path, content: &[u8]) -> Result<()> {
+    if path.symlink_metadata().is_ok() {
+        fs::remove_file(path)?;
+    }
+    fs::write(path, content)?;
+    Ok(())
+}
+
+/// Removes the links below `folder` that lead out of all `roots` or nowhere: hierad does not follow them either.
+fn drop_leaving_links(folder: &Path, roots: &[PathBuf]) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let (entry, path) = entry.map(|entry| (entry.file_type(), entry.path()))?;
+        let kind = entry?;
+        if kind.is_dir() {
+            drop_leaving_links(&path, roots)?;
+        } else if kind.is_symlink() {
+            let target = path.canonicalize().ok();
+            if !target.is_some_and(|target| roots.iter().any(|root| target.starts_with(root))) {
+                fs::remove_file(&path)?;
+            }
+        }
+    }
     Ok(())
 }
 
 struct Writer {
     mapped: Vec<(String, String)>,
+    code: Code,
 }
 
 impl Writer {
     fn folder(&self, tree: &dyn FileTree, path: &str, target: &Path) -> Result<()> {
         fs::create_dir_all(target)?;
         for (name, entry) in tree.list(path)? {
-            if path == tree.root() && name == ".git" {
+            let is_code = Path::new(&name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("rb"));
+            if path == tree.root() && name == ".git" || is_code && self.code == Code::Installed {
                 continue;
             }
             let target = target.join(&name);

@@ -15,6 +15,7 @@ mod reports;
 mod schedules;
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant, SystemTime};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{Sqlite, SqliteConnection};
 
-use crate::disk::can_write;
+use crate::disk::{FileMode, can_write};
 use crate::event::JobNumber;
 use database::{Database, Step};
 
@@ -129,8 +130,8 @@ impl Queue {
     /// not there.
     pub async fn create(folder: &Path) -> Result<(Queue, QueueLock), QueueError> {
         let failed = |source| QueueError::Folder { folder: folder.into(), source };
-        make_private(folder).map_err(failed)?;
-        let file = File::create(folder.join(LOCK)).map_err(failed)?;
+        FileMode::PRIVATE.create_folder(folder).map_err(failed)?;
+        let file = private(&folder.join(LOCK)).map_err(failed)?;
         let end = Instant::now() + LOCK_PATIENCE;
         loop {
             match file.try_lock() {
@@ -140,6 +141,13 @@ impl Queue {
                     return Err(QueueError::Busy(folder.into()));
                 }
                 Err(fs::TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PATIENCE / 100).await,
+            }
+        }
+        // SQLite gives the mode of the database to its other files, but not to those of a former daemon.
+        for suffix in ["", "-wal", "-shm"] {
+            let path = folder.join(format!("{FILE}{suffix}"));
+            if suffix.is_empty() || path.exists() {
+                private(&path).map_err(failed)?;
             }
         }
         Ok((Queue::connect(folder).await?, QueueLock { _file: file }))
@@ -275,11 +283,14 @@ fn duration(millis: i64) -> Duration {
     Duration::from_millis(u64::try_from(millis).unwrap_or(0))
 }
 
-/// Makes a folder that only its owner can read, since reports may be confidential.
-fn make_private(folder: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+/// Opens a file, which need not be there, and makes it its owner's alone, since reports may be confidential.
+fn private(path: &Path) -> std::io::Result<File> {
+    let file = match FileMode::create_new(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => File::options().write(true).open(path)?,
+        made => made?,
+    };
+    if !FileMode::PRIVATE.is_of(&file.metadata()?) {
+        FileMode::PRIVATE.give(&file)?;
+    }
+    Ok(file)
 }

@@ -49,6 +49,11 @@ fn is_plain_byte(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
+/// Returns true if a byte is a character that stands for itself.
+fn is_plain_ascii(byte: u8) -> bool {
+    is_plain_byte(byte) && byte < 0x7f
+}
+
 struct Writer<'a> {
     out: &'a mut String,
     /// The level of indentation; nothing for the compact form.
@@ -155,7 +160,7 @@ impl Writer<'_> {
     fn text(&mut self, text: &str) {
         self.out.push('"');
         // Nearly all texts are so, and this way all bytes are looked at together.
-        if text.bytes().fold(true, |is_plain, b| is_plain & is_plain_byte(b) & (b < 0x7f)) {
+        if text.bytes().fold(true, |is_plain, b| is_plain & is_plain_ascii(b)) {
             self.out.push_str(text);
             self.out.push('"');
             return;

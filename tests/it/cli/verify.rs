@@ -23,10 +23,11 @@ fn puppet(site: &Sandbox, values: &str) -> String {
     let explained =
         r#"{"repo":"","keys":[],"nodes":[],"explained":[{"text":"Puppet's story\n","data":{},"error":null}]}"#;
     let beside = |name| site.beside(name).display().to_string();
-    let (requests, given) = (beside("requests"), beside("given"));
+    let (requests, given, mode) = (beside("requests"), beside("given"), beside("mode"));
     let script = format!(
         r#"#!/bin/sh
 echo "$@" > {requests}
+ls -ld "${{3%/*}}" > {mode}
 while read -r line; do
   echo "$line" >> {requests}
   case "$line" in
@@ -177,6 +178,9 @@ fn modulepath_and_keys_are_handed_over() {
         "profiles: nodes\nmodulepath: [site, $basemodulepath]\nbasemodulepath: ../base\n\
          eyaml: {pkcs7_private_key: ../private.pem}\n",
     );
+    site.hierad(&format!("verify --all --run-code --puppet-ruby {ruby}")).ok();
+    let conf = given(&site, "files/environment.conf");
+    assert_eq!(conf, "modulepath = site:$basemodulepath\nmanifest = site.pp\n");
     site.hierad(&format!("verify --all --puppet-ruby {ruby}")).ok();
     let request = request(&site);
     let beside = |name| site.beside(name).display().to_string();
@@ -185,7 +189,116 @@ fn modulepath_and_keys_are_handed_over() {
     assert_eq!(std::path::Path::new(key).canonicalize().unwrap(), site.beside("private.pem"));
     assert_eq!(request["eyaml"].as_object().unwrap().len(), 1);
     let conf = given(&site, "files/environment.conf");
-    assert_eq!(conf, "modulepath = site:$basemodulepath\nmanifest = site.pp\n");
+    assert_eq!(conf, "modulepath = site:$basemodulepath\n");
+}
+
+#[test]
+fn code_of_a_commit_is_not_run() {
+    let site = site();
+    std::fs::write(site.beside("victim"), "as it was").unwrap();
+    std::fs::write(site.beside("secret.yaml"), "a: secret\n").unwrap();
+    site.files(
+        "-- my-hiera.yaml\nversion: 5\nhierarchy: [{name: E, lookup_key: evil}, {name: C, path: common.yaml}]\n\
+         -- environment.conf\nmodulepath = site\nconfig_version = /bin/evil\nmanifest = evil.pp\n\
+         -- lib/puppet/functions/evil.rb\nevil\n-- site/evil/lib/puppet/functions/evil/all.RB\nevil\n",
+    );
+    site.sh(
+        "ln -sf ../victim hiera.yaml; ln -s ../../secret.yaml data/linked.yaml; ln -s common.yaml data/inside.yaml",
+    );
+    site.commit("evil");
+    let ruby = puppet(&site, r#"{"a":1,"b":["x",2.5]}"#);
+    let verify = |more: &str| {
+        let flags = format!("verify --profiles nodes --all --hiera-config my-hiera.yaml --puppet-ruby {ruby} {more}");
+        let verified = site.hierad(&flags);
+        let requests = std::fs::read_to_string(site.beside("requests")).unwrap();
+        assert_eq!(std::fs::read_to_string(site.beside("victim")).unwrap(), "as it was");
+        let given = |path: &str| site.beside("given/files").join(path).symlink_metadata().is_ok();
+        assert!(given("data/inside.yaml") && !given("data/linked.yaml"));
+        let code = given("lib/puppet/functions/evil.rb") || given("site/evil/lib/puppet/functions/evil/all.RB");
+        let called = requests.lines().next().unwrap().contains("--data-only");
+        (verified, called, code)
+    };
+    let (verified, is_data_only, has_code) = verify("");
+    let mode = std::fs::read_to_string(site.beside("mode")).unwrap();
+    assert!(mode.starts_with("drwx------"), "{mode}");
+    assert!(is_data_only && !has_code);
+    let told = "3 are not compared: they need code beyond Puppet's own, which only --run-code loads\n";
+    assert!(verified.is(3).out.contains(told), "{verified:#?}");
+    assert_eq!(given(&site, "files/environment.conf"), "modulepath = site\n");
+    assert_eq!(verify("--format json").0.json()["code"], 3);
+    let (verified, is_data_only, has_code) = verify("--run-code");
+    assert!(!is_data_only && has_code);
+    assert!(verified.is(3).out.contains("3 are unknown to hierad\n"), "{verified:#?}");
+    assert!(given(&site, "files/environment.conf").contains("config_version = /bin/evil\n"));
+}
+
+/// Runs only where Puppet is installed.
+#[test]
+fn the_real_puppet_runs_no_code_of_a_commit() {
+    let is_there = std::process::Command::new("puppet").arg("--version").output().is_ok();
+    if !is_there {
+        return;
+    }
+    let site = Sandbox::new();
+    let ran = site.beside("ran").display().to_string();
+    let function = format!(
+        "File.write('{ran}', 'function')\nPuppet::Functions.create_function(:'NAME') do\n  dispatch(:one) {{ param 'String', :k; \
+         param 'Hash', :o; param 'Puppet::LookupContext', :c }}\n  def one(k, o, c) = c.not_found\nend\n"
+    );
+    site.write("lib/puppet/functions/environment/evil.rb", function.replace("NAME", "environment::evil"));
+    site.write("lib/puppet/functions/evil.rb", function.replace("NAME", "evil"));
+    site.write("modules/evil/lib/puppet/functions/evil/key.rb", function.replace("NAME", "evil::key"));
+    site.write("modules/evil/metadata.json", "{\"name\": \"a-evil\", \"version\": \"1.0.0\", \"dependencies\": []}");
+    site.write("modules/evil/types/alias.pp", "type Evil::Alias = Integer\n");
+    site.write("modules/evil/lib/puppet/datatypes/evil/data.rb", format!("File.write('{ran}', 'datatype')\n"));
+    site.write("lib/puppet/type/stage.rb", format!("File.write('{ran}', 'type')\n"));
+    site.write("manifests/site.pp", format!("generate('/bin/sh', '-c', 'echo manifest > {ran}')\n"));
+    site.write("version.sh", format!("#!/bin/sh\necho version | tee {ran}\n"));
+    site.sh("chmod +x version.sh");
+    site.write(
+        "environment.conf",
+        format!("config_version = {0}/version.sh\nmodulepath = modules:{0}/modules\n", site.root().display()),
+    );
+    site.write(
+        "hiera.yaml",
+        "version: 5\nhierarchy: [{name: A, path: a.yaml}, {name: E, lookup_key: 'environment::evil'}, \
+         {name: F, lookup_key: evil}, {name: G, lookup_key: 'evil::key'}]\n",
+    );
+    site.write("data/a.yaml", "lookup_options: {c: {convert_to: 'Evil::Data'}}\na: 1\nb: \"%{lookup('d')}\"\nc: 1\n");
+    site.write("nodes/web01.yaml", "name: web01\n");
+    site.commit("evil");
+    // The library of the machine need not be in the environment that tests have.
+    let verified = site.hierad("verify --profiles nodes --all");
+    assert!(!site.beside("ran").exists(), "{:?}: {verified:#?}", std::fs::read_to_string(site.beside("ran")));
+    assert!(verified.out.contains("which only --run-code loads"), "{verified:#?}");
+    assert!(!verified.out.contains("disagreement\n  "), "{verified:#?}");
+    let verified = site.hierad("verify --profiles nodes --all --run-code");
+    assert!(site.beside("ran").exists(), "{verified:#?}");
+}
+
+/// Runs only where Hiera 3 is installed.
+#[test]
+fn the_real_hiera_3_loads_no_file_of_a_commit() {
+    let is_there = std::process::Command::new("hiera").arg("--version").output().is_ok();
+    if !is_there {
+        return;
+    }
+    let site = Sandbox::of("-- data/common.yaml\na: 1\n-- nodes/web01.yaml\nname: web01\n");
+    let evil = format!("{}{}/evil", "../".repeat(20), site.root().display());
+    for (kind, backend, logger) in [("backend", &*evil, "noop"), ("logger", "yaml", &*evil)] {
+        let ran = site.beside(kind);
+        site.write(&format!("evil_{kind}.rb"), format!("File.write('{}', '')\n", ran.display()));
+        let config = format!(
+            ":backends: [yaml, '{backend}']\n:logger: '{logger}'\n:hierarchy: [common]\n:yaml:\n  :datadir: data\n"
+        );
+        site.write("hiera.yaml", config);
+        site.commit("evil");
+        let verified = site.hierad("verify --hiera 3 --profiles nodes --all");
+        assert!(!ran.exists() && verified.is(3).out.contains("1 are not compared: they need code"), "{verified:#?}");
+        site.hierad("verify --hiera 3 --profiles nodes --all --run-code");
+        // Names of backends are made lower case, and those of temporary folders are not.
+        assert!(ran.exists() || kind == "backend");
+    }
 }
 
 #[test]
@@ -197,7 +310,8 @@ fn answers_that_depend_on_settings_are_skipped() {
     let verify = || site.hierad(&format!("verify --profiles nodes --all --puppet-ruby {ruby}"));
     let nothing = "nothing was compared: hierad knows none of the answers by itself\n";
     let verified = verify();
-    let unknown = "0 answers compared\n0 fail on both sides, 3 are unknown to hierad\n";
+    let unknown =
+        "0 answers compared\n0 fail on both sides, 0 are unknown to hierad\n3 are not compared: they need code beyond";
     assert!(verified.is(3).out.contains(unknown) && verified.out.ends_with(nothing), "{verified:#?}");
     site.write("hierad.yaml", "backends: {vault: {not_found: true}}\n");
     let told = "3 are not compared: they depend on 'backends' or 'lookup_options' in the settings";

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use hierad::delivery::{Folder, Parcel, Target};
+use hierad::disk::FileMode;
 
 use super::{deliver, job, parcel, refused};
 
 fn put(folder: &Path, parcel: &Parcel) -> Result<(), String> {
-    deliver(Target::Folder(Folder::new(folder.to_owned())), parcel)
+    deliver(Target::Folder(Folder::new(folder.to_owned(), FileMode::PRIVATE)), parcel)
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -16,7 +16,7 @@ fn options(server: &str, tls: MailTls) -> MailOptions {
     server.tls = tls;
     let from = mailbox("Hiera Daemon <hierad@example.com>").unwrap();
     let to = vec![mailbox("ops@example.com").unwrap(), mailbox("Ann Müller <ann@example.org>").unwrap()];
-    MailOptions { server, credentials: None, authorities: None, from, to, limit: ENOUGH }
+    MailOptions { server, credentials: None, authorities: None, from, to, limit: ENOUGH, whole: Arc::default() }
 }
 
 fn send(options: MailOptions) -> Result<(), String> {

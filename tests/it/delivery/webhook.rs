@@ -4,14 +4,15 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hierad::delivery::{Private, Target, Webhook, WebhookError, WebhookOptions};
+use hierad::delivery::{Private, SizeLimit, Target, Webhook, WebhookError, WebhookOptions};
 use zeroize::Zeroizing;
 
 use super::servers::{Answer, Certificate, Http, closed_port};
 use super::{ENOUGH, LITTLE, deliver, parcel, refused};
 
 fn options(url: String) -> WebhookOptions {
-    WebhookOptions { url: Private(url), secret: None, headers: Private(Vec::new()), authorities: None, limit: ENOUGH }
+    let (headers, size) = (Private(Vec::new()), SizeLimit::default());
+    WebhookOptions { url: Private(url), secret: None, headers, authorities: None, limit: ENOUGH, size }
 }
 
 fn send(options: WebhookOptions) -> Result<(), String> {
@@ -78,7 +79,7 @@ fn server_errors_are_quoted() {
         (
             "500 Internal Server Error",
             "no\r\n\x1b[31mdisk",
-            "the server answers 500 Internal Server Error: no   [31mdisk",
+            "the server answers 500 Internal Server Error: no  \\u001b[31mdisk",
         ),
         ("404 Not Found", "", "the server answers 404 Not Found"),
         ("302 Found\r\nLocation: /elsewhere", "", "the server answers 302 Found, and redirections are not followed"),

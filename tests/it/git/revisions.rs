@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hierad::git::{BranchName, BranchPatterns, Head};
+use hierad::tree::{Entry, FileTree};
 
 use crate::support::Sandbox;
 
@@ -152,4 +153,28 @@ fn tips_are_stable_while_refs_are_packed() {
             last = tip;
         }
     });
+}
+
+#[test]
+fn replaced_objects_do_not_count() {
+    for sandbox in formats() {
+        sandbox.write("a.yaml", "a: 1\n");
+        let first = sandbox.commit("first");
+        sandbox.write("a.yaml", "a: 2\n");
+        let second = sandbox.commit("second");
+        sandbox.write("a.yaml", "a: 3\n");
+        let third = sandbox.commit("third");
+        let other = sandbox.git(["commit-tree", "-m", "other", "-p", &first.to_string(), &format!("{first}^{{tree}}")]);
+        sandbox.git(["replace", "HEAD", &other]);
+        assert_eq!(sandbox.id("HEAD~1"), first, "git itself goes by the replacement");
+        let repository = sandbox.open();
+        let resolved = ["HEAD", "HEAD~1", "HEAD~2"].map(|revision| repository.resolve(revision).unwrap());
+        assert_eq!(resolved, [third, second, first]);
+        assert_eq!(repository.commit(third).unwrap().summary, "third");
+        let tree = repository.tree(third).unwrap();
+        let Some(Entry::File(id)) = tree.list("").unwrap().into_iter().next().map(|(_, entry)| entry) else {
+            panic!("there is a file");
+        };
+        assert_eq!(tree.read(id).unwrap(), b"a: 3\n");
+    }
 }

@@ -113,9 +113,10 @@ fn crowd(address: SocketAddr, count: usize, opened: &AtomicUsize, is_over: &Atom
     };
     let mut streams: Vec<Option<TcpStream>> = Vec::new();
     while !is_over.load(Ordering::Relaxed) {
-        match streams.len() < count {
-            true => streams.push(open()),
-            false => sleep(Duration::from_millis(20)),
+        if streams.len() < count {
+            streams.push(open());
+        } else {
+            sleep(Duration::from_millis(20));
         }
         for stream in &mut streams {
             if stream.as_mut().is_none_or(|stream| stream.write_all(b"x").is_err()) {

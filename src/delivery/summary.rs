@@ -1,0 +1,140 @@
+//! Puts a summary in the place of a report that is too large for a sink.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use reqwest::Url;
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{Filter, Parcel};
+
+/// The lists of a report, which a summary leaves empty.
+const LISTS: [&str; 5] = ["node_sets", "causes", "changes", "reencrypted", "diagnostics"];
+
+/// The list whose entries stay, without their sets of nodes.
+const BLIND_SPOTS: &str = "blind_spots";
+
+/// The most bytes of a report that a sink takes, and the places where the whole report can be read.
+#[derive(Debug, Clone, Default)]
+pub struct SizeLimit {
+    /// The most bytes, or `None` for reports of any size.
+    pub bytes: Option<usize>,
+    /// The places of whole reports.
+    pub whole: Arc<WholeReports>,
+}
+
+/// The places of whole reports.
+#[derive(Debug, Clone, Default)]
+pub struct WholeReports {
+    /// The address at which the daemon answers over HTTP.
+    pub url: Option<Url>,
+    /// The folders of other sinks, with the reports that they get.
+    pub folders: Vec<(PathBuf, Filter)>,
+}
+
+impl SizeLimit {
+    /// Returns the report, or a summary of it if it is too large.
+    pub(super) fn limited(&self, parcel: &Parcel) -> Arc<[u8]> {
+        let is_large = self.bytes.is_some_and(|bytes| parcel.report.len() > bytes);
+        let summary = is_large.then(|| summary(&parcel.report, self.whole.place(parcel).as_deref())).flatten();
+        summary.map_or_else(|| parcel.report.clone(), Into::into)
+    }
+}
+
+impl WholeReports {
+    /// Returns an address or a path at which a whole report can be read, or `None` if there is no such place.
+    pub(super) fn place(&self, parcel: &Parcel) -> Option<String> {
+        let link = self.url.as_ref().and_then(|url| link(url, parcel));
+        let gets_all = |filter: &Filter| filter.passes_all(parcel.job.repository.as_str(), &parcel.event.branch);
+        let file = || {
+            let (folder, _) = self.folders.iter().find(|(_, filter)| gets_all(filter))?;
+            Some(folder.join(parcel.file_name()).display().to_string())
+        };
+        link.or_else(file)
+    }
+}
+
+fn link(url: &Url, parcel: &Parcel) -> Option<String> {
+    let mut url = url.clone();
+    url.path_segments_mut().ok()?.pop_if_empty().extend(["v1", "reports", &parcel.event.after.to_string()]);
+    let (repository, branch) = (parcel.job.repository.as_str(), parcel.event.branch.as_str());
+    url.query_pairs_mut().append_pair("repository", repository).append_pair("branch", branch);
+    Some(url.into())
+}
+
+/// Returns the summary of a report: the same document with its lists empty, and where the whole is. Returns `None` if
+/// it is no report.
+fn summary(report: &[u8], place: Option<&str>) -> Option<Vec<u8>> {
+    let fields: Fields<'_> = serde_json::from_slice(report).ok()?;
+    let mut text = Vec::new();
+    let mut out = serde_json::Serializer::new(&mut text);
+    let mut map = out.serialize_map(None).ok()?;
+    for (name, value) in &fields.0 {
+        match value {
+            Field::Whole(value) => map.serialize_entry(name, value),
+            Field::List => map.serialize_entry(name, &[(); 0]),
+            Field::BlindSpots(spots) => map.serialize_entry(name, spots),
+        }
+        .ok()?;
+    }
+    map.serialize_entry("truncated", &true).ok()?;
+    map.serialize_entry("size", &report.len()).ok()?;
+    map.serialize_entry("report", &place).ok()?;
+    map.end().ok()?;
+    text.push(b'\n');
+    Some(text)
+}
+
+/// The fields of a report in their order. Its lists are passed over, not read into memory.
+struct Fields<'a>(Vec<(&'a str, Field<'a>)>);
+
+enum Field<'a> {
+    Whole(&'a RawValue),
+    List,
+    BlindSpots(Vec<Value>),
+}
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Fields<'de>, D::Error> {
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+struct FieldsVisitor;
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a report")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Fields<'de>, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(name) = entries.next_key::<&str>()? {
+            let field = match name {
+                BLIND_SPOTS => Field::BlindSpots(without_nodes(entries.next_value()?).map_err(A::Error::custom)?),
+                _ if LISTS.contains(&name) => {
+                    entries.next_value::<IgnoredAny>()?;
+                    Field::List
+                }
+                _ => Field::Whole(entries.next_value()?),
+            };
+            fields.push((name, field));
+        }
+        Ok(Fields(fields))
+    }
+}
+
+fn without_nodes(spots: &RawValue) -> serde_json::Result<Vec<Value>> {
+    let mut spots: Vec<Value> = serde_json::from_str(spots.get())?;
+    for spot in spots.iter_mut().filter_map(Value::as_object_mut) {
+        spot.shift_remove("nodes");
+    }
+    Ok(spots)
+}

@@ -1,0 +1,87 @@
+//! The permissions of files that are written for the user.
+
+use std::fs::{DirBuilder, File, Metadata};
+use std::io;
+use std::path::Path;
+use std::str::FromStr;
+
+/// The permissions of a file: for its owner alone, unless others are let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileMode(u32);
+
+/// A text that is no mode of a file.
+#[derive(Debug, thiserror::Error)]
+#[error("'{0}' is no mode of a file: it must be octal such as 0640, let the owner read and write, and nobody execute")]
+pub struct ModeError(String);
+
+impl FileMode {
+    /// For the owner alone.
+    pub const PRIVATE: FileMode = FileMode(0o600);
+
+    /// Creates a folder and those above it, for everybody who may read the files in it. Leaves those that are there.
+    pub fn create_folder(self, folder: &Path) -> io::Result<()> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o100 | self.0 | (self.0 & 0o444) >> 2);
+        builder.create(folder)
+    }
+
+    /// Creates a file that must not be there. It is its owner's alone until its mode is [given](FileMode::give).
+    pub fn create_new(path: &Path) -> io::Result<File> {
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, FileMode::PRIVATE.0);
+        options.open(path)
+    }
+
+    /// Gives a file this mode, whatever the mask of the process.
+    #[cfg(unix)]
+    pub fn give(self, file: &File) -> io::Result<()> {
+        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(self.0))
+    }
+
+    /// Returns true if a file has this mode.
+    #[cfg(unix)]
+    pub fn is_of(self, metadata: &Metadata) -> bool {
+        std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777 == self.0
+    }
+
+    /// There are no such permissions here.
+    #[cfg(not(unix))]
+    pub fn give(self, _: &File) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// There are no such permissions here.
+    #[cfg(not(unix))]
+    pub fn is_of(self, _: &Metadata) -> bool {
+        true
+    }
+}
+
+impl FromStr for FileMode {
+    type Err = ModeError;
+
+    fn from_str(text: &str) -> Result<FileMode, ModeError> {
+        let is_octal = !text.is_empty() && text.bytes().all(|digit| matches!(digit, b'0'..=b'7'));
+        let mode = u32::from_str_radix(text, 8).ok().filter(|mode| is_octal && mode & !0o066 == 0o600);
+        mode.map(FileMode).ok_or_else(|| ModeError(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_octal_and_sensible() {
+        for (text, mode) in [("0600", 0o600), ("640", 0o640), ("0644", 0o644), ("000664", 0o664)] {
+            assert_eq!(text.parse::<FileMode>().unwrap(), FileMode(mode));
+        }
+        for text in ["", "0", "0400", "0700", "0755", "4600", "0o640", "+640", "-640", "0888", "7777777777777"] {
+            assert!(text.parse::<FileMode>().is_err(), "{text}");
+        }
+    }
+}
