@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 /// A pattern for names.
 #[derive(Debug, Clone)]
@@ -28,6 +28,31 @@ impl Pattern {
         self.expression.is_match(name)
     }
 
+    /// Parses the pattern of a stranger: an expression that takes more than `limit` bytes, and so long to compile, is
+    /// an error.
+    pub fn bounded(text: &str, limit: usize) -> Result<Pattern, PatternError> {
+        Pattern::compile(text, Some(limit))
+    }
+
+    fn compile(text: &str, limit: Option<usize>) -> Result<Pattern, PatternError> {
+        let expression = if let Some(expression) = text.strip_prefix("re:") {
+            expression.to_owned()
+        } else {
+            let glob = regex::escape(text).replace(r"\*", ".*").replace(r"\?", ".");
+            format!("^(?:{glob})$")
+        };
+        let mut builder = RegexBuilder::new(&expression);
+        if let Some(limit) = limit {
+            builder.size_limit(limit);
+        }
+        builder.build().map(|expression| Pattern { text: text.to_owned(), expression }).map_err(|error| {
+            // The lines before the last one show the place of the fault.
+            let text_of_error = error.to_string();
+            let reason = text_of_error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            PatternError { pattern: text.to_owned(), reason }
+        })
+    }
+
     /// Returns the pattern as given.
     pub fn as_str(&self) -> &str {
         &self.text
@@ -38,18 +63,7 @@ impl FromStr for Pattern {
     type Err = PatternError;
 
     fn from_str(text: &str) -> Result<Pattern, PatternError> {
-        let expression = if let Some(expression) = text.strip_prefix("re:") {
-            expression.to_owned()
-        } else {
-            let glob = regex::escape(text).replace(r"\*", ".*").replace(r"\?", ".");
-            format!("^(?:{glob})$")
-        };
-        Regex::new(&expression).map(|expression| Pattern { text: text.to_owned(), expression }).map_err(|error| {
-            // The lines before the last one show the place of the fault.
-            let text_of_error = error.to_string();
-            let reason = text_of_error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            PatternError { pattern: text.to_owned(), reason }
-        })
+        Pattern::compile(text, None)
     }
 }
 

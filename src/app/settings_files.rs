@@ -101,7 +101,8 @@ pub(super) fn find(overrides: &Overrides, repository: &Repository) -> Result<Fou
             Err(error) => refused.push(whole_file(&error)),
         }
     }
-    let (mut combined, is_faulty) = combine(ruling, tree.as_ref())?;
+    let is_needed = ruling.is_none() && overrides.profiles.is_empty();
+    let (mut combined, is_faulty) = combine(ruling, tree.as_ref(), is_needed)?;
     if is_shared && !combined.settings.repositories.is_empty() {
         combined.settings = combined.settings.without_daemon();
     }
@@ -143,17 +144,17 @@ impl Places {
     }
 }
 
-/// Combines a trusted file and that of the tree. A fault in the latter is an error only if it stands alone; returns
-/// true if there is one and the file does not count.
+/// Combines a trusted file and that of the tree. A fault in the latter is an error only if it is needed; else returns
+/// true, and the file does not count.
 fn combine(
     ruling: Option<SettingsFile>,
     tree: Option<&SettingsFile>,
+    is_needed: bool,
 ) -> std::result::Result<(Combined, bool), SettingsError> {
-    let is_alone = ruling.is_none();
     let ruling: Vec<SettingsFile> = ruling.into_iter().collect();
     let all: Vec<SettingsFile> = ruling.iter().chain(tree).cloned().collect();
     match Settings::combine(&all) {
-        Err(error) if !is_alone && tree.is_some_and(|tree| tree.origin != Origin::Trusted) => {
+        Err(error) if !is_needed && tree.is_some_and(|tree| tree.origin != Origin::Trusted) => {
             let mut combined = Settings::combine(&ruling)?;
             combined.refused.push(whole_file(&error));
             Ok((combined, true))
@@ -166,7 +167,9 @@ fn combine(
 fn whole_file(error: &SettingsError) -> Refusal {
     let (path, line, reason) = match error {
         SettingsError::Read { path, source } => (path, None, source.to_string()),
-        SettingsError::Invalid { path, line, .. } => (path, *line, "it has a fault".to_owned()),
+        SettingsError::Invalid { path, line, .. } => {
+            (path, *line, "it has a fault, which `hierad trust` tells".to_owned())
+        }
     };
     let text = format!("this file of the tree does not count: {reason}");
     Refusal { path: path.clone(), line, setting: "", text, is_missed: true }

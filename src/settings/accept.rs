@@ -3,22 +3,40 @@
 use std::collections::BTreeMap;
 
 use super::SettingsError;
+use super::origin::Origin;
 use super::raw::OneOrMany;
 use super::source::SourceFile;
 use crate::pattern::Pattern;
 use crate::pipeline::blind_spots::accept::{Accepted, CODES};
 
+/// The most names that a file of the tree has: each is compiled, which takes time.
+const MAX_NAMES: usize = 1000;
+
+/// The most bytes of a compiled name of the tree.
+const MAX_PATTERN_SIZE: usize = 64 << 10;
+
 /// Checks the names and patterns of each code.
 pub(super) fn check(source: &SourceFile<'_>, raw: BTreeMap<String, OneOrMany>) -> Result<Accepted, SettingsError> {
     let mut accepted = Accepted::default();
+    let is_trusted = *source.origin == Origin::Trusted;
+    let parse = |name: &String| if is_trusted { name.parse() } else { Pattern::bounded(name, MAX_PATTERN_SIZE) };
+    let count: usize = raw.values().map(|names| names.as_slice().len()).sum();
+    if !is_trusted && count > MAX_NAMES {
+        let text = format!("'accept' of the tree has {count} names: at most {MAX_NAMES} count");
+        return Err(source.invalid(&["accept"], text));
+    }
     for (code, names) in raw {
         let invalid = |text: String| source.invalid(&["accept", &code], text);
         if !CODES.iter().any(|(known, _)| *known == code) {
             let known: Vec<String> = CODES.iter().map(|(code, of)| format!("{code} ({of})")).collect();
             return Err(invalid(format!("'accept' has no '{code}'; it takes {}", known.join(", "))));
         }
-        let patterns = names.into_vec().into_iter().map(|name| name.parse::<Pattern>());
-        let patterns = patterns.collect::<Result<Vec<_>, _>>().map_err(|error| invalid(error.to_string()))?;
+        let patterns = names
+            .as_slice()
+            .iter()
+            .map(parse)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| invalid(error.to_string()))?;
         accepted.0.insert(code.clone(), patterns);
     }
     Ok(accepted)

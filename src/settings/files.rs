@@ -15,6 +15,9 @@ use crate::value::{Hash, Value};
 /// The most bytes of a settings file.
 pub const MAX_SETTINGS_SIZE: u64 = 1 << 20;
 
+/// The most brackets that may be open, those in texts and comments included.
+const MAX_DEPTH: usize = 200;
+
 /// The settings that judge the tree.
 const JUDGING: [&str; 2] = ["accept", "check"];
 
@@ -68,7 +71,10 @@ impl SettingsFile {
     /// Makes a file of what was read at `path`.
     pub fn new(path: &Path, content: std::io::Result<Vec<u8>>, origin: Origin) -> Result<SettingsFile, SettingsError> {
         let failed = |source| SettingsError::Read { path: path.into(), source };
-        let text = String::from_utf8(content.map_err(failed)?).map_err(|_| failed(not_utf8()))?;
+        let text = String::from_utf8(content.map_err(failed)?).map_err(|_| failed(invalid("it is not UTF-8")))?;
+        if nests_too_deeply(&text) {
+            return Err(failed(invalid("it nests too deeply")));
+        }
         Ok(SettingsFile { path: path.into(), text, origin })
     }
 
@@ -153,6 +159,9 @@ impl Judgement {
 
 /// Returns what a settings file says of the reading of the tree, for comparison: everything but what judges it.
 pub fn reading(content: &[u8]) -> Value {
+    if has_anchors(content) {
+        return as_text(content);
+    }
     let parsed = yaml::parse(content);
     match (parsed.fault, parsed.value.as_hash()) {
         (None, Some(hash)) => {
@@ -161,16 +170,41 @@ pub fn reading(content: &[u8]) -> Value {
             Value::hash(kept.map(|(key, value)| (key.clone(), value.clone())).collect::<Hash>())
         }
         (None, None) => parsed.value,
-        (Some(_), _) => Value::from(String::from_utf8_lossy(content).into_owned()),
+        (Some(_), _) => as_text(content),
     }
 }
 
-/// Returns what a settings file says of one setting, for comparison.
+/// Returns what a settings file says of the settings that judge the tree, for comparison.
 pub fn judging(content: &[u8]) -> [Option<Value>; 2] {
+    if has_anchors(content) {
+        return [Some(as_text(content)), None];
+    }
     let parsed = yaml::parse(content);
     JUDGING.map(|name| parsed.value.get(name).cloned())
 }
 
-fn not_utf8() -> std::io::Error {
-    std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not UTF-8")
+/// Returns true if a document may name a value twice: to compare the values of two of them could take for ever.
+fn has_anchors(content: &[u8]) -> bool {
+    content.contains(&b'&')
+}
+
+fn as_text(content: &[u8]) -> Value {
+    Value::from(String::from_utf8_lossy(content).into_owned())
+}
+
+/// Returns true if more brackets are open than settings need. Each of them makes the reader of YAML slower.
+fn nests_too_deeply(text: &str) -> bool {
+    let mut depth = 0_usize;
+    text.bytes().any(|byte| {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > MAX_DEPTH
+    })
+}
+
+fn invalid(text: &str) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, text)
 }

@@ -16,7 +16,7 @@ pub(super) fn fix_of(code: &str, text: &str) -> String {
         "data-no-hash" => "put KEY: VALUE pairs into it, or remove it",
         "environment-conf" => "remove what Puppet ignores from environment.conf",
         "eyaml-no-key" => {
-            "name the private key in hierad.yaml: eyaml: {pkcs7_private_key: FILE, pkcs7_public_key: FILE}"
+            "name the private key in .git/hierad.yaml: eyaml: {pkcs7_private_key: FILE, pkcs7_public_key: FILE}"
         }
         "hiera-3" => "say in hierad.yaml what reads the repository: hiera: 3, or hiera: 5",
         "hiera-version-3" => {

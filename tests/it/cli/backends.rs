@@ -33,9 +33,9 @@ fn site(level: &str, backend: &str) -> Sandbox {
     let settings = format!("profiles: [profiles]\nbackends:\n  vault: {backend}\n");
     // Files of values inside of the tree need no trust.
     if backend.contains("command") {
-        site.settings(settings)
+        site.settings(settings);
     } else {
-        site.write("hierad.yaml", settings)
+        site.write("hierad.yaml", settings);
     }
     site
 }

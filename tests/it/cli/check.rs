@@ -167,7 +167,7 @@ password: ENC[PKCS7,MIIBeQ==]
     let note = "hiera.yaml:3: note: no key here for this level, 'Secrets': ";
     let told: Vec<&str> = printed.ok().lines().filter(|line| line.contains(": note: ")).collect();
     assert!(matches!(told.as_slice(), [line] if line.starts_with(note)), "{printed:#?}");
-    assert!(printed.out.contains("-> name the private key in hierad.yaml: eyaml: "), "{printed:#?}");
+    assert!(printed.out.contains("-> name the private key in .git/hierad.yaml: eyaml: "), "{printed:#?}");
     assert!(told[0].ends_with("[eyaml-no-key] (on all 2 nodes)"), "{printed:#?}");
 }
 

@@ -172,9 +172,9 @@ fn a_settings_file_that_leads_out_is_not_read() {
     for target in ["../secret", ".git/token", "/dev/zero", "/nowhere", "loop", "pipe"] {
         std::fs::remove_file(&path).unwrap();
         if target == "pipe" {
-            drop(site.sh("mkfifo hierad.yaml"))
+            site.sh("mkfifo hierad.yaml");
         } else {
-            symlink(target, &path).unwrap()
+            symlink(target, &path).unwrap();
         }
         let printed = site.hierad("diff --profiles profiles");
         printed.is(0).says(&["repository/hierad.yaml: this file of the tree does not count: "]);
@@ -192,6 +192,32 @@ fn a_settings_file_that_leads_out_is_not_read() {
     site.write("etc/hierad.yaml", "profiles: [profiles]\n");
     symlink("etc/hierad.yaml", &path).unwrap();
     assert_eq!(site.hierad("diff").is(0).err, "");
+}
+
+#[test]
+fn hostile_settings_take_no_time() {
+    let bomb = |leaf: &str| {
+        let line = |n: usize| format!("  a{n}: &a{n} {{merge: [{}]}}\n", vec![format!("*a{}", n - 1); 9].join(", "));
+        let lines: String = (1..30).map(line).collect();
+        format!("profiles: [profiles]\nlookup_options:\n  a0: &a0 {{merge: {leaf}}}\n{lines}")
+    };
+    let patterns: Vec<String> = (0..30_000).map(|n| format!("'re:\\w{{150}}{n}'")).collect();
+    let accept = format!("profiles: [profiles]\naccept: {{unreached-file: [{}]}}\n", patterns.join(", "));
+    let large = "profiles: [profiles]\naccept: {unreached-file: ['re:\\w{1000}']}\n".to_owned();
+    let deep = format!("profiles: {}\n", "[".repeat(200_000));
+    let site = Sandbox::of(SITE);
+    for settings in [bomb("first"), bomb("unique"), accept, large, deep] {
+        site.write("hierad.yaml", settings);
+        site.commit("hostile");
+        // As the base, as what changes, and as what is checked out.
+        site.write("hierad.yaml", "profiles: [profiles]\n");
+        let start = std::time::Instant::now();
+        diff(&site, "").is(0);
+        site.hierad("diff .").is(0);
+        site.git(["checkout", "--quiet", "hierad.yaml"]);
+        site.hierad("diff --profiles profiles");
+        assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+    }
 }
 
 #[test]
@@ -283,6 +309,13 @@ fn the_side_under_review_accepts_nothing() {
     site.files("-- hierad.yaml\nprofiles: [profiles]\n-- data/nodes/old.yaml\nmotd: new\n");
     site.commit("taken away");
     assert_eq!(diff(&site, "").json()["verdict"], "no_change");
+    // A bare repository has nothing checked out, and the base is there as well.
+    git_in(site.root(), ["clone", "--quiet", "--bare", ".", "../bare.git"]);
+    let bare = |range: &str| {
+        let arguments = ["diff", range, "--format", "json", "--profiles", "../repository/profiles"];
+        run(hierad(&site.beside("bare.git")).args(arguments)).json()["verdict"].clone()
+    };
+    assert_eq!((bare("HEAD~1..HEAD"), bare("HEAD~3..HEAD~2")), ("no_change".into(), "no_change_seen".into()));
     // Trusted settings rule over both.
     site.write(".git/hierad.yaml", "accept: {}\n");
     assert_eq!(diff(&site, "").json()["verdict"], "no_change_seen");
@@ -437,7 +470,10 @@ fn trusted_settings_rule_and_those_of_the_tree_add() {
     printed.is(0).says(&["repository/hierad.yaml:2: this file of the tree does not count: it has a fault"]);
     assert!(!printed.err.contains("TOPSECRET"), "{printed:#?}");
     std::fs::remove_file(site.root().join(".git/hierad.yaml")).unwrap();
-    site.hierad("diff --profiles profiles").fails(&["hierad.yaml:2: unknown field `TOPSECRET`"]);
+    site.hierad("diff --profiles profiles").is(0).says(&["it has a fault, which `hierad trust` tells"]);
+    for command in ["diff", "trust"] {
+        site.hierad(command).fails(&["hierad.yaml:2: unknown field `TOPSECRET`"]);
+    }
 }
 
 #[test]
@@ -447,4 +483,18 @@ fn a_link_in_the_git_directory_trusts_nothing() {
     let printed = site.hierad("lookup motd --node web01 --profiles profiles");
     printed.says(&["does not count, as it is inside of the tree"]);
     assert!(!was_run(&site));
+}
+
+#[test]
+fn each_setting_has_its_class_in_the_page() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/settings.md")).unwrap();
+    let (_, rest) = page.split_once("\n## Trust\n").unwrap();
+    let (classes, others) = rest.split_once("\n## ").unwrap();
+    let rows = |text: &str| -> Vec<String> {
+        let first = text.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+        first.flat_map(|names| names.split("`, `")).map(|name| name.trim_end_matches('`').to_owned()).collect()
+    };
+    let classes = rows(classes);
+    let missing: Vec<String> = rows(others).into_iter().filter(|name| !classes.contains(name)).collect();
+    assert!(missing.is_empty() && classes.len() > 20, "{missing:?} {classes:?}");
 }
