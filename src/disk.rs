@@ -130,7 +130,7 @@ impl FrozenFiles {
         if let Some(id) = self.lock().files.get(path) {
             return Ok(*id);
         }
-        let content = fs::read(disk)?;
+        let content = read_regular(disk, u64::MAX)?;
         let read = BlobId::of(&content);
         let content = if content.len() > IN_MEMORY_SIZE {
             Content::OnDisk(disk.to_owned())
@@ -148,7 +148,7 @@ impl FrozenFiles {
         let content = self.lock().contents.get(&id).cloned();
         let reason = match content {
             Some(Content::InMemory(content)) => return Ok(content.to_vec()),
-            Some(Content::OnDisk(disk)) => match fs::read(&disk) {
+            Some(Content::OnDisk(disk)) => match read_regular(&disk, u64::MAX) {
                 Ok(content) if BlobId::of(&content) == id => return Ok(content),
                 Ok(_) => format!("{} has changed meanwhile", disk.display()),
                 Err(error) => error.to_string(),

@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use super::Result;
 use crate::hiera::Reader;
+use crate::hiera::backend::eyaml::KeyChoice;
 use crate::puppet::Puppet;
 use crate::settings::{GlobalSetting, Settings, key_file, key_pair};
 use crate::workers::{Progress, Workers};
 
 /// The choices of one run, which win over the settings. The default overrides nothing.
 #[derive(Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Overrides {
     /// The data repository, or a folder inside it.
     pub repo: Option<PathBuf>,
@@ -42,6 +44,8 @@ pub struct Overrides {
     pub pkcs7_private_key: Option<PathBuf>,
     /// The certificate of that key.
     pub pkcs7_public_key: Option<PathBuf>,
+    /// True to read no key, so that all that is encrypted stays so.
+    pub no_keys: bool,
     /// True to show secrets.
     pub show_secrets: bool,
     /// The key of fingerprints: a file, or hexadecimal digits.
@@ -93,7 +97,10 @@ impl Overrides {
         }
         if let Some(private) = &self.pkcs7_private_key {
             let public = self.pkcs7_public_key.as_deref().map(key_file).transpose()?;
-            settings.eyaml_keys = Some(key_pair(key_file(private)?, public));
+            settings.eyaml = KeyChoice::Pair(key_pair(key_file(private)?, public));
+        }
+        if self.no_keys {
+            settings.eyaml = KeyChoice::NoKeys;
         }
         if let Some(puppet) = self.puppet {
             settings.puppet = puppet;

@@ -42,6 +42,8 @@ pub struct Workspace {
     pub refused: Vec<Refusal>,
     /// The rules by which secrets are shown.
     pub disclosure: Arc<Disclosure>,
+    /// True if lookups have secrets themselves in place of names, to compare them with those of Puppet.
+    pub compares_secrets: bool,
     /// The threads that resolve.
     pub workers: Workers,
     /// The hiera.yaml of the global layer, if there is one.
@@ -72,6 +74,7 @@ impl Workspace {
             settings,
             refused,
             disclosure,
+            compares_secrets: false,
             workers: overrides.workers(),
             global,
             judge,
@@ -233,7 +236,8 @@ impl Workspace {
             hiera_config: self.settings.hiera_config.clone(),
             datadirs: self.settings.datadirs.iter().map(|(from, to)| (from.clone(), datadir(to))).collect(),
             backends: self.settings.backends.clone(),
-            eyaml_keys: self.settings.eyaml_keys.clone(),
+            eyaml: self.settings.eyaml.clone(),
+            secret_names: if self.compares_secrets { None } else { self.disclosure.names() },
             host: Arc::new(Host),
             global: self.global.clone(),
             lookup_options: self.settings.lookup_options.clone(),

@@ -64,6 +64,9 @@ pub(super) struct Global {
     /// The certificate of that key
     #[arg(long, global = true, value_name = "FILE", requires = "pkcs7_private_key")]
     pkcs7_public_key: Option<PathBuf>,
+    /// Read no key: all that is encrypted compares by its ciphertext. For the commits of strangers
+    #[arg(long, global = true, conflicts_with = "pkcs7_private_key")]
+    no_keys: bool,
     /// Show secrets: without it, outputs have fingerprints in their place
     #[arg(long, global = true)]
     pub(super) show_secrets: bool,
@@ -106,6 +109,7 @@ impl Global {
             cache_size: flags.cache_size,
             pkcs7_private_key: flags.pkcs7_private_key,
             pkcs7_public_key: flags.pkcs7_public_key,
+            no_keys: flags.no_keys,
             show_secrets: flags.show_secrets,
             fingerprint_key: flags.fingerprint_key,
             is_isolated: flags.is_isolated,

@@ -15,9 +15,9 @@ pub enum LeafKind {
     Changed,
     /// A collection whose remaining entries or items stand in another order.
     Reordered,
-    /// The same value, which is a secret now.
+    /// A secret now. It is the same value, if that is known.
     Sealed,
-    /// The same value, which is a secret no longer.
+    /// A secret no longer. It is the same value, if that is known.
     Unsealed,
 }
 
@@ -117,7 +117,12 @@ impl Walk {
                 self.arrays(Diff::new(a, b), &partners);
             }
             _ if before.content() == after.content() => self.secrecy(before, after),
-            _ => self.push(LeafKind::Changed, both),
+            // Nothing tells if the secret that there is a name for on one side is what the other side says openly.
+            _ => match (whole_secrecy(before), whole_secrecy(after)) {
+                (None, Some(secrecy)) if secrecy.is_opaque() && is_plain(before) => self.push(LeafKind::Sealed, both),
+                (Some(secrecy), None) if secrecy.is_opaque() && is_plain(after) => self.push(LeafKind::Unsealed, both),
+                _ => self.push(LeafKind::Changed, both),
+            },
         }
     }
 
@@ -128,7 +133,7 @@ impl Walk {
             (None, Some(_)) => self.push(LeafKind::Sealed, both),
             (Some(_), None) => self.push(LeafKind::Unsealed, both),
             _ if before != after => self.push(LeafKind::Changed, both),
-            (Some(a), Some(b)) if a.seal != b.seal && !a.opaque && !b.opaque => {
+            (Some(a), Some(b)) if a.seal != b.seal && !a.is_encrypted() && !b.is_encrypted() => {
                 self.found.reencrypted.push(ValuePath(self.path.after.clone()));
             }
             _ => {}
@@ -214,6 +219,12 @@ impl Walk {
 /// Returns the secrecy of a value that is a secret as a whole, or `None` for other values.
 fn whole_secrecy(value: &Value) -> Option<Secrecy> {
     if matches!(value, Value::Array(_) | Value::Hash(_)) { None } else { value.secrecy() }
+}
+
+/// Returns true for what may be a secret in clear.
+fn is_plain(value: &Value) -> bool {
+    use Value::{BigInteger, Bytes, Float, Integer, String};
+    matches!(value, String(_) | Bytes(_) | Integer(_) | BigInteger(_) | Float(_))
 }
 
 fn same(key: &Value) -> Diff<Segment> {

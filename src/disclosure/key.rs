@@ -11,6 +11,31 @@ const LENGTH: usize = 32;
 /// The key that makes fingerprints. Only with this key can a guess at a secret be tested against its fingerprint.
 pub struct Key(Zeroizing<[u8; LENGTH]>);
 
+/// The kind of content. Equal contents of two kinds have different fingerprints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Domain {
+    /// A plaintext, for its name in lookups.
+    Name,
+    /// A name, or what was made of names.
+    Secret,
+    /// Ciphertext, or what was made of it.
+    Encrypted,
+    /// A `Sensitive` of data in clear.
+    Sensitive,
+}
+
+impl Domain {
+    /// Returns what stands before the content; none is the beginning of another.
+    fn label(self) -> &'static [u8] {
+        match self {
+            Domain::Name => b"name\0",
+            Domain::Secret => b"secret\0",
+            Domain::Encrypted => b"encrypted\0",
+            Domain::Sensitive => b"sensitive\0",
+        }
+    }
+}
+
 impl Key {
     /// Makes a key from the system's source of randomness, which may fail.
     pub fn random() -> Result<Key, getrandom::Error> {
@@ -39,11 +64,12 @@ impl Key {
         text
     }
 
-    /// Returns the fingerprint of `content`: the first half of its HMAC.
-    pub fn fingerprint(&self, content: &[u8]) -> [u8; 16] {
+    /// Returns the fingerprint of `content`: the first half of its HMAC, behind the name of the domain.
+    pub fn fingerprint(&self, domain: Domain, content: &[u8]) -> [u8; 16] {
         let mut fingerprint = [0; 16];
         // HMAC takes keys of any length.
         if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&*self.0) {
+            mac.update(domain.label());
             mac.update(content);
             fingerprint.copy_from_slice(&mac.finalize().into_bytes()[..16]);
         }
@@ -65,19 +91,21 @@ mod tests {
     fn a_key_is_written_and_read_back() {
         let key = Key::random().unwrap();
         let again = Key::from_hex(&key.to_hex()).unwrap();
-        assert_eq!(key.fingerprint(b"x"), again.fingerprint(b"x"));
-        assert_ne!(key.fingerprint(b"x"), key.fingerprint(b"y"));
-        assert_ne!(key.fingerprint(b"x"), Key::random().unwrap().fingerprint(b"x"));
+        let of = |key: &Key, content: &[u8]| key.fingerprint(Domain::Name, content);
+        assert_eq!(of(&key, b"x"), of(&again, b"x"));
+        assert_ne!(of(&key, b"x"), of(&key, b"y"));
+        assert_ne!(of(&key, b"x"), of(&Key::random().unwrap(), b"x"));
+        assert_ne!(of(&key, b"x"), key.fingerprint(Domain::Secret, b"x"));
         for wrong in ["", "00", &"+1".repeat(32), &"é".repeat(32), &"0".repeat(63), &"g".repeat(64)] {
             assert!(Key::from_hex(wrong).is_none(), "{wrong}");
         }
     }
 
-    /// RFC 4231, test case 3: its key is shorter than ours, and HMAC fills it up with zeros.
+    /// `printf 'name\0abc' | openssl dgst -sha256 -mac HMAC -macopt hexkey:5a5a...`.
     #[test]
     fn it_is_the_hmac_of_the_standard() {
-        let key = Key::from_hex(&format!("{}{}", "aa".repeat(20), "00".repeat(12))).unwrap();
-        let fingerprint = u128::from_be_bytes(key.fingerprint(&[0xdd; 50]));
-        assert_eq!(format!("{fingerprint:032x}"), "773ea91e36800e46854db8ebd09181a7");
+        let key = Key::from_hex(&"5a".repeat(32)).unwrap();
+        let fingerprint = u128::from_be_bytes(key.fingerprint(Domain::Name, b"abc"));
+        assert_eq!(format!("{fingerprint:032x}"), "45dd6d89248fa3a837f42f1f7de69046");
     }
 }

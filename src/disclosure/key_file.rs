@@ -81,6 +81,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disclosure::Domain;
 
     fn fresh() -> Key {
         Key::random().unwrap()
@@ -91,11 +92,11 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let path = base.path().join("a/b/key");
         let keys: Vec<[u8; 16]> = std::thread::scope(|scope| {
-            let make = || scope.spawn(|| read_or_make(&path, &fresh()).unwrap().fingerprint(b""));
+            let make = || scope.spawn(|| read_or_make(&path, &fresh()).unwrap().fingerprint(Domain::Name, b""));
             let threads: Vec<_> = (0..16).map(|_| make()).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        let kept = read(&path).unwrap().fingerprint(b"");
+        let kept = read(&path).unwrap().fingerprint(Domain::Name, b"");
         assert_eq!(keys, vec![kept; 16]);
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
         #[cfg(unix)]

@@ -12,11 +12,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use crate::hiera::backend::eyaml::SecretNames;
 use crate::hiera::{LookupError, Outcome};
 use crate::puppet::json;
-use crate::value::{Hidden, HiddenKind, Rich, Secrecy, Segment, Text, Value, ValuePath};
+use crate::value::{Form, Hidden, HiddenKind, Rich, Secrecy, Segment, Text, Value, ValuePath};
 
-pub use key::Key;
+pub use key::{Domain, Key};
 
 /// Makes the key when the first secret is met.
 type KeySource = Box<dyn FnOnce() -> Key + Send>;
@@ -33,6 +34,11 @@ impl Disclosure {
     /// Secrets are shown.
     pub fn shown() -> Disclosure {
         Disclosure(None)
+    }
+
+    /// Returns what names secrets in lookups, so that none has a plaintext, or `None` if secrets are shown.
+    pub fn names(self: &Arc<Disclosure>) -> Option<Arc<dyn SecretNames>> {
+        self.0.is_some().then(|| self.clone() as Arc<dyn SecretNames>)
     }
 
     /// Returns `value` with its secrets hidden.
@@ -93,6 +99,12 @@ impl Disclosure {
     }
 }
 
+impl SecretNames for Disclosure {
+    fn digest(&self, content: &[u8]) -> [u8; 16] {
+        self.0.as_ref().map_or([0; 16], |key| key.fingerprint(Domain::Name, content))
+    }
+}
+
 impl fmt::Debug for Disclosure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "Masked" } else { "Shown" })
@@ -107,7 +119,7 @@ fn masked(value: &Value, key: &Key) -> Value {
         (Value::Hash(hash), Some(_)) => {
             Value::hash(hash.iter().map(|(name, value)| (masked(name, key), masked(value, key))).collect())
         }
-        (_, Some(secrecy)) if is_sensitive(value) && !secrecy.opaque => stand_in(HiddenKind::Sensitive),
+        (_, Some(secrecy)) if is_sensitive(value) && !secrecy.is_encrypted() => stand_in(HiddenKind::Sensitive),
         (_, Some(secrecy)) => stand_in(kind(secrecy)),
         (_, None) => value.clone(),
     }
@@ -129,18 +141,24 @@ fn bared(value: &Value) -> Value {
 }
 
 fn kind(secrecy: Secrecy) -> HiddenKind {
-    if secrecy.opaque { HiddenKind::Encrypted } else { HiddenKind::Secret }
+    if secrecy.is_encrypted() { HiddenKind::Encrypted } else { HiddenKind::Secret }
 }
 
 fn is_sensitive(value: &Value) -> bool {
     matches!(value.bare(), Value::Rich(rich) if matches!(**rich, Rich::Sensitive(_)))
 }
 
-/// Returns the text in place of the secret `value`. Equal contents have equal fingerprints, whatever makes them
-/// secrets.
+/// Returns what stands in the place of the secret `value`. Equal contents have equal fingerprints. Those of what was
+/// encrypted have nothing in common with those of a `Sensitive` that the data has in clear: with these whoever writes
+/// data would test guesses.
 fn hidden(kind: HiddenKind, value: &Value, key: &Key) -> Hidden {
     let content = json::compact(&bared(value.content()));
-    Hidden { kind, fingerprint: key.fingerprint(content.as_bytes()) }
+    let domain = match value.secrecy().map(|secrecy| secrecy.form) {
+        None | Some(Form::Clear) => Domain::Sensitive,
+        Some(Form::Named) => Domain::Secret,
+        Some(Form::Encrypted) => Domain::Encrypted,
+    };
+    Hidden { kind, fingerprint: key.fingerprint(domain, content.as_bytes()) }
 }
 
 #[cfg(test)]
@@ -170,7 +188,7 @@ mod tests {
         assert_eq!(shown(&sensitive), shown(&secret("a")).replace("Secret", "Sensitive"));
         assert_ne!(shown(&secret("a")), shown(&secret("b")));
         assert_ne!(shown(&secret("5")), shown(&Value::from(5).sealed(Some(Secrecy::SENSITIVE))));
-        let opaque = Text::secret("a", Secrecy { opaque: true, seal: 7 });
+        let opaque = Text::secret("a", Secrecy { form: Form::Encrypted, seal: 7 });
         assert!(shown(&opaque.into()).starts_with(r#"{"__ptype":"Encrypted","__fingerprint":"hmac-sha256:"#));
     }
 

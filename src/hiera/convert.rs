@@ -3,6 +3,7 @@
 //! Source: `convert_result` in `pops/lookup/lookup_adapter.rb`.
 
 use super::LookupError;
+use super::stand_in::{holds_made, made};
 use crate::puppet::{Error, ErrorKind, format, new, types};
 use crate::value::rich::Rich;
 use crate::value::rich::types::Texts;
@@ -15,8 +16,8 @@ pub fn convert(value: Value, convert_to: &Value, key: &str) -> Result<Value, Loo
     }
     let secrecy = Secrecy::join(value.secrecy(), convert_to.secrecy());
     let args = arguments(value, convert_to, key)?;
-    if secrecy.is_some_and(|secrecy| secrecy.opaque) && !keeps_whole(&args) {
-        return Err(LookupError::unknown(format!("the value of '{key}' is encrypted, so it cannot be converted")));
+    if secrecy.is_some_and(Secrecy::is_opaque) && (holds_made(&args[1]) || !keeps_whole(&args)) {
+        return Ok(made("a conversion", &[&args[1], convert_to]));
     }
     let made = new::call(&args).map_err(|error| match error.kind {
         ErrorKind::Puppet => {

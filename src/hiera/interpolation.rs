@@ -13,6 +13,7 @@ use super::explain::{self, Branch, Event, Recorder};
 use super::function_answers::FunctionAnswers;
 use super::key::{dig, split};
 use super::scope::{SERVER_FACTS, Scope, Variable};
+use super::stand_in::{is_in_expression, made, made_digest, token};
 use crate::puppet::ruby;
 use crate::puppet::{ErrorKind, Puppet};
 use crate::value::{Hash, Secrecy, Text, Value};
@@ -266,7 +267,7 @@ impl<'a> Template<'a> {
                     ));
                 }
                 value => {
-                    let text = value.to_s();
+                    let text = made_digest(value).map_or_else(|| value.to_s(), token);
                     budget.write(text.len())?;
                     out.extend(text.bytes());
                 }
@@ -343,6 +344,9 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
             if !text.contains("%{") {
                 return Ok(value.clone());
             }
+            if is_in_expression(text) {
+                return Ok(made("an expression", &[value]));
+            }
             let evaluate = || Template::parse(text).map_or_else(|| Ok(value.clone()), |t| t.evaluate(context));
             match text.secrecy() {
                 None => explain::step(context.recorder(), || Branch::Interpolation(text.clone()), evaluate),
@@ -358,15 +362,37 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
     }
 }
 
-/// Returns the same with `open` done to each text before it is interpolated, hash keys aside.
-pub fn interpolate_opened(
-    value: &Value,
-    context: &Context<'_>,
-    open: &dyn Fn(&Value) -> Result<Value, LookupError>,
-) -> Result<Value, LookupError> {
-    match value {
-        Value::Array(_) | Value::Hash(_) => collection(value, context, &|part| interpolate_opened(part, context, open)),
-        text => interpolate(&open(text)?, context),
+/// Opens encrypted texts.
+pub trait Opener {
+    /// Returns a text with its encrypted blocks opened; any other value is itself.
+    fn open(&self, value: &Value) -> Result<Opened, LookupError>;
+
+    /// Returns the stand-in for a text whose secrets took part in expressions, by the text with its names and by what
+    /// became of it: nothing tells of what kind that is, or if it failed.
+    fn close(&self, text: &Value, outcome: Result<Value, LookupError>) -> Value;
+}
+
+/// A text with its blocks opened.
+#[derive(Debug)]
+pub struct Opened {
+    /// The text, with names in place of secrets if lookups have those.
+    pub text: Value,
+    /// The text with the secrets themselves, if there is a name in the place of one that takes part in an expression.
+    pub expression: Option<Result<Value, LookupError>>,
+}
+
+/// Returns the same with each text opened by `opener` before it is interpolated, hash keys aside.
+pub fn interpolate_opened(value: &Value, context: &Context<'_>, opener: &dyn Opener) -> Result<Value, LookupError> {
+    if matches!(value, Value::Array(_) | Value::Hash(_)) {
+        return collection(value, context, &|part| interpolate_opened(part, context, opener));
+    }
+    let Opened { text, expression } = opener.open(value)?;
+    match expression {
+        None => interpolate(&text, context),
+        Some(real) => {
+            let outcome = explain::unseen(context.recorder(), || interpolate(&real?, context));
+            Ok(opener.close(&text, outcome))
+        }
     }
 }
 
@@ -384,15 +410,16 @@ fn collection(
         }),
         Value::Hash(hash) => budget.inside(|| {
             let mut result = Hash::new();
+            let mut is_named = true;
             for (key, value) in hash.iter() {
                 budget.spend(1)?;
                 let key = interpolate(key, context)?;
-                if key.secrecy().is_some_and(|secrecy| secrecy.opaque) {
-                    return Err(LookupError::unknown("the name of a hash key is a text that cannot be decrypted here"));
-                }
+                // Which names are equal decides on the entries that there are.
+                is_named &= !key.secrecy().is_some_and(Secrecy::is_opaque);
                 result.insert(key, of_part(value)?);
             }
-            Ok(Value::hash(result))
+            let result = Value::hash(result);
+            Ok(if is_named { result } else { made("names of a hash", &[&result]) })
         }),
         other => of_part(other),
     }

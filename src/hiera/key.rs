@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::LookupError;
 use super::explain::{self, Branch, Event, Recorder};
+use super::stand_in::{made, made_digest};
 use crate::puppet::ruby;
 use crate::value::Value;
 
@@ -191,6 +192,9 @@ pub fn dig(
 
 /// Returns the part of `value` that `segment` names.
 fn dig_one(key: &str, segment: &Value, value: &Value) -> Result<Option<Value>, LookupError> {
+    if made_digest(value).is_some() {
+        return Ok(Some(made("a part", &[value, segment])));
+    }
     match (value.bare(), segment) {
         (Value::Array(items), Value::Integer(i)) => Ok(usize::try_from(*i).ok().and_then(|i| items.get(i)).cloned()),
         (Value::Undef, _) | (Value::Array(_), Value::BigInteger(_)) => Ok(None),

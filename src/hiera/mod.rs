@@ -29,6 +29,7 @@ pub mod options;
 pub mod provenance;
 pub mod scope;
 pub mod sources;
+pub mod stand_in;
 pub mod version3;
 
 mod error;

@@ -8,8 +8,12 @@ use std::sync::Arc;
 
 use super::LookupError;
 use super::merge::Strategy;
+use super::stand_in::made_digest;
 use crate::puppet::regex::{Regexes, RubyRegex};
 use crate::value::{Hash, Secrecy, Text, Value};
+
+/// The error of options that depend on a secret.
+const OPAQUE: &str = "its lookup_options hold a secret that is not open here";
 
 /// The reserved key.
 pub const LOOKUP_OPTIONS: &str = "lookup_options";
@@ -115,8 +119,8 @@ impl LookupOptions {
 impl KeyOptions {
     /// Ruby's `options["merge"]`, on whatever somebody wrote there.
     fn read(options: &Value) -> Result<KeyOptions, LookupError> {
-        if options.secrecy().is_some_and(|secrecy| secrecy.opaque) {
-            return Err(LookupError::unknown("its lookup_options hold a text that cannot be decrypted here"));
+        if options.secrecy().is_some_and(Secrecy::is_opaque) {
+            return Err(LookupError::unknown(OPAQUE));
         }
         let at = |name: &str| match options {
             Value::Hash(hash) => Ok(hash.get(name).cloned().unwrap_or_default()),
@@ -166,6 +170,7 @@ pub fn validate(found: Value, module: Option<&str>) -> Result<Option<Hash>, Look
     let hash = match found {
         Value::Undef => return Ok(None),
         Value::Hash(hash) => Arc::unwrap_or_clone(hash),
+        made if made_digest(&made).is_some() => return Err(LookupError::unknown(OPAQUE)),
         _ => return Err(LookupError::puppet("value of lookup_options must be a hash")),
     };
     let Some(module) = module else { return Ok(Some(hash)) };

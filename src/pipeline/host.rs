@@ -1,8 +1,13 @@
 //! Gives Hiera access to this machine's files and environment variables.
 
 use std::io;
+use std::path::Path;
 
+use crate::disk::read_regular;
 use crate::hiera::host::HostAccess;
+
+/// The largest file that is read, in bytes: those of keys have a few thousand.
+const MAX_FILE: u64 = 1 << 20;
 
 /// The files and the environment variables of this machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -10,7 +15,7 @@ pub struct Host;
 
 impl HostAccess for Host {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        std::fs::read(path)
+        read_regular(Path::new(path), MAX_FILE)
     }
 
     fn variable(&self, name: &str) -> Option<String> {

@@ -30,11 +30,11 @@ pub(super) fn redacted(change: Change, disclosure: &Disclosure) -> Change {
     }
 }
 
-/// Returns a note if only the secrecy of a value changes.
+/// Returns a note if the secrecy of a value changes.
 pub(super) fn secrecy_note(kind: LeafKind) -> Option<&'static str> {
     match kind {
-        LeafKind::Sealed => Some("the same value, a secret now"),
-        LeafKind::Unsealed => Some("the same value, a secret no longer"),
+        LeafKind::Sealed => Some("a secret now"),
+        LeafKind::Unsealed => Some("a secret no longer"),
         _ => None,
     }
 }

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use crate::hiera::Reader;
 use crate::hiera::backend::Backends;
-use crate::hiera::backend::eyaml::{KeyName, KeyNames};
+use crate::hiera::backend::eyaml::{KeyChoice, KeyName, KeyNames};
 use crate::hiera::options::LookupOptions;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::puppet::Puppet;
@@ -89,8 +89,8 @@ pub struct Settings {
     pub fingerprint_key: Option<PathBuf>,
     /// Patterns of the branches to watch; all if empty.
     pub branches: Vec<String>,
-    /// The key pair for all encrypted data, in place of those that hiera.yaml names.
-    pub eyaml_keys: Option<KeyNames>,
+    /// The keys of encrypted data that may be read.
+    pub eyaml: KeyChoice,
     /// The folder of the daemon's queue; `None` for a daemon without one.
     pub state: Option<PathBuf>,
     /// The most new commits of a branch that the daemon reports one by one; beyond that, the oldest are reported
@@ -198,7 +198,7 @@ impl Default for Settings {
             check: None,
             fingerprint_key: None,
             branches: Vec::new(),
-            eyaml_keys: None,
+            eyaml: KeyChoice::default(),
             state: None,
             catch_up: None,
             keep_reports: DEFAULT_KEEP_REPORTS,
@@ -236,7 +236,7 @@ impl Settings {
             check: "check",
             fingerprint_key: "fingerprint_key",
             branches: "branches",
-            eyaml_keys: "eyaml",
+            eyaml: "eyaml",
             state: "state",
             catch_up: "catch_up",
             keep_reports: "keep_reports",

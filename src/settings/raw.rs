@@ -152,12 +152,27 @@ pub(super) struct WebhookSecretFiles {
     pub(super) bitbucket: Option<String>,
 }
 
+/// The keys of encrypted data: `none`, or which.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(untagged, expecting = "must be 'none', or a hash such as {pkcs7_private_key: FILE} or {allowed_keys: [PATH]}")]
+pub(super) enum Eyaml {
+    Word(String),
+    Keys(EyamlKeys),
+}
+
+impl Default for Eyaml {
+    fn default() -> Eyaml {
+        Eyaml::Keys(EyamlKeys::default())
+    }
+}
+
 /// The keys of encrypted data.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a hash such as {pkcs7_private_key: FILE, pkcs7_public_key: FILE}")]
-pub(super) struct Eyaml {
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct EyamlKeys {
     pub(super) pkcs7_private_key: Option<String>,
     pub(super) pkcs7_public_key: Option<String>,
+    pub(super) allowed_keys: OneOrMany,
 }
 
 /// A declared function.
@@ -215,7 +230,7 @@ impl<'de> Visitor<'de> for GlobalConfigVisitor {
 }
 
 /// A string or a list of strings.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) enum OneOrMany {
     One(String),
     Many(Vec<String>),

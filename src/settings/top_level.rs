@@ -12,7 +12,7 @@ use super::{
 };
 use crate::hiera::Reader;
 use crate::hiera::backend::Backends;
-use crate::hiera::backend::eyaml::KeyNames;
+use crate::hiera::backend::eyaml::{AllowedKeys, KeyChoice};
 use crate::hiera::options::LookupOptions;
 use crate::puppet::Puppet;
 use crate::puppet::regex::Regexes;
@@ -58,7 +58,7 @@ impl SourceFile<'_> {
             check: Some(check::check(self, raw.check)?).filter(|_| self.lines.says("check")),
             fingerprint_key: raw.fingerprint_key.map(|path| self.folder.join(path)),
             branches: raw.branches.into_vec(),
-            eyaml_keys: self.eyaml(&raw.eyaml)?,
+            eyaml: self.eyaml(raw.eyaml)?,
             state: raw.state.map(|folder| self.folder.join(folder)),
             catch_up: raw.catch_up,
             keep_reports: raw.keep_reports.map_or(Ok(DEFAULT_KEEP_REPORTS), |days| self.days(days))?,
@@ -170,7 +170,15 @@ impl SourceFile<'_> {
         })
     }
 
-    fn eyaml(&self, raw: &raw::Eyaml) -> Result<Option<KeyNames>, SettingsError> {
+    fn eyaml(&self, raw: raw::Eyaml) -> Result<KeyChoice, SettingsError> {
+        let raw = match raw {
+            raw::Eyaml::Keys(keys) => keys,
+            raw::Eyaml::Word(word) if word == "none" => return Ok(KeyChoice::NoKeys),
+            raw::Eyaml::Word(word) => {
+                return Err(self.invalid(&["eyaml"], format!("'eyaml' must be none or a hash of keys, not '{word}'")));
+            }
+        };
+        let allowed = raw.allowed_keys.into_vec();
         let file = |name: &str, path: &Option<String>| {
             let Some(path) = path.as_ref().map(|path| self.folder.join(path)) else { return Ok(None) };
             key_file(&path).map(Some).map_err(|text| self.invalid(&["eyaml", name], format!("'{name}': {text}")))
@@ -178,8 +186,15 @@ impl SourceFile<'_> {
         let private = file("pkcs7_private_key", &raw.pkcs7_private_key)?;
         let public = file("pkcs7_public_key", &raw.pkcs7_public_key)?;
         match (private, public) {
-            (None, None) => Ok(None),
-            (Some(private), public) => Ok(Some(key_pair(private, public))),
+            (Some(_), _) if !allowed.is_empty() => {
+                let text = "'allowed_keys' says which keys hiera.yaml may name, 'pkcs7_private_key' goes before all of them: one is enough";
+                Err(self.invalid(&["eyaml", "allowed_keys"], text))
+            }
+            (None, None) => {
+                let parsed = AllowedKeys::parse(allowed.iter().map(String::as_str)).map(KeyChoice::Named);
+                parsed.map_err(|text| self.invalid(&["eyaml", "allowed_keys"], format!("'allowed_keys': {text}")))
+            }
+            (Some(private), public) => Ok(KeyChoice::Pair(key_pair(private, public))),
             (None, Some(_)) => Err(self.invalid(&["eyaml"], "'eyaml' needs the 'pkcs7_private_key'")),
         }
     }

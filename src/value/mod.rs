@@ -29,7 +29,7 @@ pub use path::{Segment, ValuePath};
 pub use rich::Rich;
 pub use rich::types::Type;
 pub use selection::{Picked, Selection};
-pub use text::{Secrecy, Text};
+pub use text::{Form, Secrecy, Text};
 
 /// One Puppet value.
 ///

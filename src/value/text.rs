@@ -22,20 +22,43 @@ enum Repr {
 /// Why a text must not be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Secrecy {
-    /// True if the text is not the real one but holds ciphertext that could not be decrypted: it compares by that.
-    pub opaque: bool,
+    /// The form in which the secret is here.
+    pub form: Form,
     /// A digest of the ciphertext that it was made from, which tells secrets that were encrypted anew; 0 for none.
     pub seal: u64,
 }
 
+/// The form in which a secret is here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Form {
+    /// The secret itself.
+    Clear,
+    /// A name that stands for the decrypted secret: equal secrets of one key have equal names.
+    Named,
+    /// Ciphertext that there is no key for. It compares by that.
+    Encrypted,
+}
+
 impl Secrecy {
     /// A secret that was never encrypted.
-    pub const SENSITIVE: Secrecy = Secrecy { opaque: false, seal: 0 };
+    pub const SENSITIVE: Secrecy = Secrecy { form: Form::Clear, seal: 0 };
+
+    /// Returns true if the text is not the real one but stands for it, so that nothing here can depend on that.
+    #[must_use]
+    pub fn is_opaque(self) -> bool {
+        self.form != Form::Clear
+    }
+
+    /// Returns true if the text holds ciphertext that there is no key for.
+    #[must_use]
+    pub fn is_encrypted(self) -> bool {
+        self.form == Form::Encrypted
+    }
 
     /// The secrecy of what is made of two secrets.
     #[must_use]
     pub fn and(self, other: Secrecy) -> Secrecy {
-        Secrecy { opaque: self.opaque || other.opaque, seal: self.seal.rotate_left(1) ^ other.seal }
+        Secrecy { form: self.form.max(other.form), seal: self.seal.rotate_left(1) ^ other.seal }
     }
 
     /// The secrecy of what is made of two things, each a secret or not.
@@ -82,7 +105,7 @@ impl Text {
     pub fn visible(&self) -> &str {
         match &self.0 {
             Repr::Public(text) => text,
-            Repr::Secret(secret) if secret.0.opaque => "[encrypted]",
+            Repr::Secret(secret) if secret.0.is_encrypted() => "[encrypted]",
             Repr::Secret(_) => "[secret]",
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::support::keys::TestKeys;
+use crate::support::keys::{TestKeys, all_keys};
 use hierad::disclosure::Disclosure;
 use hierad::hiera::layer::{Environment, EnvironmentOptions};
 use hierad::hiera::lookup::{Lookup, NodeSources};
@@ -66,6 +66,7 @@ fn differences(case: &Value, resolution: &str, strategy: &Strategy) -> Vec<Strin
     let options = EnvironmentOptions {
         reader: Reader::Hiera3,
         hiera3_yaml_aliases: case.get("yaml_aliases").is_some(),
+        eyaml: all_keys(),
         host,
         ..EnvironmentOptions::default()
     };

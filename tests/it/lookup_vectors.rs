@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::support::keys::TestKeys;
+use crate::support::keys::{TestKeys, all_keys};
 use hierad::disclosure::Disclosure;
 use hierad::fleet::{Fleet, Revision, resolve};
 use hierad::hiera::Outcome;
@@ -94,6 +94,7 @@ impl Case<'_> {
             global: outside("global").map(|path| GlobalConfig { tree: Some(disk.clone()), path }),
             basemodulepath: outside("basemodulepath").into_iter().collect(),
             disk,
+            eyaml: all_keys(),
             host: Arc::new(TestKeys),
             backends: declared(&*tree),
             ..EnvironmentOptions::default()

@@ -1,5 +1,7 @@
 //! No secret leaves the process: random repositories full of marked secrets, and a search in all that hierad writes.
 
+mod indifference;
+mod keys;
 mod reports;
 mod repository;
 mod search;

@@ -9,7 +9,7 @@ use crate::node::NodeId;
 use crate::pipeline::suggestions::missing_function;
 use crate::puppet::ErrorKind;
 use crate::puppet::json;
-use crate::value::{Text, Value};
+use crate::value::{Secrecy, Text, Value};
 
 /// The end of the error of an answer that may not be had without code of the repository.
 const NEEDS_CODE: &str = ": --run-code loads it";
@@ -45,7 +45,7 @@ impl Answer {
     pub(super) fn of(effective: &Effective, node: NodeId, key: &str) -> Answer {
         let answers = effective.keys.get(key).into_iter().flatten();
         match answers.into_iter().find(|answer| answer.nodes.contains(node)).map(|answer| &*answer.outcome) {
-            Some(Outcome::Found(value)) if value.secrecy().is_some_and(|secrecy| secrecy.opaque) => Answer::Unknown,
+            Some(Outcome::Found(value)) if value.secrecy().is_some_and(Secrecy::is_opaque) => Answer::Unknown,
             Some(Outcome::Found(value)) => Answer::Found(value.clone()),
             Some(Outcome::Failed(LookupError { kind: ErrorKind::Unknown, .. })) => Answer::Unknown,
             // Puppet may have the function.

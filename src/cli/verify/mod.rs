@@ -77,6 +77,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let mut workspace = global.open()?;
+    workspace.compares_secrets = true;
     let progress = global.show_progress(&workspace);
     let stage = Stage::new()?;
     let ruby = ruby::find(arguments.puppet_ruby.as_deref())?;

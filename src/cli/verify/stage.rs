@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::Code;
 use crate::app::{Workspace, absolute};
 use crate::cli::Result;
-use crate::hiera::backend::eyaml::{KeyName, KeyNames};
+use crate::hiera::backend::eyaml::{KeyChoice, KeyName, KeyNames};
 use crate::hiera::layer::GlobalConfig;
 use crate::settings::{DatadirSetting, GlobalSetting, Settings};
 use crate::tree::{Entry, FileTree, child};
@@ -81,7 +81,10 @@ impl Stage {
             environment,
             global: global.map(|global| self.global(global, &settings.global_hiera_config, &writer)).transpose()?,
             basemodulepath: settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),
-            keys: settings.eyaml_keys.clone(),
+            keys: match &settings.eyaml {
+                KeyChoice::Pair(keys) => Some(keys.clone()),
+                KeyChoice::Named(_) | KeyChoice::NoKeys => None,
+            },
             yaml_aliases: settings.hiera3_yaml_aliases,
         })
     }

@@ -8,6 +8,7 @@ use crate::diagnostic::Place;
 use crate::fleet::levels::ResolvedLevels;
 use crate::fleet::levels::class_levels::ClassLevels;
 use crate::fleet::revision::Revision;
+use crate::hiera::backend::eyaml::NoKey;
 use crate::hiera::backend::{Backend, DeclaredFunction};
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::node::NodeSet;
@@ -68,16 +69,17 @@ impl Revision {
         levels.any(|level| matches!(level.backend, Backend::Declared(DeclaredFunction::Command(_))))
     }
 
-    /// Returns the levels of encrypted data that have files, but no key to decrypt them here, by place and name, with
-    /// their nodes.
-    pub fn keyless_levels(&self) -> BTreeMap<(Place, Arc<str>), NodeSet> {
+    /// Returns the levels of encrypted data that have files, but no key to decrypt them here, by place, name and
+    /// reason, with their nodes.
+    pub fn keyless_levels(&self) -> BTreeMap<(Place, Arc<str>, NoKey), NodeSet> {
         let mut found: BTreeMap<_, NodeSet> = BTreeMap::new();
         let is_file = |location: &Location| matches!(location, Location::Path { content: Content::File(..), .. });
         for (class, nodes) in self.classes() {
             for level in class.levels() {
                 let is_encrypted = matches!(level.backend, Backend::Eyaml(_)) && level.locations.iter().any(is_file);
-                if is_encrypted && matches!(self.environment.keys.of(&level.options), Ok(None)) {
-                    found.entry((level.place.clone(), level.name.clone())).or_default().union_with(nodes);
+                let why = is_encrypted.then(|| self.environment.keys.why_none(&level.options)).flatten();
+                if let Some(why) = why {
+                    found.entry((level.place.clone(), level.name.clone(), why)).or_default().union_with(nodes);
                 }
             }
         }

@@ -22,7 +22,7 @@ use modules::Modules;
 pub use data_files::DataFileList;
 pub use deployment::DeclaredModule;
 
-use super::backend::eyaml::{KeyNames, KeyPairs, Keys};
+use super::backend::eyaml::{KeyChoice, KeyPairs, Keys, SecretNames};
 use super::backend::{Backends, DataFiles, Format};
 use super::config::{Config, Configs, Hiera3, Owner};
 use super::hierarchy::{Datadir, Source};
@@ -57,8 +57,10 @@ pub struct EnvironmentOptions {
     pub disk: Arc<dyn FileTree>,
     /// Functions that hierad does not have.
     pub backends: Backends,
-    /// The key pair for all encrypted data, whatever hiera.yaml names.
-    pub eyaml_keys: Option<KeyNames>,
+    /// The keys of encrypted data that may be read.
+    pub eyaml: KeyChoice,
+    /// Gives names to secrets, or `None` for lookups that have the secrets themselves.
+    pub secret_names: Option<Arc<dyn SecretNames>>,
     /// The reader of the configuration.
     pub reader: Reader,
     /// True if Hiera 3 runs on a Ruby that takes aliases in YAML.
@@ -89,7 +91,8 @@ impl Default for EnvironmentOptions {
             own_files: BTreeSet::new(),
             disk: Arc::new(MemoryTree::at("/")),
             backends: Backends::new(),
-            eyaml_keys: None,
+            eyaml: KeyChoice::default(),
+            secret_names: None,
             reader: Reader::default(),
             hiera3_yaml_aliases: false,
             host: Arc::new(NoHost),
@@ -192,7 +195,8 @@ impl Environment {
             None => (loader.layer(file, conf.data_provider.as_deref())?, Modules::load(&mut loader, root, &conf)?),
         };
         let diagnostics = loader.diagnostics;
-        let keys = Keys::new(options.eyaml_keys.clone(), options.host.clone(), store.key_pairs.clone());
+        let keys = Keys::new(options.eyaml.clone(), options.host.clone(), store.key_pairs.clone())
+            .named_by(options.secret_names.clone());
         Ok(Environment {
             tree,
             global,

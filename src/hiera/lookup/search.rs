@@ -185,8 +185,7 @@ impl Lookup<'_> {
         let call = function_call(level, location, search);
         let is_first = !search.stack.function_answers().has(&call);
         let answer = || {
-            let open = |text: &Value| decryption.text(text);
-            let interpolated = |context: &Context<'_>| interpolate_opened(value, context, &open);
+            let interpolated = |context: &Context<'_>| interpolate_opened(value, context, &decryption);
             let make = || self.in_context(layer, search, &interpolated);
             let value = if is_first { make() } else { explain::unseen(self.recorder, make) }?;
             check_type(

@@ -201,7 +201,7 @@ impl Node {
     }
 
     fn is_opaque_text(&self) -> bool {
-        matches!(self, Node::Scalar(Value::String(text)) if text.secrecy().is_some_and(|secrecy| secrecy.opaque))
+        matches!(self, Node::Scalar(Value::String(text)) if text.secrecy().is_some_and(Secrecy::is_opaque))
     }
 
     /// Ruby's `==`: as `eql?`, but numbers compare across kinds.

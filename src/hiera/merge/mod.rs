@@ -10,9 +10,10 @@ use std::borrow::Cow;
 
 pub use deep::DeepOptions;
 pub(super) use deep::merge as deep_merge;
-pub(super) use opaque::check_distinct;
+pub(super) use opaque::{check_distinct, or_made};
 
 use super::LookupError;
+use super::stand_in::{holds_made, made, made_digest};
 use crate::puppet::ErrorKind;
 use crate::puppet::types;
 use crate::puppet::types::data::{is_data_hash, is_scalar_or_data_array};
@@ -138,19 +139,34 @@ impl Strategy {
     /// Returns the one value of the one variant.
     fn merge_single(&self, value: Value) -> Result<Value> {
         match (self, &value) {
-            (Strategy::Unique, Value::Array(items)) => union(items, &[]),
+            (Strategy::Unique, _) if holds_made(&value) => Ok(made(self.name(), &[&value])),
+            (Strategy::Unique, Value::Array(items)) => or_made(union(items, &[]), self.name(), &[&value]),
             _ => Ok(value),
         }
     }
 
     /// Returns the first value of several variants.
     fn convert_first(&self, value: Value) -> Value {
-        if *self == Strategy::Unique { Value::array(flatten(&value)) } else { value }
+        match self {
+            Strategy::Unique if holds_made(&value) => made(self.name(), &[&value]),
+            Strategy::Unique => Value::array(flatten(&value)),
+            _ => value,
+        }
     }
 
     /// Merges two values, `high` with the higher priority.
     pub fn merge(&self, high: &Value, low: &Value) -> Result<Value> {
-        self.merge_values(high, low).map_err(|error| match error.kind {
+        let is_made = match self {
+            Strategy::Unique | Strategy::Deep(_) => holds_made(high) || holds_made(low),
+            Strategy::Hash => made_digest(high).is_some() || made_digest(low).is_some(),
+            Strategy::Default | Strategy::First => false,
+        };
+        let provenance = || Value::hash(self.options());
+        if is_made {
+            return Ok(made(self.name(), &[high, low, &provenance()]));
+        }
+        let merged = or_made(self.merge_values(high, low), self.name(), &[high, low, &provenance()]);
+        merged.map_err(|error| match error.kind {
             ErrorKind::Puppet => error.sealed(Secrecy::join(high.secrecy(), low.secrecy())),
             // hierad's own words have nothing of the values.
             ErrorKind::Unknown => error,

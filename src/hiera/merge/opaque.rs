@@ -1,15 +1,17 @@
-//! Encrypted texts that cannot be opened, in a merge: two of them may or may not be equal.
+//! Secrets that are not open, in a merge: two of them may or may not be equal.
 //!
 //! Such a text may be any text, so whether it equals another one, starts with a knock-out prefix or comes before
-//! another in order is unknown, and with it which items the merged array has. A value that is merged in whole stays
-//! what it is.
+//! another in order is unknown, and with it which items the merged array has: all of it is one stand-in. A value that
+//! is merged in whole stays what it is.
 
 use crate::hiera::LookupError;
-use crate::value::Value;
+use crate::hiera::stand_in::made;
+use crate::puppet::ErrorKind;
+use crate::value::{Secrecy, Value};
 
-/// Returns true if a part of `value` is an encrypted text that cannot be opened.
+/// Returns true if a part of `value` is a secret that is not open.
 pub(super) fn is_opaque(value: &Value) -> bool {
-    value.secrecy().is_some_and(|secrecy| secrecy.opaque)
+    value.secrecy().is_some_and(Secrecy::is_opaque)
 }
 
 /// Refuses items of which nobody here can tell whether they are equal.
@@ -46,7 +48,23 @@ fn may_be_equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Returns the error of an answer that depends on what cannot be decrypted.
+/// Returns the error of an answer that depends on what is not known here.
 pub(super) fn unknown(what: &str) -> LookupError {
-    LookupError::unknown(format!("{what} depends on a text that cannot be decrypted here"))
+    LookupError::unknown(format!("{what}{DEPENDS}"))
+}
+
+/// The end of such an error.
+const DEPENDS: &str = " depends on a secret that is not open here";
+
+/// Returns the value that a merge by `strategy` made of `values`, or the one stand-in for all that it can be if that
+/// depends on what is not known here.
+pub(in crate::hiera) fn or_made(
+    merged: Result<Value, LookupError>,
+    strategy: &str,
+    values: &[&Value],
+) -> Result<Value, LookupError> {
+    match merged {
+        Err(error) if error.kind == ErrorKind::Unknown && error.text.ends_with(DEPENDS) => Ok(made(strategy, values)),
+        merged => merged,
+    }
 }

@@ -14,7 +14,9 @@ use crate::hiera::LookupError;
 use crate::hiera::backend::eyaml::Decryption;
 use crate::hiera::budget::{Budget, PLACE_STEPS};
 use crate::hiera::interpolation::server_only;
+use crate::hiera::interpolation::{Opened, Opener};
 use crate::hiera::scope::{SERVER_FACTS, Scope, Variable};
+use crate::hiera::stand_in::{is_in_expression, made, made_digest, token};
 use crate::puppet::ruby;
 use crate::value::{Hash, Secrecy, Text, Value};
 
@@ -87,9 +89,16 @@ pub(super) fn answer(
     let inner = |value| answer(value, decryption, context);
     match value {
         Value::String(_) | Value::Bytes(_) => {
-            let opened = decryption.map(|decryption| decryption.text(value)).transpose()?;
-            let value = opened.as_ref().unwrap_or(value);
-            if let Value::String(string) = value { text(string, context) } else { Ok(value.clone()) }
+            let of_text = |value: &Value| match value {
+                Value::String(string) => text(string, context),
+                bytes => Ok(bytes.clone()),
+            };
+            let Some(decryption) = decryption else { return of_text(value) };
+            let Opened { text: opened, expression } = decryption.open(value)?;
+            match expression {
+                None => of_text(&opened),
+                Some(real) => Ok(decryption.close(&opened, real.and_then(|real| of_text(&real)))),
+            }
         }
         Value::Array(items) => budget.inside(|| {
             budget.spend(1)?;
@@ -114,6 +123,9 @@ pub(super) fn text(subject: &Text, context: &Context<'_>) -> Result<Value, Looku
     context.budget.read(subject)?;
     if first(subject).is_none() {
         return Ok(Value::String(subject.clone()));
+    }
+    if is_in_expression(subject) {
+        return Ok(made("an expression", &[&subject.clone().into()]));
     }
     let own = Guard::default();
     let guard = context.guard.unwrap_or(&own);
@@ -148,7 +160,7 @@ fn replace(subject: &str, site: &Site<'_>) -> Result<Value, LookupError> {
         secrecy = Secrecy::join(secrecy, value.secrecy());
         match &value {
             Value::Bytes(bytes) => add(bytes)?,
-            value => add(value.to_s().as_bytes())?,
+            value => add(made_digest(value).map_or_else(|| value.to_s(), token).as_bytes())?,
         }
         rest = &rest[end..];
     }

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::hiera::LookupError;
+use crate::hiera::stand_in::{made, made_digest};
 use crate::puppet::ruby;
 use crate::value::Value;
 
@@ -42,6 +43,9 @@ pub(super) fn index(segment: &str) -> Option<Value> {
 
 /// Walks `segments` into `value`; `key` is for error texts. Nothing where there is no such place.
 pub(super) fn walk(mut value: Value, segments: &[&str], key: &str) -> Result<Option<Value>, LookupError> {
+    if !segments.is_empty() && made_digest(&value).is_some() {
+        return Ok(Some(made("a part", &[&value, &segments.join(".").into()])));
+    }
     for segment in segments {
         let mismatch = |expected: &str, segment: &str| {
             let class = value.class_name();

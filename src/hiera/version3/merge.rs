@@ -5,7 +5,8 @@
 
 use crate::hiera::LookupError;
 use crate::hiera::config::HashMerge;
-use crate::hiera::merge::{Strategy, check_distinct, deep_merge};
+use crate::hiera::merge::{Strategy, check_distinct, deep_merge, or_made};
+use crate::hiera::stand_in::{holds_made, made};
 use crate::value::{Hash, Secrecy, Uniq, Value};
 
 /// The resolution type: how several values for a key become one.
@@ -75,13 +76,20 @@ impl Resolution {
         let mut seen = Uniq::default();
         let mut flat = Vec::new();
         flatten(&answer, &mut flat);
-        check_distinct(&flat.iter())?;
-        Ok(flat.into_iter().filter(|item| seen.is_new(item) && !item.is_undef()).collect())
+        if holds_made(&answer) {
+            return Ok(made("array", &[&answer]));
+        }
+        let distinct = check_distinct(&flat.iter());
+        let merged = distinct.map(|()| flat.into_iter().filter(|item| seen.is_new(item) && !item.is_undef()).collect());
+        or_made(merged, "array", &[&answer])
     }
 }
 
 impl HashMerge {
     fn merge(&self, high: &Value, low: &Value) -> Result<Value, LookupError> {
+        if holds_made(high) || holds_made(low) {
+            return Ok(made("hash", &[high, low]));
+        }
         let merged = match self {
             HashMerge::Native => {
                 let mut merged = low.as_hash().cloned().unwrap_or_default();
@@ -89,7 +97,7 @@ impl HashMerge {
                 entries.for_each(|(key, value)| _ = merged.insert(key.clone(), value.clone()));
                 Ok(Value::hash(merged))
             }
-            HashMerge::Deep(options) => deep_merge(high, low, options),
+            HashMerge::Deep(options) => or_made(deep_merge(high, low, options), "hash", &[high, low]),
             HashMerge::Fails(error) => return Err(error.clone()),
         };
         merged.map_err(|error| error.sealed(Secrecy::join(high.secrecy(), low.secrecy())))

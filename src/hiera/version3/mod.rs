@@ -202,11 +202,12 @@ impl<'a> Engine<'a> {
         })?;
         let name = root.to_s();
         let Some(value) = hash.and_then(|hash| hash.get_value(root)) else {
-            self.event(|| Event::NotFound(name.into()));
+            self.event(|| Event::NotFound(name.as_str().into()));
             return Ok(None);
         };
         let line = || place(file.line(&name));
-        let decryption = Decryption { keys: self.keys, options: &level.options, reader: eyaml::Reader::Hiera3 };
+        let decryption =
+            Decryption { keys: self.keys, options: &level.options, reader: eyaml::Reader::Hiera3 { key: &name } };
         let decryption = is_eyaml.then_some(&decryption);
         let value = answer(value, decryption, context).map_err(|e| e.at(line()))?;
         let at = || FoundAt { place: line(), marks: file.marks(&name).cloned().unwrap_or_default() };

@@ -9,6 +9,7 @@ mod absent_modules;
 pub mod accept;
 mod changed_files;
 pub(super) mod failing_keys;
+pub(super) mod keys_not_allowed;
 pub(super) mod outside_levels;
 pub(super) mod path_patterns;
 pub(super) mod undefined_variables;
@@ -72,6 +73,7 @@ impl DiffContext<'_> {
                 self.revisions.after.fleet.len(),
             ));
             spots.extend(absent_backends::absent_backends(self.both_revisions()));
+            spots.extend(self.keys_not_allowed());
             spots.extend(self.failing_keys());
             spots.extend(self.undefined_variables(&files)?);
             spots.extend(self.absent_modules());
@@ -96,6 +98,7 @@ pub(super) fn of_revision(
     let mut spots: Vec<BlindSpot> = refused.into_iter().chain(left_out(&revision.fleet)).collect();
     spots.extend(outside_levels::outside_spots([revision], accepted, revision.fleet.len()));
     spots.extend(absent_backends::absent_backends([revision]));
+    spots.extend(keys_not_allowed::of_values(revision, effective));
     spots.extend(failing_keys::of_answers(effective, &revision.fleet, accepted, disclosure));
     spots
 }

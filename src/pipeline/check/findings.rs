@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Fault, Pipeline};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::fleet::{Finding, Revision};
+use crate::hiera::backend::eyaml::NoKey;
 use crate::pipeline::blind_spots::accept::Accepted;
+use crate::pipeline::blind_spots::keys_not_allowed;
 use crate::pipeline::blind_spots::outside_levels::{self, OutsideLevels};
 use crate::pipeline::blind_spots::undefined_variables;
 
@@ -72,8 +74,18 @@ fn undefined_variable(name: &str, findings: Vec<Finding>) -> Fault {
 
 /// Returns faults for levels of encrypted data without a key.
 fn keyless(revision: &Revision) -> impl Iterator<Item = Fault> {
-    revision.keyless_levels().into_iter().map(|((place, name), nodes)| {
-        let text = format!("no key here for this level, '{name}': what is encrypted in it compares by its ciphertext");
-        Fault::new(Severity::Note, "eyaml-no-key", text).at(Some(place)).on(nodes)
+    revision.keyless_levels().into_iter().map(|((place, name, why), nodes)| {
+        let fault = match why {
+            NoKey::NotAllowed(keys) => {
+                let fix = keys_not_allowed::fix(&keys.into_iter().collect());
+                Fault::new(Severity::Note, keys_not_allowed::NOT_ALLOWED, keys_not_allowed::text()).with_fix(fix)
+            }
+            NoKey::NotWanted | NoKey::NotReadable => {
+                let text =
+                    format!("no key here for this level, '{name}': what is encrypted in it compares by its ciphertext");
+                Fault::new(Severity::Note, "eyaml-no-key", text)
+            }
+        };
+        fault.at(Some(place)).on(nodes)
     })
 }

@@ -23,13 +23,14 @@ use crate::node::NodeSet;
 pub use new_faults::new_faults;
 
 /// The codes of faults.
-pub const CODES: [&str; 27] = [
+pub const CODES: [&str; 28] = [
     "absent-backend",
     "absent-module",
     "data-no-hash",
     "data-syntax",
     "environment-conf",
     "every-key-fails",
+    "eyaml-key-not-allowed",
     "eyaml-no-key",
     "hiera-3",
     "hiera-version-3",

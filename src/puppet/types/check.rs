@@ -5,7 +5,7 @@ use super::generalize::generalize;
 use super::infer::{infer, infer_set};
 use super::{assignable, is_instance, parse};
 use crate::puppet::Error;
-use crate::value::{Type, Value, ValuePath};
+use crate::value::{Secrecy, Type, Value, ValuePath};
 
 /// Returns Puppet's error for a `value` that is not of the type `kind`, an expression.
 pub fn mismatch(subject: &str, kind: &str, value: &Value) -> Error {
@@ -37,7 +37,7 @@ pub fn inferred(value: &Value) -> Result<String, Error> {
 /// Checks a value as `puppet lookup --type` does. `subject` is Puppet's name for the value in the error.
 pub fn check_type(subject: &str, value: &Value, kind: &Type) -> Result<(), Error> {
     let secrecy = value.secrecy();
-    if secrecy.is_some_and(|secrecy| secrecy.opaque) {
+    if secrecy.is_some_and(Secrecy::is_opaque) {
         // It has to fit with any texts in it.
         let of_any_text = generalize(&infer_set(value)?);
         return if assignable(kind, &of_any_text) {

@@ -145,6 +145,7 @@ fn a_broken_hiera_yaml_is_one_finding() {
 #[test]
 fn encrypted_data_without_key_is_a_note() {
     let site = Sandbox::of(SITE);
+    site.settings("profiles: [profiles]\neyaml: {allowed_keys: ['/nowhere/*']}\n");
     site.files(
         "
 -- hiera.yaml

@@ -150,6 +150,9 @@ url: db://%{hiera('password')}@db
     );
     site.commit("secrets");
     let printed = site.hierad("check");
+    assert!(printed.out.contains("hiera.yaml:1: note: no settings allow the keys"), "{printed:#?}");
+    site.settings("profiles: [profiles]\neyaml: {allowed_keys: ['/nowhere/*']}\n");
+    let printed = site.hierad("check");
     assert!(printed.out.contains("hiera.yaml:1: note: no key here for this level, 'eyaml'"), "{printed:#?}");
     for key in ["password", "url"] {
         let printed = site.hierad(&format!("lookup {key} --node web01 --render-as json"));

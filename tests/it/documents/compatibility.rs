@@ -12,7 +12,7 @@ use hierad::node::NodeProfile;
 use hierad::puppet::ErrorKind;
 use hierad::puppet::json;
 use hierad::tree::{Entry, MemoryTree};
-use hierad::value::Value;
+use hierad::value::{Secrecy, Value};
 use hierad::workers::Workers;
 
 use super::pages::{page, root};
@@ -229,9 +229,9 @@ const CHECKS: &[(&str, &str, &str, Check)] = &[
     ("eyaml", "opaque", "GPG and other methods", Opaque("a: ENC[GPG,hQEMA==]\n")),
     (
         "eyaml",
-        "not",
+        "opaque",
         "what an encrypted value decides",
-        Unknown("a: ENC[PKCS7,MIIBeQ==]\nlookup_options: {a: {convert_to: Integer}}\n", "is encrypted"),
+        Opaque("a: ENC[PKCS7,MIIBeQ==]\nlookup_options: {a: {convert_to: Integer}}\n"),
     ),
 ];
 
@@ -279,7 +279,7 @@ impl Check {
             Read(file) => read(file),
             Converts(kind) => converts(kind),
             Opaque(data) => match outcome(&format!("{EYAML}{data}")) {
-                Some(Outcome::Found(value)) if value.secrecy().is_some_and(|secrecy| secrecy.opaque) => Ok(()),
+                Some(Outcome::Found(value)) if value.secrecy().is_some_and(Secrecy::is_opaque) => Ok(()),
                 other => Err(format!("{other:?}")),
             },
             Unknown(text, words) => match outcome(&repository(row, text)) {

@@ -10,7 +10,7 @@ use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeSet};
 use hierad::report::{Input, NodeNames, Origins, Report, json, markdown, text};
 use hierad::snapshot::{Format, Snapshots};
-use hierad::value::{Rich, Secrecy, Value};
+use hierad::value::{Form, Rich, Secrecy, Value};
 use hierad::workers::Workers;
 
 use super::search::found;
@@ -113,7 +113,8 @@ fn add(answers: &mut Vec<Answer>, node: NodeId, outcome: Outcome) {
 }
 
 fn secrecy(random: &mut Random) -> Secrecy {
-    Secrecy { opaque: random.below(4) == 0, seal: random.next() % 3 }
+    let form = [Form::Clear, Form::Clear, Form::Named, Form::Encrypted][random.below(4)];
+    Secrecy { form, seal: random.next() % 3 }
 }
 
 /// `value` with secrets in some places.

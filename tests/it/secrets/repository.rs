@@ -25,6 +25,9 @@ pub(super) struct Repository {
 const FILES: [&str; 5] =
     ["nodes/web01.example.com.eyaml", "nodes/db01.eyaml", "common.eyaml", "common.yaml", "clear.yaml"];
 
+/// Settings outside of the tree, which allow all keys that it names.
+pub(super) const SETTINGS: &str = "profiles: [../profiles]\neyaml: {allowed_keys: ['/**']}\n";
+
 /// The levels: secrets above and below what refers to them.
 pub(super) fn hiera_yaml() -> String {
     let keys = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/eyaml/keys");
@@ -43,7 +46,7 @@ impl Repository {
     pub(super) fn new(seed: u64) -> Repository {
         let mut dice = Dice(Random::new(seed + 1));
         let sandbox = Sandbox::new();
-        sandbox.write("hierad.yaml", "profiles: [profiles]\n");
+        sandbox.write(".git/hierad.yaml", SETTINGS);
         sandbox.write("profiles/web01.yaml", "{name: web01.example.com, facts: {os: {family: Debian}}}\n");
         sandbox.write("profiles/db01.yaml", "{name: db01, facts: {os: {family: RedHat}}}\n");
         sandbox.write("hiera.yaml", hiera_yaml());

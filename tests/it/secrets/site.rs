@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value as Json;
 
-use super::repository::{block, hiera_yaml};
+use super::repository::{SETTINGS, block, hiera_yaml};
 use super::search::found;
 use crate::support::Sandbox;
 use crate::support::terminal::{Printed, changes, hierad, nodes_of, run};
@@ -20,7 +20,7 @@ fn write(site: &Sandbox, variant: usize, second: &str) {
 fn site() -> Sandbox {
     let site = Sandbox::new();
     site.write("hiera.yaml", hiera_yaml());
-    site.write("hierad.yaml", "profiles: [profiles]\n");
+    site.write(".git/hierad.yaml", SETTINGS);
     for node in ["db01", "web01"] {
         site.write(&format!("profiles/{node}.yaml"), format!("{{name: {node}, facts: {{}}}}\n"));
     }
@@ -73,9 +73,9 @@ fn changed_secrets_are_fingerprints() {
     assert_eq!(changes(&report), ["web::key changed db01,web01"]);
     let change = &report["changes"][0];
     assert_ne!(fingerprint(&change["before"]["value"]), fingerprint(&change["after"]["value"]));
-    // Equal secrets look equal, wherever they are.
+    // Nothing tells that two keys have the same secret.
     let values = hierad_on(&site, "render --format ndjson --node db01").json();
-    assert_eq!(fingerprint(&values["values"]["web::key"]), fingerprint(&values["values"]["db::password"]));
+    assert_ne!(fingerprint(&values["values"]["web::key"]), fingerprint(&values["values"]["db::password"]));
     assert_ne!(fingerprint(&values["values"]["url"]), fingerprint(&values["values"]["db::password"]));
 }
 
@@ -90,7 +90,8 @@ fn snapshots_are_stable_with_the_key() {
     let named = |name: &str| run(command(&site, "render").env("HIERAD_FINGERPRINT_KEY", name));
     assert_eq!(first.out, named(key.trim()).out);
     assert_eq!(first.out, named(site.beside("data/hierad/fingerprint.key").to_str().unwrap()).out);
-    site.settings("profiles: [profiles]\nfingerprint_key: ../data/hierad/fingerprint.key\n");
+    let shared = format!("{SETTINGS}fingerprint_key: ../../data/hierad/fingerprint.key\n");
+    site.write(".git/hierad.yaml", shared);
     assert_eq!(first.out, render("other").out);
     assert_eq!(first.err + &render("other").err, "");
 }

@@ -9,7 +9,7 @@ use hierad::fleet::{Answer, Effective, Fleet};
 use hierad::git::{BranchName, CommitId};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeProfile, NodeSet};
-use hierad::value::{Hash, Rich, Secrecy, Value};
+use hierad::value::{Form, Hash, Rich, Secrecy, Value};
 use serde_yaml::Value as Yaml;
 
 /// Fingerprints that are the same on every machine.
@@ -97,11 +97,11 @@ fn value(yaml: &Yaml, node: &str) -> Value {
 
 fn tagged_value(tag: &str, yaml: &Yaml, node: &str) -> Value {
     let number = |i: usize| yaml[i].as_i64().unwrap();
-    let sealed = |opaque, seal| value(yaml, node).sealed(Some(Secrecy { opaque, seal }));
+    let sealed = |form, seal| value(yaml, node).sealed(Some(Secrecy { form, seal }));
     match tag {
-        "!secret" => sealed(false, 1),
-        "!anew" => sealed(false, 2),
-        "!opaque" => sealed(true, 3),
+        "!secret" => sealed(Form::Named, 1),
+        "!anew" => sealed(Form::Named, 2),
+        "!opaque" => sealed(Form::Encrypted, 3),
         "!sensitive" => Value::Rich(Arc::new(Rich::sensitive(&value(yaml, node)))),
         "!symbol" => Value::Symbol(yaml.as_str().unwrap().into()),
         "!big" => Value::big(yaml.as_str().unwrap().parse().unwrap()),

@@ -11,38 +11,22 @@ use rsa::RsaPrivateKey;
 use rsa::pkcs1::DecodeRsaPrivateKey;
 use rsa::pkcs8::DecodePrivateKey;
 
+use super::choice::{KeyChoice, KeyName, KeyNames, NoKey};
+use super::names::SecretNames;
 use super::pkcs7::{Certificate, Envelope, Refusal};
 use crate::hiera::host::HostAccess;
 use crate::puppet::ruby;
 use crate::value::Value;
 
-/// The place of a key: the environment variable, if that is set, or else the file.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct KeyName {
-    /// An absolute path on disk.
-    pub file: Option<Arc<str>>,
-    /// The name of an environment variable.
-    pub variable: Option<Arc<str>>,
-}
-
-/// The places of the two keys of a pair.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct KeyNames {
-    /// The private key.
-    pub private: KeyName,
-    /// The certificate with the public key, which tells which key of a block is its own.
-    pub public: KeyName,
-}
-
-/// A private key with its certificate, and the blocks that it has opened.
+/// A private key with its certificate, and the blocks that it has opened, by whether they had to be clear.
 pub struct KeyPair {
     private: RsaPrivateKey,
     certificate: Option<Certificate>,
-    opened: Mutex<HashMap<Box<[u8]>, Opened>>,
+    opened: [Mutex<HashMap<Box<[u8]>, Plaintext>>; 2],
 }
 
 /// The plaintext of a block, or the reason for which there is none.
-pub type Opened = Result<Arc<[u8]>, Refusal>;
+pub type Plaintext = Result<Arc<[u8]>, Refusal>;
 
 /// A pair, or `None` if it is not on this machine. The error is Ruby's, in its words.
 pub type FoundPair = Result<Option<Arc<KeyPair>>, Arc<str>>;
@@ -50,8 +34,9 @@ pub type FoundPair = Result<Option<Arc<KeyPair>>, Arc<str>>;
 /// The key pairs of an environment. Each is read once.
 #[derive(Debug)]
 pub struct Keys {
-    /// The pair that the settings name, which goes before all options.
-    chosen: Option<KeyNames>,
+    choice: KeyChoice,
+    /// The names that secrets are given, or `None` if lookups have the secrets themselves.
+    names: Option<Arc<dyn SecretNames>>,
     host: Arc<dyn HostAccess>,
     pairs: Arc<KeyPairs>,
     found: Mutex<HashMap<KeyNames, FoundPair>>,
@@ -62,16 +47,34 @@ pub struct Keys {
 pub struct KeyPairs(Mutex<HashMap<[Option<Vec<u8>>; 2], FoundPair>>);
 
 impl Keys {
-    /// Returns the keys that `host` has, of the pair `chosen` or of those that options name.
-    pub fn new(chosen: Option<KeyNames>, host: Arc<dyn HostAccess>, pairs: Arc<KeyPairs>) -> Keys {
-        Keys { chosen, host, pairs, found: Mutex::default() }
+    /// Returns the keys that `host` has and that may be read.
+    pub fn new(choice: KeyChoice, host: Arc<dyn HostAccess>, pairs: Arc<KeyPairs>) -> Keys {
+        Keys { choice, names: None, host, pairs, found: Mutex::default() }
+    }
+
+    /// Returns the same keys for lookups that have names in place of secrets.
+    #[must_use]
+    pub fn named_by(self, names: Option<Arc<dyn SecretNames>>) -> Keys {
+        Keys { names, ..self }
+    }
+
+    /// Returns what names secrets, or `None` if lookups have the secrets themselves.
+    pub(super) fn names(&self) -> Option<&dyn SecretNames> {
+        self.names.as_deref()
     }
 
     /// Returns the pair of a level with these `options`.
     pub fn of(&self, options: &Value) -> FoundPair {
-        let names = match &self.chosen {
-            Some(names) => names.clone(),
-            None => KeyNames::of_options(options)?,
+        let names = match &self.choice {
+            KeyChoice::Pair(names) => names.clone(),
+            KeyChoice::NoKeys => return Ok(None),
+            KeyChoice::Named(allowed) => {
+                let names = KeyNames::of_options(options)?;
+                if !allowed.allow(&names) {
+                    return Ok(None);
+                }
+                names
+            }
         };
         if let Some(found) = lock(&self.found).get(&names) {
             return found.clone();
@@ -79,6 +82,18 @@ impl Keys {
         let found = self.find(&names);
         lock(&self.found).insert(names, found.clone());
         found
+    }
+
+    /// Returns the reason for which a level with these `options` has no key here, or `None` if it has one.
+    pub fn why_none(&self, options: &Value) -> Option<NoKey> {
+        if !matches!(self.of(options), Ok(None)) {
+            return None;
+        }
+        Some(match (&self.choice, KeyNames::of_options(options)) {
+            (KeyChoice::NoKeys, _) => NoKey::NotWanted,
+            (KeyChoice::Named(allowed), Ok(names)) if !allowed.allow(&names) => NoKey::not_allowed(&names),
+            _ => NoKey::NotReadable,
+        })
     }
 
     fn find(&self, names: &KeyNames) -> FoundPair {
@@ -110,30 +125,6 @@ impl Keys {
     }
 }
 
-impl KeyNames {
-    /// Returns the places that a level's `options` name.
-    fn of_options(options: &Value) -> Result<KeyNames, Arc<str>> {
-        let name = |kind: &str| {
-            let text = |key: String| match options.get(&key) {
-                None | Some(Value::Undef | Value::Boolean(false)) => Ok(None),
-                Some(Value::String(text)) => Ok(Some(text.to_arc())),
-                Some(other) => Err(Arc::from(format!("no implicit conversion of {} into String", other.class_name()))),
-            };
-            let file = text(format!("pkcs7_{kind}_key"))?;
-            let variable = text(format!("pkcs7_{kind}_key_env_var"))?;
-            if file.is_none() && variable.is_none() {
-                return Err(Arc::from(format!("pkcs7_{kind}_key is not defined")));
-            }
-            if variable.is_none() && file.as_deref() == Some("") {
-                return Err(Arc::from("No such file or directory @ rb_sysopen - "));
-            }
-            Ok(KeyName { file, variable })
-        };
-        let public = name("public")?;
-        Ok(KeyNames { private: name("private")?, public })
-    }
-}
-
 impl KeyPairs {
     /// Returns the pair of a private key and a certificate, as their files have them.
     fn get(&self, content: [Option<Vec<u8>>; 2]) -> FoundPair {
@@ -158,22 +149,32 @@ impl KeyPair {
             parsed.ok_or("PEM_read_bio_X509: no start line")
         };
         let certificate = certificate.map(parse).transpose()?;
-        Ok(KeyPair { private, certificate, opened: Mutex::default() })
+        Ok(KeyPair { private, certificate, opened: Default::default() })
     }
 
     /// Decrypts `data` without remembering the plaintext.
     pub fn peek(&self, data: &[u8]) -> Result<Vec<u8>, Refusal> {
-        Envelope::parse(data)?.open(&self.private, self.certificate.as_ref())
+        self.decrypt(data, false)
     }
 
-    /// Decrypts `data`, once for all calls.
-    pub fn open(&self, data: &[u8]) -> Opened {
-        if let Some(opened) = lock(&self.opened).get(data) {
+    /// Decrypts `data`, once for all calls. If it must be `clear` what is opened, data is left alone of which the key
+    /// itself would have to choose a part.
+    pub fn open(&self, data: &[u8], clear: bool) -> Plaintext {
+        let known = &self.opened[usize::from(clear)];
+        if let Some(opened) = lock(known).get(data) {
             return opened.clone();
         }
-        let opened = self.peek(data).map(Arc::from);
-        lock(&self.opened).insert(data.into(), opened.clone());
+        let opened = self.decrypt(data, clear).map(Arc::from);
+        lock(known).insert(data.into(), opened.clone());
         opened
+    }
+
+    fn decrypt(&self, data: &[u8], clear: bool) -> Result<Vec<u8>, Refusal> {
+        let (envelope, certificate) = (Envelope::parse(data)?, self.certificate.as_ref());
+        if clear && envelope.is_ambiguous(certificate) {
+            return Err(Refusal::Unsupported);
+        }
+        envelope.open(&self.private, certificate)
     }
 }
 

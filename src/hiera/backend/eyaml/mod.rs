@@ -5,18 +5,25 @@
 //! Source: `functions/eyaml_lookup_key.rb`, hiera-eyaml's `hiera/backend/eyaml_backend.rb`.
 
 pub mod blocks;
+mod choice;
 mod keys;
+mod names;
 mod pkcs7;
 
-pub use keys::{FoundPair, KeyName, KeyNames, KeyPair, KeyPairs, Keys, Opened};
-pub use pkcs7::Refusal;
+pub use choice::{AllowedKeys, KeyChoice, KeyName, KeyNames, NoKey};
+pub use keys::{FoundPair, KeyPair, KeyPairs, Keys, Plaintext};
+pub use names::SecretNames;
+pub use pkcs7::{Refusal, Rejected};
 
 use std::sync::Arc;
 
 use self::blocks::{Block, Part};
+use self::names::Named;
 use crate::hiera::LookupError;
+use crate::hiera::interpolation::{Opened, Opener};
+use crate::hiera::stand_in::{expressions, made_by};
 use crate::puppet::ruby;
-use crate::value::{Secrecy, Value};
+use crate::value::{Form, Secrecy, Value};
 
 /// Puppet's error for a level without paths.
 pub const NEEDS_PATH: &str = "'eyaml_lookup_key': one of 'path', 'paths' 'glob', 'globs' or 'mapped_paths' must be declared in hiera.yaml when using this lookup_key function";
@@ -46,7 +53,10 @@ pub enum Reader<'a> {
         path: &'a str,
     },
     /// Hiera 3.
-    Hiera3,
+    Hiera3 {
+        /// The key.
+        key: &'a str,
+    },
 }
 
 /// A block that cannot be opened, in Ruby's words.
@@ -62,33 +72,75 @@ impl<T: Into<Arc<str>>> From<T> for Failure {
     }
 }
 
-impl Decryption<'_> {
-    /// Returns the text `value` with its blocks opened; any other value is itself.
-    pub fn text(&self, value: &Value) -> Result<Value, LookupError> {
+/// A block that was opened.
+enum Piece {
+    /// It holds this.
+    Plain(Arc<[u8]>),
+    /// The key does not open it, and this is what it has in place of a plaintext.
+    Rejected(Vec<u8>),
+    /// hierad cannot know what it holds.
+    Closed,
+}
+
+impl Opener for Decryption<'_> {
+    fn open(&self, value: &Value) -> Result<Opened, LookupError> {
+        let plain = |value: &Value| Opened { text: value.clone(), expression: None };
         let text = match value {
             Value::String(text) => text.as_bytes(),
             Value::Bytes(bytes) => bytes,
-            other => return Ok(other.clone()),
+            _ => return Ok(plain(value)),
         };
         if !blocks::is_encrypted(text) {
-            return Ok(value.clone());
+            return Ok(plain(value));
         }
-        let mut out = Vec::with_capacity(text.len());
-        let mut secrecy = None;
-        for part in blocks::parts(text) {
+        let parts: Vec<Part<'_>> = blocks::parts(text).collect();
+        let mut clear = Vec::with_capacity(text.len());
+        let mut named = Vec::new();
+        let (mut secrecy, mut all_clear) = (None, true);
+        for (at, part) in parts.iter().enumerate() {
             match part {
-                Part::Plain(plain) => out.extend(plain),
+                Part::Plain(plain) => {
+                    clear.extend(*plain);
+                    named.extend(*plain);
+                }
                 Part::Block(block) => {
-                    let opened = self.open(&block).map_err(|why| self.failed(text, why))?;
-                    let own = Secrecy { opaque: opened.is_none(), seal: block.seal() };
-                    secrecy = Secrecy::join(secrecy, Some(own));
-                    out.extend(opened.as_deref().unwrap_or(block.text().as_bytes()));
+                    let piece = self.piece(block).map_err(|why| self.failed(text, why))?;
+                    let is_last = at + 1 == parts.len();
+                    let (form, name) = self.name(&piece, block, is_last);
+                    named.extend(name.bytes());
+                    all_clear &= matches!(piece, Piece::Plain(_));
+                    match piece {
+                        Piece::Plain(plain) => clear.extend(&*plain),
+                        Piece::Rejected(_) | Piece::Closed => clear.extend(name.bytes()),
+                    }
+                    secrecy = Secrecy::join(secrecy, Some(Secrecy { form, seal: block.seal() }));
                 }
             }
         }
-        chomp(&mut out);
-        match Value::bytes(out) {
-            // Ruby searches no text for a pattern that is not UTF-8.
+        chomp(&mut clear);
+        chomp(&mut named);
+        if self.keys.names().is_none() {
+            return Ok(Opened { text: self.searched(clear, secrecy)?, expression: None });
+        }
+        let text = Value::bytes(named).sealed(secrecy);
+        let (real, with_names) = (String::from_utf8_lossy(&clear), text.as_str().unwrap_or_default());
+        let is_apart = expressions(&real).eq(expressions(with_names));
+        let clear_secrecy = secrecy.map(|secrecy| Secrecy { form: Form::Clear, ..secrecy });
+        let expression = (all_clear && !is_apart).then(|| self.searched(clear, clear_secrecy));
+        Ok(Opened { text, expression })
+    }
+
+    fn close(&self, opened: &Value, outcome: Result<Value, LookupError>) -> Value {
+        let outcome = outcome.unwrap_or_else(|error| Value::from(error.text.as_str()));
+        let digest = |content: &[u8]| self.keys.names().map_or([0; 16], |names| names.digest(content));
+        made_by("an expression", &[opened, &outcome], digest)
+    }
+}
+
+impl Decryption<'_> {
+    /// Returns a text that lookups have as it is. Ruby searches no text for a pattern that is not UTF-8.
+    fn searched(&self, clear: Vec<u8>, secrecy: Option<Secrecy>) -> Result<Value, LookupError> {
+        match Value::bytes(clear) {
             Value::Bytes(bytes) if self.is_searched(&bytes) => {
                 Err(LookupError::puppet("invalid byte sequence in UTF-8"))
             }
@@ -98,23 +150,44 @@ impl Decryption<'_> {
 
     /// Returns true if a plaintext is searched for expressions: Puppet looks for the beginning of one first.
     fn is_searched(&self, plain: &[u8]) -> bool {
-        matches!(self.reader, Reader::Hiera3) || plain.windows(2).any(|two| two == b"%{")
+        matches!(self.reader, Reader::Hiera3 { .. }) || plain.windows(2).any(|two| two == b"%{")
     }
 
-    /// Decrypts a block, or `None` if hierad cannot know its content.
-    fn open(&self, block: &Block) -> Result<Option<Arc<[u8]>>, Failure> {
+    /// Returns what stands for a block where lookups have no secrets, and the form that the secret has.
+    fn name(&self, piece: &Piece, block: &Block, is_last: bool) -> (Form, String) {
+        let (Reader::Puppet { key, .. } | Reader::Hiera3 { key }) = self.reader;
+        match (piece, self.keys.names()) {
+            (Piece::Plain(_), None) => (Form::Clear, String::new()),
+            (Piece::Plain(plain), Some(names)) => {
+                let mut plain = plain.to_vec();
+                if is_last {
+                    chomp(&mut plain);
+                }
+                (Form::Named, names::name(names, Named::Plain, key, &plain))
+            }
+            (Piece::Rejected(instead), Some(names)) => (Form::Named, names::name(names, Named::Rejected, key, instead)),
+            (Piece::Rejected(_) | Piece::Closed, _) => (Form::Encrypted, block.text().to_owned()),
+        }
+    }
+
+    /// Decrypts a block.
+    fn piece(&self, block: &Block) -> Result<Piece, Failure> {
         if block.data().is_empty() {
             return Err("undefined method `[]' for nil:NilClass".into());
         }
         if !block.is_pkcs7() {
-            return Ok(None);
+            return Ok(Piece::Closed);
         }
-        let Some(pair) = self.keys.of(self.options)? else { return Ok(None) };
-        match pair.open(&ruby::unpack(block.data().as_bytes())) {
-            Ok(plain) => Ok(Some(plain)),
-            Err(Refusal::Unsupported) => Ok(None),
+        let Some(pair) = self.keys.of(self.options)? else { return Ok(Piece::Closed) };
+        let clear = self.keys.names().is_some();
+        match pair.open(&ruby::unpack(block.data().as_bytes()), clear) {
+            Ok(plain) => Ok(Piece::Plain(plain)),
+            Err(Refusal::Unsupported) => Ok(Piece::Closed),
             Err(Refusal::NoPkcs7(why)) => Err(why.into()),
-            Err(Refusal::Ruby(why)) => Err(Failure { why: why.into(), of_block: true }),
+            Err(Refusal::Rejected(rejected)) if clear => Ok(Piece::Rejected(rejected.instead)),
+            Err(Refusal::Ruby(why) | Refusal::Rejected(Rejected { why, .. })) => {
+                Err(Failure { why: why.into(), of_block: true })
+            }
         }
     }
 
@@ -124,10 +197,10 @@ impl Decryption<'_> {
                 let text = String::from_utf8_lossy(text);
                 format!("hiera-eyaml backend error decrypting {text} when looking up {key} in {path}. Error was {why}")
             }
-            Reader::Hiera3 if of_block => format!(
+            Reader::Hiera3 { .. } if of_block => format!(
                 "Hiera-eyaml decryption failed, check the encrypted data matches the key you are using.\nRaw message from system: {why}"
             ),
-            Reader::Hiera3 => why.to_string(),
+            Reader::Hiera3 { .. } => why.to_string(),
         })
     }
 }

@@ -3,14 +3,17 @@
 //! Read as OpenSSL reads it, in any of BER's forms. Source: OpenSSL's `PKCS7_decrypt` as Ruby's `OpenSSL::PKCS7` calls
 //! it.
 
+use std::fmt;
+
 use bcder::decode::{self, Constructed, DecodeError, SliceSource};
 use bcder::string::BitString;
 use bcder::{ConstOid, Mode, OctetString, Oid, Tag};
 use cbc::Decryptor;
-use cbc::cipher::block_padding::Pkcs7;
+use cbc::cipher::block_padding::NoPadding;
 use cbc::cipher::{BlockCipher, BlockDecryptMut, KeyInit, KeyIvInit};
 use rsa::pkcs1::EncodeRsaPublicKey;
 use rsa::{Pkcs1v15Encrypt, RsaPrivateKey};
+use sha2::{Digest, Sha256};
 
 /// The reason for which there is no plaintext.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,12 +22,30 @@ pub enum Refusal {
     NoPkcs7(&'static str),
     /// Ruby fails to decrypt it, in these words.
     Ruby(&'static str),
+    /// The key opens nothing.
+    Rejected(Rejected),
     /// Ruby may know the cipher.
     Unsupported,
 }
 
+/// Data that a key does not open. Whoever learns that of data of their own making learns plaintexts bit by bit, so
+/// readers must not see a difference from data that it opens.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// Ruby's words.
+    pub why: &'static str,
+    /// The bytes that come out in place of a plaintext: they are equal just where a plaintext would be.
+    pub instead: Vec<u8>,
+}
+
+impl fmt::Debug for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.why)
+    }
+}
+
 /// No plaintext comes out with the key.
-const BAD_DECRYPT: Refusal = Refusal::Ruby("bad decrypt");
+const BAD_DECRYPT: &str = "bad decrypt";
 
 /// OpenSSL cannot make out cipher, recipient or content.
 const DECRYPT_ERROR: Refusal = Refusal::Ruby("decrypt error");
@@ -98,35 +119,71 @@ impl Envelope {
         };
         let content = self.content.as_ref().ok_or(DECRYPT_ERROR)?.to_bytes();
         let iv = self.iv.as_ref().map_err(Clone::clone)?.to_bytes();
-        decrypt(&self.content_key(private, certificate)?, &iv, &content)
+        decrypt(self.content_key(private, certificate)?, &iv, &content)
+    }
+
+    /// Returns true if nothing but the key decides which recipient's content key counts.
+    pub(super) fn is_ambiguous(&self, certificate: Option<&Certificate>) -> bool {
+        certificate.is_none() && self.recipients.len() > 1
     }
 
     /// Decrypts the content key: that of the first recipient of the certificate's name or, without a certificate, the
     /// first that comes out.
-    fn content_key(&self, private: &RsaPrivateKey, certificate: Option<&Certificate>) -> Result<Vec<u8>, Refusal> {
+    fn content_key(&self, private: &RsaPrivateKey, certificate: Option<&Certificate>) -> Result<ContentKey, Refusal> {
         let open = |recipient: &Recipient| private.decrypt(Pkcs1v15Encrypt, &recipient.key.to_bytes());
-        let Some(certificate) = certificate else {
-            return self.recipients.iter().find_map(|recipient| open(recipient).ok()).ok_or(BAD_DECRYPT);
+        let (first, key) = match certificate {
+            Some(certificate) => {
+                let own = self.recipients.iter().find(|recipient| recipient.certificate == certificate.name);
+                let own = own.ok_or(DECRYPT_ERROR)?;
+                (Some(own), open(own).ok())
+            }
+            None => (self.recipients.first(), self.recipients.iter().find_map(|recipient| open(recipient).ok())),
         };
-        let own = self.recipients.iter().find(|recipient| recipient.certificate == certificate.name);
-        open(own.ok_or(DECRYPT_ERROR)?).map_err(|_| BAD_DECRYPT)
+        Ok(match key {
+            Some(key) => ContentKey { key, is_real: true },
+            None => ContentKey {
+                key: first.map_or_else(Vec::new, |recipient| recipient.key.to_bytes().to_vec()),
+                is_real: false,
+            },
+        })
     }
 }
 
+/// A content key, or what takes its place where none comes out.
+struct ContentKey {
+    key: Vec<u8>,
+    is_real: bool,
+}
+
 /// Decrypts with a block cipher in CBC mode.
-fn decrypt<C>(key: &[u8], iv: &[u8], content: &[u8]) -> Result<Vec<u8>, Refusal>
+fn decrypt<C>(key: ContentKey, iv: &[u8], content: &[u8]) -> Result<Vec<u8>, Refusal>
 where
     C: BlockCipher + BlockDecryptMut + KeyInit,
 {
     if iv.len() != C::block_size() {
         return Err(DECRYPT_ERROR);
     }
-    // With a key of another length OpenSSL takes a random one, lest somebody learn from the difference.
-    let cipher = Decryptor::<C>::new_from_slices(key, iv).map_err(|_| BAD_DECRYPT)?;
+    // With a key of another length OpenSSL takes another one, too, lest somebody learn from the difference.
+    let is_real = key.is_real && key.key.len() == C::key_size();
+    let key = if is_real { key.key } else { Sha256::digest(&key.key)[..C::key_size()].to_vec() };
+    let rejected = |why, instead: &[u8]| Refusal::Rejected(Rejected { why, instead: instead.to_vec() });
     if content.is_empty() || !content.len().is_multiple_of(C::block_size()) {
-        return Err(Refusal::Ruby("wrong final block length"));
+        return Err(rejected(if is_real { "wrong final block length" } else { BAD_DECRYPT }, content));
     }
-    cipher.decrypt_padded_vec_mut::<Pkcs7>(content).map_err(|_| BAD_DECRYPT)
+    let cipher = Decryptor::<C>::new_from_slices(&key, iv).map_err(|_| rejected(BAD_DECRYPT, content))?;
+    let opened = cipher.decrypt_padded_vec_mut::<NoPadding>(content).map_err(|_| rejected(BAD_DECRYPT, content))?;
+    match unpadded(&opened, C::block_size()) {
+        Some(plain) if is_real => Ok(plain.to_vec()),
+        _ => Err(rejected(BAD_DECRYPT, &opened)),
+    }
+}
+
+/// Returns what the padding of PKCS #7 is put to, or `None` if there is no such padding.
+fn unpadded(opened: &[u8], block: usize) -> Option<&[u8]> {
+    let length = usize::from(*opened.last()?);
+    let (plain, padding) = opened.split_at_checked(opened.len().checked_sub(length)?)?;
+    let is_padding = (1..=block).contains(&length) && padding.iter().all(|byte| usize::from(*byte) == length);
+    is_padding.then_some(plain)
 }
 
 impl Certificate {

@@ -1,0 +1,164 @@
+//! The keys that may be read. A stranger may have written hiera.yaml, and can name any file of the machine in it.
+
+use std::sync::Arc;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::value::Value;
+
+/// The start of an allowed key that is an environment variable.
+const VARIABLE: &str = "env:";
+
+/// The place of a key: the environment variable, if that is set, or else the file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct KeyName {
+    /// An absolute path on disk.
+    pub file: Option<Arc<str>>,
+    /// The name of an environment variable.
+    pub variable: Option<Arc<str>>,
+}
+
+/// The places of the two keys of a pair.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct KeyNames {
+    /// The private key.
+    pub private: KeyName,
+    /// The certificate with the public key, which tells which key of a block is its own.
+    pub public: KeyName,
+}
+
+/// The keys that are read. By default there are none.
+#[derive(Debug, Clone)]
+pub enum KeyChoice {
+    /// Those that hiera.yaml names, as far as they are allowed.
+    Named(AllowedKeys),
+    /// One pair for all encrypted data, whatever hiera.yaml names.
+    Pair(KeyNames),
+    /// None: all that is encrypted stays encrypted.
+    NoKeys,
+}
+
+impl Default for KeyChoice {
+    fn default() -> KeyChoice {
+        KeyChoice::Named(AllowedKeys::default())
+    }
+}
+
+/// The places of keys that hiera.yaml may name.
+#[derive(Debug, Clone, Default)]
+pub struct AllowedKeys {
+    files: Vec<GlobMatcher>,
+    variables: Vec<String>,
+}
+
+impl AllowedKeys {
+    /// Parses absolute paths, in which `*` stands for a part of one name and `**` for any folders, and environment
+    /// variables: `env:NAME`. The error tells of the first that is neither.
+    pub fn parse<'t>(entries: impl IntoIterator<Item = &'t str>) -> Result<AllowedKeys, String> {
+        let mut allowed = AllowedKeys::default();
+        for entry in entries {
+            if let Some(name) = entry.strip_prefix(VARIABLE).filter(|name| !name.is_empty()) {
+                allowed.variables.push(name.to_owned());
+                continue;
+            }
+            if !entry.starts_with('/') {
+                return Err(format!("'{entry}' is neither an absolute path nor env:NAME"));
+            }
+            let glob = GlobBuilder::new(entry).literal_separator(true).backslash_escape(true).build();
+            allowed.files.push(glob.map_err(|error| error.to_string())?.compile_matcher());
+        }
+        Ok(allowed)
+    }
+
+    /// Returns true if both keys of a pair may be read.
+    pub(super) fn allow(&self, names: &KeyNames) -> bool {
+        [&names.private, &names.public].into_iter().all(|name| self.allows(name))
+    }
+
+    fn allows(&self, name: &KeyName) -> bool {
+        let has_file = |path: &str| {
+            // A glob must not be left by the way of the parent folder.
+            let is_plain = path.split('/').all(|name| name != "..");
+            is_plain && self.files.iter().any(|glob| glob.is_match(path))
+        };
+        name.file.as_deref().is_none_or(has_file)
+            && name.variable.as_deref().is_none_or(|name| self.variables.iter().any(|allowed| allowed == name))
+    }
+}
+
+impl KeyNames {
+    /// Returns the places that a level's `options` name.
+    pub(super) fn of_options(options: &Value) -> Result<KeyNames, Arc<str>> {
+        let name = |kind: &str| {
+            let text = |key: String| match options.get(&key) {
+                None | Some(Value::Undef | Value::Boolean(false)) => Ok(None),
+                Some(Value::String(text)) => Ok(Some(text.to_arc())),
+                Some(other) => Err(Arc::from(format!("no implicit conversion of {} into String", other.class_name()))),
+            };
+            let file = text(format!("pkcs7_{kind}_key"))?;
+            let variable = text(format!("pkcs7_{kind}_key_env_var"))?;
+            if file.is_none() && variable.is_none() {
+                return Err(Arc::from(format!("pkcs7_{kind}_key is not defined")));
+            }
+            if variable.is_none() && file.as_deref() == Some("") {
+                return Err(Arc::from("No such file or directory @ rb_sysopen - "));
+            }
+            Ok(KeyName { file, variable })
+        };
+        let public = name("public")?;
+        Ok(KeyNames { private: name("private")?, public })
+    }
+}
+
+/// The reason for which a level has no key here.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NoKey {
+    /// No key is to be read.
+    NotWanted,
+    /// Nothing allows these keys, in the form of the setting that would.
+    NotAllowed(Vec<String>),
+    /// A key cannot be read.
+    NotReadable,
+}
+
+impl NoKey {
+    /// The keys `names` are not allowed.
+    pub(super) fn not_allowed(names: &KeyNames) -> NoKey {
+        let entries = [&names.private, &names.public].into_iter().flat_map(|name| {
+            let variable = name.variable.as_ref().map(|variable| format!("{VARIABLE}{variable}"));
+            [name.file.as_ref().map(ToString::to_string), variable]
+        });
+        NoKey::NotAllowed(entries.flatten().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str) -> KeyName {
+        KeyName { file: Some(path.into()), variable: None }
+    }
+
+    #[test]
+    fn only_what_the_list_names_is_allowed() {
+        let allowed = AllowedKeys::parse(["/etc/eyaml/*.pem", "/srv/**", "env:KEY"]).unwrap();
+        for (path, expected) in [
+            ("/etc/eyaml/private.pem", true),
+            ("/etc/eyaml/old/private.pem", false),
+            ("/etc/eyaml/../shadow.pem", false),
+            ("/srv/a/b/c", true),
+            ("/srv/../etc/shadow", false),
+            ("/dev/zero", false),
+            ("private.pem", false),
+        ] {
+            assert_eq!(allowed.allows(&file(path)), expected, "{path}");
+        }
+        let variable =
+            |name: &str, file: Option<&str>| KeyName { file: file.map(Into::into), variable: Some(name.into()) };
+        assert!(allowed.allows(&variable("KEY", None)));
+        assert!(!allowed.allows(&variable("HOME", None)) && !allowed.allows(&variable("KEY", Some("/dev/zero"))));
+        assert!(!AllowedKeys::default().allows(&file("/etc/eyaml/private.pem")));
+        assert!(AllowedKeys::parse(["keys/*.pem"]).is_err() && AllowedKeys::parse(["/a/[x"]).is_err());
+    }
+}

@@ -1,0 +1,145 @@
+//! Stand-ins for secrets inside of lookups whose readers may not see them.
+//!
+//! A decrypted text has a *token* in its place, and can be put into other texts. Whatever else is made of secrets is
+//! one *made* value: it tells from what and how it was made, and neither what came out nor if anything did. No part of
+//! a plaintext is ever near it.
+
+use sha2::{Digest, Sha256};
+
+use crate::value::{Form, Hidden, HiddenKind, Rich, Secrecy, Text, Value};
+
+const TOKEN: &str = "SECRET[";
+
+/// Returns the text that stands for a secret with this digest.
+pub fn token(digest: [u8; 16]) -> String {
+    format!("{TOKEN}{:032x}]", u128::from_be_bytes(digest))
+}
+
+/// Returns true if a secret that `text` has a stand-in for takes part in one of its expressions.
+pub fn is_in_expression(text: &Text) -> bool {
+    let holds_secret = |expression: &str| expression.contains(TOKEN) || expression.contains("ENC[");
+    text.secrecy().is_some_and(Secrecy::is_opaque) && expressions(text).any(holds_secret)
+}
+
+/// Returns the `%{...}` of a text; one that is not closed goes to the end.
+pub fn expressions(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = &rest[rest.find("%{")?..];
+        let (expression, after) = rest.split_at(rest.find('}').map_or(rest.len(), |end| end + 1));
+        rest = after;
+        Some(expression)
+    })
+}
+
+/// Returns what an operation makes of these values, some of them secrets.
+pub fn made(operation: &str, inputs: &[&Value]) -> Value {
+    made_by(operation, inputs, |content| {
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&Sha256::digest(content)[..16]);
+        digest
+    })
+}
+
+/// Returns the same by a digest of one's own, for values that are no stand-ins.
+pub fn made_by(operation: &str, inputs: &[&Value], digest: impl FnOnce(&[u8]) -> [u8; 16]) -> Value {
+    let mut content = Vec::new();
+    put(b'm', operation.as_bytes(), &mut content);
+    for input in inputs {
+        write(input, &mut content);
+    }
+    let secrecy = inputs.iter().map(|input| input.secrecy()).fold(None, Secrecy::join);
+    let secrecy = secrecy.unwrap_or(Secrecy::SENSITIVE);
+    let form = secrecy.form.max(Form::Named);
+    let kind = if form == Form::Encrypted { HiddenKind::Encrypted } else { HiddenKind::Secret };
+    let hidden = Hidden { kind, fingerprint: digest(&content) };
+    Value::Rich(Rich::Hidden(hidden).into()).sealed(Some(Secrecy { form, ..secrecy }))
+}
+
+/// Returns the digest of a value that was made of secrets, or `None` for other values.
+pub fn made_digest(value: &Value) -> Option<[u8; 16]> {
+    match value.bare() {
+        Value::Rich(rich) => match &**rich {
+            Rich::Hidden(hidden) => Some(hidden.fingerprint),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns true if a part of the value, or all of it, was made of secrets.
+pub fn holds_made(value: &Value) -> bool {
+    match value.bare() {
+        Value::Array(items) => items.iter().any(holds_made),
+        Value::Hash(hash) => hash.iter().any(|(key, value)| holds_made(key) || holds_made(value)),
+        Value::Rich(rich) => match &**rich {
+            Rich::Hidden(_) => true,
+            Rich::Sensitive(inner) => holds_made(inner),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Writes a value so that different values are written differently.
+fn write(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Array(items) => {
+            put(b'a', &(items.len() as u64).to_be_bytes(), out);
+            items.iter().for_each(|item| write(item, out));
+        }
+        Value::Hash(hash) => {
+            put(b'h', &(hash.len() as u64).to_be_bytes(), out);
+            for (key, value) in hash.iter() {
+                write(key, out);
+                write(value, out);
+            }
+        }
+        Value::Secret(secret) => write(&secret.1, out),
+        Value::String(text) => put(b's', text.as_bytes(), out),
+        Value::Bytes(bytes) => put(b'b', bytes, out),
+        Value::Rich(rich) => match &**rich {
+            Rich::Hidden(hidden) => put(b'm', &hidden.fingerprint, out),
+            Rich::Sensitive(inner) => {
+                put(b'S', b"", out);
+                write(inner, out);
+            }
+            other => put(b'r', format!("{} {}", other.type_name(), other.to_text()).as_bytes(), out),
+        },
+        other => put(b'o', format!("{} {}", other.class_name(), other.inspect()).as_bytes(), out),
+    }
+}
+
+fn put(tag: u8, content: &[u8], out: &mut Vec<u8>) {
+    out.push(tag);
+    out.extend((content.len() as u64).to_be_bytes());
+    out.extend(content);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> Value {
+        Value::from(text).sealed(Some(Secrecy { form: Form::Named, seal: 1 }))
+    }
+
+    #[test]
+    fn what_is_made_tells_its_making_alone() {
+        let (a, b) = (named("a"), named("b"));
+        assert_eq!(made("x", &[&a, &b]), made("x", &[&a, &b]));
+        for other in [made("y", &[&a, &b]), made("x", &[&b, &a]), made("x", &[&a]), made("x", &[&named("ab")])] {
+            assert_ne!(made("x", &[&a, &b]), other);
+        }
+        let list: Value = [made("x", &[&a])].into_iter().collect();
+        assert!(holds_made(&list) && !holds_made(&a) && made_digest(&list).is_none());
+        assert!(made("x", &[&a]).secrecy().is_some_and(Secrecy::is_opaque));
+    }
+
+    #[test]
+    fn expressions_with_a_secret_are_found() {
+        let is_in = |text: &str| is_in_expression(&Text::secret(text, Secrecy { form: Form::Named, seal: 1 }));
+        assert!(is_in("%{lookup('SECRET[00]')}") && is_in("a %{x} %{SECRET[00]"));
+        assert!(!is_in("%{x} SECRET[00]") && !is_in_expression(&"%{SECRET[00]}".into()));
+    }
+}
