@@ -14,7 +14,7 @@ pub use access::{can_run, can_write};
 pub use mode::{FileMode, ModeError};
 pub use regular::{read_below, read_regular, real_below};
 
-use crate::tree::{BlobId, Entry, FileTree, TreeError, child, folder_of};
+use crate::tree::{BlobId, Entry, FILE_LIMIT, FileTree, TreeError, child, folder_of, too_large};
 
 /// The files of the machine by their absolute paths. They stay as they are when their folder is first accessed, so that
 /// two revisions of a repository see the same.
@@ -103,9 +103,16 @@ impl FileTree for Disk {
 
 /// The content of files on disk as it was when they were first read, so that an edit meanwhile cannot mix two states of
 /// one file.
-#[derive(Default)]
 pub struct FrozenFiles {
     seen: Mutex<Seen>,
+    /// The size of the largest file that is read.
+    limit: u64,
+}
+
+impl Default for FrozenFiles {
+    fn default() -> FrozenFiles {
+        FrozenFiles { seen: Mutex::default(), limit: FILE_LIMIT }
+    }
 }
 
 #[derive(Default)]
@@ -119,28 +126,42 @@ enum Content {
     InMemory(Arc<[u8]>),
     /// Too large to keep: read again when it is asked for.
     OnDisk(PathBuf),
+    /// Too large to read: so many bytes.
+    TooLarge(u64),
 }
 
 /// Files above this size are not kept in memory.
 const IN_MEMORY_SIZE: usize = 16 << 20;
 
 impl FrozenFiles {
+    /// Returns no files yet, of which those of more than `limit` bytes will not be read.
+    pub fn of_at_most(limit: u64) -> FrozenFiles {
+        FrozenFiles { limit, ..FrozenFiles::default() }
+    }
+
     /// Returns the id of the file at `path`, which is at `disk` on disk, and keeps its content.
     pub fn file(&self, path: &str, disk: &Path) -> io::Result<BlobId> {
         if let Some(id) = self.lock().files.get(path) {
             return Ok(*id);
         }
-        let content = read_regular(disk, u64::MAX)?;
-        let read = BlobId::of(&content);
-        let content = if content.len() > IN_MEMORY_SIZE {
-            Content::OnDisk(disk.to_owned())
-        } else {
-            Content::InMemory(content.into())
-        };
+        let (read, content) = self.content_of(disk)?;
         let mut seen = self.lock();
         let id = *seen.files.entry(path.to_owned()).or_insert(read);
         seen.contents.entry(read).or_insert(content);
         Ok(id)
+    }
+
+    /// Returns the id and the content of the file at `disk`. One that is too large has an id of its own, which stands
+    /// for its size.
+    fn content_of(&self, disk: &Path) -> io::Result<(BlobId, Content)> {
+        let size = fs::metadata(disk)?.len();
+        if size > self.limit {
+            return Ok((BlobId::of(format!("a file of {size} bytes, too large").as_bytes()), Content::TooLarge(size)));
+        }
+        let content = read_regular(disk, self.limit)?;
+        let id = BlobId::of(&content);
+        let is_large = content.len() > IN_MEMORY_SIZE;
+        Ok((id, if is_large { Content::OnDisk(disk.to_owned()) } else { Content::InMemory(content.into()) }))
     }
 
     /// Returns the content with an id that [`FrozenFiles::file`] returned.
@@ -148,14 +169,17 @@ impl FrozenFiles {
         let content = self.lock().contents.get(&id).cloned();
         let reason = match content {
             Some(Content::InMemory(content)) => return Ok(content.to_vec()),
-            Some(Content::OnDisk(disk)) => match read_regular(&disk, u64::MAX) {
+            Some(Content::TooLarge(size)) => {
+                return Err(TreeError::too_large(id.to_string(), too_large(size, self.limit)));
+            }
+            Some(Content::OnDisk(disk)) => match read_regular(&disk, self.limit) {
                 Ok(content) if BlobId::of(&content) == id => return Ok(content),
                 Ok(_) => format!("{} has changed meanwhile", disk.display()),
                 Err(error) => error.to_string(),
             },
             None => "no such content on disk".to_owned(),
         };
-        Err(TreeError { path: id.to_string(), reason })
+        Err(TreeError::new(id.to_string(), reason))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
@@ -171,7 +195,7 @@ pub(crate) fn is_absence(error: &io::Error) -> bool {
 
 /// Converts an error of the disk about `path`.
 pub(crate) fn failed(path: &str, error: &io::Error) -> TreeError {
-    TreeError { path: if path.is_empty() { ".".to_owned() } else { path.to_owned() }, reason: error.to_string() }
+    TreeError::new(if path.is_empty() { "." } else { path }, error.to_string())
 }
 
 #[cfg(test)]

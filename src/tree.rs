@@ -5,6 +5,7 @@
 //! those of the disk, or of a repository that stands for a folder of it, are absolute.
 
 mod changes;
+mod extent;
 mod mounted;
 mod recording;
 
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use sha1::{Digest, Sha1};
 
 pub use changes::changes;
+pub use extent::{Extent, MAX_FOLDERS};
 pub use mounted::MountedTree;
 pub use recording::{AccessedPaths, RecordingTree};
 
@@ -58,7 +60,7 @@ pub enum Entry {
     Submodule,
 }
 
-/// A tree could not be read: its storage is damaged or gone.
+/// A tree could not be read: its storage is damaged or gone, or there is too much of it.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("cannot read {path}: {reason}")]
 pub struct TreeError {
@@ -66,6 +68,28 @@ pub struct TreeError {
     pub path: String,
     /// The storage's own words.
     pub reason: String,
+    /// True if there is more than hierad reads, so that it will fail again.
+    pub is_too_large: bool,
+}
+
+impl TreeError {
+    /// Returns a failure of the storage.
+    pub fn new(path: impl Into<String>, reason: impl Into<String>) -> TreeError {
+        TreeError { path: path.into(), reason: reason.into(), is_too_large: false }
+    }
+
+    /// Returns the refusal of more than hierad reads.
+    pub fn too_large(path: impl Into<String>, reason: impl Into<String>) -> TreeError {
+        TreeError { is_too_large: true, ..TreeError::new(path, reason) }
+    }
+}
+
+/// The default of the largest file that is read, in bytes.
+pub const FILE_LIMIT: u64 = 64 << 20;
+
+/// Returns the reason why a file of `size` bytes is not read.
+pub fn too_large(size: u64, limit: u64) -> String {
+    format!("the file has {size} bytes, and {limit} at most are read ('file' under 'limits' in hierad.yaml)")
 }
 
 /// A read-only tree of files. Paths begin with the root, `/` between names, no `.` or `..`; the root itself is "" where
@@ -102,9 +126,10 @@ pub fn files_called(
     is_wanted: impl Fn(&str) -> bool,
     is_passed: impl Fn(&str) -> bool,
 ) -> Result<Vec<(String, BlobId)>, TreeError> {
-    let mut found = Vec::new();
+    let (mut found, mut extent) = (Vec::new(), Extent::default());
     let mut pending = vec![String::new()];
     while let Some(folder) = pending.pop() {
+        extent.see(&folder)?;
         for (name, entry) in tree.list(&folder)? {
             match entry {
                 Entry::Folder if !is_passed(&name) => pending.push(child(&folder, &name)),
@@ -334,7 +359,7 @@ impl FileTree for MemoryTree {
     }
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        let missing = || TreeError { path: id.to_string(), reason: "no such content".into() };
+        let missing = || TreeError::new(id.to_string(), "no such content");
         self.contents.get(&id).map(|content| content.to_vec()).ok_or_else(missing)
     }
 }

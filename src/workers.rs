@@ -15,6 +15,25 @@ pub struct Workers {
     pub threads: NonZeroUsize,
     /// The receiver of progress.
     pub progress: Arc<dyn Progress>,
+    /// The most that a run may cost.
+    pub limits: RunLimits,
+    /// Stops the work from outside.
+    pub stop: Arc<dyn Stop>,
+}
+
+/// The most that a run may cost; `None` for the defaults, which grow with the number of nodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunLimits {
+    /// Steps.
+    pub steps: Option<usize>,
+    /// Bytes of text that it makes.
+    pub text: Option<usize>,
+}
+
+/// Something that may stop the work: a clock, a gauge of memory.
+pub trait Stop: Send + Sync {
+    /// Returns the reason if the work is to stop. Once there is one, there is one until the work has ended.
+    fn reason(&self) -> Option<Arc<str>>;
 }
 
 /// A receiver of progress.
@@ -45,11 +64,17 @@ impl Stage {
     }
 }
 
-/// Ignores all progress.
+/// Ignores all progress, and stops nothing.
 struct Nobody;
 
 impl Progress for Nobody {
     fn begin(&self, _: &Arc<Stage>) {}
+}
+
+impl Stop for Nobody {
+    fn reason(&self) -> Option<Arc<str>> {
+        None
+    }
 }
 
 /// As many threads as there are cores; ignores progress.
@@ -64,7 +89,7 @@ impl Workers {
     /// Returns workers with so many threads, at least one; ignores progress.
     pub fn of(threads: usize) -> Workers {
         let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
-        Workers { threads, progress: Arc::new(Nobody) }
+        Workers { threads, progress: Arc::new(Nobody), limits: RunLimits::default(), stop: Arc::new(Nobody) }
     }
 
     /// Limits the number of threads.

@@ -8,6 +8,7 @@ use super::{BranchPipelines, Failure, Workspace};
 use crate::daemon::http::{AnswerError, Answers, LookupNode, LookupRequest, LookupResponse, NodeSnapshot};
 use crate::git::{BranchName, CommitId, RevisionError};
 use crate::hiera::Outcome;
+use crate::hiera::budget::{Cost, STEP_LIMIT, TEXT_LIMIT};
 use crate::hiera::layer::Environment;
 use crate::hiera::lookup::{Lookup, NodeSources};
 use crate::hiera::merge::Strategy;
@@ -26,6 +27,9 @@ pub(super) fn answers(workspace: &Workspace) -> Arc<dyn Answers> {
     let pipelines = Mutex::new(BranchPipelines::new(workspace.clone()));
     Arc::new(EffectiveValues { workspace: workspace.clone(), pipelines })
 }
+
+/// The most that the keys of one lookup request cost together.
+const REQUEST: Cost = Cost { steps: 4 * STEP_LIMIT, text: 4 * TEXT_LIMIT };
 
 /// Answers questions about effective values.
 struct EffectiveValues {
@@ -131,10 +135,13 @@ impl EffectiveValues {
         let strategy = request.merge.as_ref().map(Strategy::from_option).transpose();
         let strategy = strategy.map_err(|error| AnswerError::Wrong(format!("'merge': {error}")))?;
         let sources = NodeSources::new(environment, scope);
-        let lookup = Lookup::new(environment, &sources, scope);
         let disclosure = &self.workspace.disclosure;
+        let mut left = REQUEST;
         for key in &request.keys {
-            match lookup.get(key, strategy.as_ref()) {
+            let lookup = Lookup::new(environment, &sources, scope).within(left.at_most(Cost::OF_KEY));
+            let outcome = lookup.get(key, strategy.as_ref());
+            left = left.minus(lookup.cost());
+            match outcome {
                 Outcome::Found(value) => {
                     let value = to_json(&disclosure.value(&value));
                     let (commit, node) = (asked.commit.to_string(), node.to_owned());

@@ -14,6 +14,7 @@
 mod answers;
 mod fingerprints;
 mod global_layer;
+mod guard;
 mod judge;
 pub mod lookup;
 mod options;

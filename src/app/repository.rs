@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::answers::answers;
+use super::guard::Guard;
 use super::options::banner;
 use super::pipelines::compare;
 use super::{BranchPipelines, DaemonOptions, Overrides, Result, Workspace, settings_files};
@@ -12,10 +13,12 @@ use crate::daemon::MirrorFetcher;
 use crate::daemon::http::{AnswerError, Answers, LookupRequest, LookupResponse, NodeSnapshot};
 use crate::daemon::queue::{Job, Queue};
 use crate::daemon::service::{Opened, Recovery, Resolve, Resolved, ServedRepository, Unresolved};
+use crate::diagnostic::Diagnostic;
 use crate::event::RepositoryName;
 use crate::git::{BranchName, BranchPatterns, Mirror, OpenError, Repository};
-use crate::pipeline::{Pipeline, RevisionId};
+use crate::pipeline::{Pipeline, PipelineError, RevisionId};
 use crate::report;
+use crate::report::FindingChange;
 use crate::settings::{RepositorySetting, RepositorySource, SnapshotSetting, SnapshotTarget};
 
 /// The folder of mirrors in the folder of the daemon's state.
@@ -39,6 +42,7 @@ pub(super) struct OpenRepository {
     pub(super) repository: Repository,
     pub(super) pipelines: Arc<Mutex<BranchPipelines>>,
     answers: Arc<dyn Answers>,
+    guard: Arc<Guard>,
 }
 
 /// Gives access to a repository as soon as it is there. Cheap to clone; all clones see the same.
@@ -188,13 +192,15 @@ impl WatchedRepository {
         let checkpoint = options.checkpoint(&repository, &branches)?;
         let banner = banner(&repository, &branches)?;
         let watch = options.watch(branches, workspace.settings.catch_up);
-        let answers = answers(&workspace);
+        let answers = answers(&workspace.with_own_guard());
+        let workspace = workspace.with_own_guard();
+        let guard = workspace.guard();
         let mut pipelines = BranchPipelines::new(workspace);
         // Trouble with the profiles shows at once.
         let pipeline = pipelines.get(None)?;
         let blind = blind(&pipeline);
         let pipelines = Arc::new(Mutex::new(pipelines));
-        let open = OpenRepository { repository: repository.clone(), pipelines, answers };
+        let open = OpenRepository { repository: repository.clone(), pipelines, answers, guard };
         Ok(Ready { opened: Opened { repository, checkpoint, options: watch, blind }, open, banner })
     }
 }
@@ -228,9 +234,14 @@ impl Ready {
 fn resolve(handle: RepositoryHandle) -> Resolve {
     Box::new(move |job: &Job| {
         let open = handle.get().map_err(|error| Unresolved { error: error.into(), recovery: Recovery::Wait })?;
-        resolved(&open.pipelines, job).map_err(|error| {
-            // A commit that git has collected does not come back.
-            let is_gone = open.repository.is_gone(job.event.after);
+        open.guard.begin();
+        let result = resolved(&open.pipelines, job);
+        if let Some(reason) = open.guard.end() {
+            return Err(Unresolved { error: (*reason).into(), recovery: Recovery::SetAside });
+        }
+        result.map_err(|error| {
+            // A commit that git has collected does not come back, and one that is too large stays so.
+            let is_gone = open.repository.is_gone(job.event.after) || is_too_large(&*error);
             let recovery = match open.repository.is_there() {
                 false => Recovery::Wait,
                 true if is_gone => Recovery::SetAside,
@@ -241,12 +252,22 @@ fn resolve(handle: RepositoryHandle) -> Resolve {
     })
 }
 
+/// Returns true if a tree has more in it than hierad reads.
+fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::Tree(tree)) if tree.is_too_large)
+}
+
 /// Makes the report of a job, and its bytes.
 fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job) -> Result<Resolved> {
     let Job { name, event, .. } = job;
     let pipeline = pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(&event.branch))?;
     let mut report = compare(&pipeline, event)?.report;
     (report.event, report.job) = (Some(event.clone()), Some(name.clone()));
+    report.findings.extend(job.set_aside.iter().map(|commit| {
+        let text = format!("commit {commit} could not be resolved: what it changes is in this report");
+        let diagnostic = Diagnostic::note("set-aside-commit", None, text);
+        FindingChange { is_new: true, diagnostic, nodes: 0 }
+    }));
     let mut json = Vec::new();
     report::json::write(&report, report::json::Options::default(), &mut json)?;
     Ok(Resolved { report, json })

@@ -1,5 +1,8 @@
 //! A daemon without a durable queue: each commit is reported at once, and nothing is kept.
 
+use std::sync::Arc;
+
+use super::guard::Guard;
 use super::options::banner;
 use super::signals::{Signal, Signals};
 use super::{BranchPipelines, DaemonOptions, Result, Workspace};
@@ -19,10 +22,12 @@ pub async fn run_unqueued(
     let repository = (*workspace.repository).clone();
     let checkpoint = options.checkpoint(&repository, &branches)?;
     let watch = options.watch(branches, workspace.settings.catch_up);
+    let workspace = workspace.with_own_guard();
+    let guard = workspace.guard();
     let mut pipelines = BranchPipelines::new(workspace);
     // Trouble with the profiles shows at once.
     pipelines.get(None)?;
-    let mut reporter = Reporter { pipelines, print };
+    let mut reporter = Reporter { pipelines, guard, print };
     let mut signals = Signals::new()?;
     let shutdown = async move { while signals.next().await != Signal::End {} };
     // From this line on every commit is reported, and a signal ends the watch.
@@ -34,15 +39,20 @@ pub async fn run_unqueued(
 /// Makes and prints the report of each commit.
 struct Reporter<P> {
     pipelines: BranchPipelines,
+    guard: Arc<Guard>,
     print: P,
 }
 
 impl<P: FnMut(&Report) -> std::io::Result<()>> Reporter<P> {
     fn handle(&mut self, event: &CommitEvent) -> std::result::Result<(), HandlerError> {
         let _span = tracing::error_span!("commit", commit = %event.after, branch = %event.branch).entered();
+        self.guard.begin();
+        let compared = self.pipelines.compare(event).map_err(HandlerError::Runtime);
+        if let Some(reason) = self.guard.end() {
+            tracing::warn!(%reason, "the commit was not resolved to its end");
+        }
         // The answers that were compared are dropped after the report is printed.
-        let Comparison { mut report, effective: _effective } =
-            self.pipelines.compare(event).map_err(HandlerError::Runtime)?;
+        let Comparison { mut report, effective: _effective } = compared?;
         report.event = Some(event.clone());
         (self.print)(&report).map_err(|error| HandlerError::Critical(error.into()))
     }

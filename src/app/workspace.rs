@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::global_layer::{absolute, global_config};
+use super::guard::Guard;
 use super::judge::SettingsJudge;
 use super::settings_files::{self, FoundSettings};
 use super::{Failure, Overrides, Result, fingerprints, sample_profile};
@@ -46,6 +47,7 @@ pub struct Workspace {
     pub compares_secrets: bool,
     /// The threads that resolve.
     pub workers: Workers,
+    guard: Arc<Guard>,
     /// The hiera.yaml of the global layer, if there is one.
     pub global: Option<GlobalConfig>,
     judge: Arc<SettingsJudge>,
@@ -63,25 +65,43 @@ impl Workspace {
         let judge = Arc::new(SettingsJudge::new(repository.clone(), &found));
         let FoundSettings { mut settings, refused, .. } = found;
         overrides.lay_over(&mut settings)?;
+        repository.limit_files(settings.limits.file);
         let disclosure = Arc::new(fingerprints::disclosure(overrides, settings.fingerprint_key.as_deref())?);
         let cache = cache(overrides, &repository);
         let earlier = cache.clone().map(|cache| cache as Arc<dyn ParsedFiles>);
-        let store = Arc::new(Store { files: DataFiles::new(earlier, cache_size(overrides)), ..Store::default() });
+        let store = Arc::new(Store {
+            files: DataFiles::new(earlier, cache_size(overrides).min(settings.limits.part_of_memory())),
+            ..Store::default()
+        });
         let disk: Arc<dyn FileTree> = Arc::new(Disk::new());
         let global = global_config(&settings.global_hiera_config, &repository, &disk)?;
+        let guard = Arc::new(Guard::begun(&settings.limits));
+        let workers = Workers { limits: settings.limits.run, stop: guard.clone(), ..overrides.workers() };
         Ok(Workspace {
             repository,
             settings,
             refused,
             disclosure,
             compares_secrets: false,
-            workers: overrides.workers(),
+            workers,
+            guard,
             global,
             judge,
             disk,
             store,
             cache,
         })
+    }
+
+    /// Returns the same workspace for work of another kind: its time begins when the guard is told so.
+    pub(super) fn with_own_guard(&self) -> Workspace {
+        let guard = Arc::new(Guard::idle(&self.settings.limits));
+        Workspace { workers: Workers { stop: guard.clone(), ..self.workers.clone() }, guard, ..self.clone() }
+    }
+
+    /// Returns the guard of its runs.
+    pub(super) fn guard(&self) -> Arc<Guard> {
+        self.guard.clone()
     }
 
     /// Returns true if the settings declare commands as backends, which may use the terminal themselves.

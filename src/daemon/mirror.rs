@@ -13,7 +13,7 @@ use super::handle::ServiceHandle;
 use super::repeated::RepeatedFailures;
 use super::shutdown::Shutdown;
 use crate::event::RepositoryName;
-use crate::git::{Mirror, MirrorError};
+use crate::git::{Mirror, MirrorError, limit_memory};
 use crate::process::Group;
 
 /// The longest pause after fetches that failed.
@@ -129,6 +129,9 @@ impl MirrorFetcher {
         command.stderr(Stdio::piped()).kill_on_drop(true);
         Group::led(&mut command);
         let child = command.spawn().map_err(FetchError::NotRun)?;
+        if let Some(id) = child.id() {
+            limit_memory(id);
+        }
         let mut group = Group::of(&child);
         let mut output = pin!(child.wait_with_output());
         let error = tokio::select! {

@@ -7,7 +7,9 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
+
+use super::limited;
 
 /// Variables that would point the command to another repository, as `git rev-parse --local-env-vars` lists them.
 /// Variables that only pass settings on (`git -c`) are kept, as git keeps them when it runs a command in another
@@ -110,7 +112,7 @@ impl GitCommand {
     fn run(&self, arguments: &[&str]) -> io::Result<Output> {
         let mut command = self.command();
         command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
-        command.args(arguments).stdin(Stdio::null()).output()
+        limited::output(command.args(arguments), limited::QUERY)
     }
 
     /// Returns the command without a subcommand.

@@ -11,6 +11,7 @@ use std::process::{Child, ChildStdin, Output, Stdio};
 
 use super::command::{CommandError, GitCommand};
 use super::id::CommitId;
+use super::limited;
 use super::raw::CommitTime;
 
 /// The content that fast-import writes into the `.keep` file of a pack.
@@ -98,6 +99,7 @@ impl Import {
         ]);
         git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = git.spawn().map_err(|error| import.command.not_run(&error))?;
+        limited::limit_memory(child.id());
         let input = child.stdin.take().ok_or_else(|| import.broken("it has no input"))?;
         import.running = Some(Running { child, input: BufWriter::with_capacity(BUFFER_SIZE, input) });
         Ok(import)
@@ -167,7 +169,8 @@ impl Import {
         let id = child.id();
         // A failure to flush shows in the exit status.
         drop(input.into_inner());
-        let output = child.wait_with_output().map_err(|error| self.broken(&error.to_string()))?;
+        let output = limited::wait_with_output(child, limited::TRANSFER);
+        let output = output.map_err(|error| self.broken(&error.to_string()))?;
         if !output.status.success() {
             // This report is of use only to authors of import streams.
             _ = fs::remove_file(self.git_dir.join(format!("fast_import_crash_{id}")));
@@ -214,14 +217,14 @@ fn identity(text: &str) -> String {
 pub(super) fn push(command: &GitCommand, remote: &str, reference: &str) -> Result<(), CommandError> {
     let mut git = command.command();
     git.args(["push", "--quiet", "--no-verify", "--end-of-options", remote, reference]);
-    let output = git.stdin(Stdio::null()).output().map_err(|error| command.not_run(&error))?;
+    let output = limited::output(&mut git, limited::TRANSFER).map_err(|error| command.not_run(&error))?;
     if output.status.success() { Ok(()) } else { Err(command.failed("push", &output.stderr)) }
 }
 
 /// Runs `git gc --auto`: each import leaves a pack, which git joins in the background when there are many.
 pub(super) fn gc(command: &GitCommand) -> Result<(), CommandError> {
     let mut git = command.command();
-    let output = git.args(["gc", "--auto", "--quiet"]).stdin(Stdio::null()).output();
+    let output = limited::output(git.args(["gc", "--auto", "--quiet"]), limited::TRANSFER);
     let output = output.map_err(|error| command.not_run(&error))?;
     if output.status.success() { Ok(()) } else { Err(command.failed("gc", &output.stderr)) }
 }

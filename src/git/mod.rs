@@ -17,6 +17,7 @@ mod fast_import;
 mod folder_cache;
 mod history;
 mod id;
+mod limited;
 mod mirror;
 mod objects;
 mod open;
@@ -35,6 +36,7 @@ pub use config::{ConfigScope, ConfigValue, config_path, config_value};
 pub use fast_import::{Import, ImportError, NewCommit};
 pub use history::{Chain, ChainEnd, HistoryError, Parents};
 pub use id::{BranchName, CommitId};
+pub use limited::limit_memory;
 pub use mirror::{Mirror, MirrorError};
 pub use objects::ObjectError;
 pub use open::{Environment, GitDirs, OpenError, git_dirs};
@@ -92,6 +94,16 @@ impl Repository {
         Ok(Repository { layout: Arc::new(layout), objects: Arc::new(objects), refs: Arc::new(refs) })
     }
 
+    /// Sets the size of the largest file that is read, here and through all clones of this value.
+    pub fn limit_files(&self, bytes: u64) {
+        self.objects.limit_files(bytes);
+    }
+
+    /// Returns the size of the largest file that is read.
+    pub fn file_limit(&self) -> u64 {
+        self.objects.file_limit()
+    }
+
     /// Returns the git directory: the linked work tree's own, if this is a linked work tree.
     pub fn git_dir(&self) -> &Path {
         &self.layout.own
@@ -123,7 +135,7 @@ impl Repository {
 
     /// Returns the checked-out files as they are now, or `None` in a bare repository.
     pub fn work_tree(&self) -> Option<WorkTree> {
-        self.work_dir().map(WorkTree::new)
+        self.work_dir().map(|folder| WorkTree::new(folder).reading_at_most(self.file_limit()))
     }
 
     /// Returns true if the repository is a shallow clone, which has only the recent part of its history.

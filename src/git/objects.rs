@@ -5,6 +5,7 @@
 //! before it counts.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use git2::{ErrorCode, ObjectType, Odb, Oid};
@@ -12,6 +13,7 @@ use git2::{ErrorCode, ObjectType, Odb, Oid};
 use super::folder_cache::{Folder, FolderCache};
 use super::id::CommitId;
 use super::raw::{self, RawCommit};
+use crate::tree::{FILE_LIMIT, too_large};
 
 /// A failure to read an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +48,14 @@ pub enum ObjectError {
         /// The actual type.
         found: &'static str,
     },
+    /// The object is larger than those that are read.
+    #[error("{}", too_large(*size, *limit))]
+    TooLarge {
+        /// Its size in bytes.
+        size: u64,
+        /// The size of the largest that is read.
+        limit: u64,
+    },
     /// The object database cannot be opened.
     #[error("cannot open the objects of {}: {reason}", repository.display())]
     Closed {
@@ -63,12 +73,20 @@ fn hint(partial: bool) -> &'static str {
 /// The number of times that a read is tried again with a fresh handle.
 const RETRIES: usize = 3;
 
+/// The largest folder, commit or tag, in bytes: a folder of two million names has fewer.
+const LIMIT: u64 = 256 << 20;
+
+/// The longest target of a symbolic link, in bytes: no path is longer for an operating system.
+const LINK_LIMIT: u64 = 4096;
+
 /// The objects of one repository, shared by all readers.
 pub(super) struct Objects {
     repository: PathBuf,
     sources: Vec<PathBuf>,
     handle: RwLock<Arc<Odb<'static>>>,
     folders: FolderCache,
+    /// The size of the largest file that is read.
+    file_limit: AtomicU64,
 }
 
 impl Objects {
@@ -84,17 +102,18 @@ impl Objects {
             sources: folders,
             handle: RwLock::new(Arc::new(handle)),
             folders: FolderCache::default(),
+            file_limit: AtomicU64::new(FILE_LIMIT),
         })
     }
 
     pub(super) fn commit(&self, id: CommitId) -> Result<RawCommit, ObjectError> {
-        let content = self.read(id.0, ObjectType::Commit)?;
+        let content = self.read(id.0, ObjectType::Commit, LIMIT)?;
         raw::commit(&content).ok_or_else(|| self.damaged(id.0, "its header is not a commit's"))
     }
 
     /// Returns the value of a trailer of a commit's message.
     pub(super) fn trailer(&self, id: CommitId, name: &str) -> Result<Option<String>, ObjectError> {
-        Ok(raw::trailer(&self.read(id.0, ObjectType::Commit)?, name))
+        Ok(raw::trailer(&self.read(id.0, ObjectType::Commit, LIMIT)?, name))
     }
 
     pub(super) fn folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
@@ -107,19 +126,33 @@ impl Objects {
     }
 
     fn read_folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
-        let content = self.read(id, ObjectType::Tree)?;
+        let content = self.read(id, ObjectType::Tree, LIMIT)?;
         let items = raw::folder(&content).ok_or_else(|| self.damaged(id, "its list of names breaks off"))?;
         Ok(items.into())
     }
 
+    /// Sets the size of the largest file that is read.
+    pub(super) fn limit_files(&self, bytes: u64) {
+        self.file_limit.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn file_limit(&self) -> u64 {
+        self.file_limit.load(Ordering::Relaxed)
+    }
+
     pub(super) fn blob(&self, id: [u8; 20]) -> Result<Vec<u8>, ObjectError> {
-        self.read(id, ObjectType::Blob)
+        self.read(id, ObjectType::Blob, self.file_limit())
+    }
+
+    /// Returns the target of a symbolic link.
+    pub(super) fn link(&self, id: [u8; 20]) -> Result<Vec<u8>, ObjectError> {
+        self.read(id, ObjectType::Blob, LINK_LIMIT)
     }
 
     /// Returns the commit that an object stands for: itself, or the target of a tag.
     pub(super) fn peel(&self, mut id: [u8; 20]) -> Result<CommitId, ObjectError> {
         loop {
-            let (kind, content) = self.read_any(id)?;
+            let (kind, content) = self.read_any(id, LIMIT)?;
             match kind {
                 ObjectType::Commit => return Ok(CommitId(id)),
                 ObjectType::Tag => {
@@ -130,23 +163,26 @@ impl Objects {
         }
     }
 
-    fn read(&self, id: [u8; 20], expected: ObjectType) -> Result<Vec<u8>, ObjectError> {
-        let (found, content) = self.read_any(id)?;
+    fn read(&self, id: [u8; 20], expected: ObjectType, limit: u64) -> Result<Vec<u8>, ObjectError> {
+        let (found, content) = self.read_any(id, limit)?;
         if found == expected { Ok(content) } else { Err(wrong_kind(id, expected, found)) }
     }
 
-    fn read_any(&self, id: [u8; 20]) -> Result<(ObjectType, Vec<u8>), ObjectError> {
+    fn read_any(&self, id: [u8; 20], limit: u64) -> Result<(ObjectType, Vec<u8>), ObjectError> {
         let oid = Oid::from_bytes(&id).map_err(|error| self.damaged(id, error.message()))?;
         let first = Arc::clone(&self.handle.read().unwrap_or_else(PoisonError::into_inner));
-        let mut outcome = read_with(&first, oid);
+        let mut outcome = read_with(&first, oid, limit);
         for _ in 0..RETRIES {
             if outcome.is_ok() {
                 break;
             }
             let fresh = self.reopen()?;
-            outcome = read_with(&fresh, oid);
+            outcome = read_with(&fresh, oid, limit);
         }
-        outcome.map_err(|error| self.failed(id, &error))
+        match outcome.map_err(|error| self.failed(id, &error))? {
+            Read::Whole(kind, content) => Ok((kind, content)),
+            Read::TooLarge(size) => Err(ObjectError::TooLarge { size, limit }),
+        }
     }
 
     fn reopen(&self) -> Result<Arc<Odb<'static>>, ObjectError> {
@@ -169,8 +205,19 @@ impl Objects {
     }
 }
 
-fn read_with(handle: &Odb<'static>, id: Oid) -> Result<(ObjectType, Vec<u8>), git2::Error> {
-    handle.read(id).map(|object| (object.kind(), object.data().to_vec()))
+enum Read {
+    Whole(ObjectType, Vec<u8>),
+    TooLarge(u64),
+}
+
+/// Reads an object of at most `limit` bytes; its size is looked at first.
+fn read_with(handle: &Odb<'static>, id: Oid, limit: u64) -> Result<Read, git2::Error> {
+    let (size, _) = handle.read_header(id)?;
+    let size = u64::try_from(size).unwrap_or(u64::MAX);
+    if size > limit {
+        return Ok(Read::TooLarge(size));
+    }
+    handle.read(id).map(|object| Read::Whole(object.kind(), object.data().to_vec()))
 }
 
 fn open_handle(repository: &Path, folders: &[PathBuf]) -> Result<Odb<'static>, ObjectError> {

@@ -69,10 +69,12 @@ impl CommitTree {
             EntryKind::File => Entry::File(BlobId(item.id)),
             EntryKind::Folder => Entry::Folder,
             EntryKind::Submodule => Entry::Submodule,
-            EntryKind::Link => {
-                let target = self.objects.blob(item.id).map_err(|error| failed(&path(), &error))?;
-                Entry::Link(String::from_utf8_lossy(&target).into_owned())
-            }
+            EntryKind::Link => match self.objects.link(item.id) {
+                Ok(target) => Entry::Link(String::from_utf8_lossy(&target).into_owned()),
+                // No system could make it: it leads out of the tree.
+                Err(ObjectError::TooLarge { size, .. }) => Entry::Link(format!("/(a target of {size} bytes)")),
+                Err(error) => return Err(failed(&path(), &error)),
+            },
         })
     }
 }
@@ -109,5 +111,6 @@ fn find<'a>(folder: &'a [TreeEntry], name: &str) -> Option<&'a TreeEntry> {
 }
 
 fn failed(path: &str, error: &ObjectError) -> TreeError {
-    TreeError { path: path.to_owned(), reason: error.to_string() }
+    let is_too_large = matches!(error, ObjectError::TooLarge { .. });
+    TreeError { path: path.to_owned(), reason: error.to_string(), is_too_large }
 }

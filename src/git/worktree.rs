@@ -19,6 +19,12 @@ impl WorkTree {
         WorkTree { root: root.into(), seen: FrozenFiles::default() }
     }
 
+    /// Sets the size of the largest file that is read, in bytes.
+    #[must_use]
+    pub fn reading_at_most(self, bytes: u64) -> WorkTree {
+        WorkTree { seen: FrozenFiles::of_at_most(bytes), ..self }
+    }
+
     /// Returns the folder that holds the files.
     pub fn root(&self) -> &Path {
         &self.root

@@ -5,9 +5,10 @@ use std::cell::Cell;
 
 use super::LookupError;
 use crate::puppet::document::MAX_DEPTH;
+use crate::value::{Hash, Value};
 
-/// The most steps that the answer for one key takes: values looked at, texts taken apart, places searched. Some tenths
-/// of a second.
+/// The most steps that the answer for one key takes: values looked at and merged, texts taken apart, places searched.
+/// Some tenths of a second.
 pub const STEP_LIMIT: usize = 10_000_000;
 
 /// The cost of a search for a key that is referred to, in steps; each place that is searched counts once more.
@@ -16,10 +17,16 @@ pub(super) const LOOKUP_STEPS: usize = 50;
 /// The cost of searching one place or evaluating one `%{...}`, in steps.
 pub(super) const PLACE_STEPS: usize = 10;
 
+/// The cost of merging or converting one value, or one entry of a hash, in steps.
+const MERGE_STEPS: usize = 8;
+
+/// The cost of a regular expression that gives up, in steps.
+pub(super) const REGEX_STEPS: usize = 100_000;
+
 /// The bytes of a text that are looked at in one step.
 const BYTES_A_STEP: usize = 64;
 
-/// The most text that interpolation makes on the way to the answer for one key, in bytes.
+/// The most text that interpolation, merges and conversions make on the way to the answer for one key, in bytes.
 pub const TEXT_LIMIT: usize = 64 << 20;
 
 /// The depth to which a value that interpolation puts together may nest; no deeper than one of a data file.
@@ -32,21 +39,101 @@ const STACK_LEFT: usize = 1 << 20;
 /// The size of the new stack where less is left.
 const MORE_STACK: usize = 8 << 20;
 
+/// An amount of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// Steps.
+    pub steps: usize,
+    /// Bytes of new text.
+    pub text: usize,
+}
+
+impl Cost {
+    /// No work.
+    pub const NONE: Cost = Cost { steps: 0, text: 0 };
+
+    /// The most for the answer for one key on one node.
+    pub const OF_KEY: Cost = Cost { steps: STEP_LIMIT, text: TEXT_LIMIT };
+
+    /// Returns the work of both.
+    #[must_use]
+    pub fn plus(self, other: Cost) -> Cost {
+        Cost { steps: self.steps.saturating_add(other.steps), text: self.text.saturating_add(other.text) }
+    }
+
+    /// Returns what is left of this after `other`; nothing where that is more.
+    #[must_use]
+    pub fn minus(self, other: Cost) -> Cost {
+        Cost { steps: self.steps.saturating_sub(other.steps), text: self.text.saturating_sub(other.text) }
+    }
+
+    /// Returns the smaller amount of each.
+    #[must_use]
+    pub fn at_most(self, other: Cost) -> Cost {
+        Cost { steps: self.steps.min(other.steps), text: self.text.min(other.text) }
+    }
+
+    /// Returns true if it is no more than `limit`.
+    pub fn is_within(self, limit: Cost) -> bool {
+        self.steps <= limit.steps && self.text <= limit.text
+    }
+}
+
 /// The cost of one key so far.
-#[derive(Debug, Default)]
-pub(super) struct Budget {
+#[derive(Debug)]
+pub struct Budget {
+    limit: Cost,
     steps: Cell<usize>,
     text: Cell<usize>,
     nesting: Cell<usize>,
 }
 
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget::within(Cost::OF_KEY)
+    }
+}
+
 impl Budget {
+    /// Returns a budget of `limit`.
+    pub fn within(limit: Cost) -> Budget {
+        Budget { limit, steps: Cell::default(), text: Cell::default(), nesting: Cell::default() }
+    }
+
+    /// Returns the cost so far.
+    pub(super) fn spent(&self) -> Cost {
+        Cost { steps: self.steps.get(), text: self.text.get() }
+    }
+
+    /// Takes the steps to merge or convert `value`.
+    pub(super) fn merge(&self, value: &Value) -> Result<(), LookupError> {
+        self.spend(MERGE_STEPS)?;
+        match value.bare() {
+            Value::Array(items) => self.inside(|| items.iter().try_for_each(|item| self.merge(item))),
+            Value::Hash(hash) => self.inside(|| hash.iter().try_for_each(|(_, value)| self.merge(value))),
+            Value::String(text) => self.read(text),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes memory for the texts in `value`, which are new.
+    pub(super) fn make(&self, value: &Value) -> Result<(), LookupError> {
+        match value.bare() {
+            Value::Array(items) => items.iter().try_for_each(|item| self.make(item)),
+            Value::Hash(hash) => Hash::iter(hash).try_for_each(|(key, value)| self.make(key).and(self.make(value))),
+            Value::String(text) => self.write(text.len()),
+            Value::Bytes(bytes) => self.write(bytes.len()),
+            _ => self.write(size_of::<Value>()),
+        }
+    }
+
     /// Takes `steps`.
     pub(super) fn spend(&self, steps: usize) -> Result<(), LookupError> {
         let spent = self.steps.get().saturating_add(steps);
         self.steps.set(spent);
-        if spent > STEP_LIMIT {
-            let text = format!("the answer takes more than {STEP_LIMIT} steps of interpolation");
+        if spent > self.limit.steps {
+            let limit = self.limit.steps;
+            let text = format!("the answer takes more than {limit} steps of interpolation and merging");
             return Err(LookupError::unknown(text));
         }
         Ok(())
@@ -61,8 +148,8 @@ impl Budget {
     pub(super) fn write(&self, bytes: usize) -> Result<(), LookupError> {
         let made = self.text.get().saturating_add(bytes);
         self.text.set(made);
-        if made > TEXT_LIMIT {
-            let text = format!("interpolation makes more than {} MiB of text", TEXT_LIMIT >> 20);
+        if made > self.limit.text {
+            let text = format!("interpolation makes more than {} MiB of text", self.limit.text >> 20);
             return Err(LookupError::unknown(text));
         }
         Ok(())

@@ -8,7 +8,7 @@ use std::iter;
 use std::rc::Rc;
 
 use super::LookupError;
-use super::budget::{Budget, PLACE_STEPS, with_stack};
+use super::budget::{Budget, Cost, PLACE_STEPS, with_stack};
 use super::explain::{self, Branch, Event, Recorder};
 use super::function_answers::FunctionAnswers;
 use super::key::{dig, split};
@@ -49,6 +49,14 @@ pub struct NameStack<'a> {
 struct Shared {
     budget: Budget,
     function_answers: FunctionAnswers,
+}
+
+impl NameStack<'static> {
+    /// Returns an empty stack for an answer that may cost so much.
+    pub(super) fn within(limit: Cost) -> NameStack<'static> {
+        let shared = Shared { budget: Budget::within(limit), function_answers: FunctionAnswers::default() };
+        NameStack { frame: None, depth: 0, shared: Rc::new(shared) }
+    }
 }
 
 impl<'a> NameStack<'a> {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{MAX_CACHED_REVISIONS, PipelineError, RevisionId};
 use crate::fleet::ReferencedVariables;
-use crate::git::{Repository, WorkTree};
+use crate::git::Repository;
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
 use crate::tree::{FileTree, MemoryTree};
 use crate::workers::Workers;
@@ -32,10 +32,7 @@ impl Revisions {
     pub fn tree(&self, id: RevisionId) -> Result<Arc<dyn FileTree>, PipelineError> {
         Ok(match id {
             RevisionId::Commit(commit) => Arc::new(self.repository.tree(commit)?),
-            RevisionId::WorkTree => {
-                let folder = self.repository.work_dir().ok_or(PipelineError::NoWorkTree)?;
-                Arc::new(WorkTree::new(folder))
-            }
+            RevisionId::WorkTree => Arc::new(self.repository.work_tree().ok_or(PipelineError::NoWorkTree)?),
             RevisionId::Empty => Arc::new(MemoryTree::new()),
         })
     }

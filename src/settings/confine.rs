@@ -76,6 +76,7 @@ pub(super) fn confine(
         sinks,
         snapshots,
         http,
+        limits,
         repositories,
     } = raw;
     let mut refused = Refused { source, found: Vec::new() };
@@ -107,6 +108,7 @@ pub(super) fn confine(
         sinks: refused.never("sinks", sinks),
         snapshots: refused.never("snapshots", snapshots),
         http: refused.never("http", http),
+        limits: refused.never("limits", limits),
         repositories: refused.never("repositories", repositories),
     };
     (confined, refused.found)

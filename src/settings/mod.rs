@@ -11,6 +11,7 @@ mod check;
 mod confine;
 mod files;
 mod http;
+mod limits;
 mod origin;
 mod raw;
 mod repository;
@@ -39,6 +40,7 @@ pub use check::CheckSetting;
 pub use confine::Refusal;
 pub use files::{Combined, Judgement, MAX_SETTINGS_SIZE, Privilege, SettingsFile, judging, reading};
 pub use http::{HttpSetting, listen_address};
+pub use limits::Limits;
 pub use origin::{Origin, TreeFolder};
 pub use repository::{RepositorySetting, RepositorySource};
 pub use secret::{Secret, SecretError, read_secret, read_token};
@@ -106,6 +108,8 @@ pub struct Settings {
     pub repositories: Vec<RepositorySetting>,
     /// The daemon's HTTP server; `None` for none.
     pub http: Option<HttpSetting>,
+    /// The most that hierad may use.
+    pub limits: Limits,
 }
 
 /// The environment of the nodes.
@@ -206,6 +210,7 @@ impl Default for Settings {
             snapshots: Vec::new(),
             repositories: Vec::new(),
             http: None,
+            limits: Limits::default(),
         }
     }
 }
@@ -244,6 +249,7 @@ impl Settings {
             snapshots: "snapshots",
             repositories: "repositories",
             http: "http",
+            limits: "limits",
         }
     }
 

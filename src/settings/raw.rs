@@ -38,6 +38,7 @@ pub(super) struct Settings {
     pub(super) sinks: BTreeMap<String, Sink>,
     pub(super) snapshots: BTreeMap<String, Snapshots>,
     pub(super) http: Option<Http>,
+    pub(super) limits: Option<Limits>,
     pub(super) repositories: BTreeMap<String, Repository>,
 }
 
@@ -150,6 +151,18 @@ pub(super) struct WebhookSecretFiles {
     pub(super) gitlab: Option<String>,
     pub(super) gitea: Option<String>,
     pub(super) bitbucket: Option<String>,
+}
+
+/// The most that hierad may use. Sizes are numbers of bytes, or texts such as `64MiB`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a hash such as {file: 64MiB, memory: 2GiB}")]
+pub(super) struct Limits {
+    pub(super) file: Option<serde_yaml::Value>,
+    pub(super) steps: Option<NonZeroUsize>,
+    pub(super) text: Option<serde_yaml::Value>,
+    /// In seconds.
+    pub(super) time: Option<f64>,
+    pub(super) memory: Option<serde_yaml::Value>,
 }
 
 /// The keys of encrypted data: `none`, or which.

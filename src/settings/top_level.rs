@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::source::SourceFile;
 use super::{
     DEFAULT_KEEP_REPORTS, DatadirSetting, EnvironmentName, GlobalSetting, STDOUT, Settings, SettingsError,
-    SnapshotSetting, accept, backend, check, http, key_file, key_pair, raw, repository, sink, snapshots,
+    SnapshotSetting, accept, backend, check, http, key_file, key_pair, limits, raw, repository, sink, snapshots,
 };
 use crate::hiera::Reader;
 use crate::hiera::backend::Backends;
@@ -69,6 +69,7 @@ impl SourceFile<'_> {
                 .collect::<Result<_, _>>()?,
             repositories,
             http: raw.http.as_ref().map(|raw| http::check(self, raw)).transpose()?,
+            limits: limits::check(self, &raw.limits.unwrap_or_default())?,
         })
     }
 

@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use super::{Entry, FileTree, TreeError, child};
+use super::{Entry, Extent, FileTree, TreeError, child};
 
 /// Returns the paths at which two trees have different entries. They include all paths in folders that only one tree
 /// has, but not the folders that both have.
 pub fn changes(before: &dyn FileTree, after: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
-    let mut found = BTreeSet::new();
+    let (mut found, mut extent) = (BTreeSet::new(), Extent::default());
     let mut pending = vec![before.root().to_owned()];
     while let Some(folder) = pending.pop() {
         let ids = (before.folder_id(&folder), after.folder_id(&folder));
@@ -19,6 +19,7 @@ pub fn changes(before: &dyn FileTree, after: &dyn FileTree) -> Result<BTreeSet<S
             let is_folder = [&was, &is].contains(&&Some(Entry::Folder));
             if is_folder || was != is {
                 let path = child(&folder, &name);
+                extent.see(&path)?;
                 if was != is {
                     found.insert(path.clone());
                 }

@@ -72,7 +72,7 @@ struct Failing {
 impl FileTree for Failing {
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
         if self.fails.load(Ordering::Relaxed) && path.starts_with("data/") {
-            return Err(TreeError { path: path.into(), reason: "the disk is gone".into() });
+            return Err(TreeError::new(path, "the disk is gone"));
         }
         self.tree.entry(path)
     }

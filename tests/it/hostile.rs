@@ -1,5 +1,9 @@
 //! Hostile data: a lookup ends soon, with an honest error, on a stack of the usual size.
 
+mod attacks;
+mod generators;
+mod repositories;
+
 use std::fmt::Write;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;

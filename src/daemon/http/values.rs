@@ -23,6 +23,10 @@ const MAX_LIMIT: usize = 10_000;
 /// The longest name of a revision, in bytes.
 const MAX_REVISION: usize = 250;
 
+/// The notations of git that search the whole history with a regular expression: any client could have git do that
+/// again and again.
+const SEARCHES: [&str; 2] = [":/", "^{/"];
+
 /// The most keys of one request.
 const MAX_KEYS: usize = 1000;
 
@@ -130,6 +134,9 @@ fn revision(named: Option<&str>) -> Result<String, Problem> {
     let revision = named.unwrap_or("HEAD");
     if revision.is_empty() || revision.len() > MAX_REVISION || revision.starts_with('-') {
         return Err(Problem::wrong(format!("a revision has 1 to {MAX_REVISION} bytes and does not begin with '-'")));
+    }
+    if SEARCHES.iter().any(|search| revision.contains(search)) {
+        return Err(Problem::wrong("a revision is a name or an id: it does not search the history for a text"));
     }
     Ok(revision.to_owned())
 }

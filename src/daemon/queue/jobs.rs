@@ -20,6 +20,8 @@ pub struct Job {
     pub event: CommitEvent,
     /// The number of attempts so far.
     pub attempts: i64,
+    /// Commits before it that could not be resolved, the oldest first: it is compared with the one before those.
+    pub set_aside: Vec<CommitId>,
 }
 
 /// A report in the forms that sinks take.
@@ -57,7 +59,24 @@ impl Queue {
             format!("SELECT {JOB}, due FROM job WHERE state = 'waiting' AND repository = ? ORDER BY number LIMIT 1");
         let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(repository.as_str());
         let Some(row) = self.first(query).await? else { return Ok(None) };
-        Ok(Some((job(&row)?, duration(row.try_get::<i64, _>(8)? - now()))))
+        let mut next = job(&row)?;
+        self.reach_back(&mut next).await?;
+        Ok(Some((next, duration(row.try_get::<i64, _>(8)? - now()))))
+    }
+
+    /// Has a job begin where the last one of its branch did that was resolved.
+    async fn reach_back(&self, job: &mut Job) -> Result<(), QueueError> {
+        let mut number = job.name.number.0;
+        while let Some(before) = job.event.before {
+            let query = "SELECT number, before FROM job WHERE after = ? AND repository = ? AND branch = ? \
+                AND state = 'failed' AND number < ? ORDER BY number DESC LIMIT 1";
+            let query = sqlx::query(query).bind(before.to_string()).bind(job.name.repository.as_str());
+            let Some(row) = self.first(query.bind(job.event.branch.as_str()).bind(number)).await? else { break };
+            number = row.try_get(0)?;
+            job.event.before = row.try_get::<Option<String>, _>(1)?.map(commit).transpose()?;
+            job.set_aside.insert(0, before);
+        }
+        Ok(())
     }
 
     /// Stores the report of a job, and its deliveries to `sinks`.
@@ -131,7 +150,6 @@ fn id(parts: &[&str]) -> String {
 
 /// Reads the job in a row that begins with the columns [`JOB`].
 pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
-    let commit = |text: String| CommitId::from_hex(&text).ok_or_else(|| damaged(&text));
     let kind: String = row.try_get(6)?;
     let event = CommitEvent {
         branch: BranchName::new(row.try_get::<String, _>(3)?),
@@ -143,5 +161,9 @@ pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
     let (id, repository): (String, String) = (row.try_get(1)?, row.try_get(2)?);
     let number = JobNumber(row.try_get(0)?);
     let name = JobName { id: JobId::new(id), number, repository: RepositoryName::new(repository) };
-    Ok(Job { name, event, attempts: row.try_get(7)? })
+    Ok(Job { name, event, attempts: row.try_get(7)?, set_aside: Vec::new() })
+}
+
+fn commit(text: String) -> Result<CommitId, QueueError> {
+    CommitId::from_hex(&text).ok_or_else(|| damaged(&text))
 }

@@ -1,8 +1,10 @@
 //! Resolves many keys on a whole fleet.
 
 mod faults;
+mod run_budget;
 mod shared_classes;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -10,8 +12,9 @@ use foldhash::fast::RandomState;
 
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::node_view::NodeView;
-use crate::fleet::{Answer, Effective, NodesByKey, parallel};
-use crate::hiera::Outcome;
+use crate::fleet::{Answer, Effective, NodesByKey};
+use crate::hiera::budget::Cost;
+use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
 use crate::workers::Workers;
 
@@ -21,7 +24,11 @@ pub fn resolve(revision: &Revision, keys: &NodesByKey, workers: &Workers) -> Eff
     effective
 }
 
-/// Returns the effective values of some keys in several revisions. Equal outcomes are shared, over all revisions.
+/// The least cost of the answer of a node class, in steps.
+const CLASS_STEPS: usize = 100;
+
+/// Returns the effective values of some keys in several revisions. Equal outcomes are shared, over all revisions. Keys
+/// for which the run's budget is too small fail.
 pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey, workers: &Workers) -> [Effective; N] {
     // A command that fails again and again is given up, so the order of the requests counts.
     let asks_commands = revisions.iter().any(|revision| revision.asks_commands());
@@ -32,9 +39,12 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey,
     let task = |revision, (key, nodes)| (revision, key, by_classes(nodes).unwrap_or(nodes));
     let tasks: Vec<(&Revision, &Arc<str>, &NodeSet)> =
         revisions.iter().flat_map(|revision| keys.iter().map(|of_key| task(*revision, of_key))).collect();
+    let nodes = revisions.first().map_or(0, |revision| revision.fleet.len());
+    let budget = run_budget::of_run(nodes, workers);
+    let found = run_budget::evaluate(&tasks, workers, budget, |task, limit| answers(*task, limit, workers));
     let found =
-        parallel::map(&tasks, workers, "resolving keys", |(revision, key, nodes)| answers(revision, key, nodes));
-    let mut found = found.into_iter();
+        found.into_iter().zip(&tasks).map(|(answers, task)| answers.unwrap_or_else(|| left_out(*task, workers)));
+    let mut found = found.collect::<Vec<_>>().into_iter();
     let stage = workers.begin("gathering answers", Some(tasks.len()));
     let mut known: HashSet<Arc<Outcome>, RandomState> = HashSet::default();
     revisions.map(|_| {
@@ -49,9 +59,25 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey,
     })
 }
 
-/// Returns the distinct answers for a key, in the order of their first nodes.
-fn answers(revision: &Revision, key: &str, nodes: &NodeSet) -> Vec<Answer> {
-    let get = |node, dependencies: &_| NodeView { revision, node, dependencies }.get(key);
+/// A key, and the nodes on which it is looked up in a revision.
+type Task<'t> = (&'t Revision, &'t Arc<str>, &'t NodeSet);
+
+/// Returns the distinct answers for a key, in the order of their first nodes, and what they cost together. Beyond the
+/// limit, the rest is not evaluated.
+fn answers((revision, key, nodes): Task<'_>, limit: Cost, workers: &Workers) -> (Vec<Answer>, Cost) {
+    let spent = Cell::new(Cost::NONE);
+    let get = |node, dependencies: &_| {
+        if let Some(reason) = workers.stop.reason() {
+            return Outcome::Failed(LookupError::unknown(reason));
+        }
+        if !spent.get().is_within(limit) {
+            return Outcome::NotFound;
+        }
+        let left = limit.minus(spent.get()).at_most(Cost::OF_KEY);
+        let (outcome, cost) = NodeView { revision, node, dependencies }.get(key, left);
+        spent.set(spent.get().plus(cost).plus(Cost { steps: CLASS_STEPS, text: 0 }));
+        outcome
+    };
     let mut distinct: HashMap<Outcome, NodeSet, RandomState> = HashMap::default();
     for (nodes, outcome) in revision.evaluate_per_class(nodes.clone(), get) {
         if outcome != Outcome::NotFound {
@@ -61,7 +87,17 @@ fn answers(revision: &Revision, key: &str, nodes: &NodeSet) -> Vec<Answer> {
     let answer = |(outcome, nodes)| Answer { nodes, outcome: Arc::new(outcome) };
     let mut answers: Vec<Answer> = distinct.into_iter().map(answer).collect();
     answers.sort_by_cached_key(|answer| answer.nodes.first());
-    answers
+    (answers, spent.get())
+}
+
+/// Returns the answer for a key that was left out, since the budget of the run is used up.
+fn left_out((_, key, nodes): Task<'_>, workers: &Workers) -> Vec<Answer> {
+    let used_up = || {
+        format!("the budget of the run is used up, and '{key}' takes more than its share ('limits' in hierad.yaml)")
+            .into()
+    };
+    let text = workers.stop.reason().unwrap_or_else(used_up);
+    vec![Answer { nodes: nodes.clone(), outcome: Arc::new(Outcome::Failed(LookupError::unknown(text))) }]
 }
 
 /// Replaces outcomes by equal ones that are known.

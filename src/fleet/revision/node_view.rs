@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::fleet::dependencies::{Dependencies, Dependency, RecordingScope};
 use crate::fleet::revision::Revision;
 use crate::hiera::Outcome;
+use crate::hiera::budget::Cost;
 use crate::hiera::explain::Recorder;
 use crate::hiera::hierarchy::Level;
 use crate::hiera::layer::LayerId;
@@ -20,9 +21,11 @@ pub(in crate::fleet) struct NodeView<'a> {
 }
 
 impl NodeView<'_> {
-    /// Looks `key` up.
-    pub(in crate::fleet) fn get(&self, key: &str) -> Outcome {
-        Lookup::new(&self.revision.environment, self, &self.scope()).get(key, None)
+    /// Looks `key` up at no more than this cost. Returns the cost, too.
+    pub(in crate::fleet) fn get(&self, key: &str, limit: Cost) -> (Outcome, Cost) {
+        let scope = self.scope();
+        let lookup = Lookup::new(&self.revision.environment, self, &scope).within(limit);
+        (lookup.get(key, None), lookup.cost())
     }
 
     /// Looks `key` up and reports each step to `recorder`.

@@ -99,6 +99,12 @@ impl DataFile {
         DataFile { fault: parsed.fault, ..DataFile::parsed(format, value, marks, parsed.is_entangled) }
     }
 
+    /// Returns a file that is not read, since it is too large.
+    pub(super) fn too_large(format: Format, text: String) -> DataFile {
+        let fault = Fault { line: 1, text, kind: FaultKind::Limit };
+        DataFile { fault: Some(fault), ..DataFile::parsed(format, Value::Undef, Marks::default(), false) }
+    }
+
     /// Returns a file that was parsed before, without fault.
     pub(super) fn parsed(format: Format, value: Value, marks: Marks, is_entangled: bool) -> DataFile {
         DataFile {

@@ -79,8 +79,12 @@ impl DataFiles {
         let (file, size) = if let Some(stored) = stored {
             stored
         } else {
-            let content = tree.read(id)?;
-            (DataFile::parse(&content, format), content.len())
+            match tree.read(id) {
+                Ok(content) => (DataFile::parse(&content, format), content.len()),
+                // Just its keys fail.
+                Err(error) if error.is_too_large => (DataFile::too_large(format, error.reason), 0),
+                Err(error) => return Err(error),
+            }
         };
         Ok(self.lock().add((id, format), Arc::new(file), (LEAST + size * GROWTH, is_new), self.limit))
     }
@@ -96,7 +100,10 @@ impl DataFiles {
         let file = self.lock().find((was, format)).filter(|file| file.is_separable());
         let Some(file) = file.filter(|_| !self.has((id, format))) else { return Ok(()) };
         let Ok(former) = before.read(was) else { return Ok(()) };
-        let content = tree.read(id)?;
+        let content = match tree.read(id) {
+            Err(error) if error.is_too_large => return Ok(()),
+            content => content?,
+        };
         let file = file.version(&content, &former);
         self.lock().add((id, format), Arc::new(file), (LEAST + content.len() * GROWTH, true), self.limit);
         Ok(())

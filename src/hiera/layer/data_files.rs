@@ -1,7 +1,7 @@
 //! The data files of a repository.
 
 use super::Environment;
-use crate::tree::{BlobId, Entry, Target, TreeError, child, follow};
+use crate::tree::{BlobId, Entry, Extent, Target, TreeError, child, follow};
 
 /// All data files of a repository, reached by a hierarchy or not: every YAML and JSON file that is not configuration,
 /// hidden or hierad's own. Their root keys are what "every key" means.
@@ -35,11 +35,12 @@ impl Environment {
     }
 
     fn list_data_files(&self) -> Result<DataFileList, TreeError> {
-        let mut list = DataFileList::default();
+        let (mut list, mut extent) = (DataFileList::default(), Extent::default());
         let mut pending = vec![String::new()];
         while let Some(folder) = pending.pop() {
             for (name, entry) in self.tree.list(&folder)? {
                 let path = child(&folder, &name);
+                extent.see(&path)?;
                 if name.starts_with('.') || self.options.own_files.contains(&path) {
                     continue;
                 }

@@ -40,9 +40,10 @@ mod search;
 mod sources;
 mod version3;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use super::budget::{LOOKUP_STEPS, with_stack};
+use super::budget::{Budget, Cost, LOOKUP_STEPS, REGEX_STEPS, with_stack};
 use super::convert::{self, convert};
 use super::explain::{self, Branch, Event, Recorder};
 use super::interpolation::{NameStack, Resolver};
@@ -53,6 +54,7 @@ use super::scope::Scope;
 use super::sources::Sources;
 use super::version3::Engine;
 use super::{LookupError, LookupKey, Outcome};
+use crate::puppet::ErrorKind;
 use crate::value::Value;
 
 pub use sources::{NodeSources, resolve_part};
@@ -68,6 +70,8 @@ pub struct Lookup<'a> {
     only_options: bool,
     providers: &'static [Provider],
     options: OptionsCells,
+    limit: Cost,
+    spent: Cell<Cost>,
 }
 
 type SearchResult = Result<Option<Value>, LookupError>;
@@ -98,8 +102,29 @@ struct Search<'s> {
 impl<'a> Lookup<'a> {
     /// Looks up in `sources`, which are those of the node with `scope` in `environment`.
     pub fn new(environment: &'a Environment, sources: &'a dyn Sources, scope: &'a dyn Scope) -> Lookup<'a> {
-        let options = OptionsCells::default();
-        Lookup { environment, sources, scope, recorder: None, only_options: false, providers: &PROVIDERS, options }
+        Lookup {
+            environment,
+            sources,
+            scope,
+            recorder: None,
+            only_options: false,
+            providers: &PROVIDERS,
+            options: OptionsCells::default(),
+            limit: Cost::OF_KEY,
+            spent: Cell::new(Cost::NONE),
+        }
+    }
+
+    /// Limits the cost of an answer.
+    #[must_use]
+    pub fn within(mut self, limit: Cost) -> Lookup<'a> {
+        self.limit = limit;
+        self
+    }
+
+    /// Returns the cost of the answer that was found last.
+    pub fn cost(&self) -> Cost {
+        self.spent.get()
     }
 
     /// Tells `recorder` what the lookups do.
@@ -122,9 +147,18 @@ impl<'a> Lookup<'a> {
         Outcome::from_result(match self.hiera3() {
             Some(engine) => engine.and_then(|engine| {
                 let configured = || self.environment.options.lookup_options.hiera3_strategy(key);
-                engine.get(key, &strategy.map_or_else(configured, |strategy| Ok(strategy.clone()))?)
+                let budget = Budget::within(self.limit);
+                let strategy = strategy.map_or_else(configured, |strategy| Ok(strategy.clone()))?;
+                let found = engine.get(key, &strategy, &budget);
+                self.spent.set(budget.spent());
+                found
             }),
-            None => self.find(key, strategy, &NameStack::default()),
+            None => {
+                let stack = NameStack::within(self.limit);
+                let found = self.find(key, strategy, &stack);
+                self.spent.set(stack.budget().spent());
+                found
+            }
         })
     }
 
@@ -155,14 +189,20 @@ impl<'a> Lookup<'a> {
             let search = Search { key: name, root: name, segments: &[], module, strategy, stack };
             return self.search_layers(search).map(|_| Some(Value::Undef));
         }
-        let options = self.in_effect(&*self.options(key.module.as_ref(), stack)?, &key.root)?;
+        let options = self.in_effect(&*self.options(key.module.as_ref(), stack)?, &key.root).map_err(|error| {
+            // Only a regular expression that gives up takes its time.
+            let cost = if error.kind == ErrorKind::Unknown { REGEX_STEPS } else { 0 };
+            stack.budget().spend(cost).err().unwrap_or(error)
+        })?;
         if strategy.is_none() && options.names_strategy() {
             self.step(|| Branch::MergeSource(LOOKUP_OPTIONS), || ());
         }
         let found = self.step(|| Branch::Key(key.text.clone()), || self.search(&key, strategy, &options, stack))?;
         match (found, &options.convert_to) {
             (Some(value), Some(convert_to)) => {
+                stack.budget().merge(&value)?;
                 let converted = convert(value, convert_to, &key.text)?;
+                stack.budget().make(&converted)?;
                 explain::text(self.recorder, || convert::applying(convert_to));
                 Ok(Some(converted))
             }
@@ -196,19 +236,24 @@ impl<'a> Lookup<'a> {
         match self.providers {
             // Around the global layer alone Puppet has no merge, not even one that makes an array of one layer unique.
             [alone] => find(alone),
-            all => self.fold(search.strategy, all, find),
+            all => self.fold((search.strategy, search.stack.budget()), all, find),
         }
     }
 
     /// Folds what `find` gives for the `variants`; one variant alone, or none, is no fold for those who watch.
-    fn fold<T>(&self, strategy: &Strategy, variants: &[T], find: impl FnMut(&T) -> SearchResult) -> SearchResult {
+    fn fold<T>(
+        &self,
+        (strategy, budget): (&Strategy, &Budget),
+        variants: &[T],
+        find: impl FnMut(&T) -> SearchResult,
+    ) -> SearchResult {
         if !strategy.merges() || variants.len() <= 1 {
-            return strategy.fold(variants, find);
+            return strategy.fold(variants, budget, find);
         }
         self.step(
             || Branch::Merge(strategy.name(), strategy.options()),
             || {
-                let found = strategy.fold(variants, find)?;
+                let found = strategy.fold(variants, budget, find)?;
                 if let Some(value) = &found {
                     self.event(|| Event::Result(value.clone()));
                 }

@@ -131,12 +131,13 @@ impl Lookup<'_> {
     /// Merges what global and environment layer have over what the module has.
     fn merge_layers(&self, module: &str, high: Hash, low: Hash) -> Result<Value, LookupError> {
         let sources = [("Global and Environment".to_owned(), high), (format!("Module {module}"), low)];
-        let merged = self.fold(&Strategy::Hash, &sources, |(name, options)| {
-            let found = Value::hash(options.clone());
-            let event = || self.event(|| Event::Found(LOOKUP_OPTIONS.into(), found.clone(), None));
-            self.step(|| Branch::Scope(name.clone()), event);
-            Ok(Some(found))
-        })?;
+        let merged =
+            self.fold((&Strategy::Hash, &crate::hiera::budget::Budget::default()), &sources, |(name, options)| {
+                let found = Value::hash(options.clone());
+                let event = || self.event(|| Event::Found(LOOKUP_OPTIONS.into(), found.clone(), None));
+                self.step(|| Branch::Scope(name.clone()), event);
+                Ok(Some(found))
+            })?;
         Ok(merged.unwrap_or_default())
     }
 
@@ -176,7 +177,9 @@ impl Lookup<'_> {
         // While the global options are being found they are none; it is the environment that notices a recursion.
         let global = || if stack.contains(LOOKUP_OPTIONS) { Ok(None) } else { of(Provider::Global) };
         let find = || match (global()?, of(Provider::Environment)?) {
-            (Some(high), Some(low)) => validate(Strategy::Hash.merge(&Value::hash(high), &Value::hash(low))?, None),
+            (Some(high), Some(low)) => {
+                validate(Strategy::Hash.merge(&Value::hash(high), &Value::hash(low), stack.budget())?, None)
+            }
             (global, environment) => Ok(global.or(environment)),
         };
         let options = find();

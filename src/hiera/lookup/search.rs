@@ -80,7 +80,7 @@ impl Lookup<'_> {
                 return Ok(None);
             }
             let mut count = 0;
-            let found = self.fold(search.strategy, levels, |level| {
+            let found = self.fold((search.strategy, search.stack.budget()), levels, |level| {
                 count += 1;
                 self.step(|| Branch::Level(level.name.clone()), || self.level(layer, level, search))
             });
@@ -91,7 +91,7 @@ impl Lookup<'_> {
     }
 
     fn level(&self, layer: &Layer, level: &Level, search: Search<'_>) -> SearchResult {
-        self.fold(search.strategy, &level.locations, |location| {
+        self.fold((search.strategy, search.stack.budget()), &level.locations, |location| {
             let find = || self.location(layer, level, location, search);
             match location {
                 Location::Whole => find(),

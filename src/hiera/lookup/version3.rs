@@ -25,7 +25,7 @@ impl Lookup<'_> {
         }
         let sources = &OnlyGlobal(self.sources);
         let (providers, options) = (&PROVIDERS[..1], self.options.of_global_layer());
-        interpolated(&with(&Lookup { sources, providers, options, ..*self }))
+        interpolated(&with(&Lookup { sources, providers, options, spent: self.spent.clone(), ..*self }))
     }
 
     fn has_environment_of_version5(&self) -> bool {

@@ -13,6 +13,7 @@ use indexmap::IndexMap;
 
 use super::opaque;
 use crate::hiera::LookupError;
+use crate::hiera::budget::Budget;
 use crate::puppet;
 use crate::puppet::regex::RubyRegex;
 use crate::value::{Hash, Secrecy, Text, Uniq, Value};
@@ -126,7 +127,12 @@ fn no_text(name: &str, value: &Value) -> LookupError {
 }
 
 /// Merges two values, `high` with the higher priority.
-pub(in crate::hiera) fn merge(high: &Value, low: &Value, options: &DeepOptions) -> Result<Value, LookupError> {
+pub(in crate::hiera) fn merge(
+    high: &Value,
+    low: &Value,
+    options: &DeepOptions,
+    budget: &Budget,
+) -> Result<Value, LookupError> {
     let (source, dest) = if options.reverse { (low, high) } else { (high, low) };
     let knockout = match options.knockout_prefix.as_deref() {
         Some("") => return Err(LookupError::puppet("knockout_prefix cannot be an empty string in deep_merge!")),
@@ -139,16 +145,18 @@ pub(in crate::hiera) fn merge(high: &Value, low: &Value, options: &DeepOptions) 
     if knockout.is_some() && (high.has_surrogates() || low.has_surrogates()) {
         return Err(LookupError::unknown("what a knock-out prefix does to a text with surrogates"));
     }
-    let merge = Merge { options, knockout };
-    merge.merge(&Node::new(source), Node::new(dest)).map(|node| node.value())
+    let merge = Merge { options, knockout, budget };
+    merge.merge(&Node::new(source), Node::new(dest))?.counted_value(budget)
 }
+
+type Entries = IndexMap<Value, Node, foldhash::fast::RandomState>;
 
 /// A value whose collections are shared and can change.
 #[derive(Debug, Clone)]
 enum Node {
     Scalar(Value),
     Array(Rc<RefCell<Vec<Node>>>),
-    Hash(Rc<RefCell<IndexMap<Value, Node>>>),
+    Hash(Rc<RefCell<Entries>>),
 }
 
 impl Node {
@@ -174,12 +182,33 @@ impl Node {
         }
     }
 
+    /// Returns the value, of which the same part may be in many places.
+    fn counted_value(&self, budget: &Budget) -> Result<Value, LookupError> {
+        budget.spend(1)?;
+        Ok(match self {
+            Node::Scalar(value) => value.clone(),
+            Node::Array(items) => {
+                let items = items.borrow();
+                Value::array(items.iter().map(|item| item.counted_value(budget)).collect::<Result<_, _>>()?)
+            }
+            Node::Hash(hash) => {
+                let hash = hash.borrow();
+                let entries = hash.iter().map(|(key, value)| Ok((key.clone(), value.counted_value(budget)?)));
+                Value::hash(entries.collect::<Result<_, LookupError>>()?)
+            }
+        })
+    }
+
     fn is_truthy(&self) -> bool {
         !matches!(self, Node::Scalar(value) if !value.is_truthy())
     }
 
     fn is_undef(&self) -> bool {
         matches!(self, Node::Scalar(Value::Undef))
+    }
+
+    fn is_scalar(&self) -> bool {
+        matches!(self, Node::Scalar(_))
     }
 
     fn is_hash(&self) -> bool {
@@ -247,6 +276,7 @@ impl<'a> Knockout<'a> {
 struct Merge<'a> {
     options: &'a DeepOptions,
     knockout: Option<Knockout<'a>>,
+    budget: &'a Budget,
 }
 
 type Result2 = Result<Node, LookupError>;
@@ -273,7 +303,7 @@ impl Merge<'_> {
         }
     }
 
-    fn merge_hash(&self, source: &Node, entries: &RefCell<IndexMap<Value, Node>>, mut dest: Node) -> Result2 {
+    fn merge_hash(&self, source: &Node, entries: &RefCell<Entries>, mut dest: Node) -> Result2 {
         let count = entries.borrow().len();
         for at in 0..count {
             let Some((key, value)) = entries.borrow().get_index(at).map(|(k, v)| (k.clone(), v.clone())) else { break };
@@ -314,7 +344,7 @@ impl Merge<'_> {
         }
         let Node::Array(target) = &dest else { return self.overwrite(&Node::Array(items), dest) };
         if let Some(knockout) = &self.knockout {
-            knock_out(knockout, &items, target)?;
+            knock_out(knockout, &items, target, self.budget)?;
         }
         let merged = self.join_arrays(&items, target)?;
         if self.options.sort_merged_arrays {
@@ -339,7 +369,7 @@ impl Merge<'_> {
             return Ok(Rc::new(RefCell::new(list)));
         }
         let values: Vec<Value> = dest.iter().chain(&source).map(Node::value).collect();
-        opaque::check_distinct(&values.iter())?;
+        opaque::check_distinct(&values.iter(), self.budget)?;
         let mut seen = Uniq::default();
         let union = dest.into_iter().chain(source).filter(|item| seen.is_new(&item.value())).collect();
         Ok(Rc::new(RefCell::new(union)))
@@ -395,6 +425,7 @@ fn knock_out(
     knockout: &Knockout<'_>,
     source: &Rc<RefCell<Vec<Node>>>,
     dest: &Rc<RefCell<Vec<Node>>>,
+    budget: &Budget,
 ) -> Result<(), LookupError> {
     let (mut read, mut written) = (0, 0);
     while read < source.borrow().len() {
@@ -407,11 +438,12 @@ fn knock_out(
             _ => None,
         };
         if let Some(bare) = bare {
-            if dest.borrow().iter().any(|other| opaque::is_open(&other.value(), &bare.value())) {
+            // Only texts can equal a text.
+            budget.spend(dest.borrow().len())?;
+            if dest.borrow().iter().any(|other| other.is_scalar() && opaque::is_open(&other.value(), &bare.value())) {
                 return Err(opaque::unknown("whether an item is knocked out"));
             }
-            dest.borrow_mut().retain(|other| !other.equal(&bare));
-            dest.borrow_mut().retain(|other| !other.equal(&item));
+            dest.borrow_mut().retain(|other| !(other.is_scalar() && (other.equal(&bare) || other.equal(&item))));
         } else {
             let mut items = source.borrow_mut();
             if written < items.len() {

@@ -13,6 +13,7 @@ pub(super) use deep::merge as deep_merge;
 pub(super) use opaque::{check_distinct, or_made};
 
 use super::LookupError;
+use super::budget::Budget;
 use super::stand_in::{holds_made, made, made_digest};
 use crate::puppet::ErrorKind;
 use crate::puppet::types;
@@ -113,7 +114,12 @@ impl Strategy {
     }
 
     /// Folds what `find` gives for the `variants`, highest priority first. Nothing if none of them has a value.
-    pub fn fold<T>(&self, variants: &[T], mut find: impl FnMut(&T) -> Result<Option<Value>>) -> Result<Option<Value>> {
+    pub fn fold<T>(
+        &self,
+        variants: &[T],
+        budget: &Budget,
+        mut find: impl FnMut(&T) -> Result<Option<Value>>,
+    ) -> Result<Option<Value>> {
         if !self.merges() {
             for variant in variants {
                 if let Some(value) = find(variant)? {
@@ -123,24 +129,27 @@ impl Strategy {
             return Ok(None);
         }
         if let [only] = variants {
-            return find(only)?.map(|value| self.merge_single(value)).transpose();
+            return find(only)?.map(|value| self.merge_single(value, budget)).transpose();
         }
         let mut merged = None;
         for variant in variants {
             let Some(value) = find(variant)? else { continue };
             merged = Some(match merged {
                 None => self.convert_first(value),
-                Some(memo) => self.merge(&memo, &value)?,
+                Some(memo) => self.merge(&memo, &value, budget)?,
             });
         }
         Ok(merged)
     }
 
     /// Returns the one value of the one variant.
-    fn merge_single(&self, value: Value) -> Result<Value> {
+    fn merge_single(&self, value: Value, budget: &Budget) -> Result<Value> {
         match (self, &value) {
             (Strategy::Unique, _) if holds_made(&value) => Ok(made(self.name(), &[&value])),
-            (Strategy::Unique, Value::Array(items)) => or_made(union(items, &[]), self.name(), &[&value]),
+            (Strategy::Unique, Value::Array(items)) => {
+                budget.merge(&value)?;
+                or_made(union(items, &[], budget), self.name(), &[&value])
+            }
             _ => Ok(value),
         }
     }
@@ -154,8 +163,10 @@ impl Strategy {
         }
     }
 
-    /// Merges two values, `high` with the higher priority.
-    pub fn merge(&self, high: &Value, low: &Value) -> Result<Value> {
+    /// Merges two values, `high` with the higher priority. Each merge looks at all of both, so that many of them cost
+    /// the square of their number.
+    pub fn merge(&self, high: &Value, low: &Value, budget: &Budget) -> Result<Value> {
+        [high, low].into_iter().try_for_each(|value| budget.merge(value))?;
         let is_made = match self {
             Strategy::Unique | Strategy::Deep(_) => holds_made(high) || holds_made(low),
             Strategy::Hash => made_digest(high).is_some() || made_digest(low).is_some(),
@@ -165,7 +176,7 @@ impl Strategy {
         if is_made {
             return Ok(made(self.name(), &[high, low, &provenance()]));
         }
-        let merged = or_made(self.merge_values(high, low), self.name(), &[high, low, &provenance()]);
+        let merged = or_made(self.merge_values(high, low, budget), self.name(), &[high, low, &provenance()]);
         merged.map_err(|error| match error.kind {
             ErrorKind::Puppet => error.sealed(Secrecy::join(high.secrecy(), low.secrecy())),
             // hierad's own words have nothing of the values.
@@ -173,12 +184,12 @@ impl Strategy {
         })
     }
 
-    fn merge_values(&self, high: &Value, low: &Value) -> Result<Value> {
+    fn merge_values(&self, high: &Value, low: &Value, budget: &Budget) -> Result<Value> {
         match self {
             Strategy::Default | Strategy::First => Ok(high.clone()),
             Strategy::Unique => {
                 check(high, low, is_scalar_or_data_array, "Variant[Scalar, Array[Data]]")?;
-                union(&flatten(high), &flatten(low))
+                union(&flatten(high), &flatten(low), budget)
             }
             Strategy::Hash => {
                 check(high, low, is_data_hash, "Hash[String, Data]")?;
@@ -188,7 +199,7 @@ impl Strategy {
                 }
                 Ok(Value::hash(merged))
             }
-            Strategy::Deep(options) => deep::merge(high, low, options),
+            Strategy::Deep(options) => deep::merge(high, low, options, budget),
         }
     }
 }
@@ -221,9 +232,9 @@ fn flatten(value: &Value) -> Vec<Value> {
 }
 
 /// Ruby's `Array#|`.
-fn union(a: &[Value], b: &[Value]) -> Result<Value> {
+fn union(a: &[Value], b: &[Value], budget: &Budget) -> Result<Value> {
     let items = a.iter().chain(b);
-    check_distinct(&items)?;
+    check_distinct(&items, budget)?;
     let mut seen = Uniq::default();
     Ok(items.filter(|item| seen.is_new(item)).cloned().collect())
 }

@@ -5,6 +5,7 @@
 //! is merged in whole stays what it is.
 
 use crate::hiera::LookupError;
+use crate::hiera::budget::Budget;
 use crate::hiera::stand_in::made;
 use crate::puppet::ErrorKind;
 use crate::value::{Secrecy, Value};
@@ -17,8 +18,10 @@ pub(super) fn is_opaque(value: &Value) -> bool {
 /// Refuses items of which nobody here can tell whether they are equal.
 pub(in crate::hiera) fn check_distinct<'v>(
     items: &(impl Iterator<Item = &'v Value> + Clone),
+    budget: &Budget,
 ) -> Result<(), LookupError> {
     for opaque in items.clone().filter(|item| is_opaque(item)) {
+        budget.spend(items.clone().count())?;
         if items.clone().any(|other| is_open(opaque, other)) {
             return Err(unknown("which of the merged items are equal"));
         }

@@ -4,6 +4,7 @@
 //! `hiera/backend/yaml_backend.rb`.
 
 use crate::hiera::LookupError;
+use crate::hiera::budget::Budget;
 use crate::hiera::config::HashMerge;
 use crate::hiera::merge::{Strategy, check_distinct, deep_merge, or_made};
 use crate::hiera::stand_in::{holds_made, made};
@@ -54,22 +55,23 @@ impl Resolution {
     }
 
     /// Adds a value of lower priority to the answer so far.
-    pub(super) fn add(&self, answer: Option<Value>, value: Value) -> Result<Value, LookupError> {
+    pub(super) fn add(&self, answer: Option<Value>, value: Value, budget: &Budget) -> Result<Value, LookupError> {
         match self {
             Resolution::Priority => Ok(answer.unwrap_or(value)),
             Resolution::Array => {
                 let answer = answer.as_ref().and_then(Value::as_array).unwrap_or_default();
+                budget.spend(answer.len())?;
                 Ok(answer.iter().cloned().chain([value]).collect())
             }
             Resolution::Hash(merge) => {
                 // Even the first value is merged, with nothing: options can be wrong.
-                merge.merge(&answer.unwrap_or_else(|| Value::hash(Hash::new())), &value)
+                merge.merge(&answer.unwrap_or_else(|| Value::hash(Hash::new())), &value, budget)
             }
         }
     }
 
     /// Returns the answer in the end.
-    pub(super) fn finish(&self, answer: Value) -> Result<Value, LookupError> {
+    pub(super) fn finish(&self, answer: Value, budget: &Budget) -> Result<Value, LookupError> {
         if *self != Resolution::Array {
             return Ok(answer);
         }
@@ -79,14 +81,15 @@ impl Resolution {
         if holds_made(&answer) {
             return Ok(made("array", &[&answer]));
         }
-        let distinct = check_distinct(&flat.iter());
+        let distinct = check_distinct(&flat.iter(), budget);
         let merged = distinct.map(|()| flat.into_iter().filter(|item| seen.is_new(item) && !item.is_undef()).collect());
         or_made(merged, "array", &[&answer])
     }
 }
 
 impl HashMerge {
-    fn merge(&self, high: &Value, low: &Value) -> Result<Value, LookupError> {
+    fn merge(&self, high: &Value, low: &Value, budget: &Budget) -> Result<Value, LookupError> {
+        [high, low].into_iter().try_for_each(|value| budget.merge(value))?;
         if holds_made(high) || holds_made(low) {
             return Ok(made("hash", &[high, low]));
         }
@@ -97,7 +100,7 @@ impl HashMerge {
                 entries.for_each(|(key, value)| _ = merged.insert(key.clone(), value.clone()));
                 Ok(Value::hash(merged))
             }
-            HashMerge::Deep(options) => or_made(deep_merge(high, low, options), "hash", &[high, low]),
+            HashMerge::Deep(options) => or_made(deep_merge(high, low, options, budget), "hash", &[high, low]),
             HashMerge::Fails(error) => return Err(error.clone()),
         };
         merged.map_err(|error| error.sealed(Secrecy::join(high.secrecy(), low.secrecy())))

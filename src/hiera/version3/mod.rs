@@ -61,13 +61,12 @@ impl<'a> Engine<'a> {
 
     /// Returns the answer for `key`, merged as `strategy` says: the first value, `unique` for an array, `hash` for a
     /// hash as hiera.yaml merges it, `deep` for one with the strategy's own options.
-    pub fn get(&self, key: &str, strategy: &Strategy) -> SearchResult {
+    pub fn get(&self, key: &str, strategy: &Strategy, budget: &Budget) -> SearchResult {
         let configured = match (strategy, &self.hiera.merge) {
             (Strategy::Hash, merge) => merge.clone(),
             _ => HashMerge::Native,
         };
-        let budget = Budget::default();
-        let context = Context { scope: self.scope, keys: self, guard: None, budget: &budget, depth: 0 };
+        let context = Context { scope: self.scope, keys: self, guard: None, budget, depth: 0 };
         self.find(key, &Resolution::of(strategy, &configured), &context)
     }
 
@@ -111,13 +110,13 @@ impl<'a> Engine<'a> {
             )?;
             let Some(value) = value else { continue };
             resolution.check(&value, &format!(" for key '{key}'"))?;
-            found = Some(resolution.add(found, value)?);
+            found = Some(resolution.add(found, value, context.budget)?);
             if *resolution == Resolution::Priority {
                 break;
             }
         }
         match (found, context.guard) {
-            (Some(value), _) => resolution.finish(value).map(Some),
+            (Some(value), _) => resolution.finish(value, context.budget).map(Some),
             (None, Some(guard)) if !is_ended => Err(guard.recursion()),
             (None, _) => Ok(None),
         }
@@ -173,7 +172,7 @@ impl<'a> Engine<'a> {
             )?;
             let Some(value) = value else { continue };
             resolution.check(&value, of_key)?;
-            found = Some(resolution.add(found, value)?);
+            found = Some(resolution.add(found, value, context.budget)?);
             if *resolution == Resolution::Priority {
                 break;
             }

@@ -135,7 +135,7 @@ impl FileTree for Names {
     }
 
     fn read(&self, id: BlobId) -> std::result::Result<Vec<u8>, TreeError> {
-        Err(TreeError { path: id.to_string(), reason: "no content is known".to_owned() })
+        Err(TreeError::new(id.to_string(), "no content is known"))
     }
 }
 

@@ -162,6 +162,7 @@ impl Node {
             _ if below.is_unmergeable() => self.delayed(below.stack(), budget),
             (Kind::Object(above), Kind::Object(under)) => self.merged(above, below, under, budget),
             (Kind::Object(above), _) if above.resolved => {
+                budget.spend(above.entries.len())?;
                 let object = Object { entries: above.entries.clone(), resolved: true, hides: true };
                 Ok(Node::new(Kind::Object(Rc::new(object)), self.origin, self.line))
             }
@@ -173,16 +174,18 @@ impl Node {
         budget.load_merges(self.is_object())?;
         let mut stack = self.stack();
         stack.extend(below);
+        budget.spend(stack.len())?;
         let origin = merged_origin(&stack).unwrap_or(self.origin);
         Ok(Node::new(delayed_merge(stack, self.is_object())?, origin, self.line))
     }
 
     fn merged(self: &Rc<Self>, above: &Object, below: &NodeRef, under: &Object, budget: &Budget) -> Result<NodeRef> {
+        budget.spend(above.entries.len() + under.entries.len())?;
         let mut entries = Entries::default();
         let mut changed = false;
         for (key, first) in &above.entries {
             let kept = under.entries.get(key).map_or_else(|| Ok(first.clone()), |second| first.over(second, budget))?;
-            changed |= !first.equals(&kept)?;
+            changed |= !first.equals(&kept, budget)?;
             entries.insert(key.clone(), kept);
         }
         for (key, second) in &under.entries {
@@ -203,25 +206,26 @@ impl Node {
     }
 
     /// Ruby's `==`, which fails where it would have to look into what is not known yet.
-    fn equals(self: &Rc<Self>, other: &NodeRef) -> Result<bool> {
+    fn equals(self: &Rc<Self>, other: &NodeRef, budget: &Budget) -> Result<bool> {
         if Rc::ptr_eq(self, other) {
             return Ok(true);
         }
+        budget.spend(1)?;
         match (&self.kind, &other.kind) {
             (Kind::Object(_), Kind::Merge { object: true, .. }) => Err(Refusal::Config(NOT_RESOLVED.into())),
             (Kind::Object(a), Kind::Object(b)) => {
                 if a.entries.len() != b.entries.len() || !a.entries.keys().all(|key| b.entries.contains_key(key)) {
                     return Ok(false);
                 }
-                all_equal(a.entries.iter().filter_map(|(key, value)| Some((value, b.entries.get(key)?))))
+                all_equal(a.entries.iter().filter_map(|(key, value)| Some((value, b.entries.get(key)?))), budget)
             }
             (Kind::Merge { stack: a, object: x }, Kind::Merge { stack: b, object: y }) => {
-                Ok(x == y && a.len() == b.len() && all_equal(a.iter().zip(b.iter()))?)
+                Ok(x == y && a.len() == b.len() && all_equal(a.iter().zip(b.iter()), budget)?)
             }
             (Kind::Reference(a), Kind::Reference(b)) => Ok(a == b),
-            (Kind::Concat(a), Kind::Concat(b)) => Ok(a.len() == b.len() && all_equal(a.iter().zip(b.iter()))?),
+            (Kind::Concat(a), Kind::Concat(b)) => Ok(a.len() == b.len() && all_equal(a.iter().zip(b.iter()), budget)?),
             (Kind::List(a), Kind::List(b)) => {
-                Ok(a.items.len() == b.items.len() && all_equal(a.items.iter().zip(&b.items))?)
+                Ok(a.items.len() == b.items.len() && all_equal(a.items.iter().zip(&b.items), budget)?)
             }
             (Kind::Number(a, _), Kind::Number(b, _)) => Ok(a == b),
             (Kind::Null | Kind::Boolean(_) | Kind::Text { .. }, _) if other.is_unmergeable() && !other.is_object() => {
@@ -235,8 +239,8 @@ impl Node {
     }
 }
 
-fn all_equal<'a>(mut pairs: impl Iterator<Item = (&'a NodeRef, &'a NodeRef)>) -> Result<bool> {
-    pairs.try_fold(true, |all, (a, b)| Ok(all && a.equals(b)?))
+fn all_equal<'a>(mut pairs: impl Iterator<Item = (&'a NodeRef, &'a NodeRef)>, budget: &Budget) -> Result<bool> {
+    pairs.try_fold(true, |all, (a, b)| Ok(all && a.equals(b, budget)?))
 }
 
 /// Returns a merge that waits for substitutions.

@@ -60,6 +60,7 @@ impl<'a> Resolver<'a> {
     fn dispatch(&mut self, node: &NodeRef, only: Option<&Path>, source: &Source) -> Result<Option<NodeRef>> {
         match &node.kind {
             Kind::Reference(_) if self.open.iter().any(|open| Rc::ptr_eq(open, node)) => {
+                self.budget.spend(self.trace.len())?;
                 Err(Refusal::Cycle(self.way()))
             }
             Kind::Reference(reference) => self.reference(node, reference, only, source),
@@ -97,6 +98,8 @@ impl<'a> Resolver<'a> {
         only: Option<&Path>,
         source: &Source,
     ) -> Result<Option<NodeRef>> {
+        // Each one is compared with those that are open.
+        self.budget.spend(self.open.len())?;
         self.open.push(node.clone());
         let found = self.follow(reference, only, source);
         self.open.pop();
@@ -126,7 +129,7 @@ impl<'a> Resolver<'a> {
         let Some(object) = object.filter(|object| object.is_object()) else {
             return Err(Refusal::Ruby("no implicit conversion into String".into()));
         };
-        match find(&object, path)? {
+        match find(&object, path, self.budget)? {
             Some(found) => self.resolve(&found.value, only, &found.source()),
             None => outside(path),
         }
@@ -159,7 +162,8 @@ impl<'a> Resolver<'a> {
                     return Err(Refusal::Config("A delayed merge should not contain another one".into()));
                 }
                 _ if value.is_unmergeable() => {
-                    source.without(node, remainder(stack.get(at + 1..).unwrap_or_default(), self.budget)?)?
+                    let left = remainder(stack.get(at + 1..).unwrap_or_default(), self.budget)?;
+                    source.without(node, left, self.budget)?
                 }
                 _ => source.into(node),
             };
@@ -192,13 +196,14 @@ impl<'a> Resolver<'a> {
             return Ok(node.clone());
         }
         self.budget.spend(object.entries.len())?;
-        let mut entries = object.entries.clone();
-        for (at, value) in changes.into_iter().rev() {
-            match (entries.get_index_mut(at), value) {
-                (Some((_, slot)), Some(value)) => *slot = value,
-                _ => _ = entries.shift_remove_index(at),
+        let mut changes = changes.into_iter().peekable();
+        let entries = object.entries.iter().enumerate().filter_map(|(at, (key, value))| {
+            match changes.next_if(|(changed, _)| *changed == at) {
+                Some((_, value)) => value.map(|value| (key.clone(), value)),
+                None => Some((key.clone(), value.clone())),
             }
-        }
+        });
+        let entries = entries.collect();
         Ok(Node::new(Object::of(entries, object.hides), node.origin, node.line))
     }
 

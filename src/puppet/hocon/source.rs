@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::node::{Entries, Kind, Node, NodeRef, Object, delayed_merge};
 use super::path::Path;
-use super::{Refusal, Result};
+use super::{Budget, Refusal, Result};
 
 /// A root and the way from it.
 #[derive(Clone)]
@@ -47,18 +47,18 @@ impl Source {
     }
 
     /// The root with what is left of the merge `old`, and no way.
-    pub(super) fn without(&self, old: &NodeRef, left: Option<NodeRef>) -> Result<Source> {
+    pub(super) fn without(&self, old: &NodeRef, left: Option<NodeRef>, budget: &Budget) -> Result<Source> {
         let Some(way) = &self.way else {
             return Err(match left {
                 Some(left) if Rc::ptr_eq(old, &self.root) && left.is_container() => no_parents(),
                 _ => Refusal::Config("replace in parent not possible".into()),
             });
         };
-        let parent = replace_child(&way.node, old, left)?;
+        let parent = replace_child(&way.node, old, left, budget)?;
         if Rc::ptr_eq(&parent, &way.node) {
             return Ok(Source::of(self.root.clone()));
         }
-        match replace(way, parent)? {
+        match replace(way, parent, budget)? {
             Some(way) => Ok(Source::of(way.outermost().clone())),
             None => Err(no_parents()),
         }
@@ -71,17 +71,18 @@ fn no_parents() -> Refusal {
 }
 
 /// Returns the way with `new` for its innermost container.
-fn replace(way: &Way, new: NodeRef) -> Result<Option<Rc<Way>>> {
+fn replace(way: &Way, new: NodeRef, budget: &Budget) -> Result<Option<Rc<Way>>> {
     let Some(outer) = &way.outer else { return Ok(Some(Rc::new(Way { node: new, outer: None }))) };
-    let parent = replace_child(&outer.node, &way.node, Some(new.clone()))?;
-    let outer = replace(outer, parent)?;
+    let parent = replace_child(&outer.node, &way.node, Some(new.clone()), budget)?;
+    let outer = replace(outer, parent, budget)?;
     Ok(Some(Rc::new(Way { node: new, outer })))
 }
 
 /// `container` with `new` for `old`, or without it.
-fn replace_child(container: &NodeRef, old: &NodeRef, new: Option<NodeRef>) -> Result<NodeRef> {
+fn replace_child(container: &NodeRef, old: &NodeRef, new: Option<NodeRef>, budget: &Budget) -> Result<NodeRef> {
     match &container.kind {
         Kind::Object(object) => {
+            budget.spend(object.entries.len())?;
             let Some((key, _)) = object.entries.iter().find(|(_, entry)| Rc::ptr_eq(entry, old)) else {
                 return Err(Refusal::Config("SimpleConfigObject.replaceChild did not find the child".into()));
             };
@@ -93,6 +94,7 @@ fn replace_child(container: &NodeRef, old: &NodeRef, new: Option<NodeRef>) -> Re
             Ok(Node::new(Object::of(entries, object.hides), container.origin, container.line))
         }
         Kind::Merge { stack, object: true } => {
+            budget.spend(stack.len())?;
             if !stack.iter().any(|value| Rc::ptr_eq(value, old)) {
                 return Err(Refusal::Config("tried to replace what is not in the list".into()));
             }
@@ -119,11 +121,11 @@ impl Found {
 }
 
 /// Returns the value at `path` in an object that is resolved that far.
-pub(super) fn find(object: &NodeRef, path: &Path) -> Result<Option<Found>> {
+pub(super) fn find(object: &NodeRef, path: &Path, budget: &Budget) -> Result<Option<Found>> {
     let mut way = Rc::new(Way { node: object.clone(), outer: None });
     let mut rest = path;
     loop {
-        let value = peek(&way.node, rest, path)?;
+        let value = peek(&way.node, rest, path, budget)?;
         match (value, &rest.rest) {
             (Some(value), None) => return Ok(Some(Found { value, way })),
             (Some(value), Some(next)) if value.is_object() => {
@@ -136,7 +138,8 @@ pub(super) fn find(object: &NodeRef, path: &Path) -> Result<Option<Found>> {
 }
 
 /// Returns the entry of an object, where that is certain; `whole` is for messages.
-fn peek(object: &NodeRef, path: &Path, whole: &Path) -> Result<Option<NodeRef>> {
+fn peek(object: &NodeRef, path: &Path, whole: &Path, budget: &Budget) -> Result<Option<NodeRef>> {
+    budget.spend(1)?;
     let stack = match &object.kind {
         Kind::Object(object) => return Ok(object.entries.get(&path.first).cloned()),
         Kind::Merge { stack, .. } => stack,
@@ -144,7 +147,7 @@ fn peek(object: &NodeRef, path: &Path, whole: &Path) -> Result<Option<NodeRef>> 
     };
     for layer in stack.iter() {
         if layer.is_object() {
-            match peek(layer, path, whole)? {
+            match peek(layer, path, whole, budget)? {
                 Some(value) if value.hides() => return Ok(Some(value)),
                 None if layer.is_unmergeable() => {
                     return Err(Refusal::Config(

@@ -4,6 +4,7 @@
 //! The input is JSON or YAML with a zero byte between: the `merge` option, and values from the highest priority on.
 #![no_main]
 
+use hierad::hiera::budget::Budget;
 use hierad::hiera::merge::Strategy;
 use hierad::puppet::{json, yaml};
 use hierad::value::Value;
@@ -16,7 +17,7 @@ fuzz_target!(|content: &[u8]| {
     let strategy = Strategy::from_option(&option);
     let named = ["first", "unique", "hash", "deep", "reverse_deep"].map(|name| Strategy::from_option(&name.into()));
     for strategy in named.into_iter().chain([strategy]).flatten() {
-        let folded = strategy.fold(&values, |value| Ok(Some(value.clone())));
+        let folded = strategy.fold(&values, &Budget::default(), |value| Ok(Some(value.clone())));
         if let (Ok(Some(folded)), "hash") = (&folded, strategy.name())
             && let Some(hash) = folded.as_hash()
         {
@@ -24,7 +25,7 @@ fuzz_target!(|content: &[u8]| {
             assert!(hash.keys().all(known));
         }
         if let [high, low, ..] = values.as_slice() {
-            _ = strategy.merge(high, low).map(|merged| merged.inspect());
+            _ = strategy.merge(high, low, &Budget::default()).map(|merged| merged.inspect());
         }
     }
 });

@@ -147,6 +147,13 @@ impl Service {
         assert!(status.success(), "{status}: {}", self.log());
     }
 
+    /// The report of the commit `after` in the folder.
+    pub(super) fn get_file(&self, after: &str) -> serde_json::Value {
+        let files = fs::read_dir(self.site.beside("files")).unwrap();
+        let reports = files.filter_map(|file| serde_json::from_slice(&fs::read(file.unwrap().path()).unwrap()).ok());
+        reports.into_iter().find(|report: &serde_json::Value| report["after"]["commit"] == after).unwrap()
+    }
+
     /// The files in the folder, whole reports all of them.
     pub(super) fn files(&self) -> Got {
         let mut got = Got::new();

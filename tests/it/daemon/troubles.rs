@@ -91,6 +91,34 @@ fn collected_commits_delay_nothing() {
 }
 
 #[test]
+fn a_commit_that_is_too_large_is_set_aside_and_told() {
+    let service = Service::new();
+    let daemon = service.start();
+    service.wait("the daemon", || service.log().contains("hierad: watching"));
+    let first = service.site.id("HEAD").to_string();
+    // Forty trees, each of which names the next one twice.
+    service.site.sh(
+        "blob=$(printf 'x: 1\n' | git hash-object -w --stdin); tree=$(printf '100644 blob %s\tf.yaml\n' $blob | git mktree); \
+         for i in $(seq 40); do tree=$(printf '040000 tree %s\ta\n040000 tree %s\tb\n' $tree $tree | git mktree); done; \
+         tree=$( (git ls-tree HEAD; printf '040000 tree %s\thostile\n' $tree) | git mktree); \
+         git update-ref refs/heads/main $(git commit-tree -p HEAD -m hostile $tree)",
+    );
+    let hostile = service.site.id("main").to_string();
+    service.wait("the refusal", || service.site.hierad("queue").out.contains("more entries than hierad reads"));
+    service.site.sh(
+        "tree=$(git rev-parse main~1^{tree}); git update-ref refs/heads/main $(git commit-tree -p main -m good $tree)",
+    );
+    let good = service.site.id("main").to_string();
+    service.wait("the next report", || service.told().len() == 1);
+    service.end(daemon);
+    service.site.hierad("queue").ok();
+    let report = service.get_file(&good);
+    assert_eq!(report["before"]["commit"], first.as_str(), "{report}");
+    let told = report["diagnostics"].to_string();
+    assert!(told.contains(&hostile) && told.contains("could not be resolved"), "{report}");
+}
+
+#[test]
 #[ignore = "needs a system that lets users mount"]
 fn a_full_disk_loses_no_report() {
     let service = Service::new();

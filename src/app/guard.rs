@@ -1,0 +1,99 @@
+//! Stops work that takes too long or too much memory: the last resort, since all else has limits that do not depend on
+//! the machine.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::settings::Limits;
+use crate::workers::Stop;
+
+/// The questions between two looks at the memory of the process.
+const QUESTIONS_A_LOOK: usize = 64;
+
+/// Watches the time of the run that is under way, and the memory of the process.
+pub(super) struct Guard {
+    time: Duration,
+    memory: Option<usize>,
+    run: Mutex<Run>,
+    questions: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Run {
+    /// The time at which it has to be done, or `None` if none is under way.
+    end: Option<Instant>,
+    reason: Option<Arc<str>>,
+}
+
+impl Guard {
+    /// Returns the guard of a run that begins now.
+    pub(super) fn begun(limits: &Limits) -> Guard {
+        let guard = Guard::idle(limits);
+        guard.begin();
+        guard
+    }
+
+    /// Returns a guard that looks at memory alone until a run begins.
+    pub(super) fn idle(limits: &Limits) -> Guard {
+        let (time, memory) = (limits.time, limits.memory);
+        Guard { time, memory, run: Mutex::default(), questions: AtomicUsize::new(0) }
+    }
+
+    /// Begins a run.
+    pub(super) fn begin(&self) {
+        *self.lock() = Run { end: Instant::now().checked_add(self.time), reason: None };
+    }
+
+    /// Ends the run, and returns the reason if it was stopped.
+    pub(super) fn end(&self) -> Option<Arc<str>> {
+        std::mem::take(&mut *self.lock()).reason
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Run> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if the process has more memory than it may. It does not look each time.
+    fn has_too_much(&self) -> bool {
+        let Some(limit) = self.memory else { return false };
+        self.questions.fetch_add(1, Ordering::Relaxed).is_multiple_of(QUESTIONS_A_LOOK)
+            && resident().is_some_and(|bytes| bytes > limit)
+    }
+}
+
+impl Stop for Guard {
+    fn reason(&self) -> Option<Arc<str>> {
+        let has_too_much = self.has_too_much();
+        let mut run = self.lock();
+        if run.reason.is_some() {
+            return run.reason.clone();
+        }
+        let reason = if has_too_much {
+            format!("hierad has more than {} MiB of memory ('memory' under 'limits')", self.memory? >> 20)
+        } else if run.end.is_some_and(|end| Instant::now() > end) {
+            format!("the run takes more than {} seconds ('time' under 'limits')", self.time.as_secs_f64())
+        } else {
+            return None;
+        };
+        run.reason = run.end.map(|_| reason.as_str().into());
+        Some(reason.into())
+    }
+}
+
+/// Returns the memory that the process has in use, in bytes, or `None` where the system does not tell.
+fn resident() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: usize = text.split(' ').nth(1)?.parse().ok()?;
+    Some(pages.saturating_mul(page_size()))
+}
+
+#[cfg(unix)]
+fn page_size() -> usize {
+    rustix::param::page_size()
+}
+
+#[cfg(not(unix))]
+fn page_size() -> usize {
+    4096
+}

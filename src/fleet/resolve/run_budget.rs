@@ -1,0 +1,142 @@
+//! The budget of a run: the most that all its keys may cost together, on all nodes.
+//!
+//! All keys are evaluated, and their costs are added up. If they take more than the budget, nothing of that counts.
+//! Then each key gets an equal share of a second budget of the same size; what those leave over that are done is shared
+//! among the others, as long as that helps. So cheap keys have their answers, whatever else is in the repository. The
+//! result depends on costs alone: neither on the number of threads nor on time.
+//!
+//! Only a run that is stopped from outside, for time or memory, depends on when that happens.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::fleet::{Answer, parallel};
+use crate::hiera::budget::Cost;
+use crate::workers::Workers;
+
+/// The steps of a run.
+const STEPS: usize = 100_000_000;
+
+/// The steps of a run for each node, on top of that.
+const STEPS_A_NODE: usize = 200_000;
+
+/// The text that a run makes, in bytes.
+const TEXT: usize = 256 << 20;
+
+/// The text for each node, on top of that.
+const TEXT_A_NODE: usize = 256 << 10;
+
+/// The answers for a key, and what they cost. The answers of one that costs more than it may are none.
+pub(super) type Evaluated = (Vec<Answer>, Cost);
+
+/// Returns the budget of a run on so many nodes.
+pub(super) fn of_run(nodes: usize, workers: &Workers) -> Cost {
+    let of = |setting: Option<usize>, base: usize, more: usize| {
+        setting.unwrap_or_else(|| base.saturating_add(nodes.saturating_mul(more)))
+    };
+    Cost { steps: of(workers.limits.steps, STEPS, STEPS_A_NODE), text: of(workers.limits.text, TEXT, TEXT_A_NODE) }
+}
+
+/// Evaluates each of `tasks` within `budget`. `evaluate` is told how much a task may cost. Returns `None` for those that
+/// are left out.
+pub(super) fn evaluate<T: Sync>(
+    tasks: &[T],
+    workers: &Workers,
+    budget: Cost,
+    evaluate: impl Fn(&T, Cost) -> Evaluated + Sync,
+) -> Vec<Option<Vec<Answer>>> {
+    let total = Total::default();
+    let first = parallel::map(tasks, workers, "resolving keys", |task| {
+        if !total.get().is_within(budget) {
+            return None;
+        }
+        let (answers, cost) = evaluate(task, budget);
+        total.add(cost);
+        Some(answers)
+    });
+    if total.get().is_within(budget) {
+        return first;
+    }
+    drop(first);
+    in_shares(tasks, workers, budget, evaluate)
+}
+
+/// Evaluates tasks that take more than `budget` all together.
+fn in_shares<T: Sync>(
+    tasks: &[T],
+    workers: &Workers,
+    budget: Cost,
+    evaluate: impl Fn(&T, Cost) -> Evaluated + Sync,
+) -> Vec<Option<Vec<Answer>>> {
+    let mut found: Vec<Option<Vec<Answer>>> = tasks.iter().map(|_| None).collect();
+    let (mut left, mut share) = (budget, Cost::NONE);
+    loop {
+        let pending: Vec<usize> = (0..tasks.len()).filter(|at| found[*at].is_none()).collect();
+        let next = split(left, pending.len());
+        // Without a larger share, they would all come as far as before.
+        if next.steps / 2 <= share.steps && next.text / 2 <= share.text {
+            return found;
+        }
+        share = next;
+        let evaluated = parallel::map(&pending, workers, "resolving keys in shares", |at| evaluate(&tasks[*at], share));
+        for (at, (answers, cost)) in pending.into_iter().zip(evaluated) {
+            left = left.minus(cost.at_most(share));
+            if cost.is_within(share) {
+                found[at] = Some(answers);
+            }
+        }
+    }
+}
+
+/// Returns an equal part of `whole`.
+fn split(whole: Cost, parts: usize) -> Cost {
+    let of = |amount: usize| amount.checked_div(parts).unwrap_or(0);
+    Cost { steps: of(whole.steps), text: of(whole.text) }
+}
+
+/// The cost so far.
+#[derive(Default)]
+struct Total {
+    steps: AtomicUsize,
+    text: AtomicUsize,
+}
+
+impl Total {
+    fn get(&self) -> Cost {
+        Cost { steps: self.steps.load(Ordering::Relaxed), text: self.text.load(Ordering::Relaxed) }
+    }
+
+    fn add(&self, cost: Cost) {
+        self.steps.fetch_add(cost.steps, Ordering::Relaxed);
+        self.text.fetch_add(cost.text, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tells which of the tasks, each given by its steps, are done within `steps`.
+    fn done(costs: &[usize], steps: usize) -> Vec<bool> {
+        let budget = Cost { steps, text: 1 };
+        let of = |threads| {
+            let all = evaluate(costs, &Workers::of(threads), budget, |cost, share| {
+                let cost = Cost { steps: (*cost).min(share.steps + 1), text: 0 };
+                (Vec::new(), cost)
+            });
+            all.iter().map(Option::is_some).collect::<Vec<bool>>()
+        };
+        let one = of(1);
+        assert_eq!(one, of(4));
+        one
+    }
+
+    #[test]
+    fn cheap_keys_are_done_whatever_others_cost() {
+        assert_eq!(done(&[10, 20, 30], 60), [true; 3]);
+        assert_eq!(done(&[], 0), [true; 0]);
+        assert_eq!(done(&[1000, 10, 20, 1000, 30], 200), [false, true, true, false, true]);
+        // The share grows once the others are done.
+        assert_eq!(done(&[70, 10, 10, 10, 80], 150), [false, true, true, true, false]);
+        assert_eq!(done(&[500; 10], 100), [false; 10]);
+    }
+}

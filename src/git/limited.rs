@@ -1,0 +1,88 @@
+//! Runs a child process within limits of time and memory: what it reads comes from a repository that others may feed.
+
+use std::io::{self, Read};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The longest time of a command that only reads what is on disk.
+pub(super) const QUERY: Duration = Duration::from_secs(120);
+
+/// The longest time of a command that writes, or uses the network.
+pub(super) const TRANSFER: Duration = Duration::from_mins(30);
+
+/// The most memory of a child, in bytes, not counting the files that it maps.
+#[cfg(target_os = "linux")]
+const MEMORY: u64 = 4 << 30;
+
+/// The longest pause between two looks at a child.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Limits the memory of a running child. Where the system cannot, nothing is limited.
+pub fn limit_memory(process: u32) {
+    #[cfg(target_os = "linux")]
+    if let Some(id) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) {
+        let limit = rustix::process::Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
+        _ = rustix::process::prlimit(Some(id), rustix::process::Resource::Data, limit);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = process;
+}
+
+/// Runs `command` to its end, and returns its output. If it takes longer than `limit` it is killed.
+pub(super) fn output(command: &mut Command, limit: Duration) -> io::Result<Output> {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    limit_memory(child.id());
+    wait_with_output(child, limit)
+}
+
+/// Waits for the end of a child, and returns what it writes until then. If it takes longer than `limit` it is killed.
+pub(super) fn wait_with_output(mut child: Child, limit: Duration) -> io::Result<Output> {
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    // A grandchild may hold the pipes open, so the readers are waited for only if the child itself has ended.
+    let readers = (thread::spawn(|| all_of(out)), thread::spawn(|| all_of(err)));
+    let status = wait(&mut child, limit)?;
+    let read = |reader: thread::JoinHandle<Vec<u8>>| reader.join().unwrap_or_default();
+    Ok(Output { status, stdout: read(readers.0), stderr: read(readers.1) })
+}
+
+fn wait(child: &mut Child, limit: Duration) -> io::Result<ExitStatus> {
+    let end = Instant::now() + limit;
+    let mut pause = Duration::from_micros(200);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if Instant::now() >= end {
+            child.kill()?;
+            child.wait()?;
+            let text = format!("it was ended after {} seconds", limit.as_secs_f32());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(LOOK);
+    }
+}
+
+fn all_of(pipe: Option<impl Read>) -> Vec<u8> {
+    let mut content = Vec::new();
+    if let Some(mut pipe) = pipe {
+        _ = pipe.read_to_end(&mut content);
+    }
+    content
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_hangs_is_ended() {
+        let start = Instant::now();
+        let error = output(Command::new("sleep").arg("600"), Duration::from_millis(50)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
+        assert!(start.elapsed() < Duration::from_mins(1));
+        let done = output(Command::new("echo").arg("hello"), QUERY).unwrap();
+        assert_eq!((done.status.code(), &*done.stdout), (Some(0), b"hello\n".as_slice()));
+    }
+}

@@ -1,0 +1,74 @@
+//! Checks `limits:`, the most that hierad may use for what others commit.
+
+use std::time::Duration;
+
+use super::source::SourceFile;
+use super::{SettingsError, raw};
+use crate::tree::FILE_LIMIT;
+use crate::workers::RunLimits;
+
+/// The default time of a run, in seconds.
+const DEFAULT_TIME: f64 = 3600.0;
+
+/// The part of the ceiling of memory that the texts of one run may take, and that parsed files may.
+const PART: usize = 4;
+
+/// The most that hierad may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The size of the largest file that is read, in bytes.
+    pub file: u64,
+    /// The most that the keys of a run may cost.
+    pub run: RunLimits,
+    /// The time of a run.
+    pub time: Duration,
+    /// The memory of the process, in bytes.
+    pub memory: Option<usize>,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        let time = Duration::from_secs_f64(DEFAULT_TIME);
+        Limits { file: FILE_LIMIT, run: RunLimits::default(), time, memory: None }
+    }
+}
+
+impl Limits {
+    /// Returns a part of the ceiling of memory for one purpose, or all memory without one.
+    pub fn part_of_memory(&self) -> usize {
+        self.memory.map_or(usize::MAX, |memory| memory / PART)
+    }
+}
+
+pub(super) fn check(source: &SourceFile<'_>, raw: &raw::Limits) -> Result<Limits, SettingsError> {
+    let wrong = |name: &str, text: String| source.invalid(&["limits", name], format!("'{name}' of 'limits' {text}"));
+    let size = |name: &str, written: &Option<serde_yaml::Value>| {
+        let Some(written) = written else { return Ok(None) };
+        let bytes = written.as_u64().or_else(|| written.as_str().and_then(size)).filter(|bytes| *bytes > 0);
+        let text = || "must be a number of bytes, or a size such as 64MiB".to_owned();
+        bytes.map(Some).ok_or_else(|| wrong(name, text()))
+    };
+    let seconds = raw.time.unwrap_or(DEFAULT_TIME);
+    let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+    let whole = |bytes: Option<u64>| bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    Ok(Limits {
+        file: size("file", &raw.file)?.unwrap_or(FILE_LIMIT),
+        run: RunLimits { steps: raw.steps.map(std::num::NonZeroUsize::get), text: whole(size("text", &raw.text)?) },
+        time: time.ok_or_else(|| wrong("time", format!("must be a number of seconds, not {seconds}")))?,
+        memory: whole(size("memory", &raw.memory)?),
+    })
+}
+
+/// Parses a size such as `64MiB`.
+fn size(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let shift = match unit.trim() {
+        "" => 0,
+        "KiB" => 10,
+        "MiB" => 20,
+        "GiB" => 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
+}

@@ -1,0 +1,146 @@
+//! Attacks by name, each with its refusal.
+
+use std::fmt::Write;
+
+use hierad::puppet::document::FaultKind;
+use hierad::puppet::{hocon, json};
+
+use super::repositories::{honest, run, site};
+use crate::support::Sandbox;
+
+#[test]
+fn hocon_that_refers_to_itself_line_by_line_is_an_error() {
+    let start = std::time::Instant::now();
+    for line in ["a += 1\n", "a = ${?a} {k1: 1}\n", "a = ${?a} [1]\n"] {
+        for lines in [100, 1000, 8000] {
+            let parsed = hocon::parse(format!("z = 1\n{}", line.repeat(lines)).as_bytes());
+            let fault = parsed.fault.unwrap_or_else(|| panic!("{line}"));
+            assert!(matches!(fault.kind, FaultKind::Limit | FaultKind::Outside), "{line}: {fault:?}");
+        }
+    }
+    let merged = (0..8000).fold(String::new(), |text, n| text + &format!("a {{k{n} = ${{?a.k{}}}}}\n", n + 1));
+    assert!(hocon::parse(merged.as_bytes()).fault.is_some());
+    // As many as the gem itself is done with in some seconds.
+    let few = hocon::parse("a += 1\n".repeat(10).as_bytes());
+    assert_eq!(json::compact(&few.value), "{\"a\":[1,1,1,1,1,1,1,1,1,1]}");
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
+/// Makes a commit whose tree has `hostile`, below which each of so many trees names the next one twice.
+fn doubling_trees(site: &Sandbox, levels: usize) {
+    let script = format!(
+        "blob=$(printf 'evil: 1\\n' | git hash-object -w --stdin); tree=$(printf '100644 blob %s\\tf.yaml\\n' $blob | git mktree); \
+         for i in $(seq {levels}); do tree=$(printf '040000 tree %s\\ta\\n040000 tree %s\\tb\\n' $tree $tree | git mktree); done; \
+         (git ls-tree HEAD; printf '040000 tree %s\\thostile\\n' $tree) | git mktree"
+    );
+    let tree = site.sh(&script);
+    let commit = site.git(["commit-tree", "-p", "HEAD", "-m", "hostile", tree.trim()]);
+    site.git(["update-ref", "refs/heads/main", commit.trim()]);
+}
+
+#[test]
+fn trees_that_name_the_next_one_twice_are_refused() {
+    let site = site();
+    doubling_trees(&site, 40);
+    for arguments in ["render --format ndjson", "diff HEAD~1 HEAD", "check"] {
+        run(&site, arguments).is(1).says(&["more entries than hierad reads", "hostile/"]);
+    }
+    // A lookup reads no more of the tree than it needs.
+    let printed = run(&site, "lookup honest --node good");
+    assert_eq!(printed.ok(), "--- 2\n");
+}
+
+#[test]
+fn files_are_judged_by_their_size_before_they_are_read() {
+    let site = site();
+    let before = honest(&site);
+    // It is small in git.
+    site.sh("head -c 3000000000 /dev/zero | git hash-object -w --stdin > ../id; git update-index --add --cacheinfo 100644,$(cat ../id),data/nodes/bad.yaml; git commit -qm big");
+    assert_eq!(honest(&site), before);
+    let printed = run(&site, "render --format ndjson --node bad");
+    assert!(printed.out.contains("the file has 3000000000 bytes, and 67108864 at most are read"), "{printed:?}");
+    // So are those of the work tree, and of links.
+    site.sh("git reset -q --hard HEAD~1; truncate -s 4G data/nodes/bad.yaml");
+    let printed = run(&site, "diff --format json HEAD .");
+    assert!(printed.out.contains("the file has 4294967296 bytes"), "{printed:?}");
+    site.sh("rm data/nodes/bad.yaml; git update-index --add --cacheinfo 120000,$(cat ../id),data/nodes/bad.yaml; git commit -qm link");
+    assert_eq!(honest(&site), before);
+    // The limit is a setting.
+    std::fs::write(site.beside("small.yaml"), "limits: {file: 10}\n").unwrap();
+    let config = site.beside("small.yaml").display().to_string();
+    run(&site, &format!("render --format ndjson --config {config}")).is(1).says(&["10 at most are read"]);
+}
+
+/// Keys that each take about as many steps as one may.
+fn costly_keys(count: usize) -> String {
+    let mut data = String::from("evil_a: [x]\n");
+    ('b'..='r').zip('a'..).for_each(|(key, before)| {
+        let item = format!("\"%{{alias('evil_{before}')}}\"");
+        _ = writeln!(data, "evil_{key}: [{item}, {item}]");
+    });
+    (0..count).for_each(|n| _ = writeln!(data, "evil{n}: \"%{{alias('evil_r')}}\""));
+    data
+}
+
+#[test]
+fn costly_keys_leave_cheap_ones_their_answers() {
+    let site = site();
+    let before = honest(&site);
+    let common = std::fs::read_to_string(site.root().join("data/common.yaml")).unwrap();
+    site.write("data/common.yaml", common + &costly_keys(60));
+    site.commit("hostile");
+    std::fs::write(site.beside("limits.yaml"), "limits: {steps: 20000000}\n").unwrap();
+    let config = format!("--config {}", site.beside("limits.yaml").display());
+    let printed = run(&site, &format!("render --format ndjson {config}"));
+    assert!(printed.out.contains("the budget of the run is used up"), "{:.1000}", printed.out);
+    let threads = |count: usize| run(&site, &format!("render --format ndjson {config} --threads {count}")).out;
+    assert_eq!(threads(1), threads(4));
+    let verdict = run(&site, &format!("diff --format json {config} HEAD~1 HEAD"));
+    assert_ne!(verdict.json()["verdict"], "no_change");
+    assert_eq!(honest(&site), before);
+}
+
+#[test]
+fn thousands_of_costly_keys_end_soon() {
+    let site = site();
+    let before = honest(&site);
+    let common = std::fs::read_to_string(site.root().join("data/common.yaml")).unwrap();
+    site.write("data/common.yaml", common + &costly_keys(5000));
+    site.commit("hostile");
+    assert_eq!(honest(&site), before);
+}
+
+#[test]
+fn deep_merges_of_many_levels_are_part_of_the_budget() {
+    let site = site();
+    let entries = |from: usize| (0..2000).fold(String::new(), |text, n| text + &format!("k{}: 1, ", from + n));
+    let mut levels = String::from("version: 5\nhierarchy:\n");
+    for n in 0..200 {
+        _ = writeln!(levels, "- {{name: l{n}, path: {n}.yaml}}");
+        site.write(&format!("modules/evil/data/{n}.yaml"), format!("evil::a: {{{}}}\n", entries(n * 2000)));
+    }
+    levels.push_str("- {name: c, path: common.yaml}\n");
+    site.write("modules/evil/hiera.yaml", levels);
+    site.write("modules/evil/data/common.yaml", "lookup_options: {'evil::a': {merge: deep}}\n");
+    site.commit("hostile");
+    let printed = run(&site, "render --format ndjson --node good");
+    assert!(printed.out.contains("steps of interpolation and merging"), "{:.1000}", printed.out);
+    assert!(printed.out.contains("\"honest\":2"), "{:.1000}", printed.out);
+}
+
+#[test]
+fn a_run_has_an_end_in_time() {
+    let site = site();
+    let common = std::fs::read_to_string(site.root().join("data/common.yaml")).unwrap();
+    site.write("data/common.yaml", common + &costly_keys(200));
+    site.commit("hostile");
+    std::fs::write(site.beside("limits.yaml"), "limits: {time: 0.001}\n").unwrap();
+    let config = format!("--config {}", site.beside("limits.yaml").display());
+    let printed = run(&site, &format!("render --format ndjson {config}"));
+    assert!(printed.out.contains("the run takes more than 0.001 seconds"), "{:.1000}", printed.out);
+    std::fs::write(site.beside("limits.yaml"), "limits: {memory: 1MiB}\n").unwrap();
+    let printed = run(&site, &format!("render --format ndjson {config}"));
+    if cfg!(target_os = "linux") {
+        assert!(printed.out.contains("hierad has more than 1 MiB of memory"), "{:.1000}", printed.out);
+    }
+}

@@ -1,0 +1,151 @@
+//! Repositories with hostile parts: each run of the program ends soon, in little memory, with the right answers for all
+//! that is honest.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+
+use super::generators::{ALL, Generator};
+use crate::support::Sandbox;
+use crate::support::random::Random;
+use crate::support::terminal::{Printed, hierad};
+
+/// The most processor time of a run, which is more than it takes where it has the machine for itself.
+const WORK: Duration = Duration::from_mins(1);
+
+/// The longest time of a run, beside all others that the machine is busy with.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// The most memory of a run, in KiB.
+const MEMORY: u64 = 2 << 20;
+
+const SITE: &str = "
+-- hiera.yaml
+version: 5
+hierarchy:
+- {name: yaml, path: 'nodes/%{trusted.certname}.yaml'}
+- {name: json, path: 'nodes/%{trusted.certname}.json', data_hash: json_data}
+- {name: hocon, path: 'nodes/%{trusted.certname}.conf', data_hash: hocon_data}
+- {name: common, path: common.yaml}
+-- data/common.yaml
+lookup_options: {honest_merge: {merge: deep}}
+honest: 1
+honest_text: \"%{trusted.certname}: %{lookup('honest')}\"
+honest_merge: {a: [1], b: {c: 2}}
+-- data/nodes/good.yaml
+honest: 2
+honest_merge: {a: [3], b: {d: 4}}
+";
+
+const PROFILES: &str = "{\"name\": \"good\"}\n{\"name\": \"bad\"}\n{\"name\": \"other\"}\n";
+
+/// A repository with the profiles of its nodes beside it.
+pub(super) fn site() -> Sandbox {
+    let site = Sandbox::of(SITE);
+    std::fs::write(site.beside("profiles.ndjson"), PROFILES).unwrap();
+    site
+}
+
+/// Runs `hierad` in the repository; it must be done in time and within its memory.
+#[track_caller]
+pub(super) fn run(site: &Sandbox, arguments: &str) -> Printed {
+    let (out, err) = (site.beside("out"), site.beside("err"));
+    let to = |path: &std::path::Path| Stdio::from(std::fs::File::create(path).unwrap());
+    let mut command = hierad(site.root());
+    command.args(arguments.split_whitespace()).arg("--profiles").arg(site.beside("profiles.ndjson"));
+    let mut child = command.stdin(Stdio::null()).stdout(to(&out)).stderr(to(&err)).spawn().unwrap();
+    let start = Instant::now();
+    let mut most = 0;
+    let status = loop {
+        most = most.max(memory(&child).unwrap_or(0));
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        let work = work(&child).unwrap_or_default();
+        if work > WORK || start.elapsed() > PATIENCE || most > MEMORY {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{arguments}: after {work:?} of work in {:?} with {most} KiB", start.elapsed());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let read = |path| String::from_utf8(std::fs::read(path).unwrap()).unwrap();
+    Printed { status: status.code().unwrap_or(-1), out: read(&out), err: read(&err) }
+}
+
+/// Returns the processor time that a process has had, where the system tells.
+fn work(child: &Child) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+    // Behind the name of the program, which is in parentheses, in hundredths of a second.
+    let ticks = stat.rsplit_once(") ")?.1.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap_or(0));
+    Some(Duration::from_millis(ticks.sum::<u64>() * 10))
+}
+
+/// Returns the most memory that a process has had, in KiB, where the system tells.
+fn memory(child: &Child) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+/// The answers for the honest keys on the nodes whose files are honest.
+#[track_caller]
+pub(super) fn honest(site: &Sandbox) -> Vec<Json> {
+    let printed = run(site, "render --format ndjson");
+    assert!(matches!(printed.status, 0 | 1), "{:.2000}", printed.err);
+    let lines = printed.out.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let keep = |mut node: Json| {
+        for part in ["values", "errors"] {
+            if let Some(part) = node[part].as_object_mut() {
+                part.retain(|key, _| key.starts_with("honest"));
+            }
+        }
+        node
+    };
+    lines.filter(|node| node["node"] != "bad").map(keep).collect()
+}
+
+/// Adds what a generator makes to an honest repository, and compares.
+fn check(name: &str, generator: Generator, seed: u64, size: usize) {
+    let site = site();
+    let before = honest(&site);
+    let mut random = Random::new(seed);
+    for (path, content) in generator(&mut random, size) {
+        site.write(&path, content);
+    }
+    site.commit("hostile");
+    let start = Instant::now();
+    assert_eq!(honest(&site), before, "{name}, seed {seed}, size {size}");
+    let rendered = start.elapsed();
+    let printed = run(&site, "diff --format json HEAD~1 HEAD");
+    assert!(matches!(printed.status, 0 | 1), "{name}, seed {seed}: {:.2000}", printed.err);
+    let report: Json = serde_json::from_str(&printed.out).unwrap();
+    let changes = report["changes"].as_array().unwrap();
+    let is_honest = |change: &&Json| change["key"].as_str().unwrap().starts_with("honest");
+    let on_good = |change: &Json| {
+        let set = usize::try_from(change["nodes"].as_u64().unwrap()).unwrap();
+        report["node_sets"][set].as_array().unwrap().iter().any(|node| node != "bad")
+    };
+    assert!(!changes.iter().filter(is_honest).any(on_good), "{name}, seed {seed}: {changes:?}");
+    eprintln!("{name}, seed {seed}, size {size}: {rendered:?}, {:?}", start.elapsed() - rendered);
+}
+
+#[test]
+fn honest_keys_beside_hostile_ones_have_their_answers() {
+    for (name, generator) in ALL {
+        (1..=2).for_each(|seed| check(name, generator, seed, 1));
+    }
+}
+
+#[test]
+#[ignore = "needs hours"]
+fn hostile_repositories_of_all_sizes_end_soon() {
+    let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+    let (seed, rounds): (u64, u64) = (number("HIERAD_SEED", 1), number("HIERAD_ROUNDS", 20));
+    for round in seed..seed + rounds {
+        for (name, generator) in ALL {
+            check(name, generator, round, 1 + usize::try_from(round % 10).unwrap());
+        }
+    }
+}
