@@ -1,22 +1,17 @@
 //! Stops work that takes too long or too much memory: the last resort, since all else has limits that do not depend on
 //! the machine.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::settings::Limits;
 use crate::workers::Stop;
 
-/// The questions between two looks at the memory of the process.
-const QUESTIONS_A_LOOK: usize = 64;
-
 /// Watches the time of the run that is under way, and the memory of the process.
 pub(super) struct Guard {
     time: Duration,
     memory: Option<usize>,
     run: Mutex<Run>,
-    questions: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -36,8 +31,7 @@ impl Guard {
 
     /// Returns a guard that looks at memory alone until a run begins.
     pub(super) fn idle(limits: &Limits) -> Guard {
-        let (time, memory) = (limits.time, limits.memory);
-        Guard { time, memory, run: Mutex::default(), questions: AtomicUsize::new(0) }
+        Guard { time: limits.time, memory: limits.memory, run: Mutex::default() }
     }
 
     /// Begins a run.
@@ -54,11 +48,9 @@ impl Guard {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if the process has more memory than it may. It does not look each time.
+    /// Returns true if the process has more memory than it may.
     fn has_too_much(&self) -> bool {
-        let Some(limit) = self.memory else { return false };
-        self.questions.fetch_add(1, Ordering::Relaxed).is_multiple_of(QUESTIONS_A_LOOK)
-            && resident().is_some_and(|bytes| bytes > limit)
+        self.memory.is_some_and(|limit| resident().is_some_and(|bytes| bytes > limit))
     }
 }
 

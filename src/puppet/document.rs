@@ -48,6 +48,8 @@ pub enum FaultKind {
     Limit,
     /// The content depends on something that is not in the text.
     Outside,
+    /// The document is too large to be read.
+    Size,
 }
 
 /// A fault for which a document is refused, in the words of Psych.
@@ -66,7 +68,7 @@ impl Fault {
     pub fn message(&self, path: &str) -> String {
         match self.kind {
             FaultKind::Exception => self.text.clone(),
-            FaultKind::Syntax | FaultKind::Class | FaultKind::Limit | FaultKind::Outside => {
+            FaultKind::Syntax | FaultKind::Class | FaultKind::Limit | FaultKind::Outside | FaultKind::Size => {
                 format!("({path}): {}", self.text)
             }
         }

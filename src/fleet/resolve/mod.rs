@@ -4,7 +4,7 @@ mod faults;
 mod run_budget;
 mod shared_classes;
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -26,6 +26,9 @@ pub fn resolve(revision: &Revision, keys: &NodesByKey, workers: &Workers) -> Eff
 
 /// The least cost of the answer of a node class, in steps.
 const CLASS_STEPS: usize = 100;
+
+/// The steps of a key after which it is asked again if the work is to stop.
+const STEPS_A_QUESTION: usize = 100_000;
 
 /// Returns the effective values of some keys in several revisions. Equal outcomes are shared, over all revisions. Keys
 /// for which the run's budget is too small fail.
@@ -66,8 +69,13 @@ type Task<'t> = (&'t Revision, &'t Arc<str>, &'t NodeSet);
 /// limit, the rest is not evaluated.
 fn answers((revision, key, nodes): Task<'_>, limit: Cost, workers: &Workers) -> (Vec<Answer>, Cost) {
     let spent = Cell::new(Cost::NONE);
+    let (stop, due) = (OnceCell::new(), Cell::new(0));
     let get = |node, dependencies: &_| {
-        if let Some(reason) = workers.stop.reason() {
+        if stop.get().is_none() && spent.get().steps >= due.get() {
+            due.set(spent.get().steps + STEPS_A_QUESTION);
+            _ = workers.stop.reason().map(|reason| stop.set(reason));
+        }
+        if let Some(reason) = stop.get() {
             return Outcome::Failed(LookupError::unknown(reason));
         }
         if !spent.get().is_within(limit) {

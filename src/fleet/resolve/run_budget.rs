@@ -36,8 +36,8 @@ pub(super) fn of_run(nodes: usize, workers: &Workers) -> Cost {
     Cost { steps: of(workers.limits.steps, STEPS, STEPS_A_NODE), text: of(workers.limits.text, TEXT, TEXT_A_NODE) }
 }
 
-/// Evaluates each of `tasks` within `budget`. `evaluate` is told how much a task may cost. Returns `None` for those that
-/// are left out.
+/// Evaluates each of `tasks` within `budget`. `evaluate` is told how much a task may cost. Returns `None` for those
+/// that are left out.
 pub(super) fn evaluate<T: Sync>(
     tasks: &[T],
     workers: &Workers,

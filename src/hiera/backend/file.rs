@@ -101,7 +101,7 @@ impl DataFile {
 
     /// Returns a file that is not read, since it is too large.
     pub(super) fn too_large(format: Format, text: String) -> DataFile {
-        let fault = Fault { line: 1, text, kind: FaultKind::Limit };
+        let fault = Fault { line: 1, text, kind: FaultKind::Size };
         DataFile { fault: Some(fault), ..DataFile::parsed(format, Value::Undef, Marks::default(), false) }
     }
 
@@ -220,7 +220,7 @@ impl DataFile {
 
     fn refusal(&self, fault: &Fault, path: &str) -> LookupError {
         match (self.format, fault.kind) {
-            (Format::Hocon, FaultKind::Outside | FaultKind::Limit) => {
+            (Format::Hocon, FaultKind::Outside | FaultKind::Limit) | (_, FaultKind::Size) => {
                 LookupError::unknown(format!("{path}: {}", fault.text))
             }
             // Puppet rescues the gem's own errors only.
@@ -235,6 +235,7 @@ impl DataFile {
     /// Returns the data as Hiera 3 sees it, or `None` for an empty file. `path` is for error texts.
     pub fn hiera3_hash(&self, path: &str) -> Result<Option<&Hash>, LookupError> {
         match (&self.fault, &self.value) {
+            (Some(fault), _) if fault.kind == FaultKind::Size => Err(self.refusal(fault, path)),
             (Some(fault), _) if !self.format.is_yaml() => Err(LookupError::puppet(fault.text.as_str())),
             (Some(fault), _) if fault.kind == FaultKind::Class => Err(LookupError::puppet(fault.text.as_str())),
             (Some(fault), _) => Err(LookupError::puppet(fault.message("<unknown>"))),

@@ -92,7 +92,13 @@ fn memory(child: &Child) -> Option<u64> {
 /// The answers for the honest keys on the nodes whose files are honest.
 #[track_caller]
 pub(super) fn honest(site: &Sandbox) -> Vec<Json> {
-    let printed = run(site, "render --format ndjson");
+    honest_with(site, "")
+}
+
+/// The same with other arguments.
+#[track_caller]
+pub(super) fn honest_with(site: &Sandbox, arguments: &str) -> Vec<Json> {
+    let printed = run(site, &format!("render --format ndjson {arguments}"));
     assert!(matches!(printed.status, 0 | 1), "{:.2000}", printed.err);
     let lines = printed.out.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
     let keep = |mut node: Json| {
