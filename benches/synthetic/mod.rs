@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each benchmark has its own use for it")]
 
+pub(crate) mod cliffs;
 #[path = "../../examples/fleet/fleet/mod.rs"]
 mod fleet;
 

@@ -44,7 +44,7 @@ impl Filter {
     fn has_enough(&self, report: &Report) -> bool {
         let is_narrow = !self.nodes.is_empty() || !self.keys.is_empty();
         let least = if is_narrow { self.minimum.max(1) } else { self.minimum };
-        if report.changes.len() < least {
+        if report.change_count() < least {
             return false;
         }
         let nodes = self.nodes_of(report);

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use super::Diff;
 use crate::fleet::Answer;
-use crate::hiera::Outcome;
 use crate::node::{NodeId, NodeSet};
 
 /// A class of nodes whose answer changes in the same way.
 pub(super) struct ChangeClass<'a> {
-    pub(super) outcome: Diff<Option<&'a Arc<Outcome>>>,
+    pub(super) answer: Diff<Option<&'a Answer>>,
     pub(super) nodes: NodeSet,
 }
 
@@ -28,7 +27,7 @@ pub(super) fn change_classes(answers: Diff<&[Answer]>) -> Vec<ChangeClass<'_>> {
     for (answer, met) in answers.after.iter().zip(after.met) {
         if met < answer.nodes.len() {
             let nodes = answer.nodes.difference(before.get_or_init(|| union(answers.before)));
-            classes.push(ChangeClass { outcome: Diff::new(None, Some(&answer.outcome)), nodes });
+            classes.push(ChangeClass { answer: Diff::new(None, Some(answer)), nodes });
         }
     }
     classes.sort_by_key(|class| class.nodes.first());
@@ -48,9 +47,9 @@ fn split<'a>(before: &'a Answer, after: &mut Side<'a>, classes: &mut Vec<ChangeC
         if let Some(at) = at {
             after.met[at] += nodes.len();
         }
-        let outcome = Diff::new(Some(&before.outcome), at.map(|at| &after.answers[at].outcome));
-        if !is_same(outcome) {
-            classes.push(ChangeClass { outcome, nodes });
+        let answer = Diff::new(Some(before), at.map(|at| &after.answers[at]));
+        if !is_same(answer) {
+            classes.push(ChangeClass { answer, nodes });
         }
     }
 }
@@ -58,14 +57,23 @@ fn split<'a>(before: &'a Answer, after: &mut Side<'a>, classes: &mut Vec<ChangeC
 fn is_same_list(answers: Diff<&[Answer]>) -> bool {
     let mut pairs = answers.before.iter().zip(answers.after);
     answers.before.len() == answers.after.len()
-        && pairs.all(|(a, b)| a.nodes == b.nodes && is_same(Diff::new(Some(&a.outcome), Some(&b.outcome))))
+        && pairs.all(|(a, b)| a.nodes == b.nodes && is_same(Diff::new(Some(a), Some(b))))
 }
 
-fn is_same(outcome: Diff<Option<&Arc<Outcome>>>) -> bool {
-    match (outcome.before, outcome.after) {
-        (Some(before), Some(after)) => Arc::ptr_eq(before, after) || before == after,
+/// Returns true if two answers are surely the same on all nodes.
+fn is_same(answer: Diff<Option<&Answer>>) -> bool {
+    match (answer.before, answer.after) {
+        (Some(before), Some(after)) => match (&before.template, &after.template) {
+            (Some(before), Some(after)) => is_equal(before, after),
+            (None, None) => is_equal(&before.outcome, &after.outcome),
+            _ => false,
+        },
         (before, after) => before.is_none() && after.is_none(),
     }
+}
+
+fn is_equal<T: PartialEq>(one: &Arc<T>, other: &Arc<T>) -> bool {
+    Arc::ptr_eq(one, other) || one == other
 }
 
 fn union(answers: &[Answer]) -> NodeSet {
@@ -121,7 +129,11 @@ impl<'a> Side<'a> {
 
     /// Returns the nodes of an answer before without those that keep it as a shared outcome: most of them, mostly.
     fn changed(&mut self, before: &Answer) -> NodeSet {
-        let is_kept = |answer: &Answer| Arc::ptr_eq(&answer.outcome, &before.outcome);
+        let is_kept = |answer: &Answer| match (&answer.template, &before.template) {
+            (Some(template), Some(before)) => Arc::ptr_eq(template, before),
+            (None, None) => Arc::ptr_eq(&answer.outcome, &before.outcome),
+            _ => false,
+        };
         let few = if self.table.is_empty() { self.answers } else { &[] };
         let Some(at) = few.iter().position(is_kept) else { return before.nodes.clone() };
         let changed = before.nodes.difference(&few[at].nodes);

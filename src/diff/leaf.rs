@@ -1,7 +1,10 @@
 //! Finds the places at which two values differ.
 
+use std::sync::Arc;
+
 use super::Diff;
 use super::align::align;
+use super::memo::Memo;
 use crate::value::{Hash, Secrecy, Segment, Value, ValuePath};
 
 /// The change at one place inside a value.
@@ -60,22 +63,25 @@ impl LeafChange {
 /// let found = leaves(Diff::new(Some(&before), Some(&after)));
 /// assert_eq!((found.len(), found[0].kind), (1, LeafKind::Added));
 /// ```
-pub fn leaves(value: Diff<Option<&Value>>) -> Vec<LeafChange> {
-    differences(value).leaves
+pub fn leaves(value: Diff<Option<&Value>>) -> Vec<Arc<LeafChange>> {
+    differences(value, &mut EntryMemo::default()).leaves
 }
 
 /// The differences of two values.
 #[derive(Debug, Default)]
 pub(super) struct Differences {
     /// Differences in meaning or in secrecy.
-    pub(super) leaves: Vec<LeafChange>,
+    pub(super) leaves: Vec<Arc<LeafChange>>,
     /// The places, after, of secrets that were encrypted anew without a change of meaning.
     pub(super) reencrypted: Vec<ValuePath>,
 }
 
-/// Returns all differences of two values.
-pub(super) fn differences(value: Diff<Option<&Value>>) -> Differences {
-    let mut walk = Walk::default();
+/// The differences of entries that are known.
+pub(super) type EntryMemo = Memo<Differences>;
+
+/// Returns all differences of two values. `memo` remembers those of other values of the same key.
+pub(super) fn differences(value: Diff<Option<&Value>>, memo: &mut EntryMemo) -> Differences {
+    let mut walk = Walk { memo: Some(memo), ..Walk::default() };
     match (value.before, value.after) {
         (Some(before), Some(after)) => walk.values(before, after),
         (None, None) => {}
@@ -86,17 +92,19 @@ pub(super) fn differences(value: Diff<Option<&Value>>) -> Differences {
 }
 
 #[derive(Default)]
-struct Walk {
+struct Walk<'m> {
     path: Diff<Vec<Segment>>,
     found: Differences,
+    /// For the entries of the whole value.
+    memo: Option<&'m mut EntryMemo>,
 }
 
-impl Walk {
+impl Walk<'_> {
     fn push(&mut self, kind: LeafKind, value: Diff<Option<&Value>>) {
         let part = |path: &Vec<Segment>, value: &Value| Part { path: ValuePath(path.clone()), value: value.clone() };
         let before = value.before.map(|value| part(&self.path.before, value));
         let after = value.after.map(|value| part(&self.path.after, value));
-        self.found.leaves.push(LeafChange { kind, part: Diff::new(before, after) });
+        self.found.leaves.push(Arc::new(LeafChange { kind, part: Diff::new(before, after) }));
     }
 
     fn values(&mut self, before: &Value, after: &Value) {
@@ -149,7 +157,7 @@ impl Walk {
             };
             // A name that is a secret on one side must not show on the other.
             let name = if key.secrecy().is_some() { key } else { new_key };
-            self.child(same(name), Diff::new(Some(value), Some(new_value)));
+            self.entry(name, Diff::new(value, new_value));
             if !key.is_written_like(new_key) {
                 self.name(name, Diff::new((key, value), (new_key, new_value)));
             }
@@ -159,11 +167,28 @@ impl Walk {
         }
     }
 
+    /// Compares the values of an entry.
+    fn entry(&mut self, name: &Value, value: Diff<&Value>) {
+        let memo = self.memo.as_deref_mut().filter(|_| self.path.after.is_empty() && name.secrecy().is_none());
+        let find = || {
+            let mut walk = Walk::default();
+            walk.child(same(name), value.map(Some));
+            walk.found
+        };
+        match memo.and_then(|memo| memo.entry(name, value, find)) {
+            Some(entry) => {
+                self.found.leaves.extend(entry.leaves.iter().cloned());
+                self.found.reencrypted.extend(entry.reencrypted.iter().cloned());
+            }
+            None => self.child(same(name), value.map(Some)),
+        }
+    }
+
     /// Compares the names of an entry whose secrecy differs.
     fn name(&mut self, name: &Value, entry: Diff<(&Value, &Value)>) {
         let ((key, value), (new_key, new_value)) = (entry.before, entry.after);
         let both = Diff::new(Some(value), Some(new_value));
-        self.enter(same(name), |walk| match (key.secrecy(), new_key.secrecy()) {
+        self.enter(same(name), |walk: &mut Walk<'_>| match (key.secrecy(), new_key.secrecy()) {
             (None, _) => walk.push(LeafKind::Sealed, both),
             (_, None) => walk.push(LeafKind::Unsealed, both),
             _ => walk.secrecy(key, new_key),
@@ -207,7 +232,7 @@ impl Walk {
         });
     }
 
-    fn enter(&mut self, segment: Diff<Segment>, work: impl FnOnce(&mut Walk)) {
+    fn enter(&mut self, segment: Diff<Segment>, work: impl FnOnce(&mut Self)) {
         self.path.before.push(segment.before);
         self.path.after.push(segment.after);
         work(self);
@@ -260,7 +285,7 @@ mod tests {
         let [before, after] = [before, after].map(|text| value(&serde_json::from_str(text).unwrap()));
         let path = |part: &Option<Part>| part.as_ref().map_or("nothing".into(), |part| part.path.below("k"));
         let shown =
-            |leaf: &LeafChange| format!("{:?} {} {}", leaf.kind, path(&leaf.part.before), path(&leaf.part.after));
+            |leaf: &Arc<LeafChange>| format!("{:?} {} {}", leaf.kind, path(&leaf.part.before), path(&leaf.part.after));
         let found: Vec<String> = leaves(Diff::new(Some(&before), Some(&after))).iter().map(shown).collect();
         assert_eq!(found, expected);
     }

@@ -8,11 +8,16 @@
 mod align;
 mod classes;
 mod leaf;
+mod memo;
 mod secret;
+mod variants;
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
 
 use crate::fleet::{Answer, Effective, parallel};
 use crate::hiera::Outcome;
@@ -23,8 +28,10 @@ use crate::workers::Workers;
 pub use align::identifying_entry;
 pub use leaf::{LeafChange, LeafKind, Part, leaves};
 pub use secret::Reencrypted;
+pub use variants::Variants;
 
-use leaf::{Differences, differences};
+use classes::ChangeClass;
+use leaf::{Differences, EntryMemo, differences};
 
 /// Something as it was before, and as it is after.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -89,7 +96,9 @@ pub struct Change {
     /// The nodes.
     pub nodes: NodeSet,
     /// The places at which the values differ; empty if one side is an error.
-    pub leaves: Vec<LeafChange>,
+    pub leaves: Vec<Arc<LeafChange>>,
+    /// The values on the other nodes, if they are not the same: outcomes and leaves are those of the first node.
+    pub variants: Option<Variants>,
 }
 
 /// The differences of the effective values of two revisions.
@@ -101,8 +110,8 @@ pub struct Changes {
     pub reencrypted: Vec<Reencrypted>,
 }
 
-/// Returns the nodes of which some answer differs at all, even if only in a way that is no change. The fleet has `all`
-/// nodes.
+/// Returns the nodes of which some answer differs at all, even if only in a way that is no change, and perhaps more.
+/// The fleet has `all` nodes.
 pub fn touched(effective: Diff<&Effective>, all: usize) -> NodeSet {
     let answers = effective.map(|effective| &effective.keys);
     let keys = answers.before.keys().chain(answers.after.keys().filter(|key| !answers.before.contains_key(*key)));
@@ -123,7 +132,7 @@ pub fn touched(effective: Diff<&Effective>, all: usize) -> NodeSet {
 ///
 /// let effective = |port: i64| {
 ///     let nodes = NodeSet::from_iter([NodeId(0), NodeId(1)]);
-///     let answer = Answer { nodes, outcome: Arc::new(Outcome::Found(port.into())) };
+///     let answer = Answer::new(nodes, Arc::new(Outcome::Found(port.into())));
 ///     Effective { keys: [("port".into(), vec![answer])].into() }
 /// };
 /// let found = changes(Diff::new(&effective(80), &effective(8080)), &Workers::default()).changes;
@@ -144,17 +153,39 @@ pub fn changes(effective: Diff<&Effective>, workers: &Workers) -> Changes {
 
 /// Returns the differences in the answers for a key.
 fn changes_of(key: &Arc<str>, answers: Diff<&[Answer]>) -> Changes {
-    let mut changes = Changes::default();
+    let (mut changes, memo) = (Changes::default(), &mut EntryMemo::default());
     let merged = answers.map(by_text);
-    let classes = classes::change_classes(merged.as_ref().map(|answers| &**answers));
-    let same = |outcome: Diff<_>| text(outcome.before).is_some() && text(outcome.before) == text(outcome.after);
-    for class in classes.into_iter().filter(|class| !same(class.outcome)) {
-        let outcome = Diff::new(
-            exact(answers.before, class.outcome.before, &class.nodes),
-            exact(answers.after, class.outcome.after, &class.nodes),
-        );
-        changes.add(key, outcome, class.nodes);
+    let mut classes = classes::change_classes(merged.as_ref().map(|answers| &**answers));
+    classes.retain(|class| !is_same_error(class.answer));
+    let (open, plain): (Vec<_>, Vec<_>) = classes.into_iter().partition(|class| Variants::of(class.answer).is_some());
+    let mut by_outcome: IndexMap<Diff<Option<Arc<Outcome>>>, NodeSet, RandomState> = IndexMap::default();
+    for ChangeClass { answer, nodes } in plain {
+        let outcome =
+            Diff::new(exact(answers.before, answer.before, &nodes), exact(answers.after, answer.after, &nodes));
+        if open.is_empty() {
+            changes.add(key, outcome, nodes, None, memo);
+        } else {
+            by_outcome.entry(outcome.map(Option::<&_>::cloned)).or_default().union_with(&nodes);
+        }
     }
+    for ChangeClass { answer, nodes } in open {
+        let Some(variants) = Variants::of(answer) else { continue };
+        let on = |node| answer.map(|answer| answer.map(|answer| answer.on(node)));
+        let (alike, classes) = variants.divided(answer, &nodes);
+        for (node, nodes) in classes.into_iter().filter_map(|nodes| Some((nodes.first()?, nodes))) {
+            let outcome = on(node);
+            if outcome.before != outcome.after {
+                by_outcome.entry(outcome).or_default().union_with(&nodes);
+            }
+        }
+        if let Some(first) = alike.first() {
+            changes.add(key, on(first).as_ref().map(Option::as_ref), alike, Some(variants), memo);
+        }
+    }
+    for (outcome, nodes) in &by_outcome {
+        changes.add(key, outcome.as_ref().map(Option::as_ref), nodes.clone(), None, memo);
+    }
+    changes.changes.sort_by_key(|change| change.nodes.first());
     changes
 }
 
@@ -166,10 +197,10 @@ impl Changes {
             let on = if chosen(&change.key) { change.nodes.intersection(nodes) } else { NodeSet::new() };
             let rest = change.nodes.difference(&on);
             if !rest.is_empty() {
-                others.changes.push(Change { nodes: rest, ..change.clone() });
+                others.changes.push(change.on(rest));
             }
             if !on.is_empty() {
-                these.changes.push(Change { nodes: on, ..change });
+                these.changes.push(change.on(on));
             }
         }
         for secret in self.reencrypted.into_iter().filter(|secret| chosen(&secret.key)) {
@@ -181,9 +212,16 @@ impl Changes {
         (these, others)
     }
 
-    fn add(&mut self, key: &Arc<str>, outcome: Diff<Option<&Arc<Outcome>>>, nodes: NodeSet) {
+    fn add(
+        &mut self,
+        key: &Arc<str>,
+        outcome: Diff<Option<&Arc<Outcome>>>,
+        nodes: NodeSet,
+        variants: Option<Variants>,
+        memo: &mut EntryMemo,
+    ) {
         let fails = is_error(outcome.before) || is_error(outcome.after);
-        let compared = if fails { Differences::default() } else { differences(outcome.map(value)) };
+        let compared = if fails { Differences::default() } else { differences(outcome.map(value), memo) };
         if let Some(after) = outcome.after {
             compared.reencrypted.into_iter().for_each(|path| self.add_reencrypted(key, path, after, &nodes));
         }
@@ -193,7 +231,7 @@ impl Changes {
         }
         let kind = kind(outcome, &compared.leaves);
         let outcome = outcome.map(Option::<&_>::cloned);
-        let mut change = Change { key: key.clone(), kind, outcome, nodes, leaves: compared.leaves };
+        let mut change = Change { key: key.clone(), kind, outcome, nodes, leaves: compared.leaves, variants };
         change.seal();
         self.changes.push(change);
     }
@@ -217,8 +255,16 @@ fn by_text(answers: &[Answer]) -> Cow<'_, [Answer]> {
     Cow::Owned(merged)
 }
 
-/// Returns the error that the first of `nodes` gets, of several with the same text: its place is shown.
-fn exact<'a>(answers: &'a [Answer], outcome: Option<&'a Arc<Outcome>>, nodes: &NodeSet) -> Option<&'a Arc<Outcome>> {
+/// Returns true if both answers are errors with the same text.
+fn is_same_error(answer: Diff<Option<&Answer>>) -> bool {
+    let text = answer.map(|answer| text(answer.map(|answer| &answer.outcome)));
+    text.before.is_some() && text.before == text.after
+}
+
+/// Returns the outcome of `answer`; of an error, that of the first of `nodes` among several with the same text: its
+/// place is shown.
+fn exact<'a>(answers: &'a [Answer], answer: Option<&'a Answer>, nodes: &NodeSet) -> Option<&'a Arc<Outcome>> {
+    let outcome = answer.map(|answer| &answer.outcome);
     let Some(first) = nodes.first().filter(|_| is_error(outcome)) else { return outcome };
     answers.iter().find(|answer| answer.nodes.contains(first)).map(|answer| &answer.outcome)
 }
@@ -231,7 +277,7 @@ fn text(outcome: Option<&Arc<Outcome>>) -> Option<&Text> {
     }
 }
 
-fn kind(outcome: Diff<Option<&Arc<Outcome>>>, leaves: &[LeafChange]) -> ChangeKind {
+fn kind(outcome: Diff<Option<&Arc<Outcome>>>, leaves: &[Arc<LeafChange>]) -> ChangeKind {
     match (outcome.before, outcome.after) {
         (before, after) if is_error(before) && is_error(after) => ChangeKind::ErrorChanged,
         (_, after) if is_error(after) => ChangeKind::Failed,
@@ -271,7 +317,7 @@ mod tests {
         let mut effective = Effective::default();
         for (key, nodes, outcome) in rows {
             let nodes = nodes.iter().map(|n| NodeId(*n)).collect();
-            let answer = Answer { nodes, outcome: Arc::new(outcome.clone()) };
+            let answer = Answer::new(nodes, Arc::new(outcome.clone()));
             effective.keys.entry((*key).into()).or_default().push(answer);
         }
         effective
@@ -361,10 +407,8 @@ mod tests {
     fn many_answers_on_many_nodes() {
         let rows = |shift: u32| {
             let mut effective = Effective::default();
-            let answers = (0..20_000).map(|node| Answer {
-                nodes: [NodeId(node)].into_iter().collect(),
-                outcome: Arc::new(found(i64::from(node + shift))),
-            });
+            let outcome = |node: u32| Arc::new(found(i64::from(node + shift)));
+            let answers = (0..20_000).map(|node| Answer::new(NodeSet::from_iter([NodeId(node)]), outcome(node)));
             effective.keys.insert("a".into(), answers.collect());
             effective
         };

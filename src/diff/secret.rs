@@ -49,7 +49,7 @@ impl Change {
         if self.leaves.iter().all(|leaf| secrecy(leaf).is_none()) {
             return;
         }
-        for leaf in &mut self.leaves {
+        for leaf in self.leaves.iter_mut().map(Arc::make_mut) {
             read(leaf.part.before.as_mut(), sealed.before.as_ref());
             read(leaf.part.after.as_mut(), sealed.after.as_ref());
         }

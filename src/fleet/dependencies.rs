@@ -8,17 +8,23 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use crate::fleet::nodes::VariableClasses;
 use crate::fleet::nodes::variables::{FleetScope, PathRef, VariablePath};
+use crate::fleet::template::Evaluated;
+use crate::hiera::Outcome;
 use crate::hiera::layer::LayerId;
 use crate::hiera::scope::{Scope, Variable};
 use crate::hiera::sources::OptionsOf;
 use crate::value::Value;
+use crate::value::hole::Hole;
 
 /// One input of an evaluation that may differ from node to node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::fleet) enum Dependency {
     /// A variable, or a place inside one.
     Variable(VariablePath),
+    /// A variable, or a place inside one, in so far as it is a text that can be put into others unread, or is not.
+    Hole(VariablePath),
     /// The data of a layer for a root key.
     Key(Arc<str>, LayerId),
     /// The options in effect.
@@ -33,12 +39,55 @@ pub(in crate::fleet) type DependencySet = IndexMap<Dependency, usize, foldhash::
 pub(in crate::fleet) struct Dependencies {
     set: RefCell<DependencySet>,
     is_recording: bool,
+    /// The holes by variable; `None` if every variable counts as read.
+    holes: RefCell<Option<Holes>>,
 }
+
+/// The holes of one evaluation, with the variables in them.
+pub(in crate::fleet) type Holes =
+    IndexMap<VariablePath, (Arc<Hole>, Arc<VariableClasses>), foldhash::fast::RandomState>;
 
 impl Dependencies {
     /// Makes an empty record, which stays empty unless `is_recording`.
     pub(in crate::fleet) fn new(is_recording: bool) -> Dependencies {
-        Dependencies { set: RefCell::default(), is_recording }
+        Dependencies { set: RefCell::default(), is_recording, holes: RefCell::default() }
+    }
+
+    /// Lets variables be put into texts unread, until [`Dependencies::close`]. This has no effect if nothing is
+    /// recorded.
+    pub(in crate::fleet) fn open(&self) {
+        if self.is_recording {
+            *self.holes.borrow_mut() = Some(Holes::default());
+        }
+    }
+
+    /// Ends what [`Dependencies::open`] began: makes the result of an evaluation free of holes. The variables in holes
+    /// that somebody has read become dependencies.
+    pub(in crate::fleet) fn close(&self, outcome: Outcome) -> Evaluated {
+        let Some(holes) = self.holes.take().filter(|holes| !holes.is_empty()) else {
+            return Evaluated { outcome, template: None };
+        };
+        let filling = |number| holes.get_index(number).map(|(path, (_, classes))| (path, classes));
+        let evaluated = Evaluated::close(outcome, &filling);
+        let read = holes.into_iter().filter(|(_, (hole, _))| hole.is_read());
+        read.for_each(|(path, _)| self.record(|| Dependency::Variable(path)));
+        evaluated
+    }
+
+    /// Returns the hole for a variable of the node with `scope`, or `None` if the variable has to be read.
+    fn hole(&self, name: &str, scope: FleetScope<'_>) -> Option<Arc<Hole>> {
+        let mut holes = self.holes.borrow_mut();
+        let holes = holes.as_mut()?;
+        let path = VariablePath::parse(name)?;
+        if let Some((hole, _)) = holes.get(&path) {
+            return Some(hole.clone());
+        }
+        let classes = scope.fleet.variable_classes(path.by_ref());
+        self.record(|| Dependency::Hole(path.clone()));
+        let text = classes.of(scope.node).plain_text(&path.segments)?;
+        let hole = Arc::new(Hole::new(holes.len(), text.to_arc()));
+        holes.insert(path, (hole.clone(), classes));
+        Some(hole)
     }
 
     /// Records a dependency.
@@ -86,5 +135,9 @@ impl Scope for RecordingScope<'_> {
     fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
         self.record(name, segments);
         self.scope.within(name, segments)
+    }
+
+    fn hole(&self, name: &str) -> Option<Arc<Hole>> {
+        self.dependencies.hole(name, self.scope)
     }
 }

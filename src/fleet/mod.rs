@@ -10,6 +10,7 @@
 //!
 //! - `parallel` spreads work over threads; `repository_keys` knows the root keys of all data files.
 //! - `nodes` holds the [`Fleet`]: names, and the values of the variables that were asked for.
+//! - `template` has answers that differ from node to node only by what is put into their texts.
 //! - `dependencies` records what an evaluation read; `node_classes` evaluates once for each class.
 //! - `levels` resolves one level of a hierarchy on all nodes.
 //! - `revision` holds the [`Revision`]: all levels of all layers, made from nothing or from the revision before.
@@ -57,13 +58,14 @@ pub(crate) mod parallel;
 mod repository_keys;
 mod resolve;
 mod revision;
+mod template;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::hiera::Outcome;
-use crate::node::NodeSet;
+use crate::node::{NodeId, NodeSet};
 
 pub use affected::{AffectedKeys, affected_keys};
 pub use nodes::Fleet;
@@ -71,6 +73,7 @@ pub use nodes::referenced::ReferencedVariables;
 pub use nodes::variables::FleetScope;
 pub use resolve::{resolve, resolve_all};
 pub use revision::Revision;
+pub use template::{Template, coincidences};
 
 /// Keys, and for each of them some nodes: those on which to look it up, or on which it may differ.
 pub type NodesByKey = BTreeMap<Arc<str>, NodeSet>;
@@ -82,6 +85,23 @@ pub struct Answer {
     pub nodes: NodeSet,
     /// The outcome on these nodes; never [`Outcome::NotFound`].
     pub outcome: Arc<Outcome>,
+    /// The template of the value, if that differs from node to node: the outcome is that of the first node.
+    pub template: Option<Arc<Template>>,
+}
+
+impl Answer {
+    /// Makes an answer that is the same on all of `nodes`.
+    pub fn new(nodes: NodeSet, outcome: Arc<Outcome>) -> Answer {
+        Answer { nodes, outcome, template: None }
+    }
+
+    /// Returns the outcome on a node.
+    pub fn on(&self, node: NodeId) -> Arc<Outcome> {
+        match &self.template {
+            Some(template) => Arc::new(Outcome::Found(template.on(node))),
+            None => self.outcome.clone(),
+        }
+    }
 }
 
 /// The effective values of a fleet: for each key its distinct answers, in the order of their first nodes. On a node

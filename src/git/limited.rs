@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The longest time of a command that only reads what is on disk.
-pub(super) const QUERY: Duration = Duration::from_secs(120);
+pub(super) const QUERY: Duration = Duration::from_mins(2);
 
 /// The longest time of a command that writes, or uses the network.
 pub(super) const TRANSFER: Duration = Duration::from_mins(30);

@@ -141,7 +141,12 @@ impl Budget {
 
     /// Takes the steps to look at a text.
     pub(super) fn read(&self, text: &str) -> Result<(), LookupError> {
-        self.spend(1 + text.len() / BYTES_A_STEP)
+        self.look_at(text.len())
+    }
+
+    /// Takes the steps to look at a text of this length.
+    pub(super) fn look_at(&self, bytes: usize) -> Result<(), LookupError> {
+        self.spend(1 + bytes / BYTES_A_STEP)
     }
 
     /// Takes memory for `bytes` of new text.

@@ -4,8 +4,11 @@
 //! keys, it asks a [`Resolver`] for, so that this module knows neither layers nor data files.
 //! Source: `pops/lookup/interpolation.rb`.
 
+mod output;
+
 use std::iter;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::LookupError;
 use super::budget::{Budget, Cost, PLACE_STEPS, with_stack};
@@ -16,7 +19,10 @@ use super::scope::{SERVER_FACTS, Scope, Variable};
 use super::stand_in::{is_in_expression, made, made_digest, token};
 use crate::puppet::ruby;
 use crate::puppet::{ErrorKind, Puppet};
+use crate::value::hole::{Hole, Piece};
 use crate::value::{Hash, Secrecy, Text, Value};
+
+use output::Output;
 
 /// Puppet's error for a method in hiera.yaml.
 pub(super) const NO_METHODS: &str = "Interpolation using method syntax is not allowed in this context";
@@ -227,18 +233,24 @@ impl<'a> Template<'a> {
 
     fn evaluate(&self, context: &Context<'_>) -> Result<Value, LookupError> {
         let budget = context.stack.budget();
-        let mut out: Vec<u8> = Vec::with_capacity(self.text.len());
+        let mut out = Output::with_capacity(self.text.len());
         let mut secrecy = None;
         for part in &self.parts {
             budget.spend(PLACE_STEPS)?;
             let value = match part {
                 Part::Literal(text) => {
                     budget.write(text.len())?;
-                    out.extend(text.bytes());
+                    out.add(text.as_bytes());
                     continue;
                 }
                 Part::Expression(_, Expression::Empty) => continue,
                 Part::Expression(_, Expression::Variable(name)) => {
+                    if let Some(hole) = context.hole(name) {
+                        budget.look_at(hole.size())?;
+                        budget.write(hole.size())?;
+                        out.add_hole(hole);
+                        continue;
+                    }
                     let value = variable(name, self.text, context)?;
                     let again = || context.again(&format!("scope:{name}"), &value);
                     match &value {
@@ -262,7 +274,11 @@ impl<'a> Template<'a> {
             match value.bare() {
                 Value::Bytes(bytes) => {
                     budget.write(bytes.len())?;
-                    out.extend(&**bytes);
+                    out.add(bytes);
+                }
+                Value::String(text) if let Some(pieces) = text.pieces() => {
+                    budget.write(text.size())?;
+                    out.add_pieces(pieces);
                 }
                 value if value.shows_address() => {
                     let text =
@@ -277,11 +293,11 @@ impl<'a> Template<'a> {
                 value => {
                     let text = made_digest(value).map_or_else(|| value.to_s(), token);
                     budget.write(text.len())?;
-                    out.extend(text.bytes());
+                    out.add(text.as_bytes());
                 }
             }
         }
-        Ok(Value::bytes(out).sealed(secrecy))
+        Ok(out.finish().sealed(secrecy))
     }
 
     fn call(&self, method: &str, key: &str, whole: &str, context: &Context<'_>) -> Result<Value, LookupError> {
@@ -336,6 +352,12 @@ impl Context<'_> {
         self.resolver.and_then(Resolver::recorder)
     }
 
+    /// Returns a hole for the variable `name`, or `None` if that must be looked at.
+    fn hole(&self, name: &str) -> Option<Arc<Hole>> {
+        let is_seen = self.recorder().is_some() || self.stack.has_variable(name);
+        if is_seen { None } else { self.scope.hole(name) }
+    }
+
     /// Interpolates the value of a variable or method itself, under its name.
     fn again(&self, name: &str, value: &Value) -> Result<Value, LookupError> {
         let stack = self.stack.push(name)?;
@@ -347,6 +369,10 @@ impl Context<'_> {
 pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, LookupError> {
     let budget = context.stack.budget();
     match value {
+        Value::String(text) if interpolates_nothing(text) => {
+            budget.look_at(text.size())?;
+            Ok(value.clone())
+        }
         Value::String(text) => {
             budget.read(text)?;
             if !text.contains("%{") {
@@ -368,6 +394,15 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
         Value::Array(_) | Value::Hash(_) => collection(value, context, &|part| interpolate(part, context)),
         _ => budget.spend(1).map(|()| value.clone()),
     }
+}
+
+/// Returns true for a text with holes that surely interpolates nothing. Holes have no `%`.
+fn interpolates_nothing(text: &Text) -> bool {
+    let is_plain = |piece: &Piece| match piece {
+        Piece::Literal(text) => !text.contains('%'),
+        Piece::Hole(_) => true,
+    };
+    text.pieces().is_some_and(|pieces| pieces.iter().all(is_plain))
 }
 
 /// Opens encrypted texts.
@@ -404,7 +439,8 @@ pub fn interpolate_opened(value: &Value, context: &Context<'_>, opener: &dyn Ope
     }
 }
 
-/// Returns a collection of what `of_part` makes of the items of an array, or of the values of a hash.
+/// Returns a collection of what `of_part` makes of the items of an array, or of the values of a hash; the same one,
+/// which nodes can share, if that is what they are.
 fn collection(
     value: &Value,
     context: &Context<'_>,
@@ -414,19 +450,25 @@ fn collection(
     match value {
         Value::Array(items) => budget.inside(|| {
             budget.spend(1)?;
-            Ok(Value::array(items.iter().map(of_part).collect::<Result<_, _>>()?))
+            let new = items.iter().map(of_part).collect::<Result<Vec<_>, _>>()?;
+            let is_same = new.iter().zip(items.iter()).all(|(new, item)| new.is_same(item));
+            Ok(if is_same { value.clone() } else { Value::array(new) })
         }),
         Value::Hash(hash) => budget.inside(|| {
-            let mut result = Hash::new();
+            let mut result: Option<Hash> = None;
             let mut is_named = true;
-            for (key, value) in hash.iter() {
+            for (at, (key, value)) in hash.iter().enumerate() {
                 budget.spend(1)?;
-                let key = interpolate(key, context)?;
+                let new_key = interpolate(key, context)?;
                 // Which names are equal decides on the entries that there are.
-                is_named &= !key.secrecy().is_some_and(Secrecy::is_opaque);
-                result.insert(key, of_part(value)?);
+                is_named &= !new_key.secrecy().is_some_and(Secrecy::is_opaque);
+                let new = of_part(value)?;
+                if result.is_some() || !new_key.is_same(key) || !new.is_same(value) {
+                    let before = || hash.iter().take(at).map(|(key, value)| (key.clone(), value.clone())).collect();
+                    result.get_or_insert_with(before).insert(new_key, new);
+                }
             }
-            let result = Value::hash(result);
+            let result = result.map_or_else(|| value.clone(), Value::hash);
             Ok(if is_named { result } else { made("names of a hash", &[&result]) })
         }),
         other => of_part(other),

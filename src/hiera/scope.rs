@@ -5,8 +5,11 @@
 
 mod settings;
 
+use std::sync::Arc;
+
 use super::key::colons;
 use crate::node::NodeProfile;
+use crate::value::hole::Hole;
 use crate::value::{Hash, Value};
 
 /// The result of reading a variable.
@@ -37,6 +40,13 @@ pub trait Scope {
     /// all of them if a hash has no such entry.
     fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
         (self.variable(name), segments)
+    }
+
+    /// Returns a hole with the text of the variable `name`, dotted access included; or `None` if the variable must be
+    /// looked at, because it may be something else than a text without `%`, which is no secret.
+    fn hole(&self, name: &str) -> Option<Arc<Hole>> {
+        _ = name;
+        None
     }
 }
 

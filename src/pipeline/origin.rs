@@ -28,7 +28,7 @@ pub(super) fn origins(changes: &Changes, revisions: &Diff<&Revision>, workers: &
         let before = side(key, outcome.before.as_ref(), nodes, revisions.before);
         let after = side(key, outcome.after.as_ref(), nodes, revisions.after);
         let of = |part: &Option<Part>, side: &Side| part.as_ref().and_then(|part| find(side, &part.path));
-        let of_leaf = |leaf: &LeafChange| Diff::new(of(&leaf.part.before, &before), of(&leaf.part.after, &after));
+        let of_leaf = |leaf: &Arc<LeafChange>| Diff::new(of(&leaf.part.before, &before), of(&leaf.part.after, &after));
         leaves.iter().map(of_leaf).collect()
     };
     let of_secret = |secret: &Reencrypted| {

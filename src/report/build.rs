@@ -107,13 +107,14 @@ impl ChangeKind {
 }
 
 fn key_change(change: Change, origins: Vec<Diff<Option<Origin>>>) -> KeyChange {
-    let origins = origins.into_iter().chain(std::iter::repeat_with(Diff::default));
+    let origins = origins.into_iter().map(|origin| Some(origin.into())).chain(std::iter::repeat(None));
     KeyChange {
         nodes: change.nodes,
         key: change.key,
         kind: change.kind,
         outcome: change.outcome,
         leaves: change.leaves.into_iter().zip(origins).map(|(change, origin)| Leaf { change, origin }).collect(),
+        variants: change.variants,
     }
 }
 

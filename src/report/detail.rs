@@ -10,7 +10,7 @@ use super::value::{self, inline_shortened};
 use super::visible::{ELLIPSIS, quoted, shorten, visible, wrap};
 use super::wording::{count, number};
 use super::{Item, KeyChange, Report, Similarity};
-use crate::diff::{Diff, LeafChange, LeafKind, identifying_entry};
+use crate::diff::{Diff, LeafChange, LeafKind, Variants, identifying_entry};
 use crate::hiera::{LookupError, Outcome};
 use crate::value::Value;
 
@@ -134,12 +134,13 @@ pub(super) fn lines(change: &LeafChange, room: Room) -> Vec<DetailLine> {
 
 /// Returns true for a side on which the changes of an item have different outcomes.
 pub(super) fn varying_sides(report: &Report, item: &Item) -> Diff<bool> {
-    let outcome = &report.first(item).outcome;
+    let KeyChange { outcome, variants, .. } = report.first(item);
+    let vary = variants.as_ref().map(Variants::sides).unwrap_or_default();
     let others = || item.others.iter().map(|at| &report.changes[*at].outcome);
     match item.similarity {
         Similarity::Equal => Diff {
-            before: others().any(|other| other.before != outcome.before),
-            after: others().any(|other| other.after != outcome.after),
+            before: vary.before || others().any(|other| other.before != outcome.before),
+            after: vary.after || others().any(|other| other.after != outcome.after),
         },
         Similarity::ExceptNodeName | Similarity::Shape => Diff::default(),
     }

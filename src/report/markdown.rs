@@ -264,7 +264,7 @@ fn leaf_head(change: &KeyChange, leaf: &Leaf) -> Option<String> {
     if let Some(note) = detail::note(&leaf.change) {
         _ = write!(rest, " {note}");
     }
-    if let Some(origin) = leaf.origins() {
+    if let Some(origin) = leaf.places() {
         _ = write!(rest, " {}", shorten_middle(&origin, ROOM.columns));
     }
     let is_whole = leaf.change.path().is_none_or(|path| path.0.is_empty());

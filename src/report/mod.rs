@@ -27,7 +27,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Place};
-use crate::diff::{ChangeKind, Diff, LeafChange};
+use crate::diff::{ChangeKind, Diff, LeafChange, Variants};
 use crate::event::{CommitEvent, EventKind, JobName};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
@@ -54,7 +54,7 @@ pub struct Report {
     pub nodes: Count,
     /// The number of keys that were compared, and of those that change.
     pub keys: Count,
-    /// All changes, by key and then by first node.
+    /// All changes, by key and then by first node. Those whose values differ from node to node may have many variants.
     pub changes: Vec<KeyChange>,
     /// Errors that several keys share. Their changes are in no group.
     pub causes: Vec<Cause>,
@@ -81,6 +81,13 @@ pub struct Commit {
     pub author: String,
     /// The time of writing, in RFC 3339.
     pub time: Option<String>,
+}
+
+impl Report {
+    /// Returns the number of changes, each variant counted.
+    pub fn change_count(&self) -> usize {
+        self.changes.iter().map(KeyChange::variant_count).sum()
+    }
 }
 
 /// Returns the branch of an event, with the kind of the event if that is unusual.
@@ -113,15 +120,52 @@ pub struct KeyChange {
     pub nodes: NodeSet,
     /// The differences between the values; empty if one side is an error.
     pub leaves: Vec<Leaf>,
+    /// The values on the other nodes, if they are not the same: outcomes and leaves are those of the first node.
+    pub variants: Option<Variants>,
+}
+
+impl KeyChange {
+    /// Returns the number of variants, which are changes of their own for those who count.
+    pub fn variant_count(&self) -> usize {
+        self.variants.as_ref().map_or(1, |variants| variants.count(&self.nodes))
+    }
+
+    /// Returns the nodes of each variant, in the order of their first nodes.
+    fn variant_nodes(&self) -> Vec<NodeSet> {
+        self.variants.as_ref().map(|variants| variants.classes(&self.nodes)).unwrap_or_default()
+    }
+
+    /// Returns each variant as a change of its own, in the order of their first nodes.
+    fn each_variant(&self) -> impl Iterator<Item = Cow<'_, KeyChange>> {
+        let whole = self.variants.is_none().then_some(Cow::Borrowed(self));
+        let classes = if whole.is_some() { Vec::new() } else { self.variant_nodes() };
+        whole.into_iter().chain(classes.into_iter().map(|nodes| Cow::Owned(self.on(nodes))))
+    }
+
+    /// Returns the change as it is on `nodes`, which are those of a variant.
+    fn on(&self, nodes: NodeSet) -> KeyChange {
+        let mut change = KeyChange { nodes, variants: None, ..self.clone() };
+        if let (Some(variants), Some(first)) = (&self.variants, change.nodes.first()) {
+            variants.fill(first, &mut change.outcome, change.leaves.iter_mut().map(|leaf| &mut leaf.change));
+        }
+        change
+    }
 }
 
 /// One difference between two values, with the origins of both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaf {
-    /// The difference.
-    pub change: LeafChange,
-    /// The origins, as far as they are known.
-    pub origin: Diff<Option<Origin>>,
+    /// The difference, which other changes of the key may share.
+    pub change: Arc<LeafChange>,
+    /// The origins of both sides as far as they are known, or `None` if they are not traced.
+    pub origin: Option<Box<Diff<Option<Origin>>>>,
+}
+
+impl Leaf {
+    /// Returns the origins of both sides, as far as they are known.
+    pub fn origins(&self) -> Diff<Option<&Origin>> {
+        self.origin.as_ref().map(|origin| (**origin).as_ref().map(Option::as_ref)).unwrap_or_default()
+    }
 }
 
 /// The origin of a part of a value.
@@ -164,6 +208,8 @@ pub struct Item {
     pub first: usize,
     /// The others.
     pub others: Vec<usize>,
+    /// The number of those that are not shown, variants of a change counted each.
+    pub more: usize,
     /// Their similarity.
     pub similarity: Similarity,
 }

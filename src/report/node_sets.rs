@@ -1,5 +1,6 @@
 //! Numbers the sets of nodes of a report, so that its JSON form has each set once.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
@@ -9,15 +10,15 @@ use crate::node::NodeSet;
 /// Distinct sets, in order of first use.
 #[derive(Default)]
 pub(super) struct NodeSets<'a> {
-    sets: Vec<&'a NodeSet>,
+    sets: Vec<Cow<'a, NodeSet>>,
     /// The numbers of the sets, by a cheap hash key: size and first node.
     by_summary: HashMap<(usize, u32), Vec<usize>, RandomState>,
 }
 
 impl<'a> NodeSets<'a> {
     /// Returns the number of a set, which is new if the set is.
-    pub(super) fn number(&mut self, set: &'a NodeSet) -> usize {
-        let candidates = self.by_summary.entry(summary(set)).or_default();
+    pub(super) fn number(&mut self, set: Cow<'a, NodeSet>) -> usize {
+        let candidates = self.by_summary.entry(summary(&set)).or_default();
         if let Some(known) = candidates.iter().find(|number| self.sets[**number] == set) {
             return *known;
         }
@@ -28,8 +29,8 @@ impl<'a> NodeSets<'a> {
     }
 
     /// Returns all sets, by their numbers.
-    pub(super) fn all(&self) -> &[&'a NodeSet] {
-        &self.sets
+    pub(super) fn into_all(self) -> Vec<Cow<'a, NodeSet>> {
+        self.sets
     }
 }
 

@@ -1,5 +1,7 @@
 //! Secrets in a report: redaction, and notes about them.
 
+use std::sync::Arc;
+
 use super::wording::{count, share};
 use super::{Count, Reencrypted, Report};
 use crate::diff::{Change, LeafChange, LeafKind, Part};
@@ -22,7 +24,10 @@ pub(super) fn redacted(change: Change, disclosure: &Disclosure) -> Change {
         path: disclosure.path(&part.path).into_owned(),
         value: disclosure.value(&part.value).into_owned(),
     };
-    let leaf = |leaf: LeafChange| LeafChange { kind: leaf.kind, part: leaf.part.map(|side| side.map(part)) };
+    let leaf = |leaf: Arc<LeafChange>| {
+        let leaf = Arc::unwrap_or_clone(leaf);
+        Arc::new(LeafChange { kind: leaf.kind, part: leaf.part.map(|side| side.map(part)) })
+    };
     Change {
         outcome: change.outcome.map(|outcome| outcome.map(|outcome| disclosure.outcome(&outcome))),
         leaves: change.leaves.into_iter().map(leaf).collect(),

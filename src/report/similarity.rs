@@ -25,7 +25,7 @@ const MAX_VARIANTS: usize = 4;
 #[derive(PartialEq, Eq, Hash)]
 enum Signature<'c> {
     /// The differences between values.
-    Leaves(ChangeKind, Cow<'c, [LeafChange]>),
+    Leaves(ChangeKind, Cow<'c, [Arc<LeafChange>]>),
     /// The errors.
     Errors(ChangeKind, Diff<Option<LookupError>>),
     /// The kinds of the differences and their paths, without values.
@@ -38,17 +38,27 @@ pub(super) fn items(changes: &[Change], folded: &HashSet<usize>, fleet: &Fleet) 
     let mut start = 0;
     for run in changes.chunk_by(|a, b| a.key == b.key) {
         let single = |(first, change): (usize, &Change)| {
-            (Item { first, others: Vec::new(), similarity: Similarity::Equal }, change.nodes.clone())
+            let more = change.variants.as_ref().map_or(0, |variants| variants.count(&change.nodes) - 1);
+            (Item { first, others: Vec::new(), more, similarity: Similarity::Equal }, change.nodes.clone())
         };
         let shown = (start..).zip(run).filter(|(at, _)| !folded.contains(at));
         let mut items: Vec<(Item, NodeSet)> = shown.map(single).collect();
         start += run.len();
-        if items.len() > 1 {
-            items = join(items, Similarity::Equal, |item| Some(equal(&changes[item.first])));
-            items = join(items, Similarity::ExceptNodeName, |item| without_node_name(&changes[item.first], fleet));
-        }
-        if items.len() > MAX_VARIANTS {
-            items = join(items, Similarity::Shape, |item| Some(shape(&changes[item.first])));
+        if items.iter().map(|(item, _)| 1 + item.more).sum::<usize>() > 1 {
+            let vary = |item: &Item| vary(&changes[item.first]);
+            items = join(items, Similarity::Equal, |item| (!vary(item)).then(|| equal(&changes[item.first])));
+            let masked = |item: &Item| without_node_name(&changes[item.first], fleet);
+            items = join(items, Similarity::ExceptNodeName, masked);
+            join_variants(&mut items, Similarity::ExceptNodeName, |item| vary(item) && masked(item).is_some());
+            // Variants whose differences are not equal are items of their own, as it were, until they are joined.
+            let alone = |item: &Item| {
+                let are_joined = item.similarity == Similarity::ExceptNodeName || !vary(item);
+                if are_joined { 1 } else { 1 + item.more }
+            };
+            if items.iter().map(|(item, _)| alone(item)).sum::<usize>() > MAX_VARIANTS {
+                items = join(items, Similarity::Shape, |item| Some(shape(&changes[item.first])));
+                join_variants(&mut items, Similarity::Shape, vary);
+            }
         }
         all.extend(items);
     }
@@ -73,6 +83,7 @@ fn join<'c>(
             Some((one, all)) => {
                 one.others.push(item.first);
                 one.others.extend(item.others);
+                one.more += 1 + item.more;
                 one.similarity = similarity;
                 all.union_with(&nodes);
             }
@@ -80,6 +91,18 @@ fn join<'c>(
         }
     }
     joined
+}
+
+/// Returns true if the variants of a change have different differences.
+fn vary(change: &Change) -> bool {
+    change.variants.as_ref().is_some_and(|variants| change.leaves.iter().any(|leaf| variants.vary_in(leaf)))
+}
+
+/// Notes the similarity of the variants of single changes that are joined among themselves.
+fn join_variants(items: &mut [(Item, NodeSet)], similarity: Similarity, are_joined: impl Fn(&Item) -> bool) {
+    for (item, _) in items.iter_mut().filter(|(item, _)| item.similarity == Similarity::Equal && are_joined(item)) {
+        item.similarity = similarity;
+    }
 }
 
 fn equal(change: &Change) -> Signature<'_> {
@@ -97,20 +120,25 @@ fn errors(change: &Change) -> Diff<Option<LookupError>> {
 }
 
 fn shape(change: &Change) -> Signature<'_> {
-    let place = |leaf: &LeafChange| (leaf.kind, leaf.path().cloned().unwrap_or_default());
+    let place = |leaf: &Arc<LeafChange>| (leaf.kind, leaf.path().cloned().unwrap_or_default());
     Signature::Shape(change.kind, change.leaves.iter().map(place).collect())
 }
 
-/// Returns the signature of a change on a single node with the node's name masked, or `None` if it is on several nodes.
+/// Returns the signature of a change with the name of its node masked, or `None` if nodes have it that it does not tell
+/// apart by their names.
 fn without_node_name(change: &Change, fleet: &Fleet) -> Option<Signature<'static>> {
-    let node = change.nodes.first().filter(|_| change.nodes.len() == 1)?;
+    let names = |node| NodeName::new(fleet.name(node)).forms();
+    let is_of_each_node = match &change.variants {
+        Some(variants) => {
+            vary(change) && change.leaves.iter().all(|leaf| variants.have_only(leaf, &change.nodes, &names))
+        }
+        None => change.nodes.len() == 1,
+    };
+    let node = change.nodes.first().filter(|_| is_of_each_node)?;
     let name = NodeName::new(fleet.name(node));
     Some(match equal(change) {
         Signature::Leaves(kind, leaves) => {
-            let leaves = leaves.into_owned();
-            let part = |part: Part| Part { path: name.mask_path(&part.path), value: name.mask_value(&part.value) };
-            let leaf = |leaf: LeafChange| LeafChange { kind: leaf.kind, part: leaf.part.map(|p| p.map(part)) };
-            Signature::Leaves(kind, leaves.into_iter().map(leaf).collect())
+            Signature::Leaves(kind, leaves.iter().map(|leaf| name.mask_leaf(leaf)).collect())
         }
         Signature::Errors(kind, errors) => {
             let error = |error: LookupError| LookupError {
@@ -135,6 +163,35 @@ const MIN_LABEL: usize = 4;
 impl<'a> NodeName<'a> {
     fn new(full: &'a str) -> NodeName<'a> {
         NodeName { full, host: full.split('.').next().unwrap_or(full) }
+    }
+
+    /// Returns the same leaf if the name is not in it.
+    fn mask_leaf(&self, leaf: &Arc<LeafChange>) -> Arc<LeafChange> {
+        let is_within = |part: &Part| self.is_in_path(&part.path) || self.is_in(&part.value);
+        let Diff { before, after } = &leaf.part;
+        if !before.iter().chain(after).any(is_within) {
+            return leaf.clone();
+        }
+        let part = |part: &Part| Part { path: self.mask_path(&part.path), value: self.mask_value(&part.value) };
+        Arc::new(LeafChange { kind: leaf.kind, part: leaf.part.as_ref().map(|side| side.as_ref().map(part)) })
+    }
+
+    fn is_in_path(&self, path: &ValuePath) -> bool {
+        path.0.iter().any(|segment| matches!(segment, Segment::Key(key) if self.is_in(key)))
+    }
+
+    fn is_in(&self, value: &Value) -> bool {
+        match value {
+            Value::String(text) => self.forms().iter().any(|form| text.contains(form)),
+            Value::Array(items) => items.iter().any(|item| self.is_in(item)),
+            Value::Hash(hash) => hash.iter().any(|(key, value)| self.is_in(key) || self.is_in(value)),
+            _ => false,
+        }
+    }
+
+    /// Returns the forms that are masked.
+    fn forms(&self) -> [&'a str; 2] {
+        [self.full, if self.host.len() < MIN_LABEL { self.full } else { self.host }]
     }
 
     fn mask_text(&self, text: &str) -> Arc<str> {

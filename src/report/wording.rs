@@ -139,13 +139,12 @@ impl KeyChange {
 impl Item {
     /// Returns a note about the changes that are not shown, or `None` if they are equal to the one that is.
     pub(super) fn note(&self) -> Option<String> {
-        let others = self.others.len();
         match self.similarity {
             Similarity::Equal => None,
             Similarity::ExceptNodeName => {
-                Some(format!("each node with its own name; {} more like this", number(others)))
+                Some(format!("each node with its own name; {} more like this", number(self.more)))
             }
-            Similarity::Shape => Some(format!("an example; {} with other values", count(others, "more change"))),
+            Similarity::Shape => Some(format!("an example; {} with other values", count(self.more, "more change"))),
         }
     }
 }
@@ -157,9 +156,10 @@ impl Leaf {
     }
 
     /// Returns the places of both sides: one place, or two if they are in different files.
-    pub(super) fn origins(&self) -> Option<String> {
+    pub(super) fn places(&self) -> Option<String> {
         let shown = |origin: &Origin| visible(&origin.place.to_string()).into_owned();
-        match (&self.origin.before, &self.origin.after) {
+        let origins = self.origins();
+        match (origins.before, origins.after) {
             (Some(before), Some(after)) if before.place.path != after.place.path => {
                 Some(format!("{} -> {}", shown(before), shown(after)))
             }

@@ -8,6 +8,7 @@ mod compare;
 mod debug;
 mod hash;
 mod hidden;
+pub mod hole;
 mod inspect;
 mod packed;
 mod path;
@@ -78,6 +79,19 @@ impl Value {
     /// Returns the smallest representation of an integer of any size.
     pub fn big(n: BigInt) -> Value {
         i64::try_from(&n).map_or_else(|_| Value::BigInteger(Arc::new(n)), Value::Integer)
+    }
+
+    /// Returns true for copies of one value: this looks at no content.
+    pub fn is_same(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Undef, Value::Undef) => true,
+            (Value::Boolean(a), Value::Boolean(b)) => a == b,
+            (Value::Integer(a), Value::Integer(b)) => a == b,
+            (Value::String(a), Value::String(b)) => a.is_same(b),
+            (Value::Array(a), Value::Array(b)) => Arc::ptr_eq(a, b),
+            (Value::Hash(a), Value::Hash(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
     }
 
     /// Bytes as text where they are UTF-8, as [`Value::Bytes`] where not.

@@ -1,4 +1,4 @@
-//! Text that may be a secret.
+//! Text that may be a secret, or have parts that nobody has looked at.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -6,6 +6,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
+
+use super::hole::{OpenText, Piece};
 
 /// A text, perhaps a secret. It is compared and read as a `&str`: secrecy changes only who may see it.
 ///
@@ -17,6 +19,7 @@ pub struct Text(Repr);
 enum Repr {
     Public(Arc<str>),
     Secret(Arc<(Secrecy, Box<str>)>),
+    Open(Arc<OpenText>),
 }
 
 /// Why a text must not be seen.
@@ -85,18 +88,60 @@ impl Text {
         }
     }
 
+    /// Returns the text that consists of `pieces`. Its holes count as read as soon as anyone reads it.
+    pub fn of_pieces(pieces: Vec<Piece>) -> Text {
+        Text(Repr::Open(Arc::new(OpenText::new(pieces))))
+    }
+
+    /// Returns the pieces of a text with holes, which are not read by that, or `None` if it is a plain text.
+    pub fn pieces(&self) -> Option<&[Piece]> {
+        match &self.0 {
+            Repr::Open(open) => Some(open.pieces()),
+            Repr::Public(_) | Repr::Secret(_) => None,
+        }
+    }
+
+    /// Returns true for copies of one text: this looks at no content.
+    pub fn is_same(&self, other: &Text) -> bool {
+        match (&self.0, &other.0) {
+            (Repr::Public(a), Repr::Public(b)) => Arc::ptr_eq(a, b),
+            (Repr::Secret(a), Repr::Secret(b)) => Arc::ptr_eq(a, b),
+            (Repr::Open(a), Repr::Open(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
+    /// Returns the same text without holes, which are not read by that.
+    #[must_use]
+    pub fn closed(&self) -> Text {
+        match &self.0 {
+            Repr::Open(open) => open.text().into(),
+            Repr::Public(_) | Repr::Secret(_) => self.clone(),
+        }
+    }
+
+    /// Returns the length in bytes, and reads nothing by that.
+    pub fn size(&self) -> usize {
+        match &self.0 {
+            Repr::Public(text) => text.len(),
+            Repr::Secret(secret) => secret.1.len(),
+            Repr::Open(open) => open.size(),
+        }
+    }
+
     /// Returns the text itself, for those who may know it.
     pub fn as_str(&self) -> &str {
         match &self.0 {
             Repr::Public(text) => text,
             Repr::Secret(secret) => &secret.1,
+            Repr::Open(open) => open.read(),
         }
     }
 
     /// Returns its secrecy, or `None` if it is no secret.
     pub fn secrecy(&self) -> Option<Secrecy> {
         match &self.0 {
-            Repr::Public(_) => None,
+            Repr::Public(_) | Repr::Open(_) => None,
             Repr::Secret(secret) => Some(secret.0),
         }
     }
@@ -107,6 +152,7 @@ impl Text {
             Repr::Public(text) => text,
             Repr::Secret(secret) if secret.0.is_encrypted() => "[encrypted]",
             Repr::Secret(_) => "[secret]",
+            Repr::Open(open) => open.read(),
         }
     }
 
@@ -115,6 +161,7 @@ impl Text {
         match &self.0 {
             Repr::Public(text) => text.clone(),
             Repr::Secret(secret) => (*secret.1).into(),
+            Repr::Open(open) => open.read().into(),
         }
     }
 }
@@ -192,6 +239,7 @@ impl From<Arc<str>> for Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::hole::Hole;
 
     #[test]
     fn a_secret_reads_as_text_and_shows_nothing() {
@@ -199,5 +247,17 @@ mod tests {
         assert_eq!(secret, Text::from("hunter2"));
         assert_eq!(format!("{secret:?}"), "\"[secret]\"");
         assert_eq!(Text::with("a", secret.secrecy()).visible(), "[secret]");
+    }
+
+    #[test]
+    fn whoever_reads_a_text_reads_its_holes() {
+        let holes = [0, 1, 2].map(|number| Arc::new(Hole::new(number, "web01".into())));
+        let text = |hole: &Arc<Hole>| Text::of_pieces(vec![Piece::Literal("n-".into()), Piece::Hole(hole.clone())]);
+        let [unread, read, compared] = holes.each_ref().map(text);
+        let copy = unread.clone();
+        assert_eq!((copy.size(), copy.pieces().map(<[Piece]>::len), copy.secrecy()), (7, Some(2), None));
+        assert_eq!(read.as_str(), "n-web01");
+        assert!(compared != Text::from("n-web02"));
+        assert_eq!(holes.each_ref().map(|hole| hole.is_read()), [false, true, true]);
     }
 }

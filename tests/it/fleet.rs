@@ -167,7 +167,7 @@ pub(super) fn alone(revision: &Revision, profile: &NodeProfile) -> Vec<(Arc<str>
 pub(super) fn of_node(effective: &Effective, node: NodeId) -> Vec<(Arc<str>, String)> {
     let answer = |(key, answers): (&Arc<str>, &Vec<fleet::Answer>)| {
         let answer = answers.iter().find(|answer| answer.nodes.contains(node))?;
-        Some((key.clone(), format!("{:?}", answer.outcome)))
+        Some((key.clone(), format!("{:?}", answer.on(node))))
     };
     effective.keys.iter().filter_map(answer).collect()
 }

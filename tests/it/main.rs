@@ -15,6 +15,7 @@ mod fleet;
 mod fleet_changes;
 mod fleet_classes;
 mod fleet_paths;
+mod fleet_templates;
 #[path = "../generator/mod.rs"]
 mod generator;
 mod git;

@@ -92,7 +92,8 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
     for change in &mut report.changes {
         for leaf in &mut change.leaves {
             let path = leaf.change.path().unwrap().below(&change.key);
-            leaf.origin = Diff::new("before", "after").map(|side| origin(&yaml["origins"][path.as_str()][side]));
+            let origins = Diff::new("before", "after").map(|side| origin(&yaml["origins"][path.as_str()][side]));
+            leaf.origin = Some(origins.into());
         }
     }
     report

@@ -48,10 +48,8 @@ fn effective(random: &mut fastrand::Rng, keys: usize) -> Effective {
                 of.entry(part).or_default().push(NodeId(node));
             }
         }
-        let answer = |(part, nodes): (usize, Vec<NodeId>)| Answer {
-            nodes: nodes.into_iter().collect(),
-            outcome: outcome(random, part),
-        };
+        let answer =
+            |(part, nodes): (usize, Vec<NodeId>)| Answer::new(nodes.into_iter().collect(), outcome(random, part));
         let mut answers: Vec<Answer> = of.into_iter().map(answer).collect();
         answers.sort_by_key(|answer| answer.nodes.first());
         answers

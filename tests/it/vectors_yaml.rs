@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use hierad::puppet::document::{FaultKind, Marks};
 use hierad::puppet::json;
 use hierad::puppet::yaml;
+use hierad::visible::visible_json;
 use serde_json::Value;
 
 /// The cases of a file of vectors, each with its input.
@@ -52,7 +53,9 @@ fn difference(input: &[u8], case: &Value) -> Option<String> {
     }
     let mut text = String::new();
     json::write(&parsed.value, &mut text);
-    if recorded("value") != Some(&text) {
+    // Ruby leaves some active characters as they are; hierad writes escapes.
+    let is_recorded = |name: &str, text: &str| recorded(name).is_some_and(|recorded| visible_json(recorded) == text);
+    if !is_recorded("value", &text) {
         return Some(text);
     }
     let shown = parsed.value.inspect();
@@ -65,7 +68,8 @@ fn difference(input: &[u8], case: &Value) -> Option<String> {
     }
     let mut strings = String::new();
     json::write(&yaml::symkeys_to_string(parsed.value, parsed.marks).0, &mut strings);
-    (recorded("strings").or(recorded("value")) != Some(&strings)).then_some(strings)
+    let name = if recorded("strings").is_some() { "strings" } else { "value" };
+    (!is_recorded(name, &strings)).then_some(strings)
 }
 
 #[test]

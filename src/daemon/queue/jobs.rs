@@ -73,7 +73,7 @@ impl Queue {
             let query = sqlx::query(query).bind(before.to_string()).bind(job.name.repository.as_str());
             let Some(row) = self.first(query.bind(job.event.branch.as_str()).bind(number)).await? else { break };
             number = row.try_get(0)?;
-            job.event.before = row.try_get::<Option<String>, _>(1)?.map(commit).transpose()?;
+            job.event.before = row.try_get::<Option<String>, _>(1)?.map(|id| commit(&id)).transpose()?;
             job.set_aside.insert(0, before);
         }
         Ok(())
@@ -153,7 +153,7 @@ pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
     let kind: String = row.try_get(6)?;
     let event = CommitEvent {
         branch: BranchName::new(row.try_get::<String, _>(3)?),
-        before: row.try_get::<Option<String>, _>(4)?.map(commit).transpose()?,
+        before: row.try_get::<Option<String>, _>(4)?.as_deref().map(commit).transpose()?,
         after: commit(row.try_get(5)?)?,
         kind: EventKind::from_word(&kind)
             .ok_or_else(|| QueueError::Damaged(format!("'{kind}' is no kind of commit")))?,
@@ -164,6 +164,6 @@ pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
     Ok(Job { name, event, attempts: row.try_get(7)?, set_aside: Vec::new() })
 }
 
-fn commit(text: String) -> Result<CommitId, QueueError> {
-    CommitId::from_hex(&text).ok_or_else(|| damaged(&text))
+fn commit(text: &str) -> Result<CommitId, QueueError> {
+    CommitId::from_hex(text).ok_or_else(|| damaged(text))
 }

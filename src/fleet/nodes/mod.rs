@@ -49,16 +49,35 @@ pub(in crate::fleet) struct VariableClasses {
     interpolates: OnceLock<bool>,
     /// The length of the longest text; `None` unless all values are texts.
     longest: OnceLock<Option<usize>>,
+    /// The nodes whose value is a text that can be put into others unread, and all others.
+    plain: OnceLock<Partition>,
 }
 
 impl VariableClasses {
     fn new(partition: Partition, readings: Vec<Reading>) -> VariableClasses {
-        VariableClasses { partition, readings, interpolates: OnceLock::new(), longest: OnceLock::new() }
+        VariableClasses {
+            partition,
+            readings,
+            interpolates: OnceLock::new(),
+            longest: OnceLock::new(),
+            plain: OnceLock::new(),
+        }
     }
 
     /// Returns the value of a node.
     pub(in crate::fleet) fn of(&self, node: NodeId) -> &Reading {
         &self.readings[self.partition.class_of(node)]
+    }
+
+    /// Returns the nodes divided into those whose text at the end of `segments` can be put into others unread, and all
+    /// others.
+    pub(in crate::fleet) fn by_plainness(&self, segments: &[Value]) -> &Partition {
+        self.plain.get_or_init(|| {
+            let is_plain = |reading: &Reading| reading.plain_text(segments).is_some();
+            let numbers: Vec<usize> = self.readings.iter().map(|reading| usize::from(!is_plain(reading))).collect();
+            let are_all_equal = numbers.windows(2).all(|pair| pair[0] == pair[1]);
+            if are_all_equal { self.partition.coarsened(&[], 1) } else { self.partition.coarsened(&numbers, 2) }
+        })
     }
 
     /// Returns the text of each class at the end of `segments`, or `None` for a class without one.

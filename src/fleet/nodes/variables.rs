@@ -9,7 +9,7 @@ use crate::hiera::backend::Mentions;
 use crate::hiera::key::split;
 use crate::hiera::scope::{Scope, Variable};
 use crate::node::NodeId;
-use crate::value::{Hash, Value};
+use crate::value::{Hash, Text, Value};
 
 /// A place inside a variable, such as `facts.os.family`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)] // as a `PathRef` does
@@ -119,6 +119,16 @@ impl Reading {
     pub(in crate::fleet) fn text(&self, segments: &[Value]) -> Option<&str> {
         match &self.there {
             Some(Variable::Value(Value::String(text))) if self.depth == segments.len() => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the text at the end of `segments` if it is no secret and has no `%`, or `None` if it is no such text.
+    pub(in crate::fleet) fn plain_text(&self, segments: &[Value]) -> Option<&Text> {
+        match &self.there {
+            Some(Variable::Value(Value::String(text))) if self.depth == segments.len() => {
+                Some(text).filter(|text| text.secrecy().is_none() && !text.contains('%'))
+            }
             _ => None,
         }
     }

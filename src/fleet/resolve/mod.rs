@@ -1,27 +1,34 @@
 //! Resolves many keys on a whole fleet.
 
 mod faults;
+mod filled;
 mod run_budget;
 mod shared_classes;
+mod sharing;
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
+use crate::fleet::dependencies::Dependencies;
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::node_view::NodeView;
+use crate::fleet::template::{Evaluated, Template};
 use crate::fleet::{Answer, Effective, NodesByKey};
 use crate::hiera::budget::Cost;
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
 use crate::workers::Workers;
 
-/// Returns the effective values of some keys on some nodes. The result does not depend on `workers`.
+use sharing::SharedParts;
+
+/// Returns the effective values of some keys on some nodes, without templates. The result does not depend on `workers`.
 pub fn resolve(revision: &Revision, keys: &NodesByKey, workers: &Workers) -> Effective {
     let [effective] = resolve_all([revision], keys, workers);
-    effective
+    filled::filled(effective, workers)
 }
 
 /// The least cost of the answer of a node class, in steps.
@@ -30,8 +37,9 @@ const CLASS_STEPS: usize = 100;
 /// The steps of a key after which it is asked again if the work is to stop.
 const STEPS_A_QUESTION: usize = 100_000;
 
-/// Returns the effective values of some keys in several revisions. Equal outcomes are shared, over all revisions. Keys
-/// for which the run's budget is too small fail.
+/// Returns the effective values of some keys in several revisions; answers that differ from node to node only by what
+/// is put into their texts are templates. Equal outcomes and templates are shared, over all revisions. Keys for which
+/// the run's budget is too small fail.
 pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey, workers: &Workers) -> [Effective; N] {
     // A command that fails again and again is given up, so the order of the requests counts.
     let asks_commands = revisions.iter().any(|revision| revision.asks_commands());
@@ -49,13 +57,15 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey,
         found.into_iter().zip(&tasks).map(|(answers, task)| answers.unwrap_or_else(|| left_out(*task, workers)));
     let mut found = found.collect::<Vec<_>>().into_iter();
     let stage = workers.begin("gathering answers", Some(tasks.len()));
-    let mut known: HashSet<Arc<Outcome>, RandomState> = HashSet::default();
+    let mut known = Shared::default();
     revisions.map(|_| {
         let mut found: BTreeMap<Arc<str>, Vec<Answer>> =
             keys.keys().cloned().zip(&mut found).filter(|(_, answers)| !answers.is_empty()).collect();
         stage.advance(keys.len() - found.len());
         for answers in found.values_mut() {
-            share(answers, &mut known);
+            for answer in answers.iter_mut() {
+                known.share(answer);
+            }
             stage.advance(1);
         }
         Effective { keys: found }
@@ -70,7 +80,7 @@ type Task<'t> = (&'t Revision, &'t Arc<str>, &'t NodeSet);
 fn answers((revision, key, nodes): Task<'_>, limit: Cost, workers: &Workers) -> (Vec<Answer>, Cost) {
     let spent = Cell::new(Cost::NONE);
     let (stop, due) = (OnceCell::new(), Cell::new(0));
-    let get = |node, dependencies: &_| {
+    let look_up = |node, dependencies: &Dependencies| {
         if stop.get().is_none() && spent.get().steps >= due.get() {
             due.set(spent.get().steps + STEPS_A_QUESTION);
             _ = workers.stop.reason().map(|reason| stop.set(reason));
@@ -86,13 +96,23 @@ fn answers((revision, key, nodes): Task<'_>, limit: Cost, workers: &Workers) -> 
         spent.set(spent.get().plus(cost).plus(Cost { steps: CLASS_STEPS, text: 0 }));
         outcome
     };
-    let mut distinct: HashMap<Outcome, NodeSet, RandomState> = HashMap::default();
-    for (nodes, outcome) in revision.evaluate_per_class(nodes.clone(), get) {
-        if outcome != Outcome::NotFound {
-            distinct.entry(outcome).or_default().union_with(&nodes);
+    let shared = RefCell::default();
+    let get = |node, dependencies: &Dependencies| {
+        dependencies.open();
+        let Evaluated { outcome, template } = dependencies.close(look_up(node, dependencies));
+        Evaluated { outcome: SharedParts::share(&shared, outcome), template }
+    };
+    let mut distinct: HashMap<Evaluated, NodeSet, RandomState> = HashMap::default();
+    for (nodes, evaluated) in revision.evaluate_per_class(nodes.clone(), get) {
+        if evaluated.outcome != Outcome::NotFound {
+            distinct.entry(evaluated).or_default().union_with(&nodes);
         }
     }
-    let answer = |(outcome, nodes)| Answer { nodes, outcome: Arc::new(outcome) };
+    let answer = |(Evaluated { outcome, template }, nodes)| Answer {
+        nodes,
+        outcome: Arc::new(outcome),
+        template: template.map(Arc::new),
+    };
     let mut answers: Vec<Answer> = distinct.into_iter().map(answer).collect();
     answers.sort_by_cached_key(|answer| answer.nodes.first());
     (answers, spent.get())
@@ -105,15 +125,29 @@ fn left_out((_, key, nodes): Task<'_>, workers: &Workers) -> Vec<Answer> {
             .into()
     };
     let text = workers.stop.reason().unwrap_or_else(used_up);
-    vec![Answer { nodes: nodes.clone(), outcome: Arc::new(Outcome::Failed(LookupError::unknown(text))) }]
+    vec![Answer::new(nodes.clone(), Arc::new(Outcome::Failed(LookupError::unknown(text))))]
 }
 
-/// Replaces outcomes by equal ones that are known.
-fn share(answers: &mut [Answer], known: &mut HashSet<Arc<Outcome>, RandomState>) {
-    for answer in answers {
-        match known.get(&answer.outcome) {
-            Some(outcome) => answer.outcome = outcome.clone(),
-            None => _ = known.insert(answer.outcome.clone()),
+/// Outcomes and templates that are known already.
+#[derive(Default)]
+struct Shared {
+    outcomes: HashSet<Arc<Outcome>, RandomState>,
+    templates: HashSet<Arc<Template>, RandomState>,
+}
+
+impl Shared {
+    /// Replaces the parts of an answer by equal ones that are known.
+    fn share(&mut self, answer: &mut Answer) {
+        match &mut answer.template {
+            Some(template) => share(template, &mut self.templates),
+            None => share(&mut answer.outcome, &mut self.outcomes),
         }
+    }
+}
+
+fn share<T: Eq + Hash>(one: &mut Arc<T>, known: &mut HashSet<Arc<T>, RandomState>) {
+    match known.get(one) {
+        Some(equal) => *one = equal.clone(),
+        None => _ = known.insert(one.clone()),
     }
 }

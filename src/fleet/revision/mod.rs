@@ -81,6 +81,10 @@ impl Revision {
     fn split(&self, dependency: &Dependency, levels: Range<usize>, nodes: &NodeSet) -> Vec<NodeSet> {
         match dependency {
             Dependency::Variable(path) => self.fleet.variable_classes(path.by_ref()).partition.split(nodes),
+            Dependency::Hole(path) => {
+                let classes = self.fleet.variable_classes(path.by_ref());
+                classes.by_plainness(&path.segments).split(nodes)
+            }
             Dependency::Options(of) => self.options(of).partition.split(nodes),
             Dependency::Key(root, layer) => self.split_by_key(root, layer, &levels, nodes),
         }

@@ -144,22 +144,23 @@ impl<'a> Lookup<'a> {
     /// Returns the effective value of `key`: with the merge strategy that `lookup_options` name, or with `strategy`. It
     /// wants 1 MiB of the thread's stack; lookups that nest are given more.
     pub fn get(&self, key: &str, strategy: Option<&Strategy>) -> Outcome {
-        Outcome::from_result(match self.hiera3() {
-            Some(engine) => engine.and_then(|engine| {
-                let configured = || self.environment.options.lookup_options.hiera3_strategy(key);
-                let budget = Budget::within(self.limit);
-                let strategy = strategy.map_or_else(configured, |strategy| Ok(strategy.clone()))?;
-                let found = engine.get(key, &strategy, &budget);
-                self.spent.set(budget.spent());
-                found
-            }),
-            None => {
-                let stack = NameStack::within(self.limit);
-                let found = self.find(key, strategy, &stack);
-                self.spent.set(stack.budget().spent());
-                found
-            }
-        })
+        if let Some(engine) = self.hiera3() {
+            return Outcome::from_result(engine.and_then(|engine| self.get_by(&engine, key, strategy)));
+        }
+        let stack = NameStack::within(self.limit);
+        let found = self.find(key, strategy, &stack);
+        self.spent.set(stack.budget().spent());
+        Outcome::from_result(found)
+    }
+
+    /// Does the same by the rules of Hiera 3.
+    fn get_by(&self, engine: &Engine<'_>, key: &str, strategy: Option<&Strategy>) -> SearchResult {
+        let configured = || self.environment.options.lookup_options.hiera3_strategy(key);
+        let budget = Budget::within(self.limit);
+        let strategy = strategy.map_or_else(configured, |strategy| Ok(strategy.clone()))?;
+        let found = engine.get(key, &strategy, &budget);
+        self.spent.set(budget.spent());
+        found
     }
 
     /// Returns the engine that answers in place of Hiera 5, in a repository of Hiera 3.

@@ -1,7 +1,9 @@
 //! The JSON form of a report: structs that are only serialized. Their field names are a contract with scripts.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
+use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
 use super::{Options, SCHEMA};
@@ -9,7 +11,7 @@ use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, LeafKind, Part};
 use crate::event::{CommitEvent, JobName, JobNumber};
 use crate::hiera::Outcome;
-use crate::node::NodeSet;
+use crate::node::{NodeId, NodeSet};
 use crate::puppet::ErrorKind;
 use crate::report::node_sets::NodeSets;
 use crate::report::{
@@ -34,7 +36,7 @@ pub(super) struct Document<'a> {
     blind_spots: Vec<WireBlindSpot<'a>>,
     node_sets: Sets<'a>,
     causes: Vec<WireCause<'a>>,
-    changes: Numbered<'a, KeyChange, WireChange<'a>>,
+    changes: WireChanges<'a>,
     reencrypted: Numbered<'a, Reencrypted, WireReencrypted<'a>>,
     diagnostics: Vec<WireFinding<'a>>,
 }
@@ -185,8 +187,9 @@ impl<'a> Document<'a> {
         let causes_folded = report.causes.iter().filter(|_| !options.full);
         let folded: HashSet<usize> = causes_folded.flat_map(|cause| cause.changes.iter().copied()).collect();
         let changes = report.changes.iter().enumerate().filter(|(at, _)| !folded.contains(at));
-        let changes = changes.map(|(_, change)| (change, sets.number(&change.nodes))).collect();
-        let reencrypted = report.reencrypted.iter().map(|secret| (secret, sets.number(&secret.nodes))).collect();
+        let changes = WireChanges::new(changes.map(|(_, change)| change), &mut sets);
+        let reencrypted =
+            report.reencrypted.iter().map(|secret| (secret, sets.number(Cow::Borrowed(&secret.nodes)))).collect();
         Document {
             schema: SCHEMA,
             branch: report.event.as_ref().map(|event| event.branch.as_str()),
@@ -199,9 +202,9 @@ impl<'a> Document<'a> {
             keys: count(report.keys),
             blind_spots,
             causes,
-            changes: Numbered(changes, WireChange::new),
+            changes,
             reencrypted: Numbered(reencrypted, WireReencrypted::new),
-            node_sets: Sets(sets.all().to_vec(), &report.names),
+            node_sets: Sets(sets.into_all(), &report.names),
             diagnostics: report.findings.iter().map(WireFinding::new).collect(),
         }
     }
@@ -215,7 +218,7 @@ impl<'a> WireBlindSpot<'a> {
             headline: &spot.headline,
             message: &spot.message,
             fix: spot.fix.as_deref(),
-            nodes: (!spot.nodes.is_empty()).then(|| sets.number(&spot.nodes)),
+            nodes: (!spot.nodes.is_empty()).then(|| sets.number(Cow::Borrowed(&spot.nodes))),
             keys: spot.keys[..keys].iter().map(|key| &**key).collect(),
             more_keys: spot.keys.len() - keys,
             files: &spot.files[..files],
@@ -234,7 +237,7 @@ impl<'a> WireCause<'a> {
             line: cause.error.place.as_ref().and_then(|place| place.line),
             places: cause.places.len(),
             keys: cause.keys.iter().map(|key| &**key).collect(),
-            nodes: sets.number(&cause.nodes),
+            nodes: sets.number(Cow::Borrowed(&cause.nodes)),
         }
     }
 }
@@ -274,16 +277,17 @@ impl<'a> WireOutcome<'a> {
 impl<'a> WireLeaf<'a> {
     fn new(change: &'a KeyChange, leaf: &'a Leaf) -> WireLeaf<'a> {
         let path = leaf.path(change);
-        let part = |part: &'a Option<Part>, origin: &'a Option<Origin>| {
+        let origins = leaf.origins();
+        let part = |part: &'a Option<Part>, origin: Option<&'a Origin>| {
             let part = part.as_ref()?;
             let own = part.path.below(&change.key);
-            let origin = origin.as_ref().map(WireOrigin::new);
+            let origin = origin.map(WireOrigin::new);
             Some(WirePart { path: (own != path).then_some(own), value: Json(&part.value), origin })
         };
         WireLeaf {
             kind: leaf_kind(leaf.change.kind),
-            before: part(&leaf.change.part.before, &leaf.origin.before),
-            after: part(&leaf.change.part.after, &leaf.origin.after),
+            before: part(&leaf.change.part.before, origins.before),
+            after: part(&leaf.change.part.after, origins.after),
             path,
         }
     }
@@ -357,8 +361,57 @@ impl<T, W: Serialize> Serialize for Numbered<'_, T, W> {
     }
 }
 
+/// The changes of a report, each variant as a change of its own, and in each key by their first nodes.
+struct WireChanges<'a>(Vec<Variant<'a>>);
+
+/// A change to write.
+struct Variant<'a> {
+    change: &'a KeyChange,
+    /// Its first node.
+    first: NodeId,
+    /// The number of its set of nodes.
+    nodes: usize,
+}
+
+impl<'a> WireChanges<'a> {
+    fn new(changes: impl Iterator<Item = &'a KeyChange>, sets: &mut NodeSets<'a>) -> WireChanges<'a> {
+        let (mut all, mut start) = (Vec::new(), 0);
+        let changes: Vec<&KeyChange> = changes.collect();
+        for of_key in changes.chunk_by(|a, b| a.key == b.key) {
+            for change in of_key {
+                let mut add = |nodes: Cow<'a, NodeSet>| {
+                    let first = nodes.first().unwrap_or(NodeId(0));
+                    all.push(Variant { change, first, nodes: sets.number(nodes) });
+                };
+                match &change.variants {
+                    None => add(Cow::Borrowed(&change.nodes)),
+                    Some(variants) => variants.classes(&change.nodes).into_iter().map(Cow::Owned).for_each(add),
+                }
+            }
+            all[start..].sort_by_key(|variant| variant.first);
+            start = all.len();
+        }
+        WireChanges(all)
+    }
+}
+
+impl Serialize for WireChanges<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = serializer.serialize_seq(Some(self.0.len()))?;
+        for Variant { change, first, nodes } in &self.0 {
+            if change.variants.is_none() {
+                all.serialize_element(&WireChange::new(change, *nodes))?;
+            } else {
+                let change = change.on(NodeSet::from_iter([*first]));
+                all.serialize_element(&WireChange::new(&change, *nodes))?;
+            }
+        }
+        all.end()
+    }
+}
+
 /// The lists of names of all sets.
-struct Sets<'a>(Vec<&'a NodeSet>, &'a NodeNames);
+struct Sets<'a>(Vec<Cow<'a, NodeSet>>, &'a NodeNames);
 
 impl Serialize for Sets<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -36,11 +36,11 @@ impl<'r> ChangeStyle<'r> {
             lines.push(Line::new(self.below()).add(QUIET, format!("({note})")));
             return lines;
         }
-        for at in &item.others {
-            let change = &self.report.changes[*at];
+        let changes = std::iter::once(&item.first).chain(&item.others).map(|at| &self.report.changes[*at]);
+        for change in changes.flat_map(KeyChange::each_variant).skip(1) {
             let nodes = node_list::names(self.report, &change.nodes, usize::MAX);
             lines.push(Line::new(self.below()).add(QUIET, format!("on {nodes}:")));
-            lines.extend(self.change_lines(change, item));
+            lines.extend(self.change_lines(&change, item));
         }
         lines
     }
@@ -97,7 +97,7 @@ impl<'r> ChangeStyle<'r> {
     fn leaf_lines(&self, start: Line, indent: usize, change: &KeyChange, leaf: &Leaf) -> Vec<Line> {
         let path = self.fitting(&leaf.path(change), start.width());
         let start = start.add(HEADING, path);
-        let origin = leaf.origins();
+        let origin = leaf.places();
         let note = detail::note(&leaf.change);
         // An order on one line needs no note.
         let aside = note.as_ref().filter(|_| leaf.change.kind != LeafKind::Reordered);

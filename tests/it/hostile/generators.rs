@@ -149,7 +149,7 @@ fn merges(random: &mut Random, size: usize) -> Files {
     let mut data = format!("lookup_options: {{'^evil': {{merge: {strategy}}}}}\nevil_long: {}\n", "x".repeat(n * 100));
     (0..keys).for_each(|n| _ = writeln!(data, "evil{n}: {value}"));
     (1..keys).for_each(|n| {
-        _ = writeln!(data, "evil_twice{n}: \"%{{lookup('evil_twice{0}')}}%{{lookup('evil_twice{0}')}}\"", n - 1)
+        _ = writeln!(data, "evil_twice{n}: \"%{{lookup('evil_twice{0}')}}%{{lookup('evil_twice{0}')}}\"", n - 1);
     });
     data.push_str("evil_twice0: xx\n");
     let levels =
@@ -185,7 +185,7 @@ fn names(random: &mut Random, size: usize) -> Files {
     let odd = ["\u{202e}", "%{evil}", "..", "\u{1b}[2J", "a.b.c", "'", "\\", "::", "\u{85}", "~", "lookup_options."];
     let mut data = String::new();
     for n in 0..10 * size {
-        let name: String = (0..1 + random.below(30)).map(|_| *random.pick(&odd)).collect();
+        let name: String = (0..=random.below(30)).map(|_| *random.pick(&odd)).collect();
         _ = writeln!(data, "\"evil{n}{}\": 1", name.replace('\\', "\\\\").replace('\u{1b}', "\\e"));
     }
     _ = writeln!(data, "\"evil{}\": 1", "x".repeat(1000 * size));

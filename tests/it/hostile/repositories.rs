@@ -114,17 +114,17 @@ pub(super) fn honest_with(site: &Sandbox, arguments: &str) -> Vec<Json> {
 
 /// Adds what a generator makes to an honest repository, and compares.
 fn check(name: &str, generator: Generator, seed: u64, size: usize) {
-    let site = site();
-    let before = honest(&site);
+    let repository = site();
+    let before = honest(&repository);
     let mut random = Random::new(seed);
     for (path, content) in generator(&mut random, size) {
-        site.write(&path, content);
+        repository.write(&path, content);
     }
-    site.commit("hostile");
+    repository.commit("hostile");
     let start = Instant::now();
-    assert_eq!(honest(&site), before, "{name}, seed {seed}, size {size}");
+    assert_eq!(honest(&repository), before, "{name}, seed {seed}, size {size}");
     let rendered = start.elapsed();
-    let printed = run(&site, "diff --format json HEAD~1 HEAD");
+    let printed = run(&repository, "diff --format json HEAD~1 HEAD");
     assert!(matches!(printed.status, 0 | 1), "{name}, seed {seed}: {:.2000}", printed.err);
     let report: Json = serde_json::from_str(&printed.out).unwrap();
     let changes = report["changes"].as_array().unwrap();
@@ -134,7 +134,7 @@ fn check(name: &str, generator: Generator, seed: u64, size: usize) {
         report["node_sets"][set].as_array().unwrap().iter().any(|node| node != "bad")
     };
     assert!(!changes.iter().filter(is_honest).any(on_good), "{name}, seed {seed}: {changes:?}");
-    eprintln!("{name}, seed {seed}, size {size}: {rendered:?}, {:?}", start.elapsed() - rendered);
+    eprintln!("{name}, seed {seed}, size {size}: {rendered:?}, {:?}", start.elapsed().saturating_sub(rendered));
 }
 
 #[test]

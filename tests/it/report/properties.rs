@@ -28,7 +28,7 @@ fn pair(random: &mut Random) -> (Value, Value) {
 /// The longest time that anything takes, unless its cost grows with the square of the items.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn both(before: &Value, after: &Value) -> Vec<LeafChange> {
+fn both(before: &Value, after: &Value) -> Vec<Arc<LeafChange>> {
     leaves(Diff::new(Some(before), Some(after)))
 }
 
@@ -78,14 +78,14 @@ fn reversed_changes_have_the_same_kind() {
     let mut random = Random::new(3);
     for _ in 0..20_000 {
         let (before, after) = pair(&mut random);
-        let pure = |leaves: &[LeafChange]| leaves.iter().all(|leaf| leaf.kind == LeafKind::Reordered);
+        let pure = |leaves: &[Arc<LeafChange>]| leaves.iter().all(|leaf| leaf.kind == LeafKind::Reordered);
         let (forth, back) = (both(&before, &after), both(&after, &before));
         assert_eq!(pure(&forth), pure(&back), "{before:?}\n{after:?}");
     }
 }
 
 /// `before` with all differences made to it.
-fn apply(before: &Value, leaves: &[LeafChange]) -> Value {
+fn apply(before: &Value, leaves: &[Arc<LeafChange>]) -> Value {
     let mut value = before.clone();
     for leaf in leaves.iter().filter(|leaf| leaf.kind == LeafKind::Changed) {
         let (from, to) = (leaf.part.before.as_ref().unwrap(), leaf.part.after.as_ref().unwrap());
@@ -175,7 +175,7 @@ fn effective(random: &mut Random, fleet: &Fleet, before: Option<&Effective>) -> 
             let nodes = NodeSet::from_iter([NodeId(node)]);
             match answers.iter_mut().find(|answer| *answer.outcome == outcome) {
                 Some(answer) => answer.nodes.union_with(&nodes),
-                None => answers.push(Answer { nodes, outcome: Arc::new(outcome) }),
+                None => answers.push(Answer::new(nodes, Arc::new(outcome))),
             }
         }
         effective.keys.insert(key.into(), answers);

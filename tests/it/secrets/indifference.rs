@@ -93,7 +93,7 @@ struct Twin {
 impl Twin {
     fn new(seed: u64, side: usize) -> Twin {
         let mut tree = Dice::new(seed, side);
-        let keys: Vec<String> = (0..tree.conversions().len()).map(|n| format!("k{n}")).collect();
+        let keys: Vec<String> = (0..Dice::conversions().len()).map(|n| format!("k{n}")).collect();
         let sandbox = Sandbox::new();
         sandbox.write(".git/hierad.yaml", "profiles: [../profiles]\n");
         sandbox.write("profiles/web01.yaml", "{name: web01, facts: {role: web}}\n");
@@ -179,7 +179,7 @@ impl Dice {
     }
 
     /// The conversions of each key: one for `k0`, and so on.
-    fn conversions(&self) -> Vec<Json> {
+    fn conversions() -> Vec<Json> {
         vec![
             Json::Null,
             json!("Array"),
@@ -278,7 +278,7 @@ impl Dice {
 
     fn options(&mut self, keys: &[String]) -> Json {
         let mut options = Map::new();
-        for (key, convert_to) in keys.iter().zip(self.conversions()) {
+        for (key, convert_to) in keys.iter().zip(Dice::conversions()) {
             let reference = format!("%{{lookup('{}')}}", self.random.pick(keys));
             // Options that depend on a secret spoil the answers of all keys.
             let choice = self.random.below(if self.is_spoilt { 16 } else { 13 });

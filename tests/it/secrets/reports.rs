@@ -108,7 +108,7 @@ fn effective(random: &mut Random, fleet: &Fleet, before: Option<&Effective>) -> 
 fn add(answers: &mut Vec<Answer>, node: NodeId, outcome: Outcome) {
     match answers.iter_mut().find(|answer| *answer.outcome == outcome) {
         Some(answer) => answer.nodes.insert(node),
-        None => answers.push(Answer { nodes: [node].into_iter().collect(), outcome: Arc::new(outcome) }),
+        None => answers.push(Answer::new([node].into_iter().collect(), Arc::new(outcome))),
     }
 }
 

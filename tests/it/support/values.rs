@@ -52,7 +52,7 @@ pub(crate) fn effective(rows: &Yaml, fleet: &Fleet) -> Effective {
             }
         }
     }
-    let answer = |(outcome, nodes)| Answer { nodes, outcome: Arc::new(outcome) };
+    let answer = |(outcome, nodes)| Answer::new(nodes, Arc::new(outcome));
     Effective { keys: answers.into_iter().map(|(k, a)| (k, a.into_iter().map(answer).collect())).collect() }
 }
 

@@ -1,0 +1,65 @@
+//! Shares the parts of a key's many outcomes: where nodes have files of their own, most of a merged value is the same.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+
+use crate::hiera::Outcome;
+use crate::value::{Hash, Value};
+
+/// The number of outcomes of a key from which on parts are shared: few take little memory anyway.
+const MANY: usize = 16;
+
+/// The collections that stand in the outcomes of one key, one level down.
+#[derive(Default)]
+pub(super) struct SharedParts {
+    outcomes: usize,
+    parts: HashSet<Part, RandomState>,
+}
+
+/// A collection; equal ones are written alike, too.
+#[derive(Hash, Eq)]
+#[expect(clippy::derived_hash_with_manual_eq, reason = "equality looks closer than the hash")]
+struct Part(Value);
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Part) -> bool {
+        self.0 == other.0 && self.0.is_written_like(&other.0)
+    }
+}
+
+impl SharedParts {
+    /// Returns an equal outcome that shares its parts with others.
+    pub(super) fn share(shared: &RefCell<SharedParts>, outcome: Outcome) -> Outcome {
+        let mut shared = shared.borrow_mut();
+        shared.outcomes += 1;
+        match outcome {
+            Outcome::Found(value) if shared.outcomes > MANY => Outcome::Found(shared.of_value(value)),
+            outcome => outcome,
+        }
+    }
+
+    fn of_value(&mut self, value: Value) -> Value {
+        match &value {
+            Value::Array(items) => items.iter().map(|item| self.part(item)).collect(),
+            Value::Hash(hash) => {
+                Value::hash(hash.iter().map(|(key, value)| (key.clone(), self.part(value))).collect::<Hash>())
+            }
+            _ => value,
+        }
+    }
+
+    fn part(&mut self, value: &Value) -> Value {
+        // A secret is equal to other texts, but not to be taken for one.
+        if !matches!(value, Value::Array(_) | Value::Hash(_)) || value.secrecy().is_some() {
+            return value.clone();
+        }
+        let part = Part(value.clone());
+        if let Some(Part(known)) = self.parts.get(&part) {
+            return known.clone();
+        }
+        self.parts.insert(part);
+        value.clone()
+    }
+}
