@@ -492,7 +492,10 @@ fn each_setting_has_its_class_in_the_page() {
     let (classes, others) = rest.split_once("\n## ").unwrap();
     let rows = |text: &str| -> Vec<String> {
         let first = text.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
-        first.flat_map(|names| names.split("`, `")).map(|name| name.trim_end_matches('`').split('.').next().unwrap().to_owned()).collect()
+        first
+            .flat_map(|names| names.split("`, `"))
+            .map(|name| name.trim_end_matches('`').split('.').next().unwrap().to_owned())
+            .collect()
     };
     let classes = rows(classes);
     let missing: Vec<String> = rows(others).into_iter().filter(|name| !classes.contains(name)).collect();
