@@ -289,6 +289,9 @@ impl Resolution {
     }
 }
 
+/// Settings that allow every key, as Puppet does.
+const ALL_KEYS: &str = "eyaml: {allowed_keys: [/**]}\n";
+
 impl Layout {
     /// The revision that hierad is asked about; Puppet takes the files of a commit.
     pub(crate) fn subject(&self) -> Subject<'_> {
@@ -314,7 +317,8 @@ impl Layout {
         first.write_outside(&folder)?;
         let resolution = Resolution::of_seed(first.seed);
         let settings = root.join("settings.yaml");
-        fs::write(&settings, resolution.settings())?;
+        fs::write(&settings, resolution.settings() + ALL_KEYS)?;
+        fs::write(git.join("hierad.yaml"), ALL_KEYS)?;
         let (global, basemodulepath) = (first.global(&folder), first.basemodulepath(&folder));
         let outside = Outside { global, basemodulepath, resolution, settings: Some(settings) };
         let has_secrets = revisions.iter().any(|revision| revision.fixture().contains("ENC["));
