@@ -40,6 +40,8 @@ pub(super) struct WatchedRepository {
 #[derive(Clone)]
 pub(super) struct OpenRepository {
     pub(super) repository: Repository,
+    /// The branches that are watched.
+    pub(super) branches: BranchPatterns,
     pub(super) pipelines: Arc<Mutex<BranchPipelines>>,
     answers: Arc<dyn Answers>,
     guard: Arc<Guard>,
@@ -191,7 +193,7 @@ impl WatchedRepository {
         let repository = (*workspace.repository).clone();
         let checkpoint = options.checkpoint(&repository, &branches)?;
         let banner = banner(&repository, &branches)?;
-        let watch = options.watch(branches, workspace.settings.catch_up);
+        let watch = options.watch(branches.clone(), workspace.settings.catch_up);
         let answers = answers(&workspace.with_own_guard());
         let workspace = workspace.with_own_guard();
         let guard = workspace.guard();
@@ -200,7 +202,7 @@ impl WatchedRepository {
         let pipeline = pipelines.get(None)?;
         let blind = blind(&pipeline);
         let pipelines = Arc::new(Mutex::new(pipelines));
-        let open = OpenRepository { repository: repository.clone(), pipelines, answers, guard };
+        let open = OpenRepository { repository: repository.clone(), branches, pipelines, answers, guard };
         Ok(Ready { opened: Opened { repository, checkpoint, options: watch, blind }, open, banner })
     }
 }
@@ -253,7 +255,7 @@ fn resolve(handle: RepositoryHandle) -> Resolve {
 }
 
 /// Returns true if a tree has more in it than hierad reads.
-fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
+pub(super) fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
     matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::Tree(tree)) if tree.is_too_large)
 }
 

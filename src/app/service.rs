@@ -144,7 +144,7 @@ impl Plan {
         for setting in &self.settings.snapshots {
             match setting.schedule.clone() {
                 Some(schedule) => scheduled.push(archived.scheduled(setting, schedule)),
-                None => sinks.push(archived.sink(setting)),
+                None => sinks.extend(archived.sinks(setting)),
             }
         }
         let (http, listener) = http.unzip();

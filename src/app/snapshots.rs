@@ -4,18 +4,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::Result;
-use super::repository::RepositoryHandle;
+use super::repository::{OpenRepository, RepositoryHandle, is_too_large};
 use crate::daemon::service::Scheduled;
-use crate::delivery::{Filter, Parcel, Sink, SnapshotSink, Target};
+use crate::delivery::{Filter, Parcel, Sink, SnapshotSink, Target, Unwritten};
 use crate::diagnostic::describe;
 use crate::disk::FileMode;
 use crate::event::{CommitEvent, RepositoryName};
 use crate::git::{BranchName, Branches, CommitId};
 use crate::pipeline::export::events::since;
-use crate::pipeline::export::{Exported, Exporter};
+use crate::pipeline::export::{ExportError, Exported, Exporter};
 use crate::pipeline::render::RenderError;
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::schedule::Schedule;
@@ -33,17 +32,15 @@ impl SnapshotRepositories {
         self.0.insert(name.clone(), repository);
     }
 
-    /// Returns the sink that writes snapshots of each commit. It is tried until it succeeds, since each commit has
-    /// its place.
-    pub(super) fn sink(&self, setting: &SnapshotSetting) -> Sink {
-        let (name, mut writers) = (setting.name.clone(), self.writers(setting));
-        let filter = Filter { branches: setting.branches.clone(), ..Filter::default() };
-        let write = move |parcel: &Parcel| match writers.get_mut(&parcel.job.repository) {
-            Some(writer) => writer.write(&parcel.event).map_err(|failure| describe(&*failure)),
-            None => Err(format!("the repository {} is not watched any more", parcel.job.repository)),
+    /// Returns the sinks that write snapshots of each commit, one for each repository: none holds up another.
+    pub(super) fn sinks(&self, setting: &SnapshotSetting) -> Vec<Sink> {
+        let sink = |(name, mut writer): (RepositoryName, SnapshotWriter)| {
+            let write = move |parcel: &Parcel| writer.deliver(&parcel.event);
+            let target = Target::Snapshots(SnapshotSink::new(name, Box::new(write)));
+            let filter = Filter { branches: setting.branches.clone(), ..Filter::default() };
+            Sink { name: setting.name.clone(), filter, retry_for: setting.retry_for, target }
         };
-        let target = Target::Snapshots(SnapshotSink::new(Box::new(write)));
-        Sink { name, filter, retry_for: Duration::MAX, target }
+        self.writers(setting).into_iter().map(sink).collect()
     }
 
     /// Returns the scheduled work that writes snapshots of all branches.
@@ -94,6 +91,30 @@ impl SnapshotWriter {
             exporters: HashMap::new(),
             folders: HashMap::new(),
         }
+    }
+
+    /// Writes the snapshots of a commit that has come to a branch, or tells what is to become of them.
+    fn deliver(&mut self, event: &CommitEvent) -> std::result::Result<(), Unwritten> {
+        let branch = &event.branch;
+        if !self.is_watched(branch) {
+            return Err(Unwritten::Obsolete(format!("the branch {branch} is not watched any more")));
+        }
+        self.write(event).map_err(|failure| {
+            let text = describe(&*failure);
+            match self.repository.get() {
+                Ok(open) if open.repository.is_there() && open.repository.is_gone(event.after) => {
+                    Unwritten::Obsolete(format!("git has collected the commit: {text}"))
+                }
+                _ if is_impossible(&*failure) => Unwritten::Impossible(text),
+                _ => Unwritten::Retry(text),
+            }
+        })
+    }
+
+    /// Returns false if the settings leave a branch out. A repository that is not there may have any.
+    fn is_watched(&self, branch: &BranchName) -> bool {
+        let is_one_of_all = |open: OpenRepository| open.branches.matches(branch);
+        self.setting.branches.matches(branch) && self.repository.get().map_or(true, is_one_of_all)
     }
 
     /// Writes the snapshots of a commit that has come to a branch.
@@ -202,4 +223,17 @@ impl SnapshotWriter {
         self.folders.insert(folder.clone(), (pipeline, tip));
         Ok(())
     }
+}
+
+/// Returns true if the snapshots of a commit can never be written.
+fn is_impossible(error: &(dyn std::error::Error + 'static)) -> bool {
+    let export = match error.downcast_ref::<ExportError>() {
+        Some(ExportError::Pipeline(error)) => is_too_large(error),
+        _ => false,
+    };
+    let render = match error.downcast_ref::<RenderError>() {
+        Some(RenderError::Pipeline(error)) => is_too_large(error),
+        _ => false,
+    };
+    export || render
 }

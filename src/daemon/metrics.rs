@@ -74,16 +74,19 @@ pub(super) enum Attempt {
     Refused,
     /// The sink has refused the report, and it is set aside.
     Dead,
+    /// Nobody needs the report any more.
+    Skipped,
 }
 
 impl Attempt {
-    const ALL: [Attempt; 3] = [Attempt::Taken, Attempt::Refused, Attempt::Dead];
+    const ALL: [Attempt; 4] = [Attempt::Taken, Attempt::Refused, Attempt::Dead, Attempt::Skipped];
 
     fn as_str(self) -> &'static str {
         match self {
             Attempt::Taken => "taken",
             Attempt::Refused => "refused",
             Attempt::Dead => "dead",
+            Attempt::Skipped => "skipped",
         }
     }
 }

@@ -23,7 +23,9 @@ use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 
-use crate::event::{CommitEvent, JobName};
+use crate::event::{CommitEvent, JobName, RepositoryName};
+use crate::git::BranchName;
+use crate::report::Report;
 
 pub use command::Command;
 pub use filter::Filter;
@@ -31,7 +33,7 @@ pub use folder::Folder;
 pub use mail::{Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, mailbox};
 pub use plain_text::plain_text;
 pub use private::Private;
-pub use snapshots::{SnapshotSink, WriteSnapshots};
+pub use snapshots::{SnapshotSink, Unwritten, WriteSnapshots};
 pub use summary::{SizeLimit, WholeReports};
 pub use webhook::{Webhook, WebhookError, WebhookOptions};
 
@@ -111,6 +113,12 @@ pub enum DeliveryError {
         /// The time that the destination asks to wait before the next attempt.
         retry_after: Duration,
     },
+    /// No later attempt can succeed.
+    #[error("{0}")]
+    Impossible(String),
+    /// Nobody needs it any more, for this reason.
+    #[error("{0}")]
+    Obsolete(String),
     /// The stream has no reader any more.
     #[error("cannot write: {0}")]
     Closed(#[source] io::Error),
@@ -141,13 +149,22 @@ impl Sink {
             Target::Command(command) => command.deliver(parcel).await.map_err(DeliveryError::refused),
             Target::Webhook(webhook) => webhook.deliver(parcel).await,
             Target::Mail(mail) => mail.deliver(parcel).await.map_err(DeliveryError::refused),
-            Target::Snapshots(snapshots) => snapshots.deliver(parcel).await.map_err(DeliveryError::refused),
+            Target::Snapshots(snapshots) => snapshots.deliver(parcel).await,
         }
     }
 
-    /// Returns true if reports must be delivered in order, so that a failed one holds up those behind it.
-    pub fn is_ordered(&self) -> bool {
-        matches!(self.target, Target::Snapshots(_))
+    /// Returns true if the sink wants the report of a commit on `branch` of `repository`.
+    pub fn wants(&self, repository: &RepositoryName, branch: &BranchName, report: &Report) -> bool {
+        self.repository().is_none_or(|own| own == repository) && self.filter.wants(repository.as_str(), branch, report)
+    }
+
+    /// Returns the repository of a sink that is for one alone and needs the reports of each branch in order: a failed
+    /// one holds up those behind it on its branch.
+    pub fn repository(&self) -> Option<&RepositoryName> {
+        match &self.target {
+            Target::Snapshots(snapshots) => Some(snapshots.repository()),
+            _ => None,
+        }
     }
 
     /// Returns true if the sink needs the report as text.

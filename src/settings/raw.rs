@@ -63,6 +63,8 @@ pub(super) struct Snapshots {
     pub(super) folder: Option<String>,
     pub(super) mode: Option<String>,
     pub(super) push: Option<String>,
+    /// In hours.
+    pub(super) retry_for: Option<f64>,
     pub(super) branches: OneOrMany,
     /// Cron expressions; on each commit if there are none.
     pub(super) schedule: OneOrMany,

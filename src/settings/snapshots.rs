@@ -1,6 +1,7 @@
 //! Checks `snapshots:`, the snapshots that the daemon writes.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::source::SourceFile;
 use super::{SettingsError, raw};
@@ -18,9 +19,14 @@ pub struct SnapshotSetting {
     pub place: SnapshotTarget,
     /// The branches.
     pub branches: BranchPatterns,
+    /// The time for which snapshots of a commit are tried again before they are set aside.
+    pub retry_for: Duration,
     /// The schedule; `None` for each commit.
     pub schedule: Option<Schedule>,
 }
+
+/// The default of `retry_for`, and the most, in hours.
+const RETRY_FOR: (f64, f64) = (24.0, 1_000_000.0);
 
 /// A destination of snapshots.
 #[derive(Debug, Clone)]
@@ -68,7 +74,7 @@ pub(super) fn check(
     several: bool,
 ) -> Result<SnapshotSetting, SettingsError> {
     let invalid = |text: &str| source.invalid(&["snapshots", name], format!("snapshots '{name}' {text}"));
-    let raw::Snapshots { reference, folder, mode, push, branches, schedule, time_zone } = raw;
+    let raw::Snapshots { reference, folder, mode, push, retry_for, branches, schedule, time_zone } = raw;
     if folder.is_none() && mode.is_some() {
         return Err(invalid("do not go to a folder, so 'mode' means nothing"));
     }
@@ -97,8 +103,17 @@ pub(super) fn check(
     }
     let schedule = (!schedule.as_slice().is_empty()).then(|| Schedule::new(schedule.as_slice(), time_zone.as_deref()));
     let schedule = schedule.transpose().map_err(|error| invalid(&format!("have a wrong schedule: {error}")))?;
+    if schedule.is_some() && retry_for.is_some() {
+        return Err(invalid("have a 'schedule', so 'retry_for' means nothing"));
+    }
+    let (default, most) = RETRY_FOR;
+    let hours = retry_for.unwrap_or(default);
+    let retry_for = Some(hours).filter(|hours| (0.0..=most).contains(hours));
+    let retry_for = retry_for.and_then(|hours| Duration::try_from_secs_f64(hours * 3600.0).ok());
+    let retry_for =
+        retry_for.ok_or_else(|| invalid(&format!("need a number of hours for 'retry_for', not {hours}")))?;
     let branches = BranchPatterns::new(branches.as_slice()).map_err(|error| invalid(&format!("have {error}")))?;
-    Ok(SnapshotSetting { name: name.to_owned(), place, branches, schedule })
+    Ok(SnapshotSetting { name: name.to_owned(), place, branches, retry_for, schedule })
 }
 
 /// Returns true if the patterns select exactly one branch.

@@ -53,7 +53,7 @@ fn deliver(target: Target, parcel: &Parcel) -> Result<(), String> {
     let result = runtime.block_on(delivery).expect("the sink has a limit of its own");
     result.map_err(|error| match error {
         DeliveryError::Refused { text, .. } => text,
-        DeliveryError::Closed(error) => panic!("{error}"),
+        error => panic!("{error}"),
     })
 }
 

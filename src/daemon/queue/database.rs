@@ -4,12 +4,15 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
+use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection as _};
 use tokio::sync::{Mutex, MutexGuard};
 
 /// The time that one process waits for another one that writes.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The most bytes of the log of changes that stay on disk after a large transaction.
+const LOG_SIZE: &str = "16777216";
 
 /// A database and the connection to it. After a failed step the connection is opened anew, since its state is unknown.
 #[derive(Debug)]
@@ -22,12 +25,14 @@ impl Database {
     /// Returns the database in the file at `path`, which is made when it is needed.
     pub(super) fn new(path: &Path) -> Database {
         // Not every step waits for the disk: commits that a loss of power takes back are found again in git, under
-        // the same ids.
+        // the same ids. See `begin_durably` for what may not be taken back.
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
+            .auto_vacuum(SqliteAutoVacuum::Incremental)
+            .pragma("journal_size_limit", LOG_SIZE)
             .foreign_keys(true)
             .busy_timeout(PATIENCE);
         Database { options, connection: Mutex::default() }
@@ -80,9 +85,16 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Commits the transaction: its changes are durable from now on.
+    /// Begins a transaction which, once it is committed, no loss of power takes back, nor any that was committed before
+    /// it. Numbers that others see are given so: they are not given twice.
+    pub(super) async fn begin_durably(&mut self) -> Result<(), sqlx::Error> {
+        sqlx::raw_sql("PRAGMA synchronous = FULL").execute(&mut self.connection).await?;
+        self.begin().await
+    }
+
+    /// Commits the transaction.
     pub(super) async fn commit(&mut self) -> Result<(), sqlx::Error> {
-        sqlx::raw_sql("COMMIT").execute(&mut self.connection).await?;
+        sqlx::raw_sql("COMMIT; PRAGMA synchronous = NORMAL").execute(&mut self.connection).await?;
         Ok(())
     }
 
@@ -104,5 +116,30 @@ impl Deref for Step<'_> {
 impl DerefMut for Step<'_> {
     fn deref_mut(&mut self) -> &mut SqliteConnection {
         &mut self.connection
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn level(step: &mut Step<'_>) -> i64 {
+        sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut **step).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn durable_transactions_wait_for_the_disk() {
+        const NORMAL: i64 = 1;
+        const FULL: i64 = 2;
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::new(&folder.path().join("d.db"));
+        let mut step = database.connection().await.unwrap();
+        step.begin().await.unwrap();
+        assert_eq!(level(&mut step).await, NORMAL);
+        step.commit().await.unwrap();
+        step.begin_durably().await.unwrap();
+        assert_eq!(level(&mut step).await, FULL);
+        step.commit().await.unwrap();
+        assert_eq!(level(&mut step).await, NORMAL);
     }
 }

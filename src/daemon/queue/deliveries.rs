@@ -6,8 +6,12 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::jobs::{JOB, job};
-use super::{Job, Queue, QueueError, RenderedReport, duration, millis, now};
-use crate::event::JobNumber;
+use super::{Job, LONGEST_DELAY, Queue, QueueError, RenderedReport, body, duration, millis, now, until};
+use crate::event::{JobNumber, RepositoryName};
+
+/// The columns of a delivery after those of its job, and their tables.
+const DELIVERY: &str =
+    "delivery.due, delivery.attempts, delivery.since FROM delivery JOIN job ON job.number = delivery.job";
 
 /// The next delivery of a sink.
 #[derive(Debug)]
@@ -30,34 +34,57 @@ pub enum NextDelivery {
 }
 
 impl Queue {
-    /// Returns the next delivery of `sink`: the oldest report that is due or, if the sink wants them `in_order`, the
-    /// oldest.
-    pub async fn next_delivery(&self, sink: &str, in_order: bool) -> Result<NextDelivery, QueueError> {
-        let now = now();
-        let Some(row) = self.oldest(sink, if in_order { i64::MAX } else { now }).await? else {
-            let due = "SELECT due FROM delivery WHERE sink = ? AND state = 'waiting' ORDER BY due LIMIT 1";
-            let Some(row) = self.first(sqlx::query(due).bind(sink)).await? else { return Ok(NextDelivery::Nothing) };
-            return Ok(NextDelivery::Later(duration(row.try_get::<i64, _>(0)? - now)));
-        };
-        let (due, attempts, since): (i64, u32, i64) = (row.try_get(8)?, row.try_get(9)?, row.try_get(10)?);
-        if due > now {
-            return Ok(NextDelivery::Later(duration(due - now)));
+    /// Returns the next delivery of `sink`: the oldest report that is due.
+    pub async fn next_delivery(&self, sink: &str) -> Result<NextDelivery, QueueError> {
+        // The signs keep the index by age in use.
+        let oldest = format!(
+            "SELECT {JOB}, {DELIVERY} WHERE delivery.sink = ?1 AND delivery.state = 'waiting' AND (+delivery.due <= ?2 OR +delivery.due > ?3) \
+             ORDER BY delivery.job LIMIT 1"
+        );
+        let (now, late) = due_between();
+        let oldest = sqlx::query(sqlx::AssertSqlSafe(oldest)).bind(sink).bind(now).bind(late);
+        if let Some(row) = self.first(oldest).await? {
+            return self.delivery(&row).await;
         }
-        let job = Box::new(job(&row)?);
-        let report = sqlx::query("SELECT body, text FROM report WHERE job = ?").bind(job.name.number.0);
-        let report = self.first(report).await?.ok_or(sqlx::Error::RowNotFound)?;
-        let report = RenderedReport { json: report.try_get(0)?, text: report.try_get(1)? };
-        let age = if attempts == 0 { Duration::ZERO } else { duration(now - since) };
-        Ok(NextDelivery::Report { job, report, attempts, age })
+        let due = "SELECT due FROM delivery WHERE sink = ? AND state = 'waiting' ORDER BY due LIMIT 1";
+        let Some(row) = self.first(sqlx::query(due).bind(sink)).await? else { return Ok(NextDelivery::Nothing) };
+        Ok(NextDelivery::Later(until(row.try_get(0)?)))
     }
 
-    /// Returns the oldest report that waits for `sink` and is due at `time`, or `None` if there is none.
-    async fn oldest(&self, sink: &str, time: i64) -> Result<Option<SqliteRow>, QueueError> {
-        let query = format!(
-            "SELECT {JOB}, delivery.due, delivery.attempts, delivery.since FROM delivery JOIN job ON job.number = delivery.job \
-             WHERE delivery.sink = ? AND delivery.state = 'waiting' AND +delivery.due <= ? ORDER BY delivery.job LIMIT 1"
+    /// Returns the next delivery of `sink` from a repository whose reports go there in the order of their branches:
+    /// the oldest of those that are the first of their branch and due.
+    pub async fn next_of_branches(&self, sink: &str, repository: &RepositoryName) -> Result<NextDelivery, QueueError> {
+        let first = format!(
+            "WITH RECURSIVE branches (name) AS ( \
+               SELECT (SELECT min(branch) FROM delivery WHERE state = 'waiting' AND sink = ?1 AND repository = ?2) \
+               UNION ALL SELECT (SELECT min(branch) FROM delivery \
+                 WHERE state = 'waiting' AND sink = ?1 AND repository = ?2 AND branch > name) FROM branches WHERE name IS NOT NULL) \
+             SELECT {JOB}, {DELIVERY} CROSS JOIN branches WHERE delivery.sink = ?1 AND delivery.job = \
+               (SELECT min(job) FROM delivery WHERE state = 'waiting' AND sink = ?1 AND repository = ?2 AND branch = name) \
+             ORDER BY delivery.due BETWEEN ?3 + 1 AND ?4, iif(delivery.due BETWEEN ?3 + 1 AND ?4, delivery.due, delivery.job) LIMIT 1"
         );
-        self.first(sqlx::query(sqlx::AssertSqlSafe(query)).bind(sink).bind(time)).await
+        let (now, late) = due_between();
+        let first = sqlx::query(sqlx::AssertSqlSafe(first)).bind(sink).bind(repository.as_str()).bind(now).bind(late);
+        let Some(row) = self.first(first).await? else { return Ok(NextDelivery::Nothing) };
+        match until(row.try_get(8)?) {
+            Duration::ZERO => self.delivery(&row).await,
+            time => Ok(NextDelivery::Later(time)),
+        }
+    }
+
+    /// Returns the delivery in a row with the columns [`DELIVERY`].
+    async fn delivery(&self, row: &SqliteRow) -> Result<NextDelivery, QueueError> {
+        let (attempts, since): (u32, i64) = (row.try_get(9)?, row.try_get(10)?);
+        let job = Box::new(job(row)?);
+        let report = sqlx::query("SELECT body, text, packed_text FROM report WHERE job = ?").bind(job.name.number.0);
+        let report = self.first(report).await?.ok_or(sqlx::Error::RowNotFound)?;
+        let text = match report.try_get::<Option<Vec<u8>>, _>(2)? {
+            Some(text) => Some(String::from_utf8_lossy(&body::unpack(text).await?).into_owned()),
+            None => report.try_get(1)?,
+        };
+        let report = RenderedReport { json: body::unpack(report.try_get(0)?).await?, text };
+        let age = if attempts == 0 { Duration::ZERO } else { duration(now().saturating_sub(since)) };
+        Ok(NextDelivery::Report { job, report, attempts, age })
     }
 
     /// Returns true if reports that `sink` has refused are to be [tried again](Queue::retry) at once.
@@ -75,6 +102,26 @@ impl Queue {
         Ok(())
     }
 
+    /// Notes that a sink needs a report no more.
+    pub async fn skipped(&self, job: JobNumber, sink: &str, reason: &str) -> Result<(), QueueError> {
+        let update = "UPDATE delivery SET state = 'skipped', error = ? WHERE job = ? AND sink = ?";
+        self.execute(sqlx::query(update).bind(reason).bind(job.0).bind(sink)).await?;
+        Ok(())
+    }
+
+    /// Skips what waits for `sink` from other repositories than these. Returns the number of reports.
+    pub async fn skip_others(
+        &self,
+        sink: &str,
+        repositories: &[RepositoryName],
+        reason: &str,
+    ) -> Result<u64, QueueError> {
+        let update = "UPDATE delivery SET state = 'skipped', error = ?1 \
+            WHERE state = 'waiting' AND sink = ?2 AND repository NOT IN (SELECT value FROM json_each(?3))";
+        let names = serde_json::Value::from_iter(repositories.iter().map(RepositoryName::as_str)).to_string();
+        self.execute(sqlx::query(update).bind(reason).bind(sink).bind(names)).await
+    }
+
     /// Notes that a sink has refused a report. `again` is the delay of the next attempt; without it the report is set
     /// aside.
     pub async fn not_delivered(
@@ -87,10 +134,17 @@ impl Queue {
         let state = if again.is_some() { "waiting" } else { "dead" };
         let now = now();
         let due = now.saturating_add(again.map_or(0, millis));
-        let update = "UPDATE delivery SET state = ?, since = iif(attempts = 0, ?, since), attempts = attempts + 1, due = ?, \
-            error = ? WHERE job = ? AND sink = ?";
+        // A first failure that is still to come was noted by a clock that was ahead.
+        let update = "UPDATE delivery SET state = ?1, since = iif(attempts = 0 OR since > ?2, ?2, since), \
+            attempts = attempts + 1, due = ?3, error = ?4 WHERE job = ?5 AND sink = ?6";
         let query = sqlx::query(update).bind(state).bind(now).bind(due).bind(error).bind(job.0).bind(sink);
         self.execute(query).await?;
         Ok(())
     }
+}
+
+/// Returns the times between which a delivery is due later: now, and the last one to which any is put off.
+fn due_between() -> (i64, i64) {
+    let now = now();
+    (now, now.saturating_add(millis(LONGEST_DELAY)))
 }

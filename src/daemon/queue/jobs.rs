@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
 use super::checkpoints::{damaged, set_tip};
-use super::{Queue, QueueError, duration, millis, now};
+use super::{Queue, QueueError, body, millis, now, until};
 use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber, RepositoryName};
 use crate::git::{BranchName, CommitId};
 
@@ -61,7 +61,7 @@ impl Queue {
         let Some(row) = self.first(query).await? else { return Ok(None) };
         let mut next = job(&row)?;
         self.reach_back(&mut next).await?;
-        Ok(Some((next, duration(row.try_get::<i64, _>(8)? - now()))))
+        Ok(Some((next, until(row.try_get(8)?))))
     }
 
     /// Has a job begin where the last one of its branch did that was resolved.
@@ -81,18 +81,21 @@ impl Queue {
 
     /// Stores the report of a job, and its deliveries to `sinks`.
     pub async fn resolved(&self, job: JobNumber, report: &RenderedReport, sinks: &[&str]) -> Result<(), QueueError> {
+        let (json, text) = (body::pack(report.json.clone()).await?, report.text.clone());
+        let text = if let Some(text) = text { Some(body::pack(text.into()).await?) } else { None };
         let mut step = self.database.connection().await?;
-        step.begin().await?;
-        let insert = "INSERT OR REPLACE INTO report (job, body, text) VALUES (?, ?, ?)";
-        let insert = sqlx::query(insert).bind(job.0).bind(&*report.json).bind(report.text.as_deref());
-        insert.execute(&mut *step).await?;
+        step.begin_durably().await?;
+        let insert = "INSERT OR REPLACE INTO report (job, body, packed_text) VALUES (?, ?, ?)";
+        sqlx::query(insert).bind(job.0).bind(json).bind(text).execute(&mut *step).await?;
         for sink in sinks {
-            let insert = "INSERT OR IGNORE INTO delivery (job, sink, since) VALUES (?, ?, ?)";
-            sqlx::query(insert).bind(job.0).bind(*sink).bind(now()).execute(&mut *step).await?;
+            let insert = "INSERT OR IGNORE INTO delivery (job, sink, repository, branch, since) \
+                SELECT number, ?, repository, branch, ? FROM job WHERE number = ?";
+            sqlx::query(insert).bind(*sink).bind(now()).bind(job.0).execute(&mut *step).await?;
         }
-        let update = "UPDATE job SET state = 'resolved', error = NULL, resolved = \
-            max(?, ifnull((SELECT max(resolved) + 1 FROM job), 0)) WHERE number = ?";
+        let update = "UPDATE job SET state = 'resolved', error = NULL, resolved = ? WHERE number = ?";
         sqlx::query(update).bind(now()).bind(job.0).execute(&mut *step).await?;
+        let insert = "INSERT OR REPLACE INTO resolution (job) VALUES (?)";
+        sqlx::query(insert).bind(job.0).execute(&mut *step).await?;
         step.commit().await?;
         step.release();
         Ok(())
@@ -106,13 +109,6 @@ impl Queue {
         let update = "UPDATE job SET state = ?, attempts = attempts + 1, due = ?, error = ? WHERE number = ?";
         self.execute(sqlx::query(update).bind(state).bind(due).bind(error).bind(job.0)).await?;
         Ok(())
-    }
-
-    /// Forgets jobs that were resolved more than `age` ago and whose reports all sinks have. Returns their number.
-    pub async fn forget(&self, age: Duration) -> Result<u64, QueueError> {
-        let delete = "DELETE FROM job WHERE state = 'resolved' AND resolved < ? \
-            AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.job = job.number AND delivery.state != 'delivered')";
-        self.execute(sqlx::query(delete).bind(now().saturating_sub(millis(age)))).await
     }
 }
 

@@ -6,12 +6,14 @@
 //!
 //! A database of any former version is upgraded when it is opened (`schema/`). One of a newer version is refused.
 
+mod body;
 mod checkpoints;
 mod database;
 mod deliveries;
 mod jobs;
 mod overview;
 mod reports;
+mod retention;
 mod schedules;
 
 use std::fs::{self, File};
@@ -31,6 +33,7 @@ pub use deliveries::NextDelivery;
 pub use jobs::{Job, RenderedReport};
 pub use overview::{PendingItem, Stage, StageCount};
 pub use reports::{Cursor, ReportQuery, StoredReport};
+pub use retention::{Forgotten, Retention};
 pub use schedules::FailingWork;
 
 /// The file of the database.
@@ -40,15 +43,20 @@ const FILE: &str = "queue.db";
 const LOCK: &str = "lock";
 
 /// The steps of the schema: each makes a version of the one before.
-const SCHEMA: [&str; 4] = [
+const SCHEMA: [&str; 5] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
+    include_str!("schema/5.sql"),
 ];
 
 /// The version of the schema, as it stands in `user_version`.
 const VERSION: usize = SCHEMA.len();
+
+/// The longest time until failed work is tried again. What is due later was put off by a clock that was ahead, and is
+/// due now.
+pub const LONGEST_DELAY: Duration = Duration::from_hours(1);
 
 /// The time to wait for the lock: a child of a daemon that was killed holds it until it runs its program.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -281,6 +289,11 @@ fn millis(duration: Duration) -> i64 {
 /// Returns a time that is to come, or zero if it has passed.
 fn duration(millis: i64) -> Duration {
     Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+}
+
+/// Returns the time until failed work is `due`.
+fn until(due: i64) -> Duration {
+    Some(duration(due.saturating_sub(now()))).filter(|time| *time <= LONGEST_DELAY).unwrap_or_default()
 }
 
 /// Opens a file, which need not be there, and makes it its owner's alone, since reports may be confidential.

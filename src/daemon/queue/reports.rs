@@ -3,7 +3,7 @@
 use sqlx::Row;
 
 use super::jobs::{JOB, job};
-use super::{Job, Queue, QueueError};
+use super::{Job, Queue, QueueError, body};
 use crate::event::JobNumber;
 use crate::git::{CommitId, CommitTime};
 
@@ -42,7 +42,10 @@ impl Queue {
         let query = "SELECT body FROM report JOIN job ON job.number = report.job WHERE job.after = ?1 \
             AND (?2 IS NULL OR job.repository = ?2) AND (?3 IS NULL OR job.branch = ?3) ORDER BY job.number DESC LIMIT 1";
         let query = sqlx::query(query).bind(wanted.commit.to_string()).bind(wanted.repository).bind(wanted.branch);
-        Ok(self.first(query).await?.map(|row| row.try_get(0)).transpose()?)
+        match self.first(query).await? {
+            Some(row) => Ok(Some(body::unpack(row.try_get(0)?).await?)),
+            None => Ok(None),
+        }
     }
 
     /// Returns the reports of jobs with numbers below `before`, the latest first, at most `limit` of them.
@@ -62,23 +65,22 @@ impl Queue {
 
     /// Returns the position after the last report.
     pub async fn cursor(&self) -> Result<Cursor, QueueError> {
-        let row = self.first(sqlx::query("SELECT max(resolved) FROM job")).await?;
-        let last: Option<i64> = row.map_or(Ok(None), |row| row.try_get(0))?;
-        Ok(last.map_or(Cursor::START, Cursor))
+        let row = self.first(sqlx::query("SELECT seq FROM sqlite_sequence WHERE name = 'resolution'")).await?;
+        Ok(row.map_or(Ok(Cursor::START), |row| row.try_get(0).map(Cursor))?)
     }
 
     /// Returns the position after the report of a job, or the start if there is no such report.
     pub async fn cursor_at(&self, number: JobNumber) -> Result<Cursor, QueueError> {
-        let row = self.first(sqlx::query("SELECT resolved FROM job WHERE number = ?").bind(number.0)).await?;
-        let resolved: Option<i64> = row.map_or(Ok(None), |row| row.try_get(0))?;
-        Ok(resolved.map_or(Cursor::START, Cursor))
+        let row = self.first(sqlx::query("SELECT sequence FROM resolution WHERE job = ?").bind(number.0)).await?;
+        Ok(row.map_or(Ok(Cursor::START), |row| row.try_get(0).map(Cursor))?)
     }
 
     /// Returns the first report after `cursor` with its position, or `None` if there is none yet.
     pub async fn report_after(&self, cursor: Cursor) -> Result<Option<(Cursor, JobNumber, Vec<u8>)>, QueueError> {
-        let query = "SELECT job.resolved, job.number, report.body FROM job JOIN report ON report.job = job.number \
-            WHERE job.resolved > ? ORDER BY job.resolved LIMIT 1";
+        let query = "SELECT sequence, job, body FROM resolution JOIN report USING (job) \
+            WHERE sequence > ? ORDER BY sequence LIMIT 1";
         let Some(row) = self.first(sqlx::query(query).bind(cursor.0)).await? else { return Ok(None) };
-        Ok(Some((Cursor(row.try_get(0)?), JobNumber(row.try_get(1)?), row.try_get(2)?)))
+        let report = body::unpack(row.try_get(2)?).await?;
+        Ok(Some((Cursor(row.try_get(0)?), JobNumber(row.try_get(1)?), report)))
     }
 }

@@ -11,12 +11,9 @@ use super::{LOOK, ServiceError, insist, span};
 use crate::daemon::backoff::backoff;
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::metrics::Attempt;
-use crate::daemon::queue::{Job, NextDelivery, Queue, RenderedReport};
+use crate::daemon::queue::{Job, LONGEST_DELAY, NextDelivery, Queue, QueueError, RenderedReport};
 use crate::daemon::shutdown::Shutdown;
 use crate::delivery::{DeliveryError, Parcel, Sink};
-
-/// The longest time until a report is tried again, and the longest rest that a sink can ask for.
-const LONGEST_DELAY: Duration = Duration::from_hours(1);
 
 /// The longest rest of a sink that refuses reports and asks for none.
 const LONGEST_REST: Duration = Duration::from_secs(10);
@@ -36,6 +33,8 @@ enum Given {
     Taken,
     /// The sink has refused it, and asks to be left alone for some time.
     Refused { retry_after: Duration },
+    /// It will not have it.
+    Over,
 }
 
 impl SinkWorker {
@@ -46,11 +45,9 @@ impl SinkWorker {
 
     /// Delivers reports until the service ends.
     pub(super) async fn run(&self, mut shutdown: Shutdown) -> Result<(), ServiceError> {
-        let (mut failures, in_order) = (0, self.sink.is_ordered());
+        let mut failures = 0;
         while !shutdown.is_requested() {
-            let next =
-                insist(&self.handle, &mut shutdown, || self.queue.next_delivery(&self.sink.name, in_order)).await;
-            match next {
+            match insist(&self.handle, &mut shutdown, || self.next()).await {
                 None => break,
                 Some(NextDelivery::Nothing) => shutdown.sleep_until_woken(&self.wake, LOOK).await,
                 Some(NextDelivery::Later(time)) => shutdown.sleep_until_woken(&self.wake, time.min(LOOK)).await,
@@ -59,16 +56,26 @@ impl SinkWorker {
                     let given = self.give(&job, report, (attempts + 1, age), &mut shutdown).instrument(span).await?;
                     match given {
                         Given::Taken => failures = 0,
+                        // A fault in one branch says nothing of the others.
+                        Given::Refused { .. } if self.sink.repository().is_some() => {}
+                        // A sink that refuses one report is spared the others for a while.
                         Given::Refused { retry_after } => {
                             failures += 1;
-                            // A sink that refuses one report is spared the others for a while.
                             self.rest(backoff(failures, LONGEST_REST).max(retry_after), &mut shutdown).await;
                         }
+                        Given::Over => {}
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    async fn next(&self) -> Result<NextDelivery, QueueError> {
+        match self.sink.repository() {
+            Some(repository) => self.queue.next_of_branches(&self.sink.name, repository).await,
+            None => self.queue.next_delivery(&self.sink.name).await,
+        }
     }
 
     /// Gives the sink a report, and notes the result.
@@ -92,6 +99,14 @@ impl SinkWorker {
                 self.refused(job, (&text, attempts, again), shutdown).await;
                 Ok(Given::Refused { retry_after })
             }
+            Err(DeliveryError::Impossible(text)) => {
+                self.refused(job, (&text, attempts, None), shutdown).await;
+                Ok(Given::Over)
+            }
+            Err(DeliveryError::Obsolete(text)) => {
+                self.skipped(job, &text, shutdown).await;
+                Ok(Given::Over)
+            }
         }
     }
 
@@ -114,6 +129,13 @@ impl SinkWorker {
         tracing::debug!(attempts, "delivered");
         self.handle.metrics.delivered(&self.sink.name, Attempt::Taken);
         insist(&self.handle, shutdown, || self.queue.delivered(job.name.number, &self.sink.name)).await;
+    }
+
+    /// Notes that the sink needs the report no more.
+    async fn skipped(&self, job: &Job, reason: &str, shutdown: &mut Shutdown) {
+        tracing::warn!(reason, "it is not delivered, and not tried again");
+        self.handle.metrics.delivered(&self.sink.name, Attempt::Skipped);
+        insist(&self.handle, shutdown, || self.queue.skipped(job.name.number, &self.sink.name, reason)).await;
     }
 
     /// Notes that the sink has refused the report; `again` is the delay of the next attempt, if there is one.

@@ -16,8 +16,8 @@ pub(super) enum Work {
     Watch(RepositoryName),
     /// Resolve the commits of a repository.
     Resolve(RepositoryName),
-    /// Deliver to the sink of this name, or do the scheduled work of this name.
-    Give(String),
+    /// Deliver to the sink of this name, from all repositories or one, or do the scheduled work of this name.
+    Give(String, Option<RepositoryName>),
 }
 
 /// The locks of services that follow each other: the next one begins each piece of work as soon as the former has

@@ -8,10 +8,12 @@
 //!   reloaded.
 //! - `watching` and `enqueue` bring commits into the queue, `resolve` makes their reports, `deliver` gives these to
 //!   the sinks, and `scheduled` does work that is due at times.
+//! - `forget` tidies the queue up.
 //! - `locks` keeps two services from doing the same work at once.
 
 mod deliver;
 mod enqueue;
+mod forget;
 mod locks;
 mod resolve;
 mod running;
@@ -29,7 +31,7 @@ use super::backoff::backoff;
 use super::handle::ServiceHandle;
 use super::http::Server;
 use super::mirror::MirrorFetcher;
-use super::queue::{Job, Queue, QueueError};
+use super::queue::{Job, Queue, QueueError, Retention};
 use super::shutdown::{Shutdown, shutdown};
 use super::watch::WatchError;
 use crate::delivery::Sink;
@@ -37,6 +39,7 @@ use crate::event::RepositoryName;
 
 use deliver::SinkWorker;
 use enqueue::Enqueuer;
+use forget::forget;
 use locks::{Work, WorkLocks};
 use resolve::Resolver;
 use running::Running;
@@ -147,20 +150,30 @@ impl Service {
     }
 
     fn spawn(self, tasks: &mut Tasks<'_>) {
+        let names: Vec<RepositoryName> = self.repositories.iter().map(|repository| repository.name.clone()).collect();
         let Service { queue, repositories, sinks, scheduled, keep, http } = self;
         let (handle, shutdown) = (Arc::new(ServiceHandle::new()), tasks.shutdown.clone());
         let worker = |sink| Arc::new(SinkWorker::new(sink, queue.clone(), handle.clone()));
         let sinks: Arc<[Arc<SinkWorker>]> = sinks.into_iter().map(worker).collect();
         for sink in sinks.iter() {
             let (sink, shutdown) = (sink.clone(), shutdown.clone());
-            tasks.spawn(Work::Give(sink.sink.name.clone()), async move { sink.run(shutdown).await });
+            let work = Work::Give(sink.sink.name.clone(), sink.sink.repository().cloned());
+            tasks.spawn(work, async move { sink.run(shutdown).await });
         }
+        let ordered = sinks.iter().filter(|sink| sink.sink.repository().is_some());
+        let ordered = ordered.map(|sink| sink.sink.name.clone()).collect();
+        let sink_names = sinks.iter().map(|sink| sink.sink.name.clone()).collect();
+        tasks.set.spawn(forget(
+            queue.clone(),
+            Retention { keep, sinks: sink_names, repositories: names, ordered },
+            shutdown.clone(),
+        ));
         for repository in repositories {
             repository.spawn(tasks, &queue, &sinks, &handle);
         }
         for work in scheduled {
             let (queue, handle, shutdown) = (queue.clone(), handle.clone(), shutdown.clone());
-            let name = Work::Give(work.name.clone());
+            let name = Work::Give(work.name.clone(), None);
             tasks.spawn(name, async move { work.run(queue, &handle, shutdown).await });
         }
         if let Some(http) = http {
@@ -170,7 +183,6 @@ impl Service {
                 Ok(())
             });
         }
-        tasks.set.spawn(forget(queue, keep, shutdown));
     }
 }
 
@@ -195,21 +207,6 @@ impl ServedRepository {
         let span = tracing::error_span!("watch", repository = name.as_str());
         let watch = RepositoryWatch { open, is_needed, fetched };
         tasks.spawn(Work::Watch(name), watch.run(opened, enqueuer, shutdown).instrument(span));
-    }
-}
-
-/// Forgets old jobs and their reports, once an hour.
-async fn forget(queue: Queue, keep: Duration, mut shutdown: Shutdown) -> Result<(), ServiceError> {
-    const PERIOD: Duration = Duration::from_hours(1);
-    loop {
-        match queue.forget(keep).await {
-            Ok(0) => {}
-            Ok(jobs) => tracing::info!(jobs, "old reports are forgotten"),
-            Err(error) => tracing::warn!(%error, "cannot forget old reports"),
-        }
-        if shutdown.interrupts(PERIOD).await {
-            return Ok(());
-        }
     }
 }
 

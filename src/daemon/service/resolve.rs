@@ -144,8 +144,8 @@ impl Resolver {
 
 /// Finds the sinks that want a report, and renders it for them.
 fn address(job: &Job, Resolved { report, json }: Resolved, sinks: &[Arc<SinkWorker>]) -> Addressed {
-    let (repository, branch) = (job.name.repository.as_str(), &job.event.branch);
-    let wanting = sinks.iter().filter(|worker| worker.sink.filter.wants(repository, branch, &report));
+    let (repository, branch) = (&job.name.repository, &job.event.branch);
+    let wanting = sinks.iter().filter(|worker| worker.sink.wants(repository, branch, &report));
     let wanting: Vec<_> = wanting.cloned().collect();
     let text = wanting.iter().any(|worker| worker.sink.wants_text()).then(|| plain_text(&report));
     let blind = report.blind_spots.first().filter(|_| report.is_unreadable.after);

@@ -1,9 +1,10 @@
 //! The queue by itself.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use hierad::daemon::queue::{NextDelivery, Queue, RenderedReport, ReportQuery};
+use hierad::daemon::queue::{Cursor, Forgotten, NextDelivery, Queue, RenderedReport, ReportQuery, Retention};
 use hierad::event::{CommitEvent, EventKind, JobNumber};
 use hierad::git::{BranchName, CommitId};
 
@@ -34,6 +35,28 @@ async fn resolve(queue: &Queue, is_taken: bool) -> String {
     job.name.id.to_string()
 }
 
+/// Forgets what is older than `keep`, with one sink and one repository in the settings.
+async fn forget(queue: &Queue, keep: Duration) -> Forgotten {
+    let (sinks, repositories) = (vec!["sink".to_owned()], vec!["data".into()]);
+    queue.forget(&Retention { keep, sinks, ordered: BTreeSet::new(), repositories }).await.unwrap()
+}
+
+/// Changes the database of a queue behind its back.
+async fn change(folder: &Path, statements: &str) {
+    let database = format!("sqlite://{}", folder.join("queue.db").display());
+    let mut connection = <sqlx::SqliteConnection as sqlx::Connection>::connect(&database).await.unwrap();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(statements)).execute(&mut connection).await.unwrap();
+    sqlx::Connection::close(connection).await.unwrap();
+}
+
+/// The number of the job whose report is next, or `None` if none is due.
+fn number(next: &NextDelivery) -> Option<i64> {
+    match next {
+        NextDelivery::Report { job, .. } => Some(job.name.number.0),
+        _ => None,
+    }
+}
+
 #[tokio::test]
 async fn old_delivered_jobs_are_forgotten() {
     let folder = tempfile::tempdir().unwrap();
@@ -44,13 +67,13 @@ async fn old_delivered_jobs_are_forgotten() {
         ids.insert(resolve(&queue, digit == "a").await);
     }
     assert_eq!(ids.len(), 4, "what happens again is another job");
-    assert_eq!(queue.forget(Duration::from_hours(1)).await.unwrap(), 0, "they are not old");
+    assert_eq!(forget(&queue, Duration::from_hours(1)).await.done, 0, "they are not old");
     tokio::time::sleep(Duration::from_millis(5)).await;
-    assert_eq!(queue.forget(Duration::ZERO).await.unwrap(), 3, "one is not delivered");
+    assert_eq!(forget(&queue, Duration::ZERO).await.done, 3, "one is not delivered");
     assert!(queue.report(last("a")).await.unwrap().is_none());
     assert!(queue.report(last("b")).await.unwrap().is_some());
     assert!(
-        matches!(queue.next_delivery("sink", false).await.unwrap(), NextDelivery::Report { job, .. } if job.name.number == JobNumber(2))
+        matches!(queue.next_delivery("sink").await.unwrap(), NextDelivery::Report { job, .. } if job.name.number == JobNumber(2))
     );
     queue.add(&"data".into(), &[event("a")]).await.unwrap();
     let (next, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
@@ -108,39 +131,241 @@ fn inaccessible_queues_are_not_absent() {
     site.hierad("queue --state ../loop").fails(&["cannot use ../loop for the state of the daemon: "]);
 }
 
-/// Statements that make former versions of a queue from the last one, and if these knew of schedules. Version 2 had two
-/// names for them.
-const FORMER: [(&str, bool); 4] = [
-    ("PRAGMA user_version = 3", true),
-    ("ALTER TABLE job DROP COLUMN due; PRAGMA user_version = 2", true),
-    ("ALTER TABLE job DROP COLUMN due; ALTER TABLE schedule RENAME TO plan; PRAGMA user_version = 2", true),
+#[tokio::test]
+async fn a_branch_that_waits_holds_up_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
+    let on = |branch: &str, digit: &str| CommitEvent { branch: BranchName::new(branch), ..event(digit) };
+    for (repository, branch, digit) in
+        [("data", "a", "1"), ("data", "a", "2"), ("data", "b", "3"), ("other", "a", "4"), ("data", "b", "5")]
+    {
+        queue.add(&repository.into(), &[on(branch, digit)]).await.unwrap();
+        let (job, _) = queue.next_job(&repository.into()).await.unwrap().unwrap();
+        queue.resolved(job.name.number, &written(), &["sink"]).await.unwrap();
+    }
+    let next = async |repository: &str| queue.next_of_branches("sink", &repository.into()).await.unwrap();
+    assert_eq!(number(&next("data").await), Some(1));
+    queue.not_delivered(JobNumber(1), "sink", "no", Some(Duration::from_mins(30))).await.unwrap();
+    assert_eq!(number(&next("data").await), Some(3), "the second is behind the first on its branch");
+    assert_eq!(number(&next("other").await), Some(4));
+    queue.delivered(JobNumber(3), "sink").await.unwrap();
+    assert_eq!(number(&next("data").await), Some(5));
+    queue.skipped(JobNumber(5), "sink", "gone").await.unwrap();
+    assert!(matches!(next("data").await, NextDelivery::Later(time) if time > Duration::from_mins(29)));
+    queue.not_delivered(JobNumber(1), "sink", "never", None).await.unwrap();
+    assert_eq!(number(&next("data").await), Some(2), "the first was set aside");
+    queue.delivered(JobNumber(2), "sink").await.unwrap();
+    assert!(matches!(next("data").await, NextDelivery::Nothing));
+    assert_eq!(queue.skip_others("sink", &["data".into()], "gone").await.unwrap(), 1);
+    assert!(matches!(next("other").await, NextDelivery::Nothing));
+    queue.check().await.unwrap();
+}
+
+/// A statement that puts all times of a queue off by a year, as a clock does that was so far ahead.
+const YEAR_AHEAD: &str = "UPDATE job SET created = created + 31536000000, resolved = resolved + 31536000000, due = due + 31536000000; \
+    UPDATE delivery SET since = since + 31536000000, due = due + 31536000000";
+
+#[tokio::test]
+async fn a_clock_that_was_ahead_puts_nothing_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
+    queue.add(&"data".into(), &[event("a"), event("b"), event("c")]).await.unwrap();
+    for _ in 0..2 {
+        resolve(&queue, false).await;
+    }
+    queue.delivered(JobNumber(1), "sink").await.unwrap();
+    queue.not_delivered(JobNumber(2), "sink", "no", Some(Duration::from_mins(1))).await.unwrap();
+    queue.not_resolved(JobNumber(3), "no", Some(Duration::from_mins(1))).await.unwrap();
+    change(folder.path(), YEAR_AHEAD).await;
+    let (_, wait) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    assert_eq!(wait, Duration::ZERO);
+    for next in
+        [queue.next_delivery("sink").await.unwrap(), queue.next_of_branches("sink", &"data".into()).await.unwrap()]
+    {
+        assert_eq!(number(&next), Some(2), "{next:?}");
+    }
+    // The time for which it is tried again begins anew, and what is done is kept no longer than from now on.
+    queue.not_delivered(JobNumber(2), "sink", "no", Some(Duration::ZERO)).await.unwrap();
+    assert_eq!(forget(&queue, Duration::from_hours(1)).await, Forgotten::default());
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let next = queue.next_delivery("sink").await.unwrap();
+    assert!(matches!(next, NextDelivery::Report { age, .. } if age > Duration::ZERO), "{next:?}");
+    assert_eq!(forget(&queue, Duration::ZERO).await.done, 1);
+}
+
+#[tokio::test]
+async fn readers_of_all_reports_go_by_no_clock() {
+    let folder = tempfile::tempdir().unwrap();
+    let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
+    queue.add(&"data".into(), &[event("a"), event("b")]).await.unwrap();
+    resolve(&queue, true).await;
+    change(folder.path(), YEAR_AHEAD).await;
+    let cursor = queue.cursor().await.unwrap();
+    forget(&queue, Duration::from_hours(1)).await;
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    assert_eq!(forget(&queue, Duration::ZERO).await.done, 1);
+    resolve(&queue, true).await;
+    let (after, number, _) =
+        queue.report_after(cursor).await.unwrap().expect("the report after those that are forgotten");
+    assert_eq!(number, JobNumber(2));
+    assert_eq!(queue.cursor().await.unwrap(), after);
+    assert!(queue.report_after(after).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn forgotten_reports_give_their_room_back() {
+    const REPORTS: u64 = 1_000;
+    let folder = tempfile::tempdir().unwrap();
+    let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
+    let size = || std::fs::metadata(folder.path().join("queue.db")).unwrap().len();
+    let digits: Vec<CommitEvent> = (0..REPORTS)
+        .map(|number| CommitEvent { after: CommitId::from_hex(&format!("{number:040x}")).unwrap(), ..event("a") })
+        .collect();
+    queue.add(&"data".into(), &digits).await.unwrap();
+    // Bodies that cannot be compressed, as a former version has left them.
+    change(
+        folder.path(),
+        "INSERT INTO report (job, body) SELECT number, randomblob(10000) FROM job; \
+         UPDATE job SET state = 'resolved', resolved = 1; PRAGMA wal_checkpoint(TRUNCATE)",
+    )
+    .await;
+    let full = size();
+    assert!(full > 10_000 * REPORTS, "{full}");
+    assert_eq!(forget(&queue, Duration::from_hours(1)).await.done, REPORTS);
+    queue.shrink().await.unwrap();
+    queue.close().await;
+    assert!(size() < full / 4, "{} of {full}", size());
+    let queue = Queue::open(folder.path()).await.unwrap();
+    queue.add(&"data".into(), &[event("b")]).await.unwrap();
+    let json = "{\"key\": \"value\"}, ".repeat(100_000).into_bytes();
+    let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    let report = RenderedReport { json: json.clone(), text: Some("text\n".repeat(1000)) };
+    queue.resolved(job.name.number, &report, &["sink"]).await.unwrap();
+    let next = queue.next_delivery("sink").await.unwrap();
+    assert!(matches!(&next, NextDelivery::Report { report: stored, .. } if *stored == report));
+    assert_eq!(queue.report(last("b")).await.unwrap().unwrap(), json);
+    queue.close().await;
+    assert!(size() < json.len() as u64, "{} for a report of {}", size(), json.len());
+}
+
+#[tokio::test]
+async fn what_was_set_aside_long_ago_is_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
+    queue.add(&"data".into(), &[event("a"), event("b")]).await.unwrap();
+    queue.add(&"gone".into(), &[event("c")]).await.unwrap();
+    queue.not_resolved(JobNumber(1), "no", None).await.unwrap();
+    let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    queue.resolved(job.name.number, &written(), &["sink", "gone"]).await.unwrap();
+    queue.not_delivered(job.name.number, "sink", "no", None).await.unwrap();
+    assert_eq!(forget(&queue, Duration::from_hours(1)).await, Forgotten::default());
+    let listed = queue.pending(10).await.unwrap();
+    assert_eq!(listed.len(), 4, "{listed:?}");
+    // What waits for a sink or a repository that the settings do not have is set aside first.
+    for _ in 0..2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        forget(&queue, Duration::from_millis(1)).await;
+    }
+    let listed = queue.pending(10).await.unwrap();
+    assert!(listed.is_empty(), "{listed:?}");
+}
+
+#[tokio::test]
+async fn jobs_of_a_repository_that_is_away_delay_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
+    queue.add(&"data".into(), &[event("a")]).await.unwrap();
+    resolve(&queue, true).await;
+    let took = async || {
+        let start = Instant::now();
+        for _ in 0..100 {
+            assert!(queue.next_job(&"data".into()).await.unwrap().is_none());
+        }
+        start.elapsed()
+    };
+    let before = took().await;
+    change(
+        folder.path(),
+        "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 50000) \
+         INSERT INTO job (id, repository, branch, after, kind, created) SELECT 'id' || n, 'away', 'main', printf('%040x', n), 'new', 0 FROM n",
+    )
+    .await;
+    let after = took().await;
+    assert!(after < before * 20 + Duration::from_millis(50), "{after:?}, and {before:?} without them");
+}
+
+/// Statements that make former versions of a queue from the one after it, and if that version knew of schedules. Version
+/// 2 had two names for them.
+const FORMER: [(&str, bool); 5] = [
+    ("PRAGMA user_version = 4", true),
     (
-        "ALTER TABLE job DROP COLUMN due; DROP TABLE schedule; DROP INDEX delivery_by_due; DROP INDEX delivery_by_age; \
+        "ALTER TABLE schedule DROP COLUMN failures; ALTER TABLE schedule DROP COLUMN error; PRAGMA user_version = 3",
+        true,
+    ),
+    ("ALTER TABLE job DROP COLUMN due; PRAGMA user_version = 2", true),
+    ("ALTER TABLE schedule RENAME TO plan", true),
+    (
+        "DROP TABLE plan; DROP INDEX delivery_by_due; DROP INDEX delivery_by_age; \
          CREATE INDEX delivery_by_sink ON delivery (sink, state, due, job); PRAGMA user_version = 1",
         false,
     ),
 ];
 
+/// Statements that make version 4 from version 5.
+const VERSION_4: &str = "
+    DROP TABLE resolution;
+    ALTER TABLE report DROP COLUMN packed_text;
+    DROP INDEX job_by_state;
+    CREATE INDEX job_by_state ON job (state, number);
+    CREATE TABLE former (
+        job       INTEGER NOT NULL REFERENCES job (number) ON DELETE CASCADE,
+        sink      TEXT NOT NULL,
+        state     TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'delivered', 'dead')),
+        attempts  INTEGER NOT NULL DEFAULT 0,
+        since     INTEGER NOT NULL,
+        due       INTEGER NOT NULL DEFAULT 0,
+        error     TEXT,
+        delivered INTEGER,
+        PRIMARY KEY (job, sink)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO former SELECT job, sink, state, attempts, since, due, error, delivered FROM delivery;
+    DROP TABLE delivery;
+    ALTER TABLE former RENAME TO delivery;
+    CREATE INDEX delivery_by_due ON delivery (state, sink, due, job);
+    CREATE INDEX delivery_by_age ON delivery (state, sink, job, due);
+    UPDATE report SET body = CAST('{}' || char(10) AS BLOB), text = 'plain';
+";
+
 #[tokio::test]
 async fn queues_of_former_versions_go_on() {
-    for (back, knew_schedules) in FORMER {
+    for count in 1..=FORMER.len() {
         let folder = tempfile::tempdir().unwrap();
         let (queue, lock) = Queue::create(folder.path()).await.unwrap();
-        queue.add(&"data".into(), &[event("a")]).await.unwrap();
+        queue.add(&"data".into(), &[event("a"), event("b"), event("c")]).await.unwrap();
+        resolve(&queue, true).await;
+        resolve(&queue, false).await;
         let now = std::time::SystemTime::now();
         queue.done("nightly", now - Duration::from_hours(1)).await.unwrap();
         queue.close().await;
         drop(lock);
-        let database = format!("sqlite://{}", folder.path().join("queue.db").display());
-        let mut connection = <sqlx::SqliteConnection as sqlx::Connection>::connect(&database).await.unwrap();
-        let reasons = "ALTER TABLE schedule DROP COLUMN failures; ALTER TABLE schedule DROP COLUMN error";
-        sqlx::raw_sql(reasons).execute(&mut connection).await.unwrap();
-        sqlx::raw_sql(back).execute(&mut connection).await.unwrap();
-        sqlx::Connection::close(connection).await.unwrap();
+        change(folder.path(), VERSION_4).await;
+        for (back, _) in &FORMER[..count] {
+            change(folder.path(), back).await;
+        }
+        let (back, knew_schedules) = FORMER[count - 1];
         let queue = Queue::open(folder.path()).await.unwrap();
-        assert_eq!(queue.next_job(&"data".into()).await.unwrap().unwrap().0.name.number, JobNumber(1), "{back}");
+        assert_eq!(queue.next_job(&"data".into()).await.unwrap().unwrap().0.name.number, JobNumber(3), "{back}");
         let known = queue.last_done("nightly", now).await.unwrap() < now - Duration::from_mins(30);
         assert_eq!(known, knew_schedules, "{back}");
+        let next = queue.next_of_branches("sink", &"data".into()).await.unwrap();
+        assert!(
+            matches!(&next, NextDelivery::Report { report, .. } if report.json == written().json && report.text.as_deref() == Some("plain")),
+            "{next:?}"
+        );
+        let (cursor, first, _) = queue.report_after(Cursor::START).await.unwrap().unwrap();
+        let (cursor, second, _) = queue.report_after(cursor).await.unwrap().unwrap();
+        assert_eq!((first, second, queue.cursor().await.unwrap()), (JobNumber(1), JobNumber(2), cursor), "{back}");
+        queue.shrink().await.unwrap();
         queue.check().await.unwrap();
     }
 }

@@ -1,0 +1,142 @@
+//! Forgets what is old, a little at a time, and gives the room on disk back.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::{Queue, QueueError, millis, now};
+use crate::event::RepositoryName;
+
+/// The most jobs that are deleted in one step. Others take their steps in between.
+const BATCH: u64 = 200;
+
+/// The most pages of the file that are given back in one step.
+const PAGES: u32 = 1000;
+
+/// The free pages that stay in the file.
+const SPARE: i64 = 256;
+
+/// The value of the pragma `auto_vacuum` with which room can be given back a little at a time.
+const INCREMENTAL: i64 = 2;
+
+/// The rule by which work is forgotten.
+#[derive(Debug, Clone)]
+pub struct Retention {
+    /// The time after which it is.
+    pub keep: Duration,
+    /// The sinks of the settings.
+    pub sinks: Vec<String>,
+    /// Those of the sinks that need no reports of other repositories than these.
+    pub ordered: BTreeSet<String>,
+    /// The repositories of the settings.
+    pub repositories: Vec<RepositoryName>,
+}
+
+/// The number of forgotten jobs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Those that were resolved, and whose reports all sinks have.
+    pub done: u64,
+    /// Those that were set aside, or whose reports were.
+    pub set_aside: u64,
+}
+
+impl Queue {
+    /// Forgets jobs that are older than the rule says: those that were resolved and whose reports all sinks have, and
+    /// what was set aside. What waits for a sink or a repository that is gone is set aside after the same time.
+    pub async fn forget(&self, rule: &Retention) -> Result<Forgotten, QueueError> {
+        self.correct_times().await?;
+        self.set_strays_aside(rule).await?;
+        let before = now().saturating_sub(millis(rule.keep));
+        let done = "state = 'resolved' AND resolved < ?1 AND NOT EXISTS \
+            (SELECT 1 FROM delivery WHERE job = number AND delivery.state IN ('waiting', 'dead'))";
+        let reports = "state = 'resolved' AND resolved < ?1 AND NOT EXISTS \
+            (SELECT 1 FROM delivery WHERE job = number AND (delivery.state = 'waiting' OR delivery.state = 'dead' AND delivery.due >= ?1))";
+        let jobs = "state = 'failed' AND due < ?1";
+        let done = self.delete(done, before).await?;
+        let set_aside = self.delete(reports, before).await? + self.delete(jobs, before).await?;
+        Ok(Forgotten { done, set_aside })
+    }
+
+    /// Sets times that are still to come to now: the clock was ahead when they were noted.
+    async fn correct_times(&self) -> Result<(), QueueError> {
+        for correct in [
+            "UPDATE job SET resolved = ?1 WHERE resolved > ?1",
+            "UPDATE job SET created = ?1 WHERE state = 'waiting' AND created > ?1",
+            "UPDATE job SET due = ?1 WHERE state = 'failed' AND due > ?1",
+            "UPDATE delivery SET due = ?1 WHERE state = 'dead' AND due > ?1",
+            "UPDATE delivery SET since = ?1 WHERE state = 'waiting' AND since > ?1",
+        ] {
+            self.execute(sqlx::query(correct).bind(now())).await?;
+        }
+        Ok(())
+    }
+
+    /// Skips what nobody needs any more, and sets aside what has waited too long for sinks and repositories that are
+    /// gone.
+    async fn set_strays_aside(&self, rule: &Retention) -> Result<(), QueueError> {
+        for sink in &rule.ordered {
+            self.skip_others(sink, &rule.repositories, "the repository is not watched any more").await?;
+        }
+        let before = now().saturating_sub(millis(rule.keep));
+        let repositories = rule.repositories.iter().map(|name| name.as_str().to_owned()).collect();
+        for (statement, names) in [
+            (
+                "UPDATE delivery SET state = 'dead', due = ?1, error = 'the settings have no such sink' \
+                 WHERE state = 'waiting' AND since < ?2 AND sink NOT IN (SELECT value FROM json_each(?3))",
+                &rule.sinks,
+            ),
+            (
+                "UPDATE job SET state = 'failed', due = ?1, error = 'the settings have no such repository' \
+                 WHERE state = 'waiting' AND created < ?2 AND repository NOT IN (SELECT value FROM json_each(?3))",
+                &repositories,
+            ),
+        ] {
+            let names = serde_json::Value::from(names.clone()).to_string();
+            self.execute(sqlx::query(statement).bind(now()).bind(before).bind(names)).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the jobs that a condition on the time `before` selects, and returns their number.
+    async fn delete(&self, condition: &str, before: i64) -> Result<u64, QueueError> {
+        let delete =
+            format!("DELETE FROM job WHERE number IN (SELECT number FROM job WHERE {condition} LIMIT {BATCH})");
+        let mut all = 0;
+        loop {
+            let deleted = self.execute(sqlx::query(sqlx::AssertSqlSafe(&*delete)).bind(before)).await?;
+            all += deleted;
+            if deleted < BATCH {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Gives room on disk back that nothing needs any more.
+    pub async fn shrink(&self) -> Result<(), QueueError> {
+        if self.pragma("auto_vacuum").await? != INCREMENTAL {
+            // Once, for a database of a former version.
+            self.execute(sqlx::query("VACUUM")).await?;
+        }
+        let mut free = self.pragma("freelist_count").await?;
+        while free > SPARE {
+            let mut step = self.database.connection().await?;
+            let vacuum = format!("PRAGMA incremental_vacuum({PAGES})");
+            sqlx::raw_sql(sqlx::AssertSqlSafe(vacuum)).execute(&mut *step).await?;
+            step.release();
+            let rest = self.pragma("freelist_count").await?;
+            if rest >= free {
+                break;
+            }
+            free = rest;
+        }
+        Ok(())
+    }
+
+    async fn pragma(&self, name: &str) -> Result<i64, QueueError> {
+        let mut step = self.database.connection().await?;
+        let query = sqlx::query_scalar(sqlx::AssertSqlSafe(format!("PRAGMA {name}")));
+        let value = query.fetch_one(&mut *step).await?;
+        step.release();
+        Ok(value)
+    }
+}
