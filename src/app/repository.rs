@@ -242,11 +242,10 @@ fn resolve(handle: RepositoryHandle) -> Resolve {
             return Err(Unresolved { error: (*reason).into(), recovery: Recovery::SetAside });
         }
         result.map_err(|error| {
-            // A commit that git has collected does not come back, and one that is too large stays so.
-            let is_gone = open.repository.is_gone(job.event.after) || is_too_large(&*error);
+            let is_lost = open.repository.is_gone(job.event.after) || is_lost(&*error, job.attempts + 1);
             let recovery = match open.repository.is_there() {
                 false => Recovery::Wait,
-                true if is_gone => Recovery::SetAside,
+                true if is_lost => Recovery::SetAside,
                 true => Recovery::Retry,
             };
             Unresolved { error, recovery }
@@ -257,6 +256,17 @@ fn resolve(handle: RepositoryHandle) -> Resolve {
 /// Returns true if a tree has more in it than hierad reads.
 pub(super) fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
     matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::Tree(tree)) if tree.is_too_large)
+}
+
+/// The number of attempts to read objects that are missing or damaged. They may be on their way.
+const READS: i64 = 3;
+
+/// Returns true if it is no use to try again after so many attempts: a tree that is too large stays so, and objects
+/// that were lost do not come back by themselves.
+fn is_lost(error: &(dyn std::error::Error + 'static), attempts: i64) -> bool {
+    let is_of_objects =
+        matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::Tree(_) | PipelineError::Object(_)));
+    is_too_large(error) || attempts >= READS && is_of_objects
 }
 
 /// Makes the report of a job, and its bytes.

@@ -9,7 +9,7 @@ mod receiver;
 mod reload;
 mod schedules;
 mod script;
-mod service;
+pub(crate) mod service;
 mod several;
 mod troubles;
 #[cfg(unix)]

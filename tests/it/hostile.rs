@@ -1,6 +1,8 @@
 //! Hostile data: a lookup ends soon, with an honest error, on a stack of the usual size.
 
 mod attacks;
+mod commits;
+mod daemon;
 mod generators;
 mod repositories;
 
@@ -21,6 +23,11 @@ use hierad::tree::MemoryTree;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 const CONFIG: &str = "version: 5\nhierarchy: [{name: c, path: common.yaml}]\n";
+
+/// Returns a number from the environment.
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
 
 /// Answers `key` on a thread with a small stack, as text; an error must be hierad's own.
 fn answer(config: &str, data: &str, profile: &str, key: &'static str) -> String {

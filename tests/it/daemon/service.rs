@@ -33,8 +33,8 @@ who: b
 pub(super) const PROFILES: &str = "{\"name\": \"a\"}\n{\"name\": \"b\"}\n{\"name\": \"c\"}\n";
 
 /// A repository with a folder, a command and a webhook as sinks.
-pub(super) struct Service {
-    pub(super) site: Sandbox,
+pub(crate) struct Service {
+    pub(crate) site: Sandbox,
     pub(super) receiver: Receiver,
 }
 
@@ -48,11 +48,17 @@ impl Service {
     }
 
     pub(super) fn with_snapshots(snapshots: &str) -> Service {
-        let (site, receiver) = (Sandbox::of(SITE), Receiver::start());
-        site.git(["config", "gc.auto", "0"]);
+        let site = Sandbox::of(SITE);
         fs::write(site.beside("profiles.ndjson"), PROFILES).unwrap();
+        Service::of(site, &format!("snapshots: {snapshots}\n"))
+    }
+
+    /// For a repository that has its profiles beside it, with more settings.
+    pub(crate) fn of(site: Sandbox, more: &str) -> Service {
+        let receiver = Receiver::start();
+        site.git(["config", "gc.auto", "0"]);
         let settings = format!(
-            "profiles: {profiles}\nstate: {state}\nsnapshots: {snapshots}\nhttp: {{listen: '127.0.0.1:0'}}\n\
+            "{more}profiles: {profiles}\nstate: {state}\nhttp: {{listen: '127.0.0.1:0'}}\n\
              sinks:\n  files: {{folder: {files}}}\n  \
              web: {{webhook: 'http://{web}/hook', timeout: 2}}\n  \
              told: {{command: [sh, -c, 'echo $HIERAD_ID $HIERAD_BRANCH $HIERAD_AFTER >> {told}']}}\n",
@@ -67,20 +73,20 @@ impl Service {
     }
 
     /// Starts the daemon; where it ends wrongly, what it said is in the log.
-    pub(super) fn start(&self) -> Child {
+    pub(crate) fn start(&self) -> Child {
         let log = fs::File::options().create(true).append(true).open(self.site.beside("log")).unwrap();
         let mut command = hierad(self.site.root());
         command.args(["-v", "--color", "never", "watch", "--poll", "0.05"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
     }
 
-    pub(super) fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.site.beside("log")).unwrap_or_default()
     }
 
     /// Waits until `is_so`.
     #[track_caller]
-    pub(super) fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+    pub(crate) fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
         let end = Instant::now() + PATIENCE;
         while !is_so() {
             let log = || self.log().lines().rev().take(20).collect::<Vec<_>>().join("\n");
@@ -124,7 +130,7 @@ impl Service {
     }
 
     /// Asks the running daemon.
-    pub(super) fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         let address = || {
             let log = self.log();
             let (_, after) = log.rsplit_once("hierad: answering at http://")?;
@@ -140,7 +146,7 @@ impl Service {
     }
 
     /// Ends the daemon as an operator does.
-    pub(super) fn end(&self, mut daemon: Child) {
+    pub(crate) fn end(&self, mut daemon: Child) {
         let killed = Command::new("kill").args(["-TERM", &daemon.id().to_string()]).status().unwrap();
         assert!(killed.success());
         let status = daemon.wait().unwrap();
@@ -166,7 +172,8 @@ impl Service {
         got
     }
 
-    fn paths(&self) -> Vec<PathBuf> {
+    /// The files in the folder.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.site.beside("files")) else { return Vec::new() };
         let paths = entries.map(|entry| entry.unwrap().path());
         paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()

@@ -8,28 +8,38 @@ use crate::support::random::Random;
 /// Files to add, by path.
 pub(super) type Files = Vec<(String, Vec<u8>)>;
 
-/// Makes hostile files; the number is how large they are, from 1.
-pub(super) type Generator = fn(&mut Random, usize) -> Files;
+/// Makes hostile files of several kinds.
+pub(super) struct Generator {
+    pub(super) name: &'static str,
+    /// The number of kinds.
+    pub(super) kinds: usize,
+    /// Makes files of a kind, the first of which is 0; the last number is how large they are, from 1.
+    pub(super) make: fn(&mut Random, usize, usize) -> Files,
+}
 
-pub(super) const ALL: [(&str, Generator); 10] = [
-    ("tree shapes", tree_shapes),
-    ("blob sizes", blob_sizes),
-    ("YAML", yaml),
-    ("JSON", json),
-    ("HOCON", hocon),
-    ("hiera.yaml", hiera_yaml),
-    ("lookup_options", lookup_options),
-    ("merges", merges),
-    ("conversions", conversions),
-    ("names", names),
+pub(super) const ALL: [Generator; 10] = [
+    Generator { name: "tree shapes", kinds: 2, make: tree_shapes },
+    Generator { name: "blob sizes", kinds: 4, make: blob_sizes },
+    Generator { name: "YAML", kinds: 7, make: yaml },
+    Generator { name: "JSON", kinds: 5, make: json },
+    Generator { name: "HOCON", kinds: 8, make: hocon },
+    Generator { name: "hiera.yaml", kinds: 6, make: hiera_yaml },
+    Generator { name: "lookup_options", kinds: 3, make: lookup_options },
+    Generator { name: "merges", kinds: 4, make: merges },
+    Generator { name: "conversions", kinds: 8, make: conversions },
+    Generator { name: "names", kinds: 3, make: names },
 ];
 
 fn file(path: &str, content: impl Into<Vec<u8>>) -> (String, Vec<u8>) {
     (path.to_owned(), content.into())
 }
 
-/// Folders deep, wide and full of files that are nearly data.
-fn tree_shapes(random: &mut Random, size: usize) -> Files {
+/// Folders deep, or wide, full of files that are nearly data.
+fn tree_shapes(random: &mut Random, kind: usize, size: usize) -> Files {
+    if kind > 0 {
+        let wide = random.below(300 * size);
+        return (0..wide).map(|n| file(&format!("data/evil_wide/{n}.yaml"), format!("evil{n}: {n}\n"))).collect();
+    }
     let mut files = Files::new();
     for _ in 0..3 * size {
         let depth = 1 + random.below(40 * size.min(5));
@@ -37,15 +47,13 @@ fn tree_shapes(random: &mut Random, size: usize) -> Files {
             (0..depth).fold("data/evil".to_owned(), |path, _| path + "/" + *random.pick(&["a", "b", "d"]));
         files.push(file(&format!("{path}/f.yaml"), "evil: 1\n"));
     }
-    let wide = random.below(300 * size);
-    files.extend((0..wide).map(|n| file(&format!("data/evil_wide/{n}.yaml"), format!("evil{n}: {n}\n"))));
     files
 }
 
 /// Files of one line, of one value, of nothing but spaces.
-fn blob_sizes(random: &mut Random, size: usize) -> Files {
+fn blob_sizes(random: &mut Random, kind: usize, size: usize) -> Files {
     let length = (size << 20) + random.below(1 << 20);
-    let content = match random.below(4) {
+    let content = match kind {
         0 => vec![b' '; length],
         1 => format!("evil: \"{}\"\n", "x".repeat(length)).into_bytes(),
         2 => format!("evil: [{}]\n", "1,".repeat(length / 8)).into_bytes(),
@@ -54,9 +62,9 @@ fn blob_sizes(random: &mut Random, size: usize) -> Files {
     vec![file("data/nodes/bad.yaml", content)]
 }
 
-fn yaml(random: &mut Random, size: usize) -> Files {
+fn yaml(random: &mut Random, kind: usize, size: usize) -> Files {
     let n = 10 + random.below(500 * size);
-    let content = match random.below(7) {
+    let content = match kind {
         0 => (1..60).fold("evil0: &a0 [x, x]\n".to_owned(), |text, n| {
             text + &format!("evil{n}: &a{n} [*a{0}, *a{0}]\n", n - 1)
         }),
@@ -70,9 +78,9 @@ fn yaml(random: &mut Random, size: usize) -> Files {
     vec![file("data/nodes/bad.yaml", content)]
 }
 
-fn json(random: &mut Random, size: usize) -> Files {
+fn json(random: &mut Random, kind: usize, size: usize) -> Files {
     let n = 10 + random.below(2000 * size);
-    let content = match random.below(5) {
+    let content = match kind {
         0 => format!("{{\"evil\": {}{}}}", "[".repeat(n), "]".repeat(n)),
         1 => format!("{{\"evil\": {}}}", "9".repeat(n * 50)),
         2 => format!("{{{}\"z\": 1}}", (0..n).fold(String::new(), |text, _| text + "\"evil\": [1], ")),
@@ -82,10 +90,10 @@ fn json(random: &mut Random, size: usize) -> Files {
     vec![file("data/nodes/bad.json", content)]
 }
 
-fn hocon(random: &mut Random, size: usize) -> Files {
+fn hocon(random: &mut Random, kind: usize, size: usize) -> Files {
     let n = 10 + random.below(2000 * size);
     let lines = |line: &str| line.repeat(n);
-    let content = match random.below(8) {
+    let content = match kind {
         0 => lines("evil += 1\n"),
         1 => lines("evil = ${?evil} {k1: 1}\n"),
         2 => (1..n).fold("evil0 = 1\n".to_owned(), |text, n| {
@@ -101,9 +109,9 @@ fn hocon(random: &mut Random, size: usize) -> Files {
 }
 
 /// The configuration of a module, whose keys alone it concerns.
-fn hiera_yaml(random: &mut Random, size: usize) -> Files {
+fn hiera_yaml(random: &mut Random, kind: usize, size: usize) -> Files {
     let n = 10 + random.below(2000 * size);
-    let levels = match random.below(6) {
+    let levels = match kind {
         0 => (0..n).fold(String::new(), |text, n| text + &format!("- {{name: l{n}, path: \"%{{name}}/{n}.yaml\"}}\n")),
         1 => format!("- {{name: g, glob: \"{}\"}}\n", "{a,b}".repeat(n.min(700))),
         2 => format!("- {{name: g, glob: \"{}x.yaml\"}}\n", "**/".repeat(n.min(1000))),
@@ -118,10 +126,10 @@ fn hiera_yaml(random: &mut Random, size: usize) -> Files {
 }
 
 /// The options of a module, whose keys alone they concern.
-fn lookup_options(random: &mut Random, size: usize) -> Files {
+fn lookup_options(random: &mut Random, kind: usize, size: usize) -> Files {
     let n = 10 + random.below(200 * size);
     let mut data = String::from("lookup_options:\n");
-    match random.below(3) {
+    match kind {
         0 => _ = writeln!(data, "  '^evil::(a+)+$': {{merge: unique}}"),
         1 => (0..n).for_each(|n| _ = writeln!(data, "  '^evil::((a|a)*{n})+$': {{merge: unique}}")),
         _ => (0..n)
@@ -136,11 +144,11 @@ fn lookup_options(random: &mut Random, size: usize) -> Files {
     ]
 }
 
-fn merges(random: &mut Random, size: usize) -> Files {
+fn merges(random: &mut Random, kind: usize, size: usize) -> Files {
     let (n, keys) = (10 + random.below(200 * size), 1 + random.below(20 * size));
     let strategy =
         *random.pick(&["deep", "unique", "hash", "{strategy: deep, knockout_prefix: x, sort_merged_arrays: true}"]);
-    let value = match random.below(4) {
+    let value = match kind {
         0 => format!("{{{}}}", (0..n).fold(String::new(), |text, n| text + &format!("k{n}: {{a: [x, y]}}, "))),
         1 => format!("[{}]", (0..n).fold(String::new(), |text, n| text + &format!("x{n}, "))),
         2 => format!("{}1{}", "{a: ".repeat(n.min(400)), "}".repeat(n.min(400))),
@@ -158,9 +166,9 @@ fn merges(random: &mut Random, size: usize) -> Files {
     vec![file("modules/evil/hiera.yaml", levels), file("modules/evil/data/common.yaml", data)]
 }
 
-fn conversions(random: &mut Random, size: usize) -> Files {
+fn conversions(random: &mut Random, kind: usize, size: usize) -> Files {
     let n = 10 + random.below(500 * size);
-    let convert = match random.below(8) {
+    let convert = match kind {
         0 => "[String, '%1000000s']".to_owned(),
         1 => "[String, '%.1000000f']".to_owned(),
         2 => format!("'{}Any{}'", "Array[".repeat(n), "]".repeat(n)),
@@ -180,19 +188,21 @@ fn conversions(random: &mut Random, size: usize) -> Files {
     ]
 }
 
-/// Odd names of keys and files.
-fn names(random: &mut Random, size: usize) -> Files {
+/// Odd names of keys, a very long one, odd names of files.
+fn names(random: &mut Random, kind: usize, size: usize) -> Files {
     let odd = ["\u{202e}", "%{evil}", "..", "\u{1b}[2J", "a.b.c", "'", "\\", "::", "\u{85}", "~", "lookup_options."];
     let mut data = String::new();
-    for n in 0..10 * size {
-        let name: String = (0..=random.below(30)).map(|_| *random.pick(&odd)).collect();
-        _ = writeln!(data, "\"evil{n}{}\": 1", name.replace('\\', "\\\\").replace('\u{1b}', "\\e"));
+    match kind {
+        0 => (0..10 * size).for_each(|n| {
+            let name: String = (0..=random.below(30)).map(|_| *random.pick(&odd)).collect();
+            _ = writeln!(data, "\"evil{n}{}\": 1", name.replace('\\', "\\\\").replace('\u{1b}', "\\e"));
+        }),
+        1 => _ = writeln!(data, "\"evil{}\": 1", "x".repeat(1000 * size)),
+        _ => {
+            let name = |random: &mut Random| (0..random.below(10)).map(|_| *random.pick(&odd[..4])).collect::<String>();
+            let path = |n, random: &mut Random| format!("data/evil{n}{}.yaml", name(random).replace("..", "_"));
+            return (0..=size).map(|n| file(&path(n, random), "evil: 1\n")).collect();
+        }
     }
-    _ = writeln!(data, "\"evil{}\": 1", "x".repeat(1000 * size));
-    let mut files = vec![file("data/nodes/bad.yaml", data)];
-    for n in 0..size {
-        let name: String = (0..random.below(10)).map(|_| *random.pick(&odd[..4])).collect();
-        files.push(file(&format!("data/evil{n}{}.yaml", name.replace("..", "_")), "evil: 1\n"));
-    }
-    files
+    vec![file("data/nodes/bad.yaml", data)]
 }
