@@ -15,10 +15,9 @@ use crate::pipeline::{Comparison, DiffFilter, RevisionId};
 use crate::report::{KeyChange, Report};
 use crate::settings::EnvironmentName;
 
-/// The values of `hierad.prePush`.
+/// The values of `hierad.prePush`, but for `off`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    Off,
     Print,
     /// Refuse a push that brings errors.
     Errors,
@@ -49,10 +48,17 @@ struct Step {
 pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
     let mut told = String::new();
     std::io::stdin().read_to_string(&mut told)?;
-    let mode = mode(global)?;
-    if mode == Mode::Off {
-        return Ok(Status::Done);
-    }
+    let mode = match setting(global, "hierad.prePush")?.as_deref() {
+        None | Some("print") => Mode::Print,
+        Some("off") => return Ok(Status::Done),
+        Some("errors") => Mode::Errors,
+        Some("changes") => Mode::Changes,
+        // Somebody wants a check, and does not get it.
+        Some(other) => {
+            let wanted = "wanted print, off, errors or changes";
+            return Ok(refuse(&format!("cannot be checked: hierad.prePush is '{other}', {wanted}")));
+        }
+    };
     let checked = updates(&told).and_then(|updates| check(global, &Remote::new(arguments), updates, mode));
     let refusal = match checked {
         Ok(refusal) => refusal,
@@ -62,21 +68,15 @@ pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
         }
         Err(failure) => return Err(format!("cannot show what the push changes: {}", first_line(&failure)).into()),
     };
-    let Some(refusal) = refusal else { return Ok(Status::Done) };
-    log::print(&format_args!(
-        "hierad: the push is refused, as it {refusal}; `git push --no-verify` pushes all the same"
-    ));
-    Ok(Status::Found)
+    Ok(refusal.map_or(Status::Done, |refusal| refuse(&refusal)))
 }
 
-fn mode(global: &Global) -> Result<Mode> {
-    Ok(match setting(global, "hierad.prePush")?.as_deref() {
-        None | Some("print") => Mode::Print,
-        Some("off") => Mode::Off,
-        Some("errors") => Mode::Errors,
-        Some("changes") => Mode::Changes,
-        Some(other) => return Err(format!("hierad.prePush is '{other}': wanted print, off, errors or changes").into()),
-    })
+/// Says why the push is refused.
+fn refuse(reason: &str) -> Status {
+    log::print(&format_args!(
+        "hierad: the push is refused, as it {reason}; `git push --no-verify` pushes all the same"
+    ));
+    Status::Found
 }
 
 impl Remote {
@@ -127,7 +127,9 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
     let mut brought = Brought::default();
     // Branches of one environment share its profiles.
     let mut groups: BTreeMap<Option<BranchName>, Vec<Step>> = BTreeMap::new();
-    for step in steps(&workspace.repository, remote, updates)? {
+    let (steps, unknown) = steps(&workspace.repository, remote, updates)?;
+    brought.unchecked = unknown;
+    for step in steps {
         let own = workspace.settings.environment == EnvironmentName::Branch;
         groups.entry(own.then(|| step.update.branch.clone())).or_default().push(step);
     }
@@ -137,6 +139,9 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
         let progress = global.show_progress(&workspace);
         let pipeline = global.pipeline(&workspace, environment.as_ref(), &points, &|_| true)?;
         drop(progress);
+        let left_out = pipeline.fleet.left_out().first();
+        brought.unchecked =
+            brought.unchecked.take().or_else(|| left_out.map(|error| format!("nodes are left out: {error}")));
         for Step { update, before } in steps {
             let progress = global.show_progress(&workspace);
             let Comparison { mut report, effective: _effective } =
@@ -162,28 +167,35 @@ fn print(report: &Report, global: &Global) -> Result<()> {
 }
 
 /// Returns the updates with the commits to compare them with: the commit that the remote has or, if that is unknown
-/// here, the last commit that the remote is known to have.
-fn steps(repository: &Repository, remote: &Remote, updates: Vec<Update>) -> Result<Vec<Step>> {
+/// here, the last commit that the remote is known to have. Returns also what of the remote is unknown, so that new
+/// errors cannot be told from old ones.
+fn steps(repository: &Repository, remote: &Remote, updates: Vec<Update>) -> Result<(Vec<Step>, Option<String>)> {
     let mut known = repository.remote_tips(&remote.name)?;
     known.extend(updates.iter().filter_map(|update| update.old));
-    let mut steps = Vec::new();
+    let (mut steps, mut unknown) = (Vec::new(), None);
     for update in updates {
-        let before = match update.old.filter(|old| repository.commit(*old).is_ok()) {
-            Some(old) => Some(old),
-            None => repository.merge_base_with_any(update.new, &known)?,
+        let branch = remote.branch(&update.branch);
+        let before = match update.old {
+            Some(old) if repository.commit(old).is_ok() => Some(old),
+            old => {
+                if let Some(old) = old {
+                    unknown = Some(format!("{branch} is at {}, which is not here: `git fetch` gets it", old.short()));
+                }
+                repository.merge_base_with_any(update.new, &known)?
+            }
         };
         let Some(before) = before else {
-            let branch = remote.branch(&update.branch);
             log::print(&format_args!(
                 "hierad: {branch} is new, with nothing in it that the remote is known to have: not compared"
             ));
+            unknown = Some(format!("{branch} is not compared with anything"));
             continue;
         };
         if before != update.new {
             steps.push(Step { update, before });
         }
     }
-    Ok(steps)
+    Ok((steps, unknown))
 }
 
 /// The effects for which a push may be refused.
@@ -192,14 +204,14 @@ struct Brought {
     keys: BTreeSet<String>,
     /// The nodes on which a key fails that did not fail before.
     failing: BTreeSet<String>,
-    /// The reason if nothing of the pushed commits can be read.
-    blind: Option<String>,
+    /// The reason if something cannot be checked.
+    unchecked: Option<String>,
 }
 
 impl Brought {
     fn add(&mut self, report: &Report) {
         if report.is_unreadable.after {
-            self.blind = report.blind_spots.first().map(|spot| spot.headline.clone());
+            self.unchecked = report.blind_spots.first().map(|spot| spot.headline.clone());
         }
         self.keys.extend(report.changes.iter().map(|change| change.key.to_string()));
         let breaks = report.changes.iter().filter(|change| is_break(change));
@@ -209,7 +221,7 @@ impl Brought {
 
     fn refusal(&self, mode: Mode) -> Option<String> {
         let count = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
-        if let (Mode::Errors | Mode::Changes, Some(why)) = (mode, &self.blind) {
+        if let (Mode::Errors | Mode::Changes, Some(why)) = (mode, &self.unchecked) {
             return Some(format!("cannot be checked: {why}"));
         }
         match mode {

@@ -90,10 +90,63 @@ fn unknown_remote_commits_are_not_compared() {
     assert_eq!(told(site.shell("git push --quiet empty main").is(0)), [words]);
     // Somebody else has pushed, which is not known here.
     let site = pushed();
-    site.sh("git clone --quiet ../origin.git ../other; cd ../other; git commit -q --allow-empty -m other; git push -q");
+    site.sh(OTHER_PUSH);
     port(&site, "81");
     let printed = site.shell("git push --quiet --force origin main");
     assert_eq!(told(printed.is(0))[1], "  changed  port: 80 -> 81  data/roles/web.yaml:1");
+}
+
+/// Somebody else pushes.
+const OTHER_PUSH: &str =
+    "git clone --quiet ../origin.git ../other; cd ../other; git commit -q --allow-empty -m other; git push -q";
+
+/// Asserts that a push to `main` is refused for want of a check, with these words, and reaches the remote without one.
+fn refused_unchecked(site: &Sandbox, push: &str, words: &[&str]) {
+    let before = site.sh("git -C ../origin.git for-each-ref");
+    for mode in ["errors", "changes"] {
+        let refused = site.shell(&format!("git -c hierad.prePush={mode} {push}"));
+        refused.is(1).says(&["hierad: the push is refused, as it cannot be checked: ", "--no-verify"]).says(words);
+        assert_eq!(site.sh("git -C ../origin.git for-each-ref"), before);
+    }
+    site.shell(&format!("git -c hierad.prePush=errors {push} --no-verify")).ok();
+    assert_eq!(remote(site, "main"), site.git(["rev-parse", "main"]));
+}
+
+#[test]
+fn a_first_push_to_an_empty_remote_is_refused() {
+    let site = pushed();
+    site.sh("rm -r ../origin.git; git init --quiet --bare ../origin.git; git update-ref -d refs/remotes/origin/main");
+    refused_unchecked(&site, "push --quiet origin main", &["origin/main is not compared with anything"]);
+}
+
+#[test]
+fn a_push_over_unknown_commits_is_refused() {
+    let site = pushed();
+    site.sh(OTHER_PUSH);
+    port(&site, "81");
+    let short = &remote(&site, "main")[..8];
+    let words = format!("origin/main is at {short}, which is not here: `git fetch` gets it");
+    refused_unchecked(&site, "push --quiet --force origin main", &[&words]);
+}
+
+#[test]
+fn a_push_that_unreadable_nodes_may_see_is_refused() {
+    let site = pushed();
+    port(&site, "81");
+    site.write("profiles/broken.yaml", "name: [");
+    refused_unchecked(&site, "push --quiet origin main", &["nodes are left out: ", "profiles/broken.yaml"]);
+}
+
+#[test]
+fn an_unknown_mode_of_pre_push_refuses() {
+    let site = pushed();
+    port(&site, "81");
+    for mode in ["error", "Errors", "true", ""] {
+        let refused = site.shell(&format!("git -c hierad.prePush={mode} push --quiet origin main"));
+        let words = format!("cannot be checked: hierad.prePush is '{mode}', wanted print, off, errors or changes; ");
+        refused.is(1).says(&["hierad: the push is refused, as it ", &words, "--no-verify"]);
+    }
+    assert_ne!(remote(&site, "main"), site.git(["rev-parse", "main"]));
 }
 
 #[test]
@@ -168,11 +221,6 @@ fn failures_stop_only_a_check() {
         assert_eq!(printed.err.lines().count(), 1, "{printed:#?}");
         assert_eq!(remote(&site, "main"), site.git(["rev-parse", "main"]));
     }
-    let site = pushed();
-    port(&site, "81");
-    let printed = site.shell("git -c hierad.prePush=yes push --quiet origin main");
-    assert_eq!(printed.ok(), "");
-    assert_eq!(printed.err, "hierad: hierad.prePush is 'yes': wanted print, off, errors or changes\n");
 }
 
 #[test]

@@ -157,6 +157,31 @@ fn scripts_without_hierad_do_nothing() {
 }
 
 #[test]
+fn a_check_that_hierad_cannot_make_refuses() {
+    let site = Sandbox::of(SITE);
+    site.sh("git init --quiet --bare ../origin.git; mkdir ../bin");
+    site.hook(".git/hooks/pre-push", &source("pre-push").replace("/usr/local/bin/hierad", "../bin/hierad"));
+    let push = |mode: &str| {
+        let path =
+            "for tool in git sh cat; do ln -sf \"$(command -v $tool)\" ../bin/$tool; done; PATH=$(cd ../bin; pwd)";
+        site.shell(&format!("{path}; git -c hierad.prePush={mode} push --quiet ../origin.git main:{mode}"))
+    };
+    // It is gone, too old, or killed.
+    for program in [None, Some("exit 1"), Some("kill -9 $$")] {
+        if let Some(text) = program {
+            site.hook("../bin/hierad", &format!("#!/bin/sh\n{text}\n"));
+        }
+        for mode in ["errors", "changes", "error"] {
+            push(mode).is(1).says(&["hierad: the push is refused, as hierad cannot check it", "--no-verify"]);
+        }
+        assert_eq!(site.sh("git -C ../origin.git branch"), "", "{program:?}");
+    }
+    for mode in ["print", "off"] {
+        push(mode).ok();
+    }
+}
+
+#[test]
 fn scripts_work_without_hierad_on_the_path() {
     let site = Sandbox::of(SITE);
     site.hierad("hooks install").ok();
