@@ -3,34 +3,58 @@
 mod access;
 mod mode;
 mod regular;
+mod stamp;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use access::{can_run, can_write};
 pub use mode::{FileMode, ModeError};
 pub use regular::{read_below, read_regular, real_below};
+pub use stamp::{SMALL, Stamp};
 
 use crate::tree::{BlobId, Entry, FILE_LIMIT, FileTree, TreeError, child, folder_of, too_large};
 
-/// The files of the machine by their absolute paths. They stay as they are when their folder is first accessed, so that
-/// two revisions of a repository see the same.
+/// The files of the machine by their absolute paths. They stay as they are when they, or others in their folder, are
+/// first accessed, so that two revisions of a repository see the same.
 #[derive(Default)]
 pub struct Disk {
     seen: FrozenFiles,
     folders: Mutex<HashMap<String, Option<Listing>>>,
+    answers: Mutex<Answers>,
 }
 
 /// The names in a folder.
 type Listing = Arc<BTreeMap<String, FileType>>;
 
+/// The answers to all questions so far: they are given again, and compared with the disk to see if it has changed.
+#[derive(Default)]
+struct Answers {
+    /// The kind of what is at each path, or `None` if nothing is there.
+    kinds: HashMap<String, Option<FileType>>,
+    links: HashMap<String, String>,
+    /// The folders of which all names were told.
+    listed: HashSet<String>,
+}
+
 impl Disk {
     /// Makes a view of the disk, of which nothing was accessed yet.
     pub fn new() -> Disk {
         Disk::default()
+    }
+
+    /// Returns true if all that was accessed is still there as it was.
+    pub fn is_current(&self) -> bool {
+        let answers = self.lock();
+        let kind = |path: &str| fs::symlink_metadata(path).map(|metadata| metadata.file_type()).ok();
+        let link = |path: &str| read_link(path).ok();
+        answers.kinds.iter().all(|(path, known)| kind(path) == *known)
+            && answers.links.iter().all(|(path, known)| link(path).as_ref() == Some(known))
+            && answers.listed.iter().all(|path| self.folder(path).as_deref() == listing(path).ok().as_ref())
+            && self.seen.are_current()
     }
 
     /// Returns the names in a folder, or `None` if it cannot be listed.
@@ -43,17 +67,37 @@ impl Disk {
         lock().entry(path.to_owned()).or_insert(listing).clone()
     }
 
-    fn file_type(&self, path: &str) -> io::Result<FileType> {
-        let listing = path.rsplit_once('/').and_then(|(_, name)| Some((self.folder(folder_of(path))?, name)));
-        match listing.filter(|(_, name)| !name.is_empty()) {
-            Some((listing, name)) => listing.get(name).copied().ok_or_else(|| io::ErrorKind::NotFound.into()),
-            None => fs::symlink_metadata(path).map(|metadata| metadata.file_type()),
+    fn lock(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the kind of what is at a path, or `None` if nothing is there.
+    fn kind(&self, path: &str) -> io::Result<Option<FileType>> {
+        if let Some(known) = self.lock().kinds.get(path) {
+            return Ok(*known);
         }
+        let listing = path.rsplit_once('/').and_then(|(_, name)| Some((self.folder(folder_of(path))?, name)));
+        let kind = match listing.filter(|(_, name)| !name.is_empty()) {
+            Some((listing, name)) => listing.get(name).copied(),
+            None => match fs::symlink_metadata(path) {
+                Err(error) if is_absence(&error) => None,
+                metadata => Some(metadata?.file_type()),
+            },
+        };
+        Ok(*self.lock().kinds.entry(path.to_owned()).or_insert(kind))
+    }
+
+    fn link(&self, path: &str) -> io::Result<String> {
+        if let Some(known) = self.lock().links.get(path) {
+            return Ok(known.clone());
+        }
+        let target = read_link(path)?;
+        Ok(self.lock().links.entry(path.to_owned()).or_insert(target).clone())
     }
 
     fn entry_of(&self, path: &str, kind: FileType) -> io::Result<Option<Entry>> {
         Ok(if kind.is_symlink() {
-            Some(Entry::Link(fs::read_link(path)?.to_string_lossy().into_owned()))
+            Some(Entry::Link(self.link(path)?))
         } else if kind.is_dir() {
             Some(Entry::Folder)
         } else if kind.is_file() {
@@ -62,6 +106,10 @@ impl Disk {
             None // sockets, pipes and devices hold no data
         })
     }
+}
+
+fn read_link(path: &str) -> io::Result<String> {
+    Ok(fs::read_link(path)?.to_string_lossy().into_owned())
 }
 
 fn listing(path: &str) -> io::Result<BTreeMap<String, FileType>> {
@@ -78,7 +126,7 @@ impl FileTree for Disk {
     }
 
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
-        match self.file_type(path).and_then(|kind| self.entry_of(path, kind)) {
+        match self.kind(path).and_then(|kind| kind.map_or(Ok(None), |kind| self.entry_of(path, kind))) {
             Ok(entry) => Ok(entry),
             Err(error) if is_absence(&error) => Ok(None),
             Err(error) => Err(failed(path, &error)),
@@ -86,6 +134,7 @@ impl FileTree for Disk {
     }
 
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
+        self.lock().listed.insert(path.to_owned());
         let Some(listing) = self.folder(path) else {
             return match listing(path) {
                 Err(error) if !is_absence(&error) => Err(failed(path, &error)),
@@ -117,8 +166,17 @@ impl Default for FrozenFiles {
 
 #[derive(Default)]
 struct Seen {
-    files: HashMap<String, BlobId>,
+    files: HashMap<String, SeenFile>,
     contents: HashMap<BlobId, Content>,
+}
+
+/// A file as it was when it was read.
+struct SeenFile {
+    id: BlobId,
+    disk: PathBuf,
+    stamp: Stamp,
+    /// True if no change since then can have left the stamp as it was.
+    is_settled: bool,
 }
 
 #[derive(Clone)]
@@ -141,27 +199,42 @@ impl FrozenFiles {
 
     /// Returns the id of the file at `path`, which is at `disk` on disk, and keeps its content.
     pub fn file(&self, path: &str, disk: &Path) -> io::Result<BlobId> {
-        if let Some(id) = self.lock().files.get(path) {
-            return Ok(*id);
+        if let Some(file) = self.lock().files.get(path) {
+            return Ok(file.id);
         }
         let (read, content) = self.content_of(disk)?;
         let mut seen = self.lock();
-        let id = *seen.files.entry(path.to_owned()).or_insert(read);
-        seen.contents.entry(read).or_insert(content);
+        let id = seen.files.entry(path.to_owned()).or_insert(read).id;
+        seen.contents.entry(id).or_insert(content);
         Ok(id)
     }
 
-    /// Returns the id and the content of the file at `disk`. One that is too large has an id of its own, which stands
-    /// for its size.
-    fn content_of(&self, disk: &Path) -> io::Result<(BlobId, Content)> {
-        let size = fs::metadata(disk)?.len();
+    /// Returns the state and the content of the file at `disk`. One that is too large has an id of its own, which
+    /// stands for its size.
+    fn content_of(&self, disk: &Path) -> io::Result<(SeenFile, Content)> {
+        // Before the content: a change in between is seen later.
+        let stamp = Stamp::of(&fs::metadata(disk)?);
+        let (size, is_settled) = (stamp.size(), stamp.is_settled());
+        let file = |id| SeenFile { id, disk: disk.to_owned(), stamp, is_settled };
         if size > self.limit {
-            return Ok((BlobId::of(format!("a file of {size} bytes, too large").as_bytes()), Content::TooLarge(size)));
+            let id = BlobId::of(format!("a file of {size} bytes, too large").as_bytes());
+            return Ok((file(id), Content::TooLarge(size)));
         }
         let content = read_regular(disk, self.limit)?;
         let id = BlobId::of(&content);
         let is_large = content.len() > IN_MEMORY_SIZE;
-        Ok((id, if is_large { Content::OnDisk(disk.to_owned()) } else { Content::InMemory(content.into()) }))
+        Ok((file(id), if is_large { Content::OnDisk(disk.to_owned()) } else { Content::InMemory(content.into()) }))
+    }
+
+    /// Returns true if the files that were read are still as they were. Contents are compared if they are small.
+    fn are_current(&self) -> bool {
+        let seen = self.lock();
+        let is_small = seen.files.values().map(|file| file.stamp.size()).sum::<u64>() <= SMALL;
+        let is_same = |file: &SeenFile| match is_small {
+            true => read_regular(&file.disk, self.limit).is_ok_and(|content| BlobId::of(&content) == file.id),
+            false => file.is_settled || !file.stamp.is_settled(),
+        };
+        seen.files.values().all(|file| Stamp::at(&file.disk) == Some(file.stamp) && is_same(file))
     }
 
     /// Returns the content with an id that [`FrozenFiles::file`] returned.
@@ -182,7 +255,7 @@ impl FrozenFiles {
         Err(TreeError::new(id.to_string(), reason))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -228,5 +301,47 @@ mod tests {
         fs::write(at("data/a.yaml"), "a: 2\n").unwrap();
         assert_eq!(follow(&disk, &at("data/a.yaml")).unwrap(), file);
         assert_eq!(disk.read(BlobId::of(b"a: 1\n")).unwrap(), b"a: 1\n");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn changes_of_what_was_accessed_are_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let at = |name: &str| root.join(name).to_str().unwrap().to_owned();
+        let link = |to: &str| {
+            _ = fs::remove_file(at("link"));
+            std::os::unix::fs::symlink(to, at("link")).unwrap();
+        };
+        fs::create_dir(at("data")).unwrap();
+        fs::write(at("data/a.yaml"), "a: 1\n").unwrap();
+        link("data");
+        let seen = |ask: &dyn Fn(&Disk)| {
+            let disk = Disk::new();
+            ask(&disk);
+            assert!(disk.is_current());
+            disk
+        };
+        let file = || seen(&|disk| _ = follow(disk, &at("data/a.yaml")).unwrap());
+        // The same size, and likely the same time.
+        let disk = file();
+        fs::write(at("data/a.yaml"), "a: 2\n").unwrap();
+        assert!(!disk.is_current());
+        let (disk, times) = (file(), fs::metadata(at("data/a.yaml")).unwrap().modified().unwrap());
+        fs::write(at("data/b.yaml"), "a: 3\n").unwrap();
+        assert!(disk.is_current(), "nobody has asked for it");
+        fs::rename(at("data/b.yaml"), at("data/a.yaml")).unwrap();
+        fs::File::options().write(true).open(at("data/a.yaml")).unwrap().set_modified(times).unwrap();
+        assert!(!disk.is_current());
+        let disk = seen(&|disk| _ = disk.list(&at("data")).unwrap());
+        fs::write(at("data/b.yaml"), "").unwrap();
+        assert!(!disk.is_current());
+        let disk = seen(&|disk| assert_eq!(follow(disk, &at("data/c/d.yaml")).unwrap(), Target::Absent));
+        fs::create_dir(at("data/c")).unwrap();
+        assert!(!disk.is_current());
+        let disk = seen(&|disk| _ = follow(disk, &at("link")).unwrap());
+        link("elsewhere");
+        assert_eq!(follow(&disk, &at("link")).unwrap(), Target::Folder(at("data")), "it stays until somebody looks");
+        assert!(!disk.is_current());
     }
 }

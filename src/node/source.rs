@@ -50,6 +50,11 @@ pub trait ProfileSource: Send + Sync {
     fn is_current(&self) -> bool {
         true
     }
+
+    /// Returns true if some profiles could not be read again because they have changed, so that they are unknown.
+    fn has_changed(&self) -> bool {
+        false
+    }
 }
 
 /// Profiles in memory: each is declared by itself.

@@ -1,15 +1,14 @@
 //! A cache of parsed files on disk: data files by their content, node profiles by the state of their files.
 //!
-//! It is one file, which only the program that wrote it reads: the file of another version, or a damaged one, is
-//! ignored. The cache affects time, never results.
+//! It is one file, which only the build that wrote it reads: the file of another one, or a damaged one, is ignored.
+//! The cache affects time, never results.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
@@ -117,16 +116,15 @@ fn key((id, format): FileId) -> Key {
     Key::File(id.0, format)
 }
 
-/// Returns the header of this program's caches, or `None` if the program's file cannot be identified.
-fn header() -> Option<String> {
-    let program = fs::metadata(std::env::current_exe().ok()?).ok()?;
-    let modified = program.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
-    Some(format!("hierad cache 1 {} {} {modified}\n", env!("CARGO_PKG_VERSION"), program.len()))
-}
+/// The beginning of the caches of this build: another one may parse files in another way.
+const HEADER: &str = concat!("hierad cache 2 ", env!("CARGO_PKG_VERSION"), " ", env!("HIERAD_BUILD"), "\n");
 
-/// Returns the ranges of a cache's entries, or `None` if it is another program's or damaged.
+/// The beginning of the names of files that are not whole yet.
+const UNFINISHED: &str = ".cache-";
+
+/// Returns the ranges of a cache's entries, or `None` if it is another build's or damaged.
 fn places(content: &[u8]) -> Option<BTreeMap<Key, Range<usize>>> {
-    let (sum, body) = content.strip_prefix(header()?.as_bytes())?.split_first_chunk()?;
+    let (sum, body) = content.strip_prefix(HEADER.as_bytes())?.split_first_chunk()?;
     if u32::from_be_bytes(*sum) != crc32fast::hash(body) {
         return None;
     }
@@ -140,15 +138,32 @@ fn places(content: &[u8]) -> Option<BTreeMap<Key, Range<usize>>> {
 
 /// Replaces the cache in one step. Only its owner may read it.
 fn write(path: &Path, entries: &Entries<'_>) -> io::Result<()> {
-    let header = header().ok_or(io::ErrorKind::Unsupported)?;
     let body = postcard::to_allocvec(entries).map_err(io::Error::other)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".cache-").tempfile_in(folder)?;
-    for part in [header.as_bytes(), &crc32fast::hash(&body).to_be_bytes(), &body] {
+    tidy(folder)?;
+    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+    // Others tidy up what nobody holds. There are file systems without locks, and nothing can be told there.
+    _ = file.as_file().try_lock();
+    for part in [HEADER.as_bytes(), &crc32fast::hash(&body).to_be_bytes(), &body] {
         file.write_all(part)?;
     }
     file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Removes the unfinished files of processes that were killed: those that no process holds.
+fn tidy(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_unfinished = entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
+        if is_unfinished
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+            && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+        {
+            _ = fs::remove_file(entry.path());
+        }
+    }
     Ok(())
 }
 
@@ -197,5 +212,31 @@ mod tests {
             fs::write(&path, &whole[..at]).unwrap();
             assert_eq!(Cache::open(folder.path(), 100).profiles("some"), None, "{at}");
         }
+    }
+
+    #[test]
+    fn what_killed_processes_leave_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in [".cache-AbC123", ".cache-written", "other"] {
+            fs::write(at(name), "half").unwrap();
+        }
+        // Another process is about to finish this one.
+        let held = File::open(at(".cache-written")).unwrap();
+        held.lock().unwrap();
+        filled(folder.path(), 10_000);
+        let mut names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, [".cache-written", "cache", "other"]);
+    }
+
+    #[test]
+    fn caches_of_other_builds_are_ignored() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = filled(folder.path(), 10_000).path;
+        let mut of_another = fs::read(&path).unwrap();
+        of_another[HEADER.len() - 2] ^= 1;
+        fs::write(&path, of_another).unwrap();
+        assert_eq!(Cache::open(folder.path(), 10_000).profiles("some"), None);
     }
 }

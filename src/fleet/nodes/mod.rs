@@ -146,8 +146,8 @@ impl Fleet {
 
     fn read(&self, paths: Vec<VariablePath>) {
         let (table, errors) = Table::read(&*self.source, &paths, &|name| self.by_name.contains_key(name));
-        if let Some(error) = errors.first() {
-            tracing::warn!(%error, count = errors.len(), "profiles could not be read again");
+        if let Some(error) = errors.iter().find(|error| !self.left_out.contains(error)) {
+            tracing::warn!(%error, "profiles could not be read again");
         }
         let mut rows: Vec<Option<Row>> = vec![None; self.len()];
         for (row, name, place) in table.rows() {
@@ -189,7 +189,12 @@ impl Fleet {
 
     /// Returns true if the profiles are still as they were when the fleet was loaded.
     pub fn is_current(&self) -> bool {
-        self.source.is_current()
+        !self.has_changed() && self.source.is_current()
+    }
+
+    /// Returns true if the profiles have changed since, and some of what was asked for is unknown for that.
+    pub fn has_changed(&self) -> bool {
+        self.source.has_changed()
     }
 
     /// Returns true if the profile at `place` is the one that counts for the node. No other one counts, even if that is

@@ -1,14 +1,15 @@
 //! A file of node profiles.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
-use std::time::SystemTime;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::find::ProfilePath;
+use crate::disk::Stamp;
 use crate::node::{Form, ProfileError};
+use crate::tree::BlobId;
 
 /// A file, in the state in which it was first seen.
 pub(super) struct ProfileFile {
@@ -19,60 +20,36 @@ pub(super) struct ProfileFile {
     pub(super) path_number: usize,
     /// The path for messages.
     pub(super) shown: String,
-    /// The stamp when it was first read.
-    stamp: OnceLock<Option<Stamp>>,
+    /// The state when it was first seen.
+    seen: OnceLock<Option<SeenState>>,
+    /// The id of the content, if it was asked for.
+    content: OnceLock<Option<BlobId>>,
+    /// True if it was found changed since it was first seen.
+    pub(super) has_changed: AtomicBool,
     /// True if a profile or a fault was found in it.
     pub(super) has_content: AtomicBool,
 }
 
-/// The metadata that shows changes of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
-    size: u64,
-    modified: Option<SystemTime>,
-    inode: Option<Inode>,
+/// The state of a file when it was first seen.
+#[derive(Debug, Clone, Copy)]
+struct SeenState {
+    stamp: Stamp,
+    /// True if no change since then can have left the stamp as it was.
+    is_settled: bool,
 }
 
-/// The inode of a file. Programs cannot set the time of its last change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Inode {
-    device: u64,
-    number: u64,
-    changed: Option<SystemTime>,
-}
-
-impl Stamp {
-    fn of(metadata: &Metadata) -> Stamp {
-        Stamp { size: metadata.len(), modified: metadata.modified().ok(), inode: inode(metadata) }
+impl SeenState {
+    fn of(stamp: Stamp) -> SeenState {
+        SeenState { stamp, is_settled: stamp.is_settled() }
     }
-
-    /// Returns true if the file was last touched before `time`.
-    pub(super) fn is_before(&self, time: SystemTime) -> bool {
-        let is_before = |touched: Option<SystemTime>| touched.is_some_and(|touched| touched < time);
-        is_before(self.modified) && self.inode.is_none_or(|inode| is_before(inode.changed))
-    }
-}
-
-#[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
-fn inode(metadata: &Metadata) -> Option<Inode> {
-    use std::os::unix::fs::MetadataExt;
-    use std::time::{Duration, UNIX_EPOCH};
-    let since_epoch = |seconds, nanoseconds| Some(Duration::new(seconds, u32::try_from(nanoseconds).ok()?));
-    let changed = u64::try_from(metadata.ctime()).ok().and_then(|seconds| since_epoch(seconds, metadata.ctime_nsec()));
-    let changed = changed.and_then(|since| UNIX_EPOCH.checked_add(since));
-    Some(Inode { device: metadata.dev(), number: metadata.ino(), changed })
-}
-
-#[cfg(not(unix))]
-fn inode(_: &Metadata) -> Option<Inode> {
-    None
 }
 
 impl ProfileFile {
     pub(super) fn new(ProfilePath { path, real }: ProfilePath, path_number: usize) -> ProfileFile {
         let shown = path.to_string_lossy().into_owned();
-        ProfileFile { path, real, path_number, shown, stamp: OnceLock::new(), has_content: AtomicBool::new(false) }
+        let [has_changed, has_content] = [const { AtomicBool::new(false) }; 2];
+        let (seen, content) = (OnceLock::new(), OnceLock::new());
+        ProfileFile { path, real, path_number, shown, seen, content, has_changed, has_content }
     }
 
     /// Returns the form, by the name as given: a link may have another name than its target.
@@ -88,31 +65,80 @@ impl ProfileFile {
         self.error(format!("cannot read the file: {error}"))
     }
 
-    /// Opens the file, unless it has changed since it was first opened.
+    /// Opens the file, unless it has changed since it was first seen.
     pub(super) fn open(&self) -> Result<File, ProfileError> {
-        let file = File::open(&self.path).map_err(|error| self.unreadable(&error))?;
-        let stamp = file.metadata().ok().as_ref().map(Stamp::of);
-        if *self.stamp.get_or_init(|| stamp) != stamp {
-            return Err(self.error("the file has changed since it was read first"));
+        let opened = File::open(&self.path).and_then(|file| Ok((Stamp::of(&file.metadata()?), file)));
+        let stamp = opened.as_ref().map_or_else(|_| Stamp::at(&self.path), |(stamp, _)| Some(*stamp));
+        let seen = self.seen.get_or_init(|| stamp.map(SeenState::of));
+        if seen.map(|seen| seen.stamp) != stamp {
+            return Err(self.changed());
         }
-        Ok(file)
+        Ok(opened.map_err(|error| self.unreadable(&error))?.1)
+    }
+
+    /// Takes note that the file has changed since it was first seen.
+    fn changed(&self) -> ProfileError {
+        self.has_changed.store(true, Ordering::Relaxed);
+        self.error("the file has changed since it was read first")
     }
 
     /// Reads the whole content.
     pub(super) fn read(&self) -> Result<Vec<u8>, ProfileError> {
         let file = self.open()?;
-        let size = self.stamp().and_then(|stamp| usize::try_from(stamp.size).ok()).unwrap_or_default();
-        read_whole(file, size).map_err(|error| self.unreadable(&error))
+        let size = self.stamp().and_then(|stamp| usize::try_from(stamp.size()).ok()).unwrap_or_default();
+        let content = read_whole(file, size).map_err(|error| self.unreadable(&error))?;
+        match self.content.get() {
+            Some(seen) if *seen != Some(BlobId::of(&content)) => Err(self.changed()),
+            _ => Ok(content),
+        }
     }
 
     /// Returns true if another search of the same paths found the same file unchanged.
     pub(super) fn is_same(&self, other: &ProfileFile) -> bool {
-        (&self.real, &self.shown, self.stamp()) == (&other.real, &other.shown, other.stamp())
+        let is_same_content = match (self.content.get(), self.seen()) {
+            (Some(content), _) => *content == other.content(),
+            // It is read once more if it may have changed without a trace.
+            (None, Some(seen)) => seen.is_settled || !seen.stamp.is_settled(),
+            (None, None) => true,
+        };
+        is_same_content && (&self.real, &self.shown, self.stamp()) == (&other.real, &other.shown, other.stamp())
+    }
+
+    /// Returns the state when the file was first seen, or `None` if it may have changed without a trace or cannot be
+    /// read.
+    pub(super) fn state(&self) -> Option<(Stamp, Option<BlobId>)> {
+        let stamp = self.stamp()?;
+        match self.content.get() {
+            Some(content) => Some((stamp, Some((*content)?))),
+            None => stamp.is_settled().then_some((stamp, None)),
+        }
+    }
+
+    fn seen(&self) -> Option<SeenState> {
+        *self.seen.get_or_init(|| Stamp::at(&self.path).map(SeenState::of))
     }
 
     /// Returns the stamp when the file was first seen.
     pub(super) fn stamp(&self) -> Option<Stamp> {
-        *self.stamp.get_or_init(|| self.path.metadata().ok().as_ref().map(Stamp::of))
+        self.seen().map(|seen| seen.stamp)
+    }
+
+    /// Takes note of the content, so that others are told from it.
+    pub(super) fn see_content(&self) {
+        self.content.get_or_init(|| self.content());
+    }
+
+    /// Has this file look as `other` looked when that was first seen.
+    #[cfg(test)]
+    pub(super) fn set_state_of(&self, other: &ProfileFile) {
+        self.seen.set(other.seen()).unwrap();
+    }
+
+    /// Returns the id of the present content, or `None` if it cannot be read.
+    fn content(&self) -> Option<BlobId> {
+        let size = self.stamp()?.size();
+        let content = read_whole(File::open(&self.path).ok()?, usize::try_from(size).ok()?).ok()?;
+        Some(BlobId::of(&content))
     }
 }
 

@@ -15,11 +15,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
 
 use foldhash::fast::RandomState;
 
 use super::cache::Cache;
+use crate::disk::SMALL;
+use crate::fleet::parallel;
 use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, ProfileReader, ProfileSource, ReadProfiles, Wanted};
 use crate::value::Selection;
 use crate::workers::Workers;
@@ -59,9 +60,6 @@ pub struct ProfileFiles {
     cache: Option<Arc<Cache>>,
 }
 
-/// A file that changed less than this ago may change again without a trace: the clocks of file systems are coarse.
-const SETTLED: Duration = Duration::from_secs(2);
-
 impl ProfileFiles {
     /// Finds the profiles at `paths`: files, folders and globs. A file at several paths is read once. What is read is
     /// stored in `cache`.
@@ -88,21 +86,30 @@ impl ProfileFiles {
         Ok(ProfileFiles { paths, within, refused, files, at_paths, environment, workers, cache })
     }
 
-    /// Returns a cache name for the `wanted` parts of these files in their present state, or `None` if one of them may
-    /// still change without a trace.
+    /// Takes note of the contents of all files if they are small: these are compared from now on, and not the stamps
+    /// alone.
+    fn see_contents(&self) {
+        let sizes = self.files.iter().filter_map(ProfileFile::stamp).map(|stamp| stamp.size());
+        if sizes.sum::<u64>() <= SMALL {
+            parallel::map(&self.files, &self.workers, "reading node profiles", ProfileFile::see_content);
+        }
+    }
+
+    /// Returns a cache name for the `wanted` parts of these files in their present state, or `None` if that cannot be
+    /// told from another: one cannot be read, or may still change without a trace.
     fn name(&self, wanted: &Wanted) -> Option<String> {
-        let mut name = format!("{:?} {}", self.environment, wanted.text());
-        let settled = SystemTime::now().checked_sub(SETTLED)?;
+        // A path without files is an error, which the cache does not have.
+        let mut name = format!("{:?} {} {:?}", self.environment, wanted.text(), self.at_paths);
         for file in &self.files {
-            let stamp = file.stamp().filter(|stamp| stamp.is_before(settled))?;
             let real = file.real.as_os_str().as_encoded_bytes().escape_ascii();
-            _ = write!(name, "\n{real} {:?} {stamp:?}", file.form());
+            _ = write!(name, "\n{real} {:?} {:?}", file.form(), file.state()?);
         }
         Some(name)
     }
 
     /// Reads the files that may be read, from the cache if it has them.
     fn read_allowed(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
+        self.see_contents();
         let cache = self.cache.as_ref().filter(|_| !wanted.is_whole());
         let Some((cache, name)) = cache.and_then(|cache| Some((cache, self.name(wanted)?))) else {
             return self.read_files(wanted, each);
@@ -113,7 +120,7 @@ impl ProfileFiles {
                 keeper.add(&batch, wanted);
                 each(batch);
             });
-            if errors.is_empty() {
+            if errors.is_empty() && self.is_current() {
                 keeper.keep(cache, &name);
             }
             errors
@@ -200,8 +207,13 @@ impl ProfileSource for ProfileFiles {
     }
 
     fn is_current(&self) -> bool {
-        let found = found(self.within.as_deref(), &self.paths).ok().filter(|found| found.at_paths == self.at_paths);
+        let found = found(self.within.as_deref(), &self.paths).ok();
+        let found = found.filter(|found| found.at_paths == self.at_paths && found.refused == self.refused);
         found.is_some_and(|found| self.files.iter().zip(&found.files).all(|(old, new)| old.is_same(new)))
+    }
+
+    fn has_changed(&self) -> bool {
+        self.files.iter().any(|file| file.has_changed.load(Ordering::Relaxed))
     }
 
     fn path(&self, file: u32) -> String {
@@ -257,4 +269,56 @@ fn leads_out(file: &ProfilePath) -> ProfileError {
 /// Converts the number of a file; memory has no room for more than fit.
 fn number_of(file: usize) -> u32 {
     u32::try_from(file).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hiera::backend::DataFiles;
+
+    fn source(path: &Path) -> ProfileFiles {
+        let environment = EnvironmentOfNodes::Declared("production".into());
+        let workers = Workers::of(1);
+        ProfileFiles::find(&[path.to_owned()], environment, workers, None).unwrap()
+    }
+
+    #[test]
+    fn contents_of_files_with_the_same_stamp_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("n.yaml");
+        let wanted = Wanted::default();
+        let at = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            source(&path)
+        };
+        let first = at("name: a\n");
+        assert!(first.read(&wanted, &|_| ()).is_empty() && first.is_current());
+        // An image of a file system has a file at the same place with the same times.
+        let second = at("name: b\n");
+        second.files[0].set_state_of(&first.files[0]);
+        second.see_contents();
+        assert_eq!(first.files[0].stamp(), second.files[0].stamp());
+        assert_ne!(first.name(&wanted), second.name(&wanted), "the cache has it under another name");
+        assert!(!first.files[0].is_same(&second.files[0]));
+    }
+
+    #[test]
+    fn a_path_without_profiles_is_told_with_a_cache() {
+        let (folder, cached) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let [some, none] = ["some", "none"].map(|name| folder.path().join(name));
+        for path in [&some, &none] {
+            std::fs::create_dir(path).unwrap();
+        }
+        std::fs::write(some.join("n.yaml"), "name: n\n").unwrap();
+        let errors = |paths: &[PathBuf]| {
+            let cache = Arc::new(Cache::open(cached.path(), 1 << 20));
+            let environment = EnvironmentOfNodes::Declared("production".into());
+            let source = ProfileFiles::find(paths, environment, Workers::of(1), Some(cache.clone())).unwrap();
+            let errors = source.read(&Wanted::default(), &|_| ());
+            cache.save(&DataFiles::default());
+            errors.len()
+        };
+        assert_eq!(errors(std::slice::from_ref(&some)), 0);
+        assert_eq!(errors(&[some, none]), 1);
+    }
 }
