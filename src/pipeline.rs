@@ -28,7 +28,7 @@ use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
 use crate::fleet::{self, AffectedKeys, Effective, Finding, Fleet, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError, Repository};
-use crate::hiera::layer::DeclaredModule;
+use crate::hiera::layer::{DeclaredModule, Environment};
 use crate::node::{NodeId, NodeSet};
 use crate::report::{BlindSpot, Commit, Input, NodeNames, Report};
 use crate::tree::TreeError;
@@ -51,6 +51,9 @@ pub enum PipelineError {
     /// The files of the commit cannot be read.
     #[error(transparent)]
     Tree(#[from] TreeError),
+    /// Node profiles have changed since they were first read, so that some values would be unknown.
+    #[error("node profiles have changed while they were read: try again")]
+    ProfilesChanged,
     /// The repository has no checked-out files.
     #[error("the repository has no work tree, so '.' means nothing")]
     NoWorkTree,
@@ -118,6 +121,11 @@ impl Pipeline {
     /// Returns the repository.
     pub fn repository(&self) -> &Repository {
         &self.revisions.repository
+    }
+
+    /// Reads the configuration of a revision.
+    pub fn environment(&self, id: RevisionId) -> Result<Environment, PipelineError> {
+        self.revisions.environment(id)
     }
 
     /// Reads the configuration of a revision and resolves the hierarchies of all nodes.
@@ -188,7 +196,13 @@ impl Pipeline {
                 after: unreadable.after.is_some(),
             },
         });
+        self.fleet_has_stayed()?;
         Ok(Comparison { report, effective })
+    }
+
+    /// Fails if node profiles were found changed, so that what was resolved may lack some.
+    pub fn fleet_has_stayed(&self) -> Result<(), PipelineError> {
+        if self.fleet.has_changed() { Err(PipelineError::ProfilesChanged) } else { Ok(()) }
     }
 
     /// Loads both revisions with the same decryption keys.

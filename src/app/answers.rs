@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::lookup::{failure, to_json};
+use super::pipelines::ATTEMPTS;
 use super::{BranchPipelines, Failure, Workspace};
 use crate::daemon::http::{AnswerError, Answers, LookupNode, LookupRequest, LookupResponse, NodeSnapshot};
 use crate::git::{BranchName, CommitId, RevisionError};
@@ -15,7 +16,7 @@ use crate::hiera::merge::Strategy;
 use crate::hiera::scope::{NodeScope, Scope};
 use crate::node::{NodeProfile, NodeSet, read_profiles};
 use crate::pipeline::profiles::EnvironmentOfNodes;
-use crate::pipeline::{Pipeline, RevisionId};
+use crate::pipeline::{Pipeline, PipelineError, RevisionId};
 use crate::snapshot::{Format, Snapshots};
 
 /// The file name that stands for a profile in a question: it tells the format.
@@ -57,34 +58,24 @@ impl Answers for EffectiveValues {
 
     fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> std::result::Result<NodeSnapshot, AnswerError> {
         let asked = self.resolve(revision)?;
-        let pipeline = self.pipeline(asked.branch.as_ref())?;
-        let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node))?;
-        let revision = pipeline.cached_revision(asked.point()).map_err(broken)?;
-        if let Some(unknown) = keys.iter().find(|key| !revision.keys.contains(key.as_str())) {
-            return Err(AnswerError::Unknown(format!("no data file at {} has the key '{unknown}'", asked.commit)));
-        }
-        let wanted: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
-        let keys = revision.keys.iter().filter(|key| wanted.is_empty() || wanted.contains(&***key));
-        let effective = pipeline.effective_on(id, &revision, keys);
-        let (nodes, disclosure, workers) = (NodeSet::from_iter([id]), &pipeline.disclosure, &self.workspace.workers);
-        let snapshots = Snapshots::new(effective, &pipeline.fleet, &nodes, Format::Json, disclosure, workers);
-        Ok(NodeSnapshot { commit: asked.commit.to_string(), text: snapshots.texts().concat() })
+        self.settled(asked.branch.as_ref(), |pipeline| self.rendered(pipeline, &asked, node, keys))
     }
 
     fn lookup(&self, request: &LookupRequest) -> std::result::Result<LookupResponse, AnswerError> {
         let asked = self.resolve(&request.revision)?;
-        let environment = self.workspace.revisions().environment(asked.point()).map_err(broken)?;
-        match &request.node {
-            LookupNode::Named(name) => {
-                let pipeline = self.pipeline(asked.branch.as_ref())?;
-                let node = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name))?;
-                self.find(&asked, &environment, (name, &pipeline.fleet.scope(node)), request)
+        self.settled(asked.branch.as_ref(), |pipeline| {
+            let environment = pipeline.environment(asked.point()).map_err(broken)?;
+            match &request.node {
+                LookupNode::Named(name) => {
+                    let node = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name))?;
+                    self.find(&asked, &environment, (name, &pipeline.fleet.scope(node)), request)
+                }
+                LookupNode::Profile(profile) => {
+                    let profile = self.profile(profile, asked.branch.as_ref())?;
+                    self.find(&asked, &environment, (&profile.name, &NodeScope::new(&profile)), request)
+                }
             }
-            LookupNode::Profile(profile) => {
-                let profile = self.profile(profile, asked.branch.as_ref())?;
-                self.find(&asked, &environment, (&profile.name, &NodeScope::new(&profile)), request)
-            }
-        }
+        })
     }
 }
 
@@ -106,6 +97,43 @@ impl EffectiveValues {
     fn pipeline(&self, branch: Option<&BranchName>) -> std::result::Result<Arc<Pipeline>, AnswerError> {
         let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
         pipelines.get(branch).map_err(AnswerError::Broken)
+    }
+
+    /// Returns an answer by a pipeline whose profiles have not changed meanwhile.
+    fn settled<T>(
+        &self,
+        branch: Option<&BranchName>,
+        answer: impl Fn(&Pipeline) -> std::result::Result<T, AnswerError>,
+    ) -> std::result::Result<T, AnswerError> {
+        for _ in 0..ATTEMPTS {
+            let pipeline = self.pipeline(branch)?;
+            let answer = answer(&pipeline);
+            if pipeline.fleet_has_stayed().is_ok() {
+                return answer;
+            }
+        }
+        Err(AnswerError::Later(PipelineError::ProfilesChanged.to_string()))
+    }
+
+    /// Returns the snapshot of a node, with some of its keys or with all for none.
+    fn rendered(
+        &self,
+        pipeline: &Pipeline,
+        asked: &Revision,
+        node: &str,
+        keys: &[String],
+    ) -> std::result::Result<NodeSnapshot, AnswerError> {
+        let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node))?;
+        let revision = pipeline.cached_revision(asked.point()).map_err(broken)?;
+        if let Some(unknown) = keys.iter().find(|key| !revision.keys.contains(key.as_str())) {
+            return Err(AnswerError::Unknown(format!("no data file at {} has the key '{unknown}'", asked.commit)));
+        }
+        let wanted: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
+        let keys = revision.keys.iter().filter(|key| wanted.is_empty() || wanted.contains(&***key));
+        let effective = pipeline.effective_on(id, &revision, keys);
+        let (nodes, disclosure, workers) = (NodeSet::from_iter([id]), &pipeline.disclosure, &self.workspace.workers);
+        let snapshots = Snapshots::new(effective, &pipeline.fleet, &nodes, Format::Json, disclosure, workers);
+        Ok(NodeSnapshot { commit: asked.commit.to_string(), text: snapshots.texts().concat() })
     }
 
     /// Reads the profile of a request.

@@ -4,33 +4,49 @@ use std::path::{Component, Path, PathBuf, absolute as absolute_path};
 use std::sync::Arc;
 
 use super::Result;
-use crate::git::Repository;
+use crate::disk::Disk;
+use crate::git::{CommitId, Repository};
 use crate::hiera::layer::GlobalConfig;
 use crate::settings::GlobalSetting;
 use crate::tree::{FileTree, MountedTree};
 
-/// Returns the global layer that the settings name, or `None` if they name none. A file in the work tree of the data
-/// repository is read from the revision at hand.
-pub(super) fn global_config(
-    setting: &GlobalSetting,
-    data: &Repository,
-    disk: &Arc<dyn FileTree>,
-) -> Result<Option<GlobalConfig>> {
-    Ok(match setting {
-        GlobalSetting::None => None,
-        GlobalSetting::Tree(path) => Some(GlobalConfig { tree: None, path: path.clone() }),
-        GlobalSetting::Disk(path) => Some(match in_work_tree(data, path) {
-            Some(path) => GlobalConfig { tree: None, path },
-            None => GlobalConfig { tree: Some(disk.clone()), path: absolute(path) },
-        }),
-        GlobalSetting::Repository { repo, rev, path } => {
-            let other = Repository::discover(repo)?;
-            let tree = other.tree(other.resolve(rev)?)?;
-            let root = absolute(other.work_dir().unwrap_or(repo)).trim_end_matches('/').to_owned();
-            let path = format!("{root}/{path}");
-            Some(GlobalConfig { tree: Some(Arc::new(MountedTree::new(root, Arc::new(tree)))), path })
+/// The global layer that the settings name.
+pub(super) struct GlobalLayer {
+    /// Its hiera.yaml, or `None` if they name none.
+    pub(super) config: Option<GlobalConfig>,
+    /// The commit of another repository that it is read from.
+    commit: Option<CommitId>,
+}
+
+impl GlobalLayer {
+    /// Finds the global layer. A file in the work tree of the data repository is read from the revision at hand.
+    pub(super) fn find(setting: &GlobalSetting, data: &Repository, disk: &Arc<Disk>) -> Result<GlobalLayer> {
+        let config = |tree, path| Ok(GlobalLayer { config: Some(GlobalConfig { tree, path }), commit: None });
+        match setting {
+            GlobalSetting::None => Ok(GlobalLayer { config: None, commit: None }),
+            GlobalSetting::Tree(path) => config(None, path.clone()),
+            GlobalSetting::Disk(path) => match in_work_tree(data, path) {
+                Some(path) => config(None, path),
+                None => config(Some(disk.clone() as Arc<dyn FileTree>), absolute(path)),
+            },
+            GlobalSetting::Repository { repo, rev, path } => {
+                let other = Repository::discover(repo)?;
+                let commit = other.resolve(rev)?;
+                let tree = other.tree(commit)?;
+                let root = absolute(other.work_dir().unwrap_or(repo)).trim_end_matches('/').to_owned();
+                let path = format!("{root}/{path}");
+                let tree: Arc<dyn FileTree> = Arc::new(MountedTree::new(root, Arc::new(tree)));
+                Ok(GlobalLayer { commit: Some(commit), ..config(Some(tree), path)? })
+            }
         }
-    })
+    }
+
+    /// Returns true unless the other repository is known to have another commit there.
+    pub(super) fn is_current(&self, setting: &GlobalSetting) -> bool {
+        let GlobalSetting::Repository { repo, rev, .. } = setting else { return true };
+        let now = Repository::discover(repo).ok().and_then(|other| other.resolve(rev).ok());
+        now.is_none() || now == self.commit
+    }
 }
 
 /// Returns the path of a file inside the work tree, or `None` if it lies elsewhere.

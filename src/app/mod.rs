@@ -2,7 +2,8 @@
 //! together.
 //!
 //! - [`Workspace`] is a repository with its effective settings and caches; every command begins with one.
-//! - [`BranchPipelines`] keeps the pipeline of each branch, and replaces it when profiles change.
+//! - [`BranchPipelines`] keeps the pipeline of each branch, and replaces it when profiles or files outside of the
+//!   repository change.
 //! - [`Plan`] is a daemon with a durable queue, and reloads it; [`run_unqueued`] is one without.
 //! - [`trust`] records which settings files of the tree the user trusts.
 //! - `answers`, `server` and `snapshots` give the daemon its effective values, its HTTP server and its snapshot
@@ -18,6 +19,7 @@ mod guard;
 mod judge;
 pub mod lookup;
 mod options;
+mod outside;
 mod overrides;
 mod pipelines;
 mod repository;

@@ -1,67 +1,116 @@
 //! The pipelines of a workspace: one for each environment, and so for each branch if branches are environments.
 //!
-//! A pipeline is made when it is first asked for, and made anew when the profile files have changed. While somebody
-//! is still writing them, the former pipeline goes on.
+//! A pipeline is made when it is first asked for, and made anew when the profile files or what lies outside of the
+//! repository have changed. While somebody is still writing the profiles, the former pipeline goes on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::{Result, Workspace};
+use super::outside::Outside;
+use super::{Failure, Result, Workspace};
 use crate::event::CommitEvent;
 use crate::git::BranchName;
 use crate::node::ProfileError;
-use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
+use crate::pipeline::{Comparison, DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::settings::EnvironmentName;
 
 /// The pipelines of a workspace by environment.
 pub struct BranchPipelines {
     workspace: Workspace,
+    /// The looks at what lies outside of the repository.
+    outside: Looks,
     /// `None` is the pipeline of all branches.
-    by_branch: HashMap<Option<BranchName>, Arc<Pipeline>>,
-    /// The time of the next look for changed profiles.
-    next_check: Instant,
+    by_branch: HashMap<Option<BranchName>, Kept>,
+    /// The number of requests.
+    requests: u64,
 }
 
-/// The pause after a look at the profile files, in multiples of the time it took: there may be a hundred thousand.
-const CHECK_PAUSE: u32 = 50;
+/// A pipeline, and what it was made of.
+struct Kept {
+    pipeline: Arc<Pipeline>,
+    outside: Arc<Outside>,
+    /// The looks at its profiles.
+    profiles: Looks,
+    /// The number of the last request for it.
+    last: u64,
+}
+
+/// The most pipelines that are kept: those asked for last.
+const MAX_KEPT: usize = 16;
+
+/// Looks for changed files, with a pause after one that took long: there may be a hundred thousand.
+struct Looks {
+    next: Instant,
+}
+
+/// The time that a look takes without a pause after it, so that few files are looked at for each commit.
+const SHORT: Duration = Duration::from_millis(5);
+
+/// The pause after a longer look, in multiples of the time that it took.
+const PAUSE: u32 = 50;
+
+impl Looks {
+    fn begin() -> Looks {
+        Looks { next: Instant::now() }
+    }
+
+    /// Returns the result of a look, or `None` during a pause.
+    fn look<T>(&mut self, look: impl FnOnce() -> T) -> Option<T> {
+        let start = Instant::now();
+        if start < self.next {
+            return None;
+        }
+        let seen = look();
+        let took = start.elapsed();
+        self.next = start + if took > SHORT { took * PAUSE } else { Duration::ZERO };
+        Some(seen)
+    }
+}
+
+impl Kept {
+    /// Returns true unless its profiles are known to have changed, or what lies outside of the repository has.
+    fn is_current(&mut self, outside: &Arc<Outside>) -> bool {
+        let fleet = &self.pipeline.fleet;
+        Arc::ptr_eq(&self.outside, outside)
+            && !fleet.has_changed()
+            && self.profiles.look(|| fleet.is_current()).unwrap_or(true)
+    }
+}
 
 impl BranchPipelines {
     /// Makes an empty set of pipelines. Profiles are read when a pipeline is first asked for.
     pub fn new(workspace: Workspace) -> BranchPipelines {
-        BranchPipelines { workspace, by_branch: HashMap::new(), next_check: Instant::now() }
+        BranchPipelines { workspace, outside: Looks::begin(), by_branch: HashMap::new(), requests: 0 }
     }
 
     /// Returns what a commit changes.
     pub fn compare(&mut self, event: &CommitEvent) -> Result<Comparison> {
-        compare(&*self.get(Some(&event.branch))?, event)
+        compare(event, || self.get(Some(&event.branch)))
     }
 
     /// Returns the pipeline of a branch, or that of the checked-out branch for `None`.
     pub fn get(&mut self, branch: Option<&BranchName>) -> Result<Arc<Pipeline>> {
-        let branch = branch.filter(|_| self.workspace.settings.environment == EnvironmentName::Branch);
-        let known = self.by_branch.get(&branch.cloned()).cloned();
-        if let Some(pipeline) = &known
-            && self.is_current(pipeline)
-        {
-            return Ok(pipeline.clone());
+        let branch = branch.filter(|_| self.workspace.settings.environment == EnvironmentName::Branch).cloned();
+        self.renew_outside();
+        self.requests += 1;
+        if let Some(kept) = self.by_branch.get_mut(&branch) {
+            kept.last = self.requests;
+            if kept.is_current(self.workspace.outside()) {
+                return Ok(kept.pipeline.clone());
+            }
         }
-        let pipeline = match (self.make(branch), known) {
-            (Ok(pipeline), known) => {
-                if known.is_some() {
-                    tracing::info!("the node profiles have changed and were read again");
+        match self.make(branch.as_ref()) {
+            Ok(pipeline) => Ok(self.keep(branch, Arc::new(pipeline))),
+            Err(error) => match self.by_branch.get(&branch) {
+                // Somebody may be writing them right now.
+                Some(known) => {
+                    tracing::warn!(%error, "the node profiles have changed and cannot be read: the former ones count");
+                    Ok(known.pipeline.clone())
                 }
-                Arc::new(pipeline)
-            }
-            // Somebody may be writing them right now.
-            (Err(error), Some(known)) => {
-                tracing::warn!(%error, "the node profiles have changed and cannot be read: the former ones count");
-                return Ok(known);
-            }
-            (Err(error), None) => return Err(error),
-        };
-        self.by_branch.insert(branch.cloned(), pipeline.clone());
-        Ok(pipeline)
+                None => Err(error),
+            },
+        }
     }
 
     /// Reads the profiles for a branch.
@@ -74,21 +123,55 @@ impl BranchPipelines {
         workspace.pipeline_for(branch, tip.as_slice(), &|_| true, &report)
     }
 
-    /// Returns true unless the profile files are known to have changed. It does not look each time.
-    fn is_current(&mut self, pipeline: &Pipeline) -> bool {
-        let start = Instant::now();
-        if start < self.next_check {
-            return true;
+    /// Keeps a pipeline in place of those that nobody has asked for lately.
+    fn keep(&mut self, branch: Option<BranchName>, pipeline: Arc<Pipeline>) -> Arc<Pipeline> {
+        let outside = self.workspace.outside().clone();
+        let kept = Kept { pipeline: pipeline.clone(), outside, profiles: Looks::begin(), last: self.requests };
+        if let Some(former) = self.by_branch.insert(branch, kept)
+            && Arc::ptr_eq(&former.outside, self.workspace.outside())
+        {
+            tracing::info!("the node profiles have changed and were read again");
         }
-        let is_current = pipeline.fleet.is_current();
-        self.next_check = Instant::now() + start.elapsed() * CHECK_PAUSE;
-        is_current
+        if self.by_branch.len() > MAX_KEPT {
+            let oldest = self.by_branch.values().map(|kept| kept.last).min();
+            self.by_branch.retain(|_, kept| Some(kept.last) != oldest);
+        }
+        pipeline
     }
+
+    /// Has all pipelines made anew if anything outside of the repository has changed.
+    fn renew_outside(&mut self) {
+        let workspace = &mut self.workspace;
+        match self.outside.look(|| workspace.renew_outside()) {
+            Some(Ok(true)) => tracing::info!("files outside of the repository have changed and are read again"),
+            Some(Err(error)) => {
+                tracing::warn!(%error, "files outside of the repository have changed and cannot be read: the former ones count");
+            }
+            Some(Ok(false)) | None => {}
+        }
+    }
+}
+
+/// The most times that something is resolved anew since profiles have changed meanwhile.
+pub(super) const ATTEMPTS: usize = 5;
+
+/// Returns what a commit changes, by the pipeline that `get` returns. If profiles are found changed on the way, it is
+/// compared again with the next pipeline.
+pub(super) fn compare(event: &CommitEvent, mut get: impl FnMut() -> Result<Arc<Pipeline>>) -> Result<Comparison> {
+    let have_changed =
+        |error: &Failure| matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::ProfilesChanged));
+    for _ in 1..ATTEMPTS {
+        match compare_with(&*get()?, event) {
+            Err(error) if have_changed(&error) => tracing::info!("{error}; the commit is compared again"),
+            compared => return compared,
+        }
+    }
+    compare_with(&*get()?, event)
 }
 
 /// Returns what a commit changes. If git has collected the former tip of a rewritten branch, the commit is compared
 /// with its first parent.
-pub(super) fn compare(pipeline: &Pipeline, event: &CommitEvent) -> Result<Comparison> {
+fn compare_with(pipeline: &Pipeline, event: &CommitEvent) -> Result<Comparison> {
     let (repository, mut before) = (pipeline.repository(), event.before);
     if let Some(gone) = before.filter(|before| repository.is_gone(*before))
         && !repository.is_gone(event.after)

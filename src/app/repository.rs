@@ -272,8 +272,8 @@ fn is_lost(error: &(dyn std::error::Error + 'static), attempts: i64) -> bool {
 /// Makes the report of a job, and its bytes.
 fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job) -> Result<Resolved> {
     let Job { name, event, .. } = job;
-    let pipeline = pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(&event.branch))?;
-    let mut report = compare(&pipeline, event)?.report;
+    let pipeline = || pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(&event.branch));
+    let mut report = compare(event, pipeline)?.report;
     (report.event, report.job) = (Some(event.clone()), Some(name.clone()));
     report.findings.extend(job.set_aside.iter().map(|commit| {
         let text = format!("commit {commit} could not be resolved: what it changes is in this report");

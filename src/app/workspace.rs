@@ -8,13 +8,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::global_layer::{absolute, global_config};
+use super::global_layer::absolute;
 use super::guard::Guard;
 use super::judge::SettingsJudge;
+use super::outside::Outside;
 use super::settings_files::{self, FoundSettings};
 use super::{Failure, Overrides, Result, fingerprints, sample_profile};
 use crate::disclosure::Disclosure;
-use crate::disk::Disk;
 use crate::fleet::Fleet;
 use crate::git::{BranchName, Environment, OpenError, Repository};
 use crate::hiera::backend::{DataFiles, DeclaredFunction, ParsedFiles};
@@ -26,7 +26,6 @@ use crate::pipeline::host::Host;
 use crate::pipeline::profiles::{self, EnvironmentOfNodes, ProfileFiles};
 use crate::pipeline::{Pipeline, RevisionId, Revisions};
 use crate::settings::{CheckSetting, DatadirSetting, EnvironmentName, Refusal, SETTINGS_FILE, Settings};
-use crate::tree::FileTree;
 use crate::workers::Workers;
 
 /// The number of MiB of parsed data to keep by default.
@@ -48,10 +47,8 @@ pub struct Workspace {
     /// The threads that resolve.
     pub workers: Workers,
     guard: Arc<Guard>,
-    /// The hiera.yaml of the global layer, if there is one.
-    pub global: Option<GlobalConfig>,
     judge: Arc<SettingsJudge>,
-    disk: Arc<dyn FileTree>,
+    outside: Arc<Outside>,
     store: Arc<Store>,
     cache: Option<Arc<Cache>>,
 }
@@ -73,8 +70,7 @@ impl Workspace {
             files: DataFiles::new(earlier, cache_size(overrides).min(settings.limits.part_of_memory())),
             ..Store::default()
         });
-        let disk: Arc<dyn FileTree> = Arc::new(Disk::new());
-        let global = global_config(&settings.global_hiera_config, &repository, &disk)?;
+        let outside = Arc::new(Outside::find(&settings.global_hiera_config, &repository)?);
         let guard = Arc::new(Guard::begun(&settings.limits));
         let workers = Workers { limits: settings.limits.run, stop: guard.clone(), ..overrides.workers() };
         Ok(Workspace {
@@ -85,9 +81,8 @@ impl Workspace {
             compares_secrets: false,
             workers,
             guard,
-            global,
             judge,
-            disk,
+            outside,
             store,
             cache,
         })
@@ -97,6 +92,26 @@ impl Workspace {
     pub(super) fn with_own_guard(&self) -> Workspace {
         let guard = Arc::new(Guard::idle(&self.settings.limits));
         Workspace { workers: Workers { stop: guard.clone(), ..self.workers.clone() }, guard, ..self.clone() }
+    }
+
+    /// Returns the hiera.yaml of the global layer, or `None` if there is none.
+    pub fn global(&self) -> Option<&GlobalConfig> {
+        self.outside.global()
+    }
+
+    /// Returns the state of all outside of the repository that is read.
+    pub(super) fn outside(&self) -> &Arc<Outside> {
+        &self.outside
+    }
+
+    /// Reads what lies outside of the repository anew if it has changed, and returns true if so.
+    pub(super) fn renew_outside(&mut self) -> Result<bool> {
+        let global = &self.settings.global_hiera_config;
+        if self.outside.is_current(global) {
+            return Ok(false);
+        }
+        self.outside = Arc::new(Outside::find(global, &self.repository)?);
+        Ok(true)
     }
 
     /// Returns the guard of its runs.
@@ -259,12 +274,12 @@ impl Workspace {
             eyaml: self.settings.eyaml.clone(),
             secret_names: if self.compares_secrets { None } else { self.disclosure.names() },
             host: Arc::new(Host),
-            global: self.global.clone(),
+            global: self.global().cloned(),
             lookup_options: self.settings.lookup_options.clone(),
             modulepath: self.settings.modulepath.as_ref().map(|folders| folders.join(":")),
             basemodulepath: self.settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),
             own_files: self.own_files(),
-            disk: self.disk.clone(),
+            disk: self.outside.disk(),
         }
     }
 

@@ -262,6 +262,7 @@ impl Exporter {
         let work: NodesByKey = revision.keys.iter().map(|key| (key.clone(), nodes.clone())).collect();
         let effective = fleet::resolve(&revision, &work, workers);
         let snapshots = Snapshots::new(effective, &pipeline.fleet, &nodes, Format::Json, &pipeline.disclosure, workers);
+        pipeline.fleet_has_stayed()?;
         // The snapshot commit has no id yet.
         state.last = Some(Last { commit: event.after, source: event.after });
         state.is_own = true;

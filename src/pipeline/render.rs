@@ -59,6 +59,7 @@ impl Pipeline {
         folder: &Path,
         mode: FileMode,
     ) -> Result<Written, RenderError> {
+        self.fleet_has_stayed()?;
         let commit = match id {
             RevisionId::Commit(id) => Some(id.to_string()),
             RevisionId::WorkTree | RevisionId::Empty => None,

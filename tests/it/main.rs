@@ -16,6 +16,7 @@ mod fleet_changes;
 mod fleet_classes;
 mod fleet_paths;
 mod fleet_templates;
+mod freshness;
 #[path = "../generator/mod.rs"]
 mod generator;
 mod git;

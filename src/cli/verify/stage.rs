@@ -75,7 +75,7 @@ impl Stage {
             put(&environment.join("hiera.yaml"), &fs::read(environment.join(name))?)?;
         }
         set_modulepath(&environment.join("environment.conf"), settings.modulepath.as_deref(), code)?;
-        let global = workspace.global.as_ref();
+        let global = workspace.global();
         Ok(Staged {
             environments: self.environments(root),
             environment,
