@@ -1,9 +1,10 @@
 //! Schedules: cron expressions in a time zone. It knows no clock.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use croner::Cron;
-use jiff::tz::TimeZone;
+use jiff::civil::DateTime;
+use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Timestamp, Zoned};
 
 /// The times at which work is due.
@@ -64,8 +65,76 @@ impl Schedule {
     }
 
     fn next_of(&self, cron: &Cron, time: SystemTime) -> Option<SystemTime> {
-        let time = Zoned::new(Timestamp::try_from(time).ok()?, self.zone.clone());
-        cron.find_next_occurrence(&time, false).ok().map(|next| next.timestamp().into())
+        let time = Timestamp::try_from(time).ok()?;
+        let here = time.to_zoned(self.zone.clone());
+        if is_due_each_hour(cron) {
+            return Some(cron.find_next_occurrence(&here, false).ok()?.timestamp().into());
+        }
+        // By a clock that nobody sets: each of its times is due once by the clocks of the zone.
+        let mut clock = here.datetime();
+        loop {
+            let next = cron.find_next_occurrence(&clock.to_zoned(TimeZone::UTC).ok()?, false).ok()?;
+            clock = next.datetime();
+            let due = self.due(clock)?;
+            if due > time {
+                return Some(due.into());
+            }
+        }
+    }
+
+    /// Returns the moment at which a time on the clocks is due: the first one at which they show it or, if they skip
+    /// it, that at which they go on.
+    fn due(&self, clock: DateTime) -> Option<Timestamp> {
+        let moments = self.zone.to_ambiguous_timestamp(clock);
+        let first = moments.earlier().ok()?;
+        match moments.offset() {
+            AmbiguousOffset::Gap { .. } => Some(self.zone.following(first).next()?.timestamp()),
+            AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Fold { .. } => Some(first),
+        }
+    }
+}
+
+/// Returns true if an expression means times in every hour, so that none is missed if the clocks skip one.
+fn is_due_each_hour(cron: &Cron) -> bool {
+    cron.pattern.hours.values().len() == 24
+}
+
+/// The runs of work by a schedule, as a clock tells the time that may be set in both directions.
+#[derive(Debug, Clone)]
+pub struct Runs {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// The time of the last run.
+    last: SystemTime,
+}
+
+impl Runs {
+    /// Makes the runs of work that was done last at this time.
+    pub fn since(schedule: Schedule, last: SystemTime) -> Runs {
+        Runs { schedule, last }
+    }
+
+    /// Returns the time of the next run, or `None` if there is none.
+    pub fn next(&self) -> Option<SystemTime> {
+        self.schedule.next(self.last)
+    }
+
+    /// Takes note of a run that began at this time.
+    pub fn done(&mut self, start: SystemTime) {
+        self.last = start;
+    }
+
+    /// Returns true if the clock is now further behind the last run than half the time from that to the next one. Then
+    /// it was ahead, and what is due from now on was not done. If less is missing, the clock was put right by a little,
+    /// and what comes again on it was done.
+    pub fn put_right(&mut self, now: SystemTime) -> bool {
+        let Ok(behind) = self.last.duration_since(now) else { return false };
+        let gap = self.next().and_then(|next| next.duration_since(self.last).ok());
+        let was_ahead = !behind.is_zero() && gap.is_none_or(|gap: Duration| behind >= gap / 2);
+        if was_ahead {
+            self.last = now;
+        }
+        was_ahead
     }
 }
 
@@ -115,6 +184,115 @@ mod tests {
         assert_eq!(autumn, ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"]);
         let hours = times(&["0 * * * *"], "Europe/Berlin", "2026-10-24T23:00:00Z", 3);
         assert_eq!(hours, ["2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z", "2026-10-25T02:00:00Z"]);
+    }
+
+    #[test]
+    fn several_times_a_day_are_neither_lost_nor_doubled() {
+        let twice = |start: &str| times(&["30 2,14 * * *"], "Europe/Berlin", start, 3);
+        assert_eq!(
+            twice("2026-03-28T12:00:00Z"),
+            ["2026-03-28T13:30:00Z", "2026-03-29T01:00:00Z", "2026-03-29T12:30:00Z"]
+        );
+        assert_eq!(
+            twice("2026-10-24T12:30:00Z"),
+            ["2026-10-25T00:30:00Z", "2026-10-25T13:30:00Z", "2026-10-26T01:30:00Z"]
+        );
+        // The second time that the clocks show it is none, wherever the search begins.
+        assert_eq!(twice("2026-10-25T01:10:00Z")[0], "2026-10-25T13:30:00Z");
+        let often = times(&["*/20 1,2 * * *"], "Europe/Berlin", "2026-03-29T00:20:00Z", 3);
+        assert_eq!(often, ["2026-03-29T00:40:00Z", "2026-03-29T01:00:00Z", "2026-03-29T23:00:00Z"]);
+        // Midnight is skipped there.
+        let daily = times(&["@daily"], "Africa/Cairo", "2026-04-23T12:00:00Z", 2);
+        assert_eq!(daily, ["2026-04-23T22:00:00Z", "2026-04-24T21:00:00Z"]);
+    }
+
+    /// Returns the seconds at which an expression of minutes and hours is due in some days, by looking at each minute.
+    fn looked_up(minutes: &[i8], hours: &[i8], zone: &TimeZone, days: (Timestamp, Timestamp)) -> Vec<i64> {
+        let is_meant = |minute: i8, hour: i8| minutes.contains(&minute) && hours.contains(&hour);
+        let shown = |second: i64| Timestamp::from_second(second).unwrap().to_zoned(zone.clone()).datetime();
+        let (start, end) = (days.0.as_second(), days.1.as_second());
+        let mut seen = std::collections::BTreeSet::new();
+        let mut due = Vec::new();
+        for second in (start..end).step_by(60) {
+            let (now, before) = (shown(second), shown(second - 60));
+            let is_new = seen.insert(now);
+            let skipped =
+                std::iter::successors(Some(before), |clock| clock.checked_add(jiff::Span::new().minutes(1)).ok());
+            let mut skipped = skipped.skip(1).take_while(|clock| *clock < now);
+            let is_due = is_meant(now.minute(), now.hour()) && (is_new || hours.len() == 24);
+            if is_due || (hours.len() < 24 && skipped.any(|clock| is_meant(clock.minute(), clock.hour()))) {
+                due.push(second);
+            }
+        }
+        due
+    }
+
+    #[test]
+    fn whatever_clocks_skip_and_repeat_nothing_is_lost_or_doubled() {
+        let mut state = 7u64;
+        let mut below = |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % n
+        };
+        for (zone, change) in [
+            ("Europe/Berlin", "2026-03-29T01:00:00Z"),
+            ("Europe/Berlin", "2026-10-25T01:00:00Z"),
+            ("America/New_York", "2026-11-01T06:00:00Z"),
+            ("Africa/Cairo", "2026-04-23T22:00:00Z"),
+            ("Africa/Cairo", "2026-10-29T21:00:00Z"),
+            ("Australia/Lord_Howe", "2026-04-04T15:00:00Z"),
+            ("Australia/Lord_Howe", "2026-10-03T15:30:00Z"),
+            ("Antarctica/Troll", "2026-03-29T01:00:00Z"),
+        ] {
+            let (tz, change) = (TimeZone::get(zone).unwrap(), change.parse::<Timestamp>().unwrap());
+            let days = (change - jiff::SignedDuration::from_hours(26), change + jiff::SignedDuration::from_hours(26));
+            for _ in 0..12 {
+                let mut some = |of: i8, most: u64| -> Vec<i8> {
+                    (0..=below(most)).map(|_| i8::try_from(below(of.unsigned_abs().into())).unwrap()).collect()
+                };
+                let (minutes, mut hours) = (some(60, 3), some(4, 3));
+                let mut text: Vec<String> = hours.iter().map(i8::to_string).collect();
+                if hours.len() == 3 {
+                    (hours, text) = ((0..24).collect(), vec!["*".to_owned()]);
+                }
+                let minutes_text: Vec<String> = minutes.iter().map(i8::to_string).collect();
+                let cron = format!("{} {} * * *", minutes_text.join(","), text.join(","));
+                let schedule = Schedule::new(&[&cron], Some(zone)).unwrap();
+                let expected = looked_up(&minutes, &hours, &tz, days);
+                // From wherever it is asked: a daemon may be started at any time.
+                for _ in 0..40 {
+                    let second = days.0.as_second() + i64::try_from(below(52 * 3600)).unwrap();
+                    let asked = Timestamp::from_second(second).unwrap();
+                    let next = Timestamp::try_from(schedule.next(asked.into()).unwrap()).unwrap().as_second();
+                    let wanted = expected.iter().find(|due| **due > second);
+                    let is_right = wanted.map_or(next >= days.1.as_second(), |wanted| *wanted == next);
+                    assert!(is_right, "{cron} in {zone} after {asked}: {next}, and not {wanted:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn clocks_that_are_set_lose_and_double_no_run() {
+        let at = |text: &str| SystemTime::from(text.parse::<Timestamp>().unwrap());
+        let runs = |cron: &str, last: &str| Runs::since(Schedule::new(&[cron], Some("UTC")).unwrap(), at(last));
+        // By a little: what is due again was done.
+        let mut hourly = runs("@hourly", "2026-01-01T10:00:00Z");
+        assert!(!hourly.put_right(at("2026-01-01T09:59:58Z")));
+        assert_eq!(hourly.next(), Some(at("2026-01-01T11:00:00Z")));
+        assert!(!hourly.put_right(at("2026-01-01T10:20:00Z")));
+        // By more than that: the clock was ahead, perhaps by a year.
+        for now in ["2026-01-01T09:10:00Z", "2025-01-01T09:10:00Z"] {
+            let mut hourly = runs("@hourly", "2026-01-01T10:00:00Z");
+            assert!(hourly.put_right(at(now)));
+            assert_eq!(hourly.next(), Some(at(now) + Duration::from_mins(50)));
+            assert!(!hourly.put_right(at(now)), "once");
+        }
+        // Ahead: what was skipped is made up for once.
+        let mut hourly = runs("@hourly", "2026-01-01T10:00:00Z");
+        assert!(hourly.next() < Some(at("2026-06-01T00:10:00Z")));
+        hourly.done(at("2026-06-01T00:10:00Z"));
+        assert_eq!(hourly.next(), Some(at("2026-06-01T01:00:00Z")));
     }
 
     #[test]

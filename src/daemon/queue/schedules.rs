@@ -7,14 +7,21 @@ use sqlx::Row;
 use super::{Queue, QueueError, millis};
 
 impl Queue {
-    /// Returns the start of the last successful run of the work `name`. If there was none, `now` is stored and
-    /// returned; it is also returned if the clock was ahead then.
+    /// Returns the start of the last successful run of the work `name`, by the clock of that time. If there was none,
+    /// `now` is stored and returned.
     pub async fn last_done(&self, name: &str, now: SystemTime) -> Result<SystemTime, QueueError> {
         let insert = "INSERT OR IGNORE INTO schedule (name, done) VALUES (?, ?)";
         self.execute(sqlx::query(insert).bind(name).bind(since_1970(now))).await?;
         let row = self.first(sqlx::query("SELECT done FROM schedule WHERE name = ?").bind(name)).await?;
         let done: i64 = row.ok_or(sqlx::Error::RowNotFound)?.try_get(0)?;
-        Ok(now.min(SystemTime::UNIX_EPOCH + Duration::from_millis(done.unsigned_abs())))
+        Ok(SystemTime::UNIX_EPOCH + Duration::from_millis(done.unsigned_abs()))
+    }
+
+    /// Notes that the work `name` was done `now` at the latest: the clock was ahead.
+    pub async fn put_last_done_right(&self, name: &str, now: SystemTime) -> Result<(), QueueError> {
+        let update = "UPDATE schedule SET done = ? WHERE name = ?";
+        self.execute(sqlx::query(update).bind(since_1970(now)).bind(name)).await?;
+        Ok(())
     }
 
     /// Notes a successful run of the work `name` that began at `start`.

@@ -10,7 +10,7 @@ use crate::daemon::backoff::backoff;
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::queue::Queue;
 use crate::daemon::shutdown::Shutdown;
-use crate::schedule::Schedule;
+use crate::schedule::{Runs, Schedule};
 
 /// The longest pause before failed work is done again.
 const LONGEST_DELAY: Duration = Duration::from_mins(10);
@@ -45,16 +45,32 @@ impl Scheduled {
         handle.metrics.add_schedule(&name);
         let now = SystemTime::now();
         // Work that was never done was not missed before now.
-        let Some(mut last) = insist(handle, &mut shutdown, || queue.last_done(&name, now)).await else { return Ok(()) };
+        let Some(last) = insist(handle, &mut shutdown, || queue.last_done(&name, now)).await else { return Ok(()) };
+        let mut runs = Runs::since(schedule, last);
         let mut failures = 0;
-        while let Some(next) = schedule.next(last) {
-            if next > SystemTime::now() {
-                tracing::info!(next = schedule.show(next), "waiting for the time");
+        let mut told = None;
+        loop {
+            let now = SystemTime::now();
+            if runs.put_right(now) {
+                tracing::warn!("the clock was ahead when the work was done last, and was put right");
+                insist(handle, &mut shutdown, || queue.put_last_done_right(&name, now)).await;
             }
-            if wait(next, &mut shutdown).await {
+            let Some(next) = runs.next() else { break };
+            let rest = next.duration_since(now).unwrap_or_default();
+            if !rest.is_zero() {
+                if told.replace(next) != Some(next) {
+                    tracing::info!(next = runs.schedule.show(next), "waiting for the time");
+                }
+                // The clock may be set, and the machine may sleep.
+                if shutdown.interrupts(rest.min(LONGEST_PAUSE)).await {
+                    return Ok(());
+                }
+                continue;
+            }
+            if shutdown.is_requested() {
                 return Ok(());
             }
-            let start = SystemTime::now();
+            let start = now;
             let span = Span::current();
             let result;
             (work, result) = spawn_blocking(move || {
@@ -66,7 +82,7 @@ impl Scheduled {
             match result {
                 Ok(()) => {
                     failures = 0;
-                    last = start;
+                    runs.done(start);
                     tracing::info!(took = ?start.elapsed().unwrap_or_default(), "scheduled work is done");
                     insist(handle, &mut shutdown, || queue.done(&name, start)).await;
                 }
@@ -82,15 +98,4 @@ impl Scheduled {
         tracing::warn!("scheduled work is never due again");
         Ok(())
     }
-}
-
-/// Waits until a time has come, and returns true if the service ends before. It looks at the clock now and then,
-/// since the clock may be set and the machine may sleep.
-async fn wait(time: SystemTime, shutdown: &mut Shutdown) -> bool {
-    while let Ok(rest) = time.duration_since(SystemTime::now()) {
-        if shutdown.interrupts(rest.min(LONGEST_PAUSE)).await {
-            return true;
-        }
-    }
-    shutdown.is_requested()
 }
