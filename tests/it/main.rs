@@ -7,6 +7,7 @@ mod backend_command;
 mod cli;
 mod daemon;
 mod delivery;
+mod differential;
 mod documents;
 mod explain_vectors;
 mod export;
