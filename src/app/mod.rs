@@ -22,6 +22,7 @@ mod options;
 mod outside;
 mod overrides;
 mod pipelines;
+mod recent;
 mod repository;
 mod sample_profile;
 mod server;

@@ -148,7 +148,7 @@ impl WatchedRepository {
         }
         let repository = self.open(options)?.opened.repository;
         for SnapshotSetting { name, place, .. } in snapshots {
-            if let SnapshotTarget::Reference { push: Some(remote) } = place
+            if let SnapshotTarget::Reference { push: Some(remote), .. } = place
                 && !repository.has_remote(remote)?
             {
                 let folder = repository.common_dir().display();

@@ -1,18 +1,20 @@
 //! The snapshots that the daemon writes: to the git references of branches or into folders, for each commit or on a
 //! schedule.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use super::Result;
+use super::recent::Recent;
 use super::repository::{OpenRepository, RepositoryHandle, is_too_large};
 use crate::daemon::service::Scheduled;
 use crate::delivery::{Filter, Parcel, Sink, SnapshotSink, Target, Unwritten};
 use crate::diagnostic::describe;
 use crate::disk::FileMode;
 use crate::event::{CommitEvent, RepositoryName};
-use crate::git::{BranchName, Branches, CommitId};
+use crate::git::{BranchName, BranchPatterns, Branches, CommitId};
 use crate::pipeline::export::events::since;
 use crate::pipeline::export::{ExportError, Exported, Exporter};
 use crate::pipeline::render::RenderError;
@@ -20,7 +22,8 @@ use crate::pipeline::{Pipeline, RevisionId};
 use crate::schedule::Schedule;
 use crate::settings::{SnapshotSetting, SnapshotTarget};
 use crate::snapshot::Written;
-use crate::snapshot::history::{Last, reference};
+use crate::snapshot::history::Last;
+use crate::snapshot::references::{ReferenceError, Remote, prune};
 
 /// The repositories to write snapshots of, by their names in the queue.
 #[derive(Default)]
@@ -77,10 +80,23 @@ struct SnapshotWriter {
     repository: RepositoryHandle,
     setting: SnapshotSetting,
     /// The exporter that wrote the last snapshots on the reference of a branch, and its pipeline.
-    exporters: HashMap<BranchName, (Arc<Pipeline>, Exporter)>,
+    exporters: Recent<BranchName, (Arc<Pipeline>, Exporter)>,
     /// The commit whose snapshots a folder has, and the pipeline that made them.
-    folders: HashMap<PathBuf, (Arc<Pipeline>, CommitId)>,
+    folders: Recent<PathBuf, (Weak<Pipeline>, CommitId)>,
+    /// The branches whose snapshots were taken from where they are pushed to.
+    prepared: HashSet<BranchName>,
+    /// The time of the next look for branches that are gone.
+    next_look: Instant,
 }
+
+/// The most branches whose last snapshots are kept in memory.
+const EXPORTERS: usize = 16;
+
+/// The most folders whose commits are kept in memory.
+const FOLDERS: usize = 256;
+
+/// The pause after a look for branches that are gone, in multiples of the time it took.
+const LOOK_PAUSE: u32 = 50;
 
 impl SnapshotWriter {
     fn new(name: &RepositoryName, repository: &RepositoryHandle, setting: &SnapshotSetting) -> SnapshotWriter {
@@ -88,8 +104,10 @@ impl SnapshotWriter {
             name: name.clone(),
             repository: repository.clone(),
             setting: setting.clone(),
-            exporters: HashMap::new(),
-            folders: HashMap::new(),
+            exporters: Recent::new(EXPORTERS),
+            folders: Recent::new(FOLDERS),
+            prepared: HashSet::new(),
+            next_look: Instant::now(),
         }
     }
 
@@ -99,8 +117,13 @@ impl SnapshotWriter {
         if !self.is_watched(branch) {
             return Err(Unwritten::Obsolete(format!("the branch {branch} is not watched any more")));
         }
-        self.write(event).map_err(|failure| {
+        let written = self.write(event);
+        self.forget_branches();
+        written.map_err(|failure| {
             let text = describe(&*failure);
+            if is_obsolete(&*failure) {
+                return Unwritten::Obsolete(text);
+            }
             match self.repository.get() {
                 Ok(open) if open.repository.is_there() && open.repository.is_gone(event.after) => {
                     Unwritten::Obsolete(format!("git has collected the commit: {text}"))
@@ -121,7 +144,11 @@ impl SnapshotWriter {
     fn write(&mut self, event: &CommitEvent) -> Result<()> {
         let branch = &event.branch;
         match self.setting.place.clone() {
-            SnapshotTarget::Reference { push } => {
+            SnapshotTarget::Reference { push, prune } => {
+                if prune && self.repository.get()?.repository.tip(branch)?.is_none() {
+                    return Err(Deleted(branch.clone()).into());
+                }
+                self.prepare(branch, push.as_deref())?;
                 self.with_exporter(branch, |exporter| Ok(exporter.export(event, None)?))?;
                 self.push(branch, push.as_deref())
             }
@@ -143,6 +170,7 @@ impl SnapshotWriter {
                 failures.push(format!("branch {branch} of {}: {}", self.name, describe(&*failure)));
             }
         }
+        self.forget_branches();
         failures
     }
 
@@ -153,7 +181,8 @@ impl SnapshotWriter {
     /// Writes the snapshots of the commits of a branch that have none yet.
     fn write_branch(&mut self, branch: &BranchName, tip: CommitId) -> Result<()> {
         match self.setting.place.clone() {
-            SnapshotTarget::Reference { push } => {
+            SnapshotTarget::Reference { push, .. } => {
+                self.prepare(branch, push.as_deref())?;
                 let repository = self.repository.get()?.repository;
                 let events = since(&repository, branch, Last::of(&repository, branch)?, tip)?;
                 self.with_exporter(branch, |exporter| Ok(exporter.export_all(branch, &events)?))?;
@@ -173,12 +202,12 @@ impl SnapshotWriter {
     ) -> Result<()> {
         let pipeline = self.repository.pipeline(branch)?;
         let is_current = |(known, _): &(Arc<Pipeline>, Exporter)| Arc::ptr_eq(known, &pipeline);
-        let (_, mut exporter) = match self.exporters.remove(branch).filter(is_current) {
+        let (_, mut exporter) = match self.exporters.take(branch).filter(is_current) {
             Some(known) => known,
             None => (pipeline.clone(), Exporter::new(pipeline.clone())),
         };
         let result = export(&mut exporter);
-        self.exporters.insert(branch.clone(), (pipeline, exporter));
+        self.exporters.put(branch.clone(), (pipeline, exporter));
         let Exported { commits, files, skipped } = result?;
         for (commit, spot) in skipped {
             tracing::warn!(repository = self.name.as_str(), %branch, %commit, "the last good snapshots stay: {}", spot.message);
@@ -196,9 +225,49 @@ impl SnapshotWriter {
         }
     }
 
-    fn push(&self, branch: &BranchName, remote: Option<&str>) -> Result<()> {
+    /// Takes the snapshots of a branch from where they are pushed to, once.
+    fn prepare(&mut self, branch: &BranchName, remote: Option<&str>) -> Result<()> {
+        let Some(remote) = remote.filter(|_| !self.prepared.contains(branch)) else { return Ok(()) };
+        if Remote::new(&self.repository.get()?.repository, remote).prepare(branch)? {
+            self.prepared.insert(branch.clone());
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, branch: &BranchName, remote: Option<&str>) -> Result<()> {
         let Some(remote) = remote else { return Ok(()) };
-        Ok(self.repository.get()?.repository.push(remote, &reference(branch))?)
+        let pushed = Remote::new(&self.repository.get()?.repository, remote).push(branch);
+        if pushed.is_err() {
+            // Somebody else may have pushed.
+            self.prepared.remove(branch);
+        }
+        Ok(pushed?)
+    }
+
+    /// Forgets branches that are gone, and deletes their references if the settings say so. It does not look each time.
+    fn forget_branches(&mut self) {
+        let start = Instant::now();
+        if start < self.next_look {
+            return;
+        }
+        if let Err(failure) = self.look_for_branches() {
+            tracing::warn!(repository = self.name.as_str(), "cannot forget deleted branches: {}", describe(&*failure));
+        }
+        self.next_look = Instant::now() + start.elapsed() * LOOK_PAUSE;
+    }
+
+    fn look_for_branches(&mut self) -> Result<()> {
+        let repository = self.repository.get()?.repository;
+        let branches = repository.branches(&BranchPatterns::all())?;
+        self.exporters.retain(|branch| branches.contains_key(branch));
+        self.prepared.retain(|branch| branches.contains_key(branch));
+        if let SnapshotTarget::Reference { push, prune: true } = &self.setting.place {
+            let count = prune(&repository, push.as_deref(), |branch| self.setting.branches.matches(branch))?;
+            if count > 0 {
+                tracing::info!(repository = self.name.as_str(), count, "the snapshots of deleted branches are deleted");
+            }
+        }
+        Ok(())
     }
 
     /// Writes the snapshots of a branch's tip to a folder.
@@ -206,8 +275,10 @@ impl SnapshotWriter {
         // A folder shows the last of several commits only.
         let Some(tip) = self.repository.get()?.repository.tip(branch)? else { return Ok(()) };
         let pipeline = self.repository.pipeline(branch)?;
-        let is_there = |(by, of): &(Arc<Pipeline>, CommitId)| Arc::ptr_eq(by, &pipeline) && *of == tip;
-        if trust == Trust::Known && self.folders.get(folder).is_some_and(is_there) {
+        let is_there = |(by, of): &(Weak<Pipeline>, CommitId)| by.as_ptr() == Arc::as_ptr(&pipeline) && *of == tip;
+        let known = self.folders.take(folder).filter(is_there);
+        if let Some(known) = known.filter(|_| trust == Trust::Known) {
+            self.folders.put(folder.clone(), known);
             return Ok(());
         }
         let written = match pipeline.render(RevisionId::Commit(tip), folder, mode) {
@@ -220,9 +291,23 @@ impl SnapshotWriter {
         self.warn(branch, &written);
         let name = &self.setting.name;
         tracing::debug!(name, %branch, commit = %tip, files = written.changed, removed = written.removed, "snapshots are in the folder");
-        self.folders.insert(folder.clone(), (pipeline, tip));
+        self.folders.put(folder.clone(), (Arc::downgrade(&pipeline), tip));
         Ok(())
     }
+}
+
+/// The reference of a deleted branch is not written any more.
+#[derive(Debug, thiserror::Error)]
+#[error("the branch {0} was deleted")]
+struct Deleted(BranchName);
+
+/// Returns true if nobody needs the snapshots of a commit any more.
+fn is_obsolete(error: &(dyn std::error::Error + 'static)) -> bool {
+    let reference = match error.downcast_ref::<ExportError>() {
+        Some(ExportError::Reference(error)) => Some(error),
+        _ => error.downcast_ref::<ReferenceError>(),
+    };
+    error.is::<Deleted>() || matches!(reference, Some(ReferenceError::Taken { .. }))
 }
 
 /// Returns true if the snapshots of a commit can never be written.

@@ -15,6 +15,7 @@ use crate::pipeline::RevisionId;
 use crate::pipeline::export::events::{chain, one, since};
 use crate::pipeline::export::{Exported, Exporter};
 use crate::snapshot::history::{Last, reference};
+use crate::snapshot::references::Remote;
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
@@ -61,6 +62,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if global.show_secrets {
         return Err("git keeps what was committed once: secrets are shown with --output only".into());
     }
+    let remote = arguments.push.as_deref().map(|name| Remote::new(&workspace.repository, name));
+    if let Some(remote) = &remote {
+        remote.prepare(&branch)?;
+    }
     let events = events(&workspace.repository, &branch, arguments.revision.as_deref())?;
     let exported = export(global, &workspace, &branch, &events, arguments)?;
     if let Some((commit, spot)) = exported.skipped.first() {
@@ -78,9 +83,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         return Err("nothing was exported: nothing of these commits could be read".into());
     }
     log::print(&told(&exported, &reference(&branch)));
-    if let Some(remote) = &arguments.push {
-        workspace.repository.push(remote, &reference(&branch))?;
-        log::print(&format_args!("{} pushed to {remote}", reference(&branch)));
+    if let (Some(remote), Some(name)) = (remote, &arguments.push) {
+        remote.push(&branch)?;
+        log::print(&format_args!("{} pushed to {name}", reference(&branch)));
     }
     exported.files.fault().map_or(Ok(Status::Done), |fault| Err(fault.into()))
 }

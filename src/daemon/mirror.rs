@@ -115,8 +115,8 @@ impl MirrorFetcher {
     async fn fetch_anew(&self, shutdown: &mut Shutdown) -> Result<(), FetchError> {
         let fresh = self.mirror.beside()?;
         self.git(fresh.fetch(), shutdown).await?;
-        if self.mirror.is_there()
-            && let Err(error) = self.git(fresh.adopt(&self.mirror), shutdown).await
+        if let Some(former) = self.mirror.last()
+            && let Err(error) = self.git(fresh.adopt(&former), shutdown).await
         {
             tracing::debug!(%error, "what hierad has written to the former mirror stays there");
         }

@@ -18,13 +18,28 @@ impl FileMode {
     /// For the owner alone.
     pub const PRIVATE: FileMode = FileMode(0o600);
 
-    /// Creates a folder and those above it, for everybody who may read the files in it. Leaves those that are there.
+    /// Creates a folder and those above it, for everybody who may read the files in it, whatever the mask of the
+    /// process. Leaves those that are there.
     pub fn create_folder(self, folder: &Path) -> io::Result<()> {
+        let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let missing: Vec<&Path> = folder.ancestors().take_while(is_missing).collect();
         let mut builder = DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o100 | self.0 | (self.0 & 0o444) >> 2);
-        builder.create(folder)
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, self.of_folder());
+        builder.create(folder)?;
+        missing.into_iter().try_for_each(|made| self.give_folder(made))
+    }
+
+    /// Returns the permissions of a folder for everybody who may read files with this mode.
+    #[cfg(unix)]
+    fn of_folder(self) -> u32 {
+        0o100 | self.0 | (self.0 & 0o444) >> 2
+    }
+
+    #[cfg(unix)]
+    fn give_folder(self, folder: &Path) -> io::Result<()> {
+        std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(self.of_folder()))
     }
 
     /// Creates a file that must not be there. It is its owner's alone until its mode is [given](FileMode::give).
@@ -51,6 +66,12 @@ impl FileMode {
     /// There are no such permissions here.
     #[cfg(not(unix))]
     pub fn give(self, _: &File) -> io::Result<()> {
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    #[expect(clippy::unused_self, reason = "there are no such permissions here")]
+    fn give_folder(self, _: &Path) -> io::Result<()> {
         Ok(())
     }
 

@@ -100,6 +100,16 @@ impl GitCommand {
         Err(self.failed(arguments.first().copied().unwrap_or_default(), &output.stderr))
     }
 
+    /// Runs a subcommand that writes.
+    pub(super) fn change(&self, arguments: &[&str]) -> Result<(), CommandError> {
+        let output = limited::output(self.command().args(arguments), limited::QUERY);
+        let output = output.map_err(|error| self.not_run(&error))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(self.failed(arguments.first().copied().unwrap_or_default(), &output.stderr))
+    }
+
     /// Makes the error of a failed subcommand.
     pub(super) fn failed(&self, command: &str, words: &[u8]) -> CommandError {
         CommandError::Failed {

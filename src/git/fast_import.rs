@@ -213,14 +213,6 @@ fn identity(text: &str) -> String {
     format!("{} <{}>", clean(name), clean(address)).trim_start().to_owned()
 }
 
-/// Pushes a reference under the same name.
-pub(super) fn push(command: &GitCommand, remote: &str, reference: &str) -> Result<(), CommandError> {
-    let mut git = command.command();
-    git.args(["push", "--quiet", "--no-verify", "--end-of-options", remote, reference]);
-    let output = limited::output(&mut git, limited::TRANSFER).map_err(|error| command.not_run(&error))?;
-    if output.status.success() { Ok(()) } else { Err(command.failed("push", &output.stderr)) }
-}
-
 /// Runs `git gc --auto`: each import leaves a pack, which git joins in the background when there are many.
 pub(super) fn gc(command: &GitCommand) -> Result<(), CommandError> {
     let mut git = command.command();

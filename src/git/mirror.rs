@@ -39,6 +39,13 @@ impl Mirror {
         self.folder.with_extension("damaged")
     }
 
+    /// Returns the folder of the mirror that has hierad's own references: this one or, if it is missing, the one that
+    /// it has replaced last. A crash while one is replaced leaves none in its place.
+    pub fn last(&self) -> Option<PathBuf> {
+        let is_there = |folder: &PathBuf| folder.join("HEAD").is_file();
+        [self.folder.clone(), self.former()].into_iter().find(is_there)
+    }
+
     /// Makes a new mirror of the same repository beside this one. It has no branches until it is fetched.
     pub fn beside(&self) -> Result<Mirror, MirrorError> {
         let mirror = Mirror { folder: self.folder.with_extension("new"), url: self.url.clone() };
@@ -73,9 +80,9 @@ impl Mirror {
         self.fetch_from(OsStr::new(&self.url), "+refs/heads/*:refs/heads/*")
     }
 
-    /// Returns the command that copies hierad's own references from another mirror.
-    pub fn adopt(&self, other: &Mirror) -> Command {
-        self.fetch_from(other.folder.as_os_str(), "+refs/hierad/*:refs/hierad/*")
+    /// Returns the command that copies hierad's own references from the mirror in another folder.
+    pub fn adopt(&self, other: &Path) -> Command {
+        self.fetch_from(other.as_os_str(), "+refs/hierad/*:refs/hierad/*")
     }
 
     /// Returns the command that fails if an object is missing that a branch needs.
@@ -97,16 +104,17 @@ impl Mirror {
         let mut command = Command::new("git");
         clean(&mut command);
         command.arg("--git-dir").arg(&self.folder);
+        command.env("LC_ALL", "C").env("GIT_NO_REPLACE_OBJECTS", "1").stdin(Stdio::null()).stdout(Stdio::null());
+        ask_nobody(&mut command);
         command
-            .env("LC_ALL", "C")
-            .env("GIT_NO_REPLACE_OBJECTS", "1")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null());
-        if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
-            command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
-        }
-        command
+    }
+}
+
+/// Has a command of git fail where it would ask for a password.
+pub(super) fn ask_nobody(command: &mut Command) {
+    command.env("GIT_TERMINAL_PROMPT", "0");
+    if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
+        command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
     }
 }
 

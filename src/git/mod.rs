@@ -23,6 +23,7 @@ mod objects;
 mod open;
 mod raw;
 mod refs;
+mod remote;
 mod scratch;
 mod tree;
 mod worktree;
@@ -42,6 +43,7 @@ pub use objects::ObjectError;
 pub use open::{Environment, GitDirs, OpenError, git_dirs};
 pub use raw::{CommitInfo, CommitTime};
 pub use refs::{Head, RefsError, RevisionError};
+pub use remote::References;
 pub use scratch::{Scratch, ScratchError};
 pub use tree::CommitTree;
 pub use worktree::WorkTree;
@@ -167,6 +169,7 @@ impl Repository {
     /// Returns the branches that match `patterns`, with their tips. While git packs references, a branch may be missing
     /// or have its former tip; [`Repository::tip`] is always right.
     pub fn branches(&self, patterns: &BranchPatterns) -> Result<Branches, RefsError> {
+        self.objects.follow();
         Ok(self.refs.branches()?.into_iter().filter(|(branch, _)| patterns.matches(branch)).collect())
     }
 
@@ -177,6 +180,7 @@ impl Repository {
 
     /// Returns the target of a reference, given by its full name, or `None` if there is no such reference.
     pub fn reference(&self, name: &str) -> Result<Option<CommitId>, RefsError> {
+        self.objects.follow();
         self.refs.target(name)
     }
 
@@ -262,9 +266,36 @@ impl Repository {
         Import::begin(self.shared(), self.layout.common.clone(), name, parent)
     }
 
-    /// Pushes a reference to `remote` under the same name, with the user's git and credentials.
-    pub fn push(&self, remote: &str, name: &str) -> Result<(), CommandError> {
-        fast_import::push(&self.shared(), remote, name)
+    /// Returns the references whose names begin with `prefix`, which ends in a slash.
+    pub fn references(&self, prefix: &str) -> Result<References, CommandError> {
+        let list = self.shared().query(&["for-each-ref", "--format=%(objectname)%09%(refname)", prefix])?;
+        Ok(list.unwrap_or_default().lines().filter_map(remote::listed).collect())
+    }
+
+    /// Sets a reference of hierad's own, wherever it was before.
+    pub fn set_reference(&self, name: &str, target: CommitId) -> Result<(), CommandError> {
+        self.shared().change(&["update-ref", name, &target.to_string()])
+    }
+
+    /// Deletes a reference of hierad's own, unless it has moved away from `target`.
+    pub fn delete_reference(&self, name: &str, target: CommitId) -> Result<(), CommandError> {
+        self.shared().change(&["update-ref", "-d", name, &target.to_string()])
+    }
+
+    /// Returns the references of `remote` that a pattern such as `refs/x/*` selects. The user's git asks it.
+    pub fn remote_references(&self, remote: &str, pattern: &str) -> Result<References, CommandError> {
+        remote::references(&self.shared(), remote, pattern)
+    }
+
+    /// Fetches the reference `from` of `remote` to a reference `to` of hierad's own, wherever that was before.
+    pub fn fetch_reference(&self, remote: &str, from: &str, to: &str) -> Result<(), CommandError> {
+        remote::fetch(&self.shared(), remote, [from, to])
+    }
+
+    /// Pushes references to `remote`, with the user's git and credentials. Each is named by a refspec, such as
+    /// `refs/x/a` or, to delete it, `:refs/x/a`.
+    pub fn push(&self, remote: &str, refspecs: &[&str]) -> Result<(), CommandError> {
+        remote::push(&self.shared(), remote, refspecs)
     }
 
     /// Returns true if `remote` can be pushed to: it is a remote of the repository, or an address. The remote itself is

@@ -2,11 +2,14 @@
 //!
 //! Objects never change, but their files do: `git gc` moves them into new packs and deletes the old ones, while a
 //! handle keeps the list of packs that it once read. A read that fails is therefore tried again with a fresh handle
-//! before it counts.
+//! before it counts. A handle also holds each pack open that it has read from, even a deleted one, so it is replaced
+//! by a fresh one when packs have come or gone.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use git2::{ErrorCode, ObjectType, Odb, Oid};
 
@@ -73,17 +76,26 @@ fn hint(partial: bool) -> &'static str {
 /// The number of times that a read is tried again with a fresh handle.
 const RETRIES: usize = 3;
 
+/// The number of looks whether all readers have finished, and the pause after each.
+const LOOKS: usize = 1000;
+const PAUSE: Duration = Duration::from_micros(100);
+
 /// The largest folder, commit or tag, in bytes: a folder of two million names has fewer.
 const LIMIT: u64 = 256 << 20;
 
 /// The longest target of a symbolic link, in bytes: no path is longer for an operating system.
 const LINK_LIMIT: u64 = 4096;
 
+type Handle = Arc<Odb<'static>>;
+
 /// The objects of one repository, shared by all readers.
 pub(super) struct Objects {
     repository: PathBuf,
     sources: Vec<PathBuf>,
-    handle: RwLock<Arc<Odb<'static>>>,
+    /// Opened when it is needed.
+    handle: RwLock<Option<Handle>>,
+    /// The times at which packs last came or went in each folder, as far as the handle is concerned.
+    packs: Mutex<Vec<Option<SystemTime>>>,
     folders: FolderCache,
     /// The size of the largest file that is read.
     file_limit: AtomicU64,
@@ -96,11 +108,13 @@ impl Objects {
         git2::opts::strict_hash_verification(false);
         // `FolderCache` keeps what is worth keeping, within bounds of its own.
         git2::opts::enable_caching(false);
+        let packs = Mutex::new(pack_times(&folders));
         let handle = open_handle(repository, &folders)?;
         Ok(Objects {
             repository: repository.to_owned(),
+            packs,
             sources: folders,
-            handle: RwLock::new(Arc::new(handle)),
+            handle: RwLock::new(Some(Arc::new(handle))),
             folders: FolderCache::default(),
             file_limit: AtomicU64::new(FILE_LIMIT),
         })
@@ -170,8 +184,7 @@ impl Objects {
 
     fn read_any(&self, id: [u8; 20], limit: u64) -> Result<(ObjectType, Vec<u8>), ObjectError> {
         let oid = Oid::from_bytes(&id).map_err(|error| self.damaged(id, error.message()))?;
-        let first = Arc::clone(&self.handle.read().unwrap_or_else(PoisonError::into_inner));
-        let mut outcome = read_with(&first, oid, limit);
+        let mut outcome = read_with(&*self.handle()?, oid, limit);
         for _ in 0..RETRIES {
             if outcome.is_ok() {
                 break;
@@ -185,10 +198,35 @@ impl Objects {
         }
     }
 
-    fn reopen(&self) -> Result<Arc<Odb<'static>>, ObjectError> {
+    fn handle(&self) -> Result<Handle, ObjectError> {
+        let handle = self.handle.read().unwrap_or_else(PoisonError::into_inner).clone();
+        handle.map_or_else(|| self.reopen(), Ok)
+    }
+
+    fn reopen(&self) -> Result<Handle, ObjectError> {
         let fresh = Arc::new(open_handle(&self.repository, &self.sources)?);
-        *self.handle.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&fresh);
+        *self.handle.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&fresh));
         Ok(fresh)
+    }
+
+    /// Lets go of all packs if some have come or gone: those that are still needed are opened again.
+    pub(super) fn follow(&self) {
+        let mut known = self.packs.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = pack_times(&self.sources);
+        if *known == now {
+            return;
+        }
+        // A handle that is opened while another one is there shares its packs, and keeps all of them open.
+        let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..LOOKS {
+            if handle.as_ref().is_none_or(|handle| Arc::strong_count(handle) == 1) {
+                *handle = None;
+                *known = now;
+                return;
+            }
+            // Others finish the objects that they read; new readers wait.
+            thread::sleep(PAUSE);
+        }
     }
 
     fn failed(&self, id: [u8; 20], error: &git2::Error) -> ObjectError {
@@ -218,6 +256,12 @@ fn read_with(handle: &Odb<'static>, id: Oid, limit: u64) -> Result<Read, git2::E
         return Ok(Read::TooLarge(size));
     }
     handle.read(id).map(|object| Read::Whole(object.kind(), object.data().to_vec()))
+}
+
+/// Returns the times at which packs last came or went in folders of objects.
+fn pack_times(folders: &[PathBuf]) -> Vec<Option<SystemTime>> {
+    let time = |folder: &PathBuf| folder.join("pack").metadata().and_then(|pack| pack.modified()).ok();
+    folders.iter().map(time).collect()
 }
 
 fn open_handle(repository: &Path, folders: &[PathBuf]) -> Result<Odb<'static>, ObjectError> {

@@ -17,6 +17,7 @@ use crate::git::{BranchName, CommitId, HistoryError, Import, ImportError};
 use crate::node::NodeSet;
 use crate::report::BlindSpot;
 use crate::snapshot::history::{self, Files, Last, Rest};
+use crate::snapshot::references::{ReferenceError, make_room};
 use crate::snapshot::{Format, Snapshots, Written};
 
 /// The commits that are written before the reference moves. A killed process loses at most these.
@@ -43,6 +44,9 @@ pub enum ExportError {
         /// The reason.
         source: history::HistoryError,
     },
+    /// The references of other branches are in the way.
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
     /// Another process moved the reference meanwhile; a retry may succeed.
     #[error("{reference} was moved by another process meanwhile; nothing was written to it, try again")]
     Moved {
@@ -132,6 +136,10 @@ impl Exporter {
         let unreadable = |source| ExportError::Last { reference: reference.clone(), source };
         let failed = |source| ExportError::Import { reference: reference.clone(), source };
         let mut state = self.state(branch).map_err(unreadable)?;
+        if state.last.is_none() {
+            make_room(self.pipeline.repository(), branch)?;
+            state = self.state(branch).map_err(unreadable)?;
+        }
         let mut exported = Exported::default();
         let parent = state.last.map(|last| last.commit);
         let mut import = None;

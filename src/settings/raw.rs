@@ -63,6 +63,7 @@ pub(super) struct Snapshots {
     pub(super) folder: Option<String>,
     pub(super) mode: Option<String>,
     pub(super) push: Option<String>,
+    pub(super) prune: Option<bool>,
     /// In hours.
     pub(super) retry_for: Option<f64>,
     pub(super) branches: OneOrMany,

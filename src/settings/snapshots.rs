@@ -35,6 +35,8 @@ pub enum SnapshotTarget {
     Reference {
         /// The remote that the references are pushed to.
         push: Option<String>,
+        /// True if the reference of a branch that is deleted is deleted, too.
+        prune: bool,
     },
     /// A folder, which holds the snapshots of the branch's tip in files of this mode.
     Folder(FolderPattern, FileMode),
@@ -74,14 +76,15 @@ pub(super) fn check(
     several: bool,
 ) -> Result<SnapshotSetting, SettingsError> {
     let invalid = |text: &str| source.invalid(&["snapshots", name], format!("snapshots '{name}' {text}"));
-    let raw::Snapshots { reference, folder, mode, push, retry_for, branches, schedule, time_zone } = raw;
+    let raw::Snapshots { reference, folder, mode, push, prune, retry_for, branches, schedule, time_zone } = raw;
     if folder.is_none() && mode.is_some() {
         return Err(invalid("do not go to a folder, so 'mode' means nothing"));
     }
     let mode = mode.map_or(Ok(FileMode::PRIVATE), |mode| mode.parse());
     let mode = mode.map_err(|error| invalid(&format!("have a wrong 'mode': {error}")))?;
     let place = match (reference, folder) {
-        (true, None) => SnapshotTarget::Reference { push },
+        (true, None) => SnapshotTarget::Reference { push, prune: prune.unwrap_or(false) },
+        (false, Some(_)) if prune.is_some() => return Err(invalid("go to a folder, so 'prune' means nothing")),
         (false, Some(_)) if push.is_some() => return Err(invalid("go to a folder, so 'push' means nothing")),
         (false, Some(folder)) => {
             if !folder.contains(BRANCH_PLACEHOLDER) && !is_one(branches.as_slice()) {

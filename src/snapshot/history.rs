@@ -58,9 +58,14 @@ impl Last {
     /// Returns the last snapshots of a branch, or `None` if there are none.
     pub fn of(repository: &Repository, branch: &BranchName) -> Result<Option<Last>, HistoryError> {
         let Some(commit) = repository.reference(&reference(branch))? else { return Ok(None) };
-        let source = repository.trailer(commit, COMMIT)?.and_then(|id| CommitId::from_hex(&id));
-        Ok(Some(Last { commit, source: source.ok_or(HistoryError::Foreign(commit))? }))
+        let source = source_of(repository, commit)?.ok_or(HistoryError::Foreign(commit))?;
+        Ok(Some(Last { commit, source }))
     }
+}
+
+/// Returns the source of a snapshot commit, or `None` if it is none.
+pub(super) fn source_of(repository: &Repository, commit: CommitId) -> Result<Option<CommitId>, ObjectError> {
+    Ok(repository.trailer(commit, COMMIT)?.and_then(|id| CommitId::from_hex(&id)))
 }
 
 /// The files of a snapshot commit: their ids by name.

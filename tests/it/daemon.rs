@@ -5,12 +5,14 @@ mod kills;
 mod mirrors;
 mod queue;
 mod receiver;
+mod references;
 #[cfg(unix)]
 mod reload;
 mod schedules;
 mod script;
 pub(crate) mod service;
 mod several;
+mod soak;
 mod troubles;
 #[cfg(unix)]
 mod unit;

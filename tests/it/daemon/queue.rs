@@ -294,8 +294,8 @@ async fn jobs_of_a_repository_that_is_away_delay_no_other() {
     assert!(after < before * 20 + Duration::from_millis(50), "{after:?}, and {before:?} without them");
 }
 
-/// Statements that make former versions of a queue from the one after it, and if that version knew of schedules. Version
-/// 2 had two names for them.
+/// Statements that make former versions of a queue from the one after it, and if that version knew of schedules.
+/// Version 2 had two names for them.
 const FORMER: [(&str, bool); 5] = [
     ("PRAGMA user_version = 4", true),
     (

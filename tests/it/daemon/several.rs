@@ -19,33 +19,38 @@ use crate::support::Sandbox;
 use crate::support::terminal::{hierad, run};
 
 /// A folder with the settings, the state and the reports of a daemon.
-struct Several {
+pub(super) struct Several {
     place: TempDir,
 }
 
 impl Several {
     /// One that watches these: lines of `repositories`.
-    fn of(repositories: &[String]) -> Several {
+    pub(super) fn of(repositories: &[String]) -> Several {
         let several = Several { place: tempfile::tempdir().unwrap() };
         fs::write(several.path("profiles.ndjson"), PROFILES).unwrap();
         several.watch(repositories);
         several
     }
 
-    fn watch(&self, repositories: &[String]) {
+    pub(super) fn watch(&self, repositories: &[String]) {
+        self.watch_with("", repositories);
+    }
+
+    /// Writes the settings: those that all have, `more` of them, and the lines of `repositories`.
+    pub(super) fn watch_with(&self, more: &str, repositories: &[String]) {
         let settings = format!(
             "profiles: profiles.ndjson\nstate: state\nhttp: {{listen: '127.0.0.1:0'}}\n\
-             sinks: {{files: {{folder: files}}}}\nrepositories:\n  {}\n",
+             sinks: {{files: {{folder: files}}}}\n{more}\nrepositories:\n  {}\n",
             repositories.join("\n  ")
         );
         fs::write(self.path("hierad.yaml"), settings).unwrap();
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.place.path().join(name)
     }
 
-    fn start(&self) -> Child {
+    pub(super) fn start(&self) -> Child {
         let log = fs::File::options().create(true).append(true).open(self.path("log")).unwrap();
         let mut command = hierad(self.place.path());
         command.args(["-v", "--color", "never", "--config", "hierad.yaml", "watch", "--poll", "0.05"]);
@@ -55,37 +60,37 @@ impl Several {
         daemon
     }
 
-    fn log(&self) -> String {
+    pub(super) fn log(&self) -> String {
         fs::read_to_string(self.path("log")).unwrap_or_default()
     }
 
-    fn count(&self, words: &str) -> usize {
+    pub(super) fn count(&self, words: &str) -> usize {
         self.log().matches(words).count()
     }
 
     #[track_caller]
-    fn wait(&self, what: &str, is_so: impl FnMut() -> bool) {
+    pub(super) fn wait(&self, what: &str, is_so: impl FnMut() -> bool) {
         Service::patiently(&format!("{what} in {}", self.place.path().display()), is_so);
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub(super) fn get(&self, path: &str) -> Answer {
         let log = self.log();
         let (_, after) = log.rsplit_once("hierad: answering at http://").unwrap();
         let address: SocketAddr = after.split_once('\n').unwrap().0.parse().unwrap();
         raw(address, &request("GET", path, "", b""))
     }
 
-    fn metric(&self, name: &str) -> Option<f64> {
+    pub(super) fn metric(&self, name: &str) -> Option<f64> {
         self.get("/metrics").metric(name)?.parse().ok()
     }
 
     /// Sends the daemon a signal.
-    fn signal(daemon: &Child, signal: &str) {
+    pub(super) fn signal(daemon: &Child, signal: &str) {
         assert!(Command::new("kill").args([signal, &daemon.id().to_string()]).status().unwrap().success());
     }
 
     /// Ends the daemon, which has to do so soon.
-    fn end(&self, mut daemon: Child) {
+    pub(super) fn end(&self, mut daemon: Child) {
         let start = Instant::now();
         Several::signal(&daemon, "-TERM");
         let status = daemon.wait().unwrap();
@@ -94,7 +99,7 @@ impl Several {
     }
 
     /// The reports so far, as `repository branch kind summary`, in order.
-    fn reports(&self) -> Vec<String> {
+    pub(super) fn reports(&self) -> Vec<String> {
         let Ok(files) = fs::read_dir(self.path("files")) else { return Vec::new() };
         let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
@@ -113,12 +118,12 @@ impl Several {
         paths.iter().map(report).collect()
     }
 
-    fn queue(&self) -> String {
+    pub(super) fn queue(&self) -> String {
         run(hierad(self.place.path()).args(["--config", "hierad.yaml", "queue"])).ok().to_owned()
     }
 }
 
-fn here(name: &str, sandbox: &Sandbox) -> String {
+pub(super) fn here(name: &str, sandbox: &Sandbox) -> String {
     format!("{name}: {{path: '{}'}}", sandbox.root().display())
 }
 

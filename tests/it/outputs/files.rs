@@ -118,6 +118,21 @@ fn only_the_owner_reads_what_is_written() {
 }
 
 #[test]
+fn a_mode_counts_over_a_tight_umask() {
+    let site = Sandbox::of(SITE);
+    let render = hierad(site.root());
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "umask 077; exec \"$0\" render --output ../shared/of/all --mode 0644"])
+        .arg(render.get_program());
+    command.current_dir(site.root()).env_clear();
+    command.envs(render.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    assert!(command.status().unwrap().success());
+    have(&site.beside("shared/of/all"), 0o755, 0o644, 3);
+    have(&site.beside("shared/of"), 0o755, 0o755, 1);
+}
+
+#[test]
 fn the_settings_limit_what_a_command_reads() {
     let site = Sandbox::of(SITE);
     let settings = "http: {listen: '127.0.0.1:0', url: 'https://example.com/hiera'}\nsinks:\n  \

@@ -1,0 +1,57 @@
+//! A few values by their keys: those that were used last.
+
+use std::collections::VecDeque;
+
+/// Keeps the values that were used last, and drops the others.
+#[derive(Debug)]
+pub(super) struct Recent<K, V> {
+    most: usize,
+    /// The value used last is at the end.
+    entries: VecDeque<(K, V)>,
+}
+
+impl<K: PartialEq, V> Recent<K, V> {
+    /// Returns an empty store for `most` values, of which there are few enough to look at each.
+    pub(super) fn new(most: usize) -> Recent<K, V> {
+        Recent { most, entries: VecDeque::new() }
+    }
+
+    /// Takes the value of a key out.
+    pub(super) fn take(&mut self, key: &K) -> Option<V> {
+        let at = self.entries.iter().position(|(known, _)| known == key)?;
+        self.entries.remove(at).map(|(_, value)| value)
+    }
+
+    /// Puts a value in, as the one used last.
+    pub(super) fn put(&mut self, key: K, value: V) {
+        self.take(&key);
+        self.entries.push_back((key, value));
+        if self.entries.len() > self.most {
+            self.entries.pop_front();
+        }
+    }
+
+    /// Keeps the values of some keys only.
+    pub(super) fn retain(&mut self, keeps: impl Fn(&K) -> bool) {
+        self.entries.retain(|(key, _)| keeps(key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_values_used_last_stay() {
+        let mut recent = Recent::new(2);
+        recent.put("a", 1);
+        recent.put("b", 2);
+        let value = recent.take(&"a").unwrap();
+        recent.put("a", value);
+        recent.put("c", 3);
+        assert_eq!((recent.take(&"b"), recent.take(&"a"), recent.take(&"c")), (None, Some(1), Some(3)));
+        recent.put("d", 4);
+        recent.retain(|key| *key != "d");
+        assert_eq!(recent.take(&"d"), None);
+    }
+}
