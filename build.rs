@@ -23,7 +23,7 @@ fn main() -> io::Result<()> {
     settings.hash(&mut hasher);
     let compiler = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("-vV").output()?;
     compiler.stdout.hash(&mut hasher);
-    println!("cargo::rustc-env=HIERAD_BUILD={:016x}", hasher.finish());
+    println!("cargo::rustc-env=SOURCE_HASH={:016x}", hasher.finish());
     Ok(())
 }
 

@@ -117,7 +117,7 @@ fn key((id, format): FileId) -> Key {
 }
 
 /// The beginning of the caches of this build: another one may parse files in another way.
-const HEADER: &str = concat!("hierad cache 2 ", env!("CARGO_PKG_VERSION"), " ", env!("HIERAD_BUILD"), "\n");
+const HEADER: &str = concat!("hierad cache 2 ", env!("CARGO_PKG_VERSION"), " ", env!("SOURCE_HASH"), "\n");
 
 /// The beginning of the names of files that are not whole yet.
 const UNFINISHED: &str = ".cache-";

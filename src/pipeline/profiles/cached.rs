@@ -58,7 +58,9 @@ impl CacheWriter {
     }
 
     pub(super) fn keep(self, cache: &Cache, name: &str) {
-        let batches = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut batches = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // Threads come in any order, and the file is to be the same.
+        batches.sort_unstable_by_key(|(number, ..)| *number);
         let kept = batches.into_iter().map(|(number, places, profiles)| Some((number, places, profiles?)));
         let Some(kept) = kept.collect::<Option<Vec<_>>>() else { return };
         let kept = kept.iter().map(|(number, places, profiles)| CachedBatch {

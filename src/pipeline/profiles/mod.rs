@@ -13,14 +13,13 @@ mod line_chunks;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 
 use super::cache::Cache;
 use crate::disk::SMALL;
-use crate::fleet::parallel;
 use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, ProfileReader, ProfileSource, ReadProfiles, Wanted};
 use crate::value::Selection;
 use crate::workers::Workers;
@@ -91,7 +90,12 @@ impl ProfileFiles {
     fn see_contents(&self) {
         let sizes = self.files.iter().filter_map(ProfileFile::stamp).map(|stamp| stamp.size());
         if sizes.sum::<u64>() <= SMALL {
-            parallel::map(&self.files, &self.workers, "reading node profiles", ProfileFile::see_content);
+            let next = AtomicUsize::new(0);
+            self.workers.at_most(self.files.len()).run("profiles", || {
+                while let Some(file) = self.files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    file.see_content();
+                }
+            });
         }
     }
 
