@@ -11,6 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -21,7 +22,7 @@ use crate::daemon::repeated::RepeatedFailures;
 use crate::daemon::shutdown::Shutdown;
 
 /// The most connections; for more, slow ones are ended.
-const MAX_CONNECTIONS: usize = 256;
+pub(super) const MAX_CONNECTIONS: usize = 256;
 
 /// The longest head of a request, in bytes.
 const MAX_HEAD: usize = 1 << 16;
@@ -64,12 +65,18 @@ pub(super) async fn serve(listener: TcpListener, app: Router, patience: Duration
 /// Accepts the next connection, and makes room for it.
 async fn accept(listener: &TcpListener, clients: &Arc<Clients>) -> io::Result<(TcpStream, Member)> {
     let (stream, _) = listener.accept().await?;
+    _ = stream.set_nodelay(true);
     Ok((stream, clients.add().await))
 }
 
 /// Serves a connection until it ends or has to make room.
-async fn connection(stream: TcpStream, app: Router, patience: Duration, mut shutdown: Shutdown, member: Member) {
-    _ = stream.set_nodelay(true);
+pub(super) async fn connection(
+    stream: impl AsyncRead + AsyncWrite + Send + 'static,
+    app: Router,
+    patience: Duration,
+    mut shutdown: Shutdown,
+    member: Member,
+) {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(patience));
     let mut builder = http1::Builder::new();

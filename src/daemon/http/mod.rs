@@ -12,6 +12,7 @@ mod connection;
 mod forge;
 mod guard;
 mod health;
+mod in_process;
 mod parameters;
 mod problem;
 mod reports;
@@ -46,6 +47,7 @@ use state::State;
 
 pub use answers::{AnswerError, Answers, LookupNode, LookupRequest, LookupResponse, NodeSnapshot};
 pub use forge::Forge;
+pub use in_process::InProcessServer;
 
 /// The options of the server.
 pub struct Options {

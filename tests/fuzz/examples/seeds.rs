@@ -3,6 +3,7 @@
 //!
 //! cargo run --example seeds
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,9 @@ fn main() -> io::Result<()> {
     hocon()?;
     eyaml()?;
     versions()?;
-    hiera_yaml()
+    hiera_yaml()?;
+    diff()?;
+    http()
 }
 
 fn types() -> io::Result<()> {
@@ -105,6 +108,61 @@ fn hiera_yaml() -> io::Result<()> {
         if name == "environment.conf" {
             seed("hiera_yaml5", format!("version: 5\0version: 5\0version: 5\0{content}").as_bytes())?;
         }
+    }
+    Ok(())
+}
+
+/// Random repositories, and the same some edits later.
+fn diff() -> io::Result<()> {
+    for number in 0..REPOSITORIES {
+        let before = if number % 8 == 0 { generator::generate_hiera3(number) } else { generator::generate(number) };
+        let after = generator::edited(&before, 1);
+        let mut parts = if number % 5 == 0 { vec!["7".to_owned()] } else { Vec::new() };
+        parts.extend(before.profiles.iter().take(3).map(|profile| format!("*profile.json\n{profile}")));
+        let paths: BTreeSet<&String> = before.inside().chain(after.inside()).map(|(path, _)| path).collect();
+        for path in paths {
+            match [&before, &after].map(|repository| repository.files.get(path)) {
+                [Some(Content::Link(target)), _] | [_, Some(Content::Link(target))] => {
+                    parts.push(format!(">{path}\n{target}"));
+                }
+                [before, after] if before == after => parts.extend(part('=', path, before)),
+                [before, after] => parts.extend(part('-', path, before).into_iter().chain(part('+', path, after))),
+            }
+        }
+        seed("diff", parts.join("\0").as_bytes())?;
+    }
+    Ok(())
+}
+
+fn part(kind: char, path: &str, content: Option<&Content>) -> Option<String> {
+    match content {
+        Some(Content::File(text)) => Some(format!("{kind}{path}\n{text}")),
+        _ => None,
+    }
+}
+
+/// A request of each kind.
+fn http() -> io::Result<()> {
+    let local = "Host: localhost\r\nAuthorization: Bearer 0123456789abcdef\r\n";
+    let paths = ["/health/live", "/health/ready", "/metrics", "/openapi.json", "/v1/nodes?limit=1&after=db01"];
+    let commit = format!("/v1/reports/{}?repository=data&branch=main", "1".repeat(40));
+    let more = ["/v1/reports?limit=2&before=3", &commit, "/v1/reports/stream", "/v1/nodes/web01?rev=main&key=a"];
+    for path in paths.into_iter().chain(more) {
+        seed("http", format!("GET {path} HTTP/1.1\r\n{local}\r\n").as_bytes())?;
+        seed("http", format!("HEAD {path} HTTP/1.0\r\n{local}Last-Event-ID: 1\r\n\r\n").as_bytes())?;
+    }
+    let profile = r#"{"keys": ["a"], "profile": {"name": "x", "facts": {"a": [1]}}, "rev": "main", "merge": "deep"}"#;
+    for body in [profile, r#"{"keys": ["a", "b"], "node": "web01", "merge": {"strategy": "unique"}}"#] {
+        let head = format!("POST /v1/lookup HTTP/1.1\r\n{local}Content-Type: application/json\r\n");
+        seed("http", format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes())?;
+        let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+        seed("http", format!("{head}Transfer-Encoding: chunked\r\n\r\n{chunk}").as_bytes())?;
+    }
+    let signature = format!("X-Hub-Signature-256: sha256={}\r\nX-GitHub-Event: push\r\n", "0".repeat(64));
+    let token = "X-Gitlab-Token: 0123456789abcdef\r\nX-Gitlab-Event: Push Hook\r\n";
+    for (forge, headers) in [("github", &*signature), ("gitlab", token), ("gitea", ""), ("bitbucket", &signature)] {
+        let head = format!("POST /v1/webhooks/{forge} HTTP/1.1\r\n{local}{headers}Content-Length: 2\r\n\r\n{{}}");
+        seed("http", head.as_bytes())?;
     }
     Ok(())
 }

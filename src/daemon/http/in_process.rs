@@ -1,0 +1,45 @@
+//! A server without a socket and without a service, for clients in this process.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::answers::Answers;
+use super::clients::Clients;
+use super::connection::{MAX_CONNECTIONS, connection};
+use super::state::State;
+use super::{Options, router};
+use crate::daemon::handle::ServiceHandle;
+use crate::daemon::queue::Queue;
+use crate::daemon::shutdown::{Shutdown, Trigger, shutdown};
+use crate::event::RepositoryName;
+
+/// Answers clients on streams that the caller has, as a daemon does on its connections. Nothing is watched or resolved.
+pub struct InProcessServer {
+    app: Router,
+    clients: Arc<Clients>,
+    timeout: Duration,
+    shutdown: Shutdown,
+    /// Nothing ends the connections but this being dropped.
+    _trigger: Trigger,
+}
+
+impl InProcessServer {
+    /// Makes a server of the reports in `queue`.
+    pub fn new(options: Options, answers: BTreeMap<RepositoryName, Arc<dyn Answers>>, queue: Queue) -> InProcessServer {
+        let (trigger, shutdown) = shutdown();
+        let timeout = options.timeout;
+        let state = State::new(options, answers, queue, Arc::new(ServiceHandle::new()), shutdown.clone());
+        let (app, clients) = (router(Arc::new(state)), Clients::new(MAX_CONNECTIONS));
+        InProcessServer { app, clients, timeout, shutdown, _trigger: trigger }
+    }
+
+    /// Serves a client until its stream ends.
+    pub async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Send + 'static) {
+        let member = self.clients.add().await;
+        connection(stream, self.app.clone(), self.timeout, self.shutdown.clone(), member).await;
+    }
+}
