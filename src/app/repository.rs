@@ -146,7 +146,7 @@ impl WatchedRepository {
         if self.fetcher.is_some() {
             return Ok(());
         }
-        let repository = self.open(options)?.opened.repository;
+        let repository = self.open(options, &[])?.opened.repository;
         for SnapshotSetting { name, place, .. } in snapshots {
             if let SnapshotTarget::Reference { push: Some(remote), .. } = place
                 && !repository.has_remote(remote)?
@@ -163,11 +163,14 @@ impl WatchedRepository {
     pub(super) async fn prepare(self, queue: &Queue, options: &DaemonOptions, is_only: bool) -> Result<Prepared> {
         let handle = RepositoryHandle::new(&self.name);
         let is_needed = is_only && self.fetcher.is_none();
+        // Settings that are read again may let their data be read.
+        let blind = queue.blind(&self.name).await?;
+        let blind: Vec<BranchName> = blind.into_iter().map(|(branch, _)| branch).collect();
         let found = match &self.fetcher {
             // Commits that the first fetch of a mirror brings count as known, so it is opened after that.
             Some(_) if queue.checkpoint(&self.name).await?.is_none() => None,
-            Some(_) => self.open(options).ok(),
-            None => match self.open(options) {
+            Some(_) => self.open(options, &blind).ok(),
+            None => match self.open(options, &blind) {
                 Err(error) if !is_needed && error.is::<OpenError>() => None,
                 found => Some(found?),
             },
@@ -177,7 +180,7 @@ impl WatchedRepository {
         let resolve = resolve(handle.clone());
         let (into, options) = (handle.clone(), options.clone());
         let open = Arc::new(move || {
-            let (opened, banner) = self.open(&options)?.publish(&into);
+            let (opened, banner) = self.open(&options, &blind)?.publish(&into);
             (options.announce)(&banner);
             Ok(opened)
         });
@@ -185,7 +188,8 @@ impl WatchedRepository {
         Ok(Prepared { served, banner, handle })
     }
 
-    fn open(&self, options: &DaemonOptions) -> Result<Ready> {
+    /// Opens the repository, and looks if the branches that were `blind` still are.
+    fn open(&self, options: &DaemonOptions, blind: &[BranchName]) -> Result<Ready> {
         let workspace = Workspace::open(&self.overrides)?;
         workspace.log_refused();
         let patterns = if self.patterns.is_empty() { &workspace.settings.branches } else { &self.patterns };
@@ -200,21 +204,23 @@ impl WatchedRepository {
         let mut pipelines = BranchPipelines::new(workspace);
         // Trouble with the profiles shows at once.
         let pipeline = pipelines.get(None)?;
-        let blind = blind(&pipeline);
+        let head = pipeline.repository().branch().ok().flatten();
+        let mut seen: Vec<_> = head.iter().filter_map(|branch| seen(&pipeline, branch)).collect();
+        for branch in blind.iter().filter(|branch| Some(*branch) != head.as_ref()) {
+            seen.extend(pipelines.get(Some(branch)).ok().and_then(|pipeline| self::seen(&pipeline, branch)));
+        }
         let pipelines = Arc::new(Mutex::new(pipelines));
         let open = OpenRepository { repository: repository.clone(), branches, pipelines, answers, guard };
-        Ok(Ready { opened: Opened { repository, checkpoint, options: watch, blind }, open, banner })
+        Ok(Ready { opened: Opened { repository, checkpoint, options: watch, seen }, open, banner })
     }
 }
 
-/// Returns the checked-out branch and the reason if nothing of it can be read, else `None`. Trouble on the way shows
-/// with the next commit.
-fn blind(pipeline: &Pipeline) -> Option<(BranchName, String)> {
-    let repository = pipeline.repository();
-    let branch = repository.branch().ok()??;
-    let tip = repository.tip(&branch).ok()??;
+/// Returns the branch, with the reason if nothing of it can be read. Returns `None` if that cannot be told: trouble on the
+/// way shows with the next commit.
+fn seen(pipeline: &Pipeline, branch: &BranchName) -> Option<(BranchName, Option<String>)> {
+    let tip = pipeline.repository().tip(branch).ok()??;
     let revision = pipeline.cached_revision(RevisionId::Commit(tip)).ok()?;
-    Some((branch, pipeline.unreadable(&revision)?.headline))
+    Some((branch.clone(), pipeline.unreadable(&revision).map(|spot| spot.headline)))
 }
 
 /// A repository that was opened just now.

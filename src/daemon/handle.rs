@@ -1,4 +1,5 @@
-//! The handle that all parts of a service share: its metrics, its health, and the bells by which parts wake each other.
+//! The handle that all parts of a service share: its metrics, its health, the steps that are under way, and the bells by
+//! which parts wake each other. It is the same for all services of a process, which follow each other.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,17 +7,20 @@ use std::time::Duration;
 use tokio::sync::watch as flag;
 
 use super::health::Health;
-use super::metrics::Metrics;
+use super::metrics::{Metrics, Subjects};
+use super::progress::Progress;
 use crate::event::RepositoryName;
 use crate::git::BranchName;
 
-/// Shared by all parts of a service.
+/// Shared by all parts of all services of a process.
 #[derive(Debug)]
 pub(super) struct ServiceHandle {
     /// The counts.
     pub(super) metrics: Metrics,
     /// The parts that do not work.
     pub(super) health: Health,
+    /// The steps that are under way.
+    pub(super) progress: Progress,
     /// Has all watches look at once.
     pub(super) look: Bell,
     /// Rings when a report is there.
@@ -24,16 +28,22 @@ pub(super) struct ServiceHandle {
 }
 
 impl ServiceHandle {
-    /// Makes the handle of a service that has done nothing yet.
+    /// Makes the handle of a process that has done nothing yet.
     pub(super) fn new() -> ServiceHandle {
-        let (metrics, health) = (Metrics::new(), Health::default());
-        ServiceHandle { metrics, health, look: Bell::new(), resolved: Bell::new() }
+        let (metrics, health, progress) = (Metrics::new(), Health::default(), Progress::default());
+        ServiceHandle { metrics, health, progress, look: Bell::new(), resolved: Bell::new() }
+    }
+
+    /// Forgets all names but these, which the settings have now.
+    pub(super) fn retain(&self, kept: &Subjects) {
+        self.metrics.retain(kept);
+        self.health.retain(|repository| kept.repositories.contains(repository));
     }
 
     /// Adds a watch that looks at least once in each `poll`.
-    pub(super) fn add_watch(&self, repository: &RepositoryName, poll: Duration) {
+    pub(super) fn add_watch(&self, repository: &RepositoryName, poll: Duration, is_mirror: bool) {
         self.metrics.add_watch(repository);
-        self.health.expect_watch(repository, poll);
+        self.health.expect_watch(repository, poll, is_mirror);
     }
 
     /// Adds a mirror that is fetched at least once in each `period`.
@@ -45,31 +55,28 @@ impl ServiceHandle {
     /// Notes a look; `is_good` is false if it failed.
     pub(super) fn looked(&self, repository: &RepositoryName, is_good: bool) {
         self.metrics.looked(repository, is_good);
-        if is_good {
-            self.health.looked(repository);
-        }
+        self.health.looked(repository, is_good);
     }
 
     /// Notes a fetch of a mirror; `is_good` is false if it failed.
     pub(super) fn fetched(&self, repository: &RepositoryName, is_good: bool) {
         self.metrics.fetched(repository, is_good);
-        if is_good {
-            self.health.fetched(repository);
-        }
+        self.health.fetched(repository, is_good);
     }
 
-    /// Notes whether the data of a branch can be read; `blind` is the reason if not.
-    pub(super) fn saw_branch(&self, repository: &RepositoryName, branch: &BranchName, blind: Option<&str>) {
+    /// Notes whether the data of a branch can be read; `blind` is the reason if not. Returns true if this is a change.
+    pub(super) fn saw_branch(&self, repository: &RepositoryName, branch: &BranchName, blind: Option<&str>) -> bool {
         let is_news = self.health.see(repository, branch, blind);
         self.metrics.set_blind(repository, self.health.blind_count(repository));
         if !is_news {
-            return;
+            return false;
         }
         if let Some(why) = blind {
             tracing::warn!(repository = repository.as_str(), %branch, "nothing of the branch can be read: {why}");
         } else {
             tracing::info!(repository = repository.as_str(), %branch, "the branch can be read again");
         }
+        true
     }
 
     /// Forgets the branches of a repository that are not there any more.

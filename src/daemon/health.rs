@@ -35,6 +35,8 @@ struct Successes(Mutex<BTreeMap<RepositoryName, Success>>);
 /// The last success of one piece of work.
 #[derive(Debug)]
 struct Success {
+    /// True once it was tried, with success or without, or if it need not be for the daemon to work.
+    is_tried: bool,
     last: Option<Instant>,
     /// The time after which the work counts as late.
     patience: Duration,
@@ -54,45 +56,57 @@ impl Successes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn expect(&self, repository: &RepositoryName, last: Option<Instant>, period: Duration) {
-        self.locked().insert(repository.clone(), Success { last, patience: LATELY + 2 * period });
+    /// Expects successes. What is known of the repository from before a reload counts.
+    fn expect(&self, repository: &RepositoryName, is_tried: bool, last: Option<Instant>, period: Duration) {
+        let fresh = Success { is_tried, last, patience: Duration::ZERO };
+        self.locked().entry(repository.clone()).or_insert(fresh).patience = LATELY + 2 * period;
     }
 
-    fn succeeded(&self, repository: &RepositoryName) {
+    fn tried(&self, repository: &RepositoryName, is_good: bool) {
         if let Some(success) = self.locked().get_mut(repository) {
-            success.last = Some(Instant::now());
+            success.is_tried = true;
+            success.last = if is_good { Some(Instant::now()) } else { success.last };
         }
     }
 
-    /// Returns a text if some are late: how many, of how many, and `what`.
-    fn trouble(&self, what: &str) -> Option<String> {
-        let all = self.locked();
-        let is_late = |success: &&Success| success.last.is_none_or(|last| last.elapsed() > success.patience);
-        let late = all.values().filter(is_late).count();
-        (late > 0).then(|| format!("{late} of {} {what} lately", all.len()))
+    /// Returns the number of those that were never tried.
+    fn untried(&self) -> usize {
+        self.locked().values().filter(|success| !success.is_tried).count()
+    }
+
+    /// Returns the repositories whose last success is long ago.
+    fn late(&self) -> Vec<RepositoryName> {
+        let is_late = |success: &Success| success.last.is_none_or(|last| last.elapsed() > success.patience);
+        self.locked().iter().filter(|(_, success)| is_late(success)).map(|(name, _)| name.clone()).collect()
     }
 }
 
 impl Health {
-    /// Expects a watch to look once in each `poll`. Until its first look it is late.
-    pub(super) fn expect_watch(&self, repository: &RepositoryName, poll: Duration) {
-        self.watches.expect(repository, None, poll);
+    /// Expects a watch to look once in each `poll`. That of a mirror may have to wait for the first fetch.
+    pub(super) fn expect_watch(&self, repository: &RepositoryName, poll: Duration, is_mirror: bool) {
+        self.watches.expect(repository, is_mirror, None, poll);
     }
 
-    /// Expects a mirror to be fetched once in each `period`. Until its first fetch there is no watch of it, so it
-    /// counts as up to date.
+    /// Expects a mirror to be fetched once in each `period`, from now on.
     pub(super) fn expect_mirror(&self, repository: &RepositoryName, period: Duration) {
-        self.mirrors.expect(repository, Some(Instant::now()), period);
+        self.mirrors.expect(repository, true, Some(Instant::now()), period);
     }
 
-    /// Notes a look without an error.
-    pub(super) fn looked(&self, repository: &RepositoryName) {
-        self.watches.succeeded(repository);
+    /// Notes a look; `is_good` is false if it failed.
+    pub(super) fn looked(&self, repository: &RepositoryName, is_good: bool) {
+        self.watches.tried(repository, is_good);
     }
 
-    /// Notes a fetch without an error.
-    pub(super) fn fetched(&self, repository: &RepositoryName) {
-        self.mirrors.succeeded(repository);
+    /// Notes a fetch; `is_good` is false if it failed.
+    pub(super) fn fetched(&self, repository: &RepositoryName, is_good: bool) {
+        self.mirrors.tried(repository, is_good);
+    }
+
+    /// Expects nothing of other repositories, and forgets their branches.
+    pub(super) fn retain(&self, is_kept: impl Fn(&RepositoryName) -> bool) {
+        self.watches.locked().retain(|repository, _| is_kept(repository));
+        self.mirrors.locked().retain(|repository, _| is_kept(repository));
+        self.blind_branches().retain(|(repository, _), _| is_kept(repository));
     }
 
     /// Marks a step in the queue as tried again, as long as the result is held.
@@ -128,12 +142,22 @@ impl Health {
         branches.iter().map(|((repository, branch), why)| format!("{branch} of {repository}: {why}")).collect()
     }
 
-    /// Returns the parts of the service that do not work; none if all is well.
+    /// Returns the reasons why the daemon itself cannot work; none if it can.
     pub(super) fn trouble(&self) -> Vec<String> {
-        let watches = self.watches.trouble("watches have not looked without an error");
-        let mirrors = self.mirrors.trouble("mirrors were not fetched without an error");
+        let untried = Some(self.watches.untried()).filter(|untried| *untried > 0);
+        let starting = untried.map(|untried| format!("{untried} watches have not looked yet"));
         let queue = (self.stuck.load(Ordering::Relaxed) > 0).then(|| "the queue cannot be used".to_owned());
-        [watches, mirrors, queue].into_iter().flatten().collect()
+        [starting, queue].into_iter().flatten().collect()
+    }
+
+    /// Returns the repositories that could not be watched or fetched lately, in words.
+    pub(super) fn late(&self) -> Vec<String> {
+        let watches = self.watches.late();
+        let watches = watches.iter().map(|name| format!("{name} was not looked at without an error lately"));
+        let mirrors = self.mirrors.late();
+        let mirrors =
+            mirrors.iter().map(|name| format!("the mirror of {name} was not fetched without an error lately"));
+        watches.chain(mirrors).collect()
     }
 
     fn blind_branches(&self) -> MutexGuard<'_, BlindBranches> {
@@ -153,22 +177,35 @@ mod tests {
     fn it_is_well_while_watches_look_and_the_queue_takes_commits() {
         let (health, data) = (Health::default(), RepositoryName::from("data"));
         assert_eq!(health.trouble(), [""; 0]);
-        health.expect_watch(&data, Duration::ZERO);
-        assert_eq!(health.trouble(), ["1 of 1 watches have not looked without an error lately"]);
-        health.looked(&data);
-        assert_eq!(health.trouble(), [""; 0]);
+        health.expect_watch(&data, Duration::ZERO, false);
+        assert_eq!(health.trouble(), ["1 watches have not looked yet"]);
+        health.looked(&data, true);
+        assert_eq!((health.trouble(), health.late()), (vec![], vec![]));
         set_patience(&health.watches, &data, Duration::ZERO);
-        assert_eq!(health.trouble().len(), 1);
-        set_patience(&health.watches, &data, LATELY);
+        assert_eq!(health.late(), ["data was not looked at without an error lately"]);
+        health.expect_watch(&data, Duration::ZERO, false);
+        assert_eq!((health.trouble(), health.late()), (vec![], vec![]), "after a reload");
         health.expect_mirror(&data, Duration::ZERO);
-        assert_eq!(health.trouble(), [""; 0]);
+        assert_eq!(health.late(), [""; 0]);
         set_patience(&health.mirrors, &data, Duration::ZERO);
-        assert_eq!(health.trouble(), ["1 of 1 mirrors were not fetched without an error lately"]);
-        set_patience(&health.mirrors, &data, LATELY);
+        assert_eq!(health.late(), ["the mirror of data was not fetched without an error lately"]);
+        assert_eq!(health.trouble(), [""; 0]);
+        health.retain(|_| false);
+        assert_eq!(health.late(), [""; 0]);
         let stuck = [health.stuck(), health.stuck()];
         assert_eq!(health.trouble(), ["the queue cannot be used"]);
         drop(stuck);
         assert_eq!(health.trouble(), [""; 0]);
+    }
+
+    #[test]
+    fn a_mirror_that_cannot_be_fetched_is_late_and_no_more() {
+        let (health, data) = (Health::default(), RepositoryName::from("data"));
+        health.expect_watch(&data, Duration::ZERO, true);
+        health.expect_mirror(&data, Duration::ZERO);
+        health.fetched(&data, false);
+        assert_eq!(health.trouble(), [""; 0]);
+        assert_eq!(health.late(), ["data was not looked at without an error lately"]);
     }
 
     #[test]

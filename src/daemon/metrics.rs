@@ -1,4 +1,5 @@
-//! The metrics of a service, in the form of `OpenMetrics`.
+//! The metrics of the daemon, in the form of `OpenMetrics`. They live as long as the process, through reloads; times of
+//! last successes begin with those that the queue knows of.
 //!
 //! Labels are repositories, sinks and other names of the settings, never nodes or keys, of which there may be very
 //! many. Each metric that a name can have is there from the start, with the value 0.
@@ -17,7 +18,8 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry, Unit};
 
-use super::queue::{Stage, StageCount};
+use super::progress::Step;
+use super::queue::{Backlog, LastSuccesses, Stage, StageCount};
 use crate::event::RepositoryName;
 
 /// A gauge of seconds.
@@ -91,7 +93,27 @@ impl Attempt {
     }
 }
 
-/// The metrics of a service.
+/// The names that metrics have as labels.
+#[derive(Debug, Default)]
+pub(super) struct Subjects {
+    /// The repositories.
+    pub(super) repositories: BTreeSet<RepositoryName>,
+    /// The sinks.
+    pub(super) sinks: BTreeSet<String>,
+    /// The scheduled work.
+    pub(super) schedules: BTreeSet<String>,
+}
+
+/// The work in the queue that is not done.
+#[derive(Debug)]
+pub(super) struct Unfinished {
+    /// The amounts.
+    pub(super) counts: Vec<StageCount>,
+    /// The reports that wait for sinks.
+    pub(super) undelivered: Vec<Backlog>,
+}
+
+/// The metrics of the daemon.
 pub(super) struct Metrics {
     found: Family<RepositoryLabel, Counter>,
     looks_failed: Family<RepositoryLabel, Counter>,
@@ -107,7 +129,9 @@ pub(super) struct Metrics {
     last_delivery: Family<SinkLabel, Seconds>,
     scheduled: Family<RunLabels, Counter>,
     last_scheduled: Family<ScheduleLabel, Seconds>,
+    in_progress: Family<RepositoryLabel, Seconds>,
     depth: Family<StageLabels, Gauge>,
+    oldest_undelivered: Family<SinkLabel, Seconds>,
     queue_failed: Counter,
     blind: Family<RepositoryLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
@@ -115,8 +139,8 @@ pub(super) struct Metrics {
     pub(super) listeners: Gauge,
     memory: Gauge,
     registry: Registry,
-    sinks: Mutex<BTreeSet<String>>,
-    /// Held while the text is written: each writing sets the depth of the queue anew.
+    subjects: Mutex<Subjects>,
+    /// Held while the text is written: each writing sets what is measured then anew.
     writing: Mutex<()>,
 }
 
@@ -186,20 +210,29 @@ impl Metrics {
                 let help = "The last snapshots that were written by schedule";
                 names.add_time("scheduled_last_success_timestamp", help)
             },
+            in_progress: {
+                let help = "For how long the commit that is being resolved has been; 0 if none is";
+                names.add_time("job_in_progress", help)
+            },
             depth: names.add("queue_items", "What is in the queue and not done"),
+            oldest_undelivered: {
+                let help = "The age of the oldest report that waits for the sink; 0 if none does";
+                names.add_time("oldest_undelivered", help)
+            },
             queue_failed: names.add("queue_failures", "Times that the queue could not be used"),
             blind: names.add("blind_branches", "Branches of which no data can be read"),
             requests: names.add("http_requests", "Requests that were answered"),
             listeners: names.add("http_stream_clients", "Clients of the stream of reports"),
             memory,
             registry,
-            sinks: Mutex::default(),
+            subjects: Mutex::default(),
             writing: Mutex::default(),
         }
     }
 
     /// Adds the metrics of a watch.
     pub(super) fn add_watch(&self, repository: &RepositoryName) {
+        self.subjects().repositories.insert(repository.clone());
         let label = label(repository);
         for family in [&self.found, &self.looks_failed, &self.resolved, &self.not_resolved] {
             drop(family.get_or_create(&label));
@@ -217,7 +250,7 @@ impl Metrics {
 
     /// Adds the metrics of a sink.
     pub(super) fn add_sink(&self, sink: &str) {
-        self.sinks().insert(sink.to_owned());
+        self.subjects().sinks.insert(sink.to_owned());
         for attempt in Attempt::ALL {
             drop(self.deliveries.get_or_create(&DeliveryLabels { sink: sink.to_owned(), result: attempt.as_str() }));
         }
@@ -225,8 +258,62 @@ impl Metrics {
 
     /// Adds the metrics of scheduled work.
     pub(super) fn add_schedule(&self, name: &str) {
+        self.subjects().schedules.insert(name.to_owned());
         for result in [true, false].map(run_result) {
             drop(self.scheduled.get_or_create(&RunLabels { name: name.to_owned(), result }));
+        }
+    }
+
+    /// Forgets all names but these, which the settings have now.
+    pub(super) fn retain(&self, kept: &Subjects) {
+        let mut subjects = self.subjects();
+        for repository in subjects.repositories.difference(&kept.repositories) {
+            let label = label(repository);
+            for family in [&self.found, &self.looks_failed, &self.fetches, &self.fetches_failed] {
+                family.remove(&label);
+            }
+            for family in [&self.resolved, &self.not_resolved] {
+                family.remove(&label);
+            }
+            for family in [&self.last_fetch, &self.last_look, &self.last_resolved] {
+                family.remove(&label);
+            }
+            self.resolving.remove(&label);
+            self.blind.remove(&label);
+        }
+        for sink in subjects.sinks.difference(&kept.sinks) {
+            for attempt in Attempt::ALL {
+                self.deliveries.remove(&DeliveryLabels { sink: sink.clone(), result: attempt.as_str() });
+            }
+            self.last_delivery.remove(&SinkLabel { sink: sink.clone() });
+        }
+        for name in subjects.schedules.difference(&kept.schedules) {
+            for result in [true, false].map(run_result) {
+                self.scheduled.remove(&RunLabels { name: name.clone(), result });
+            }
+            self.last_scheduled.remove(&ScheduleLabel { name: name.clone() });
+        }
+        subjects.repositories.retain(|repository| kept.repositories.contains(repository));
+        subjects.sinks.retain(|sink| kept.sinks.contains(sink));
+        subjects.schedules.retain(|name| kept.schedules.contains(name));
+    }
+
+    /// Begins with the last successes of the past, as far as the settings have what they are of.
+    pub(super) fn restore(&self, last: LastSuccesses, subjects: &Subjects) {
+        for (repository, time) in last.resolved {
+            if subjects.repositories.contains(&RepositoryName::from(&*repository)) {
+                self.last_resolved.get_or_create(&RepositoryLabel { repository }).set(seconds(time));
+            }
+        }
+        for (sink, time) in last.delivered {
+            if subjects.sinks.contains(&sink) {
+                self.last_delivery.get_or_create(&SinkLabel { sink }).set(seconds(time));
+            }
+        }
+        for (name, time) in last.scheduled {
+            if subjects.schedules.contains(&name) {
+                self.last_scheduled.get_or_create(&ScheduleLabel { name }).set(seconds(time));
+            }
         }
     }
 
@@ -301,38 +388,57 @@ impl Metrics {
         self.requests.get_or_create(&RequestLabels { method, route, code }).inc();
     }
 
-    /// Returns all metrics as text. Without `queue` the depth of the queue is left out.
-    pub(super) fn text(&self, queue: Option<&[StageCount]>) -> Result<String, fmt::Error> {
+    /// Returns all metrics as text, with the steps that are under way. Without `queue` its gauges are left out.
+    pub(super) fn text(
+        &self,
+        queue: Option<&Unfinished>,
+        under_way: &[(Step, Duration)],
+    ) -> Result<String, fmt::Error> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.depth.clear();
-        if let Some(counts) = queue {
-            self.reset_depth();
-            for StageCount { stage, sink, number } in counts {
-                let label = StageLabels { stage: stage.as_str(), sink: sink.clone().unwrap_or_default() };
-                self.depth.get_or_create(&label).set(i64::try_from(*number).unwrap_or(i64::MAX));
-            }
-        }
+        self.set_depth(queue);
+        self.set_in_progress(under_way);
         self.memory.set(resident().unwrap_or(0));
         let mut text = String::new();
         text::encode(&mut text, &self.registry)?;
         Ok(text)
     }
 
-    /// Sets the depth of the queue to 0.
-    fn reset_depth(&self) {
-        let none = |stage: Stage, sink: &str| {
-            drop(self.depth.get_or_create(&StageLabels { stage: stage.as_str(), sink: sink.to_owned() }));
+    /// Sets the gauges of the queue, or removes them if it cannot be read.
+    fn set_depth(&self, queue: Option<&Unfinished>) {
+        self.depth.clear();
+        self.oldest_undelivered.clear();
+        let Some(Unfinished { counts, undelivered }) = queue else { return };
+        let depth = |stage: Stage, sink: &str, number: u64| {
+            let label = StageLabels { stage: stage.as_str(), sink: sink.to_owned() };
+            self.depth.get_or_create(&label).set(i64::try_from(number).unwrap_or(i64::MAX));
         };
-        none(Stage::Waiting, "");
-        none(Stage::Failed, "");
-        for sink in self.sinks().iter() {
-            none(Stage::Undelivered, sink);
-            none(Stage::Dead, sink);
+        let age = |sink: &str, age: Duration| {
+            self.oldest_undelivered.get_or_create(&SinkLabel { sink: sink.to_owned() }).set(age.as_secs_f64());
+        };
+        depth(Stage::Waiting, "", 0);
+        depth(Stage::Failed, "", 0);
+        for sink in &self.subjects().sinks {
+            depth(Stage::Undelivered, sink, 0);
+            depth(Stage::Dead, sink, 0);
+            age(sink, Duration::ZERO);
+        }
+        counts.iter().for_each(|count| depth(count.stage, count.sink.as_deref().unwrap_or_default(), count.number));
+        undelivered.iter().for_each(|backlog| age(&backlog.name, backlog.age));
+    }
+
+    fn set_in_progress(&self, under_way: &[(Step, Duration)]) {
+        self.in_progress.clear();
+        for repository in &self.subjects().repositories {
+            let of_it = |(step, time): &(Step, Duration)| {
+                Some(*time).filter(|_| matches!(step, Step::Resolve(name) if name == repository))
+            };
+            let longest = under_way.iter().filter_map(of_it).max().unwrap_or_default();
+            self.in_progress.get_or_create(&label(repository)).set(longest.as_secs_f64());
         }
     }
 
-    fn sinks(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.sinks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn subjects(&self) -> MutexGuard<'_, Subjects> {
+        self.subjects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -357,7 +463,12 @@ fn label(repository: &RepositoryName) -> RepositoryLabel {
 }
 
 fn now() -> f64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+    seconds(SystemTime::now())
+}
+
+/// Returns the seconds since 1970.
+fn seconds(time: SystemTime) -> f64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// Returns the bytes of memory in use, or `None` if the system does not say.
@@ -380,8 +491,12 @@ mod tests {
         metrics.request("BREW", None, 404);
         metrics.request("BREW2", None, 404);
         let count = StageCount { stage: Stage::Dead, sink: Some("bot".to_owned()), number: 3 };
-        let text = metrics.text(Some(&[count])).unwrap();
+        let undelivered = vec![Backlog { name: "bot".to_owned(), number: 1, age: Duration::from_secs(90) }];
+        let queue = Unfinished { counts: vec![count], undelivered };
+        let text = metrics.text(Some(&queue), &[(Step::Resolve("data".into()), Duration::from_secs(5))]).unwrap();
         for line in [
+            "hierad_oldest_undelivered_seconds{sink=\"bot\"} 90.0",
+            "hierad_job_in_progress_seconds{repository=\"data\"} 5.0",
             "hierad_deliveries_total{sink=\"bot\",result=\"dead\"} 0",
             "hierad_queue_items{stage=\"dead\",sink=\"bot\"} 3",
             "hierad_queue_items{stage=\"undelivered\",sink=\"bot\"} 0",
@@ -390,7 +505,12 @@ mod tests {
         ] {
             assert!(text.lines().any(|found| found == line), "no {line} in {text}");
         }
-        assert!(!metrics.text(None).unwrap().contains("hierad_queue_items{"));
+        let text = metrics.text(None, &[]).unwrap();
+        assert!(!text.contains("hierad_queue_items{") && !text.contains("hierad_oldest_undelivered_seconds{"));
+        assert!(text.contains("hierad_job_in_progress_seconds{repository=\"data\"} 0.0"));
         assert!(text.ends_with("# EOF\n"));
+        metrics.retain(&Subjects::default());
+        let text = metrics.text(None, &[]).unwrap();
+        assert!(!text.contains("{repository=") && !text.contains("{sink="), "{text}");
     }
 }

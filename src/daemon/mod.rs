@@ -6,7 +6,8 @@
 //! - [`service`] runs the watches, resolves the jobs of the queue and delivers their reports.
 //! - [`http`] answers questions about reports, effective values and the state of the service.
 //! - `mirror` fetches repositories that are elsewhere.
-//! - `handle` is shared by all parts of a service: `metrics` counts, and `health` knows what is not as it should be.
+//! - `handle` is shared by all parts of a service: `metrics` counts, `health` knows what is not as it should be, and
+//!   `progress` if work advances.
 //!
 //! The daemon resolves nothing itself and knows no settings: `app` gives it repositories, sinks and the functions
 //! that make reports.
@@ -20,6 +21,7 @@ mod health;
 pub mod http;
 mod metrics;
 mod mirror;
+mod progress;
 pub mod queue;
 mod repeated;
 pub mod service;

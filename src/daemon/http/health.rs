@@ -1,6 +1,7 @@
 //! The health of the service, and its metrics.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{self, MatchedPath, Request};
 use axum::http::StatusCode;
@@ -11,7 +12,9 @@ use serde_json::{Value, json};
 
 use super::problem::Problem;
 use super::state::State;
-use crate::daemon::queue::{Stage, StageCount};
+use crate::daemon::metrics::Unfinished;
+use crate::daemon::progress::minutes;
+use crate::daemon::queue::{Backlog, FailingWork, QueueError, Stage, StageCount};
 use crate::visible::visible_json;
 
 /// Answers that the process runs.
@@ -19,24 +22,51 @@ pub(super) async fn live() -> Response {
     status("live")
 }
 
-/// Answers whether commits are found and the queue takes them, and which of them are a problem.
+/// The time after which work that is not done counts as a problem that lasts.
+const LASTING: Duration = Duration::from_mins(15);
+
+/// Answers whether the daemon can work, and if so, what lasts that it cannot help.
 pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> Result<Response, Problem> {
     let mut trouble = state.handle.health.trouble();
-    let counts = state.queue(state.queue.counts()).await;
-    if counts.is_err() {
+    let unfinished = state.queue(unfinished_for_long(&state)).await;
+    if unfinished.is_err() {
         trouble.push("the queue cannot be read".to_owned());
     }
     if !trouble.is_empty() {
         return Err(Problem::busy(trouble.join("; ")));
     }
-    // The daemon works, though its data may not.
-    let mut reasons = state.handle.health.blind();
-    reasons.extend(counts.iter().flatten().filter_map(set_aside));
+    let handle = &state.handle;
+    let mut reasons = handle.health.late();
+    reasons.extend(handle.health.blind());
+    reasons.extend(unfinished.into_iter().flatten());
+    let under_way = handle.progress.under_way();
+    let long = under_way.iter().filter(|(_, time)| *time > LASTING);
+    reasons.extend(long.map(|(step, time)| format!("{step} takes {} min", minutes(*time))));
     if reasons.is_empty() {
         Ok(status("ready"))
     } else {
         Ok(answer(&json!({"status": "degraded", "reasons": reasons})))
     }
+}
+
+/// Returns texts on the work in the queue that waits for long, fails, or was set aside.
+async fn unfinished_for_long(state: &State) -> Result<Vec<String>, QueueError> {
+    let queue = &state.queue;
+    let mut texts: Vec<String> = queue.counts().await?.iter().filter_map(set_aside).collect();
+    let waits = |Backlog { name, number, age }: &Backlog, one: &str, many: &str| {
+        let what = if *number == 1 { format!("1 {one} waits") } else { format!("{number} {many} wait") };
+        (*age > LASTING).then(|| format!("{name}: {what}, the oldest for {} min", minutes(*age)))
+    };
+    texts.extend(queue.unresolved().await?.iter().filter_map(|backlog| waits(backlog, "commit", "commits")));
+    let sinks = queue.undelivered().await?.into_iter();
+    let sinks = sinks.map(|sink| Backlog { name: format!("the sink '{}'", sink.name), ..sink });
+    texts.extend(sinks.filter_map(|backlog| waits(&backlog, "report", "reports")));
+    let failing = queue.failing_work().await?;
+    // Anybody may ask, so nothing is told of the errors.
+    texts.extend(failing.iter().map(|FailingWork { name, failures, .. }| {
+        format!("the scheduled work '{name}' has failed {failures} times in a row")
+    }));
+    Ok(texts)
 }
 
 /// Returns a text on work that was set aside, or `None` if there is none.
@@ -61,8 +91,13 @@ fn answer(body: &Value) -> Response {
 /// Answers with all metrics, for Prometheus.
 pub(super) async fn metrics(extract::State(state): extract::State<Arc<State>>) -> Result<Response, Problem> {
     // If the queue cannot be read now, it is left out: the other metrics may tell why.
-    let counts = state.queue(state.queue.counts()).await.ok();
-    let text = state.handle.metrics.text(counts.as_deref()).map_err(|error| Problem::fault(&error))?;
+    let unfinished = async {
+        let (counts, undelivered) = (state.queue.counts().await?, state.queue.undelivered().await?);
+        Ok(Unfinished { counts, undelivered })
+    };
+    let unfinished = state.queue(unfinished).await.ok();
+    let under_way = state.handle.progress.under_way();
+    let text = state.handle.metrics.text(unfinished.as_ref(), &under_way).map_err(|error| Problem::fault(&error))?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok((StatusCode::OK, [(CONTENT_TYPE, kind)], text).into_response())
 }

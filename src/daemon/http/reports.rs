@@ -22,7 +22,7 @@ const MAX_LIMIT: u32 = 1000;
 #[derive(Serialize)]
 struct List {
     reports: Vec<Summary>,
-    /// The parameter `before` of the next page; null if this is the last.
+    /// The parameter `before` or `after` of the next page; null if this is the last.
     next: Option<JobNumber>,
 }
 
@@ -55,16 +55,26 @@ impl From<StoredReport> for Summary {
     }
 }
 
-/// Lists the latest reports, or those before a number.
+/// Lists the latest reports, those with numbers before one, or those that were made after one.
 pub(super) async fn list(
     extract::State(state): extract::State<Arc<State>>,
     parameters: Parameters,
 ) -> Result<Response, Problem> {
-    let parameters = parameters.only(&["limit", "before"])?;
+    let parameters = parameters.only(&["limit", "before", "after"])?;
     let limit = parameters.number("limit", (1, MAX_LIMIT))?.unwrap_or(LIMIT);
-    let before = parameters.number("before", (JobNumber(1), JobNumber::MAX))?.unwrap_or(JobNumber::MAX);
+    let before = parameters.number("before", (JobNumber(1), JobNumber::MAX))?;
+    let after = parameters.number("after", (JobNumber(0), JobNumber::MAX))?;
+    if before.is_some() && after.is_some() {
+        return Err(Problem::wrong("'before' does not go with 'after'"));
+    }
     // One more than asked for shows whether there is another page.
-    let mut reports = state.queue(state.queue.reports(before, limit + 1)).await?;
+    let listed = async {
+        match after {
+            Some(after) => state.queue.reports_after(state.queue.cursor_at(after).await?, limit + 1).await,
+            None => state.queue.reports(before.unwrap_or(JobNumber::MAX), limit + 1).await,
+        }
+    };
+    let mut reports = state.queue(listed).await?;
     let is_last = reports.len() <= limit as usize;
     reports.truncate(limit as usize);
     let next = reports.last().filter(|_| !is_last).map(|last| last.job.name.number);

@@ -9,7 +9,7 @@ use axum::extract;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream::{Stream, unfold};
+use futures_util::stream::{self, Stream, StreamExt, unfold};
 use tokio::sync::{OwnedSemaphorePermit, watch as flag};
 
 use super::parameters::Parameters;
@@ -32,16 +32,22 @@ pub(super) async fn listen(
     let permit = permit.map_err(|_| Problem::busy("there are too many clients of the stream"))?;
     // Rings that come while the queue is read are heard afterwards.
     let rings = state.handle.resolved.listen();
-    let cursor = match headers.get(LAST) {
-        None => state.queue(state.queue.cursor()).await?,
+    let (cursor, place) = match headers.get(LAST) {
+        None => {
+            // In this order, so that nothing is left out that is made in between.
+            let last = state.queue(state.queue.last()).await?;
+            (state.queue(state.queue.cursor_at(last)).await?, Some(last))
+        }
         Some(last) => {
             let last = last.to_str().ok().and_then(|last| last.parse::<JobNumber>().ok());
             let last = last.ok_or_else(|| Problem::new(StatusCode::BAD_REQUEST, "'Last-Event-ID' must be a number"))?;
-            state.queue(state.queue.cursor_at(last)).await?
+            (state.queue(state.queue.cursor_at(last)).await?, None)
         }
     };
+    // A client that is cut off before its first report goes on from here, too.
+    let place = stream::iter(place.map(|number| Ok(Event::default().id(number.to_string()))));
     let listener = Listener::new(state, cursor, rings, permit);
-    Ok(Sse::new(listener.events()).keep_alive(KeepAlive::default()).into_response())
+    Ok(Sse::new(place.chain(listener.events())).keep_alive(KeepAlive::default()).into_response())
 }
 
 /// A client of the stream.

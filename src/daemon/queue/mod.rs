@@ -6,6 +6,7 @@
 //!
 //! A database of any former version is upgraded when it is opened (`schema/`). One of a newer version is refused.
 
+mod blind;
 mod body;
 mod checkpoints;
 mod database;
@@ -15,6 +16,7 @@ mod overview;
 mod reports;
 mod retention;
 mod schedules;
+mod times;
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -35,6 +37,7 @@ pub use overview::{PendingItem, Stage, StageCount};
 pub use reports::{Cursor, ReportQuery, StoredReport};
 pub use retention::{Forgotten, Retention};
 pub use schedules::FailingWork;
+pub use times::{Backlog, LastSuccesses};
 
 /// The file of the database.
 const FILE: &str = "queue.db";
@@ -43,12 +46,13 @@ const FILE: &str = "queue.db";
 const LOCK: &str = "lock";
 
 /// The steps of the schema: each makes a version of the one before.
-const SCHEMA: [&str; 5] = [
+const SCHEMA: [&str; 6] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
+    include_str!("schema/6.sql"),
 ];
 
 /// The version of the schema, as it stands in `user_version`.

@@ -1,6 +1,7 @@
 //! The stored reports, for the HTTP interface.
 
 use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
 
 use super::jobs::{JOB, job};
 use super::{Job, Queue, QueueError, body};
@@ -55,12 +56,23 @@ impl Queue {
              WHERE report.job < ? ORDER BY report.job DESC LIMIT ?"
         );
         let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(before.0).bind(limit);
-        let stored = |row: &sqlx::sqlite::SqliteRow| {
-            let resolved: Option<i64> = row.try_get(8)?;
-            let time = CommitTime { seconds: resolved.unwrap_or_default() / 1000, offset: 0 };
-            Ok(StoredReport { job: job(row)?, time })
-        };
         self.all(query).await?.iter().map(stored).collect()
+    }
+
+    /// Returns the reports after `cursor`, the first one first, at most `limit` of them.
+    pub async fn reports_after(&self, cursor: Cursor, limit: u32) -> Result<Vec<StoredReport>, QueueError> {
+        let query = format!(
+            "SELECT {JOB}, job.resolved FROM resolution JOIN job ON job.number = resolution.job \
+             JOIN report ON report.job = job.number WHERE resolution.sequence > ? ORDER BY resolution.sequence LIMIT ?"
+        );
+        let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(cursor.0).bind(limit);
+        self.all(query).await?.iter().map(stored).collect()
+    }
+
+    /// Returns the number of the last report that is kept, by the order in which they were made; 0 if none is.
+    pub async fn last(&self) -> Result<JobNumber, QueueError> {
+        let row = self.first(sqlx::query("SELECT job FROM resolution ORDER BY sequence DESC LIMIT 1")).await?;
+        Ok(JobNumber(row.map_or(Ok(0), |row| row.try_get(0))?))
     }
 
     /// Returns the position after the last report.
@@ -83,4 +95,11 @@ impl Queue {
         let report = body::unpack(row.try_get(2)?).await?;
         Ok(Some((Cursor(row.try_get(0)?), JobNumber(row.try_get(1)?), report)))
     }
+}
+
+/// Reads a report without its body: the columns [`JOB`] and the time.
+fn stored(row: &SqliteRow) -> Result<StoredReport, QueueError> {
+    let resolved: Option<i64> = row.try_get(8)?;
+    let time = CommitTime { seconds: resolved.unwrap_or_default() / 1000, offset: 0 };
+    Ok(StoredReport { job: job(row)?, time })
 }

@@ -26,7 +26,8 @@ impl Queue {
 
     /// Notes a successful run of the work `name` that began at `start`.
     pub async fn done(&self, name: &str, start: SystemTime) -> Result<(), QueueError> {
-        let update = "INSERT INTO schedule (name, done) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET done = excluded.done, failures = 0, error = NULL";
+        let update = "INSERT INTO schedule (name, done, succeeded) VALUES (?1, ?2, ?2) ON CONFLICT (name) \
+            DO UPDATE SET done = excluded.done, succeeded = excluded.succeeded, failures = 0, error = NULL";
         self.execute(sqlx::query(update).bind(name).bind(since_1970(start))).await?;
         Ok(())
     }

@@ -11,6 +11,7 @@ use super::{LOOK, ServiceError, insist, span};
 use crate::daemon::backoff::backoff;
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::metrics::Attempt;
+use crate::daemon::progress::Step;
 use crate::daemon::queue::{Job, LONGEST_DELAY, NextDelivery, Queue, QueueError, RenderedReport};
 use crate::daemon::shutdown::Shutdown;
 use crate::delivery::{DeliveryError, Parcel, Sink};
@@ -86,7 +87,10 @@ impl SinkWorker {
         (attempts, age): (u32, Duration),
         shutdown: &mut Shutdown,
     ) -> Result<Given, ServiceError> {
-        match self.sink.deliver(&parcel(job, report)).await {
+        let under_way = self.handle.progress.begin(Step::Deliver(self.sink.name.clone()));
+        let delivered = self.sink.deliver(&parcel(job, report)).await;
+        drop(under_way);
+        match delivered {
             Ok(()) => {
                 self.taken(job, attempts, shutdown).await;
                 Ok(Given::Taken)

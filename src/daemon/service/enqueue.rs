@@ -6,6 +6,7 @@ use tokio::sync::Notify;
 
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::health::Stuck;
+use crate::daemon::progress::{Step, UnderWay};
 use crate::daemon::queue::{Queue, QueueError};
 use crate::daemon::watch::{BranchCheckpoint, Handler, HandlerError};
 use crate::event::{CommitEvent, RepositoryName};
@@ -19,6 +20,8 @@ pub(super) struct Enqueuer {
     pub(super) handle: Arc<ServiceHandle>,
     /// Held while there is something that the queue has not taken.
     stuck: Option<Stuck>,
+    /// Held during a look.
+    look: Option<UnderWay>,
 }
 
 impl Enqueuer {
@@ -28,7 +31,7 @@ impl Enqueuer {
         wake: Arc<Notify>,
         handle: Arc<ServiceHandle>,
     ) -> Enqueuer {
-        Enqueuer { queue, repository, wake, handle, stuck: None }
+        Enqueuer { queue, repository, wake, handle, stuck: None, look: None }
     }
 
     fn refused(&mut self, error: QueueError) -> HandlerError {
@@ -57,7 +60,12 @@ impl Handler for Enqueuer {
         Ok(())
     }
 
+    fn looks(&mut self) {
+        self.look = Some(self.handle.progress.begin(Step::Look(self.repository.clone())));
+    }
+
     fn looked(&mut self, is_good: bool) {
+        self.look = None;
         if is_good {
             self.stuck = None;
         }

@@ -30,7 +30,9 @@ use tracing::{Instrument, Span};
 use super::backoff::backoff;
 use super::handle::ServiceHandle;
 use super::http::Server;
+use super::metrics::Subjects;
 use super::mirror::MirrorFetcher;
+use super::progress::Step;
 use super::queue::{Job, Queue, QueueError, Retention};
 use super::shutdown::{Shutdown, shutdown};
 use super::watch::WatchError;
@@ -46,7 +48,7 @@ use running::Running;
 use watching::{RepositoryWatch, noted};
 
 pub use resolve::{Recovery, Resolve, Resolved, Unresolved};
-pub use running::Services;
+pub use running::{Advance, Services};
 pub use scheduled::{Scheduled, ScheduledWork};
 pub use watching::{Open, Opened};
 
@@ -137,22 +139,40 @@ impl Tasks<'_> {
 impl Service {
     /// Begins to work, with each piece of work as soon as a former service has ended it. No commit that comes later
     /// is missed.
-    async fn start(self, locks: &mut WorkLocks) -> Result<Running, ServiceError> {
+    async fn start(self, locks: &mut WorkLocks, handle: &Arc<ServiceHandle>) -> Result<Running, ServiceError> {
         for ServedRepository { name, opened, .. } in &self.repositories {
             if let Some(opened) = opened {
                 noted(&self.queue, name, &opened.checkpoint).await?;
             }
         }
+        self.restore(handle).await?;
         let (trigger, shutdown) = shutdown();
         let mut tasks = Tasks { set: JoinSet::new(), shutdown, locks };
-        self.spawn(&mut tasks);
+        self.spawn(&mut tasks, handle.clone());
         Ok(Running::new(trigger, tasks.set))
     }
 
-    fn spawn(self, tasks: &mut Tasks<'_>) {
+    /// Has the handle know what the queue knows of the past, and nothing of what the settings do not have any more.
+    async fn restore(&self, handle: &ServiceHandle) -> Result<(), QueueError> {
+        let subjects = Subjects {
+            repositories: self.repositories.iter().map(|repository| repository.name.clone()).collect(),
+            sinks: self.sinks.iter().map(|sink| sink.name.clone()).collect(),
+            schedules: self.scheduled.iter().map(|work| work.name.clone()).collect(),
+        };
+        handle.retain(&subjects);
+        handle.metrics.restore(self.queue.last_successes().await?, &subjects);
+        for repository in &subjects.repositories {
+            for (branch, reason) in self.queue.blind(repository).await? {
+                handle.saw_branch(repository, &branch, Some(&reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn spawn(self, tasks: &mut Tasks<'_>, handle: Arc<ServiceHandle>) {
         let names: Vec<RepositoryName> = self.repositories.iter().map(|repository| repository.name.clone()).collect();
         let Service { queue, repositories, sinks, scheduled, keep, http } = self;
-        let (handle, shutdown) = (Arc::new(ServiceHandle::new()), tasks.shutdown.clone());
+        let shutdown = tasks.shutdown.clone();
         let worker = |sink| Arc::new(SinkWorker::new(sink, queue.clone(), handle.clone()));
         let sinks: Arc<[Arc<SinkWorker>]> = sinks.into_iter().map(worker).collect();
         for sink in sinks.iter() {
@@ -190,7 +210,7 @@ impl ServedRepository {
     fn spawn(self, tasks: &mut Tasks<'_>, queue: &Queue, sinks: &Arc<[Arc<SinkWorker>]>, handle: &Arc<ServiceHandle>) {
         let ServedRepository { name, opened, open, is_needed, poll, resolve, fetcher } = self;
         let (queue, sinks, handle, shutdown) = (queue.clone(), sinks.clone(), handle.clone(), tasks.shutdown.clone());
-        handle.add_watch(&name, poll);
+        handle.add_watch(&name, poll, fetcher.is_some());
         let fetched = fetcher.map(|fetcher| {
             let fetched = Arc::new(Notify::new());
             let (name, told, handle, shutdown) = (name.clone(), fetched.clone(), handle.clone(), shutdown.clone());
@@ -226,7 +246,10 @@ where
 {
     let (mut failures, mut stuck) = (0, None);
     loop {
-        match step().await {
+        let under_way = handle.progress.begin(Step::Queue);
+        let result = step().await;
+        drop(under_way);
+        match result {
             Ok(done) => return Some(done),
             Err(error) => {
                 failures += 1;

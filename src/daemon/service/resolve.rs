@@ -8,9 +8,11 @@ use tokio::task::spawn_blocking;
 use tracing::{Instrument, Span};
 
 use super::deliver::SinkWorker;
+use super::watching::saw_branch;
 use super::{LONGEST_PAUSE, LOOK, ServiceError, insist, span};
 use crate::daemon::backoff::backoff;
 use crate::daemon::handle::ServiceHandle;
+use crate::daemon::progress::Step;
 use crate::daemon::queue::{Job, Queue, RenderedReport};
 use crate::daemon::shutdown::Shutdown;
 use crate::delivery::plain_text;
@@ -92,16 +94,19 @@ impl Resolver {
 
     /// Resolves a job, and notes the result. Returns the function that it was resolved with.
     async fn job(&self, job: Job, mut resolve: Resolve, shutdown: &mut Shutdown) -> Result<Resolve, ServiceError> {
+        let under_way = self.handle.progress.begin(Step::Resolve(self.repository.clone()));
         let (given, sinks, start, span) = (job.clone(), self.sinks.clone(), Instant::now(), Span::current());
         let (resolve, result) = spawn_blocking(move || {
             let result = span.in_scope(|| resolve(&given)).map(|resolved| address(&given, resolved, &sinks));
             (resolve, result)
         })
         .await?;
+        drop(under_way);
         self.handle.metrics.resolved(&self.repository, start.elapsed(), result.is_ok());
         match result {
             Ok(Addressed { report, sinks, blind }) => {
-                self.handle.saw_branch(&self.repository, &job.event.branch, blind.as_deref());
+                let branch = (&job.event.branch, blind.as_deref());
+                saw_branch(&self.handle, &self.queue, &self.repository, branch, shutdown).await;
                 self.done(&job, &report, sinks, shutdown).await;
             }
             Err(Unresolved { recovery: Recovery::Wait, error }) => {

@@ -1,11 +1,13 @@
 //! The running service, and former services that are about to end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
 use super::{Service, ServiceError, WorkLocks};
+use crate::daemon::handle::ServiceHandle;
 use crate::daemon::shutdown::Trigger;
 
 /// The time that steps may go on when the daemon ends; the rest stays in the queue.
@@ -47,20 +49,44 @@ impl Running {
 }
 
 /// The running service, and those that it has replaced, as long as they have something to finish.
-#[derive(Default)]
 pub struct Services {
     current: Option<Running>,
     former: JoinSet<()>,
     locks: WorkLocks,
+    /// Shared by all of them.
+    handle: Arc<ServiceHandle>,
+}
+
+/// Tells if the work of all services advances. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Advance(Arc<ServiceHandle>);
+
+impl Advance {
+    /// Returns what stands still, or `None` if all work advances.
+    pub fn standstill(&self) -> Option<String> {
+        self.0.progress.standstill()
+    }
+}
+
+impl Default for Services {
+    fn default() -> Services {
+        let (former, locks, handle) = (JoinSet::new(), WorkLocks::default(), Arc::new(ServiceHandle::new()));
+        Services { current: None, former, locks, handle }
+    }
 }
 
 impl Services {
     /// Begins a service in place of the running one, which ends in its own time. If that fails, the running one
     /// stays. No commit that comes later is missed.
     pub async fn begin(&mut self, service: Service) -> Result<(), ServiceError> {
-        let started = service.start(&mut self.locks).await?;
+        let started = service.start(&mut self.locks, &self.handle).await?;
         self.replace(started);
         Ok(())
+    }
+
+    /// Returns what tells if their work advances.
+    pub fn advance(&self) -> Advance {
+        Advance(self.handle.clone())
     }
 
     /// Makes `started` the running service. The former one may take any time for steps that it has begun.

@@ -8,6 +8,7 @@ use tracing::{Instrument, Span};
 use super::{LONGEST_PAUSE, ServiceError, insist};
 use crate::daemon::backoff::backoff;
 use crate::daemon::handle::ServiceHandle;
+use crate::daemon::progress::Step;
 use crate::daemon::queue::Queue;
 use crate::daemon::shutdown::Shutdown;
 use crate::schedule::{Runs, Schedule};
@@ -71,6 +72,7 @@ impl Scheduled {
                 return Ok(());
             }
             let start = now;
+            let under_way = handle.progress.begin(Step::Schedule(name.clone()));
             let span = Span::current();
             let result;
             (work, result) = spawn_blocking(move || {
@@ -78,6 +80,7 @@ impl Scheduled {
                 (work, result)
             })
             .await?;
+            drop(under_way);
             handle.metrics.ran(&name, result.is_ok());
             match result {
                 Ok(()) => {

@@ -8,6 +8,7 @@ use tokio::task::spawn_blocking;
 
 use super::{Enqueuer, ServiceError, insist};
 use crate::daemon::backoff::backoff;
+use crate::daemon::handle::ServiceHandle;
 use crate::daemon::queue::{Queue, QueueError};
 use crate::daemon::repeated::RepeatedFailures;
 use crate::daemon::shutdown::Shutdown;
@@ -29,8 +30,21 @@ pub struct Opened {
     pub checkpoint: BranchCheckpoint,
     /// The options of the watch.
     pub options: WatchOptions,
-    /// A branch of which nothing can be read now, and the reason.
-    pub blind: Option<(BranchName, String)>,
+    /// Branches that were looked at, and the reasons why nothing of them can be read; `None` if something can.
+    pub seen: Vec<(BranchName, Option<String>)>,
+}
+
+/// Notes whether the data of a branch can be read; `blind` is the reason if not. A later process knows it, too.
+pub(super) async fn saw_branch(
+    handle: &ServiceHandle,
+    queue: &Queue,
+    repository: &RepositoryName,
+    (branch, blind): (&BranchName, Option<&str>),
+    shutdown: &mut Shutdown,
+) {
+    if handle.saw_branch(repository, branch, blind) || blind.is_some() {
+        insist(handle, shutdown, || queue.set_blind(repository, branch, blind)).await;
+    }
 }
 
 /// Returns the queue's checkpoint of a repository. If there is none, saves and returns `first`.
@@ -70,10 +84,10 @@ impl RepositoryWatch {
                 Some(opened) => Some(opened),
                 None => self.opened(&enqueuer, &mut shutdown).await?,
             };
-            let Some(Opened { repository, checkpoint, options, blind }) = found else { return Ok(()) };
+            let Some(Opened { repository, checkpoint, options, seen }) = found else { return Ok(()) };
             let Enqueuer { queue, repository: name, handle, .. } = &enqueuer;
-            if let Some((branch, why)) = blind {
-                handle.saw_branch(name, &branch, Some(&why));
+            for (branch, blind) in &seen {
+                saw_branch(handle, queue, name, (branch, blind.as_deref()), &mut shutdown).await;
             }
             let checkpoint = insist(handle, &mut shutdown, || noted(queue, name, &checkpoint)).await;
             let Some(checkpoint) = checkpoint else { return Ok(()) };

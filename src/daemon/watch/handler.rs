@@ -17,7 +17,10 @@ pub trait Handler: Send {
     /// changed.
     fn checkpoint(&mut self, checkpoint: &BranchCheckpoint) -> impl Future<Output = Result<(), HandlerError>> + Send;
 
-    /// Notes a look; `is_good` is false if something could not be read or was refused.
+    /// Notes that a look begins.
+    fn looks(&mut self) {}
+
+    /// Notes the end of a look; `is_good` is false if something could not be read or was refused.
     fn looked(&mut self, is_good: bool) {
         _ = is_good;
     }

@@ -161,6 +161,7 @@ impl Loop {
                 return Ok(());
             }
             wake::drain(&mut wakes);
+            handler.looks();
             let span = Span::current();
             let look;
             (tracker, look) = spawn_blocking(move || {

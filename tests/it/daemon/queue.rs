@@ -311,6 +311,9 @@ const FORMER: [(&str, bool); 5] = [
     ),
 ];
 
+/// Statements that make version 5 from version 6.
+const VERSION_5: &str = "DROP TABLE blind; ALTER TABLE schedule DROP COLUMN succeeded; PRAGMA user_version = 5";
+
 /// Statements that make version 4 from version 5.
 const VERSION_4: &str = "
     DROP TABLE resolution;
@@ -348,6 +351,7 @@ async fn queues_of_former_versions_go_on() {
         queue.done("nightly", now - Duration::from_hours(1)).await.unwrap();
         queue.close().await;
         drop(lock);
+        change(folder.path(), VERSION_5).await;
         change(folder.path(), VERSION_4).await;
         for (back, _) in &FORMER[..count] {
             change(folder.path(), back).await;

@@ -70,6 +70,65 @@ fn busy_sinks_do_not_delay_a_reload() {
 }
 
 #[test]
+fn metrics_live_through_reloads() {
+    let service = Service::new();
+    let settings = service.site.root().join(".git/hierad.yaml");
+    let text = fs::read_to_string(&settings).unwrap();
+    let more = format!("{text}  more: {{folder: {}}}\n", service.site.beside("more").display());
+    fs::write(&settings, &more).unwrap();
+    let daemon = start(&service);
+    service.site.commit("one");
+    service.wait("the report", || service.is_idle() && service.files().len() == 1);
+    let metric = |name: &str| service.metric(name);
+    let resolved = "hierad_jobs_resolved_total{repository=\"repository\"}";
+    let taken = |sink: &str| metric(&format!("hierad_deliveries_total{{sink=\"{sink}\",result=\"taken\"}}"));
+    assert_eq!((metric(resolved), taken("files"), taken("more")), (Some(1), Some(1), Some(1)));
+    fs::write(&settings, &text).unwrap();
+    reload(&daemon);
+    reloaded(&service, 1);
+    assert_eq!((metric(resolved), taken("files")), (Some(1), Some(1)));
+    assert_eq!(taken("more"), None, "the settings have no such sink any more");
+    service.site.commit("two");
+    service.wait("the report", || service.is_idle() && service.files().len() == 2);
+    assert_eq!((metric(resolved), taken("files")), (Some(2), Some(2)));
+    service.end(daemon);
+}
+
+#[test]
+fn gauges_start_from_the_database() {
+    let service = Service::new();
+    let daemon = start(&service);
+    service.site.git(["checkout", "--quiet", "-b", "short"]);
+    service
+        .site
+        .files("-- hiera.yaml\nversion: 5\ndefaults: {datadir: /nowhere}\nhierarchy: [{name: a, path: a.yaml}]\n");
+    service.site.commit("all data is elsewhere");
+    service.settle(1);
+    service.site.git(["checkout", "--quiet", "main"]);
+    let names = [
+        "hierad_jobs_last_success_timestamp_seconds{repository=\"repository\"}",
+        "hierad_delivery_last_success_timestamp_seconds{sink=\"files\"}",
+        "hierad_blind_branches{repository=\"repository\"}",
+    ];
+    let read = || {
+        let metrics = service.get("/metrics");
+        names.map(|name| metrics.metric(name).and_then(|text| text.parse::<f64>().ok()))
+    };
+    let [resolved, delivered, blind] = read();
+    assert_eq!(blind, Some(1.0));
+    service.end(daemon);
+    let starts = || service.log().matches("hierad: answering at").count();
+    let former = starts();
+    let daemon = service.start();
+    service.wait("the next daemon", || starts() > former);
+    let again = read();
+    assert_eq!(again[2], blind);
+    let is_near = |at: usize, before: Option<f64>| (again[at].unwrap() - before.unwrap()).abs() < 5.0;
+    assert!(is_near(0, resolved) && is_near(1, delivered), "{again:?}, {resolved:?}, {delivered:?}");
+    service.end(daemon);
+}
+
+#[test]
 fn late_deliveries_stay_in_the_queue() {
     let service = Service::new();
     let settings = service.site.root().join(".git/hierad.yaml");

@@ -8,8 +8,11 @@ use std::time::Duration;
 use hierad::daemon::http::{
     AnswerError, Answers, Listener, LookupRequest, LookupResponse, NodeSnapshot, Options, Server,
 };
-use hierad::daemon::queue::Queue;
-use hierad::daemon::service::{Service, ServiceError, Services};
+use hierad::daemon::queue::{Queue, RenderedReport};
+use hierad::daemon::service::{Recovery, ServedRepository, Service, ServiceError, Services, Unresolved};
+use hierad::event::{CommitEvent, EventKind};
+use hierad::git::{BranchName, CommitId};
+use serde_json::{Value as Json, json};
 use tokio::sync::oneshot;
 
 use super::client::{Answer, PATIENCE, raw, request};
@@ -55,10 +58,18 @@ struct Running {
 
 impl Running {
     fn new(manner: Manner) -> Running {
+        Running::in_folder(manner, tempfile::tempdir().unwrap(), Vec::new)
+    }
+
+    /// With its queue in a folder.
+    fn in_folder(
+        manner: Manner,
+        folder: tempfile::TempDir,
+        repositories: impl FnOnce() -> Vec<ServedRepository> + Send + 'static,
+    ) -> Running {
         let (shutdown, stopped) = oneshot::channel();
         let (tell, address) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            let folder = tempfile::tempdir().unwrap();
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let done = runtime.block_on(async {
                 let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
@@ -72,7 +83,7 @@ impl Running {
                 let keep = Duration::MAX;
                 let service = Service {
                     queue,
-                    repositories: Vec::new(),
+                    repositories: repositories(),
                     sinks: Vec::new(),
                     scheduled: Vec::new(),
                     keep,
@@ -136,4 +147,118 @@ fn a_fault_fails_one_request() {
         service.get("/health/ready").ok();
         service.end();
     }
+}
+
+/// A commit that has come to `main`.
+fn event(digit: char) -> CommitEvent {
+    let after = CommitId::from_hex(&digit.to_string().repeat(40)).unwrap();
+    CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New }
+}
+
+/// A folder with a queue that something was done to.
+fn queue(step: impl AsyncFnOnce(&Queue)) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
+        step(&queue).await;
+        queue.close().await;
+    });
+    folder
+}
+
+async fn resolve(queue: &Queue, repository: &str, sinks: &[&str]) {
+    let (job, _) = queue.next_job(&repository.into()).await.unwrap().unwrap();
+    let report = RenderedReport { json: b"{}\n".to_vec(), text: None };
+    queue.resolved(job.name.number, &report, sinks).await.unwrap();
+}
+
+#[test]
+fn a_poller_misses_no_report_that_is_made_late() {
+    let folder = queue(async |queue| {
+        for (repository, digit) in [("slow", '1'), ("data", '2'), ("data", '3'), ("data", '4')] {
+            queue.add(&repository.into(), &[event(digit)]).await.unwrap();
+        }
+        for repository in ["data", "data", "slow", "data"] {
+            resolve(queue, repository, &[]).await;
+        }
+    });
+    let service = Running::in_folder(Manner::Broken, folder, Vec::new);
+    let page = |query: &str| -> (Vec<i64>, Json) {
+        let list: Json = serde_json::from_str(service.get(&format!("/v1/reports?{query}")).ok()).unwrap();
+        let numbers = list["reports"].as_array().unwrap().iter().map(|report| report["number"].as_i64().unwrap());
+        (numbers.collect(), list["next"].clone())
+    };
+    assert_eq!(page("after=3"), (vec![1, 4], Json::Null), "the first was made after the third");
+    assert_eq!(page("after=4"), (vec![], Json::Null));
+    assert_eq!(page("after=0&limit=3"), (vec![2, 3, 1], json!(1)));
+    assert_eq!(page("after=1&limit=3"), (vec![4], Json::Null));
+    assert_eq!(page(""), (vec![4, 3, 2, 1], Json::Null), "by number");
+    service.get("/v1/reports?after=1&before=2").refuses(400, "'before' does not go with 'after'");
+    service.end();
+}
+
+/// Makes everything in a queue older than it is.
+async fn age(folder: &std::path::Path, minutes: i64) {
+    let database = format!("sqlite://{}", folder.join("queue.db").display());
+    let mut connection = <sqlx::SqliteConnection as sqlx::Connection>::connect(&database).await.unwrap();
+    let update = format!("UPDATE job SET created = created - {0}, resolved = resolved - {0}", minutes * 60_000);
+    sqlx::raw_sql(sqlx::AssertSqlSafe(update)).execute(&mut connection).await.unwrap();
+    sqlx::Connection::close(connection).await.unwrap();
+}
+
+#[test]
+fn what_waits_for_long_degrades_the_daemon() {
+    let folder = queue(async |queue| {
+        queue.add(&"data".into(), &[event('1'), event('2')]).await.unwrap();
+        resolve(queue, "data", &["bot"]).await;
+        queue.last_done("nightly", std::time::SystemTime::now()).await.unwrap();
+        queue.failed_work("nightly", "a secret reason").await.unwrap();
+    });
+    let path = folder.path().to_owned();
+    let service = Running::in_folder(Manner::Broken, folder, Vec::new);
+    let health = || -> Json { serde_json::from_str(service.get("/health/ready").ok()).unwrap() };
+    let failing = "the scheduled work 'nightly' has failed 1 times in a row";
+    assert_eq!(health(), json!({"status": "degraded", "reasons": [failing]}));
+    let oldest = "hierad_oldest_undelivered_seconds{sink=\"bot\"}";
+    let oldest = || service.get("/metrics").metric(oldest).unwrap().parse::<f64>().unwrap();
+    assert!(oldest() < 60.0);
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(age(&path, 20));
+    assert!((1200.0..1300.0).contains(&oldest()), "{}", oldest());
+    let waiting =
+        ["data: 1 commit waits, the oldest for 20 min", "the sink 'bot': 1 report waits, the oldest for 20 min"];
+    assert_eq!(health()["reasons"], json!([waiting[0], waiting[1], failing]));
+    service.end();
+}
+
+#[test]
+fn the_metrics_show_a_commit_in_progress() {
+    let folder = queue(async |queue| queue.add(&"data".into(), &[event('1')]).await.unwrap());
+    let ((tell, begun), (go, wait)) = (mpsc::channel(), mpsc::channel::<()>());
+    let repositories = move || {
+        let resolve = move |_: &_| {
+            tell.send(()).unwrap();
+            _ = wait.recv();
+            Err(Unresolved { error: "set aside".into(), recovery: Recovery::SetAside })
+        };
+        vec![ServedRepository {
+            name: "data".into(),
+            opened: None,
+            open: Arc::new(|| Err("it is away".into())),
+            is_needed: false,
+            poll: Duration::from_secs(1),
+            resolve: Box::new(resolve),
+            fetcher: None,
+        }]
+    };
+    let service = Running::in_folder(Manner::Broken, folder, repositories);
+    let name = "hierad_job_in_progress_seconds{repository=\"data\"}";
+    let in_progress = || service.get("/metrics").metric(name).unwrap().parse::<f64>().unwrap();
+    begun.recv_timeout(PATIENCE).unwrap();
+    assert!(in_progress() > 0.0);
+    let failures = "hierad_job_failures_total{repository=\"data\"}";
+    drop(go);
+    while service.get("/metrics").metric(failures).as_deref() != Some("1") {}
+    assert!(in_progress() < f64::EPSILON);
+    service.end();
 }

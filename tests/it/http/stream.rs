@@ -78,6 +78,33 @@ fn clients_resume_the_stream() {
 }
 
 #[test]
+fn a_stream_names_its_place_before_its_first_report() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "");
+    let commit = |name: &str| {
+        site.files(&format!("-- data/common.yaml\nmotd: {name}\n"));
+        site.commit(name);
+    };
+    let place = |listener: &mut Listener| -> i64 {
+        let line = std::iter::repeat_with(|| listener.line()).find(|line| line.starts_with("id: ")).unwrap();
+        line["id: ".len()..].parse().unwrap()
+    };
+    let resumed = |place: i64| Listener::new(&daemon, &format!("Last-Event-ID: {place}\r\n"));
+    let mut cut = Listener::new(&daemon, "");
+    let first = place(&mut cut);
+    drop(cut);
+    commit("one");
+    daemon.wait_for_reports(1);
+    let mut cut = Listener::new(&daemon, "");
+    let second = place(&mut cut);
+    drop(cut);
+    commit("two");
+    daemon.wait_for_reports(2);
+    assert_eq!(resumed(first).next().1, "one");
+    assert_eq!(resumed(second).next().1, "two");
+}
+
+#[test]
 fn stream_clients_are_limited() {
     let site = Sandbox::of(SITE);
     let daemon = Daemon::start(&site, "");

@@ -1,0 +1,137 @@
+//! The steps that are under way, and whether work advances.
+//!
+//! A task notes each step that may take long for as long as it takes: looks, commits, deliveries, scheduled work and
+//! steps in the queue. While each of them ends within its limit, work advances; one that is late stands still, and with
+//! it all that waits for it. An idle task has no step.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::event::RepositoryName;
+
+/// A kind of step, with the name of what it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A look for commits.
+    Look(RepositoryName),
+    /// A commit is resolved.
+    Resolve(RepositoryName),
+    /// A report is delivered to a sink.
+    Deliver(String),
+    /// Scheduled work.
+    Schedule(String),
+    /// A step in the queue.
+    Queue,
+}
+
+impl Step {
+    /// Returns the time after which the step stands still. It is far beyond what the step is allowed to take by
+    /// limits and timeouts of its own.
+    fn limit(&self) -> Duration {
+        match self {
+            Step::Queue => Duration::from_mins(5),
+            Step::Look(_) | Step::Deliver(_) => Duration::from_hours(2),
+            Step::Resolve(_) | Step::Schedule(_) => Duration::from_hours(24),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Look(repository) => write!(f, "the look for commits of {repository}"),
+            Step::Resolve(repository) => write!(f, "a commit of {repository}"),
+            Step::Deliver(sink) => write!(f, "the delivery of a report to the sink '{sink}'"),
+            Step::Schedule(name) => write!(f, "the scheduled work '{name}'"),
+            Step::Queue => f.write_str("a step in the queue"),
+        }
+    }
+}
+
+/// The steps that are under way. Cheap to clone; all clones are the same.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Progress(Arc<Mutex<Steps>>);
+
+#[derive(Debug, Default)]
+struct Steps {
+    begun: u64,
+    under_way: BTreeMap<u64, (Step, Instant)>,
+}
+
+/// A step that is under way until this is dropped.
+#[derive(Debug)]
+pub(super) struct UnderWay {
+    progress: Progress,
+    number: u64,
+}
+
+impl Progress {
+    /// Notes that a step begins.
+    pub(super) fn begin(&self, step: Step) -> UnderWay {
+        let mut steps = self.steps();
+        let number = steps.begun;
+        steps.begun += 1;
+        steps.under_way.insert(number, (step, Instant::now()));
+        UnderWay { progress: self.clone(), number }
+    }
+
+    /// Returns the steps that are under way, the oldest first, and the time that each has taken so far.
+    pub(super) fn under_way(&self) -> Vec<(Step, Duration)> {
+        self.steps().under_way.values().map(|(step, since)| (step.clone(), since.elapsed())).collect()
+    }
+
+    /// Returns the step that stands still, or `None` if work advances.
+    pub(super) fn standstill(&self) -> Option<String> {
+        let late = |(step, time): &(Step, Duration)| *time > step.limit();
+        self.under_way()
+            .iter()
+            .find(|step| late(step))
+            .map(|(step, time)| format!("{step} takes {} min", minutes(*time)))
+    }
+}
+
+impl Progress {
+    fn steps(&self) -> MutexGuard<'_, Steps> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.progress.steps().under_way.remove(&self.number);
+    }
+}
+
+/// Returns the whole minutes of a time.
+pub(super) fn minutes(time: Duration) -> u64 {
+    time.as_secs() / 60
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn work_stands_still_while_a_step_is_late() {
+        let progress = Progress::default();
+        let queue = progress.begin(Step::Queue);
+        let delivery = progress.begin(Step::Deliver("bot".to_owned()));
+        advance(Duration::from_mins(5)).await;
+        assert_eq!(progress.standstill(), None);
+        advance(Duration::from_mins(2)).await;
+        assert_eq!(progress.standstill().as_deref(), Some("a step in the queue takes 7 min"));
+        drop(queue);
+        assert_eq!(progress.standstill(), None);
+        advance(Duration::from_hours(2)).await;
+        let text = "the delivery of a report to the sink 'bot' takes 127 min";
+        assert_eq!(progress.standstill().as_deref(), Some(text));
+        drop(delivery);
+        assert_eq!(progress.under_way(), []);
+    }
+}
