@@ -153,8 +153,14 @@ impl Plan {
         Ok(Prepared { service: Service { queue, repositories, sinks, scheduled, keep, http }, banners, listener })
     }
 
-    /// Prepares the service that the settings describe now, on a thread of its own: to read everything again may take
-    /// long.
+    /// Prepares the service of the plan on a thread of its own: to read everything may take long, and signals are to be
+    /// heard meanwhile.
+    fn begin(self, queue: Queue, options: &DaemonOptions) -> JoinHandle<Result<Prepared>> {
+        let (options, runtime) = (options.clone(), Handle::current());
+        spawn_blocking(move || runtime.block_on(self.prepare(&queue, &options, None)))
+    }
+
+    /// Prepares the service that the settings describe now, likewise.
     fn reload(self, queue: Queue, options: &DaemonOptions, listener: Option<Listener>) -> JoinHandle<Result<Prepared>> {
         let (options, runtime) = (options.clone(), Handle::current());
         spawn_blocking(move || {
@@ -169,48 +175,68 @@ impl Plan {
 
     /// Runs the daemon until the process is told to end.
     pub async fn run(self, options: &DaemonOptions) -> Result<()> {
-        let (queue, _lock) = Queue::create(&self.state).await?;
         let mut signals = Signals::new()?;
-        let alive = tokio::spawn(systemd::keep_alive());
+        let (queue, _lock) = Queue::create(&self.state).await?;
         let mut services = Services::default();
-        let prepared = self.clone().prepare(&queue, options, None).await?;
-        let mut listener = prepared.begin(&mut services, &options.announce).await?;
-        let mut reloading = None;
+        let advance = services.advance();
+        let alive = tokio::spawn(systemd::keep_alive(move || advance.standstill()));
+        let done = self.serve(&queue, &mut signals, &mut services, options).await;
+        let result = services.end().await;
+        queue.close().await;
+        alive.abort();
+        done?;
+        Ok(result?)
+    }
+
+    /// Runs services, one after the other, until the process is told to end or the last one cannot go on.
+    async fn serve(
+        &self,
+        queue: &Queue,
+        signals: &mut Signals,
+        services: &mut Services,
+        options: &DaemonOptions,
+    ) -> Result<()> {
+        let (mut listener, mut is_first) = (None, true);
+        let mut preparing = Some(self.clone().begin(queue.clone(), options));
+        // A reload that was asked for while the former one, or the first service, is being prepared.
+        let mut is_due = false;
         loop {
+            if is_due && preparing.is_none() {
+                is_due = false;
+                systemd::reloading();
+                preparing = Some(self.clone().reload(queue.clone(), options, listener.clone()));
+            }
             tokio::select! {
-                () = services.failed() => break,
-                prepared = finished(&mut reloading) => {
+                () = services.failed() => return Ok(()),
+                prepared = finished(&mut preparing) => {
                     let begun = match prepared {
-                        Ok(prepared) => prepared.begin(&mut services, &options.announce).await,
+                        Ok(prepared) => prepared.begin(services, &options.announce).await,
                         Err(error) => Err(error),
                     };
                     match begun {
                         Ok(listens) => {
                             listener = listens;
-                            tracing::info!("reloaded");
+                            if !is_first {
+                                tracing::info!("reloaded");
+                            }
                         }
+                        Err(error) if is_first => return Err(error),
                         Err(error) => {
                             tracing::error!(%error, "cannot reload: the old settings stay");
                             systemd::ready();
                         }
                     }
+                    is_first = false;
                 }
                 signal = signals.next() => match signal {
                     Signal::End => {
                         systemd::stopping();
-                        break;
+                        return Ok(());
                     }
-                    Signal::Reload => {
-                        systemd::reloading();
-                        reloading = Some(self.clone().reload(queue.clone(), options, listener.clone()));
-                    }
+                    Signal::Reload => is_due = true,
                 },
             }
         }
-        let result = services.end().await;
-        queue.close().await;
-        alive.abort();
-        Ok(result?)
     }
 }
 

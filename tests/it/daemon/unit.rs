@@ -113,6 +113,38 @@ fn systemd_is_notified() {
 }
 
 #[test]
+fn signals_are_heard_while_the_first_settings_are_read() {
+    let (service, manager) = (Service::new(), Manager::new());
+    let settings = service.site.root().join(".git/hierad.yaml");
+    let text = fs::read_to_string(&settings).unwrap();
+    let pipe = service.site.beside("token");
+    service.site.sh("mkfifo -m 600 ../token");
+    let token = format!("http: {{listen: '127.0.0.1:0', token_file: {}}}", pipe.display());
+    fs::write(&settings, text.replace("http: {listen: '127.0.0.1:0'}", &token)).unwrap();
+    let begun = || service.site.beside("state/queue.db").exists();
+    let mut daemon = manager.start(&service);
+    service.wait("its queue", begun);
+    // It waits for the token, and does not end before its time.
+    signal("-HUP", &daemon);
+    assert_eq!(daemon.try_wait().unwrap(), None);
+    fs::write(&pipe, "0123456789abcdef").unwrap();
+    assert_eq!(manager.told(), ["READY=1"]);
+    assert_eq!(manager.told()[0], "RELOADING=1");
+    fs::write(&pipe, "0123456789abcdef").unwrap();
+    assert_eq!(manager.told(), ["READY=1"]);
+    signal("-TERM", &daemon);
+    assert_eq!(manager.told(), ["STOPPING=1"]);
+    assert!(daemon.wait().unwrap().success());
+
+    fs::remove_file(service.site.beside("state/queue.db")).unwrap();
+    let mut daemon = manager.start(&service);
+    service.wait("its queue", begun);
+    signal("-TERM", &daemon);
+    assert_eq!(manager.told(), ["STOPPING=1"]);
+    assert!(daemon.wait().unwrap().success());
+}
+
+#[test]
 fn settings_are_checked_before_it_starts() {
     let service = Service::new();
     let settings = service.site.root().join(".git/hierad.yaml");
@@ -173,6 +205,17 @@ fn the_unit_is_a_hardened_notifying_service() {
     for setting in ["Type=notify", "WatchdogSec=", "ExecReload=", "Restart=on-failure", "ProtectSystem=strict"] {
         assert!(text.contains(setting), "{setting}");
     }
+}
+
+#[test]
+fn the_unit_has_time_to_start_and_files_for_all_connections() {
+    let text = unit();
+    let value =
+        |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap().to_owned();
+    let minutes = value("TimeoutStartSec").strip_suffix("min").unwrap().parse::<u32>().unwrap();
+    assert!(minutes >= 15, "a large fleet takes long to read");
+    assert!(value("LimitNOFILE").parse::<u32>().unwrap() >= 16_384);
+    assert!(value("TimeoutStopSec").parse::<u32>().unwrap() > 10, "the daemon breaks long steps off after ten seconds");
 }
 
 #[test]
