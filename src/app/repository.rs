@@ -215,8 +215,8 @@ impl WatchedRepository {
     }
 }
 
-/// Returns the branch, with the reason if nothing of it can be read. Returns `None` if that cannot be told: trouble on the
-/// way shows with the next commit.
+/// Returns the branch, with the reason if nothing of it can be read. Returns `None` if that cannot be told: trouble on
+/// the way shows with the next commit.
 fn seen(pipeline: &Pipeline, branch: &BranchName) -> Option<(BranchName, Option<String>)> {
     let tip = pipeline.repository().tip(branch).ok()??;
     let revision = pipeline.cached_revision(RevisionId::Commit(tip)).ok()?;

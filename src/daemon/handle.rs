@@ -1,5 +1,5 @@
-//! The handle that all parts of a service share: its metrics, its health, the steps that are under way, and the bells by
-//! which parts wake each other. It is the same for all services of a process, which follow each other.
+//! The handle that all parts of a service share: its metrics, its health, the steps that are under way, and the bells
+//! by which parts wake each other. It is the same for all services of a process, which follow each other.
 
 use std::fmt;
 use std::time::Duration;

@@ -293,6 +293,17 @@ mod tests {
     }
 
     #[test]
+    fn no_line_of_a_report_ends_a_mail() {
+        let mut parcel = parcel();
+        parcel.text = Some("one\n.\nRCPT TO:<x@example.com>\n.\n".into());
+        let formatted = mail().message(&parcel).unwrap().formatted();
+        let is_bare = |at: usize| formatted[at] == b'\n' && (at == 0 || formatted[at - 1] != b'\r');
+        assert!(!(0..formatted.len()).any(is_bare), "{}", String::from_utf8_lossy(&formatted));
+        let returns = formatted.windows(2).filter(|pair| pair[0] == b'\r' && pair[1] != b'\n').count();
+        assert_eq!(returns, 0);
+    }
+
+    #[test]
     fn subjects_have_repository_branch_and_headline() {
         let subject_of = |change: &dyn Fn(&mut Parcel)| {
             let mut parcel = parcel();

@@ -61,7 +61,9 @@ impl Queue {
 
     /// Returns the commits that wait to be resolved, by repository.
     pub async fn unresolved(&self) -> Result<Vec<Backlog>, QueueError> {
-        let query = "SELECT repository, count(*), min(created) FROM job WHERE state = 'waiting' GROUP BY repository";
+        let query = "SELECT waiting.repository, waiting.number, job.created FROM \
+            (SELECT repository, count(*) AS number, min(number) AS oldest FROM job WHERE state = 'waiting' \
+             GROUP BY repository) AS waiting JOIN job ON job.number = waiting.oldest";
         self.backlogs(sqlx::query(query)).await
     }
 

@@ -1,5 +1,5 @@
-//! No two trees make a diff or a writer panic or go on without end. The diff of a tree with itself is empty, a report is
-//! the same however the revisions were read, the way back has as many changes, the writers agree on the counts, and
+//! No two trees make a diff or a writer panic or go on without end. The diff of a tree with itself is empty, a report
+//! is the same however the revisions were read, the way back has as many changes, the writers agree on the counts, and
 //! nodes without a change have the same snapshots.
 //!
 //! The input is parts with a zero byte between. The first byte of a part tells what it is, a path follows up to the end
@@ -41,7 +41,7 @@ fuzz_target!(|content: &[u8]| {
     });
 });
 
-/// What lies at a path, and in which trees.
+/// A path, with the trees that have it and what lies there.
 struct Part<'c> {
     kind: u8,
     path: &'c str,
@@ -126,7 +126,8 @@ fn writers(report: &Report) {
     }
     let entries = ["changes", "causes"].map(|part| document[part].as_array().unwrap());
     let set = |entry: &Json| document["node_sets"][entry["nodes"].as_u64().unwrap() as usize].as_array().unwrap();
-    let nodes: BTreeSet<&str> = entries.iter().flat_map(|list| list.iter().flat_map(set)).filter_map(Json::as_str).collect();
+    let nodes: BTreeSet<&str> =
+        entries.iter().flat_map(|list| list.iter().flat_map(set)).filter_map(Json::as_str).collect();
     assert_eq!(nodes.len(), report.nodes.changed, "{document}");
     for (pretty, full) in [(true, false), (false, true)] {
         let mut out = Vec::new();
@@ -141,7 +142,7 @@ fn writers(report: &Report) {
         }
     }
     let headline = report.headline();
-    let is_plain = headline.len() < 300 && headline.chars().all(|c| c.is_ascii_alphanumeric() || " ,;:".contains(c));
+    let is_plain = headline.len() < 300 && headline.chars().all(|c| c.is_ascii_alphanumeric() || " ,".contains(c));
     for (full, lines) in [(true, None), (false, Some(10))] {
         let mut out = Vec::new();
         text::write(report, text::Options { color: full, width: 10_000, full, lines }, &mut out).unwrap();

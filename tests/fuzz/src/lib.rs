@@ -1,8 +1,9 @@
 //! Shared by the fuzz targets: of those of hiera.yaml a small repository around the configurations in the input, and
 //! commits that are made of inputs (`objects`).
 //!
-//! The input of the former is files with a zero byte between them: hiera.yaml of the environment, of a module, of the global layer,
-//! environment.conf, metadata.json, Puppetfile, .fixtures.yml. The first is read as that of each layer, too.
+//! The input of the former is files with a zero byte between them: hiera.yaml of the environment, of a module, of the
+//! global layer, environment.conf, metadata.json, Puppetfile, .fixtures.yml. The first is read as that of each layer,
+//! too.
 
 pub mod objects;
 

@@ -61,5 +61,18 @@ impl Objects {
 fn entry(path: &str, mode: u32, id: Oid) -> IndexEntry {
     let (ctime, mtime) = (IndexTime::new(0, 0), IndexTime::new(0, 0));
     let path = path.as_bytes().to_vec();
-    IndexEntry { ctime, mtime, dev: 0, ino: 0, mode, uid: 0, gid: 0, file_size: 0, id, flags: 0, flags_extended: 0, path }
+    IndexEntry {
+        ctime,
+        mtime,
+        dev: 0,
+        ino: 0,
+        mode,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id,
+        flags: 0,
+        flags_extended: 0,
+        path,
+    }
 }
