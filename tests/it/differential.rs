@@ -55,7 +55,7 @@ fn long() -> Duration {
 
 #[test]
 fn commands_answer_as_without_a_cache() {
-    assert!(until(Duration::from_secs(3), commands::sequence) >= 20);
+    assert!(until(Duration::from_secs(2), commands::sequence) >= 20);
 }
 
 #[test]

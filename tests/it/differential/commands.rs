@@ -21,13 +21,11 @@ pub(super) fn sequence(seed: u64) -> usize {
         // Two processes at once share the cache.
         let asked: Vec<Asked> = (0..=site.random.below(2)).map(|_| Asked::random(&mut site)).collect();
         log.extend(asked.iter().map(|asked| asked.arguments.join(" ")));
-        let running: Vec<_> = asked.iter().map(|asked| asked.command(&site, "home").spawn().unwrap()).collect();
-        let told: Vec<_> = running.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
-        for (asked, told) in asked.iter().zip(&told) {
-            let mut clean = asked.command(&site, "clean");
-            let clean = clean.arg("--no-cache").env_remove("LD_PRELOAD").output().unwrap();
+        let run = |asked: &Asked| (asked.command(&site, "home").spawn().unwrap(), asked.clean(&site).spawn().unwrap());
+        let running: Vec<_> = asked.iter().map(run).collect();
+        for (asked, (told, clean)) in asked.iter().zip(running) {
             compared += 1;
-            let (told, clean) = (shown(told), shown(&clean));
+            let [told, clean] = [told, clean].map(|child| shown(&child.wait_with_output().unwrap()));
             let at =
                 told.bytes().zip(clean.bytes()).take_while(|(told, clean)| told == clean).count().saturating_sub(80);
             let part =
@@ -98,6 +96,13 @@ impl Asked {
         Asked { folder: site.at(folder), arguments }
     }
 
+    /// The same without a cache, in a clean home.
+    fn clean(&self, site: &Site) -> Command {
+        let mut command = self.command(site, "clean");
+        command.arg("--no-cache").env_remove("LD_PRELOAD");
+        command
+    }
+
     fn command(&self, site: &Site, home: &str) -> Command {
         let mut command = site.command(&self.folder, home);
         command.args(&self.arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -160,8 +165,9 @@ impl Cache {
 fn of_another_build(content: &[u8]) -> Vec<u8> {
     let Some(end) = content.iter().position(|byte| *byte == b'\n') else { return content.to_vec() };
     let mut header = content[..=end].to_vec();
+    // Former programs had no more than the size and the time there.
     if !header.starts_with(b"hierad cache 1 ") {
-        header[end - 1] ^= 1;
+        header[end - 16..end].fill(b'f');
     }
     let Some(mut body) = content.get(end + 5..).map(<[u8]>::to_vec) else { return content.to_vec() };
     for at in 0..body.len().saturating_sub(3) {

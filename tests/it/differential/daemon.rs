@@ -13,7 +13,7 @@ use super::site::Site;
 use crate::support::git_in;
 
 /// The number of rounds of a sequence.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 4;
 
 /// The longest time that anything takes, unless there is a fault.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -30,7 +30,9 @@ pub(super) fn sequence(seed: u64) -> usize {
         let commits = daemon.commit();
         for (branch, commit) in commits {
             let report = daemon.report(&commit);
-            let told = format!("seed {seed}, round {round}, {branch} after {changes}: {}", daemon.log());
+            let environment = &daemon.environment;
+            let told =
+                format!("seed {seed}, round {round}, {branch} ({environment}) after {changes}: {}", daemon.log());
             assert_eq!(report, daemon.compared(branch, &commit), "{told}");
             daemon.await_snapshots(branch, &commit);
             assert_eq!(daemon.snapshots(branch), daemon.rendered(branch), "{told}");
@@ -43,6 +45,8 @@ pub(super) fn sequence(seed: u64) -> usize {
 
 struct Daemon {
     site: Site,
+    /// The setting of the environment.
+    environment: String,
     child: Child,
 }
 
@@ -58,7 +62,7 @@ impl Daemon {
         let mut site = Site::new(seed);
         site.sandbox.git(["branch", "test"]);
         site.sandbox.git(["worktree", "add", "--quiet", "../test", "test"]);
-        Daemon::settings(&mut site);
+        let environment = Daemon::settings(&mut site);
         let log = fs::File::create(site.at("log")).unwrap();
         let mut command = site.command(site.sandbox.root(), "home");
         command.args(["-v", "--config", "../daemon.yaml", "watch", "--poll", "0.02"]);
@@ -66,13 +70,13 @@ impl Daemon {
             command.env("LD_PRELOAD", image);
         }
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
-        let daemon = Daemon { site, child };
+        let daemon = Daemon { site, environment, child };
         daemon.wait("the daemon", || daemon.log().contains("hierad: watching"));
         daemon
     }
 
-    /// Writes settings at random, and those of the daemon.
-    fn settings(site: &mut Site) {
+    /// Writes settings at random, and those of the daemon. Returns the line of the environment.
+    fn settings(site: &mut Site) -> String {
         site.settings();
         let settings = fs::read_to_string(site.at("settings.yaml")).unwrap();
         let base = site.at("");
@@ -82,6 +86,7 @@ impl Daemon {
              snapshots: {{tips: {{folder: '{base}tips/{{branch}}'}}}}\n"
         );
         fs::write(site.at("daemon.yaml"), text).unwrap();
+        settings.lines().find(|line| line.starts_with("environment")).unwrap().to_owned()
     }
 
     fn log(&self) -> String {
