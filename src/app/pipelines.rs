@@ -81,6 +81,7 @@ impl Kept {
 impl BranchPipelines {
     /// Makes an empty set of pipelines. Profiles are read when a pipeline is first asked for.
     pub fn new(workspace: Workspace) -> BranchPipelines {
+        workspace.keep_nothing();
         BranchPipelines { workspace, outside: Looks::begin(), by_branch: HashMap::new(), requests: 0 }
     }
 

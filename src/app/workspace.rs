@@ -192,6 +192,13 @@ impl Workspace {
         Err(format!("no node profile could be read from {}: wanted {wanted}", paths.join(", ")).into())
     }
 
+    /// Has nothing kept for the next run, for programs that go on and on and do not save it.
+    pub(super) fn keep_nothing(&self) {
+        if let Some(cache) = &self.cache {
+            cache.keep_nothing();
+        }
+    }
+
     /// Saves parsed data for the next run.
     pub fn save(&self) {
         if let Some(cache) = &self.cache {

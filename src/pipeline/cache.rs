@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,8 @@ pub struct Cache {
     /// New entries, and the old ones that were used.
     new: Mutex<BTreeMap<Key, Vec<u8>>>,
     used: Mutex<BTreeSet<Key>>,
+    /// True if nobody will save new entries.
+    is_read_only: AtomicBool,
 }
 
 impl Cache {
@@ -48,7 +51,25 @@ impl Cache {
             tracing::debug!(path = %path.display(), "no usable cache");
             BTreeMap::new()
         });
-        Cache { path, limit, content, places, new: Mutex::default(), used: Mutex::default() }
+        Cache {
+            path,
+            limit,
+            content,
+            places,
+            new: Mutex::default(),
+            used: Mutex::default(),
+            is_read_only: false.into(),
+        }
+    }
+
+    /// Has the cache keep no new entries, for programs that go on and on and do not save them.
+    pub fn keep_nothing(&self) {
+        self.is_read_only.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns true if new entries are kept.
+    pub fn keeps(&self) -> bool {
+        !self.is_read_only.load(Ordering::Relaxed)
     }
 
     fn get(&self, key: Key) -> Option<&[u8]> {
@@ -64,6 +85,9 @@ impl Cache {
 
     /// Stores profiles under a name that must cover everything that they depend on.
     pub fn keep_profiles(&self, name: &str, bytes: Vec<u8>) {
+        if !self.keeps() {
+            return;
+        }
         let key = Key::Profiles(Sha1::digest(name).into());
         self.new.lock().unwrap_or_else(PoisonError::into_inner).insert(key, bytes);
     }
@@ -197,6 +221,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = filled(folder.path(), 100);
         assert!(cache.profiles("some").is_some() && cache.profiles("large").is_none());
+    }
+
+    #[test]
+    fn entries_that_nobody_saves_take_no_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = filled(folder.path(), 10_000);
+        cache.keep_nothing();
+        (0..100).for_each(|n| cache.keep_profiles(&n.to_string(), vec![0; 1000]));
+        assert!(cache.new.lock().unwrap().is_empty());
+        assert_eq!(cache.profiles("some"), Some(&b"profiles"[..]), "those of former runs are used");
     }
 
     #[test]

@@ -119,6 +119,9 @@ impl ProfileFiles {
             return self.read_files(wanted, each);
         };
         cached::read(cache, &name, &self.workers, each).unwrap_or_else(|| {
+            if !cache.keeps() {
+                return self.read_files(wanted, each);
+            }
             let keeper = cached::CacheWriter::default();
             let errors = self.read_files(wanted, &|batch| {
                 keeper.add(&batch, wanted);
