@@ -3,11 +3,11 @@
 //! A pipeline is made when it is first asked for, and made anew when the profile files or what lies outside of the
 //! repository have changed. While somebody is still writing the profiles, the former pipeline goes on.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::outside::Outside;
+use super::recent::Recent;
 use super::{Failure, Result, Workspace};
 use crate::event::CommitEvent;
 use crate::git::BranchName;
@@ -21,9 +21,7 @@ pub struct BranchPipelines {
     /// The looks at what lies outside of the repository.
     outside: Looks,
     /// `None` is the pipeline of all branches.
-    by_branch: HashMap<Option<BranchName>, Kept>,
-    /// The number of requests.
-    requests: u64,
+    by_branch: Recent<Option<BranchName>, Kept>,
 }
 
 /// A pipeline, and what it was made of.
@@ -32,12 +30,10 @@ struct Kept {
     outside: Arc<Outside>,
     /// The looks at its profiles.
     profiles: Looks,
-    /// The number of the last request for it.
-    last: u64,
 }
 
 /// The most pipelines that are kept: those asked for last.
-const MAX_KEPT: usize = 16;
+const KEPT: usize = 16;
 
 /// Looks for changed files, with a pause after one that took long: there may be a hundred thousand.
 struct Looks {
@@ -82,7 +78,7 @@ impl BranchPipelines {
     /// Makes an empty set of pipelines. Profiles are read when a pipeline is first asked for.
     pub fn new(workspace: Workspace) -> BranchPipelines {
         workspace.keep_nothing();
-        BranchPipelines { workspace, outside: Looks::begin(), by_branch: HashMap::new(), requests: 0 }
+        BranchPipelines { workspace, outside: Looks::begin(), by_branch: Recent::new(KEPT) }
     }
 
     /// Returns what a commit changes.
@@ -94,23 +90,36 @@ impl BranchPipelines {
     pub fn get(&mut self, branch: Option<&BranchName>) -> Result<Arc<Pipeline>> {
         let branch = branch.filter(|_| self.workspace.settings.environment == EnvironmentName::Branch).cloned();
         self.renew_outside();
-        self.requests += 1;
-        if let Some(kept) = self.by_branch.get_mut(&branch) {
-            kept.last = self.requests;
-            if kept.is_current(self.workspace.outside()) {
-                return Ok(kept.pipeline.clone());
-            }
-        }
-        match self.make(branch.as_ref()) {
-            Ok(pipeline) => Ok(self.keep(branch, Arc::new(pipeline))),
-            Err(error) => match self.by_branch.get(&branch) {
-                // Somebody may be writing them right now.
-                Some(known) => {
-                    tracing::warn!(%error, "the node profiles have changed and cannot be read: the former ones count");
-                    Ok(known.pipeline.clone())
+        let mut former = self.by_branch.take(&branch);
+        let is_current = former.as_mut().is_some_and(|kept| kept.is_current(self.workspace.outside()));
+        let kept = match former {
+            Some(kept) if is_current => kept,
+            former => self.renewed(branch.as_ref(), former)?,
+        };
+        let pipeline = kept.pipeline.clone();
+        self.by_branch.put(branch, kept);
+        Ok(pipeline)
+    }
+
+    /// Makes a pipeline for a branch in place of the former one, which goes on if that fails.
+    fn renewed(&mut self, branch: Option<&BranchName>, former: Option<Kept>) -> Result<Kept> {
+        match (self.make(branch), former) {
+            (Ok(pipeline), former) => {
+                if former.is_some() {
+                    tracing::info!("the node profiles have changed and were read again");
                 }
-                None => Err(error),
-            },
+                let repository = &self.workspace.repository;
+                let is_there = |branch: &BranchName| !matches!(repository.tip(branch), Ok(None));
+                self.by_branch.retain(|branch| branch.as_ref().is_none_or(is_there));
+                let outside = self.workspace.outside().clone();
+                Ok(Kept { pipeline: Arc::new(pipeline), outside, profiles: Looks::begin() })
+            }
+            // Somebody may be writing them right now.
+            (Err(error), Some(former)) => {
+                tracing::warn!(%error, "the node profiles have changed and cannot be read: the former ones count");
+                Ok(former)
+            }
+            (Err(error), None) => Err(error),
         }
     }
 
@@ -122,22 +131,6 @@ impl BranchPipelines {
             tracing::warn!(%error, "a node profile cannot be read: its node is left out");
         };
         workspace.pipeline_for(branch, tip.as_slice(), &|_| true, &report)
-    }
-
-    /// Keeps a pipeline in place of those that nobody has asked for lately.
-    fn keep(&mut self, branch: Option<BranchName>, pipeline: Arc<Pipeline>) -> Arc<Pipeline> {
-        let outside = self.workspace.outside().clone();
-        let kept = Kept { pipeline: pipeline.clone(), outside, profiles: Looks::begin(), last: self.requests };
-        if let Some(former) = self.by_branch.insert(branch, kept)
-            && Arc::ptr_eq(&former.outside, self.workspace.outside())
-        {
-            tracing::info!("the node profiles have changed and were read again");
-        }
-        if self.by_branch.len() > MAX_KEPT {
-            let oldest = self.by_branch.values().map(|kept| kept.last).min();
-            self.by_branch.retain(|_, kept| Some(kept.last) != oldest);
-        }
-        pipeline
     }
 
     /// Has all pipelines made anew if anything outside of the repository has changed.

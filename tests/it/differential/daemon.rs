@@ -38,7 +38,9 @@ pub(super) fn sequence(seed: u64) -> usize {
             assert_eq!(daemon.snapshots(branch), daemon.rendered(branch), "{told}");
             compared += 2;
         }
-        compared += daemon.burst(&format!("seed {seed}, round {round}"));
+        if daemon.site.random.below(3) == 0 {
+            compared += daemon.burst(&format!("seed {seed}, round {round}"));
+        }
     }
     compared
 }
