@@ -14,7 +14,7 @@ use crate::delivery::{Filter, Parcel, Sink, SnapshotSink, Target, Unwritten};
 use crate::diagnostic::describe;
 use crate::disk::FileMode;
 use crate::event::{CommitEvent, RepositoryName};
-use crate::git::{BranchName, BranchPatterns, Branches, CommitId};
+use crate::git::{Asked, BranchName, BranchPatterns, Branches, CommitId};
 use crate::pipeline::export::events::since;
 use crate::pipeline::export::{ExportError, Exported, Exporter};
 use crate::pipeline::render::RenderError;
@@ -23,7 +23,7 @@ use crate::schedule::Schedule;
 use crate::settings::{SnapshotSetting, SnapshotTarget};
 use crate::snapshot::Written;
 use crate::snapshot::history::Last;
-use crate::snapshot::references::{ReferenceError, Remote, prune};
+use crate::snapshot::references::{Pushed, ReferenceError, prune};
 
 /// The repositories to write snapshots of, by their names in the queue.
 #[derive(Default)]
@@ -228,7 +228,8 @@ impl SnapshotWriter {
     /// Takes the snapshots of a branch from where they are pushed to, once.
     fn prepare(&mut self, branch: &BranchName, remote: Option<&str>) -> Result<()> {
         let Some(remote) = remote.filter(|_| !self.prepared.contains(branch)) else { return Ok(()) };
-        if Remote::new(&self.repository.get()?.repository, remote).prepare(branch)? {
+        let repository = self.repository.get()?.repository;
+        if Pushed::new(&repository, &repository.remote(remote, Asked::Nobody)).prepare(branch)? {
             self.prepared.insert(branch.clone());
         }
         Ok(())
@@ -236,7 +237,8 @@ impl SnapshotWriter {
 
     fn push(&mut self, branch: &BranchName, remote: Option<&str>) -> Result<()> {
         let Some(remote) = remote else { return Ok(()) };
-        let pushed = Remote::new(&self.repository.get()?.repository, remote).push(branch);
+        let repository = self.repository.get()?.repository;
+        let pushed = Pushed::new(&repository, &repository.remote(remote, Asked::Nobody)).push(branch);
         if pushed.is_err() {
             // Somebody else may have pushed.
             self.prepared.remove(branch);
@@ -262,7 +264,8 @@ impl SnapshotWriter {
         self.exporters.retain(|branch| branches.contains_key(branch));
         self.prepared.retain(|branch| branches.contains_key(branch));
         if let SnapshotTarget::Reference { push, prune: true } = &self.setting.place {
-            let count = prune(&repository, push.as_deref(), |branch| self.setting.branches.matches(branch))?;
+            let remote = push.as_deref().map(|name| repository.remote(name, Asked::Nobody));
+            let count = prune(&repository, remote.as_ref(), |branch| self.setting.branches.matches(branch))?;
             if count > 0 {
                 tracing::info!(repository = self.name.as_str(), count, "the snapshots of deleted branches are deleted");
             }

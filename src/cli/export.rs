@@ -9,13 +9,13 @@ use super::{Global, Result, Status, log, render};
 use crate::app::Workspace;
 use crate::disk::FileMode;
 use crate::event::CommitEvent;
-use crate::git::{BranchName, Repository};
+use crate::git::{Asked, BranchName, Repository};
 use crate::pattern::{Pattern, any};
 use crate::pipeline::RevisionId;
 use crate::pipeline::export::events::{chain, one, since};
 use crate::pipeline::export::{Exported, Exporter};
 use crate::snapshot::history::{Last, reference};
-use crate::snapshot::references::Remote;
+use crate::snapshot::references::Pushed;
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
@@ -62,9 +62,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if global.show_secrets {
         return Err("git keeps what was committed once: secrets are shown with --output only".into());
     }
-    let remote = arguments.push.as_deref().map(|name| Remote::new(&workspace.repository, name));
-    if let Some(remote) = &remote {
-        remote.prepare(&branch)?;
+    let remote = arguments.push.as_deref().map(|name| workspace.repository.remote(name, Asked::User));
+    let pushed = remote.as_ref().map(|remote| Pushed::new(&workspace.repository, remote));
+    if let Some(pushed) = pushed {
+        pushed.prepare(&branch)?;
     }
     let events = events(&workspace.repository, &branch, arguments.revision.as_deref())?;
     let exported = export(global, &workspace, &branch, &events, arguments)?;
@@ -83,8 +84,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         return Err("nothing was exported: nothing of these commits could be read".into());
     }
     log::print(&told(&exported, &reference(&branch)));
-    if let (Some(remote), Some(name)) = (remote, &arguments.push) {
-        remote.push(&branch)?;
+    if let (Some(pushed), Some(name)) = (pushed, &arguments.push) {
+        pushed.push(&branch)?;
         log::print(&format_args!("{} pushed to {name}", reference(&branch)));
     }
     exported.files.fault().map_or(Ok(Status::Done), |fault| Err(fault.into()))

@@ -43,7 +43,7 @@ pub use objects::ObjectError;
 pub use open::{Environment, GitDirs, OpenError, git_dirs};
 pub use raw::{CommitInfo, CommitTime};
 pub use refs::{Head, RefsError, RevisionError};
-pub use remote::References;
+pub use remote::{Asked, References, Remote};
 pub use scratch::{Scratch, ScratchError};
 pub use tree::CommitTree;
 pub use worktree::WorkTree;
@@ -282,20 +282,9 @@ impl Repository {
         self.shared().change(&["update-ref", "-d", name, &target.to_string()])
     }
 
-    /// Returns the references of `remote` that a pattern such as `refs/x/*` selects. The user's git asks it.
-    pub fn remote_references(&self, remote: &str, pattern: &str) -> Result<References, CommandError> {
-        remote::references(&self.shared(), remote, pattern)
-    }
-
-    /// Fetches the reference `from` of `remote` to a reference `to` of hierad's own, wherever that was before.
-    pub fn fetch_reference(&self, remote: &str, from: &str, to: &str) -> Result<(), CommandError> {
-        remote::fetch(&self.shared(), remote, [from, to])
-    }
-
-    /// Pushes references to `remote`, with the user's git and credentials. Each is named by a refspec, such as
-    /// `refs/x/a` or, to delete it, `:refs/x/a`.
-    pub fn push(&self, remote: &str, refspecs: &[&str]) -> Result<(), CommandError> {
-        remote::push(&self.shared(), remote, refspecs)
+    /// Returns a remote of the repository, by its name or its address.
+    pub fn remote(&self, name: &str, asked: Asked) -> Remote {
+        Remote::new(self.shared(), name, asked)
     }
 
     /// Returns true if `remote` can be pushed to: it is a remote of the repository, or an address. The remote itself is

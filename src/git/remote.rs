@@ -1,8 +1,6 @@
-//! Exchanges references with other repositories, with the user's own git and credentials. Nobody is asked for a
-//! password.
+//! Exchanges references with other repositories, with the user's own git and credentials.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 
 use super::command::{CommandError, GitCommand};
 use super::id::CommitId;
@@ -12,38 +10,64 @@ use super::mirror::ask_nobody;
 /// References by their full names.
 pub type References = BTreeMap<String, CommitId>;
 
-/// Returns the references of a remote that a pattern such as `refs/x/*` selects.
-pub(super) fn references(command: &GitCommand, remote: &str, pattern: &str) -> Result<References, CommandError> {
-    let list = run(command, "ls-remote", &["--refs", "--", remote, pattern])?;
-    Ok(list.lines().filter_map(listed).collect())
+/// The person that git may ask for a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// The one at the terminal.
+    User,
+    /// There is none: without a password git fails.
+    Nobody,
 }
 
-/// Fetches a reference of a remote to one of another name, wherever that was before.
-pub(super) fn fetch(command: &GitCommand, remote: &str, [from, to]: [&str; 2]) -> Result<(), CommandError> {
-    let refspec = format!("+{from}:{to}");
-    let options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--", remote, &refspec];
-    run(command, "fetch", &options).map(drop)
+/// A remote of a repository, or the address of one.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    command: GitCommand,
+    /// The name or the address.
+    pub name: String,
+    asked: Asked,
 }
 
-/// Pushes references. Each is named by a refspec, such as `refs/x/a` or, to delete it, `:refs/x/a`.
-pub(super) fn push(command: &GitCommand, remote: &str, refspecs: &[&str]) -> Result<(), CommandError> {
-    let options = ["--quiet", "--no-verify", "--end-of-options", remote];
-    run(command, "push", &[&options, refspecs].concat()).map(drop)
+impl Remote {
+    pub(super) fn new(command: GitCommand, name: &str, asked: Asked) -> Remote {
+        Remote { command, name: name.to_owned(), asked }
+    }
+
+    /// Returns the references that a pattern such as `refs/x/*` selects.
+    pub fn references(&self, pattern: &str) -> Result<References, CommandError> {
+        let list = self.run("ls-remote", &["--refs", "--", &self.name, pattern])?;
+        Ok(list.lines().filter_map(listed).collect())
+    }
+
+    /// Fetches the reference `from` to a reference `to` of hierad's own, wherever that was before.
+    pub fn fetch(&self, from: &str, to: &str) -> Result<(), CommandError> {
+        let refspec = format!("+{from}:{to}");
+        let options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--"];
+        self.run("fetch", &[&options[..], &[&self.name, &refspec]].concat()).map(drop)
+    }
+
+    /// Pushes references. Each is named by a refspec, such as `refs/x/a` or, to delete it, `:refs/x/a`.
+    pub fn push(&self, refspecs: &[&str]) -> Result<(), CommandError> {
+        let options = ["--quiet", "--no-verify", "--end-of-options", &self.name];
+        self.run("push", &[&options, refspecs].concat()).map(drop)
+    }
+
+    fn run(&self, subcommand: &str, arguments: &[&str]) -> Result<String, CommandError> {
+        let mut git = self.command.command();
+        if self.asked == Asked::Nobody {
+            ask_nobody(&mut git);
+        }
+        let output = limited::output(git.arg(subcommand).args(arguments), limited::TRANSFER);
+        let output = output.map_err(|error| self.command.not_run(&error))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(self.command.failed(subcommand, &output.stderr))
+    }
 }
 
 /// Parses a line of `git ls-remote`, or one of `git for-each-ref` with a tabulator.
 pub(super) fn listed(line: &str) -> Option<(String, CommitId)> {
     let (id, name) = line.split_once('\t')?;
     Some((name.to_owned(), CommitId::from_hex(id)?))
-}
-
-fn run(command: &GitCommand, subcommand: &str, arguments: &[&str]) -> Result<String, CommandError> {
-    let mut git: Command = command.command();
-    ask_nobody(&mut git);
-    let output = limited::output(git.arg(subcommand).args(arguments), limited::TRANSFER);
-    let output = output.map_err(|error| command.not_run(&error))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    Err(command.failed(subcommand, &output.stderr))
 }

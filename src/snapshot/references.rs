@@ -4,11 +4,9 @@
 //! The same is done at a remote that references are pushed to. That may have more of the history than this repository,
 //! which may be a mirror that was made anew: then it counts.
 
-use std::fmt;
-
 use super::file_name;
 use super::history::{reference, source_of};
-use crate::git::{BranchName, CommandError, CommitId, References, RefsError, Repository};
+use crate::git::{BranchName, CommandError, CommitId, References, RefsError, Remote, Repository};
 use crate::tree::BlobId;
 
 /// The references of the snapshots of branches.
@@ -114,7 +112,7 @@ pub fn make_room(repository: &Repository, branch: &BranchName) -> Result<(), Ref
 /// Deletes the references of those of the given branches that were deleted, here and at `remote`. Returns their number.
 pub fn prune(
     repository: &Repository,
-    remote: Option<&str>,
+    remote: Option<&Remote>,
     is_meant: impl Fn(&BranchName) -> bool,
 ) -> Result<usize, ReferenceError> {
     let mut gone = repository.references(DELETED)?;
@@ -129,11 +127,11 @@ pub fn prune(
         return Ok(0);
     }
     if let Some(remote) = remote {
-        let there = repository.remote_references(remote, ALL)?;
+        let there = remote.references(ALL)?;
         let deletions: Vec<String> = gone.keys().filter(|name| there.contains_key(*name)).map(deletion).collect();
         let deletions: Vec<&str> = deletions.iter().map(String::as_str).collect();
         if !deletions.is_empty() {
-            repository.push(remote, &deletions)?;
+            remote.push(&deletions)?;
         }
     }
     for (name, target) in &gone {
@@ -160,21 +158,16 @@ fn deletion(name: &String) -> String {
 }
 
 /// The remote that the references of a repository are pushed to.
-pub struct Remote<'a> {
+#[derive(Clone, Copy)]
+pub struct Pushed<'a> {
     repository: &'a Repository,
-    name: &'a str,
+    remote: &'a Remote,
 }
 
-impl fmt::Debug for Remote<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Remote").field(&self.name).finish()
-    }
-}
-
-impl<'a> Remote<'a> {
-    /// Returns the remote `name` of a repository.
-    pub fn new(repository: &'a Repository, name: &'a str) -> Remote<'a> {
-        Remote { repository, name }
+impl<'a> Pushed<'a> {
+    /// Returns what is pushed to a remote of a repository.
+    pub fn new(repository: &'a Repository, remote: &'a Remote) -> Pushed<'a> {
+        Pushed { repository, remote }
     }
 
     /// Takes the snapshots of a branch from the remote, unless those here are the same or go on from them, and makes
@@ -184,7 +177,7 @@ impl<'a> Remote<'a> {
         match self.reconcile(branch) {
             Ok(()) => Ok(true),
             Err(ReferenceError::Command(error)) if self.repository.reference(&reference(branch))?.is_some() => {
-                tracing::debug!(%branch, remote = self.name, %error, "cannot compare the snapshots with those at the remote");
+                tracing::debug!(%branch, remote = self.remote.name, %error, "cannot compare the snapshots with those at the remote");
                 Ok(false)
             }
             Err(error) => Err(error),
@@ -193,7 +186,7 @@ impl<'a> Remote<'a> {
 
     fn reconcile(&self, branch: &BranchName) -> Result<(), ReferenceError> {
         let (repository, own, kept) = (self.repository, reference(branch), kept(branch));
-        let there = repository.remote_references(self.name, ALL)?;
+        let there = self.remote.references(ALL)?;
         let mut here = repository.reference(&own)?;
         if here.is_none() {
             make_room(repository, branch)?;
@@ -204,7 +197,7 @@ impl<'a> Remote<'a> {
         if let Some((name, target)) = source.filter(|(_, target)| !self.goes_on(here, **target)) {
             self.take(branch, name, *target)?;
             if let Some(left) = here {
-                tracing::warn!(%branch, remote = self.name, %left, %target, "the snapshots at the remote have another history, which counts");
+                tracing::warn!(%branch, remote = self.remote.name, %left, %target, "the snapshots at the remote have another history, which counts");
             }
         }
         self.make_room(branch, there)
@@ -214,13 +207,13 @@ impl<'a> Remote<'a> {
     fn take(&self, branch: &BranchName, name: &str, target: CommitId) -> Result<(), ReferenceError> {
         let repository = self.repository;
         let fetched = kept(branch).replace(DELETED, FETCHED);
-        repository.fetch_reference(self.name, name, &fetched)?;
+        self.remote.fetch(name, &fetched)?;
         let is_ours = is_ours(repository, target);
         if is_ours {
             repository.set_reference(&reference(branch), target)?;
         }
         repository.delete_reference(&fetched, target)?;
-        let foreign = || ReferenceError::Foreign { branch: branch.clone(), remote: self.name.to_owned() };
+        let foreign = || ReferenceError::Foreign { branch: branch.clone(), remote: self.remote.name.clone() };
         is_ours.then_some(()).ok_or_else(foreign)
     }
 
@@ -237,20 +230,20 @@ impl<'a> Remote<'a> {
         for (name, other, target) in in_the_way(self.repository, branch, there)? {
             let kept = kept(&other);
             if self.repository.reference(&kept)?.is_none() {
-                self.repository.fetch_reference(self.name, &name, &kept)?;
+                self.remote.fetch(&name, &kept)?;
             }
-            tracing::info!(%branch, remote = self.name, from = name, to = kept, %target, "the snapshots of a deleted branch make way");
-            self.repository.push(self.name, &[&format!("+{kept}"), &format!(":{name}")])?;
+            tracing::info!(%branch, remote = self.remote.name, from = name, to = kept, %target, "the snapshots of a deleted branch make way");
+            self.remote.push(&[&format!("+{kept}"), &format!(":{name}")])?;
         }
         if has_kept {
-            self.repository.push(self.name, &[&format!(":{own_kept}")])?;
+            self.remote.push(&[&format!(":{own_kept}")])?;
         }
         Ok(())
     }
 
     /// Pushes the snapshots of a branch.
     pub fn push(&self, branch: &BranchName) -> Result<(), CommandError> {
-        self.repository.push(self.name, &[&reference(branch)])
+        self.remote.push(&[&reference(branch)])
     }
 }
 
