@@ -2,21 +2,28 @@
 //! node's name or address, a deeply merged hash to which each node has a file, and a chain of lookups with many ends.
 //!
 //! Nothing is remembered from one run to the next. Of each diff the time and the peak of the resident memory are
-//! printed, as text and as JSON, and with `HIERAD_BENCH_RESOLVE` (see `benches/measure/puppet.rs`) how many times as
-//! long the real Puppet takes for both revisions, by the time that it takes for ten of the nodes. `HIERAD_BENCH_RUNS`
-//! is how often each diff is made.
+//! printed, as text and as JSON, how much JSON it is and how fast, and with `HIERAD_BENCH_RESOLVE` (see
+//! `benches/measure/puppet.rs`) how many times as long the real Puppet takes for both revisions, by the time that it
+//! takes for ten of the nodes.
+//!
+//! `HIERAD_BENCH_LARGE=1` adds a level of the hierarchy that goes, on 100,000 nodes with 10,000 keys, which takes
+//! minutes to make. `HIERAD_BENCH_RUNS` is how often each diff is made.
 #![allow(missing_docs, reason = "a program")]
 
 mod measure;
 mod synthetic;
 
-use measure::program::{Run, Subject, measured};
+use measure::program::{Run, Subject, measured, printed};
 use measure::puppet::Puppet;
 use measure::{Result, Spread, Wanted, print, runs};
 use synthetic::cliffs::{Cliff, NODES};
+use synthetic::{Synthetic, shape};
 
 /// The number of nodes that Puppet resolves.
 const SAMPLE: usize = 10;
+
+/// A megabyte of JSON.
+const MB: f64 = 1e6;
 
 /// The limits of a diff: the time as text, and the memory.
 struct Limits {
@@ -27,26 +34,56 @@ struct Limits {
 fn main() -> Result<()> {
     let puppet = Puppet::named();
     let puppet = puppet.as_ref();
-    measure(&Cliff::of_own_keys(60)?, &Limits { seconds: 0.7, mebibytes: 300.0 }, puppet)?;
-    measure(&Cliff::of_own_keys(500)?, &Limits { seconds: 5.0, mebibytes: 500.0 }, puppet)?;
-    measure(&Cliff::of_deep_hash(200)?, &Limits { seconds: 3.0, mebibytes: 500.0 }, puppet)?;
-    measure(&Cliff::of_chain(60, 500)?, &Limits { seconds: 3.0, mebibytes: 500.0 }, puppet)
+    own_keys(60, &Limits { seconds: 0.7, mebibytes: 300.0 }, puppet)?;
+    own_keys(500, &Limits { seconds: 5.0, mebibytes: 500.0 }, puppet)?;
+    cliff(&Cliff::of_deep_hash(200)?, &Limits { seconds: 3.0, mebibytes: 500.0 }, puppet)?;
+    cliff(&Cliff::of_chain(60, 500)?, &Limits { seconds: 3.0, mebibytes: 500.0 }, puppet)?;
+    if std::env::var_os("HIERAD_BENCH_LARGE").is_some() { level() } else { Ok(()) }
 }
 
-fn measure(cliff: &Cliff, limits: &Limits, puppet: Option<&Puppet>) -> Result<()> {
-    let subject = &cliff.subject;
-    let text = diff(subject, "text", Some(limits.seconds), limits.mebibytes)?;
-    diff(subject, "json", None, limits.mebibytes)?;
-    let Some(puppet) = puppet else { return Ok(()) };
-    let both = puppet.scaled(subject, "HEAD", SAMPLE, NODES)?;
-    print(&format!("{}  Puppet, both revisions", subject.name), &both.scaled(1e-3, "s"), None);
-    print(&format!("{}  faster than Puppet", subject.name), &both.over(&text), None);
+fn own_keys(count: usize, limits: &Limits, puppet: Option<&Puppet>) -> Result<()> {
+    let made = Cliff::of_own_keys(count)?;
+    let (json, bytes) = cliff(&made, limits, puppet)?;
+    let rate = Spread::new([bytes / MB], "MB").against(&json, "MB/s", |megabytes, time| megabytes / time * 1e3);
+    // Of less, most of the time is that of the diff.
+    let wanted = (bytes > 1_000.0 * MB).then_some(Wanted::AtLeast(200.0));
+    print(&format!("{}  json", made.subject.name), &rate, wanted);
     Ok(())
 }
 
+/// Measures a diff of a repository; the time as JSON in milliseconds, and the number of bytes.
+fn cliff(cliff: &Cliff, limits: &Limits, puppet: Option<&Puppet>) -> Result<(Spread, f64)> {
+    let subject = &cliff.subject;
+    let (text, json, bytes) = diffs(subject, ["HEAD~1", "HEAD"], limits)?;
+    if let Some(puppet) = puppet {
+        let both = puppet.scaled(subject, "HEAD", SAMPLE, NODES)?;
+        print(&format!("{}  Puppet, both revisions", subject.name), &both.scaled(1e-3, "s"), None);
+        print(&format!("{}  faster than Puppet", subject.name), &both.over(&text), None);
+    }
+    Ok((json, bytes))
+}
+
+/// Measures the diff of a commit that takes a level away, on a large fleet.
+fn level() -> Result<()> {
+    let made = Synthetic::new(shape(100_000, 10_000, 0))?;
+    let subject = &made.subject;
+    let (_, _, bytes) = diffs(subject, ["hierarchy~1", "hierarchy"], &Limits { seconds: 2.5, mebibytes: 700.0 })?;
+    print(&format!("{}  json", subject.name), &Spread::new([bytes / MB], "MB"), Some(Wanted::AtMost(50.0)));
+    Ok(())
+}
+
+/// Measures a diff as text and as JSON; the times, and the number of bytes of JSON.
+fn diffs(subject: &Subject, revisions: [&str; 2], limits: &Limits) -> Result<(Spread, Spread, f64)> {
+    let text = diff(subject, revisions, "text", Some(limits.seconds), limits.mebibytes)?;
+    let json = diff(subject, revisions, "json", None, limits.mebibytes)?;
+    #[expect(clippy::cast_precision_loss, reason = "it is shown in megabytes")]
+    let bytes = printed(subject.diff(revisions[0], revisions[1])?.args(["--format", "json"]))? as f64;
+    Ok((text, json, bytes))
+}
+
 /// Measures the diff in a format; its time.
-fn diff(subject: &Subject, format: &str, seconds: Option<f64>, mebibytes: f64) -> Result<Spread> {
-    let mut command = subject.diff("HEAD~1", "HEAD")?;
+fn diff(subject: &Subject, revisions: [&str; 2], format: &str, seconds: Option<f64>, mebibytes: f64) -> Result<Spread> {
+    let mut command = subject.diff(revisions[0], revisions[1])?;
     command.args(["--format", format]);
     let runs: Vec<Run> = (0..runs(5)).map(|_| measured(&mut command)).collect::<Result<_>>()?;
     let time = Spread::new(runs.iter().map(|run| run.time.as_secs_f64() * 1e3), "ms");

@@ -47,8 +47,20 @@ pub(crate) fn measured(command: &mut Command) -> Result<Run> {
     })
 }
 
+/// Runs a program to its end; the number of bytes that it prints.
+pub(crate) fn printed(command: &mut Command) -> Result<u64> {
+    let mut child = start(command.stdout(Stdio::piped()))?;
+    let bytes = child.stdout.take().map(|mut out| std::io::copy(&mut out, &mut std::io::sink())).transpose()?;
+    finish(command, child)?;
+    Ok(bytes.unwrap_or(0))
+}
+
 fn spawn(command: &mut Command) -> Result<Child> {
-    let spawned = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    start(command.stdout(Stdio::null()))
+}
+
+fn start(command: &mut Command) -> Result<Child> {
+    let spawned = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn();
     spawned.map_err(|error| format!("{}: {error}", command.get_program().display()).into())
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use super::{Change, Diff, LeafChange};
-use crate::fleet::{Answer, Template, coincidences};
+use crate::fleet::{Answer, Template, Variable, coincidences};
 use crate::hiera::Outcome;
 use crate::node::{NodeId, NodeSet};
 use crate::value::{Value, ValuePath};
@@ -58,19 +58,25 @@ impl Variants {
         outcome: &mut Diff<Option<Arc<Outcome>>>,
         leaves: impl Iterator<Item = &'l mut Arc<LeafChange>>,
     ) {
-        let value = self.template.as_ref().map(|template| template.as_ref().map(|template| template.on(node)));
-        for leaf in leaves.map(Arc::make_mut) {
-            for (part, value) in [(&mut leaf.part.before, &value.before), (&mut leaf.part.after, &value.after)] {
-                if let (Some(part), Some(value)) = (part, value) {
-                    part.value = part.path.of(value).cloned().unwrap_or_default();
-                }
-            }
-        }
-        for (outcome, value) in [(&mut outcome.before, value.before), (&mut outcome.after, value.after)] {
-            if let Some(value) = value {
-                *outcome = Some(Arc::new(Outcome::Found(value)));
-            }
-        }
+        put(self.template.as_ref().map(|template| Some(template.as_ref()?.on(node))), outcome, leaves);
+    }
+
+    /// Sets outcomes and differences to those with `mark` for each variable, by its place among [`Variants::variables`].
+    pub fn mark<'l>(
+        &self,
+        mark: &dyn Fn(usize) -> String,
+        outcome: &mut Diff<Option<Arc<Outcome>>>,
+        leaves: impl Iterator<Item = &'l mut Arc<LeafChange>>,
+    ) {
+        let before = self.template.before.as_ref();
+        let count = before.map_or(0, |template| template.variables().len());
+        let after = self.template.after.as_ref().map(|template| template.marked(&|place| mark(count + place)));
+        put(Diff::new(before.map(|template| template.marked(mark)), after), outcome, leaves);
+    }
+
+    /// Returns the variables that are put into values before, then those after.
+    pub fn variables(&self) -> Vec<&Variable> {
+        self.templates().flat_map(|template| template.variables()).collect()
     }
 
     /// Returns the number of variants on `nodes`.
@@ -144,6 +150,26 @@ impl Variants {
             return Some(NodeSet::new()); // there is nothing to compare
         }
         coincidences(&templates, &values, nodes)
+    }
+}
+
+/// Puts values into outcomes and differences.
+fn put<'l>(
+    value: Diff<Option<Value>>,
+    outcome: &mut Diff<Option<Arc<Outcome>>>,
+    leaves: impl Iterator<Item = &'l mut Arc<LeafChange>>,
+) {
+    for leaf in leaves.map(Arc::make_mut) {
+        for (part, value) in [(&mut leaf.part.before, &value.before), (&mut leaf.part.after, &value.after)] {
+            if let (Some(part), Some(value)) = (part, value) {
+                part.value = part.path.of(value).cloned().unwrap_or_default();
+            }
+        }
+    }
+    for (outcome, value) in [(&mut outcome.before, value.before), (&mut outcome.after, value.after)] {
+        if let Some(value) = value {
+            *outcome = Some(Arc::new(Outcome::Found(value)));
+        }
     }
 }
 

@@ -73,7 +73,7 @@ pub use nodes::referenced::ReferencedVariables;
 pub use nodes::variables::FleetScope;
 pub use resolve::{resolve, resolve_all};
 pub use revision::Revision;
-pub use template::{Template, coincidences};
+pub use template::{Template, Variable, coincidences};
 
 /// Keys, and for each of them some nodes: those on which to look it up, or on which it may differ.
 pub type NodesByKey = BTreeMap<Arc<str>, NodeSet>;

@@ -150,6 +150,13 @@ impl KeyChange {
         }
         change
     }
+
+    /// Returns the change with `mark` for each variable whose values make variants, by its place among `variables`.
+    fn marked(&self, variants: &Variants, mark: &dyn Fn(usize) -> String) -> KeyChange {
+        let mut change = KeyChange { variants: None, ..self.clone() };
+        variants.mark(mark, &mut change.outcome, change.leaves.iter_mut().map(|leaf| &mut leaf.change));
+        change
+    }
 }
 
 /// One difference between two values, with the origins of both sides.

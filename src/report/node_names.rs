@@ -26,9 +26,9 @@ impl NodeNames {
         nodes.iter().map(|node| &**self.fleet.name(node))
     }
 
-    /// Returns the names of some nodes as a JSON array.
-    pub(super) fn json_list(&self, nodes: &NodeSet) -> Vec<u8> {
-        self.quoted.get_or_init(|| Quoted::new(&self.fleet)).list(nodes)
+    /// Returns some numbers and the names of some nodes as a JSON array.
+    pub(super) fn json_list(&self, numbers: &[usize], nodes: &NodeSet) -> Vec<u8> {
+        self.quoted.get_or_init(|| Quoted::new(&self.fleet)).list(numbers, nodes)
     }
 }
 
@@ -61,11 +61,12 @@ impl Quoted {
         Quoted { text, places }
     }
 
-    fn list(&self, nodes: &NodeSet) -> Vec<u8> {
+    fn list(&self, numbers: &[usize], nodes: &NodeSet) -> Vec<u8> {
         let place = |node: NodeId| self.places[node.0 as usize]..self.places[node.0 as usize + 1];
         let length: usize = nodes.iter().map(|node| place(node).len()).sum();
         let mut list = Vec::with_capacity(length + "[]".len());
         list.push(b'[');
+        numbers.iter().for_each(|number| list.extend_from_slice(format!("{number},").as_bytes()));
         nodes.iter().for_each(|node| list.extend_from_slice(&self.text.as_bytes()[place(node)]));
         list.pop_if(|last| *last == b',');
         list.push(b']');

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{BuildHasher, Hash as StdHash, Hasher};
 use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -19,6 +20,21 @@ pub struct Hash {
     entries: Vec<(Value, Value)>,
     /// The positions of keys, if there are more than a few.
     index: Option<Box<Index>>,
+    digest: Digest,
+}
+
+/// The hash of the entries, once it was asked for: outcomes of thousands of nodes share most of their parts.
+#[derive(Default)]
+struct Digest(OnceLock<u64>);
+
+/// What digests are made with, so that equal entries have the same one.
+static DIGESTS: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+
+impl Clone for Digest {
+    /// Returns none, since copies are made to be changed.
+    fn clone(&self) -> Digest {
+        Digest::default()
+    }
 }
 
 /// The positions of keys.
@@ -136,6 +152,7 @@ impl Hash {
 
     /// The same; returns the position of the entry, too.
     pub fn insert_full(&mut self, key: impl Into<Value>, value: Value) -> (usize, Option<Value>) {
+        self.digest = Digest::default();
         let (key, count) = (key.into(), self.entries.len());
         let at = match &mut self.index {
             Some(index) => index.find_or_add(&key, &self.entries),
@@ -154,6 +171,7 @@ impl Hash {
     /// Removes `key`, keeping the order of the rest; it takes longer the more there are.
     pub fn remove(&mut self, key: &Value) -> Option<Value> {
         let at = self.find(key)?;
+        self.digest = Digest::default();
         if let Some(index) = &mut self.index {
             index.remove(at);
         }
@@ -218,12 +236,20 @@ impl PartialEq for Hash {
 
 impl Eq for Hash {}
 
+impl Hash {
+    fn digest(&self) -> u64 {
+        *self.digest.0.get_or_init(|| {
+            let mut hasher = DIGESTS.build_hasher();
+            self.iter().for_each(|entry| entry.hash(&mut hasher));
+            hasher.finish()
+        })
+    }
+}
+
 impl StdHash for Hash {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.len().hash(state);
-        for entry in self.iter() {
-            entry.hash(state);
-        }
+        self.digest().hash(state);
     }
 }
 
@@ -238,9 +264,9 @@ impl From<Vec<(Value, Value)>> for Hash {
     fn from(entries: Vec<(Value, Value)>) -> Hash {
         let is_new = |at: usize| entries[..at].iter().all(|(key, _)| *key != entries[at].0);
         if entries.len() <= FEW && (1..entries.len()).all(is_new) {
-            return Hash { entries, index: None };
+            return Hash { entries, ..Hash::default() };
         }
-        let mut hash = Hash { entries: Vec::with_capacity(entries.len()), index: None };
+        let mut hash = Hash { entries: Vec::with_capacity(entries.len()), ..Hash::default() };
         hash.extend(entries);
         hash
     }

@@ -5,6 +5,7 @@
 //! show.
 
 mod properties;
+mod variants;
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -41,25 +41,36 @@ impl SharedParts {
     }
 
     fn of_value(&mut self, value: Value) -> Value {
-        match &value {
+        let parts: Vec<Value> = match &value {
             Value::Array(items) => items.iter().map(|item| self.part(item)).collect(),
-            Value::Hash(hash) => {
-                Value::hash(hash.iter().map(|(key, value)| (key.clone(), self.part(value))).collect::<Hash>())
+            Value::Hash(hash) => hash.values().map(|value| self.part(value)).collect(),
+            _ => return value,
+        };
+        match &value {
+            Value::Array(items) if !is_same(&parts, items.iter()) => Value::array(parts),
+            Value::Hash(hash) if !is_same(&parts, hash.values()) => {
+                Value::hash(hash.keys().cloned().zip(parts).collect::<Hash>())
             }
             _ => value,
         }
     }
 
     fn part(&mut self, value: &Value) -> Value {
-        // A secret is equal to other texts, but not to be taken for one.
-        if !matches!(value, Value::Array(_) | Value::Hash(_)) || value.secrecy().is_some() {
+        if !matches!(value, Value::Array(_) | Value::Hash(_)) {
             return value.clone();
         }
         let part = Part(value.clone());
         if let Some(Part(known)) = self.parts.get(&part) {
             return known.clone();
         }
-        self.parts.insert(part);
+        // A secret is equal to other texts, but not to be taken for one.
+        if value.secrecy().is_none() {
+            self.parts.insert(part);
+        }
         value.clone()
     }
+}
+
+fn is_same<'v>(parts: &[Value], former: impl Iterator<Item = &'v Value>) -> bool {
+    parts.iter().zip(former).all(|(part, former)| part.is_same(former))
 }

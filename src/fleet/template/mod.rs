@@ -59,13 +59,14 @@ enum Part {
 
 /// A variable that is a text on all nodes that the template is for.
 #[derive(Clone)]
-struct Variable {
+pub struct Variable {
     path: VariablePath,
     classes: Arc<VariableClasses>,
 }
 
 impl Variable {
-    fn on(&self, node: NodeId) -> &str {
+    /// Returns the text of the variable on a node.
+    pub fn on(&self, node: NodeId) -> &str {
         self.classes.of(node).plain_text(&self.path.segments).map_or("", Text::as_str)
     }
 }
@@ -102,7 +103,13 @@ impl Part {
 impl Template {
     /// Returns the value of a node.
     pub fn on(&self, node: NodeId) -> Value {
-        self.0.on(node)
+        self.0.filled(&|variable| variable.on(node).to_owned())
+    }
+
+    /// Returns the value with `mark` for each variable, by its place in the list of variables.
+    pub fn marked(&self, mark: &dyn Fn(usize) -> String) -> Value {
+        let variables = self.variables();
+        self.0.filled(&|variable| variables.iter().position(|other| *other == variable).map(mark).unwrap_or_default())
     }
 
     /// Returns true if what stands at `path` differs from node to node.
@@ -144,7 +151,8 @@ impl Template {
         classes
     }
 
-    fn variables(&self) -> Vec<&Variable> {
+    /// Returns the variables, each once.
+    pub fn variables(&self) -> Vec<&Variable> {
         let mut variables: Vec<&Variable> = Vec::new();
         for variable in self.texts().into_iter().flatten().filter_map(Part::variable) {
             if !variables.contains(&variable) {
@@ -174,13 +182,19 @@ impl Template {
 }
 
 impl Skeleton {
-    fn on(&self, node: NodeId) -> Value {
+    /// Returns the value with the text that `text_of` gives for each variable.
+    fn filled(&self, text_of: &dyn Fn(&Variable) -> String) -> Value {
+        let text = |part: &Part| match part {
+            Part::Literal(text) => (**text).to_owned(),
+            Part::Variable(variable) => text_of(variable),
+        };
         match self {
             Skeleton::Same(value) => value.clone(),
-            Skeleton::Text(parts) => Value::String(text_on(parts, node).into()),
-            Skeleton::Array(items) => items.iter().map(|item| item.on(node)).collect(),
+            Skeleton::Text(parts) => Value::String(parts.iter().map(text).collect::<String>().into()),
+            Skeleton::Array(items) => items.iter().map(|item| item.filled(text_of)).collect(),
             Skeleton::Hash(entries) => {
-                Value::hash(entries.iter().map(|(key, value)| (key.clone(), value.on(node))).collect::<ValueHash>())
+                let entry = |(key, value): &(Value, Skeleton)| (key.clone(), value.filled(text_of));
+                Value::hash(entries.iter().map(entry).collect::<ValueHash>())
             }
         }
     }
@@ -206,10 +220,6 @@ impl Skeleton {
             Skeleton::Hash(entries) => entries.iter().for_each(|(_, value)| value.add_texts(texts)),
         }
     }
-}
-
-fn text_on(parts: &[Part], node: NodeId) -> String {
-    parts.iter().map(|part| part_on(part, node)).collect()
 }
 
 fn part_on(part: &Part, node: NodeId) -> &str {

@@ -7,6 +7,8 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::cmp::Ordering;
+use std::convert::Infallible;
+use std::ops::Deref;
 use std::rc::Rc;
 
 use indexmap::IndexMap;
@@ -155,46 +157,93 @@ type Entries = IndexMap<Value, Node, foldhash::fast::RandomState>;
 #[derive(Debug, Clone)]
 enum Node {
     Scalar(Value),
-    Array(Rc<RefCell<Vec<Node>>>),
-    Hash(Rc<RefCell<Entries>>),
+    Array(Rc<Collection<Vec<Node>>>),
+    Hash(Rc<Collection<Entries>>),
+}
+
+/// A collection of which the parts become nodes when they are asked for. Most of what is merged is not, so it stays the
+/// value that it was.
+#[derive(Debug)]
+struct Collection<T> {
+    value: Value,
+    parts: OnceCell<RefCell<T>>,
+}
+
+impl<T> Collection<T> {
+    fn closed(value: &Value) -> Rc<Collection<T>> {
+        Rc::new(Collection { value: value.clone(), parts: OnceCell::new() })
+    }
+
+    fn open(parts: T) -> Rc<Collection<T>> {
+        Rc::new(Collection { value: Value::Undef, parts: OnceCell::from(RefCell::new(parts)) })
+    }
+}
+
+impl Deref for Collection<Vec<Node>> {
+    type Target = RefCell<Vec<Node>>;
+
+    fn deref(&self) -> &Self::Target {
+        let items = || self.value.as_array().into_iter().flatten().map(Node::new).collect();
+        self.parts.get_or_init(|| RefCell::new(items()))
+    }
+}
+
+impl Deref for Collection<Entries> {
+    type Target = RefCell<Entries>;
+
+    fn deref(&self) -> &Self::Target {
+        let entries = || self.value.as_hash().into_iter().flat_map(Hash::iter);
+        self.parts.get_or_init(|| RefCell::new(entries().map(|(key, value)| (key.clone(), Node::new(value))).collect()))
+    }
 }
 
 impl Node {
     fn new(value: &Value) -> Node {
         match value {
-            Value::Array(items) => Node::array(items.iter().map(Node::new).collect()),
-            Value::Hash(hash) => {
-                Node::Hash(Rc::new(RefCell::new(hash.iter().map(|(k, v)| (k.clone(), Node::new(v))).collect())))
-            }
+            Value::Array(_) => Node::Array(Collection::closed(value)),
+            Value::Hash(_) => Node::Hash(Collection::closed(value)),
             scalar => Node::Scalar(scalar.clone()),
         }
     }
 
     fn array(items: Vec<Node>) -> Node {
-        Node::Array(Rc::new(RefCell::new(items)))
+        Node::Array(Collection::open(items))
+    }
+
+    /// Returns its value if none of its parts was asked for.
+    fn closed(&self) -> Option<&Value> {
+        match self {
+            Node::Scalar(value) => Some(value),
+            Node::Array(items) => items.parts.get().is_none().then_some(&items.value),
+            Node::Hash(entries) => entries.parts.get().is_none().then_some(&entries.value),
+        }
     }
 
     fn value(&self) -> Value {
-        match self {
-            Node::Scalar(value) => value.clone(),
-            Node::Array(items) => items.borrow().iter().map(Node::value).collect(),
-            Node::Hash(hash) => Value::hash(hash.borrow().iter().map(|(k, v)| (k.clone(), v.value())).collect()),
-        }
+        let Ok(value) = self.value_with(&|| Ok::<_, Infallible>(()));
+        value
     }
 
     /// Returns the value, of which the same part may be in many places.
     fn counted_value(&self, budget: &Budget) -> Result<Value, LookupError> {
-        budget.spend(1)?;
+        self.value_with(&|| budget.spend(1))
+    }
+
+    fn value_with<E>(&self, spend: &dyn Fn() -> Result<(), E>) -> Result<Value, E> {
+        spend()?;
+        if let Some(value) = self.closed() {
+            return Ok(value.clone());
+        }
         Ok(match self {
             Node::Scalar(value) => value.clone(),
             Node::Array(items) => {
                 let items = items.borrow();
-                Value::array(items.iter().map(|item| item.counted_value(budget)).collect::<Result<_, _>>()?)
+                Value::array(items.iter().map(|item| item.value_with(spend)).collect::<Result<_, _>>()?)
             }
             Node::Hash(hash) => {
                 let hash = hash.borrow();
-                let entries = hash.iter().map(|(key, value)| Ok((key.clone(), value.counted_value(budget)?)));
-                Value::hash(entries.collect::<Result<_, LookupError>>()?)
+                let entries = hash.iter().map(|(key, value)| Ok((key.clone(), value.value_with(spend)?)));
+                Value::hash(entries.collect::<Result<_, E>>()?)
             }
         })
     }
@@ -220,7 +269,7 @@ impl Node {
         match self {
             Node::Scalar(_) => self.clone(),
             Node::Array(items) => Node::array(items.borrow().clone()),
-            Node::Hash(hash) => Node::Hash(Rc::new(RefCell::new(hash.borrow().clone()))),
+            Node::Hash(hash) => Node::Hash(Collection::open(hash.borrow().clone())),
         }
     }
 
@@ -321,14 +370,14 @@ impl Merge<'_> {
         Ok(dest)
     }
 
-    fn merge_array(&self, source: &Node, items: &Rc<RefCell<Vec<Node>>>, mut dest: Node) -> Result2 {
+    fn merge_array(&self, source: &Node, items: &Rc<Collection<Vec<Node>>>, mut dest: Node) -> Result2 {
         if self.options.overwrite_arrays {
             return Ok(source.clone());
         }
         let mut items = items.clone();
         if let Some(separator) = &self.options.unpack_arrays {
             let unpacked = unpack(&items.borrow(), separator)?;
-            items = Rc::new(RefCell::new(unpacked));
+            items = Collection::open(unpacked);
             if let Node::Array(target) = dest.clone() {
                 dest = Node::array(unpack(&target.borrow(), separator)?);
             }
@@ -355,9 +404,9 @@ impl Merge<'_> {
 
     fn join_arrays(
         &self,
-        items: &Rc<RefCell<Vec<Node>>>,
-        target: &Rc<RefCell<Vec<Node>>>,
-    ) -> Result<Rc<RefCell<Vec<Node>>>, LookupError> {
+        items: &Rc<Collection<Vec<Node>>>,
+        target: &Rc<Collection<Vec<Node>>>,
+    ) -> Result<Rc<Collection<Vec<Node>>>, LookupError> {
         let (source, dest) = (items.borrow().clone(), target.borrow().clone());
         if self.options.merge_hash_arrays && source.iter().all(Node::is_hash) && dest.iter().all(Node::is_hash) {
             let mut list = Vec::with_capacity(source.len().max(dest.len()));
@@ -366,13 +415,13 @@ impl Merge<'_> {
                 list.push(self.merge(source.get(at).unwrap_or(&nothing), item.clone())?);
             }
             list.extend(source.into_iter().skip(dest.len()));
-            return Ok(Rc::new(RefCell::new(list)));
+            return Ok(Collection::open(list));
         }
         let values: Vec<Value> = dest.iter().chain(&source).map(Node::value).collect();
         opaque::check_distinct(&values.iter(), self.budget)?;
         let mut seen = Uniq::default();
         let union = dest.into_iter().chain(source).filter(|item| seen.is_new(&item.value())).collect();
-        Ok(Rc::new(RefCell::new(union)))
+        Ok(Collection::open(union))
     }
 
     /// `overwrite_unmergeables`: the source takes the place of the destination, unless it is knocked out itself.
@@ -423,8 +472,8 @@ fn cleared(dest: Node) -> Node {
 /// destination may be the same array, which then changes under Ruby's loop as it does here.
 fn knock_out(
     knockout: &Knockout<'_>,
-    source: &Rc<RefCell<Vec<Node>>>,
-    dest: &Rc<RefCell<Vec<Node>>>,
+    source: &Rc<Collection<Vec<Node>>>,
+    dest: &Rc<Collection<Vec<Node>>>,
     budget: &Budget,
 ) -> Result<(), LookupError> {
     let (mut read, mut written) = (0, 0);

@@ -5,6 +5,7 @@
 //! cause are in `causes` and not in `changes` again.
 
 mod pretty;
+mod stencil;
 mod wire;
 
 use std::io::{self, Write};

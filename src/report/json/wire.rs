@@ -1,11 +1,12 @@
 //! The JSON form of a report: structs that are only serialized. Their field names are a contract with scripts.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
+use super::stencil::Stencil;
 use super::{Options, SCHEMA};
 use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, LeafKind, Part};
@@ -13,7 +14,7 @@ use crate::event::{CommitEvent, JobName, JobNumber};
 use crate::hiera::Outcome;
 use crate::node::{NodeId, NodeSet};
 use crate::puppet::ErrorKind;
-use crate::report::node_sets::NodeSets;
+use crate::report::node_sets::{ListedSet, NodeSets};
 use crate::report::{
     BlindSpot, Cause, Commit, Count, FindingChange, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report, value,
 };
@@ -115,12 +116,12 @@ struct WireCount {
 }
 
 #[derive(Serialize)]
-struct WireChange<'a> {
+pub(super) struct WireChange<'a> {
     key: &'a str,
     kind: &'static str,
     before: Option<WireOutcome<'a>>,
     after: Option<WireOutcome<'a>>,
-    nodes: usize,
+    nodes: Finished<'a>,
     leaves: Leaves<'a>,
 }
 
@@ -250,13 +251,14 @@ impl<'a> WireCommit<'a> {
 }
 
 impl<'a> WireChange<'a> {
-    fn new(change: &'a KeyChange, nodes: usize) -> WireChange<'a> {
+    /// Returns the wire form; `nodes` is the number of its set of nodes, or what stands for it.
+    pub(super) fn new(change: &'a KeyChange, nodes: &'a str) -> WireChange<'a> {
         WireChange {
             key: &change.key,
             kind: kind(change.kind),
             before: change.outcome.before.as_deref().and_then(WireOutcome::new),
             after: change.outcome.after.as_deref().and_then(WireOutcome::new),
-            nodes,
+            nodes: Finished(nodes.as_bytes()),
             leaves: Leaves(change),
         }
     }
@@ -398,12 +400,16 @@ impl<'a> WireChanges<'a> {
 impl Serialize for WireChanges<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut all = serializer.serialize_seq(Some(self.0.len()))?;
-        for Variant { change, first, nodes } in &self.0 {
-            if change.variants.is_none() {
-                all.serialize_element(&WireChange::new(change, *nodes))?;
-            } else {
-                let change = change.on(NodeSet::from_iter([*first]));
-                all.serialize_element(&WireChange::new(&change, *nodes))?;
+        for of_key in self.0.chunk_by(|a, b| a.change.key == b.change.key) {
+            let mut stencils: HashMap<*const KeyChange, Stencil<'_>> = HashMap::new();
+            for Variant { change, first, nodes } in of_key {
+                let Some(variants) = &change.variants else {
+                    all.serialize_element(&WireChange::new(change, &nodes.to_string()))?;
+                    continue;
+                };
+                let stencil = stencils.entry(std::ptr::from_ref(*change));
+                let stencil = stencil.or_insert_with(|| Stencil::new(change, variants));
+                all.serialize_element(&Finished(stencil.fill(*first, *nodes)))?;
             }
         }
         all.end()
@@ -411,7 +417,7 @@ impl Serialize for WireChanges<'_> {
 }
 
 /// The lists of names of all sets.
-struct Sets<'a>(Vec<Cow<'a, NodeSet>>, &'a NodeNames);
+struct Sets<'a>(Vec<ListedSet<'a>>, &'a NodeNames);
 
 impl Serialize for Sets<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -427,12 +433,21 @@ impl Serialize for Leaves<'_> {
     }
 }
 
-/// The list of names of one set.
-struct Nodes<'a>(&'a NodeSet, &'a NodeNames);
+/// The list of one set: numbers of further ones, and names.
+struct Nodes<'a>(&'a ListedSet<'a>, &'a NodeNames);
 
 impl Serialize for Nodes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&self.1.json_list(self.0))
+        serializer.serialize_bytes(&self.1.json_list(&self.0.sets, &self.0.nodes))
+    }
+}
+
+/// Finished JSON.
+struct Finished<'a>(&'a [u8]);
+
+impl Serialize for Finished<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
     }
 }
 
