@@ -40,15 +40,22 @@ struct Answers {
     listed: HashSet<String>,
 }
 
+/// The most paths that a view remembers for long.
+const MAX_ANSWERS: usize = 500_000;
+
 impl Disk {
     /// Makes a view of the disk, of which nothing was accessed yet.
     pub fn new() -> Disk {
         Disk::default()
     }
 
-    /// Returns true if all that was accessed is still there as it was.
+    /// Returns true if all that was accessed is still there as it was, and it is not so much that a new view, which has
+    /// nothing of what former revisions asked for, is better.
     pub fn is_current(&self) -> bool {
         let answers = self.lock();
+        if answers.kinds.len() > MAX_ANSWERS {
+            return false;
+        }
         let kind = |path: &str| fs::symlink_metadata(path).map(|metadata| metadata.file_type()).ok();
         let link = |path: &str| read_link(path).ok();
         answers.kinds.iter().all(|(path, known)| kind(path) == *known)
@@ -230,9 +237,12 @@ impl FrozenFiles {
     fn are_current(&self) -> bool {
         let seen = self.lock();
         let is_small = seen.files.values().map(|file| file.stamp.size()).sum::<u64>() <= SMALL;
-        let is_same = |file: &SeenFile| match is_small {
-            true => read_regular(&file.disk, self.limit).is_ok_and(|content| BlobId::of(&content) == file.id),
-            false => file.is_settled || !file.stamp.is_settled(),
+        let is_same = |file: &SeenFile| {
+            if is_small {
+                read_regular(&file.disk, self.limit).is_ok_and(|content| BlobId::of(&content) == file.id)
+            } else {
+                file.is_settled || !file.stamp.is_settled()
+            }
         };
         seen.files.values().all(|file| Stamp::at(&file.disk) == Some(file.stamp) && is_same(file))
     }

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sha1::{Digest, Sha1};
+
 use super::find::ProfilePath;
 use crate::disk::Stamp;
 use crate::node::{Form, ProfileError};
-use crate::tree::BlobId;
 
 /// A file, in the state in which it was first seen.
 pub(super) struct ProfileFile {
@@ -22,13 +23,16 @@ pub(super) struct ProfileFile {
     pub(super) shown: String,
     /// The state when it was first seen.
     seen: OnceLock<Option<SeenState>>,
-    /// The id of the content, if it was asked for.
-    content: OnceLock<Option<BlobId>>,
+    /// The hash of the content, or `None` if it could not be read; unset if nobody has looked.
+    content: OnceLock<Option<Hash>>,
     /// True if it was found changed since it was first seen.
     pub(super) has_changed: AtomicBool,
     /// True if a profile or a fault was found in it.
     pub(super) has_content: AtomicBool,
 }
+
+/// The hash of a content.
+type Hash = [u8; 20];
 
 /// The state of a file when it was first seen.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +92,7 @@ impl ProfileFile {
         let size = self.stamp().and_then(|stamp| usize::try_from(stamp.size()).ok()).unwrap_or_default();
         let content = read_whole(file, size).map_err(|error| self.unreadable(&error))?;
         match self.content.get() {
-            Some(seen) if *seen != Some(BlobId::of(&content)) => Err(self.changed()),
+            Some(seen) if *seen != Some(Sha1::digest(&content).into()) => Err(self.changed()),
             _ => Ok(content),
         }
     }
@@ -106,7 +110,7 @@ impl ProfileFile {
 
     /// Returns the state when the file was first seen, or `None` if it may have changed without a trace or cannot be
     /// read.
-    pub(super) fn state(&self) -> Option<(Stamp, Option<BlobId>)> {
+    pub(super) fn state(&self) -> Option<(Stamp, Option<Hash>)> {
         let stamp = self.stamp()?;
         match self.content.get() {
             Some(content) => Some((stamp, Some((*content)?))),
@@ -134,11 +138,11 @@ impl ProfileFile {
         self.seen.set(other.seen()).unwrap();
     }
 
-    /// Returns the id of the present content, or `None` if it cannot be read.
-    fn content(&self) -> Option<BlobId> {
-        let size = self.stamp()?.size();
-        let content = read_whole(File::open(&self.path).ok()?, usize::try_from(size).ok()?).ok()?;
-        Some(BlobId::of(&content))
+    /// Returns the hash of the present content, or `None` if it cannot be read.
+    fn content(&self) -> Option<Hash> {
+        let mut hash = Sha1::new();
+        io::copy(&mut File::open(&self.path).ok()?, &mut hash).ok()?;
+        Some(hash.finalize().into())
     }
 }
 

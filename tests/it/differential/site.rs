@@ -34,7 +34,7 @@ impl Site {
         let sandbox = Sandbox::new();
         let mut site = Site { random: Random::new(seed), sandbox, changes: 0, mentioned: 0 };
         site.sandbox.git(["config", "gc.auto", "0"]);
-        site.sandbox.files(&format!("-- hiera.yaml\n{HIERA}-- data/nodes/none.yaml\nnone: 1\n"));
+        site.sandbox.files(&format!("-- hiera.yaml\n{HIERA}-- data/common.yaml\nport: 80\n"));
         for (path, text) in [("modules/ntp/hiera.yaml", PLAIN), ("global/hiera.yaml", PLAIN)] {
             site.write(path, text);
         }
