@@ -81,7 +81,7 @@ impl Asked {
             7 => format!("render --node n{}", 1 + random.below(5)),
             _ => "diff HEAD~1 HEAD --key fact".to_owned(),
         };
-        line += &format!(" --config {spelled}");
+        line.extend([" --config ", &spelled]);
         if random.below(3) == 0 {
             let more = *random.pick(&["nodes", "nodes/n1.yaml", "current", "empty", "nodes --profiles ../empty"]);
             line +=
@@ -89,7 +89,7 @@ impl Asked {
         }
         for (flag, values) in [("--threads", ["1", "2", "7"]), ("--cache-size", ["0", "1", "256"])] {
             if random.below(3) == 0 {
-                line += &format!(" {flag} {}", random.pick(&values));
+                line.extend([" ", flag, " ", *random.pick(&values)]);
             }
         }
         let arguments = line.split(' ').map(str::to_owned).collect();
@@ -151,7 +151,7 @@ impl Cache {
                 }
             }
             2 => content = of_another_build(&content),
-            3 if !self.former.is_empty() => content = site.random.pick(&self.former).clone(),
+            3 if !self.former.is_empty() => content.clone_from(site.random.pick(&self.former)),
             4 => fs::write(path.with_file_name(".cache-killed"), &content).unwrap(),
             _ => self.former.push(content.clone()),
         }
