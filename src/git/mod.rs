@@ -18,6 +18,7 @@ mod folder_cache;
 mod history;
 mod id;
 mod limited;
+mod loose;
 mod mirror;
 mod objects;
 mod open;

@@ -15,6 +15,7 @@ use git2::{ErrorCode, ObjectType, Odb, Oid};
 
 use super::folder_cache::{Folder, FolderCache};
 use super::id::CommitId;
+use super::loose::{self, Object};
 use super::raw::{self, RawCommit};
 use crate::tree::{FILE_LIMIT, too_large};
 
@@ -184,17 +185,22 @@ impl Objects {
 
     fn read_any(&self, id: [u8; 20], limit: u64) -> Result<(ObjectType, Vec<u8>), ObjectError> {
         let oid = Oid::from_bytes(&id).map_err(|error| self.damaged(id, error.message()))?;
-        let mut outcome = read_with(&*self.handle()?, oid, limit);
+        let read = |handle: &Odb<'static>| match loose::read(&self.sources, id, limit) {
+            Some(loose) => Ok(loose),
+            None => read_with(handle, oid, limit),
+        };
+        let mut outcome = read(&*self.handle()?);
         for _ in 0..RETRIES {
             if outcome.is_ok() {
                 break;
             }
             let fresh = self.reopen()?;
-            outcome = read_with(&fresh, oid, limit);
+            outcome = read(&fresh);
         }
         match outcome.map_err(|error| self.failed(id, &error))? {
-            Read::Whole(kind, content) => Ok((kind, content)),
-            Read::TooLarge(size) => Err(ObjectError::TooLarge { size, limit }),
+            Object::Whole(kind, content) => Ok((kind, content)),
+            Object::TooLarge(size) => Err(ObjectError::TooLarge { size, limit }),
+            Object::Damaged(reason) => Err(self.damaged(id, &reason)),
         }
     }
 
@@ -243,19 +249,14 @@ impl Objects {
     }
 }
 
-enum Read {
-    Whole(ObjectType, Vec<u8>),
-    TooLarge(u64),
-}
-
 /// Reads an object of at most `limit` bytes; its size is looked at first.
-fn read_with(handle: &Odb<'static>, id: Oid, limit: u64) -> Result<Read, git2::Error> {
+fn read_with(handle: &Odb<'static>, id: Oid, limit: u64) -> Result<Object, git2::Error> {
     let (size, _) = handle.read_header(id)?;
     let size = u64::try_from(size).unwrap_or(u64::MAX);
     if size > limit {
-        return Ok(Read::TooLarge(size));
+        return Ok(Object::TooLarge(size));
     }
-    handle.read(id).map(|object| Read::Whole(object.kind(), object.data().to_vec()))
+    handle.read(id).map(|object| Object::Whole(object.kind(), object.data().to_vec()))
 }
 
 /// Returns the times at which packs last came or went in folders of objects.

@@ -147,6 +147,33 @@ fn missing_and_damaged_objects_are_named() {
 }
 
 #[test]
+fn objects_that_were_cut_are_damaged() {
+    let sandbox = Sandbox::new();
+    // Nothing that can be compressed.
+    let content =
+        (0..5000u64).fold(String::new(), |text, n| text + &format!("{:x}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    sandbox.write("a.yaml", content);
+    sandbox.commit("one");
+    let id = sandbox.git(["rev-parse", "HEAD:a.yaml"]);
+    let file = sandbox.root().join(".git/objects").join(&id[..2]).join(&id[2..]);
+    let whole = std::fs::read(&file).unwrap();
+    sandbox.sh(&format!("chmod +w {}", file.display()));
+    for length in [0, 1, 2, 20, 100, whole.len() / 2, whole.len() - 1] {
+        std::fs::write(&file, &whole[..length]).unwrap();
+        let tree = sandbox.open().tree(sandbox.id("HEAD")).unwrap();
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let Ok(Some(Entry::File(id))) = tree.entry("a.yaml") else { panic!("no file") };
+            tell.send(tree.read(id).unwrap_err().to_string())
+        });
+        let error = told.recv_timeout(std::time::Duration::from_mins(1)).expect("an end");
+        assert!(error.contains("is damaged: "), "{length}: {error}");
+    }
+    std::fs::write(&file, &whole).unwrap();
+    assert_eq!(sandbox.open().tree(sandbox.id("HEAD")).unwrap().list("").unwrap().len(), 1);
+}
+
+#[test]
 fn partial_clones_name_missing_objects() {
     let sandbox = Sandbox::new();
     sandbox.write("a.yaml", "a: 1\n");

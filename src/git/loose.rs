@@ -1,0 +1,62 @@
+//! Reads loose objects: files of their own, one for each. libgit2 never ends with one that was cut, as a loss of power
+//! leaves it.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::PathBuf;
+
+use flate2::bufread::ZlibDecoder;
+use git2::ObjectType;
+
+use super::id::CommitId;
+
+/// The longest header, in bytes: a type and a size.
+const HEADER: u64 = 32;
+
+/// An object.
+pub(super) enum Object {
+    /// Its type and content.
+    Whole(ObjectType, Vec<u8>),
+    /// Its size, which is more than is read.
+    TooLarge(u64),
+    /// The reason why it cannot be read.
+    Damaged(String),
+}
+
+/// Returns the object if one of `folders` has it as a loose one of the usual form.
+pub(super) fn read(folders: &[PathBuf], id: [u8; 20], limit: u64) -> Option<Object> {
+    let name = CommitId(id).to_string();
+    let (folder, file) = name.split_at(2);
+    let file = folders.iter().find_map(|objects| File::open(objects.join(folder).join(file)).ok())?;
+    let mut packed = BufReader::new(file);
+    // The first byte of the usual form. An old one is left to libgit2.
+    let is_usual = packed.fill_buf().is_ok_and(|start| start.first().is_none_or(|byte| byte & 0x8f == 0x08));
+    if !is_usual {
+        return None;
+    }
+    Some(inflate(packed, limit).unwrap_or_else(|error| Object::Damaged(error.to_string())))
+}
+
+fn inflate(packed: impl BufRead, limit: u64) -> io::Result<Object> {
+    let mut content = BufReader::new(ZlibDecoder::new(packed));
+    let mut header = Vec::new();
+    content.by_ref().take(HEADER).read_until(0, &mut header)?;
+    let parsed = header.strip_suffix(b"\0").and_then(parse);
+    let (kind, size) = parsed.ok_or_else(|| io::Error::other("its header is none of an object"))?;
+    if size > limit {
+        return Ok(Object::TooLarge(size));
+    }
+    let mut whole = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    content.take(size + 1).read_to_end(&mut whole)?;
+    if whole.len() as u64 != size {
+        return Err(io::Error::other(format!("it has another size than {size}, which its header tells")));
+    }
+    Ok(Object::Whole(kind, whole))
+}
+
+/// Parses a header such as `blob 12`.
+fn parse(header: &[u8]) -> Option<(ObjectType, u64)> {
+    let (kind, size) = std::str::from_utf8(header).ok()?.split_once(' ')?;
+    let kind = ObjectType::from_str(kind).filter(|kind| *kind != ObjectType::Any)?;
+    Some((kind, size.parse().ok()?))
+}
