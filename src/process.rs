@@ -28,6 +28,15 @@ impl Group {
         self.signal(rustix::process::Signal::TERM);
     }
 
+    /// Kills the group of this process, and so this process.
+    pub fn end_own() {
+        #[cfg(unix)]
+        if let Err(error) = rustix::process::kill_current_process_group(rustix::process::Signal::KILL) {
+            tracing::debug!(%error, "cannot end the process group");
+        }
+        std::process::exit(1);
+    }
+
     #[cfg(unix)]
     fn signal(&self, signal: rustix::process::Signal) {
         if let Some(id) = self.0.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) {

@@ -18,7 +18,24 @@ pub(super) struct Guard {
 struct Run {
     /// The time at which it has to be done, or `None` if none is under way.
     end: Option<Instant>,
-    reason: Option<Arc<str>>,
+    overrun: Option<Overrun>,
+}
+
+/// The limit that a run went over, in words.
+#[derive(Debug, Clone)]
+pub(super) enum Overrun {
+    /// That of time.
+    Time(Arc<str>),
+    /// That of memory.
+    Memory(Arc<str>),
+}
+
+impl Overrun {
+    pub(super) fn reason(&self) -> &Arc<str> {
+        match self {
+            Overrun::Time(text) | Overrun::Memory(text) => text,
+        }
+    }
 }
 
 impl Guard {
@@ -36,12 +53,12 @@ impl Guard {
 
     /// Begins a run.
     pub(super) fn begin(&self) {
-        *self.lock() = Run { end: Instant::now().checked_add(self.time), reason: None };
+        *self.lock() = Run { end: Instant::now().checked_add(self.time), overrun: None };
     }
 
-    /// Ends the run, and returns the reason if it was stopped.
-    pub(super) fn end(&self) -> Option<Arc<str>> {
-        std::mem::take(&mut *self.lock()).reason
+    /// Ends the run, and returns the limit that has stopped it, if any.
+    pub(super) fn end(&self) -> Option<Overrun> {
+        std::mem::take(&mut *self.lock()).overrun
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Run> {
@@ -58,18 +75,20 @@ impl Stop for Guard {
     fn reason(&self) -> Option<Arc<str>> {
         let has_too_much = self.has_too_much();
         let mut run = self.lock();
-        if run.reason.is_some() {
-            return run.reason.clone();
+        if let Some(overrun) = &run.overrun {
+            return Some(overrun.reason().clone());
         }
-        let reason = if has_too_much {
-            format!("hierad has more than {} MiB of memory ('memory' under 'limits')", self.memory? >> 20)
+        let overrun = if has_too_much {
+            let limit = self.memory? >> 20;
+            Overrun::Memory(format!("hierad has more than {limit} MiB of memory ('memory' under 'limits')").into())
         } else if run.end.is_some_and(|end| Instant::now() > end) {
-            format!("the run takes more than {} seconds ('time' under 'limits')", self.time.as_secs_f64())
+            let limit = self.time.as_secs_f64();
+            Overrun::Time(format!("the run takes more than {limit} seconds ('time' under 'limits')").into())
         } else {
             return None;
         };
-        run.reason = run.end.map(|_| reason.as_str().into());
-        Some(reason.into())
+        run.overrun = run.end.map(|_| overrun.clone());
+        Some(overrun.reason().clone())
     }
 }
 

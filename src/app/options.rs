@@ -1,5 +1,6 @@
 //! The options of a run of the daemon, as the command line gives them.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -13,6 +14,17 @@ use crate::git::{BranchPatterns, Repository};
 
 /// Tells the user a line that scripts wait for, such as that the daemon watches from now on.
 pub type Announce = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The program of this process, and the arguments that it was started with.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// The program.
+    pub path: PathBuf,
+    /// The arguments.
+    pub arguments: Vec<OsString>,
+    /// The flag that has it resolve one job, whose number follows, and write the answer to standard output.
+    pub flag: &'static str,
+}
 
 /// The options of a run of the daemon.
 #[derive(Clone)]
@@ -31,6 +43,8 @@ pub struct DaemonOptions {
     pub poll: Duration,
     /// True to have the system notify of changed files.
     pub notify: bool,
+    /// The program of this process, which resolves commits in processes of their own; `None` to do without.
+    pub program: Option<Arc<Program>>,
     /// Standard output, for reports.
     pub output: Stream,
     /// Tells the user what scripts wait for.

@@ -2,23 +2,19 @@
 //! resolved.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::answers::answers;
-use super::guard::Guard;
+use super::jobs::JobResolver;
+use super::open_repository::{OpenRepository, RepositoryHandle};
 use super::options::banner;
-use super::pipelines::compare;
 use super::{BranchPipelines, DaemonOptions, Overrides, Result, Workspace, settings_files};
 use crate::daemon::MirrorFetcher;
-use crate::daemon::http::{AnswerError, Answers, LookupRequest, LookupResponse, NodeSnapshot};
-use crate::daemon::queue::{Job, Queue};
-use crate::daemon::service::{Opened, Recovery, Resolve, Resolved, ServedRepository, Unresolved};
-use crate::diagnostic::Diagnostic;
+use crate::daemon::queue::Queue;
+use crate::daemon::service::{Look, Opened, ServedRepository};
 use crate::event::RepositoryName;
-use crate::git::{BranchName, BranchPatterns, Mirror, OpenError, Repository};
-use crate::pipeline::{Pipeline, PipelineError, RevisionId};
-use crate::report;
-use crate::report::FindingChange;
+use crate::git::{BranchName, BranchPatterns, Mirror, OpenError};
+use crate::pipeline::{Pipeline, RevisionId};
 use crate::settings::{RepositorySetting, RepositorySource, SnapshotSetting, SnapshotTarget};
 
 /// The folder of mirrors in the folder of the daemon's state.
@@ -34,68 +30,6 @@ pub(super) struct WatchedRepository {
     /// The patterns of branches; none for those of the repository's own settings.
     patterns: Vec<String>,
     fetcher: Option<MirrorFetcher>,
-}
-
-/// A repository as it was opened last, with the pipelines that read it.
-#[derive(Clone)]
-pub(super) struct OpenRepository {
-    pub(super) repository: Repository,
-    /// The branches that are watched.
-    pub(super) branches: BranchPatterns,
-    pub(super) pipelines: Arc<Mutex<BranchPipelines>>,
-    answers: Arc<dyn Answers>,
-    guard: Arc<Guard>,
-}
-
-/// Gives access to a repository as soon as it is there. Cheap to clone; all clones see the same.
-#[derive(Clone)]
-pub(super) struct RepositoryHandle {
-    name: RepositoryName,
-    open: Arc<Mutex<Option<OpenRepository>>>,
-}
-
-/// The repository has not been there yet.
-#[derive(Debug, thiserror::Error)]
-#[error("the repository '{0}' is not there yet")]
-pub(super) struct Absent(RepositoryName);
-
-impl RepositoryHandle {
-    fn new(name: &RepositoryName) -> RepositoryHandle {
-        RepositoryHandle { name: name.clone(), open: Arc::default() }
-    }
-
-    /// Returns the repository as it was opened last.
-    pub(super) fn get(&self) -> std::result::Result<OpenRepository, Absent> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.clone().ok_or_else(|| Absent(self.name.clone()))
-    }
-
-    /// Returns the pipeline of a branch.
-    pub(super) fn pipeline(&self, branch: &BranchName) -> Result<Arc<Pipeline>> {
-        self.get()?.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(branch))
-    }
-
-    fn set(&self, repository: OpenRepository) {
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(repository);
-    }
-
-    fn answers(&self) -> std::result::Result<Arc<dyn Answers>, AnswerError> {
-        Ok(self.get().map_err(|absent| AnswerError::Later(absent.to_string()))?.answers)
-    }
-}
-
-impl Answers for RepositoryHandle {
-    fn nodes(&self) -> std::result::Result<Vec<Arc<str>>, AnswerError> {
-        self.answers()?.nodes()
-    }
-
-    fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> std::result::Result<NodeSnapshot, AnswerError> {
-        self.answers()?.snapshot(node, revision, keys)
-    }
-
-    fn lookup(&self, request: &LookupRequest) -> std::result::Result<LookupResponse, AnswerError> {
-        self.answers()?.lookup(request)
-    }
 }
 
 /// A repository as the daemon's service takes it.
@@ -158,6 +92,22 @@ impl WatchedRepository {
         Ok(())
     }
 
+    /// Returns the name in the queue.
+    pub(super) fn name(&self) -> &RepositoryName {
+        &self.name
+    }
+
+    /// Opens the repository, unless it is away.
+    pub(super) fn open_again(&self, options: &DaemonOptions) -> Result<RepositoryHandle> {
+        let handle = RepositoryHandle::new(&self.name);
+        match self.open(options, &[]) {
+            Ok(ready) => _ = ready.publish(&handle),
+            Err(error) if error.is::<OpenError>() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(handle)
+    }
+
     /// Prepares the repository for the service, and opens it if it is there. The only repository has to be there,
     /// unless it is a mirror.
     pub(super) async fn prepare(self, queue: &Queue, options: &DaemonOptions, is_only: bool) -> Result<Prepared> {
@@ -177,7 +127,8 @@ impl WatchedRepository {
         };
         let (opened, banner) = found.map(|found| found.publish(&handle)).unzip();
         let (name, fetcher, poll) = (self.name.clone(), self.fetcher.clone(), options.poll);
-        let resolve = resolve(handle.clone());
+        let program = options.program.clone();
+        let resolve = Arc::new(JobResolver { repository: handle.clone(), program });
         let (into, options) = (handle.clone(), options.clone());
         let open = Arc::new(move || {
             let (opened, banner) = self.open(&options, &blind)?.publish(&into);
@@ -199,28 +150,31 @@ impl WatchedRepository {
         let banner = banner(&repository, &branches)?;
         let watch = options.watch(branches.clone(), workspace.settings.catch_up);
         let answers = answers(&workspace.with_own_guard());
-        let workspace = workspace.with_own_guard();
+        let (workspace, limits) = (workspace.with_own_guard(), workspace.settings.limits);
         let guard = workspace.guard();
         let mut pipelines = BranchPipelines::new(workspace);
         // Trouble with the profiles shows at once.
         let pipeline = pipelines.get(None)?;
         let head = pipeline.repository().branch().ok().flatten();
-        let mut seen: Vec<_> = head.iter().filter_map(|branch| seen(&pipeline, branch)).collect();
+        let mut looks: Vec<_> = head.iter().filter_map(|branch| look(&pipeline, branch)).collect();
         for branch in blind.iter().filter(|branch| Some(*branch) != head.as_ref()) {
-            seen.extend(pipelines.get(Some(branch)).ok().and_then(|pipeline| self::seen(&pipeline, branch)));
+            looks.extend(pipelines.get(Some(branch)).ok().and_then(|pipeline| look(&pipeline, branch)));
         }
         let pipelines = Arc::new(Mutex::new(pipelines));
-        let open = OpenRepository { repository: repository.clone(), branches, pipelines, answers, guard };
-        Ok(Ready { opened: Opened { repository, checkpoint, options: watch, seen }, open, banner })
+        let open = OpenRepository { repository: repository.clone(), branches, pipelines, answers, guard, limits };
+        Ok(Ready { opened: Opened { repository, checkpoint, options: watch, looks }, open, banner })
     }
 }
 
-/// Returns the branch, with the reason if nothing of it can be read. Returns `None` if that cannot be told: trouble on
-/// the way shows with the next commit.
-fn seen(pipeline: &Pipeline, branch: &BranchName) -> Option<(BranchName, Option<String>)> {
+/// Returns a look at a branch, if it is there. Trouble on the way shows with the next commit.
+fn look(pipeline: &Arc<Pipeline>, branch: &BranchName) -> Option<Look> {
     let tip = pipeline.repository().tip(branch).ok()??;
-    let revision = pipeline.cached_revision(RevisionId::Commit(tip)).ok()?;
-    Some((branch.clone(), pipeline.unreadable(&revision).map(|spot| spot.headline)))
+    let pipeline = pipeline.clone();
+    let blind = move || {
+        let revision = pipeline.cached_revision(RevisionId::Commit(tip)).ok()?;
+        Some(pipeline.unreadable(&revision).map(|spot| spot.headline))
+    };
+    Some(Look { branch: branch.clone(), tip, blind: Box::new(blind) })
 }
 
 /// A repository that was opened just now.
@@ -236,57 +190,4 @@ impl Ready {
         handle.set(self.open);
         (self.opened, self.banner)
     }
-}
-
-/// Returns the function that resolves the jobs of a repository.
-fn resolve(handle: RepositoryHandle) -> Resolve {
-    Box::new(move |job: &Job| {
-        let open = handle.get().map_err(|error| Unresolved { error: error.into(), recovery: Recovery::Wait })?;
-        open.guard.begin();
-        let result = resolved(&open.pipelines, job);
-        if let Some(reason) = open.guard.end() {
-            return Err(Unresolved { error: (*reason).into(), recovery: Recovery::SetAside });
-        }
-        result.map_err(|error| {
-            let is_lost = open.repository.is_gone(job.event.after) || is_lost(&*error, job.attempts + 1);
-            let recovery = match open.repository.is_there() {
-                false => Recovery::Wait,
-                true if is_lost => Recovery::SetAside,
-                true => Recovery::Retry,
-            };
-            Unresolved { error, recovery }
-        })
-    })
-}
-
-/// Returns true if a tree has more in it than hierad reads.
-pub(super) fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
-    matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::Tree(tree)) if tree.is_too_large)
-}
-
-/// The number of attempts to read objects that are missing or damaged. They may be on their way.
-const READS: i64 = 3;
-
-/// Returns true if it is no use to try again after so many attempts: a tree that is too large stays so, and objects
-/// that were lost do not come back by themselves.
-fn is_lost(error: &(dyn std::error::Error + 'static), attempts: i64) -> bool {
-    let is_of_objects =
-        matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::Tree(_) | PipelineError::Object(_)));
-    is_too_large(error) || attempts >= READS && is_of_objects
-}
-
-/// Makes the report of a job, and its bytes.
-fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job) -> Result<Resolved> {
-    let Job { name, event, .. } = job;
-    let pipeline = || pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(&event.branch));
-    let mut report = compare(event, pipeline)?.report;
-    (report.event, report.job) = (Some(event.clone()), Some(name.clone()));
-    report.findings.extend(job.set_aside.iter().map(|commit| {
-        let text = format!("commit {commit} could not be resolved: what it changes is in this report");
-        let diagnostic = Diagnostic::note("set-aside-commit", None, text);
-        FindingChange { is_new: true, diagnostic, nodes: 0 }
-    }));
-    let mut json = Vec::new();
-    report::json::write(&report, report::json::Options::default(), &mut json)?;
-    Ok(Resolved { report, json })
 }

@@ -1,5 +1,6 @@
 //! The daemon with a durable queue: its plan by the settings, its run, and its reload on SIGHUP.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use super::jobs::JobResolver;
 use super::repository::{self, WatchedRepository};
 use super::server::{self, listening};
 use super::signals::{Signal, Signals};
@@ -14,8 +16,9 @@ use super::snapshots::SnapshotRepositories;
 use super::{Announce, DaemonOptions, Overrides, Result, Workspace, settings_files, systemd};
 use crate::daemon::http::Listener;
 use crate::daemon::queue::Queue;
-use crate::daemon::service::{Service, Services};
+use crate::daemon::service::{Service, Services, answer};
 use crate::delivery::{Filter, Sink, Stream, Target};
+use crate::event::JobNumber;
 use crate::settings::{STDOUT, Settings, SinkSetting};
 
 /// The folder of the daemon's state in the git directory, if the settings name no other.
@@ -151,6 +154,24 @@ impl Plan {
         banners.extend(listener.as_ref().map(|listener| format!("answering at http://{}", listener.address())));
         let (queue, keep) = (queue.clone(), self.settings.keep_reports);
         Ok(Prepared { service: Service { queue, repositories, sinks, scheduled, keep, http }, banners, listener })
+    }
+
+    /// Resolves one job for the daemon, which reads the answer from `output`.
+    pub async fn resolve(self, number: JobNumber, options: &DaemonOptions, output: &mut dyn Write) -> Result<()> {
+        let queue = Queue::open(&self.state).await?;
+        let job = queue.job(number).await;
+        queue.close().await;
+        let job = job?.ok_or_else(|| format!("there is no job {number} in the queue"))?;
+        let found = self.repositories.iter().find(|repository| *repository.name() == job.name.repository);
+        let handle = found.ok_or("the repository is not watched any more")?.open_again(options)?;
+        let mut sinks = sinks(&self.settings, &options.output)?;
+        let mut archived = SnapshotRepositories::default();
+        archived.add(&job.name.repository, handle.clone());
+        for setting in self.settings.snapshots.iter().filter(|setting| setting.schedule.is_none()) {
+            sinks.extend(archived.sinks(setting));
+        }
+        let resolver = JobResolver { repository: handle, program: None };
+        Ok(answer(&job, &resolver, &sinks, output)?)
     }
 
     /// Prepares the service of the plan on a thread of its own: to read everything may take long, and signals are to be

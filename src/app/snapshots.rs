@@ -7,8 +7,9 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::Result;
+use super::jobs::is_too_large;
+use super::open_repository::{OpenRepository, RepositoryHandle};
 use super::recent::Recent;
-use super::repository::{OpenRepository, RepositoryHandle, is_too_large};
 use crate::daemon::service::Scheduled;
 use crate::delivery::{Filter, Parcel, Sink, SnapshotSink, Target, Unwritten};
 use crate::diagnostic::describe;

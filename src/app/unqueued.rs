@@ -48,7 +48,8 @@ impl<P: FnMut(&Report) -> std::io::Result<()>> Reporter<P> {
         let _span = tracing::error_span!("commit", commit = %event.after, branch = %event.branch).entered();
         self.guard.begin();
         let compared = self.pipelines.compare(event).map_err(HandlerError::Runtime);
-        if let Some(reason) = self.guard.end() {
+        if let Some(overrun) = self.guard.end() {
+            let reason = overrun.reason();
             tracing::warn!(%reason, "the commit was not resolved to its end");
         }
         // The answers that were compared are dropped after the report is printed.

@@ -7,10 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use clap::Args;
+use tokio::runtime::Runtime;
 
 use super::diff::{Format, Style, write};
 use super::{Global, Result, Status, log, output};
-use crate::app::{BranchPipelines, DaemonOptions, Plan, Workspace, run_unqueued};
+use crate::app::{BranchPipelines, DaemonOptions, Plan, Program, Workspace, run_unqueued};
+use crate::event::JobNumber;
+use crate::process::Group;
 use crate::report::Report;
 use crate::settings::listen_address;
 
@@ -46,7 +49,13 @@ pub(super) struct Arguments {
     /// Do not ask the system for file notification
     #[arg(long)]
     no_notify: bool,
+    /// Resolve this job of the running daemon, and write the answer for it
+    #[arg(long, value_name = "NUMBER", hide = true)]
+    resolve_job: Option<JobNumber>,
 }
+
+/// The flag of `resolve_job`.
+const RESOLVE_JOB: &str = "--resolve-job";
 
 impl Arguments {
     /// Returns the arguments as the composition takes them.
@@ -60,10 +69,31 @@ impl Arguments {
             listen: self.listen,
             poll: self.poll,
             notify: !self.no_notify,
+            program: program(),
             output: Arc::new(Mutex::new(Box::new(std::io::stdout()))),
             announce: Arc::new(move |line| log::tell(log_format, &line)),
         }
     }
+}
+
+/// Returns this program as it was started, even if another one lies in its place by now.
+fn program() -> Option<Arc<Program>> {
+    let path = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe().ok()? };
+    Some(Arc::new(Program { path, arguments: std::env::args_os().skip(1).collect(), flag: RESOLVE_JOB }))
+}
+
+/// Resolves one job for the daemon, and ends with it, together with all that was started: the daemon holds the other
+/// end of standard input.
+fn resolve_job(number: JobNumber, mode: Mode, options: &DaemonOptions, runtime: &Runtime) -> Result {
+    let Mode::Queue(plan) = mode else { return Err("there is no durable queue".into()) };
+    std::thread::spawn(|| {
+        _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        Group::end_own();
+    });
+    // If the system runs out of memory, it is to end this process and not the daemon.
+    _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    runtime.block_on(plan.resolve(number, options, &mut output::stdout()))?;
+    Ok(Status::Done)
 }
 
 fn seconds(text: &str) -> std::result::Result<Duration, String> {
@@ -83,6 +113,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if arguments.check_config {
         return runtime.block_on(mode.check(&options));
+    }
+    if let Some(number) = arguments.resolve_job {
+        return resolve_job(number, mode, &options, &runtime);
     }
     let done = match mode {
         Mode::Queue(plan) => runtime.block_on(plan.run(&options)),

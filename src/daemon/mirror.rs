@@ -13,7 +13,7 @@ use super::handle::ServiceHandle;
 use super::repeated::RepeatedFailures;
 use super::shutdown::Shutdown;
 use crate::event::RepositoryName;
-use crate::git::{Mirror, MirrorError, limit_memory};
+use crate::git::{GIT_MEMORY, Mirror, MirrorError, limit_memory};
 use crate::process::Group;
 
 /// The longest pause after fetches that failed.
@@ -130,7 +130,7 @@ impl MirrorFetcher {
         Group::led(&mut command);
         let child = command.spawn().map_err(FetchError::NotRun)?;
         if let Some(id) = child.id() {
-            limit_memory(id);
+            limit_memory(id, GIT_MEMORY);
         }
         let mut group = Group::of(&child);
         let mut output = pin!(child.wait_with_output());

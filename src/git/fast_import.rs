@@ -99,7 +99,7 @@ impl Import {
         ]);
         git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = git.spawn().map_err(|error| import.command.not_run(&error))?;
-        limited::limit_memory(child.id());
+        limited::limit_memory(child.id(), limited::GIT_MEMORY);
         let input = child.stdin.take().ok_or_else(|| import.broken("it has no input"))?;
         import.running = Some(Running { child, input: BufWriter::with_capacity(BUFFER_SIZE, input) });
         Ok(import)

@@ -11,28 +11,27 @@ pub(super) const QUERY: Duration = Duration::from_mins(2);
 /// The longest time of a command that writes, or uses the network.
 pub(super) const TRANSFER: Duration = Duration::from_mins(30);
 
-/// The most memory of a child, in bytes, not counting the files that it maps.
-#[cfg(target_os = "linux")]
-const MEMORY: u64 = 4 << 30;
+/// The most memory of a process of git, in bytes, not counting the files that it maps.
+pub const GIT_MEMORY: u64 = 4 << 30;
 
 /// The longest pause between two looks at a child.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Limits the memory of a running child. Where the system cannot, nothing is limited.
-pub fn limit_memory(process: u32) {
+/// Limits the memory of a running child to so many bytes. Where the system cannot, nothing is limited.
+pub fn limit_memory(process: u32, bytes: u64) {
     #[cfg(target_os = "linux")]
     if let Some(id) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) {
-        let limit = rustix::process::Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
+        let limit = rustix::process::Rlimit { current: Some(bytes), maximum: Some(bytes) };
         _ = rustix::process::prlimit(Some(id), rustix::process::Resource::Data, limit);
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = process;
+    let _ = (process, bytes);
 }
 
 /// Runs `command` to its end, and returns its output. If it takes longer than `limit` it is killed.
 pub(super) fn output(command: &mut Command, limit: Duration) -> io::Result<Output> {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    limit_memory(child.id());
+    limit_memory(child.id(), GIT_MEMORY);
     wait_with_output(child, limit)
 }
 

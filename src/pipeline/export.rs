@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use super::{Comparison, Pipeline, PipelineError, RevisionId};
 use crate::diff::{self, Diff};
-use crate::event::CommitEvent;
+use crate::event::{CommitEvent, EventKind};
 use crate::fleet::{self, NodesByKey, Revision};
-use crate::git::{BranchName, CommitId, HistoryError, Import, ImportError};
+use crate::git::{BranchName, Chain, ChainEnd, CommitId, HistoryError, Import, ImportError};
 use crate::node::NodeSet;
 use crate::report::BlindSpot;
 use crate::snapshot::history::{self, Files, Last, Rest};
@@ -26,6 +26,9 @@ const BATCH: usize = 100;
 /// Each import leaves a pack; after this many, `git gc --auto` is run. It is also run with the first one, since
 /// processes may be short.
 const TIDY: usize = 50;
+
+/// The most skipped commits that a snapshot commit names.
+const MAX_SKIPPED: usize = 20;
 
 /// A failure to write snapshots to a reference, which is then where it was before.
 #[derive(Debug, thiserror::Error)]
@@ -251,6 +254,21 @@ impl Exporter {
         NodeSet::union_of(self.pipeline.fleet.len(), answers.map(|answer| answer.nodes))
     }
 
+    /// Returns the last commits of a branch before that of an event which have no snapshots. Those after `last` could
+    /// not be resolved, or nothing of them could be read.
+    fn skipped(&self, last: CommitId, event: &CommitEvent) -> Vec<CommitId> {
+        if event.before == Some(last) || event.kind == EventKind::Combined {
+            return Vec::new();
+        }
+        match self.pipeline.repository().chain_excluding(event.after, &[last]) {
+            Ok(Chain { mut commits, end: ChainEnd::Reached(end) }) if end == last => {
+                commits.pop();
+                commits.split_off(commits.len().saturating_sub(MAX_SKIPPED))
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Writes the snapshot commit of an event. The outer error is that of resolving, the inner one that of writing.
     fn write(
         &self,
@@ -264,6 +282,7 @@ impl Exporter {
         let source = self.pipeline.repository().commit(event.after).map_err(PipelineError::from)?;
         let is_left = |old: &CommitId| !self.pipeline.repository().is_ancestor(*old, event.after).unwrap_or(false);
         let left = state.source().filter(is_left);
+        let skipped = state.source().map(|last| self.skipped(last, event)).unwrap_or_default();
         let rest = if touched.is_some() { Rest::Kept } else { Rest::Removed };
         let nodes = touched.unwrap_or_else(|| pipeline.fleet.all());
         let revision = pipeline.load_cached(RevisionId::Commit(event.after))?;
@@ -274,7 +293,7 @@ impl Exporter {
         // The snapshot commit has no id yet.
         state.last = Some(Last { commit: event.after, source: event.after });
         state.is_own = true;
-        let written = import.commit(&history::commit(&source, branch, left));
+        let written = import.commit(&history::commit(&source, branch, left, &skipped));
         Ok(written.and_then(|()| state.files.write(&snapshots, rest, import, workers)))
     }
 

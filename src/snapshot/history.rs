@@ -20,6 +20,9 @@ const COMMIT: &str = "Hierad-Commit";
 /// The trailer that names the branch.
 const BRANCH: &str = "Hierad-Branch";
 
+/// The trailer that names a commit between these snapshots and those before them which has none.
+const SKIPPED: &str = "Hierad-Skipped";
+
 /// The author of the commits, whatever the user is called.
 const COMMITTER: &str = "hierad <hierad@localhost>";
 
@@ -130,14 +133,15 @@ pub enum Rest {
 }
 
 /// Returns the message of the snapshot commit of `source`. `left` is the source of the snapshots before it, if a
-/// rewritten branch has left that commit.
-pub fn commit(source: &CommitInfo, branch: &BranchName, left: Option<CommitId>) -> NewCommit {
+/// rewritten branch has left that commit; `skipped` are the commits between that have no snapshots.
+pub fn commit(source: &CommitInfo, branch: &BranchName, left: Option<CommitId>, skipped: &[CommitId]) -> NewCommit {
+    let skipped = skipped.iter().fold(String::new(), |lines, id| lines + &format!("{SKIPPED}: {id}\n"));
     let rewritten = left.map_or(String::new(), |left| {
         format!("The branch was rewritten: the snapshots before these are of\n{left},\nwhich it has left.\n\n")
     });
     // Git takes the first line for the title, even if it is a trailer.
     let title = if source.summary.is_empty() { "(no message)" } else { &source.summary };
-    let message = format!("{title}\n\n{rewritten}{COMMIT}: {}\n{BRANCH}: {branch}\n", source.id);
+    let message = format!("{title}\n\n{rewritten}{COMMIT}: {}\n{BRANCH}: {branch}\n{skipped}", source.id);
     NewCommit {
         author: source.author.clone(),
         time: source.time,

@@ -1,5 +1,7 @@
 //! The daemon with a durable queue: what it promises when it is killed, when disks are full and receivers are down.
 
+#[cfg(unix)]
+mod attempts;
 mod blind;
 mod kills;
 mod mirrors;

@@ -93,8 +93,13 @@ pub(super) async fn one(
     };
     let query =
         ReportQuery { commit: id, repository: parameters.text("repository"), branch: parameters.text("branch") };
-    let report = state.queue(state.queue.report(query)).await?.ok_or_else(|| unknown(&query))?;
-    Ok(([(CONTENT_TYPE, "application/json")], report).into_response())
+    if let Some(report) = state.queue(state.queue.report(query)).await? {
+        return Ok(([(CONTENT_TYPE, "application/json")], report).into_response());
+    }
+    Err(match state.queue(state.queue.reason(query)).await? {
+        Some(reason) => Problem::unknown(format!("the commit {id} could not be resolved: {reason}")),
+        None => unknown(&query),
+    })
 }
 
 fn unknown(query: &ReportQuery<'_>) -> Problem {

@@ -44,7 +44,7 @@ impl Queue {
         let (now, late) = due_between();
         let oldest = sqlx::query(sqlx::AssertSqlSafe(oldest)).bind(sink).bind(now).bind(late);
         if let Some(row) = self.first(oldest).await? {
-            return self.delivery(&row).await;
+            return self.delivery_or_next(sink, &row).await;
         }
         let due = "SELECT due FROM delivery WHERE sink = ? AND state = 'waiting' ORDER BY due LIMIT 1";
         let Some(row) = self.first(sqlx::query(due).bind(sink)).await? else { return Ok(NextDelivery::Nothing) };
@@ -67,8 +67,21 @@ impl Queue {
         let first = sqlx::query(sqlx::AssertSqlSafe(first)).bind(sink).bind(repository.as_str()).bind(now).bind(late);
         let Some(row) = self.first(first).await? else { return Ok(NextDelivery::Nothing) };
         match until(row.try_get(8)?) {
-            Duration::ZERO => self.delivery(&row).await,
+            Duration::ZERO => self.delivery_or_next(sink, &row).await,
             time => Ok(NextDelivery::Later(time)),
+        }
+    }
+
+    /// Returns the delivery in a row. If it cannot be read it is set aside, and the next one is due.
+    async fn delivery_or_next(&self, sink: &str, row: &SqliteRow) -> Result<NextDelivery, QueueError> {
+        match self.delivery(row).await {
+            Err(error) if error.is_damage() => {
+                let job = JobNumber(row.try_get(0)?);
+                tracing::error!(job = job.0, sink, %error, "the report cannot be read; it is set aside");
+                self.not_delivered(job, sink, &error.to_string(), None).await?;
+                Ok(NextDelivery::Later(Duration::ZERO))
+            }
+            delivery => delivery,
         }
     }
 
@@ -77,7 +90,7 @@ impl Queue {
         let (attempts, since): (u32, i64) = (row.try_get(9)?, row.try_get(10)?);
         let job = Box::new(job(row)?);
         let report = sqlx::query("SELECT body, text, packed_text FROM report WHERE job = ?").bind(job.name.number.0);
-        let report = self.first(report).await?.ok_or(sqlx::Error::RowNotFound)?;
+        let report = self.first(report).await?.ok_or_else(|| QueueError::Damaged("the report is gone".to_owned()))?;
         let text = match report.try_get::<Option<Vec<u8>>, _>(2)? {
             Some(text) => Some(String::from_utf8_lossy(&body::unpack(text).await?).into_owned()),
             None => report.try_get(1)?,

@@ -18,10 +18,12 @@ pub struct Job {
     pub name: JobName,
     /// The commit, and the way in which it has come.
     pub event: CommitEvent,
-    /// The number of attempts so far.
+    /// The number of attempts that were begun.
     pub attempts: i64,
     /// Commits before it that could not be resolved, the oldest first: it is compared with the one before those.
     pub set_aside: Vec<CommitId>,
+    /// True if the commit that it is compared with [is delicate](Queue::is_delicate).
+    pub is_delicate: bool,
 }
 
 /// A report in the forms that sinks take.
@@ -53,19 +55,37 @@ impl Queue {
     }
 
     /// Returns the oldest job of the repository that is not resolved and the time until it is due, or `None` if all
-    /// are resolved.
+    /// are resolved. Jobs that cannot be read are set aside.
     pub async fn next_job(&self, repository: &RepositoryName) -> Result<Option<(Job, Duration)>, QueueError> {
         let query =
             format!("SELECT {JOB}, due FROM job WHERE state = 'waiting' AND repository = ? ORDER BY number LIMIT 1");
-        let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(repository.as_str());
-        let Some(row) = self.first(query).await? else { return Ok(None) };
-        let mut next = job(&row)?;
-        self.reach_back(&mut next).await?;
-        Ok(Some((next, until(row.try_get(8)?))))
+        loop {
+            let query = sqlx::query(sqlx::AssertSqlSafe(&*query)).bind(repository.as_str());
+            let Some(row) = self.first(query).await? else { return Ok(None) };
+            let number = JobNumber(row.try_get(0)?);
+            match self.whole(&row).await {
+                Ok(next) => return Ok(Some((next, until(row.try_get(8)?)))),
+                Err(error) if error.is_damage() => {
+                    tracing::error!(job = number.0, %error, "the job cannot be read; it is set aside");
+                    self.not_resolved(number, &error.to_string(), None).await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
-    /// Has a job begin where the last one of its branch did that was resolved.
-    async fn reach_back(&self, job: &mut Job) -> Result<(), QueueError> {
+    /// Returns the job with this number as [`next_job`](Queue::next_job) does, or `None` if there is none.
+    pub async fn job(&self, number: JobNumber) -> Result<Option<Job>, QueueError> {
+        let query = format!("SELECT {JOB} FROM job WHERE number = ?");
+        match self.first(sqlx::query(sqlx::AssertSqlSafe(query)).bind(number.0)).await? {
+            Some(row) => Ok(Some(self.whole(&row).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads a job, and has it begin where the last one of its branch did that was resolved.
+    async fn whole(&self, row: &SqliteRow) -> Result<Job, QueueError> {
+        let mut job = job(row)?;
         let mut number = job.name.number.0;
         while let Some(before) = job.event.before {
             let query = "SELECT number, before FROM job WHERE after = ? AND repository = ? AND branch = ? \
@@ -76,6 +96,30 @@ impl Queue {
             job.event.before = row.try_get::<Option<String>, _>(1)?.map(|id| commit(&id)).transpose()?;
             job.set_aside.insert(0, before);
         }
+        if let Some(before) = job.event.before {
+            job.is_delicate = self.is_delicate(&job.name.repository, before).await?;
+        }
+        Ok(job)
+    }
+
+    /// Returns true if a commit took several attempts, or was begun and not resolved: the process that looks at it may
+    /// not survive that.
+    pub async fn is_delicate(&self, repository: &RepositoryName, commit: CommitId) -> Result<bool, QueueError> {
+        let query = "SELECT 1 FROM job WHERE after = ? AND repository = ? \
+            AND (attempts > 1 OR attempts > 0 AND state != 'resolved') LIMIT 1";
+        Ok(self.first(sqlx::query(query).bind(commit.to_string()).bind(repository.as_str())).await?.is_some())
+    }
+
+    /// Notes that an attempt at a job begins.
+    pub async fn begin(&self, job: JobNumber) -> Result<(), QueueError> {
+        self.execute(sqlx::query("UPDATE job SET attempts = attempts + 1 WHERE number = ?").bind(job.0)).await?;
+        Ok(())
+    }
+
+    /// Notes that an attempt was none.
+    pub async fn give_back(&self, job: JobNumber) -> Result<(), QueueError> {
+        let update = "UPDATE job SET attempts = max(attempts - 1, 0) WHERE number = ?";
+        self.execute(sqlx::query(update).bind(job.0)).await?;
         Ok(())
     }
 
@@ -101,12 +145,12 @@ impl Queue {
         Ok(())
     }
 
-    /// Notes that a job could not be resolved. `again` is the delay of the next attempt; without it the job is set
+    /// Notes that the attempt at a job has failed. `again` is the delay of the next attempt; without it the job is set
     /// aside.
     pub async fn not_resolved(&self, job: JobNumber, error: &str, again: Option<Duration>) -> Result<(), QueueError> {
         let state = if again.is_some() { "waiting" } else { "failed" };
         let due = now().saturating_add(again.map_or(0, millis));
-        let update = "UPDATE job SET state = ?, attempts = attempts + 1, due = ?, error = ? WHERE number = ?";
+        let update = "UPDATE job SET state = ?, due = ?, error = ? WHERE number = ?";
         self.execute(sqlx::query(update).bind(state).bind(due).bind(error).bind(job.0)).await?;
         Ok(())
     }
@@ -157,7 +201,27 @@ pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
     let (id, repository): (String, String) = (row.try_get(1)?, row.try_get(2)?);
     let number = JobNumber(row.try_get(0)?);
     let name = JobName { id: JobId::new(id), number, repository: RepositoryName::new(repository) };
-    Ok(Job { name, event, attempts: row.try_get(7)?, set_aside: Vec::new() })
+    Ok(Job { name, event, attempts: row.try_get(7)?, set_aside: Vec::new(), is_delicate: false })
+}
+
+/// Reads a job to show it: of one that cannot be read, what is left.
+pub(super) fn job_or_rest(row: &SqliteRow) -> Result<Job, QueueError> {
+    match job(row) {
+        Err(error) if error.is_damage() => {}
+        job => return job,
+    }
+    let text = |column: usize| -> Result<String, QueueError> {
+        let bytes: Option<Vec<u8>> = row.try_get(column)?;
+        Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
+    };
+    let commit = |column| text(column).map(|id| CommitId::from_hex(&id));
+    let nowhere = || CommitId::from_hex(&"0".repeat(40)).ok_or_else(|| damaged(""));
+    let after = commit(5)?.map_or_else(nowhere, Ok)?;
+    let kind = EventKind::from_word(&text(6)?).unwrap_or(EventKind::New);
+    let event = CommitEvent { branch: BranchName::new(text(3)?), before: commit(4)?, after, kind };
+    let (id, repository) = (JobId::new(text(1)?), RepositoryName::new(text(2)?));
+    let name = JobName { id, number: JobNumber(row.try_get(0)?), repository };
+    Ok(Job { name, event, attempts: row.try_get(7)?, set_aside: Vec::new(), is_delicate: false })
 }
 
 fn commit(text: &str) -> Result<CommitId, QueueError> {

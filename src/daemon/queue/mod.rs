@@ -113,6 +113,14 @@ pub enum QueueError {
 }
 
 impl QueueError {
+    /// Returns true if it is the fault of a row: others can be read.
+    fn is_damage(&self) -> bool {
+        matches!(
+            self,
+            QueueError::Damaged(_) | QueueError::Database(sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_))
+        )
+    }
+
     /// Adds the path to an error that names none.
     fn at(self, path: &Path) -> QueueError {
         match self {

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use sqlx::{Row, SqliteConnection};
 
-use super::jobs::{JOB, job};
+use super::jobs::{JOB, job_or_rest};
 use super::{Job, Queue, QueueError, now};
 use crate::event::JobNumber;
 
@@ -91,7 +91,7 @@ impl Queue {
             let time = SystemTime::UNIX_EPOCH + Duration::from_millis(due.unsigned_abs());
             let due = Some(time).filter(|_| due > now && matches!(stage, Stage::Waiting | Stage::Undelivered));
             let (sink, attempts, error) = (row.try_get(9)?, row.try_get(10)?, row.try_get(12)?);
-            Ok(PendingItem { job: job(row)?, stage, sink, attempts, due, error })
+            Ok(PendingItem { job: job_or_rest(row)?, stage, sink, attempts, due, error })
         };
         rows.iter().map(row).collect()
     }

@@ -3,7 +3,7 @@
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::jobs::{JOB, job};
+use super::jobs::{JOB, job_or_rest};
 use super::{Job, Queue, QueueError, body};
 use crate::event::JobNumber;
 use crate::git::{CommitId, CommitTime};
@@ -49,7 +49,16 @@ impl Queue {
         }
     }
 
-    /// Returns the reports of jobs with numbers below `before`, the latest first, at most `limit` of them.
+    /// Returns the reason why the selected commit was set aside, or `None` if it was not.
+    pub async fn reason(&self, wanted: ReportQuery<'_>) -> Result<Option<String>, QueueError> {
+        let query = "SELECT error FROM job WHERE state = 'failed' AND after = ?1 \
+            AND (?2 IS NULL OR repository = ?2) AND (?3 IS NULL OR branch = ?3) ORDER BY number DESC LIMIT 1";
+        let query = sqlx::query(query).bind(wanted.commit.to_string()).bind(wanted.repository).bind(wanted.branch);
+        Ok(self.first(query).await?.map(|row| row.try_get(0)).transpose()?.flatten())
+    }
+
+    /// Returns the reports of jobs with numbers below `before`, the latest first, at most `limit` of them. Jobs that
+    /// cannot be read have what is left of them.
     pub async fn reports(&self, before: JobNumber, limit: u32) -> Result<Vec<StoredReport>, QueueError> {
         let query = format!(
             "SELECT {JOB}, job.resolved FROM report JOIN job ON job.number = report.job \
@@ -101,5 +110,5 @@ impl Queue {
 fn stored(row: &SqliteRow) -> Result<StoredReport, QueueError> {
     let resolved: Option<i64> = row.try_get(8)?;
     let time = CommitTime { seconds: resolved.unwrap_or_default() / 1000, offset: 0 };
-    Ok(StoredReport { job: job(row)?, time })
+    Ok(StoredReport { job: job_or_rest(row)?, time })
 }

@@ -8,13 +8,17 @@
 //!   reloaded.
 //! - `watching` and `enqueue` bring commits into the queue, `resolve` makes their reports, `deliver` gives these to
 //!   the sinks, and `scheduled` does work that is due at times.
-//! - `forget` tidies the queue up.
+//! - `attempt` decides how a commit is tried: in this process, or `apart` in one of its own. `resolution` has the types
+//!   for that.
 //! - `locks` keeps two services from doing the same work at once.
 
+mod apart;
+mod attempt;
 mod deliver;
 mod enqueue;
 mod forget;
 mod locks;
+mod resolution;
 mod resolve;
 mod running;
 mod scheduled;
@@ -47,10 +51,11 @@ use resolve::Resolver;
 use running::Running;
 use watching::{RepositoryWatch, noted};
 
-pub use resolve::{Recovery, Resolve, Resolved, Unresolved};
+pub use apart::answer;
+pub use resolution::{AttemptLimits, Recovery, Resolve, Resolved, Unresolved};
 pub use running::{Advance, Services};
 pub use scheduled::{Scheduled, ScheduledWork};
-pub use watching::{Open, Opened};
+pub use watching::{Look, Open, Opened};
 
 /// The longest pause before a step is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
@@ -71,7 +76,7 @@ pub struct ServedRepository {
     /// The longest time between two looks at it.
     pub poll: Duration,
     /// Makes the reports of its commits.
-    pub resolve: Resolve,
+    pub resolve: Arc<dyn Resolve>,
     /// Fetches it, if it is a mirror.
     pub fetcher: Option<MirrorFetcher>,
 }

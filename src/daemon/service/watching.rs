@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use super::{Enqueuer, ServiceError, insist};
 use crate::daemon::backoff::backoff;
@@ -14,13 +15,16 @@ use crate::daemon::repeated::RepeatedFailures;
 use crate::daemon::shutdown::Shutdown;
 use crate::daemon::watch::{BranchCheckpoint, WatchError, WatchOptions, run};
 use crate::event::RepositoryName;
-use crate::git::{BranchName, Repository};
+use crate::git::{BranchName, CommitId, Repository};
 
 /// Opens a repository. It may block, and it may fail: then it is called again.
 pub type Open = Arc<dyn Fn() -> Result<Opened, Box<dyn std::error::Error + Send + Sync>> + Send + Sync>;
 
 /// The longest pause before a repository is opened again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The longest time of the first look at the data.
+const LOOK_PATIENCE: Duration = Duration::from_mins(1);
 
 /// A repository that is there.
 pub struct Opened {
@@ -30,8 +34,19 @@ pub struct Opened {
     pub checkpoint: BranchCheckpoint,
     /// The options of the watch.
     pub options: WatchOptions,
-    /// Branches that were looked at, and the reasons why nothing of them can be read; `None` if something can.
-    pub seen: Vec<(BranchName, Option<String>)>,
+    /// Looks at branches.
+    pub looks: Vec<Look>,
+}
+
+/// A look at the tip of a branch.
+pub struct Look {
+    /// The branch.
+    pub branch: BranchName,
+    /// Its tip.
+    pub tip: CommitId,
+    /// Returns the reason if nothing of it can be read, or `None` if something can. Returns `None` if that cannot be
+    /// told. It may block.
+    pub blind: Box<dyn FnOnce() -> Option<Option<String>> + Send>,
 }
 
 /// Notes whether the data of a branch can be read; `blind` is the reason if not. A later process knows it, too.
@@ -60,6 +75,22 @@ pub(super) async fn noted(
     Ok(first.clone())
 }
 
+/// Looks at a branch, unless its tip is a commit that this process may not survive.
+async fn first_look(
+    Enqueuer { queue, repository, handle, .. }: &Enqueuer,
+    Look { branch, tip, blind }: Look,
+    shutdown: &mut Shutdown,
+) {
+    if queue.is_delicate(repository, tip).await.unwrap_or(true) {
+        return;
+    }
+    match timeout(LOOK_PATIENCE, spawn_blocking(blind)).await {
+        Ok(Ok(Some(why))) => saw_branch(handle, queue, repository, (&branch, why.as_deref()), shutdown).await,
+        Ok(Ok(None)) => {}
+        Ok(Err(_)) | Err(_) => tracing::warn!(%branch, %tip, "the first look at the data has failed"),
+    }
+}
+
 /// The watch of a repository that may be away for a while.
 pub(super) struct RepositoryWatch {
     pub(super) open: Open,
@@ -84,13 +115,14 @@ impl RepositoryWatch {
                 Some(opened) => Some(opened),
                 None => self.opened(&enqueuer, &mut shutdown).await?,
             };
-            let Some(Opened { repository, checkpoint, options, seen }) = found else { return Ok(()) };
+            let Some(Opened { repository, checkpoint, options, looks }) = found else { return Ok(()) };
             let Enqueuer { queue, repository: name, handle, .. } = &enqueuer;
-            for (branch, blind) in &seen {
-                saw_branch(handle, queue, name, (branch, blind.as_deref()), &mut shutdown).await;
-            }
             let checkpoint = insist(handle, &mut shutdown, || noted(queue, name, &checkpoint)).await;
             let Some(checkpoint) = checkpoint else { return Ok(()) };
+            // Another tip is about to be a job.
+            for look in looks.into_iter().filter(|look| checkpoint.branches.get(&look.branch) == Some(&look.tip)) {
+                first_look(&enqueuer, look, &mut shutdown).await;
+            }
             let requests = handle.look.listen();
             match run(repository, checkpoint, options, &mut enqueuer, (requests, shutdown.clone())).await {
                 Err(error @ WatchError::Gone(_)) if !self.is_needed => {

@@ -105,6 +105,7 @@ async fn retry_makes_waiting_jobs_due() {
     for (arguments, retried) in [("retry --all", "1 to be tried again\n"), ("retry 1", "1 to be tried again\n")] {
         let (job, wait) = queue.next_job(&"data".into()).await.unwrap().unwrap();
         assert_eq!((job.name.number, job.attempts, wait), (JobNumber(1), 0, Duration::ZERO));
+        queue.begin(JobNumber(1)).await.unwrap();
         queue.not_resolved(JobNumber(1), "gone", Some(Duration::from_hours(1))).await.unwrap();
         let (_, wait) = queue.next_job(&"data".into()).await.unwrap().unwrap();
         assert!(wait > Duration::from_mins(59), "{wait:?}");
@@ -372,4 +373,35 @@ async fn queues_of_former_versions_go_on() {
         queue.shrink().await.unwrap();
         queue.check().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn rows_that_cannot_be_read_are_set_aside() {
+    let site = Sandbox::of(SITE);
+    let state = site.beside("state");
+    let (queue, _lock) = Queue::create(&state).await.unwrap();
+    queue.add(&"data".into(), &["a", "b", "c", "d", "e", "f"].map(event)).await.unwrap();
+    for number in 5..=6 {
+        queue.resolved(JobNumber(number), &written(), &["sink"]).await.unwrap();
+    }
+    let database = format!("sqlite://{}", state.join("queue.db").display());
+    let mut connection = <sqlx::SqliteConnection as sqlx::Connection>::connect(&database).await.unwrap();
+    let damage = "UPDATE job SET kind = 'nonsense' WHERE number = 1; UPDATE job SET branch = CAST(x'ff61' AS TEXT) WHERE number = 2; \
+        UPDATE job SET after = 'zz' WHERE number = 3; UPDATE report SET body = x'7801ff' WHERE job = 5";
+    sqlx::raw_sql(damage).execute(&mut connection).await.unwrap();
+    let (next, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    assert_eq!(next.name.number, JobNumber(4));
+    assert!(matches!(queue.next_delivery("sink").await.unwrap(), NextDelivery::Later(Duration::ZERO)));
+    let delivery = queue.next_delivery("sink").await.unwrap();
+    assert!(matches!(delivery, NextDelivery::Report { job, .. } if job.name.number == JobNumber(6)));
+    let printed = site.hierad("queue --state ../state");
+    for line in [
+        "1  failed       main aaaaaaaa: the database of the queue is damaged: 'nonsense' is no kind of commit",
+        "2  failed       \u{fffd}a bbbbbbbb",
+        "3  failed       main 00000000",
+        "5  dead         main eeeeeeee to sink, tried once: the database of the queue is damaged",
+    ] {
+        assert!(printed.ok().contains(line), "{line}: {printed:?}");
+    }
+    assert_eq!(queue.reports(JobNumber::MAX, 10).await.unwrap().len(), 2);
 }

@@ -58,7 +58,7 @@ impl Service {
         let receiver = Receiver::start();
         site.git(["config", "gc.auto", "0"]);
         let settings = format!(
-            "{more}profiles: {profiles}\nstate: {state}\nhttp: {{listen: '127.0.0.1:0'}}\n\
+            "profiles: {profiles}\nstate: {state}\n{more}http: {{listen: '127.0.0.1:0'}}\n\
              sinks:\n  files: {{folder: {files}}}\n  \
              web: {{webhook: 'http://{web}/hook', timeout: 2}}\n  \
              told: {{command: [sh, -c, 'echo $HIERAD_ID $HIERAD_BRANCH $HIERAD_AFTER >> {told}']}}\n",

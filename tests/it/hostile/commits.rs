@@ -111,12 +111,12 @@ pub(super) const ALL: [OddCommit; 38] = [
         tree=$( (printf '777777777 a\\0'; bytes $id; printf '0 b\\0'; bytes $id; printf '100644 b\\0'; bytes $id) | raw tree)
         put 040000 tree $tree hostile | commit",
     ),
-    spoiling("a commit whose tree is missing", "echo $nothing | xargs printf 'tree %s\\nparent %s\\nauthor A <a> 1 +0000\\ncommitter A <a> 1 +0000\\n\\nhostile\\n' | sed \"s/^parent .*/parent $(git rev-parse main)/\" | raw commit"),
-    spoiling("a commit whose tree is a file", "printf 'tree %s\\nparent %s\\nauthor A <a> 1 +0000\\ncommitter A <a> 1 +0000\\n\\nhostile\\n' $(echo x | blob) $(git rev-parse main) | raw commit"),
-    odd("a commit with one parent five hundred times", "tree=$(git rev-parse main^{tree}); (echo tree $tree; lines \"parent $(git rev-parse main)\" 500; printf 'author A <a> 1 +0000\\ncommitter A <a> 1 +0000\\n\\n%s\\n' $SEED) | raw commit"),
-    odd("a huge message", "head -c 20000000 /dev/zero | tr '\\0' x > ../message; git commit-tree -p main -F ../message $(git rev-parse main^{tree})"),
-    odd("a message in no encoding", "printf 'tree %s\\nparent %s\\nauthor A <a> 1 +0000\\ncommitter A <a> 1 +0000\\nencoding nonsense\\n\\n\\377\\376\\033[2J\\n' $(git rev-parse main^{tree}) $(git rev-parse main) | raw commit"),
-    odd("an author who is none", "printf 'tree %s\\nparent %s\\nauthor \\033[2J<<>> 99999999999999999999 +99999\\ncommitter -1\\n\\nhostile\\n' $(git rev-parse main^{tree}) $(git rev-parse main) | raw commit"),
+    spoiling("a commit whose tree is missing", "echo $nothing | xargs printf 'tree %s\\nparent %s\\nauthor A <a> 1 +0000\\ncommitter A <a> 1 +0000\\n\\nhostile\\n' | sed \"s/^parent .*/parent $(git rev-parse refs/heads/main)/\" | raw commit"),
+    spoiling("a commit whose tree is a file", "printf 'tree %s\\nparent %s\\nauthor A <a> 1 +0000\\ncommitter A <a> 1 +0000\\n\\nhostile\\n' $(echo x | blob) $(git rev-parse refs/heads/main) | raw commit"),
+    odd("a commit with one parent five hundred times", "tree=$(git rev-parse refs/heads/main^{tree}); (echo tree $tree; lines \"parent $(git rev-parse refs/heads/main)\" 500; printf 'author A <a> 1 +0000\\ncommitter A <a> 1 +0000\\n\\n%s\\n' $SEED) | raw commit"),
+    odd("a huge message", "head -c 20000000 /dev/zero | tr '\\0' x > ../message; git commit-tree -p main -F ../message $(git rev-parse refs/heads/main^{tree})"),
+    odd("a message in no encoding", "printf 'tree %s\\nparent %s\\nauthor A <a> 1 +0000\\ncommitter A <a> 1 +0000\\nencoding nonsense\\n\\n\\377\\376\\033[2J\\n' $(git rev-parse refs/heads/main^{tree}) $(git rev-parse refs/heads/main) | raw commit"),
+    odd("an author who is none", "printf 'tree %s\\nparent %s\\nauthor \\033[2J<<>> 99999999999999999999 +99999\\ncommitter -1\\n\\nhostile\\n' $(git rev-parse refs/heads/main^{tree}) $(git rev-parse refs/heads/main) | raw commit"),
     odd(
         "odd branches",
         "made=$(data < ../message0 | commit)

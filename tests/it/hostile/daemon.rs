@@ -116,17 +116,16 @@ fn common(count: usize) -> Vec<u8> {
     [content.as_slice(), format!("honest_count: {count}\n").as_bytes()].concat()
 }
 
-/// Makes a commit of `main` with these files, and returns its id.
-fn import(site: &Sandbox, files: &Files, clears: bool) -> String {
+/// Makes a commit of `main` with these files in place of all others, or beside them, and returns its id.
+fn import(site: &Sandbox, files: &Files, replaces: bool) -> String {
     let mut command = git_command(site.root());
     command.args(["fast-import", "--quiet", "--force", "--date-format=now"]);
     let mut git = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut input = std::io::BufWriter::new(git.stdin.take().unwrap());
-    write!(input, "commit refs/heads/main\ncommitter Ada <ada@example.com> now\ndata 0\nfrom refs/heads/main^0\n")
-        .unwrap();
-    if clears {
-        writeln!(input, "deleteall").unwrap();
-    }
+    // The tree of `main` may be one that git cannot read.
+    let (reference, from) =
+        if replaces { ("refs/import/tree", "") } else { ("refs/heads/main", "from refs/heads/main^0\n") };
+    write!(input, "commit {reference}\ncommitter Ada <ada@example.com> now\ndata 0\n{from}").unwrap();
     for (path, content) in files {
         let path = path.replace('\\', "\\\\").replace('"', "\\\"");
         write!(input, "M 100644 inline \"{path}\"\ndata {}\n", content.len()).unwrap();
@@ -135,7 +134,11 @@ fn import(site: &Sandbox, files: &Files, clears: bool) -> String {
     }
     drop(input);
     assert!(git.wait().unwrap().success());
-    site.git(["rev-parse", "main"])
+    if replaces {
+        let id = site.git(["commit-tree", "-p", "refs/heads/main", "-m", "good", "refs/import/tree^{tree}"]);
+        site.git(["update-ref", "refs/heads/main", &id]);
+    }
+    site.git(["rev-parse", "refs/heads/main"])
 }
 
 /// The daemon, and what was seen of it.

@@ -8,8 +8,10 @@ use std::time::Duration;
 use hierad::daemon::http::{
     AnswerError, Answers, Listener, LookupRequest, LookupResponse, NodeSnapshot, Options, Server,
 };
-use hierad::daemon::queue::{Queue, RenderedReport};
-use hierad::daemon::service::{Recovery, ServedRepository, Service, ServiceError, Services, Unresolved};
+use hierad::daemon::queue::{Job, Queue, RenderedReport};
+use hierad::daemon::service::{
+    AttemptLimits, Recovery, Resolve, Resolved, ServedRepository, Service, ServiceError, Services, Unresolved,
+};
 use hierad::event::{CommitEvent, EventKind};
 use hierad::git::{BranchName, CommitId};
 use serde_json::{Value as Json, json};
@@ -231,23 +233,39 @@ fn what_waits_for_long_degrades_the_daemon() {
     service.end();
 }
 
+/// Tells when it is asked to resolve a job, waits, and fails.
+struct Slow(Mutex<(mpsc::Sender<()>, mpsc::Receiver<()>)>);
+
+impl Resolve for Slow {
+    fn resolve(&self, _: &Job) -> Result<Resolved, Unresolved> {
+        let (tell, wait) = &*self.0.lock().unwrap();
+        tell.send(()).unwrap();
+        _ = wait.recv();
+        Err(Unresolved { error: "set aside".into(), recovery: Recovery::SetAside })
+    }
+
+    fn limits(&self) -> AttemptLimits {
+        AttemptLimits { time: PATIENCE, memory: None }
+    }
+
+    fn apart(&self, _: &Job) -> Option<tokio::process::Command> {
+        None
+    }
+}
+
 #[test]
 fn the_metrics_show_a_commit_in_progress() {
     let folder = queue(async |queue| queue.add(&"data".into(), &[event('1')]).await.unwrap());
     let ((tell, begun), (go, wait)) = (mpsc::channel(), mpsc::channel::<()>());
     let repositories = move || {
-        let resolve = move |_: &_| {
-            tell.send(()).unwrap();
-            _ = wait.recv();
-            Err(Unresolved { error: "set aside".into(), recovery: Recovery::SetAside })
-        };
+        let resolve = Arc::new(Slow(Mutex::new((tell, wait))));
         vec![ServedRepository {
             name: "data".into(),
             opened: None,
             open: Arc::new(|| Err("it is away".into())),
             is_needed: false,
             poll: Duration::from_secs(1),
-            resolve: Box::new(resolve),
+            resolve,
             fetcher: None,
         }]
     };

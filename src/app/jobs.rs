@@ -1,0 +1,96 @@
+//! Resolves the jobs of a repository: in this process, or by the program in a process of its own.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::process::Command;
+
+use super::guard::Overrun;
+use super::open_repository::RepositoryHandle;
+use super::pipelines::compare;
+
+use super::{BranchPipelines, Program, Result};
+use crate::daemon::queue::Job;
+use crate::daemon::service::{AttemptLimits, Recovery, Resolve, Resolved, Unresolved};
+use crate::diagnostic::Diagnostic;
+use crate::pipeline::PipelineError;
+use crate::report;
+use crate::report::FindingChange;
+use crate::settings::Limits;
+
+/// Resolves the jobs of a repository.
+pub(super) struct JobResolver {
+    pub(super) repository: RepositoryHandle,
+    pub(super) program: Option<Arc<Program>>,
+}
+
+impl Resolve for JobResolver {
+    fn resolve(&self, job: &Job) -> std::result::Result<Resolved, Unresolved> {
+        let open =
+            self.repository.get().map_err(|error| Unresolved { error: error.into(), recovery: Recovery::Wait })?;
+        open.guard.begin();
+        let result = resolved(&open.pipelines, job);
+        match open.guard.end() {
+            None => {}
+            // The daemon has it for other things, too.
+            Some(Overrun::Memory(text)) if job.attempts <= 1 => {
+                return Err(Unresolved { error: (*text).into(), recovery: Recovery::RetryApart });
+            }
+            Some(Overrun::Memory(text) | Overrun::Time(text)) => {
+                return Err(Unresolved { error: (*text).into(), recovery: Recovery::SetAside });
+            }
+        }
+        result.map_err(|error| {
+            let is_lost = open.repository.is_gone(job.event.after) || is_lost(&*error, job.attempts);
+            let recovery = match open.repository.is_there() {
+                false => Recovery::Wait,
+                true if is_lost => Recovery::SetAside,
+                true => Recovery::Retry,
+            };
+            Unresolved { error, recovery }
+        })
+    }
+
+    fn limits(&self) -> AttemptLimits {
+        let Limits { time, memory, .. } = self.repository.get().map_or_else(|_| Limits::default(), |open| open.limits);
+        AttemptLimits { time, memory }
+    }
+
+    fn apart(&self, job: &Job) -> Option<Command> {
+        let Program { path, arguments, flag } = &**self.program.as_ref()?;
+        let mut command = Command::new(path);
+        command.args(arguments).arg(flag).arg(job.name.number.to_string());
+        Some(command)
+    }
+}
+
+/// Returns true if a tree has more in it than hierad reads.
+pub(super) fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::Tree(tree)) if tree.is_too_large)
+}
+
+/// The number of attempts to read objects that are missing or damaged. They may be on their way.
+const READS: i64 = 3;
+
+/// Returns true if it is no use to try again after so many attempts: a tree that is too large stays so, and objects
+/// that were lost do not come back by themselves.
+fn is_lost(error: &(dyn std::error::Error + 'static), attempts: i64) -> bool {
+    let is_of_objects =
+        matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::Tree(_) | PipelineError::Object(_)));
+    is_too_large(error) || attempts >= READS && is_of_objects
+}
+
+/// Makes the report of a job, and its bytes.
+fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job) -> Result<Resolved> {
+    let Job { name, event, .. } = job;
+    let pipeline = || pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(&event.branch));
+    let mut report = compare(event, pipeline)?.report;
+    (report.event, report.job) = (Some(event.clone()), Some(name.clone()));
+    report.findings.extend(job.set_aside.iter().map(|commit| {
+        let text = format!("commit {commit} could not be resolved: what it changes is in this report");
+        let diagnostic = Diagnostic::note("set-aside-commit", None, text);
+        FindingChange { is_new: true, diagnostic, nodes: 0 }
+    }));
+    let mut json = Vec::new();
+    report::json::write(&report, report::json::Options::default(), &mut json)?;
+    Ok(Resolved { report, json })
+}

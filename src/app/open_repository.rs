@@ -1,0 +1,77 @@
+//! An open repository, and the handle by which all parts of the daemon see the same one.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::guard::Guard;
+use super::{BranchPipelines, Result};
+use crate::daemon::http::{AnswerError, Answers, LookupRequest, LookupResponse, NodeSnapshot};
+use crate::event::RepositoryName;
+use crate::git::{BranchName, BranchPatterns, Repository};
+use crate::pipeline::Pipeline;
+use crate::settings::Limits;
+
+/// A repository as it was opened last, with the pipelines that read it.
+#[derive(Clone)]
+pub(super) struct OpenRepository {
+    pub(super) repository: Repository,
+    /// The branches that are watched.
+    pub(super) branches: BranchPatterns,
+    pub(super) pipelines: Arc<Mutex<BranchPipelines>>,
+    pub(super) answers: Arc<dyn Answers>,
+    /// The watch over the runs of its pipelines.
+    pub(super) guard: Arc<Guard>,
+    pub(super) limits: Limits,
+}
+
+/// Gives access to a repository as soon as it is there. Cheap to clone; all clones see the same.
+#[derive(Clone)]
+pub(super) struct RepositoryHandle {
+    name: RepositoryName,
+    open: Arc<Mutex<Option<OpenRepository>>>,
+}
+
+/// The repository has not been there yet.
+#[derive(Debug, thiserror::Error)]
+#[error("the repository '{0}' is not there yet")]
+pub(super) struct Absent(RepositoryName);
+
+impl RepositoryHandle {
+    /// Makes the handle of one that is not there yet.
+    pub(super) fn new(name: &RepositoryName) -> RepositoryHandle {
+        RepositoryHandle { name: name.clone(), open: Arc::default() }
+    }
+
+    /// Returns the repository as it was opened last.
+    pub(super) fn get(&self) -> std::result::Result<OpenRepository, Absent> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.clone().ok_or_else(|| Absent(self.name.clone()))
+    }
+
+    /// Returns the pipeline of a branch.
+    pub(super) fn pipeline(&self, branch: &BranchName) -> Result<Arc<Pipeline>> {
+        self.get()?.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(branch))
+    }
+
+    /// Sets the repository.
+    pub(super) fn set(&self, repository: OpenRepository) {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(repository);
+    }
+
+    fn answers(&self) -> std::result::Result<Arc<dyn Answers>, AnswerError> {
+        Ok(self.get().map_err(|absent| AnswerError::Later(absent.to_string()))?.answers)
+    }
+}
+
+impl Answers for RepositoryHandle {
+    fn nodes(&self) -> std::result::Result<Vec<Arc<str>>, AnswerError> {
+        self.answers()?.nodes()
+    }
+
+    fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> std::result::Result<NodeSnapshot, AnswerError> {
+        self.answers()?.snapshot(node, revision, keys)
+    }
+
+    fn lookup(&self, request: &LookupRequest) -> std::result::Result<LookupResponse, AnswerError> {
+        self.answers()?.lookup(request)
+    }
+}

@@ -1,0 +1,85 @@
+//! Resolves a job in a process of its own, which is killed with all that it has started when it takes too long.
+//!
+//! The process writes a header, which is a line of JSON, and then the report. It ends when its standard input does, so
+//! it does not outlive the daemon.
+
+use std::io::{self, Write};
+use std::process::{Output, Stdio};
+
+use serde::{Deserialize, Serialize};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use super::resolution::{Addressed, AttemptLimits, Recovery, Resolve, Unresolved, address, broken_off};
+use crate::daemon::queue::{Job, RenderedReport};
+use crate::delivery::Sink;
+use crate::git::limit_memory;
+use crate::process::Group;
+
+/// The memory that the allocator reserves without using it, in bytes.
+const RESERVED: usize = 1 << 30;
+
+/// The first line of an answer.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Header {
+    /// The report follows.
+    Resolved { sinks: Vec<String>, text: Option<String>, blind: Option<String> },
+    /// There is none.
+    Unresolved { error: String, recovery: Recovery },
+}
+
+/// Resolves a job for the daemon in another process, which reads the answer from `output`.
+pub fn answer(job: &Job, resolve: &dyn Resolve, sinks: &[Sink], output: &mut dyn Write) -> io::Result<()> {
+    let addressed = resolve.resolve(job).map(|resolved| address(job, resolved, sinks.iter()));
+    let (header, report) = match addressed {
+        Ok(Addressed { report: RenderedReport { json, text }, sinks, blind }) => {
+            (Header::Resolved { sinks, text, blind }, json)
+        }
+        Err(Unresolved { error, recovery }) => (Header::Unresolved { error: error.to_string(), recovery }, Vec::new()),
+    };
+    serde_json::to_writer(&mut *output, &header)?;
+    output.write_all(b"\n")?;
+    output.write_all(&report)?;
+    output.flush()
+}
+
+/// Runs the command that resolves a job, and returns its answer.
+pub(super) async fn resolve(mut command: Command, limits: AttemptLimits) -> Result<Addressed, Unresolved> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+    Group::led(&mut command);
+    let mut child = command.spawn().map_err(|error| Unresolved {
+        error: format!("cannot start a process that resolves the commit: {error}").into(),
+        recovery: Recovery::Wait,
+    })?;
+    if let (Some(id), Some(memory)) = (child.id(), limits.memory) {
+        limit_memory(id, memory.saturating_add(RESERVED) as u64);
+    }
+    let (_group, _input) = (Group::of(&child), child.stdin.take());
+    let deadline = limits.deadline();
+    let Ok(output) = timeout(deadline, child.wait_with_output()).await else {
+        let text = format!("it takes more than {} seconds, even in a process of its own", deadline.as_secs_f64());
+        return Err(Unresolved { error: text.into(), recovery: Recovery::SetAside });
+    };
+    let Output { status, stdout, .. } = output.map_err(|error| broken_off(&error.to_string()))?;
+    if !status.success() {
+        return Err(broken_off(&format!("the process that resolves it has ended: {status}; the log may tell why")));
+    }
+    read(stdout).ok_or_else(|| broken_off("the process that resolves it has written no answer"))?
+}
+
+/// Reads an answer, or returns `None` if it is none.
+fn read(mut answer: Vec<u8>) -> Option<Result<Addressed, Unresolved>> {
+    let end = answer.iter().position(|byte| *byte == b'\n')?;
+    let header: Header = serde_json::from_slice(&answer[..end]).ok()?;
+    Some(match header {
+        Header::Resolved { sinks, text, blind } => {
+            let json = answer.split_off(end + 1);
+            if json.last() != Some(&b'\n') {
+                return None;
+            }
+            Ok(Addressed { report: RenderedReport { json, text }, sinks, blind })
+        }
+        Header::Unresolved { error, recovery } => Err(Unresolved { error: error.into(), recovery }),
+    })
+}

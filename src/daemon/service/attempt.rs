@@ -1,0 +1,191 @@
+//! Decides how a job is tried.
+//!
+//! The first attempt is made in this process, which has read most of what it takes. Whatever was begun and not ended
+//! well is then tried in a process of its own (`apart`), which has limits of time and memory: it may die, and the
+//! daemon goes on. What goes over the limits there, or dies again, is set aside.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+use tokio::time::timeout;
+use tracing::Span;
+
+use super::apart;
+use super::deliver::SinkWorker;
+use super::resolution::{Addressed, Resolve, Unresolved, address, broken_off};
+use crate::daemon::queue::Job;
+
+/// Makes the attempts at the jobs of a repository, one at a time.
+pub(super) struct Attempts {
+    resolve: Arc<dyn Resolve>,
+    sinks: Arc<[Arc<SinkWorker>]>,
+    /// An attempt in this process that goes on, though it was given up.
+    stray: Option<JoinHandle<Result<Addressed, Unresolved>>>,
+}
+
+impl Attempts {
+    pub(super) fn new(resolve: Arc<dyn Resolve>, sinks: Arc<[Arc<SinkWorker>]>) -> Attempts {
+        Attempts { resolve, sinks, stray: None }
+    }
+
+    /// Makes an attempt at a job, which counts it.
+    pub(super) async fn attempt(&mut self, job: &Job) -> Result<Addressed, Unresolved> {
+        let is_stray_there = self.stray.as_ref().is_some_and(|stray| !stray.is_finished());
+        let apart = if job.attempts > 1 || job.is_delicate || is_stray_there { self.resolve.apart(job) } else { None };
+        match apart {
+            Some(command) => apart::resolve(command, self.resolve.limits()).await,
+            None => self.here(job).await,
+        }
+    }
+
+    async fn here(&mut self, job: &Job) -> Result<Addressed, Unresolved> {
+        let (resolve, sinks, job, span) = (self.resolve.clone(), self.sinks.clone(), job.clone(), Span::current());
+        let deadline = resolve.limits().deadline();
+        let mut task = spawn_blocking(move || {
+            let _span = span.entered();
+            let resolved = resolve.resolve(&job)?;
+            Ok(address(&job, resolved, sinks.iter().map(|worker| &worker.sink)))
+        });
+        match timeout(deadline, &mut task).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(error)) => Err(broken_off(&panicked(error))),
+            Err(_) => {
+                self.stray = Some(task);
+                let seconds = deadline.as_secs_f64();
+                tracing::error!(seconds, "the work does not stop; one thread is lost until the daemon is restarted");
+                Err(broken_off(&format!("it takes more than {seconds} seconds and does not stop")))
+            }
+        }
+    }
+}
+
+fn panicked(error: JoinError) -> String {
+    let text = |payload: Box<dyn Any + Send>| match payload.downcast::<String>() {
+        Ok(text) => *text,
+        Err(payload) => payload.downcast::<&str>().map_or_else(|_| "no words".to_owned(), |text| (*text).to_owned()),
+    };
+    match error.try_into_panic() {
+        Ok(payload) => format!("hierad has panicked, which is a fault in it: {}", text(payload)),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::{Mutex, PoisonError};
+    use std::time::Duration;
+
+    use tokio::process::Command;
+
+    use super::super::resolution::{AttemptLimits, Recovery, Resolved};
+    use super::*;
+    use crate::daemon::queue::RenderedReport;
+    use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber};
+    use crate::git::{BranchName, CommitId};
+
+    /// Does something else at each attempt, and answers by a shell command when it is asked apart.
+    struct Trouble {
+        here: Mutex<Receiver<()>>,
+        panics: bool,
+        apart: &'static str,
+        limits: AttemptLimits,
+    }
+
+    impl Resolve for Trouble {
+        fn resolve(&self, _: &Job) -> Result<Resolved, Unresolved> {
+            assert!(!self.panics, "no {}", "words");
+            _ = self.here.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            Err(broken_off("here"))
+        }
+
+        fn limits(&self) -> AttemptLimits {
+            self.limits
+        }
+
+        fn apart(&self, _: &Job) -> Option<Command> {
+            let mut command = Command::new("sh");
+            command.args(["-c", self.apart]);
+            Some(command)
+        }
+    }
+
+    fn attempts(panics: bool, apart: &'static str) -> (Attempts, Sender<()>) {
+        let (tell, here) = channel();
+        let limits = AttemptLimits { time: Duration::from_secs(5), memory: None };
+        let resolve = Trouble { here: Mutex::new(here), panics, apart, limits };
+        (Attempts::new(Arc::new(resolve), Arc::new([])), tell)
+    }
+
+    fn job(attempts: i64) -> Job {
+        let after = CommitId::from_hex(&"1".repeat(40)).unwrap();
+        let event = CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New };
+        let name = JobName { id: JobId::new("1"), number: JobNumber(1), repository: "data".into() };
+        Job { name, event, attempts, set_aside: Vec::new(), is_delicate: false }
+    }
+
+    async fn failure(attempts: &mut Attempts, job: Job) -> (String, Recovery) {
+        let Unresolved { error, recovery } = attempts.attempt(&job).await.unwrap_err();
+        (error.to_string(), recovery)
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_failed_attempt() {
+        let (mut attempts, _) = attempts(true, "exit 7");
+        let (error, recovery) = failure(&mut attempts, job(1)).await;
+        assert_eq!(error, "hierad has panicked, which is a fault in it: no words");
+        assert_eq!(recovery, Recovery::RetryApart);
+        let (error, recovery) = failure(&mut attempts, job(2)).await;
+        assert_eq!(error, "the process that resolves it has ended: exit status: 7; the log may tell why");
+        assert_eq!(recovery, Recovery::RetryApart);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_attempt_that_does_not_stop_is_left_alone() {
+        let (mut attempts, tell) =
+            attempts(false, "echo '{\"resolved\":{\"sinks\":[\"a\"],\"text\":null,\"blind\":null}}'; echo '{}'");
+        let clock = async {
+            tokio::task::yield_now().await;
+            tokio::time::advance(Duration::from_secs(16)).await;
+        };
+        let ((error, recovery), ()) = tokio::join!(failure(&mut attempts, job(1)), clock);
+        assert_eq!(error, "it takes more than 15.5 seconds and does not stop");
+        assert_eq!(recovery, Recovery::RetryApart);
+        tokio::time::resume();
+        // As long as it goes on, nothing else is resolved here.
+        let report = RenderedReport { json: b"{}\n".to_vec(), text: None };
+        let expected = Addressed { report, sinks: vec!["a".to_owned()], blind: None };
+        assert_eq!(attempts.attempt(&job(1)).await.unwrap(), expected);
+        tell.send(()).unwrap();
+        _ = attempts.stray.take().unwrap().await.unwrap();
+        tell.send(()).unwrap();
+        assert_eq!(failure(&mut attempts, job(1)).await.0, "here");
+    }
+
+    #[tokio::test]
+    async fn a_process_that_takes_too_long_is_killed_with_its_children() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pid");
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 600 & echo $! > $0.new; mv $0.new $0; wait"]).arg(&file);
+        let limits = AttemptLimits { time: Duration::from_secs(5), memory: None };
+        let attempt = apart::resolve(command, limits);
+        let clock = async {
+            while !file.exists() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            tokio::time::pause();
+            tokio::time::advance(Duration::from_secs(16)).await;
+        };
+        let (result, ()) = tokio::join!(attempt, clock);
+        let Unresolved { error, recovery } = result.unwrap_err();
+        assert_eq!(error.to_string(), "it takes more than 15.5 seconds, even in a process of its own");
+        assert_eq!(recovery, Recovery::SetAside);
+        let child = std::fs::read_to_string(&file).unwrap();
+        let status = || std::fs::read_to_string(format!("/proc/{}/status", child.trim()));
+        while status().is_ok_and(|status| !status.contains("Z (zombie)")) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The way from a job to its report: who resolves it, within which limits, and what comes out.
+
+use std::time::Duration;
+
+use tokio::process::Command;
+
+use crate::daemon::queue::{Job, RenderedReport};
+use crate::delivery::{Sink, plain_text};
+use crate::report::Report;
+
+/// Resolves the jobs of a repository.
+pub trait Resolve: Send + Sync {
+    /// Makes the report of a job. It may block, and it may fail: then it is called again.
+    fn resolve(&self, job: &Job) -> Result<Resolved, Unresolved>;
+
+    /// Returns the limits of an attempt.
+    fn limits(&self) -> AttemptLimits;
+
+    /// Returns the command that resolves a job in a process of its own and writes the [`answer`](super::answer), or
+    /// `None` if there is none.
+    fn apart(&self, job: &Job) -> Option<Command>;
+}
+
+/// The limits of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttemptLimits {
+    /// The time after which the work stops by itself.
+    pub time: Duration,
+    /// The memory of a process of its own, in bytes.
+    pub memory: Option<usize>,
+}
+
+impl AttemptLimits {
+    /// Returns the time after which an attempt that has not stopped by itself is broken off.
+    pub(super) fn deadline(&self) -> Duration {
+        self.time.saturating_add(self.time / 10).saturating_add(PATIENCE)
+    }
+}
+
+/// The time that an attempt has, beyond a tenth of its own, to stop by itself and to write its report.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The report of a job.
+pub struct Resolved {
+    /// The report.
+    pub report: Report,
+    /// The report as one line of JSON, with its end.
+    pub json: Vec<u8>,
+}
+
+/// A commit could not be resolved.
+#[derive(Debug)]
+pub struct Unresolved {
+    /// The error.
+    pub error: Box<dyn std::error::Error + Send + Sync>,
+    /// The way to go on.
+    pub recovery: Recovery,
+}
+
+/// The way to go on with a commit that could not be resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recovery {
+    /// Try it again some times.
+    Retry,
+    /// Try it again, but soon set it aside: the attempt has not come to its end.
+    RetryApart,
+    /// Set it aside, since it would fail again.
+    SetAside,
+    /// Wait for the repository to be back. This was no attempt.
+    Wait,
+}
+
+impl Recovery {
+    /// Returns the number of attempts after which a commit is set aside.
+    pub(super) fn attempts(self) -> i64 {
+        match self {
+            Recovery::Retry => 8,
+            Recovery::RetryApart => 3,
+            Recovery::SetAside => 0,
+            Recovery::Wait => i64::MAX,
+        }
+    }
+}
+
+/// A report with the names of the sinks that want it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Addressed {
+    pub(super) report: RenderedReport,
+    pub(super) sinks: Vec<String>,
+    /// The reason if nothing of the commit can be read.
+    pub(super) blind: Option<String>,
+}
+
+/// Finds the sinks that want a report, and renders it for them.
+pub(super) fn address<'s>(
+    job: &Job,
+    Resolved { report, json }: Resolved,
+    sinks: impl Iterator<Item = &'s Sink>,
+) -> Addressed {
+    let wanting: Vec<&Sink> =
+        sinks.filter(|sink| sink.wants(&job.name.repository, &job.event.branch, &report)).collect();
+    let text = wanting.iter().any(|sink| sink.wants_text()).then(|| plain_text(&report));
+    let blind = report.blind_spots.first().filter(|_| report.is_unreadable.after);
+    let blind = blind.map(|spot| spot.headline.clone());
+    let sinks = wanting.into_iter().map(|sink| sink.name.clone()).collect();
+    Addressed { report: RenderedReport { json, text }, sinks, blind }
+}
+
+/// Returns the failure of an attempt that has not come to its end.
+pub(super) fn broken_off(text: &str) -> Unresolved {
+    Unresolved { error: text.into(), recovery: Recovery::RetryApart }
+}
