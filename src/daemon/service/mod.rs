@@ -164,12 +164,16 @@ impl Service {
             sinks: self.sinks.iter().map(|sink| sink.name.clone()).collect(),
             schedules: self.scheduled.iter().map(|work| work.name.clone()).collect(),
         };
-        handle.retain(&subjects);
-        handle.metrics.restore(self.queue.last_successes().await?, &subjects);
+        let last = self.queue.last_successes().await?;
+        let mut blind = Vec::new();
         for repository in &subjects.repositories {
-            for (branch, reason) in self.queue.blind(repository).await? {
-                handle.saw_branch(repository, &branch, Some(&reason));
-            }
+            blind.extend(self.queue.blind(repository).await?.into_iter().map(|found| (repository, found)));
+        }
+        // From here on nothing fails: the former settings do not stay.
+        handle.retain(&subjects);
+        handle.metrics.restore(last, &subjects);
+        for (repository, (branch, reason)) in blind {
+            handle.saw_branch(repository, &branch, Some(&reason));
         }
         Ok(())
     }
