@@ -63,7 +63,7 @@ mod tests {
             sleep(Duration::from_secs(35)).await;
             let advancing = beats.get();
             stands.set(true);
-            sleep(Duration::from_secs(60)).await;
+            sleep(Duration::from_mins(1)).await;
             let standing = beats.get() - advancing;
             stands.set(false);
             sleep(Duration::from_secs(30)).await;

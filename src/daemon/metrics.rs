@@ -422,8 +422,12 @@ impl Metrics {
             depth(Stage::Dead, sink, 0);
             age(sink, Duration::ZERO);
         }
-        counts.iter().for_each(|count| depth(count.stage, count.sink.as_deref().unwrap_or_default(), count.number));
-        undelivered.iter().for_each(|backlog| age(&backlog.name, backlog.age));
+        for StageCount { stage, sink, number } in counts {
+            depth(*stage, sink.as_deref().unwrap_or_default(), *number);
+        }
+        for backlog in undelivered {
+            age(&backlog.name, backlog.age);
+        }
     }
 
     fn set_in_progress(&self, under_way: &[(Step, Duration)]) {

@@ -5,6 +5,7 @@ mod attempts;
 mod blind;
 mod kills;
 mod mirrors;
+mod progress;
 mod queue;
 mod receiver;
 mod references;
