@@ -144,10 +144,11 @@ impl Pipeline {
         node: NodeId,
         revision: &Revision,
         keys: impl IntoIterator<Item = &'k Arc<str>>,
+        workers: &Workers,
     ) -> Effective {
         let nodes = NodeSet::from_iter([node]);
         let work = keys.into_iter().map(|key| (key.clone(), nodes.clone())).collect();
-        fleet::resolve(revision, &work, &self.workers)
+        fleet::resolve(revision, &work, workers)
     }
 
     /// Compares two revisions. Everything is compared; changes that `filter` excludes become a blind spot of the

@@ -28,8 +28,17 @@ impl Group {
         self.signal(rustix::process::Signal::TERM);
     }
 
+    /// Has this process end with all of its group when its standard input ends: whoever holds the other end of that is
+    /// gone.
+    pub fn end_with_input() {
+        std::thread::spawn(|| {
+            _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            Group::end_own();
+        });
+    }
+
     /// Kills the group of this process, and so this process.
-    pub fn end_own() {
+    fn end_own() {
         #[cfg(unix)]
         if let Err(error) = rustix::process::kill_current_process_group(rustix::process::Signal::KILL) {
             tracing::debug!(%error, "cannot end the process group");

@@ -18,6 +18,7 @@ use crate::node::{NodeProfile, NodeSet, read_profiles};
 use crate::pipeline::profiles::EnvironmentOfNodes;
 use crate::pipeline::{Pipeline, PipelineError, RevisionId};
 use crate::snapshot::{Format, Snapshots};
+use crate::workers::{Stop, Workers};
 
 /// The file name that stands for a profile in a question: it tells the format.
 const PROFILE: &str = "profile.json";
@@ -56,23 +57,33 @@ impl Answers for EffectiveValues {
         Ok(pipeline.fleet.iter().map(|(_, name)| name.clone()).collect())
     }
 
-    fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> std::result::Result<NodeSnapshot, AnswerError> {
+    fn snapshot(
+        &self,
+        node: &str,
+        revision: &str,
+        keys: &[String],
+        stop: &Arc<dyn Stop>,
+    ) -> std::result::Result<NodeSnapshot, AnswerError> {
         let asked = self.resolve(revision)?;
-        self.settled(asked.branch.as_ref(), |pipeline| self.rendered(pipeline, &asked, node, keys))
+        self.settled(asked.branch.as_ref(), |pipeline| self.rendered(pipeline, &asked, (node, keys), stop))
     }
 
-    fn lookup(&self, request: &LookupRequest) -> std::result::Result<LookupResponse, AnswerError> {
+    fn lookup(
+        &self,
+        request: &LookupRequest,
+        stop: &Arc<dyn Stop>,
+    ) -> std::result::Result<LookupResponse, AnswerError> {
         let asked = self.resolve(&request.revision)?;
         self.settled(asked.branch.as_ref(), |pipeline| {
             let environment = pipeline.environment(asked.point()).map_err(broken)?;
             match &request.node {
                 LookupNode::Named(name) => {
                     let node = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name))?;
-                    self.find(&asked, &environment, (name, &pipeline.fleet.scope(node)), request)
+                    self.find(&asked, &environment, (name, &pipeline.fleet.scope(node)), (request, stop))
                 }
                 LookupNode::Profile(profile) => {
                     let profile = self.profile(profile, asked.branch.as_ref())?;
-                    self.find(&asked, &environment, (&profile.name, &NodeScope::new(&profile)), request)
+                    self.find(&asked, &environment, (&profile.name, &NodeScope::new(&profile)), (request, stop))
                 }
             }
         })
@@ -120,8 +131,8 @@ impl EffectiveValues {
         &self,
         pipeline: &Pipeline,
         asked: &Revision,
-        node: &str,
-        keys: &[String],
+        (node, keys): (&str, &[String]),
+        stop: &Arc<dyn Stop>,
     ) -> std::result::Result<NodeSnapshot, AnswerError> {
         let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node))?;
         let revision = pipeline.cached_revision(asked.point()).map_err(broken)?;
@@ -130,7 +141,10 @@ impl EffectiveValues {
         }
         let wanted: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
         let keys = revision.keys.iter().filter(|key| wanted.is_empty() || wanted.contains(&***key));
-        let effective = pipeline.effective_on(id, &revision, keys);
+        let either = Either([self.workspace.workers.stop.clone(), stop.clone()]);
+        let workers = Workers { stop: Arc::new(either), ..self.workspace.workers.clone() };
+        let effective = pipeline.effective_on(id, &revision, keys, &workers);
+        wanted_still(stop)?;
         let (nodes, disclosure, workers) = (NodeSet::from_iter([id]), &pipeline.disclosure, &self.workspace.workers);
         let snapshots = Snapshots::new(effective, &pipeline.fleet, &nodes, Format::Json, disclosure, workers);
         Ok(NodeSnapshot { commit: asked.commit.to_string(), text: snapshots.texts().concat() })
@@ -158,7 +172,7 @@ impl EffectiveValues {
         asked: &Revision,
         environment: &Environment,
         (node, scope): (&str, &dyn Scope),
-        request: &LookupRequest,
+        (request, stop): (&LookupRequest, &Arc<dyn Stop>),
     ) -> std::result::Result<LookupResponse, AnswerError> {
         let strategy = request.merge.as_ref().map(Strategy::from_option).transpose();
         let strategy = strategy.map_err(|error| AnswerError::Wrong(format!("'merge': {error}")))?;
@@ -166,6 +180,7 @@ impl EffectiveValues {
         let disclosure = &self.workspace.disclosure;
         let mut left = REQUEST;
         for key in &request.keys {
+            wanted_still(stop)?;
             let lookup = Lookup::new(environment, &sources, scope).within(left.at_most(Cost::OF_KEY));
             let outcome = lookup.get(key, strategy.as_ref());
             left = left.minus(lookup.cost());
@@ -184,6 +199,20 @@ impl EffectiveValues {
         let keys: Vec<String> = request.keys.iter().map(|key| format!("'{key}'")).collect();
         Err(AnswerError::Unknown(format!("no data for {} on {node}", keys.join(", "))))
     }
+}
+
+/// Stops when one of two does.
+struct Either([Arc<dyn Stop>; 2]);
+
+impl Stop for Either {
+    fn reason(&self) -> Option<Arc<str>> {
+        self.0.iter().find_map(|stop| stop.reason())
+    }
+}
+
+/// Fails if the answer is not wanted any more.
+fn wanted_still(stop: &Arc<dyn Stop>) -> std::result::Result<(), AnswerError> {
+    stop.reason().map_or(Ok(()), |reason| Err(AnswerError::Later(reason.to_string())))
 }
 
 fn unknown_node(name: &str) -> AnswerError {

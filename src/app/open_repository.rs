@@ -9,6 +9,7 @@ use crate::event::RepositoryName;
 use crate::git::{BranchName, BranchPatterns, Repository};
 use crate::pipeline::Pipeline;
 use crate::settings::Limits;
+use crate::workers::Stop;
 
 /// A repository as it was opened last, with the pipelines that read it.
 #[derive(Clone)]
@@ -67,11 +68,21 @@ impl Answers for RepositoryHandle {
         self.answers()?.nodes()
     }
 
-    fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> std::result::Result<NodeSnapshot, AnswerError> {
-        self.answers()?.snapshot(node, revision, keys)
+    fn snapshot(
+        &self,
+        node: &str,
+        revision: &str,
+        keys: &[String],
+        stop: &Arc<dyn Stop>,
+    ) -> std::result::Result<NodeSnapshot, AnswerError> {
+        self.answers()?.snapshot(node, revision, keys, stop)
     }
 
-    fn lookup(&self, request: &LookupRequest) -> std::result::Result<LookupResponse, AnswerError> {
-        self.answers()?.lookup(request)
+    fn lookup(
+        &self,
+        request: &LookupRequest,
+        stop: &Arc<dyn Stop>,
+    ) -> std::result::Result<LookupResponse, AnswerError> {
+        self.answers()?.lookup(request, stop)
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! Exit status: 0 done, 1 failed, 2 differences or faults found, 3 no difference seen but not all could be seen.
 
+mod bound;
 mod check;
 mod deferred;
 mod demo;
@@ -103,6 +104,9 @@ enum Command {
     Trust(Deferred<trust::Arguments>),
     /// Tell the daemon to look for commits now; does nothing if there is none, and never fails
     Notify,
+    /// Run a program that ends with the daemon
+    #[command(name = bound::NAME, hide = true)]
+    Bound(bound::Arguments),
     /// Show hierad at work on a repository made for the purpose
     Demo(Deferred<demo::Arguments>),
 }
@@ -147,6 +151,7 @@ fn run(cli: &Cli) -> Result {
         Command::Queue(Deferred(arguments)) => queue::run(&cli.global, arguments),
         Command::Hooks(Deferred(arguments)) => hooks::run(&cli.global, arguments),
         Command::Trust(Deferred(arguments)) => trust::run(&cli.global, arguments),
+        Command::Bound(arguments) => bound::run(arguments),
         Command::Notify => Ok(notify::run(&cli.global)),
         Command::Demo(Deferred(arguments)) => demo::run(&cli.global, arguments),
     }

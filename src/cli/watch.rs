@@ -10,9 +10,10 @@ use clap::Args;
 use tokio::runtime::Runtime;
 
 use super::diff::{Format, Style, write};
-use super::{Global, Result, Status, log, output};
+use super::{Global, Result, Status, bound, log, output};
 use crate::app::{BranchPipelines, DaemonOptions, Plan, Program, Workspace, run_unqueued};
 use crate::event::JobNumber;
+use crate::git::bind_exchanges;
 use crate::process::Group;
 use crate::report::Report;
 use crate::settings::listen_address;
@@ -86,10 +87,7 @@ fn program() -> Option<Arc<Program>> {
 /// end of standard input.
 fn resolve_job(number: JobNumber, mode: Mode, options: &DaemonOptions, runtime: &Runtime) -> Result {
     let Mode::Queue(plan) = mode else { return Err("there is no durable queue".into()) };
-    std::thread::spawn(|| {
-        _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        Group::end_own();
-    });
+    Group::end_with_input();
     // If the system runs out of memory, it is to end this process and not the daemon.
     _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     runtime.block_on(plan.resolve(number, options, &mut output::stdout()))?;
@@ -116,6 +114,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     if let Some(number) = arguments.resolve_job {
         return resolve_job(number, mode, &options, &runtime);
+    }
+    if let Some(program) = &options.program {
+        bind_exchanges(vec![program.path.clone().into(), bound::NAME.into()]);
     }
     let done = match mode {
         Mode::Queue(plan) => runtime.block_on(plan.run(&options)),

@@ -1,7 +1,9 @@
 //! Runs a child process within limits of time and memory: what it reads comes from a repository that others may feed.
 
+use std::ffi::OsString;
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,6 +28,49 @@ pub fn limit_memory(process: u32, bytes: u64) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (process, bytes);
+}
+
+/// The words that bind a command to this process.
+static BINDING: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Has git's exchanges with other repositories end with this process, whatever ends it. `words` are those of a program
+/// which runs the command that follows them, and which kills its own process group when its standard input ends.
+pub fn bind_exchanges(words: Vec<OsString>) {
+    // What was set first stays: all know the same program.
+    _ = BINDING.set(words);
+}
+
+/// Does the same as [`output`]. Where this process [binds](bind_exchanges) its exchanges, the command ends with it, and
+/// is killed with all that it has started.
+pub(super) fn bound_output(command: &Command, limit: Duration) -> io::Result<Output> {
+    let words = BINDING.get().map_or(&[][..], Vec::as_slice);
+    let Some((program, arguments)) = words.split_first() else { return output(&mut copy(command, None), limit) };
+    let mut bound = copy(command, Some((program, arguments)));
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut bound, 0);
+    let child = bound.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    limit_memory(child.id(), GIT_MEMORY);
+    wait_with_output(child, limit)
+}
+
+/// Returns the same command behind the words of another one.
+fn copy(command: &Command, behind: Option<(&OsString, &[OsString])>) -> Command {
+    let mut copy = match behind {
+        Some((program, arguments)) => {
+            let mut outer = Command::new(program);
+            outer.args(arguments).arg(command.get_program());
+            outer
+        }
+        None => Command::new(command.get_program()),
+    };
+    copy.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => copy.env(name, value),
+            None => copy.env_remove(name),
+        };
+    }
+    copy
 }
 
 /// Runs `command` to its end, and returns its output. If it takes longer than `limit` it is killed.
@@ -53,6 +98,10 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<ExitStatus> {
             return Ok(status);
         }
         if Instant::now() >= end {
+            // The end of its input ends one that is bound, with all that it has started.
+            if child.stdin.take().is_some() {
+                thread::sleep(LOOK);
+            }
             child.kill()?;
             child.wait()?;
             let text = format!("it was ended after {} seconds", limit.as_secs_f32());

@@ -112,7 +112,11 @@ impl Mirror {
 
 /// Has a command of git fail where it would ask for a password.
 pub(super) fn ask_nobody(command: &mut Command) {
-    command.env("GIT_TERMINAL_PROMPT", "0");
+    command.env("GIT_TERMINAL_PROMPT", "0").env("GCM_INTERACTIVE", "never");
+    // One that the user has set for this process may know the answer; others open a window.
+    if std::env::var_os("GIT_ASKPASS").is_none() {
+        command.env("GIT_ASKPASS", "");
+    }
     if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
         command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
     }

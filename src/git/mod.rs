@@ -38,7 +38,7 @@ pub use config::{ConfigScope, ConfigValue, config_path, config_value};
 pub use fast_import::{Import, ImportError, NewCommit};
 pub use history::{Chain, ChainEnd, HistoryError, Parents};
 pub use id::{BranchName, CommitId};
-pub use limited::{GIT_MEMORY, limit_memory};
+pub use limited::{GIT_MEMORY, bind_exchanges, limit_memory};
 pub use mirror::{Mirror, MirrorError};
 pub use objects::ObjectError;
 pub use open::{Environment, GitDirs, OpenError, git_dirs};

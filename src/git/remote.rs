@@ -57,7 +57,11 @@ impl Remote {
         if self.asked == Asked::Nobody {
             ask_nobody(&mut git);
         }
-        let output = limited::output(git.arg(subcommand).args(arguments), limited::TRANSFER);
+        git.arg(subcommand).args(arguments);
+        let output = match self.asked {
+            Asked::Nobody => limited::bound_output(&git, limited::TRANSFER),
+            Asked::User => limited::output(&mut git, limited::TRANSFER),
+        };
         let output = output.map_err(|error| self.command.not_run(&error))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

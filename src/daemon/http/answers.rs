@@ -3,17 +3,25 @@
 use std::sync::Arc;
 
 use crate::value::Value;
+use crate::workers::Stop;
 
-/// Answers questions about effective values, several at a time. Each may block for a while.
+/// Answers questions about effective values, several at a time. Each may block for a while, but not much longer than
+/// until `stop` has a reason.
 pub trait Answers: Send + Sync {
     /// Returns the names of all nodes, in order.
     fn nodes(&self) -> Result<Vec<Arc<str>>, AnswerError>;
 
     /// Returns the effective values of a node: those of `keys` or, if there are none, of all keys.
-    fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> Result<NodeSnapshot, AnswerError>;
+    fn snapshot(
+        &self,
+        node: &str,
+        revision: &str,
+        keys: &[String],
+        stop: &Arc<dyn Stop>,
+    ) -> Result<NodeSnapshot, AnswerError>;
 
     /// Looks keys up until one is found.
-    fn lookup(&self, request: &LookupRequest) -> Result<LookupResponse, AnswerError>;
+    fn lookup(&self, request: &LookupRequest, stop: &Arc<dyn Stop>) -> Result<LookupResponse, AnswerError>;
 }
 
 /// The effective values of a node.
@@ -72,7 +80,7 @@ pub enum AnswerError {
     /// The lookup fails, as Puppet's does.
     #[error("{0}")]
     Failed(String),
-    /// The repository is not there yet.
+    /// The repository is not there yet, or the answer takes too long.
     #[error("{0}")]
     Later(String),
     /// The repository or the profiles cannot be read.

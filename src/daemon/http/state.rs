@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -16,6 +17,7 @@ use crate::daemon::handle::ServiceHandle;
 use crate::daemon::queue::{Queue, QueueError};
 use crate::daemon::shutdown::Shutdown;
 use crate::event::RepositoryName;
+use crate::workers::Stop;
 
 /// The questions that are worked on at a time: each may take all threads.
 const AT_WORK: usize = 2;
@@ -23,7 +25,7 @@ const AT_WORK: usize = 2;
 /// The time that a question waits for its turn.
 const TURN: Duration = Duration::from_secs(5);
 
-/// The time that a client waits for an answer. The work goes on to its end.
+/// The time that a client waits for an answer.
 const ANSWER: Duration = Duration::from_mins(1);
 
 /// The time that a client waits for the queue.
@@ -44,6 +46,34 @@ pub(super) struct State {
     answers: BTreeMap<RepositoryName, Arc<dyn Answers>>,
     /// The permits of questions.
     work: Arc<Semaphore>,
+}
+
+/// The wish for an answer. The work for it stops when nobody has it any more.
+struct Wish {
+    end: Instant,
+    is_over: AtomicBool,
+}
+
+impl Wish {
+    fn new(time: Duration) -> Wish {
+        Wish { end: Instant::now() + time, is_over: AtomicBool::new(false) }
+    }
+}
+
+impl Stop for Wish {
+    fn reason(&self) -> Option<Arc<str>> {
+        let is_over = self.is_over.load(Ordering::Relaxed) || Instant::now() > self.end;
+        is_over.then(|| "the answer takes too long".into())
+    }
+}
+
+/// Ends a wish when the client is gone, or has its answer.
+struct End(Arc<Wish>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.is_over.store(true, Ordering::Relaxed);
+    }
 }
 
 impl State {
@@ -75,15 +105,18 @@ impl State {
     pub(super) async fn ask<T: Send + 'static>(
         &self,
         repository: Option<&str>,
-        question: impl FnOnce(&dyn Answers) -> Result<T, AnswerError> + Send + 'static,
+        question: impl FnOnce(&dyn Answers, &Arc<dyn Stop>) -> Result<T, AnswerError> + Send + 'static,
     ) -> Result<T, Problem> {
         let answers = self.of(repository)?;
         let Ok(Ok(turn)) = timeout(TURN, self.work.clone().acquire_owned()).await else {
             return Err(Problem::busy("others are being answered; ask again later"));
         };
+        let wish = Arc::new(Wish::new(ANSWER));
+        let _end = End(wish.clone());
         let task = spawn_blocking(move || {
             let _turn = turn;
-            question(&*answers)
+            let stop: Arc<dyn Stop> = wish;
+            question(&*answers, &stop)
         });
         match timeout(ANSWER, task).await {
             Ok(Ok(answer)) => Ok(answer?),

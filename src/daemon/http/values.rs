@@ -15,6 +15,7 @@ use super::problem::Problem;
 use super::response::json;
 use super::state::State;
 use crate::puppet::json as values;
+use crate::workers::Stop;
 
 /// The default and the largest number of nodes in a list.
 const LIMIT: usize = 1000;
@@ -45,7 +46,7 @@ pub(super) async fn nodes(
 ) -> Result<Response, Problem> {
     let parameters = parameters.only(&["repository", "limit", "after"])?;
     let limit = parameters.number("limit", (1, MAX_LIMIT))?.unwrap_or(LIMIT);
-    let names = state.ask(parameters.text("repository"), |answers| answers.nodes()).await?;
+    let names = state.ask(parameters.text("repository"), |answers, _| answers.nodes()).await?;
     let start = parameters.text("after").map_or(0, |after| names.partition_point(|name| **name <= *after));
     let end = names.len().min(start + limit);
     let nodes: Vec<&str> = names[start..end].iter().map(|name| &**name).collect();
@@ -62,7 +63,7 @@ pub(super) async fn node(
     let parameters = parameters.only(&["repository", "rev", "key"])?;
     let revision = revision(parameters.text("rev"))?;
     let keys = checked(parameters.all("key").map(str::to_owned).collect())?;
-    let ask = move |answers: &dyn Answers| answers.snapshot(&certname, &revision, &keys);
+    let ask = move |answers: &dyn Answers, stop: &Arc<dyn Stop>| answers.snapshot(&certname, &revision, &keys, stop);
     let NodeSnapshot { commit, text } = state.ask(parameters.text("repository"), ask).await?;
     Ok(([(CONTENT_TYPE.as_str(), "application/json"), ("x-hierad-commit", &*commit)], text).into_response())
 }
@@ -97,7 +98,7 @@ pub(super) async fn lookup(
     parameters.only(&[])?;
     let repository = body.repository.clone();
     let request = checked_request(body)?;
-    let ask = move |answers: &dyn Answers| answers.lookup(&request);
+    let ask = move |answers: &dyn Answers, stop: &Arc<dyn Stop>| answers.lookup(&request, stop);
     let LookupResponse { commit, node, key, value } = state.ask(repository.as_deref(), ask).await?;
     let value = RawValue::from_string(value).map_err(|error| Problem::fault(&error))?;
     json(&LookupAnswer { commit, node, key, value })

@@ -131,3 +131,25 @@ fn a_process_of_its_own_ends_with_the_daemon() {
     service.wait("the end of the process", || !is_there());
     assert!(service.site.hierad("queue").ok().contains("tried 2 times"), "both attempts were counted");
 }
+
+#[test]
+fn a_push_ends_with_the_daemon() {
+    let site = Sandbox::of(SITE);
+    std::fs::write(site.beside("profiles.ndjson"), PROFILES).unwrap();
+    // A remote that never answers.
+    let (script, pid) = (site.beside("remote"), site.beside("remote.pid"));
+    std::fs::write(&script, "echo $$ > \"$0.new\"; mv \"$0.new\" \"$0.pid\"; while sleep 0.05; do :; done\n").unwrap();
+    site.git(["config", "protocol.ext.allow", "always"]);
+    site.git(["remote", "add", "far", &format!("ext::sh {}", script.display())]);
+    let service = Service::of(site, "snapshots: {history: {ref: true, push: far}}\n");
+    let mut daemon = service.start();
+    service.wait("the daemon", || service.log().contains("hierad: watching"));
+    service.site.commit("two");
+    service.wait("an exchange", || pid.exists());
+    let pid = std::fs::read_to_string(&pid).unwrap();
+    let is_there = || Command::new("kill").args(["-0", pid.trim()]).output().unwrap().status.success();
+    assert!(is_there());
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    service.wait("the end of the exchange", || !is_there());
+}

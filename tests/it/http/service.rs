@@ -14,6 +14,7 @@ use hierad::daemon::service::{
 };
 use hierad::event::{CommitEvent, EventKind};
 use hierad::git::{BranchName, CommitId};
+use hierad::workers::Stop;
 use serde_json::{Value as Json, json};
 use tokio::sync::oneshot;
 
@@ -42,11 +43,18 @@ impl Answers for Manner {
         Ok(vec!["web01".into()])
     }
 
-    fn snapshot(&self, _: &str, _: &str, _: &[String]) -> Result<NodeSnapshot, AnswerError> {
+    fn snapshot(&self, _: &str, _: &str, _: &[String], stop: &Arc<dyn Stop>) -> Result<NodeSnapshot, AnswerError> {
+        if let Manner::Held(held, _) = self {
+            held.lock().unwrap().send(()).unwrap();
+            while stop.reason().is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            held.lock().unwrap().send(()).unwrap();
+        }
         Err(AnswerError::Unknown("nothing".to_owned()))
     }
 
-    fn lookup(&self, _: &LookupRequest) -> Result<LookupResponse, AnswerError> {
+    fn lookup(&self, _: &LookupRequest, _: &Arc<dyn Stop>) -> Result<LookupResponse, AnswerError> {
         Err(AnswerError::Unknown("nothing".to_owned()))
     }
 }
@@ -114,6 +122,18 @@ impl Running {
         drop(self.shutdown.take());
         self.thread.take().unwrap().join().unwrap().unwrap();
     }
+}
+
+#[test]
+fn the_work_for_a_client_ends_when_the_client_is_gone() {
+    let ((tell, held), (_release, go)) = (mpsc::channel(), mpsc::channel());
+    let service = Running::new(Manner::Held(Mutex::new(tell), Mutex::new(go)));
+    let mut client = std::net::TcpStream::connect(service.address).unwrap();
+    std::io::Write::write_all(&mut client, &request("GET", "/v1/nodes/web01", "", b"")).unwrap();
+    held.recv_timeout(PATIENCE).unwrap();
+    drop(client);
+    held.recv_timeout(PATIENCE).expect("the end of the work");
+    service.end();
 }
 
 #[test]

@@ -1,0 +1,29 @@
+//! `hierad bound`: runs a program that ends with the daemon. Not for people.
+
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
+
+use clap::Args;
+
+use super::{Result, Status};
+use crate::process::Group;
+
+/// The name of the subcommand.
+pub(super) const NAME: &str = "bound";
+
+/// Arguments of `bound`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// Runs the program, which is killed with all that it has started when standard input ends. What it says is all that
+/// is said.
+pub(super) fn run(arguments: &Arguments) -> Result {
+    let Some((program, words)) = arguments.words.split_first() else { return Err("no program is named".into()) };
+    Group::end_with_input();
+    let status = Command::new(program).args(words).stdin(Stdio::null()).status()?;
+    Ok(if status.success() { Status::Done } else { Status::NotFound })
+}
