@@ -35,20 +35,22 @@ struct Kept {
 /// The most pipelines that are kept: those asked for last.
 const KEPT: usize = 16;
 
-/// Looks for changed files, with a pause after one that took long: there may be a hundred thousand.
+/// Looks for changed files, with a pause after some that took long: there may be a hundred thousand.
 struct Looks {
     next: Instant,
+    /// The time that the last looks took. One that took long by itself was held up by something else.
+    took: [Duration; 3],
 }
 
-/// The time that a look takes without a pause after it, so that few files are looked at for each commit.
-const SHORT: Duration = Duration::from_millis(5);
+/// The time that looks take without a pause after them, so that few files are looked at for each commit.
+const SHORT: Duration = Duration::from_millis(20);
 
-/// The pause after a longer look, in multiples of the time that it took.
+/// The pause after longer looks, in multiples of the time that they took.
 const PAUSE: u32 = 50;
 
 impl Looks {
     fn begin() -> Looks {
-        Looks { next: Instant::now() }
+        Looks { next: Instant::now(), took: [Duration::ZERO; 3] }
     }
 
     /// Returns the result of a look, or `None` during a pause.
@@ -58,8 +60,9 @@ impl Looks {
             return None;
         }
         let seen = look();
-        let took = start.elapsed();
-        self.next = start + if took > SHORT { took * PAUSE } else { Duration::ZERO };
+        self.took = [self.took[1], self.took[2], start.elapsed()];
+        let took = self.took.into_iter().min().unwrap_or_default();
+        self.next = Instant::now() + if took > SHORT { took * PAUSE } else { Duration::ZERO };
         Some(seen)
     }
 }

@@ -61,7 +61,7 @@ fn changed_profiles_reach_every_branch() {
     site.git(["branch", "test"]);
     // Many files, so that a look at them is followed by a pause.
     let many = |role: &str| {
-        for n in 0..1000 {
+        for n in 0..400 {
             let text = format!("name: m{n}\nvariables: {{role: {role}}}\n");
             fs::create_dir_all(site.beside("nodes.d")).unwrap();
             fs::write(site.beside("nodes.d").join(format!("m{n}.yaml")), text).unwrap();
