@@ -100,7 +100,8 @@ impl Soak {
         let process = format!("/proc/{}", self.daemon.id());
         let maps = fs::read_to_string(format!("{process}/maps")).unwrap();
         let status = fs::read_to_string(format!("{process}/status")).unwrap();
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        // Without the packs that are mapped, which grow with the history.
+        let resident = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
         let resident: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
         let state = self.service.site.beside("state");
         let bytes = fs::read_dir(&state).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
