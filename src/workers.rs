@@ -5,7 +5,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, Scope};
 
 /// The threads that work may use, and the receiver of its progress.
@@ -34,6 +34,37 @@ pub struct RunLimits {
 pub trait Stop: Send + Sync {
     /// Returns the reason if the work is to stop. Once there is one, there is one until the work has ended.
     fn reason(&self) -> Option<Arc<str>>;
+
+    /// Returns the number of times that there was a reason, if it is counted. What is written for good compares it
+    /// before and after: somebody else's work may have been the reason, and has ended since.
+    fn count(&self) -> u64 {
+        0
+    }
+}
+
+/// Counts how often there is a reason to stop.
+pub struct Counted {
+    stop: Arc<dyn Stop>,
+    count: AtomicU64,
+}
+
+impl Counted {
+    /// Counts the reasons of `stop`.
+    pub fn new(stop: Arc<dyn Stop>) -> Counted {
+        Counted { stop, count: AtomicU64::new(0) }
+    }
+}
+
+impl Stop for Counted {
+    fn reason(&self) -> Option<Arc<str>> {
+        let reason = self.stop.reason()?;
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Some(reason)
+    }
+
+    fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
 }
 
 /// A receiver of progress.

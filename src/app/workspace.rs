@@ -26,7 +26,7 @@ use crate::pipeline::host::Host;
 use crate::pipeline::profiles::{self, EnvironmentOfNodes, ProfileFiles};
 use crate::pipeline::{Pipeline, RevisionId, Revisions};
 use crate::settings::{CheckSetting, DatadirSetting, EnvironmentName, Refusal, SETTINGS_FILE, Settings};
-use crate::workers::Workers;
+use crate::workers::{Counted, Workers};
 
 /// The number of MiB of parsed data to keep by default.
 const CACHE_SIZE: u64 = 256;
@@ -91,7 +91,8 @@ impl Workspace {
     /// Returns the same workspace for work of another kind: its time begins when the guard is told so.
     pub(super) fn with_own_guard(&self) -> Workspace {
         let guard = Arc::new(Guard::idle(&self.settings.limits));
-        Workspace { workers: Workers { stop: guard.clone(), ..self.workers.clone() }, guard, ..self.clone() }
+        let stop = Arc::new(Counted::new(guard.clone()));
+        Workspace { workers: Workers { stop, ..self.workers.clone() }, guard, ..self.clone() }
     }
 
     /// Returns the hiera.yaml of the global layer, or `None` if there is none.

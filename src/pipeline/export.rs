@@ -50,6 +50,12 @@ pub enum ExportError {
     /// The references of other branches are in the way.
     #[error(transparent)]
     Reference(#[from] ReferenceError),
+    /// A limit of time or memory was reached meanwhile, so values may be missing; a retry may succeed.
+    #[error("nothing was written to {reference}, since a limit of time or memory was reached meanwhile; try again")]
+    Stopped {
+        /// The reference.
+        reference: String,
+    },
     /// Another process moved the reference meanwhile; a retry may succeed.
     #[error("{reference} was moved by another process meanwhile; nothing was written to it, try again")]
     Moved {
@@ -138,6 +144,7 @@ impl Exporter {
         let reference = history::reference(branch);
         let unreadable = |source| ExportError::Last { reference: reference.clone(), source };
         let failed = |source| ExportError::Import { reference: reference.clone(), source };
+        let stops = self.pipeline.workers.stop.count();
         let mut state = self.state(branch).map_err(unreadable)?;
         if state.last.is_none() {
             make_room(self.pipeline.repository(), branch)?;
@@ -161,6 +168,9 @@ impl Exporter {
                 Err(error) => return Err(failed(writer.failed(&error))),
             }
             import = Some(writer);
+        }
+        if self.pipeline.workers.stop.count() != stops {
+            return Err(ExportError::Stopped { reference });
         }
         if let Some(import) = import {
             exported.commits = import.finish().map_err(|error| self.refused(&reference, parent, error))?;

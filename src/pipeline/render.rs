@@ -17,6 +17,9 @@ pub enum RenderError {
     /// The values could not be resolved.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
+    /// A limit of time or memory was reached meanwhile, so values may be missing; a retry may succeed.
+    #[error("nothing was written, since a limit of time or memory was reached meanwhile; try again")]
+    Stopped,
     /// Nothing of the revision can be read, so the existing snapshots are kept.
     #[error("nothing could be read: {}", .0.message)]
     Unreadable(Box<BlindSpot>),
@@ -74,11 +77,16 @@ impl Pipeline {
     /// Renders all nodes with all keys and writes the snapshots to a folder, without any others. Fails and writes
     /// nothing if nothing of the revision can be read.
     pub fn render(&self, id: RevisionId, folder: &Path, mode: FileMode) -> Result<Written, RenderError> {
+        let stops = self.workers.stop.count();
         let revision = self.cached_revision(id)?;
         if let Some(blind) = self.unreadable(&revision) {
             return Err(RenderError::Unreadable(Box::new(blind)));
         }
-        self.write_folder(id, &self.snapshots(id, &revision, &revision.keys, Format::Json), folder, mode)
+        let rendered = self.snapshots(id, &revision, &revision.keys, Format::Json);
+        if self.workers.stop.count() != stops {
+            return Err(RenderError::Stopped);
+        }
+        self.write_folder(id, &rendered, folder, mode)
     }
 }
 

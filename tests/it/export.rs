@@ -52,12 +52,16 @@ fn changed(site: &Sandbox, revision: &str) -> Vec<String> {
 
 /// An exporter for the nodes of `profiles`, a line each.
 fn exporter(site: &Sandbox, profiles: &str) -> Exporter {
+    exporter_with(site, profiles, Workers::of(2))
+}
+
+fn exporter_with(site: &Sandbox, profiles: &str, workers: Workers) -> Exporter {
     let own_files = ["hierad.yaml", "profiles"].map(str::to_owned).into();
     let options = EnvironmentOptions { own_files, ..EnvironmentOptions::default() };
     let revisions = Revisions::new(Arc::new(site.open()), options, Arc::default());
     let fleet = Fleet::new(read_profiles(profiles.as_bytes(), "p.ndjson", "production").0);
     let disclosure = Arc::new(Disclosure::shown());
-    Exporter::new(Arc::new(Pipeline::new(revisions, Arc::new(fleet), Workers::of(2), disclosure)))
+    Exporter::new(Arc::new(Pipeline::new(revisions, Arc::new(fleet), workers, disclosure)))
 }
 
 const NODES: &str = "{\"name\": \"web01\", \"variables\": {\"role\": \"web\"}}\n{\"name\": \"db01\", \"variables\": {\"role\": \"db\"}}\n";

@@ -2,13 +2,16 @@
 
 use std::fs;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use hierad::git::NewCommit;
 use hierad::pipeline::export::ExportError;
+use hierad::workers::{Counted, Stop, Workers};
 
-use super::{NODES, REFERENCE, commits, event, exporter, sources};
+use super::{NODES, REFERENCE, commits, event, exporter, exporter_with, sources};
 use crate::support::Sandbox;
 use crate::support::random::Random;
 use crate::support::terminal::{SITE, hierad};
@@ -210,4 +213,27 @@ fn without_git_nothing_is_written() {
     let site = site(0);
     let mut command = hierad(site.root());
     site.masked(command.arg("export").env("PATH", "/nowhere")).fails(&["the `git` command, which is not installed"]);
+}
+
+/// A limit that is reached.
+struct Reached(AtomicBool);
+
+impl Stop for Reached {
+    fn reason(&self) -> Option<Arc<str>> {
+        self.0.load(Ordering::Relaxed).then(|| "a limit is reached".into())
+    }
+}
+
+#[test]
+fn snapshots_have_no_traces_of_a_limit() {
+    let (site, reached) = (site(0), Arc::new(Reached(AtomicBool::new(true))));
+    let workers = Workers { stop: Arc::new(Counted::new(reached.clone())), ..Workers::of(2) };
+    let mut limited = exporter_with(&site, NODES, workers);
+    let event = event(None, site.id("HEAD"));
+    let error = limited.export(&event, None).unwrap_err();
+    assert!(matches!(error, ExportError::Stopped { .. }), "{error}");
+    assert_eq!(tip(&site), None);
+    reached.0.store(false, Ordering::Relaxed);
+    limited.export(&event, None).unwrap();
+    assert!(!site.git(["show", &format!("{REFERENCE}:web01.json")]).contains("limit"));
 }
