@@ -131,8 +131,8 @@ impl Queue {
     ) -> Result<u64, QueueError> {
         let update = "UPDATE delivery SET state = 'skipped', error = ?1 \
             WHERE state = 'waiting' AND sink = ?2 AND repository NOT IN (SELECT value FROM json_each(?3))";
-        let names = serde_json::Value::from_iter(repositories.iter().map(RepositoryName::as_str)).to_string();
-        self.execute(sqlx::query(update).bind(reason).bind(sink).bind(names)).await
+        let names: serde_json::Value = repositories.iter().map(RepositoryName::as_str).collect();
+        self.execute(sqlx::query(update).bind(reason).bind(sink).bind(names.to_string())).await
     }
 
     /// Notes that a sink has refused a report. `again` is the delay of the next attempt; without it the report is set
