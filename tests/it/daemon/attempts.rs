@@ -2,6 +2,9 @@
 
 use std::process::Command;
 
+use hierad::event::{CommitEvent, EventKind, JobNumber};
+use hierad::git::{BranchName, CommitId};
+
 use super::service::{PROFILES, SITE, Service};
 use crate::support::Sandbox;
 
@@ -152,4 +155,25 @@ fn a_push_ends_with_the_daemon() {
     daemon.kill().unwrap();
     daemon.wait().unwrap();
     service.wait("the end of the exchange", || !is_there());
+}
+
+#[test]
+fn a_commit_in_which_the_daemon_ends_again_and_again_is_set_aside() {
+    let service = with_function();
+    let daemon = service.start();
+    service.wait("the daemon", || service.log().contains("hierad: watching"));
+    service.end(daemon);
+    let commit = service.commit_mood("calm");
+    let after = CommitId::from_hex(&commit).unwrap();
+    let event = CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New };
+    service.in_queue(async |queue| {
+        queue.add(&"repository".into(), &[event]).await.unwrap();
+        for _ in 0..20 {
+            queue.begin(JobNumber(1)).await.unwrap();
+        }
+    });
+    let daemon = service.start();
+    let text = format!("failed       main {}, tried 21 times: the daemon has ended 20 times", &commit[..8]);
+    service.wait("an end", || service.site.hierad("queue").out.contains(&text));
+    service.end(daemon);
 }
