@@ -28,18 +28,6 @@ pub(super) enum Step {
     Queue,
 }
 
-impl Step {
-    /// Returns the time after which the step stands still. It is far beyond what the step is allowed to take by
-    /// limits and timeouts of its own.
-    fn limit(&self) -> Duration {
-        match self {
-            Step::Queue => Duration::from_mins(5),
-            Step::Look(_) | Step::Deliver(_) => Duration::from_hours(2),
-            Step::Resolve(_) | Step::Schedule(_) => Duration::from_hours(24),
-        }
-    }
-}
-
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -59,7 +47,15 @@ pub(super) struct Progress(Arc<Mutex<Steps>>);
 #[derive(Debug, Default)]
 struct Steps {
     begun: u64,
-    under_way: BTreeMap<u64, (Step, Instant)>,
+    under_way: BTreeMap<u64, Begun>,
+}
+
+/// A step that has begun.
+#[derive(Debug)]
+struct Begun {
+    step: Step,
+    since: Instant,
+    limit: Duration,
 }
 
 /// A step that is under way until this is dropped.
@@ -70,27 +66,26 @@ pub(super) struct UnderWay {
 }
 
 impl Progress {
-    /// Notes that a step begins.
-    pub(super) fn begin(&self, step: Step) -> UnderWay {
+    /// Notes that a step begins. After the time `limit` it stands still, so that must be far beyond what it may take by
+    /// limits of its own.
+    pub(super) fn begin(&self, step: Step, limit: Duration) -> UnderWay {
         let mut steps = self.steps();
         let number = steps.begun;
         steps.begun += 1;
-        steps.under_way.insert(number, (step, Instant::now()));
+        steps.under_way.insert(number, Begun { step, since: Instant::now(), limit });
         UnderWay { progress: self.clone(), number }
     }
 
     /// Returns the steps that are under way, the oldest first, and the time that each has taken so far.
     pub(super) fn under_way(&self) -> Vec<(Step, Duration)> {
-        self.steps().under_way.values().map(|(step, since)| (step.clone(), since.elapsed())).collect()
+        self.steps().under_way.values().map(|begun| (begun.step.clone(), begun.since.elapsed())).collect()
     }
 
     /// Returns the step that stands still, or `None` if work advances.
     pub(super) fn standstill(&self) -> Option<String> {
-        let late = |(step, time): &(Step, Duration)| *time > step.limit();
-        self.under_way()
-            .iter()
-            .find(|step| late(step))
-            .map(|(step, time)| format!("{step} takes {} min", minutes(*time)))
+        let steps = self.steps();
+        let late = steps.under_way.values().find(|begun| begun.since.elapsed() > begun.limit);
+        late.map(|begun| format!("{} takes {} min", begun.step, minutes(begun.since.elapsed())))
     }
 }
 
@@ -120,8 +115,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn work_stands_still_while_a_step_is_late() {
         let progress = Progress::default();
-        let queue = progress.begin(Step::Queue);
-        let delivery = progress.begin(Step::Deliver("bot".to_owned()));
+        let queue = progress.begin(Step::Queue, Duration::from_mins(5));
+        let delivery = progress.begin(Step::Deliver("bot".to_owned()), Duration::from_hours(2));
         advance(Duration::from_mins(5)).await;
         assert_eq!(progress.standstill(), None);
         advance(Duration::from_mins(2)).await;

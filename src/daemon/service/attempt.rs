@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 use tokio::time::timeout;
@@ -29,6 +30,11 @@ impl Attempts {
         Attempts { resolve, sinks, stray: None }
     }
 
+    /// Returns the time after which an attempt is broken off.
+    pub(super) fn deadline(&self) -> Duration {
+        self.resolve.limits().deadline()
+    }
+
     /// Makes an attempt at a job, which counts it.
     pub(super) async fn attempt(&mut self, job: &Job) -> Result<Addressed, Unresolved> {
         let is_stray_there = self.stray.as_ref().is_some_and(|stray| !stray.is_finished());
@@ -41,7 +47,7 @@ impl Attempts {
 
     async fn here(&mut self, job: &Job) -> Result<Addressed, Unresolved> {
         let (resolve, sinks, job, span) = (self.resolve.clone(), self.sinks.clone(), job.clone(), Span::current());
-        let deadline = resolve.limits().deadline();
+        let deadline = self.deadline();
         let mut task = spawn_blocking(move || {
             let _span = span.entered();
             let resolved = resolve.resolve(&job)?;

@@ -16,6 +16,9 @@ use crate::daemon::queue::{Job, LONGEST_DELAY, NextDelivery, Queue, QueueError, 
 use crate::daemon::shutdown::Shutdown;
 use crate::delivery::{DeliveryError, Parcel, Sink};
 
+/// The time after which a delivery stands still: each kind of sink has a far shorter limit of its own.
+const LONGEST_DELIVERY: Duration = Duration::from_hours(2);
+
 /// The longest rest of a sink that refuses reports and asks for none.
 const LONGEST_REST: Duration = Duration::from_secs(10);
 
@@ -87,7 +90,7 @@ impl SinkWorker {
         (attempts, age): (u32, Duration),
         shutdown: &mut Shutdown,
     ) -> Result<Given, ServiceError> {
-        let under_way = self.handle.progress.begin(Step::Deliver(self.sink.name.clone()));
+        let under_way = self.handle.progress.begin(Step::Deliver(self.sink.name.clone()), LONGEST_DELIVERY);
         let delivered = self.sink.deliver(&parcel(job, report)).await;
         drop(under_way);
         match delivered {

@@ -1,6 +1,7 @@
 //! Puts the commits that a watch finds into the queue.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -10,6 +11,9 @@ use crate::daemon::progress::{Step, UnderWay};
 use crate::daemon::queue::{Queue, QueueError};
 use crate::daemon::watch::{BranchCheckpoint, Handler, HandlerError};
 use crate::event::{CommitEvent, RepositoryName};
+
+/// The time after which a look stands still.
+const LONGEST_LOOK: Duration = Duration::from_hours(2);
 
 /// Makes a job of each commit of a repository.
 pub(super) struct Enqueuer {
@@ -61,7 +65,7 @@ impl Handler for Enqueuer {
     }
 
     fn looks(&mut self) {
-        self.look = Some(self.handle.progress.begin(Step::Look(self.repository.clone())));
+        self.look = Some(self.handle.progress.begin(Step::Look(self.repository.clone()), LONGEST_LOOK));
     }
 
     fn looked(&mut self, is_good: bool) {

@@ -60,6 +60,9 @@ pub use watching::{Look, Open, Opened};
 /// The longest pause before a step is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
+/// The time after which a step in the queue stands still.
+const LONGEST_STEP: Duration = Duration::from_mins(5);
+
 /// The longest time between two looks at the queue: another process, such as `hierad queue retry`, may have changed it.
 const LOOK: Duration = Duration::from_secs(5);
 
@@ -255,7 +258,7 @@ where
 {
     let (mut failures, mut stuck) = (0, None);
     loop {
-        let under_way = handle.progress.begin(Step::Queue);
+        let under_way = handle.progress.begin(Step::Queue, LONGEST_STEP);
         let result = step().await;
         drop(under_way);
         match result {

@@ -61,7 +61,8 @@ impl Resolver {
             return;
         }
         job.attempts += 1;
-        let under_way = self.handle.progress.begin(Step::Resolve(self.repository.clone()));
+        let limit = attempts.deadline().saturating_mul(2);
+        let under_way = self.handle.progress.begin(Step::Resolve(self.repository.clone()), limit);
         let start = Instant::now();
         let result = if job.attempts > MAX_ENDS {
             let text = format!("the daemon has ended {MAX_ENDS} times while this was resolved");

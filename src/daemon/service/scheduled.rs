@@ -16,6 +16,9 @@ use crate::schedule::{Runs, Schedule};
 /// The longest pause before failed work is done again.
 const LONGEST_DELAY: Duration = Duration::from_mins(10);
 
+/// The time after which scheduled work stands still.
+const LONGEST_RUN: Duration = Duration::from_hours(24);
+
 /// The work itself. It may block, and it may fail: then it is done again.
 pub type ScheduledWork = Box<dyn FnMut() -> Result<(), String> + Send>;
 
@@ -72,7 +75,7 @@ impl Scheduled {
                 return Ok(());
             }
             let start = now;
-            let under_way = handle.progress.begin(Step::Schedule(name.clone()));
+            let under_way = handle.progress.begin(Step::Schedule(name.clone()), LONGEST_RUN);
             let span = Span::current();
             let result;
             (work, result) = spawn_blocking(move || {
