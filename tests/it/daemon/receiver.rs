@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value as Json;
 
 use super::service::Got;
+use crate::support::terminal::read;
 
 /// Its way to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +96,7 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
 }
 
 fn take(id: &str, body: &[u8], state: &Mutex<State>) {
-    let report: Json = serde_json::from_slice(body).unwrap();
+    let report = read(std::str::from_utf8(body).unwrap());
     assert_eq!(report["event"]["id"], id);
     let text = |value: &Json| value.as_str().unwrap().to_owned();
     let arrival = (text(&report["branch"]), text(&report["after"]["commit"]));

@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 
 use super::generators::{self, Files};
-use super::repositories::{MEMORY, PROFILES, SITE, memory, read};
+use super::repositories::{MEMORY, PROFILES, SITE, memory};
 use super::{commits, setting};
 use crate::daemon::service::Service;
 use crate::support::random::Random;
-use crate::support::terminal::nodes_of;
+use crate::support::terminal::{nodes_of, read};
 use crate::support::{Sandbox, git_command};
 
 /// The longest time until a probe of the living daemon is answered.

@@ -10,7 +10,7 @@ use super::generators::{ALL, Generator};
 use super::setting;
 use crate::support::Sandbox;
 use crate::support::random::Random;
-use crate::support::terminal::{Printed, hierad};
+use crate::support::terminal::{Printed, hierad, read};
 
 /// The most processor time of a run, which is more than it takes where it has the machine for itself.
 const WORK: Duration = Duration::from_mins(1);
@@ -88,12 +88,6 @@ pub(super) fn memory(child: &Child) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
-}
-
-/// Reads JSON, in which numbers of nodes that are not honest may have more digits than can be read here.
-pub(super) fn read(text: &str) -> Json {
-    let number = regex::Regex::new("[0-9]{300,}").unwrap();
-    serde_json::from_str(&number.replace_all(text, "0")).unwrap_or_else(|error| panic!("{error}: {text:.1000}"))
 }
 
 /// The answers for the honest keys on the nodes whose files are honest.

@@ -31,6 +31,15 @@ pub(crate) fn hierad(folder: &Path) -> Command {
     command
 }
 
+/// Reads JSON of hostile data: numbers of too many digits, and values that nest too deep to be read here, become 0.
+pub(crate) fn read(text: &str) -> Json {
+    let mut text = std::borrow::Cow::from(text);
+    for odd in ["[0-9]{300,}", r"\[{60,}[^\[\]]*\]{60,}", r#"(\{"[^"]{1,20}":){60,}[^{}]*\}{60,}"#] {
+        text = regex::Regex::new(odd).unwrap().replace_all(&text, "0").into_owned().into();
+    }
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text:.1000}"))
+}
+
 /// Runs a command to its end.
 pub(crate) fn run(command: &mut Command) -> Printed {
     let output = command.output().unwrap();
