@@ -37,7 +37,9 @@ fn main() -> Result<()> {
     own_keys(60, &Limits { seconds: 0.7, mebibytes: 300.0 }, puppet)?;
     own_keys(500, &Limits { seconds: 5.0, mebibytes: 500.0 }, puppet)?;
     cliff(&Cliff::of_deep_hash(200)?, &Limits { seconds: 3.0, mebibytes: 500.0 }, puppet)?;
-    cliff(&Cliff::of_chain(60, 500)?, &Limits { seconds: 3.0, mebibytes: 500.0 }, puppet)?;
+    for by_file in [false, true] {
+        cliff(&Cliff::of_chain(60, 500, by_file)?, &Limits { seconds: 3.0, mebibytes: 500.0 }, puppet)?;
+    }
     if std::env::var_os("HIERAD_BENCH_LARGE").is_some() { level() } else { Ok(()) }
 }
 

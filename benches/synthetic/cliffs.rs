@@ -21,6 +21,7 @@ const RACKS: usize = 977;
 const HIERARCHY: &str = "version: 5
 hierarchy:
   - {name: node, path: 'nodes/%{trusted.certname}.yaml'}
+  - {name: rack, path: 'racks/%{facts.rack}.yaml'}
   - {name: role, path: 'roles/%{facts.role}.yaml'}
   - {name: common, path: common.yaml}
 ";
@@ -70,18 +71,25 @@ impl Cliff {
         Cliff::new(&format!("a deep hash of {entries}"), &[files(1), files(2)])
     }
 
-    /// Keys that are all aliases of the first one in a chain of lookups, whose end differs from rack to rack.
-    pub(crate) fn of_chain(lookups: usize, aliases: usize) -> Result<Cliff> {
+    /// Keys that are all aliases of the first one in a chain of lookups, whose end differs from rack to rack: by a fact
+    /// in it, or by a file of each rack.
+    pub(crate) fn of_chain(lookups: usize, aliases: usize, by_file: bool) -> Result<Cliff> {
         let files = |version: usize| {
             let mut common = plain_keys(1_000);
             (0..aliases).for_each(|key| _ = writeln!(common, "alias::a{key}: \"%{{alias('chain::c0')}}\""));
             for key in 1..lookups {
                 _ = writeln!(common, "chain::c{}: \"%{{lookup('chain::c{key}')}}\"", key - 1);
             }
-            _ = writeln!(common, "chain::c{}: 'end {version} %{{facts.rack}}'", lookups - 1);
-            vec![("data/common.yaml".to_owned(), common)]
+            let last = lookups - 1;
+            _ = writeln!(common, "chain::c{last}: 'end {version} %{{facts.rack}}'");
+            let of_rack = |rack| {
+                (format!("data/racks/{rack}.yaml"), format!("chain::c{last}: end {version} of a file of {rack}\n"))
+            };
+            let racks = (0..if by_file { RACKS } else { 0 }).map(of_rack);
+            racks.chain([("data/common.yaml".to_owned(), common)]).collect()
         };
-        Cliff::new(&format!("{aliases} aliases of a chain of {lookups}"), &[files(1), files(2)])
+        let ends = if by_file { "files" } else { "facts" };
+        Cliff::new(&format!("{aliases} aliases of a chain of {lookups}, ends by {ends}"), &[files(1), files(2)])
     }
 
     fn new(name: &str, commits: &[Files; 2]) -> Result<Cliff> {

@@ -3,6 +3,8 @@
 //! Two nodes on which all dependencies of an evaluation are equal get the same result of it. The record is the basis of
 //! node classes (`node_classes`); it knows nothing of how nodes are told apart.
 
+mod answer_classes;
+
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -18,6 +20,8 @@ use crate::hiera::sources::OptionsOf;
 use crate::value::Value;
 use crate::value::hole::Hole;
 
+pub(in crate::fleet) use answer_classes::AnswerClasses;
+
 /// One input of an evaluation that may differ from node to node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::fleet) enum Dependency {
@@ -29,6 +33,8 @@ pub(in crate::fleet) enum Dependency {
     Key(Arc<str>, LayerId),
     /// The options in effect.
     Options(OptionsOf),
+    /// The answer for a key that was looked up for the sake of another one.
+    Answer(Arc<AnswerClasses>),
 }
 
 /// Dependencies in the order in which they were recorded. The number says how many of the resolved levels of a layer
@@ -79,11 +85,11 @@ impl Dependencies {
         let mut holes = self.holes.borrow_mut();
         let holes = holes.as_mut()?;
         let path = VariablePath::parse(name)?;
+        self.record(|| Dependency::Hole(path.clone()));
         if let Some((hole, _)) = holes.get(&path) {
             return Some(hole.clone());
         }
         let classes = scope.fleet.variable_classes(path.by_ref());
-        self.record(|| Dependency::Hole(path.clone()));
         let text = classes.of(scope.node).plain_text(&path.segments)?;
         let hole = Arc::new(Hole::new(holes.len(), text.to_arc()));
         holes.insert(path, (hole.clone(), classes));
@@ -103,6 +109,26 @@ impl Dependencies {
             let known = set.entry(dependency).or_default();
             *known = levels.max(*known);
         }
+    }
+
+    /// Returns true if dependencies are recorded.
+    pub(in crate::fleet) fn is_recording(&self) -> bool {
+        self.is_recording
+    }
+
+    /// Does a part of the evaluation, and returns the dependencies of that part, too.
+    pub(in crate::fleet) fn of_part<T>(&self, part: impl FnOnce() -> T) -> (T, DependencySet) {
+        let before = self.set.take();
+        // A lookup asks for options once, so the part knows those that were asked for before it.
+        let is_of_options = |(dependency, _): &(&Dependency, &usize)| matches!(dependency, Dependency::Options(_));
+        let known = before.iter().filter(is_of_options).map(|(dependency, levels)| (dependency.clone(), *levels));
+        self.set.replace(known.collect());
+        let result = part();
+        let own = self.set.replace(before);
+        for (dependency, levels) in &own {
+            self.record_levels(|| (dependency.clone(), *levels));
+        }
+        (result, own)
     }
 
     pub(in crate::fleet) fn into_set(self) -> DependencySet {

@@ -68,7 +68,9 @@ pub(in crate::fleet) fn evaluate_per_variable_class<T>(
 ) -> Vec<(NodeSet, T)> {
     let split = |dependency: &Dependency, _, nodes: &NodeSet| match dependency {
         Dependency::Variable(path) => split(path, nodes),
-        Dependency::Hole(_) | Dependency::Key(..) | Dependency::Options(_) => vec![nodes.clone()],
+        Dependency::Hole(_) | Dependency::Key(..) | Dependency::Options(_) | Dependency::Answer(_) => {
+            vec![nodes.clone()]
+        }
     };
     evaluate_per_class(nodes, evaluate, split)
 }

@@ -105,6 +105,21 @@ impl Budget {
         Cost { steps: self.steps.get(), text: self.text.get() }
     }
 
+    /// Returns what is left.
+    pub(super) fn left(&self) -> Cost {
+        self.limit.minus(self.spent())
+    }
+
+    /// Returns the number of collections that the work is inside of.
+    pub(super) fn nesting(&self) -> usize {
+        self.nesting.get()
+    }
+
+    /// Takes as much as work that was done before.
+    pub(super) fn take(&self, cost: Cost) -> Result<(), LookupError> {
+        self.spend(cost.steps).and(self.write(cost.text))
+    }
+
     /// Takes the steps to merge or convert `value`.
     pub(super) fn merge(&self, value: &Value) -> Result<(), LookupError> {
         self.spend(MERGE_STEPS)?;

@@ -24,6 +24,11 @@ pub(super) struct FunctionAnswers {
 }
 
 impl FunctionAnswers {
+    /// Returns true if no function was asked.
+    pub(super) fn is_empty(&self) -> bool {
+        self.asked.borrow().is_empty()
+    }
+
     /// Returns true if this was asked before.
     pub(super) fn has(&self, asked: &FunctionCall) -> bool {
         self.asked.borrow().contains(asked)

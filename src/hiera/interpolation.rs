@@ -106,6 +106,11 @@ impl<'a> NameStack<'a> {
         self.names().next()
     }
 
+    /// Returns the number of names.
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// Returns the budget of the answer.
     pub(super) fn budget(&self) -> &Budget {
         &self.shared.budget

@@ -3,12 +3,17 @@
 //! A lookup depends on nothing but [`Sources`] and the variables of its scope: an implementation may note what was
 //! asked for.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 use super::LookupError;
+use super::budget::Cost;
 use super::hierarchy::{Hierarchy, Level};
 use super::layer::LayerId;
 use super::options::LookupOptions;
+use crate::value::Value;
 
 /// The hierarchy of a layer, or why there is none.
 pub type Resolved = Result<Arc<Hierarchy>, LookupError>;
@@ -62,6 +67,20 @@ impl OptionsOf {
     }
 }
 
+/// The answer for a key that was looked up for the sake of another one, on some node.
+#[derive(Debug)]
+pub struct SharedAnswer {
+    /// The value, if there is one.
+    pub value: Option<Value>,
+    /// The cost of finding it.
+    pub cost: Cost,
+    /// The number of names that were being resolved, and of collections that this was inside of: further inside it
+    /// might fail.
+    pub inside: [usize; 2],
+    /// The root keys that it depends on. It would be a recursion if one of these were being resolved.
+    pub roots: HashSet<Arc<str>, RandomState>,
+}
+
 /// The hierarchies and options of a node. An implementation may note what it was asked for: an answer depends on
 /// nothing else but the variables that the [`Scope`](super::scope::Scope) was asked for.
 pub trait Sources {
@@ -71,6 +90,18 @@ pub trait Sources {
     /// Returns the options as a lookup finds them that knows of none yet, or `None` if that has still to be done.
     fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
         _ = of;
+        None
+    }
+
+    /// Returns an answer for `key` that was found before and `fits`. If there is none, `find` is called, which keeps
+    /// what it finds, and returns it if others may have it.
+    fn shared(
+        &self,
+        key: &str,
+        fits: &dyn Fn(&SharedAnswer) -> bool,
+        find: &mut dyn FnMut() -> Option<SharedAnswer>,
+    ) -> Option<Arc<SharedAnswer>> {
+        _ = (key, fits, find());
         None
     }
 

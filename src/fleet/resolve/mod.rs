@@ -16,6 +16,7 @@ use foldhash::fast::RandomState;
 use crate::fleet::dependencies::Dependencies;
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::node_view::NodeView;
+use crate::fleet::revision::shared_answers::SharedAnswers;
 use crate::fleet::template::{Evaluated, Template};
 use crate::fleet::{Answer, Effective, NodesByKey};
 use crate::hiera::budget::Cost;
@@ -47,9 +48,15 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey,
     let all = shared_classes::all_nodes(&revisions, keys);
     // A set with as many nodes as the fleet is all of it.
     let by_classes = |nodes: &NodeSet| all.as_ref().filter(|all| all.len() == nodes.len());
-    let task = |revision, (key, nodes)| (revision, key, by_classes(nodes).unwrap_or(nodes));
-    let tasks: Vec<(&Revision, &Arc<str>, &NodeSet)> =
-        revisions.iter().flat_map(|revision| keys.iter().map(|of_key| task(*revision, of_key))).collect();
+    let shared = [(); N].map(|()| SharedAnswers::default());
+    let shared = shared.each_ref().map(|shared| Some(shared).filter(|_| !asks_commands));
+    let tasks: Vec<Task<'_>> = revisions
+        .iter()
+        .zip(shared)
+        .flat_map(|(revision, shared)| {
+            keys.iter().map(move |(key, nodes)| (*revision, key, by_classes(nodes).unwrap_or(nodes), shared))
+        })
+        .collect();
     let nodes = revisions.first().map_or(0, |revision| revision.fleet.len());
     let budget = run_budget::of_run(nodes, workers);
     let found = run_budget::evaluate(&tasks, workers, budget, |task, limit| answers(*task, limit, workers));
@@ -72,12 +79,12 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey,
     })
 }
 
-/// A key, and the nodes on which it is looked up in a revision.
-type Task<'t> = (&'t Revision, &'t Arc<str>, &'t NodeSet);
+/// A key, and the nodes on which it is looked up in a revision; answers that it may share with others.
+type Task<'t> = (&'t Revision, &'t Arc<str>, &'t NodeSet, Option<&'t SharedAnswers>);
 
 /// Returns the distinct answers for a key, in the order of their first nodes, and what they cost together. Beyond the
 /// limit, the rest is not evaluated.
-fn answers((revision, key, nodes): Task<'_>, limit: Cost, workers: &Workers) -> (Vec<Answer>, Cost) {
+fn answers((revision, key, nodes, answers): Task<'_>, limit: Cost, workers: &Workers) -> (Vec<Answer>, Cost) {
     let spent = Cell::new(Cost::NONE);
     let (stop, due) = (OnceCell::new(), Cell::new(0));
     let look_up = |node, dependencies: &Dependencies| {
@@ -92,7 +99,7 @@ fn answers((revision, key, nodes): Task<'_>, limit: Cost, workers: &Workers) -> 
             return Outcome::NotFound;
         }
         let left = limit.minus(spent.get()).at_most(Cost::OF_KEY);
-        let (outcome, cost) = NodeView { revision, node, dependencies }.get(key, left);
+        let (outcome, cost) = NodeView { revision, node, dependencies, answers }.get(key, left);
         spent.set(spent.get().plus(cost).plus(Cost { steps: CLASS_STEPS, text: 0 }));
         outcome
     };
@@ -119,7 +126,7 @@ fn answers((revision, key, nodes): Task<'_>, limit: Cost, workers: &Workers) -> 
 }
 
 /// Returns the answer for a key that was left out, since the budget of the run is used up.
-fn left_out((_, key, nodes): Task<'_>, workers: &Workers) -> Vec<Answer> {
+fn left_out((_, key, nodes, _): Task<'_>, workers: &Workers) -> Vec<Answer> {
     let used_up = || {
         format!("the budget of the run is used up, and '{key}' takes more than its share ('limits' in hierad.yaml)")
             .into()

@@ -11,6 +11,7 @@ mod memo;
 pub(in crate::fleet) mod node_view;
 mod options;
 mod read_twice;
+pub(in crate::fleet) mod shared_answers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -66,7 +67,7 @@ impl Revision {
     /// Looks `key` up on a node and reports each step to `recorder`, but for hierarchies and options that are known
     /// already.
     pub fn explain(&self, key: &str, node: NodeId, recorder: &Recorder) -> Outcome {
-        NodeView { revision: self, node, dependencies: &Dependencies::new(false) }.explain(key, recorder)
+        NodeView { revision: self, node, dependencies: &Dependencies::new(false), answers: None }.explain(key, recorder)
     }
 
     /// Evaluates something for all of `nodes`, once for each class.
@@ -86,6 +87,7 @@ impl Revision {
                 classes.by_plainness(&path.segments).split(nodes)
             }
             Dependency::Options(of) => self.options(of).partition.split(nodes),
+            Dependency::Answer(classes) => classes.partition.split(nodes),
             Dependency::Key(root, layer) => self.split_by_key(root, layer, &levels, nodes),
         }
     }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use crate::fleet::dependencies::{Dependencies, Dependency, RecordingScope};
 use crate::fleet::revision::Revision;
+use crate::fleet::revision::shared_answers::SharedAnswers;
 use crate::hiera::Outcome;
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::Recorder;
 use crate::hiera::hierarchy::Level;
 use crate::hiera::layer::LayerId;
 use crate::hiera::lookup::Lookup;
-use crate::hiera::sources::{FoundOptions, OptionsOf, Resolved, Sources};
+use crate::hiera::sources::{FoundOptions, OptionsOf, Resolved, SharedAnswer, Sources};
 use crate::node::NodeId;
 
 /// A revision as one node sees it; all that differs among nodes is recorded when it is asked for.
@@ -18,6 +19,8 @@ pub(in crate::fleet) struct NodeView<'a> {
     pub(in crate::fleet) revision: &'a Revision,
     pub(in crate::fleet) node: NodeId,
     pub(in crate::fleet) dependencies: &'a Dependencies,
+    /// The answers for keys that others refer to, if they are kept.
+    pub(in crate::fleet) answers: Option<&'a SharedAnswers>,
 }
 
 impl NodeView<'_> {
@@ -51,6 +54,19 @@ impl Sources for NodeView<'_> {
     fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
         self.dependencies.record(|| Dependency::Options(of.clone()));
         Some(self.revision.options(of).of(self.node))
+    }
+
+    fn shared(
+        &self,
+        key: &str,
+        fits: &dyn Fn(&SharedAnswer) -> bool,
+        find: &mut dyn FnMut() -> Option<SharedAnswer>,
+    ) -> Option<Arc<SharedAnswer>> {
+        let Some(answers) = self.answers else {
+            find();
+            return None;
+        };
+        answers.get(key, (self.revision, self.node, self.dependencies), fits, find)
     }
 
     fn searched(&self, root: &str, layer: &LayerId, levels: Option<&[Arc<Level>]>) {

@@ -47,8 +47,9 @@ impl Revision {
     /// Returns the options in effect on all nodes.
     pub(in crate::fleet) fn options(&self, of: &OptionsOf) -> Arc<OptionsClasses> {
         self.options.get(of.clone(), |of| {
-            let find =
-                |node, dependencies: &Dependencies| NodeView { revision: self, node, dependencies }.find_options(of);
+            let find = |node, dependencies: &Dependencies| {
+                NodeView { revision: self, node, dependencies, answers: None }.find_options(of)
+            };
             let (classes, found) = self.evaluate_per_class(self.fleet.all(), find).into_iter().unzip();
             Arc::new(OptionsClasses { partition: Partition::of_classes(self.fleet.len(), classes), found })
         })

@@ -37,13 +37,14 @@ mod default;
 mod functions;
 mod options;
 mod search;
+mod shared;
 mod sources;
 mod version3;
 
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::budget::{Budget, Cost, LOOKUP_STEPS, REGEX_STEPS, with_stack};
+use super::budget::{Budget, Cost, LOOKUP_STEPS, REGEX_STEPS};
 use super::convert::{self, convert};
 use super::explain::{self, Branch, Event, Recorder};
 use super::interpolation::{NameStack, Resolver};
@@ -275,7 +276,7 @@ impl<'a> Lookup<'a> {
 impl Resolver for Lookup<'_> {
     fn lookup(&self, key: &str, stack: &NameStack<'_>) -> Result<Value, LookupError> {
         stack.budget().spend(LOOKUP_STEPS)?;
-        Ok(with_stack(|| self.find(key, None, stack))?.unwrap_or_else(|| "".into()))
+        Ok(self.find_shared(key, stack)?.unwrap_or_else(|| "".into()))
     }
 
     fn recorder(&self) -> Option<&Recorder> {

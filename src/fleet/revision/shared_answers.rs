@@ -1,0 +1,112 @@
+//! Answers for keys that others refer to, found once for each class of nodes while many keys are resolved.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use foldhash::fast::RandomState;
+
+use crate::fleet::dependencies::{AnswerClasses, Dependencies, Dependency, DependencySet};
+use crate::fleet::revision::Revision;
+use crate::hiera::sources::SharedAnswer;
+use crate::node::{NodeId, Partition};
+use crate::value::Value;
+
+/// The number of times that a key is looked up for others before its answers are kept.
+const ASKED_BEFORE: usize = 16;
+
+/// The most kinds of dependencies that answers for one key are kept for.
+const MOST_KINDS: usize = 8;
+
+/// The most memory for classes of nodes, in numbers of classes.
+const MOST_NUMBERS: usize = 1 << 24;
+
+/// The most parts of values that are kept; each takes some tens of bytes.
+const MOST_PARTS: usize = 1 << 21;
+
+/// The answers that are kept while keys are resolved in a revision.
+#[derive(Default)]
+pub(in crate::fleet) struct SharedAnswers {
+    keys: Mutex<HashMap<Box<str>, OfKey, RandomState>>,
+    /// The numbers of classes that are kept.
+    numbers: AtomicUsize,
+    /// The parts of values that are kept.
+    parts: AtomicUsize,
+}
+
+/// The answers for a key.
+#[derive(Default)]
+struct OfKey {
+    asked: usize,
+    kinds: Vec<Arc<AnswerClasses>>,
+}
+
+impl SharedAnswers {
+    /// Returns an answer for `key` on a node that `fits`, or keeps what `find` finds.
+    pub(super) fn get(
+        &self,
+        key: &str,
+        (revision, node, dependencies): (&Revision, NodeId, &Dependencies),
+        fits: &dyn Fn(&SharedAnswer) -> bool,
+        find: &mut dyn FnMut() -> Option<SharedAnswer>,
+    ) -> Option<Arc<SharedAnswer>> {
+        let Some(kinds) = self.kinds(key) else {
+            find();
+            return None;
+        };
+        for classes in kinds {
+            if let Some(answer) = classes.get(node).filter(|answer| fits(answer)) {
+                dependencies.record(|| Dependency::Answer(classes));
+                return Some(answer);
+            }
+        }
+        let (answer, own) = dependencies.of_part(find);
+        let is_whole = |own: &DependencySet| !own.keys().any(|own| matches!(own, Dependency::Hole(_)));
+        if let Some(answer) = answer.filter(|_| dependencies.is_recording() && is_whole(&own)) {
+            self.keep(key, (revision, node), answer, own);
+        }
+        None
+    }
+
+    /// Returns the answers that are kept for a key, or `None` as long as few have asked for it.
+    fn kinds(&self, key: &str) -> Option<Vec<Arc<AnswerClasses>>> {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(of_key) = keys.get_mut(key) else {
+            keys.insert(key.into(), OfKey::default());
+            return None;
+        };
+        of_key.asked += 1;
+        (of_key.asked > ASKED_BEFORE).then(|| of_key.kinds.clone())
+    }
+
+    fn keep(&self, key: &str, (revision, node): (&Revision, NodeId), answer: SharedAnswer, own: DependencySet) {
+        let count = answer.value.as_ref().map_or(1, parts);
+        if self.parts.fetch_add(count, Ordering::Relaxed) > MOST_PARTS {
+            return;
+        }
+        let known = self.kinds(key).unwrap_or_default();
+        if let Some(classes) = known.iter().find(|classes| classes.has(&own)) {
+            return classes.keep(node, answer);
+        }
+        let count = revision.fleet.len();
+        if known.len() >= MOST_KINDS || self.numbers.fetch_add(count, Ordering::Relaxed) > MOST_NUMBERS {
+            return;
+        }
+        let mut sets = vec![revision.fleet.all()];
+        for (dependency, levels) in &own {
+            sets = sets.iter().flat_map(|nodes| revision.split(dependency, 0..*levels, nodes)).collect();
+        }
+        let classes = AnswerClasses::new(own, Partition::of_classes(count, sets));
+        classes.keep(node, answer);
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.entry(key.into()).or_default().kinds.push(Arc::new(classes));
+    }
+}
+
+fn parts(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(parts).sum::<usize>(),
+        Value::Hash(hash) => 1 + hash.values().map(|value| 1 + parts(value)).sum::<usize>(),
+        _ => 1,
+    }
+}

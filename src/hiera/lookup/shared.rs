@@ -1,0 +1,61 @@
+//! Lookups for the sake of other keys: many keys may refer to one, whose answer is then found once for many nodes.
+
+use std::collections::HashSet;
+
+use super::{Lookup, LookupKey, PROVIDERS, SearchResult};
+use crate::hiera::budget::with_stack;
+use crate::hiera::interpolation::NameStack;
+use crate::hiera::layer::LayerId;
+use crate::hiera::options::LOOKUP_OPTIONS;
+use crate::hiera::sources::SharedAnswer;
+
+impl Lookup<'_> {
+    /// Does what [`Lookup::find`] does, or takes an answer that was found before and is the same.
+    pub(super) fn find_shared(&self, key: &str, stack: &NameStack<'_>) -> SearchResult {
+        let find = || with_stack(|| self.find(key, None, stack));
+        if !self.shares(stack) {
+            return find();
+        }
+        let budget = stack.budget();
+        let mut own = None;
+        let shared = self.sources.shared(key, &|answer| fits(answer, stack), &mut || {
+            let (before, inside) = (budget.spent(), [stack.depth(), budget.nesting()]);
+            let found = own.insert(find());
+            // What functions have answered counts for all that an answer asks of them later.
+            let value = found.as_ref().ok().filter(|_| stack.function_answers().is_empty())?;
+            let cost = budget.spent().minus(before);
+            Some(SharedAnswer { value: value.clone(), cost, inside, roots: HashSet::default() })
+        });
+        match (own, shared) {
+            (None, Some(answer)) => {
+                budget.take(answer.cost)?;
+                Ok(answer.value.clone())
+            }
+            (Some(found), _) => found,
+            (None, None) => find(),
+        }
+    }
+
+    /// Returns true if what is found depends on nothing but the key, the node and the names that are being resolved.
+    fn shares(&self, stack: &NameStack<'_>) -> bool {
+        // Which options Puppet finds for the keys of modules depends on those that it has found before.
+        let has_modules = || self.environment.layer_ids().any(|layer| matches!(layer, LayerId::Module(_)));
+        let is_odd = |name: &str| name.starts_with("scope:") || name.starts_with(LOOKUP_OPTIONS);
+        self.recorder.is_none()
+            && !self.only_options
+            && self.providers.len() == PROVIDERS.len()
+            && stack.function_answers().is_empty()
+            && !stack.names().any(is_odd)
+            && !has_modules()
+    }
+}
+
+/// Returns true if the search for an answer would do the same where `stack` is being resolved.
+fn fits(answer: &SharedAnswer, stack: &NameStack<'_>) -> bool {
+    let is_apart = |name: &str| LookupKey::parse(name).is_ok_and(|key| !answer.roots.contains(&*key.root));
+    let [depth, nesting] = answer.inside;
+    stack.depth() <= depth
+        && stack.budget().nesting() <= nesting
+        && answer.cost.is_within(stack.budget().left())
+        && stack.names().all(is_apart)
+}
