@@ -61,7 +61,8 @@ impl Variants {
         put(self.template.as_ref().map(|template| Some(template.as_ref()?.on(node))), outcome, leaves);
     }
 
-    /// Sets outcomes and differences to those with `mark` for each variable, by its place among [`Variants::variables`].
+    /// Sets outcomes and differences to those with `mark` for each variable, by its place among
+    /// [`Variants::variables`].
     pub fn mark<'l>(
         &self,
         mark: &dyn Fn(usize) -> String,

@@ -66,7 +66,9 @@ impl Quoted {
         let length: usize = nodes.iter().map(|node| place(node).len()).sum();
         let mut list = Vec::with_capacity(length + "[]".len());
         list.push(b'[');
-        numbers.iter().for_each(|number| list.extend_from_slice(format!("{number},").as_bytes()));
+        for number in numbers {
+            list.extend_from_slice(format!("{number},").as_bytes());
+        }
         nodes.iter().for_each(|node| list.extend_from_slice(&self.text.as_bytes()[place(node)]));
         list.pop_if(|last| *last == b',');
         list.push(b']');

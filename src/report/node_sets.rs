@@ -34,7 +34,8 @@ impl<'a> NodeSets<'a> {
         if names <= MOST_NAMES { self.sets.into_iter().map(ListedSet::of_nodes).collect() } else { self.by_parts() }
     }
 
-    /// Returns all sets by their parts, which are listed behind them: nodes are in one part if they are in the same sets.
+    /// Returns all sets by their parts, which are listed behind them: nodes are in one part if they are in the same
+    /// sets.
     fn by_parts(self) -> Vec<ListedSet<'a>> {
         let parts = parts(&self.sets);
         let mut listed: Vec<ListedSet<'_>> = Vec::with_capacity(self.sets.len());
@@ -139,10 +140,10 @@ mod tests {
             let mut expected: Vec<NodeSet> = Vec::new();
             for _ in 0..dice.usize(1..12) {
                 let mut set = groups[dice.usize(0..6)].clone();
-                if dice.bool() {
-                    set.union_with(&groups[dice.usize(0..6)]);
-                } else if dice.bool() {
-                    set.insert(NodeId(dice.u32(0..50)));
+                match dice.u8(0..3) {
+                    0 => set.union_with(&groups[dice.usize(0..6)]),
+                    1 => set.insert(NodeId(dice.u32(0..50))),
+                    _ => {}
                 }
                 if sets.number(Cow::Owned(set.clone())) == expected.len() {
                     expected.push(set);

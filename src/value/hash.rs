@@ -27,7 +27,7 @@ pub struct Hash {
 #[derive(Default)]
 struct Digest(OnceLock<u64>);
 
-/// What digests are made with, so that equal entries have the same one.
+/// Makes all digests, so that equal entries have the same one.
 static DIGESTS: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 impl Clone for Digest {

@@ -5,7 +5,6 @@
 //! cause are in `causes` and not in `changes` again.
 
 mod pretty;
-mod stencil;
 mod wire;
 
 use std::io::{self, Write};

@@ -1,12 +1,13 @@
 //! The JSON form of a report: structs that are only serialized. Their field names are a contract with scripts.
 
+mod stencil;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
-use super::stencil::Stencil;
 use super::{Options, SCHEMA};
 use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, LeafKind, Part};
@@ -19,6 +20,8 @@ use crate::report::{
     BlindSpot, Cause, Commit, Count, FindingChange, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report, value,
 };
 use crate::value::Value;
+
+use stencil::Stencil;
 
 /// The whole document.
 #[derive(Serialize)]

@@ -3,17 +3,17 @@
 
 use serde::Serialize;
 
-use super::Written;
-use super::wire::WireChange;
+use super::WireChange;
 use crate::diff::Variants;
 use crate::fleet::Variable;
 use crate::node::NodeId;
 use crate::puppet;
 use crate::report::KeyChange;
+use crate::report::json::Written;
 
 /// The JSON of a change, with places for variables and for the number of the set of nodes.
 pub(super) struct Stencil<'a> {
-    /// What stands before the first place, and each place with what stands behind it.
+    /// The text before the first place, and each place with the text behind it.
     start: String,
     places: Vec<(Place, String)>,
     variables: Vec<&'a Variable>,
