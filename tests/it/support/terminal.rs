@@ -33,11 +33,34 @@ pub(crate) fn hierad(folder: &Path) -> Command {
 
 /// Reads JSON of hostile data: numbers of too many digits, and values that nest too deep to be read here, become 0.
 pub(crate) fn read(text: &str) -> Json {
-    let mut text = std::borrow::Cow::from(text);
-    for odd in ["[0-9]{300,}", r"\[{60,}[^\[\]]*\]{60,}", r#"(\{"[^"]{1,20}":){60,}[^{}]*\}{60,}"#] {
-        text = regex::Regex::new(odd).unwrap().replace_all(&text, "0").into_owned().into();
+    let text = regex::Regex::new("[0-9]{300,}").unwrap().replace_all(text, "0");
+    serde_json::from_str(&shallow(&text)).unwrap_or_else(|error| panic!("{error}: {text:.1000}"))
+}
+
+/// Returns JSON with 0 in place of values that nest too deep.
+fn shallow(text: &str) -> String {
+    const DEEP: usize = 100;
+    let (mut depth, mut is_text, mut is_escaped, mut out) = (0, false, false, String::new());
+    for c in text.chars() {
+        let was_deep = depth > DEEP;
+        if is_text {
+            is_text = is_escaped || c != '"';
+            is_escaped = c == '\\' && !is_escaped;
+        } else {
+            match c {
+                '"' => is_text = true,
+                '[' | '{' => depth += 1,
+                ']' | '}' => depth -= 1,
+                _ => {}
+            }
+        }
+        match (was_deep, depth > DEEP) {
+            (false, false) => out.push(c),
+            (false, true) => out.push('0'),
+            (true, _) => {}
+        }
     }
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text:.1000}"))
+    out
 }
 
 /// Runs a command to its end.
