@@ -15,6 +15,7 @@ use hierad::daemon::queue::{Queue, RenderedReport};
 use hierad::event::{CommitEvent, EventKind, RepositoryName};
 use hierad::git::{BranchName, CommitId};
 use hierad::node::read_profiles;
+use hierad::workers::Stop;
 use libfuzzer_sys::fuzz_target;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::{Builder, Runtime};
@@ -90,7 +91,13 @@ impl Answers for Echo {
         Ok(vec!["db01".into(), "web01".into()])
     }
 
-    fn snapshot(&self, node: &str, revision: &str, keys: &[String]) -> Result<NodeSnapshot, AnswerError> {
+    fn snapshot(
+        &self,
+        node: &str,
+        revision: &str,
+        keys: &[String],
+        _stop: &Arc<dyn Stop>,
+    ) -> Result<NodeSnapshot, AnswerError> {
         match node {
             "db01" => Err(AnswerError::Wrong(format!("'{revision}' {keys:?}"))),
             "web01" => Ok(NodeSnapshot { commit: "1".repeat(40), text: b"{}\n".to_vec() }),
@@ -98,7 +105,11 @@ impl Answers for Echo {
         }
     }
 
-    fn lookup(&self, LookupRequest { node, keys, merge, .. }: &LookupRequest) -> Result<LookupResponse, AnswerError> {
+    fn lookup(
+        &self,
+        LookupRequest { node, keys, merge, .. }: &LookupRequest,
+        _stop: &Arc<dyn Stop>,
+    ) -> Result<LookupResponse, AnswerError> {
         let node = match node {
             LookupNode::Named(name) => name.clone(),
             LookupNode::Profile(content) => match read_profiles(content, "profile.json", "production") {
