@@ -62,16 +62,13 @@ pub(super) async fn list(
 ) -> Result<Response, Problem> {
     let parameters = parameters.only(&["limit", "before", "after"])?;
     let limit = parameters.number("limit", (1, MAX_LIMIT))?.unwrap_or(LIMIT);
-    let before = parameters.number("before", (JobNumber(1), JobNumber::MAX))?;
+    let before = parameters.number("before", (JobNumber(1), JobNumber::MAX))?.unwrap_or(JobNumber::MAX);
     let after = parameters.number("after", (JobNumber(0), JobNumber::MAX))?;
-    if before.is_some() && after.is_some() {
-        return Err(Problem::wrong("'before' does not go with 'after'"));
-    }
     // One more than asked for shows whether there is another page.
     let listed = async {
         match after {
-            Some(after) => state.queue.reports_after(state.queue.cursor_at(after).await?, limit + 1).await,
-            None => state.queue.reports(before.unwrap_or(JobNumber::MAX), limit + 1).await,
+            Some(after) => state.queue.reports_after(state.queue.cursor_at(after).await?, before, limit + 1).await,
+            None => state.queue.reports(before, limit + 1).await,
         }
     };
     let mut reports = state.queue(listed).await?;

@@ -68,13 +68,20 @@ impl Queue {
         self.all(query).await?.iter().map(stored).collect()
     }
 
-    /// Returns the reports after `cursor`, the first one first, at most `limit` of them.
-    pub async fn reports_after(&self, cursor: Cursor, limit: u32) -> Result<Vec<StoredReport>, QueueError> {
+    /// Returns the reports after `cursor` of jobs with numbers below `before`, the first one first, at most `limit` of
+    /// them.
+    pub async fn reports_after(
+        &self,
+        cursor: Cursor,
+        before: JobNumber,
+        limit: u32,
+    ) -> Result<Vec<StoredReport>, QueueError> {
         let query = format!(
             "SELECT {JOB}, job.resolved FROM resolution JOIN job ON job.number = resolution.job \
-             JOIN report ON report.job = job.number WHERE resolution.sequence > ? ORDER BY resolution.sequence LIMIT ?"
+             JOIN report ON report.job = job.number WHERE resolution.sequence > ? AND job.number < ? \
+             ORDER BY resolution.sequence LIMIT ?"
         );
-        let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(cursor.0).bind(limit);
+        let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(cursor.0).bind(before.0).bind(limit);
         self.all(query).await?.iter().map(stored).collect()
     }
 
