@@ -86,15 +86,18 @@ impl ProfileFile {
         self.error("the file has changed since it was read first")
     }
 
-    /// Reads the whole content.
-    pub(super) fn read(&self) -> Result<Vec<u8>, ProfileError> {
+    /// Reads the whole content, and takes note of it if `is_noted`.
+    pub(super) fn read(&self, is_noted: bool) -> Result<Vec<u8>, ProfileError> {
         let file = self.open()?;
         let size = self.stamp().and_then(|stamp| usize::try_from(stamp.size()).ok()).unwrap_or_default();
         let content = read_whole(file, size).map_err(|error| self.unreadable(&error))?;
-        match self.content.get() {
-            Some(seen) if *seen != Some(Sha1::digest(&content).into()) => Err(self.changed()),
-            _ => Ok(content),
+        if is_noted || self.content.get().is_some() {
+            let hash = Some(Sha1::digest(&content).into());
+            if *self.content.get_or_init(|| hash) != hash {
+                return Err(self.changed());
+            }
         }
+        Ok(content)
     }
 
     /// Returns true if another search of the same paths found the same file unchanged.

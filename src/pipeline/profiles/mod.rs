@@ -14,13 +14,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use foldhash::fast::RandomState;
 
 use super::cache::Cache;
 use crate::disk::SMALL;
-use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, ProfileReader, ProfileSource, ReadProfiles, Wanted};
+use crate::node::{
+    Batch, Form, NodeProfile, ProfileError, ProfilePlace, ProfileReader, ProfileSource, ReadProfiles, Wanted,
+};
 use crate::value::Selection;
 use crate::workers::Workers;
 use chunks::{Chunk, Chunks};
@@ -54,6 +56,7 @@ pub struct ProfileFiles {
     files: Vec<ProfileFile>,
     /// The numbers of the files at each path. Paths may share files.
     at_paths: Vec<Vec<u32>>,
+    are_small: OnceLock<bool>,
     environment: EnvironmentOfNodes,
     workers: Workers,
     cache: Option<Arc<Cache>>,
@@ -82,18 +85,25 @@ impl ProfileFiles {
     ) -> Result<ProfileFiles, FindError> {
         let ProfileFileList { files, at_paths, refused } = found(within, paths)?;
         let (paths, within) = (paths.to_vec(), within.map(Path::to_owned));
-        Ok(ProfileFiles { paths, within, refused, files, at_paths, environment, workers, cache })
+        let are_small = OnceLock::new();
+        Ok(ProfileFiles { paths, within, refused, files, at_paths, are_small, environment, workers, cache })
     }
 
-    /// Takes note of the contents of all files if they are small: these are compared from now on, and not the stamps
-    /// alone.
-    fn see_contents(&self) {
-        let sizes = self.files.iter().filter_map(ProfileFile::stamp).map(|stamp| stamp.size());
-        if sizes.sum::<u64>() <= SMALL {
+    /// Returns true if the files are small: their contents are compared from now on, and not the stamps alone.
+    fn are_small(&self) -> bool {
+        let sizes = || self.files.iter().filter_map(ProfileFile::stamp).map(|stamp| stamp.size());
+        *self.are_small.get_or_init(|| sizes().sum::<u64>() <= SMALL)
+    }
+
+    /// Takes note of the contents of small files for which this is true.
+    fn see_contents(&self, of: impl Fn(&ProfileFile) -> bool + Sync) {
+        if self.are_small() {
             let next = AtomicUsize::new(0);
             self.workers.at_most(self.files.len()).run("profiles", || {
                 while let Some(file) = self.files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    file.see_content();
+                    if of(file) {
+                        file.see_content();
+                    }
                 }
             });
         }
@@ -113,8 +123,9 @@ impl ProfileFiles {
 
     /// Reads the files that may be read, from the cache if it has them.
     fn read_allowed(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
-        self.see_contents();
         let cache = self.cache.as_ref().filter(|_| !wanted.is_whole());
+        // The contents of whole files are noted as they are read, unless the name needs them before.
+        self.see_contents(|file| cache.is_some() || file.form() == Form::Lines);
         let Some((cache, name)) = cache.and_then(|cache| Some((cache, self.name(wanted)?))) else {
             return self.read_files(wanted, each);
         };
@@ -184,7 +195,7 @@ impl ProfileFiles {
             }
             Chunk::Files(files) => {
                 for file in files {
-                    let content = self.files[file].read();
+                    let content = self.files[file].read(self.are_small());
                     add(file, content.map_or_else(failed, |content| self.reader(file, selection).file(&content)));
                 }
             }
@@ -303,7 +314,7 @@ mod tests {
         // An image of a file system has a file at the same place with the same times.
         let second = at("name: b\n");
         second.files[0].set_state_of(&first.files[0]);
-        second.see_contents();
+        second.see_contents(|_| true);
         assert_eq!(first.files[0].stamp(), second.files[0].stamp());
         assert_ne!(first.name(&wanted), second.name(&wanted), "the cache has it under another name");
         assert!(!first.files[0].is_same(&second.files[0]));
