@@ -5,6 +5,7 @@ mod attempts;
 mod blind;
 mod kills;
 mod mirrors;
+mod numbered;
 mod progress;
 mod queue;
 mod receiver;
@@ -15,7 +16,10 @@ mod schedules;
 mod script;
 pub(crate) mod service;
 mod several;
+mod sizes;
 mod soak;
 mod troubles;
 #[cfg(unix)]
 mod unit;
+#[cfg(target_os = "linux")]
+mod year;

@@ -9,9 +9,10 @@ mod daemon;
 mod site;
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+
+use crate::support::preload::Library;
 
 /// The program that is tried.
 fn program() -> PathBuf {
@@ -20,16 +21,9 @@ fn program() -> PathBuf {
 
 /// Has programs see the times of the last change as in an image of a file system, where they are what its maker wanted.
 /// `None` where there is no C compiler.
-fn image() -> Option<&'static PathBuf> {
-    static IMAGE: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
-    let made = IMAGE.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let (source, library) = (folder.path().join("image.c"), folder.path().join("image.so"));
-        std::fs::write(&source, include_str!("differential/image.c")).unwrap();
-        let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
-        compiled.is_ok_and(|status| status.success()).then_some((folder, library))
-    });
-    made.as_ref().map(|(_, library)| library)
+fn image() -> Option<PathBuf> {
+    static IMAGE: OnceLock<Option<Library>> = OnceLock::new();
+    IMAGE.get_or_init(|| Library::of(include_str!("differential/image.c"))).as_ref().map(Library::path)
 }
 
 fn seed() -> u64 {

@@ -31,13 +31,15 @@ pub(super) struct Receiver {
 struct State {
     mood: Mood,
     got: Got,
+    /// The reports as they came, until they are asked for.
+    reports: Vec<Json>,
 }
 
 impl Receiver {
     pub(super) fn start() -> Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(Mutex::new(State { mood: Mood::Good, got: Got::new() }));
+        let state = Arc::new(Mutex::new(State { mood: Mood::Good, got: Got::new(), reports: Vec::new() }));
         let shared = state.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -58,6 +60,11 @@ impl Receiver {
 
     pub(super) fn got(&self) -> Got {
         self.state.lock().unwrap().got.clone()
+    }
+
+    /// Returns the reports that came since it was asked last.
+    pub(super) fn reports(&self) -> Vec<Json> {
+        std::mem::take(&mut self.state.lock().unwrap().reports)
     }
 }
 
@@ -100,5 +107,7 @@ fn take(id: &str, body: &[u8], state: &Mutex<State>) {
     assert_eq!(report["event"]["id"], id);
     let text = |value: &Json| value.as_str().unwrap().to_owned();
     let arrival = (text(&report["branch"]), text(&report["after"]["commit"]));
-    state.lock().unwrap().got.entry(id.to_owned()).or_default().insert(arrival);
+    let mut state = state.lock().unwrap();
+    state.got.entry(id.to_owned()).or_default().insert(arrival);
+    state.reports.push(report);
 }

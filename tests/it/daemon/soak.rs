@@ -2,16 +2,16 @@
 //!
 //! `HIERAD_SOAK_COMMITS` sets the number of commits (20,000 in the long test), of which each branch has forty.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Child, Command};
 
-use git2::{Oid, Repository, Signature, Time};
+use git2::{Oid, Repository};
 use hierad::daemon::queue::Queue;
 use hierad::git::{BranchName, CommitId};
-use sqlx::{Connection, SqliteConnection};
 
+use super::numbered;
 use super::service::Service;
+use super::sizes::{Sizes, check, sizes};
 
 /// The commits of a branch before it is deleted.
 const COMMITS: usize = 40;
@@ -21,9 +21,6 @@ const BRANCHES: usize = 10;
 
 /// Settings with which nothing is kept that is older than a second, and each branch is an environment.
 const SETTINGS: &str = "keep_reports: 0.00001\nenvironment: branch\n";
-
-/// The sizes that must not grow.
-type Sizes = BTreeMap<&'static str, u64>;
 
 struct Soak {
     service: Service,
@@ -49,22 +46,11 @@ impl Soak {
         Soak { service, daemon, repository, count: 0 }
     }
 
-    /// Makes a commit on top of another one, with a value of its own, and moves the branch there.
+    /// Makes a commit on top of another one, and moves the branch there.
     fn commit(&mut self, branch: &str, parent: Oid) -> Oid {
         self.count += 1;
-        let repository = &self.repository;
-        let parent = repository.find_commit(parent).unwrap();
-        let old = parent.tree().unwrap();
-        let data = repository.find_tree(old.get_name("data").unwrap().id()).unwrap();
-        let blob = repository.blob(format!("number: {}\n", self.count).as_bytes()).unwrap();
-        let mut data = repository.treebuilder(Some(&data)).unwrap();
-        data.insert("common.yaml", blob, 0o100_644).unwrap();
-        let mut root = repository.treebuilder(Some(&old)).unwrap();
-        root.insert("data", data.write().unwrap(), 0o040_000).unwrap();
-        let tree = repository.find_tree(root.write().unwrap()).unwrap();
-        let who = Signature::new("Ada", "ada@example.com", &Time::new(1_700_000_000, 0)).unwrap();
-        let id = repository.commit(None, &who, &who, &format!("commit {}", self.count), &tree, &[&parent]).unwrap();
-        insist(|| repository.reference(&format!("refs/heads/{branch}"), id, true, "test").map(drop));
+        let id = numbered::commit(&self.repository, parent, self.count as u64);
+        numbered::advance(&self.repository, branch, id);
         id
     }
 
@@ -87,7 +73,7 @@ impl Soak {
             assert!(std::time::Instant::now() < end, "{branch} is not done: {}", self.service.log());
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
-        insist(|| self.repository.find_reference(&format!("refs/heads/{branch}"))?.delete());
+        numbered::delete(&self.repository, &branch);
     }
 
     fn reload(&self, times: usize) {
@@ -97,39 +83,8 @@ impl Soak {
     }
 
     async fn sizes(&self) -> Sizes {
-        let process = format!("/proc/{}", self.daemon.id());
-        let maps = fs::read_to_string(format!("{process}/maps")).unwrap();
-        let status = fs::read_to_string(format!("{process}/status")).unwrap();
-        // Without the packs that are mapped, which grow with the history.
-        let resident = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
-        let resident: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
-        let state = self.service.site.beside("state");
-        let bytes = fs::read_dir(&state).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
-        let database = format!("sqlite://{}", state.join("queue.db").display());
-        let mut connection = SqliteConnection::connect(&database).await.unwrap();
-        let mut sizes = Sizes::from([
-            ("descriptors", fs::read_dir(format!("{process}/fd")).unwrap().count() as u64),
-            ("mappings", maps.lines().filter(|line| line.contains("/objects/")).count() as u64),
-            ("deleted files", maps.lines().filter(|line| line.contains("(deleted)")).count() as u64),
-            ("memory in kB", resident),
-            ("bytes of the state", bytes),
-            ("references", self.service.site.git(["for-each-ref", "refs/hierad"]).lines().count() as u64),
-        ]);
-        for table in ["job", "report", "delivery", "resolution", "branch"] {
-            let query = sqlx::query_scalar(sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}")));
-            let rows: i64 = query.fetch_one(&mut connection).await.unwrap();
-            sizes.insert(table, rows.unsigned_abs());
-        }
-        connection.close().await.unwrap();
-        sizes
-    }
-}
-
-/// Changes a reference as soon as git does not pack it.
-fn insist(change: impl Fn() -> Result<(), git2::Error>) {
-    while let Err(error) = change() {
-        assert_eq!(error.code(), git2::ErrorCode::Locked, "{error}");
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        let references = self.service.site.git(["for-each-ref", "refs/hierad"]).lines().count();
+        sizes(&self.daemon, &self.service.site.beside("state"), references).await
     }
 }
 
@@ -156,16 +111,6 @@ fn soak(branches: usize, commits: usize, round: usize) -> Vec<Sizes> {
     service.end(daemon);
     service.site.hierad("queue check").ok();
     rounds
-}
-
-/// Checks that the sizes at the end are those of the beginning, but for some of each.
-fn check(rounds: &[Sizes], slack: &[(&str, u64)]) {
-    let (begin, end) = rounds.split_at(rounds.len() / 2);
-    for name in rounds[0].keys() {
-        let most = |rounds: &[Sizes]| rounds.iter().map(|sizes| sizes[name]).max().unwrap();
-        let allowed = slack.iter().find(|(of, _)| of == name).map_or(0, |(_, slack)| *slack);
-        assert!(most(end) <= most(begin) + allowed, "{name}: {} after {}: {rounds:#?}", most(end), most(begin));
-    }
 }
 
 #[test]

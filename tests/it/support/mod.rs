@@ -2,6 +2,7 @@
 
 pub(crate) mod golden;
 pub(crate) mod keys;
+pub(crate) mod preload;
 pub(crate) mod random;
 pub(crate) mod rich;
 pub(crate) mod terminal;

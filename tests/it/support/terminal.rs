@@ -2,7 +2,9 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::Value as Json;
 
 use super::Sandbox;
@@ -33,7 +35,8 @@ pub(crate) fn hierad(folder: &Path) -> Command {
 
 /// Reads JSON of hostile data: numbers of too many digits, and values that nest too deep to be read here, become 0.
 pub(crate) fn read(text: &str) -> Json {
-    let text = regex::Regex::new("[0-9]{300,}").unwrap().replace_all(text, "0");
+    static LONG: LazyLock<Regex> = LazyLock::new(|| Regex::new("[0-9]{300,}").unwrap());
+    let text = LONG.replace_all(text, "0");
     serde_json::from_str(&shallow(&text)).unwrap_or_else(|error| panic!("{error}: {text:.1000}"))
 }
 
