@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::diagnostic::Diagnostic;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{self, AffectedKeys, Effective, Finding, Fleet, Revision};
+use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError, Repository};
 use crate::hiera::layer::{DeclaredModule, Environment};
 use crate::node::{NodeId, NodeSet};
@@ -178,7 +178,14 @@ impl Pipeline {
         };
         let mut blind_spots = context.blind_spots()?;
         let (nodes, keys, changes) = self.filter_changes(filter, &keys, changes, &mut blind_spots);
+        let distinctions = if changes.changes.is_empty() {
+            Vec::new()
+        } else {
+            let environments = [&revisions.before.environment, &revisions.after.environment];
+            Distinction::between(environments, &blind_spots::changed_paths(revisions)?, &self.fleet)?
+        };
         let report = Report::new(Input {
+            distinctions,
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             names: self.names.clone(),
             nodes,

@@ -69,6 +69,8 @@ use crate::node::{NodeId, NodeSet};
 
 pub use affected::{AffectedKeys, affected_keys};
 pub use nodes::Fleet;
+pub use nodes::distinctions::Distinction;
+pub(crate) use nodes::distinctions::VariableValue;
 pub use nodes::referenced::ReferencedVariables;
 pub use nodes::variables::FleetScope;
 pub use resolve::{resolve, resolve_all};

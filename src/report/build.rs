@@ -4,16 +4,18 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::causes::causes;
+use super::description::Describer;
 use super::node_sets::summary;
 use super::secrets::redacted;
 use super::similarity::items;
 use super::{
     BlindSpot, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report,
+    node_list,
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::diff::{Change, ChangeKind, Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{Finding, Fleet};
+use crate::fleet::{Distinction, Finding};
 use crate::node::NodeSet;
 
 /// The parts of a report.
@@ -31,6 +33,8 @@ pub struct Input<'a> {
     pub changes: Changes,
     /// The origins of the changed values.
     pub origins: Origins,
+    /// The variables by which sets of nodes are described, the most important first.
+    pub distinctions: Vec<Distinction>,
     /// The parts of secrets that may be shown.
     pub disclosure: &'a Disclosure,
     /// The findings of both sides.
@@ -52,17 +56,16 @@ pub struct Origins {
 
 impl Report {
     /// Builds the report.
-    pub fn new(input: Input<'_>) -> Report {
-        let Changes { changes, reencrypted } = input.changes;
+    pub fn new(mut input: Input<'_>) -> Report {
+        let Changes { changes, reencrypted } = std::mem::take(&mut input.changes);
         // Equality of secrets must not show either, so they are redacted before anything is compared.
         let changes: Vec<Change> = changes.into_iter().map(|change| redacted(change, input.disclosure)).collect();
-        let fleet = input.names.fleet.clone();
-        let nodes = NodeSet::union_of(fleet.len(), changes.iter().map(|change| change.nodes.clone()));
+        let nodes = NodeSet::union_of(input.names.fleet.len(), changes.iter().map(|change| change.nodes.clone()));
         let keys: BTreeSet<&Arc<str>> = changes.iter().map(|change| &change.key).collect();
         let keys = Count { total: input.keys, changed: keys.len() };
         let causes = causes(&changes);
         let folded: HashSet<usize> = causes.iter().flat_map(|cause| cause.changes.iter().copied()).collect();
-        let groups = groups(&changes, &folded, &fleet, &input.nodes);
+        let groups = groups(&changes, &folded, &input);
         let mut blind_spots = input.blind_spots;
         blind_spots.extend(emptiness(input.nodes.len(), keys.total).filter(|_| blind_spots.is_empty()));
         let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(Vec::new));
@@ -119,10 +122,11 @@ fn key_change(change: Change, origins: Vec<Diff<Option<Origin>>>) -> KeyChange {
 }
 
 /// Joins similar changes of each key into items, and items on the same nodes into groups.
-fn groups(changes: &[Change], folded: &HashSet<usize>, fleet: &Fleet, all: &NodeSet) -> Vec<Group> {
+fn groups(changes: &[Change], folded: &HashSet<usize>, input: &Input<'_>) -> Vec<Group> {
+    let (names, all) = (&input.names, &input.nodes);
     let mut sets: Vec<(bool, NodeSet, Vec<Item>)> = Vec::new();
     let mut by_summary: HashMap<(bool, usize, u32), Vec<usize>> = HashMap::new();
-    for (item, nodes) in items(changes, folded, fleet) {
+    for (item, nodes) in items(changes, folded, &names.fleet) {
         let fails = changes[item.first].kind.is_error();
         let (len, smallest) = summary(&nodes);
         let candidates = by_summary.entry((fails, len, smallest)).or_default();
@@ -134,10 +138,14 @@ fn groups(changes: &[Change], folded: &HashSet<usize>, fleet: &Fleet, all: &Node
         }
     }
     sets.sort_by_key(|(fails, nodes, items)| (!fails, std::cmp::Reverse(nodes.len()), nodes.first(), items[0].first));
+    let mut describer = Describer::new(names.fleet.len(), &input.distinctions);
     let group = |(_, nodes, items): (bool, NodeSet, Vec<Item>)| {
         let are_most = all.len() - nodes.len() <= nodes.len() / 4;
         let except = if are_most { all.difference(&nodes) } else { NodeSet::new() };
-        Group { nodes, except, items }
+        let needs_none = nodes.is_singleton() || nodes.len() == all.len();
+        let who = if needs_none { None } else { describer.describe(&nodes) };
+        let who = who.filter(|who| node_list::is_longer(names, [&nodes, &except], who));
+        Group { nodes, except, who, items }
     };
     sets.into_iter().map(group).collect()
 }

@@ -10,6 +10,7 @@
 mod blind_spot;
 mod build;
 mod causes;
+mod description;
 mod detail;
 pub mod json;
 pub mod markdown;
@@ -36,6 +37,7 @@ use crate::value::ValuePath;
 pub use blind_spot::{BlindSpot, Verdict};
 pub use build::{Input, Origins};
 pub use causes::Cause;
+pub use description::{Description, Term};
 pub use node_names::NodeNames;
 pub use wording::{count, number};
 
@@ -204,6 +206,8 @@ pub struct Group {
     pub nodes: NodeSet,
     /// The other nodes, if they are so few that the group is easier to describe by them; otherwise empty.
     pub except: NodeSet,
+    /// The description of the nodes by their variables, if there is one that is easier to read than their names.
+    pub who: Option<Description>,
     /// The changes, by key.
     pub items: Vec<Item>,
 }

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::visible::{shorten, visible};
 use super::wording::{number, share};
-use super::{Count, Group, Report};
+use super::{Count, Description, Group, NodeNames, Report};
 use crate::node::NodeSet;
 
 /// Returns the heading of a group: the share of the nodes and their names, in about `columns`.
@@ -18,17 +18,41 @@ pub(super) fn heading(report: &Report, group: &Group, columns: usize) -> String 
     }
 }
 
-/// Returns the names of a group's nodes in about `columns`, with the words that go before them. Returns `None` if the
-/// number of nodes says it all.
+/// Returns true if the names of `nodes`, and of the nodes that are not among them if there are any in `except`, are
+/// harder to read than a description.
+pub(super) fn is_longer(names: &NodeNames, [nodes, except]: [&NodeSet; 2], who: &Description) -> bool {
+    let fits = |nodes: &NodeSet, columns: usize| {
+        let mut left = Some(columns);
+        for range in ranges(names.of(nodes), MAX_RUNS[0]) {
+            left = left.and_then(|left| left.checked_sub(range.text.width()));
+            if left.is_none() {
+                return false;
+            }
+            left = left.map(|left| left.saturating_sub(2));
+        }
+        true
+    };
+    let most = |nodes: &NodeSet, lead: &str| who.most_columns_of_names(nodes.len()).saturating_sub(lead.len());
+    !fits(nodes, most(nodes, "")) && (except.is_empty() || !fits(except, most(except, ALL_BUT)))
+}
+
+/// The words before the names of the nodes that are not in a group.
+const ALL_BUT: &str = "all but ";
+
+/// Returns the description of a group's nodes or their names in about `columns`, with the words that go before them.
+/// Returns `None` if the number of nodes says it all.
 pub(super) fn which(report: &Report, group: &Group, columns: usize) -> Option<(&'static str, String)> {
     let Group { nodes, except, .. } = group;
     let total = report.nodes.total;
     if nodes.len() == total && total != 1 {
         return None;
     }
+    if let Some(who) = group.who.as_ref().map(Description::to_string).filter(|who| who.width() <= columns) {
+        return Some(("", who));
+    }
     let ranges = |nodes| ranges(report.names.of(nodes), MAX_RUNS[0]);
     let by_exception = !except.is_empty() && is_shorter(ranges(except), ranges(nodes));
-    let exception = || ("all but ", names(report, except, columns.saturating_sub(8)));
+    let exception = || (ALL_BUT, names(report, except, columns.saturating_sub(ALL_BUT.len())));
     Some(if by_exception { exception() } else { ("", names(report, nodes, columns)) })
 }
 

@@ -1,9 +1,10 @@
 //! Reports of small changes, as every writer gives them out: `tests/golden/report/CASE/`.
 //!
-//! A case's `case.yaml` has `nodes`, what they get `before` and `after`, and optionally `commits`, `branch`, `keys`,
-//! `origins`, `findings`, `forms` (the files to write; all by default), `budget`, and `never`, a word that no file may
-//! show.
+//! A case's `case.yaml` has `nodes`, what they get `before` and `after`, and optionally their `variables`, of which
+//! those that hiera.yaml `reads` describe them, `commits`, `branch`, `keys`, `origins`, `findings`, `forms` (the files
+//! to write; all by default), `budget`, and `never`, a word that no file may show.
 
+mod descriptions;
 mod properties;
 mod variants;
 
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 use hierad::diagnostic::{Diagnostic, Place, Severity};
 use hierad::diff::{Diff, changes};
-use hierad::fleet::{Effective, Finding, Fleet};
+use hierad::fleet::{Distinction, Effective, Finding, Fleet};
 use hierad::report::{Commit, Input, NodeNames, Origin, Origins, Report, json, markdown, text};
 use hierad::workers::Workers;
 use serde_yaml::Value as Yaml;
@@ -73,11 +74,13 @@ fn markdown(report: &Report, budget: usize) -> String {
 /// The report of a case.
 pub(crate) fn report(yaml: &Yaml) -> Report {
     let names: Vec<String> = serde_yaml::from_value(yaml["nodes"].clone()).unwrap();
-    let fleet = values::fleet(&names);
+    let fleet = values::fleet_with(&names, &yaml["variables"]);
+    let reads: Vec<String> = serde_yaml::from_value(yaml["reads"].clone()).unwrap_or_default();
     let before = values::effective(&yaml["before"], &fleet);
     let after = values::effective(&yaml["after"], &fleet);
     let findings = Diff::new("before", "after").map(|side| findings(&yaml["findings"][side], &fleet));
     let mut report = Report::new(Input {
+        distinctions: Distinction::of(&fleet, reads.iter().map(String::as_str)),
         commit: Diff::new("before", "after").map(|side| commit(&yaml["commits"][side])),
         nodes: fleet.all(),
         names: NodeNames::new(Arc::new(fleet)),

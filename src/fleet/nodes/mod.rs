@@ -3,6 +3,7 @@
 //! A [`Fleet`] holds no profiles. It reads the variables that were asked for from its source, and keeps equal values
 //! once. The nodes are numbered in the order of their names.
 
+pub(in crate::fleet) mod distinctions;
 pub(in crate::fleet) mod referenced;
 mod table;
 pub(in crate::fleet) mod variables;

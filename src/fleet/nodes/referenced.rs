@@ -77,13 +77,7 @@ impl ReferencedVariables {
     }
 
     fn add_config(&mut self, config: &Config) {
-        let template = Template::parse(&config.source);
-        template.iter().flat_map(Template::variables).for_each(|name| self.add_name(name));
-        for level in config.all_levels() {
-            if let Locations::MappedPaths([variable, ..]) = &level.locations {
-                self.add_name(&variable.text);
-            }
-        }
+        config_variables(config).into_iter().for_each(|name| self.add_name(name));
     }
 
     fn add_name(&mut self, name: &str) {
@@ -99,7 +93,19 @@ impl ReferencedVariables {
     }
 }
 
+/// Returns the names of the variables that a hiera.yaml refers to, some of them twice.
+pub(in crate::fleet) fn config_variables(config: &Config) -> Vec<&str> {
+    let template = Template::parse(&config.source);
+    let mut names: Vec<&str> = template.iter().flat_map(Template::variables).collect();
+    for level in config.all_levels() {
+        if let Locations::MappedPaths([variable, ..]) = &level.locations {
+            names.push(&variable.text);
+        }
+    }
+    names
+}
+
 /// Returns the names of the variables that a file refers to, some of them twice.
-fn variables(file: &DataFile) -> impl Iterator<Item = &Arc<str>> {
+pub(in crate::fleet) fn variables(file: &DataFile) -> impl Iterator<Item = &Arc<str>> {
     file.mentions().iter().flat_map(|(_, mentions)| &mentions.variables)
 }

@@ -133,6 +133,14 @@ impl Reading {
         }
     }
 
+    /// Returns the value at the end of `segments`, or `None` if there is none.
+    pub(in crate::fleet) fn value(&self, segments: &[Value]) -> Option<&Value> {
+        match &self.there {
+            Some(Variable::Value(value)) if self.depth == segments.len() => Some(value),
+            _ => None,
+        }
+    }
+
     /// Returns true if nothing sets the value at the end of `segments`.
     pub(in crate::fleet) fn is_missing(&self, segments: &[Value]) -> bool {
         match &self.there {

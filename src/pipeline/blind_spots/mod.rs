@@ -122,7 +122,7 @@ fn left_out(fleet: &Fleet) -> Option<BlindSpot> {
 }
 
 /// Returns the paths of the repository that differ.
-fn changed_paths(revisions: Diff<&Revision>) -> Result<BTreeSet<String>, TreeError> {
+pub(super) fn changed_paths(revisions: Diff<&Revision>) -> Result<BTreeSet<String>, TreeError> {
     tree::changes(&*revisions.before.environment.tree, &*revisions.after.environment.tree)
 }
 

@@ -16,8 +16,10 @@ use crate::hiera::Outcome;
 use crate::node::{NodeId, NodeSet};
 use crate::puppet::ErrorKind;
 use crate::report::node_sets::{ListedSet, NodeSets};
+use crate::report::wording::share;
 use crate::report::{
-    BlindSpot, Cause, Commit, Count, FindingChange, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report, value,
+    BlindSpot, Cause, Commit, Count, FindingChange, Group, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report,
+    node_list, value,
 };
 use crate::value::Value;
 
@@ -41,6 +43,7 @@ pub(super) struct Document<'a> {
     node_sets: Sets<'a>,
     causes: Vec<WireCause<'a>>,
     changes: WireChanges<'a>,
+    groups: Vec<WireGroup>,
     reencrypted: Numbered<'a, Reencrypted, WireReencrypted<'a>>,
     diagnostics: Vec<WireFinding<'a>>,
 }
@@ -161,6 +164,18 @@ struct WireOrigin<'a> {
 }
 
 #[derive(Serialize)]
+struct WireGroup {
+    nodes: usize,
+    /// The description of the nodes.
+    who: String,
+    /// The numbers of its changes.
+    changes: Vec<usize>,
+}
+
+/// The most columns of a description of nodes.
+const MAX_WHO: usize = 200;
+
+#[derive(Serialize)]
 struct WireReencrypted<'a> {
     key: &'a str,
     /// The path, if it is not the whole value.
@@ -191,7 +206,8 @@ impl<'a> Document<'a> {
         let causes_folded = report.causes.iter().filter(|_| !options.full);
         let folded: HashSet<usize> = causes_folded.flat_map(|cause| cause.changes.iter().copied()).collect();
         let changes = report.changes.iter().enumerate().filter(|(at, _)| !folded.contains(at));
-        let changes = WireChanges::new(changes.map(|(_, change)| change), &mut sets);
+        let changes = WireChanges::new(changes, &mut sets);
+        let groups = changes.groups(report, &mut sets);
         let reencrypted =
             report.reencrypted.iter().map(|secret| (secret, sets.number(Cow::Borrowed(&secret.nodes)))).collect();
         Document {
@@ -207,6 +223,7 @@ impl<'a> Document<'a> {
             blind_spots,
             causes,
             changes,
+            groups,
             reencrypted: Numbered(reencrypted, WireReencrypted::new),
             node_sets: Sets(sets.into_all(), &report.names),
             diagnostics: report.findings.iter().map(WireFinding::new).collect(),
@@ -371,6 +388,8 @@ struct WireChanges<'a>(Vec<Variant<'a>>);
 
 /// A change to write.
 struct Variant<'a> {
+    /// Its position in the report, which its variants share.
+    at: usize,
     change: &'a KeyChange,
     /// Its first node.
     first: NodeId,
@@ -379,14 +398,14 @@ struct Variant<'a> {
 }
 
 impl<'a> WireChanges<'a> {
-    fn new(changes: impl Iterator<Item = &'a KeyChange>, sets: &mut NodeSets<'a>) -> WireChanges<'a> {
+    fn new(changes: impl Iterator<Item = (usize, &'a KeyChange)>, sets: &mut NodeSets<'a>) -> WireChanges<'a> {
         let (mut all, mut start) = (Vec::new(), 0);
-        let changes: Vec<&KeyChange> = changes.collect();
-        for of_key in changes.chunk_by(|a, b| a.key == b.key) {
-            for change in of_key {
+        let changes: Vec<(usize, &KeyChange)> = changes.collect();
+        for of_key in changes.chunk_by(|(_, a), (_, b)| a.key == b.key) {
+            for (at, change) in of_key {
                 let mut add = |nodes: Cow<'a, NodeSet>| {
                     let first = nodes.first().unwrap_or(NodeId(0));
-                    all.push(Variant { change, first, nodes: sets.number(nodes) });
+                    all.push(Variant { at: *at, change, first, nodes: sets.number(nodes) });
                 };
                 match &change.variants {
                     None => add(Cow::Borrowed(&change.nodes)),
@@ -398,6 +417,24 @@ impl<'a> WireChanges<'a> {
         }
         WireChanges(all)
     }
+
+    /// Returns the groups of a report, with the numbers of their changes.
+    fn groups(&self, report: &'a Report, sets: &mut NodeSets<'a>) -> Vec<WireGroup> {
+        let mut numbers: HashMap<usize, Vec<usize>> = HashMap::new();
+        self.0.iter().enumerate().for_each(|(number, variant)| numbers.entry(variant.at).or_default().push(number));
+        let group = |group: &'a Group| {
+            let changes = group.items.iter().flat_map(|item| std::iter::once(&item.first).chain(&item.others));
+            let mut changes: Vec<usize> = changes.filter_map(|at| numbers.get(at)).flatten().copied().collect();
+            changes.sort_unstable();
+            let who = node_list::which(report, group, MAX_WHO);
+            let who = who.map_or_else(
+                || share(Count { total: report.nodes.total, changed: group.nodes.len() }),
+                |(but, who)| format!("{but}{who}"),
+            );
+            WireGroup { nodes: sets.number(Cow::Borrowed(&group.nodes)), who, changes }
+        };
+        report.groups.iter().map(group).collect()
+    }
 }
 
 impl Serialize for WireChanges<'_> {
@@ -405,7 +442,7 @@ impl Serialize for WireChanges<'_> {
         let mut all = serializer.serialize_seq(Some(self.0.len()))?;
         for of_key in self.0.chunk_by(|a, b| a.change.key == b.change.key) {
             let mut stencils: HashMap<*const KeyChange, Stencil<'_>> = HashMap::new();
-            for Variant { change, first, nodes } in of_key {
+            for Variant { change, first, nodes, .. } in of_key {
                 let Some(variants) = &change.variants else {
                     all.serialize_element(&WireChange::new(change, &nodes.to_string()))?;
                     continue;

@@ -144,6 +144,7 @@ fn report(random: &mut Random) -> Report {
     let after = effective(random, &fleet, Some(&before));
     let commit = |text: &str| Commit { id: text.repeat(9), summary: text.repeat(20), ..Commit::default() };
     let mut report = Report::new(Input {
+        distinctions: Vec::new(),
         commit: Diff::new(Some(commit("\u{1b}[1m")), Some(commit("@a`|"))),
         nodes: fleet.all(),
         names: NodeNames::new(Arc::new(fleet)),

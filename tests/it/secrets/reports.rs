@@ -48,6 +48,7 @@ const FORMS: usize = 8;
 fn forms(both: Diff<&Effective>, fleet: &Arc<Fleet>, nodes: &NodeSet, disclosure: &Disclosure) -> [String; FORMS] {
     let nothing = Diff::new(&[][..], &[][..]);
     let report = Report::new(Input {
+        distinctions: Vec::new(),
         commit: Diff::default(),
         nodes: fleet.all(),
         names: NodeNames::new(fleet.clone()),

@@ -23,6 +23,18 @@ pub(crate) fn fleet(names: &[String]) -> Fleet {
     Fleet::new(names.map(|name| NodeProfile { name: name.into(), ..NodeProfile::default() }))
 }
 
+/// The same with variables, as `{PATTERN: {VARIABLE: VALUE}}`; later patterns win.
+pub(crate) fn fleet_with(names: &[String], variables: &Yaml) -> Fleet {
+    let of = |name: &str| -> Hash {
+        let rows = variables.as_mapping().into_iter().flatten();
+        let rows = rows.filter(|(pattern, _)| matches(pattern.as_str().unwrap(), name));
+        let all = rows.flat_map(|(_, values)| values.as_mapping().unwrap());
+        all.map(|(name, value)| (Value::from(name.as_str().unwrap()), self::value(value, ""))).collect()
+    };
+    let names = names.iter().flat_map(|name| expand(name));
+    Fleet::new(names.map(|name| NodeProfile { variables: of(&name), name: name.into(), ..NodeProfile::default() }))
+}
+
 fn expand(name: &str) -> Vec<String> {
     let Some((prefix, (range, suffix))) = name.split_once('[').and_then(|(p, r)| Some((p, r.split_once(']')?))) else {
         return vec![name.to_owned()];
