@@ -3,6 +3,7 @@
 //! `HIERAD_SEED` sets the dice of the long run, `HIERAD_PAIRS` the number of good commits and of hostile ones (200),
 //! `HIERAD_KILLS` how often the daemon is killed (20).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::{Child, Stdio};
@@ -306,7 +307,7 @@ fn check(service: &Service, made: &[Made]) {
         match (what, by_commit.remove(id)) {
             (Ok(count), None) => panic!("the good commit {count}, {id}, is not reported: {:?}", rows.get(id)),
             (Ok(count), Some(report)) => {
-                check_good(report, *count, last.as_ref());
+                check_good(&with_all_values(service, report), *count, last.as_ref());
                 let told = report["diagnostics"].to_string();
                 aside.drain(..).for_each(|id: &String| assert!(told.contains(id), "{id} is not told in {report}"));
                 last = Some(what);
@@ -323,6 +324,16 @@ fn check(service: &Service, made: &[Made]) {
     for (kind, count) in kinds {
         eprintln!("set aside {count} times: {kind:.300}");
     }
+}
+
+/// Returns a report, with the values of keys that it has only by the error that they shared before.
+fn with_all_values<'r>(service: &Service, report: &'r Json) -> Cow<'r, Json> {
+    if report["causes"].as_array().unwrap().is_empty() {
+        return Cow::Borrowed(report);
+    }
+    let [before, after] = ["before", "after"].map(|side| report[side]["commit"].as_str().unwrap());
+    let whole = service.site.hierad(&format!("diff --full --format json {before} {after}")).ok();
+    Cow::Owned(read(&whole))
 }
 
 /// Checks that a report tells of the value of a good commit, whatever came before it.
