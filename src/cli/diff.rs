@@ -11,7 +11,7 @@ use crate::diff::Diff;
 use crate::git::Repository;
 use crate::pattern::{Pattern, any};
 use crate::pipeline::{Comparison, DiffFilter, RevisionId};
-use crate::report::{BlindSpot, KeyChange, Report, Verdict, json, markdown, text};
+use crate::report::{BlindSpot, KeyChange, Report, Verdict, html, json, markdown, text};
 
 /// About how many lines a report may have in a hook: a screen.
 pub(super) const HOOK_LINES: usize = 40;
@@ -47,7 +47,7 @@ pub(super) struct Arguments {
     /// Shorten nothing in the text form; in JSON, tell each key that fails for a shared cause by itself
     #[arg(long)]
     full: bool,
-    /// The most characters in the Markdown form
+    /// The most characters in the Markdown form, or about the most bytes in the HTML form
     #[arg(long, value_name = "CHARACTERS")]
     budget: Option<usize>,
     /// True if a hook of git shows it, among what git itself says.
@@ -69,6 +69,7 @@ pub(super) enum Format {
     Text,
     Json,
     Markdown,
+    Html,
 }
 
 /// The differences that the exit status reports.
@@ -157,6 +158,10 @@ pub(super) fn write(
         Format::Markdown => {
             let default = markdown::Options::default();
             markdown::write(report, markdown::Options { budget: style.budget.unwrap_or(default.budget) }, out)
+        }
+        Format::Html => {
+            let default = html::Options::default();
+            html::write(report, html::Options { budget: style.budget.unwrap_or(default.budget) }, out)
         }
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! A case's `case.yaml` has `nodes`, what they get `before` and `after`, and optionally their `variables`, of which
 //! those that hiera.yaml `reads` describe them, `commits`, `branch`, `keys`, `origins`, `findings`, `forms` (the files
-//! to write; all by default), `budget`, and `never`, a word that no file may show.
+//! to write; by default all but `report.html`), `budget`, and `never`, a word that no file may show.
 
 mod descriptions;
+mod forms;
 mod properties;
 mod variants;
 
@@ -36,18 +37,21 @@ fn golden_cases() {
 fn check(case: &Path, yaml: &Yaml, golden: &mut Golden) {
     let report = report(yaml);
     let forms = yaml["forms"].as_sequence();
+    forms::check_schema(&json(&report, false));
     for (file, actual) in [
         ("text-80.txt", text(&report, text::Options { width: 80, ..text::Options::default() })),
         ("text-120.txt", text(&report, text::Options { width: 120, ..text::Options::default() })),
         ("text-full.txt", text(&report, text::Options { width: 80, full: true, ..text::Options::default() })),
         ("text-color.txt", text(&report, text::Options { width: 100, color: true, ..text::Options::default() })),
         ("report.json", json(&report, true)),
+        ("report.html", forms::page(&report, usize::MAX)),
         ("report.md", markdown(&report, usize::try_from(yaml["budget"].as_u64().unwrap_or(60_000)).unwrap())),
     ] {
         if let Some(word) = yaml["never"].as_str() {
             assert!(!actual.contains(word), "{}: {file} shows {word}", case.display());
         }
-        if forms.is_none_or(|forms| forms.iter().any(|form| form == file)) {
+        let is_kept = forms.map_or(file != "report.html", |forms| forms.iter().any(|form| form == file));
+        if is_kept {
             golden.check(&case.join(file), &actual);
         }
     }

@@ -332,8 +332,8 @@ fn with_all_values<'r>(service: &Service, report: &'r Json) -> Cow<'r, Json> {
         return Cow::Borrowed(report);
     }
     let [before, after] = ["before", "after"].map(|side| report[side]["commit"].as_str().unwrap());
-    let whole = service.site.hierad(&format!("diff --full --format json {before} {after}")).ok();
-    Cow::Owned(read(&whole))
+    let whole = service.site.hierad(&format!("diff --full --format json {before} {after}"));
+    Cow::Owned(read(whole.ok()))
 }
 
 /// Checks that a report tells of the value of a good commit, whatever came before it.

@@ -1,0 +1,226 @@
+//! Writes the report as one page of HTML that needs no other file.
+//!
+//! It has the verdict and its counts, blind spots, errors that several keys share, and a panel for each group with both
+//! sides of each difference. A script of its own searches it by key, value or node; the page is whole without it. Its
+//! content security policy allows that script and nothing else.
+
+mod changes;
+mod nodes;
+
+use std::io::{self, Write};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
+use self::changes::group;
+use self::nodes::ChangedNodes;
+use super::secrets::reencrypted_heading;
+use super::visible::visible;
+use super::wording::{count, findings_heading, number};
+use super::{BlindSpot, Cause, Commit, FindingChange, Report, branch_label};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// Options of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// The number of bytes after which changes are only counted.
+    pub budget: usize,
+}
+
+impl Default for Options {
+    /// Returns a budget that browsers open at once.
+    fn default() -> Options {
+        Options { budget: 16 << 20 }
+    }
+}
+
+/// Writes the page.
+pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
+    let nodes = ChangedNodes::of(report);
+    let script = STANDARD.encode(Sha256::digest(SCRIPT));
+    let policy = format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{script}'");
+    let start = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (visible(&report.headline())) }
+                style { (PreEscaped(STYLE)) }
+            }
+        }
+    };
+    // The page is written in parts, so its outer elements are not those of one template.
+    let start = start.into_string();
+    let start = start.trim_end_matches("</html>");
+    writeln!(out, "{start}<body><main>")?;
+    for part in [head(report), blind_spots(report), search(), causes(report)] {
+        out.write_all(part.into_string().as_bytes())?;
+    }
+    write_groups(report, &nodes, options.budget, out)?;
+    for part in [reencrypted(report), findings(report, true), findings(report, false), footer()] {
+        out.write_all(part.into_string().as_bytes())?;
+    }
+    write!(out, "</main><script type=\"application/json\" id=\"nodes\">{}</script>", nodes.json())?;
+    writeln!(out, "<script>{SCRIPT}</script></body></html>")
+}
+
+/// Writes as many groups as the budget allows, and the number of the others.
+fn write_groups(report: &Report, nodes: &ChangedNodes, budget: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut left = budget;
+    for (shown, of) in report.groups.iter().enumerate() {
+        let text = group(report, of, nodes).into_string();
+        if text.len() > left {
+            let groups = &report.groups[shown..];
+            let changes = groups.iter().map(|group| group.items.len()).sum();
+            let note = html! {
+                p { b { (count(groups.len(), "more group")) } " of " (count(changes, "change"))
+                    " would make this page too large: " code { "hierad diff --full" } " shows all." }
+            };
+            return out.write_all(note.into_string().as_bytes());
+        }
+        left -= text.len();
+        out.write_all(text.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn head(report: &Report) -> Markup {
+    let fails = report.changes.iter().filter(|change| change.kind.is_error()).map(|change| &change.key);
+    let fails = fails.collect::<std::collections::BTreeSet<_>>().len();
+    let side = |word: &str, commit: Option<&Commit>| {
+        html! {
+            span.quiet { (word) }
+            @match commit {
+                Some(commit) => {
+                    code { (short(commit)) }
+                    span.title { (visible(&commit.summary)) span.quiet { " " (by(commit)) } }
+                }
+                None => { span {} span.title { "nothing: this is the first commit" } }
+            }
+        }
+    };
+    html! {
+        h1 { (visible(&report.headline())) }
+        @if let Some(after) = &report.commit.after {
+            div.commits {
+                (side("before", report.commit.before.as_ref()))
+                (side("after", Some(after)))
+            }
+        }
+        @if let Some(event) = &report.event { p.quiet { "on " (visible(&branch_label(event))) } }
+        ul.counts {
+            li { b { (number(report.keys.changed)) } " of " (count(report.keys.total, "key")) }
+            li { b { (number(report.nodes.changed)) } " of " (count(report.nodes.total, "node")) }
+            @if fails > 0 { li.alarm { b { (number(fails)) } " failing" } }
+            @if !report.blind_spots.is_empty() {
+                li.doubt { b { (number(report.blind_spots.len())) } " not seen" }
+            }
+        }
+    }
+}
+
+fn short(commit: &Commit) -> String {
+    visible(&commit.id).chars().take(12).collect()
+}
+
+fn by(commit: &Commit) -> String {
+    let author = commit.author.split(" <").next().unwrap_or_default();
+    let time = commit.time.as_deref().and_then(|time| time.split('T').next()).unwrap_or_default();
+    [visible(author).as_ref(), time].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn blind_spots(report: &Report) -> Markup {
+    let spot = |spot: &BlindSpot| {
+        html! {
+            div.panel.doubt {
+                div.body {
+                    (visible(&spot.message))
+                    @if let Some(fix) = &spot.fix { pre { (lines(fix)) } }
+                }
+            }
+        }
+    };
+    html! {
+        @if !report.blind_spots.is_empty() {
+            h2 { (count(report.blind_spots.len(), "blind spot")) }
+            @for blind in &report.blind_spots { (spot(blind)) }
+        }
+    }
+}
+
+/// Makes each line of a text safe to show.
+fn lines(text: &str) -> String {
+    text.lines().map(|line| visible(line).into_owned()).collect::<Vec<_>>().join("\n")
+}
+
+fn search() -> Markup {
+    html! {
+        search hidden {
+            input type="search" placeholder="Find a key, a value or a node" aria-label="Find a key, a value or a node";
+            output {}
+        }
+    }
+}
+
+fn causes(report: &Report) -> Markup {
+    let cause = |cause: &Cause| {
+        html! {
+            details.panel.alarm[cause.is_new] open {
+                summary { span.who { (cause.heading(report)) } }
+                div.body {
+                    pre { (lines(&cause.message())) }
+                    @for (at, key) in cause.keys.iter().enumerate() { @if at > 0 { ", " } code { (visible(key)) } }
+                }
+                (nodes::list(report, &cause.nodes))
+            }
+        }
+    };
+    html! { @for of in &report.causes { (cause(of)) } }
+}
+
+fn reencrypted(report: &Report) -> Markup {
+    html! {
+        @if !report.reencrypted.is_empty() {
+            h2 { (reencrypted_heading(&report.reencrypted)) }
+            ul.list {
+                @for secret in &report.reencrypted {
+                    li {
+                        code { (visible(&secret.name())) } " on " (secret.share(report))
+                        @if let Some(origin) = &secret.origin {
+                            " " span.quiet { (visible(&origin.place.to_string())) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn findings(report: &Report, is_new: bool) -> Markup {
+    let findings: Vec<&FindingChange> = report.findings.iter().filter(|finding| finding.is_new == is_new).collect();
+    html! {
+        @if !findings.is_empty() {
+            h2 { (findings_heading(&findings)) }
+            ul.list {
+                @for FindingChange { diagnostic, nodes, .. } in findings {
+                    li {
+                        (diagnostic.severity) " "
+                        @if let Some(place) = &diagnostic.place { code { (visible(&place.to_string())) } " " }
+                        (visible(&diagnostic.text)) " " span.quiet { "[" (diagnostic.code) "]" }
+                        @if *nodes > 0 { span.quiet { ", " (count(*nodes, "node")) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn footer() -> Markup {
+    html! { footer.quiet { "hierad " (env!("CARGO_PKG_VERSION")) } }
+}
