@@ -107,6 +107,10 @@ impl Webhook {
         }
         match request.body(body).send().await {
             Ok(response) if response.status().is_success() => Ok(()),
+            // It will be as large the next time, and others wait behind it.
+            Ok(response) if response.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+                Err(DeliveryError::Impossible(self.refusal(response).await))
+            }
             Ok(response) => {
                 let retry_after = retry_after(response.status(), response.headers(), SystemTime::now());
                 Err(DeliveryError::Refused { text: self.refusal(response).await, retry_after })

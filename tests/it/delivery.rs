@@ -47,14 +47,18 @@ fn parcel(report: &[u8]) -> Parcel {
 
 /// Delivers a parcel, or returns why it was refused.
 fn deliver(target: Target, parcel: &Parcel) -> Result<(), String> {
-    let sink = Sink { name: "s".to_owned(), filter: Filter::default(), retry_for: Duration::ZERO, target };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let delivery = async { tokio::time::timeout(ENOUGH, sink.deliver(parcel)).await };
-    let result = runtime.block_on(delivery).expect("the sink has a limit of its own");
-    result.map_err(|error| match error {
+    attempt(target, parcel).map_err(|error| match error {
         DeliveryError::Refused { text, .. } => text,
         error => panic!("{error}"),
     })
+}
+
+/// Delivers a parcel.
+fn attempt(target: Target, parcel: &Parcel) -> Result<(), DeliveryError> {
+    let sink = Sink { name: "s".to_owned(), filter: Filter::default(), retry_for: Duration::ZERO, target };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let delivery = async { tokio::time::timeout(ENOUGH, sink.deliver(parcel)).await };
+    runtime.block_on(delivery).expect("the sink has a limit of its own")
 }
 
 /// Why a parcel was not taken, which names all of `words`.

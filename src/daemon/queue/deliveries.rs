@@ -34,42 +34,48 @@ pub enum NextDelivery {
 }
 
 impl Queue {
-    /// Returns the next delivery of `sink`: the oldest report that is due.
-    pub async fn next_delivery(&self, sink: &str) -> Result<NextDelivery, QueueError> {
-        // The signs keep the index by age in use.
-        let oldest = format!(
-            "SELECT {JOB}, {DELIVERY} WHERE delivery.sink = ?1 AND delivery.state = 'waiting' AND (+delivery.due <= ?2 OR +delivery.due > ?3) \
-             ORDER BY delivery.job LIMIT 1"
-        );
-        let (now, late) = due_between();
-        let oldest = sqlx::query(sqlx::AssertSqlSafe(oldest)).bind(sink).bind(now).bind(late);
-        if let Some(row) = self.first(oldest).await? {
-            return self.delivery_or_next(sink, &row).await;
-        }
-        let due = "SELECT due FROM delivery WHERE sink = ? AND state = 'waiting' ORDER BY due LIMIT 1";
-        let Some(row) = self.first(sqlx::query(due).bind(sink)).await? else { return Ok(NextDelivery::Nothing) };
-        Ok(NextDelivery::Later(until(row.try_get(0)?)))
-    }
-
-    /// Returns the next delivery of `sink` from a repository whose reports go there in the order of their branches:
-    /// the oldest of those that are the first of their branch and due.
-    pub async fn next_of_branches(&self, sink: &str, repository: &RepositoryName) -> Result<NextDelivery, QueueError> {
+    /// Returns the next delivery of `sink`, from one repository or from all: the oldest report of those that are the
+    /// first of their branch and due. So the reports of a branch come in order, and none holds up another branch.
+    pub async fn next_delivery(
+        &self,
+        sink: &str,
+        repository: Option<&RepositoryName>,
+    ) -> Result<NextDelivery, QueueError> {
+        let waiting = "FROM delivery WHERE state = 'waiting' AND sink = ?1";
         let first = format!(
-            "WITH RECURSIVE branches (name) AS ( \
-               SELECT (SELECT min(branch) FROM delivery WHERE state = 'waiting' AND sink = ?1 AND repository = ?2) \
-               UNION ALL SELECT (SELECT min(branch) FROM delivery \
-                 WHERE state = 'waiting' AND sink = ?1 AND repository = ?2 AND branch > name) FROM branches WHERE name IS NOT NULL) \
+            "WITH RECURSIVE repositories (repository) AS ( \
+               SELECT coalesce(?4, (SELECT min(repository) {waiting})) \
+               UNION ALL SELECT (SELECT min(repository) {waiting} AND repository > repositories.repository) \
+                 FROM repositories WHERE ?4 IS NULL AND repository IS NOT NULL), \
+             branches (repository, name) AS ( \
+               SELECT repository, (SELECT min(branch) {waiting} AND repository = repositories.repository) FROM repositories \
+               UNION ALL SELECT repository, \
+                 (SELECT min(branch) {waiting} AND repository = branches.repository AND branch > name) \
+                 FROM branches WHERE name IS NOT NULL) \
              SELECT {JOB}, {DELIVERY} CROSS JOIN branches WHERE delivery.sink = ?1 AND delivery.job = \
-               (SELECT min(job) FROM delivery WHERE state = 'waiting' AND sink = ?1 AND repository = ?2 AND branch = name) \
-             ORDER BY delivery.due BETWEEN ?3 + 1 AND ?4, iif(delivery.due BETWEEN ?3 + 1 AND ?4, delivery.due, delivery.job) LIMIT 1"
+               (SELECT min(job) {waiting} AND repository = branches.repository AND branch = name) \
+             ORDER BY delivery.due BETWEEN ?2 + 1 AND ?3, iif(delivery.due BETWEEN ?2 + 1 AND ?3, delivery.due, delivery.job) LIMIT 1"
         );
         let (now, late) = due_between();
-        let first = sqlx::query(sqlx::AssertSqlSafe(first)).bind(sink).bind(repository.as_str()).bind(now).bind(late);
+        let first = sqlx::query(sqlx::AssertSqlSafe(first)).bind(sink).bind(now).bind(late);
+        let first = first.bind(repository.map(RepositoryName::as_str));
         let Some(row) = self.first(first).await? else { return Ok(NextDelivery::Nothing) };
         match until(row.try_get(8)?) {
             Duration::ZERO => self.delivery_or_next(sink, &row).await,
             time => Ok(NextDelivery::Later(time)),
         }
+    }
+
+    /// Has the first report that waits for one of these sinks on the branch of a job be tried now. A new report shows
+    /// soon that a sink works again, and does not come before older ones.
+    pub async fn hurry(&self, job: JobNumber, sinks: &[&str]) -> Result<(), QueueError> {
+        let update = "UPDATE delivery SET due = ?1 WHERE due > ?1 AND sink = ?2 AND job = (SELECT min(waiting.job) \
+            FROM delivery AS waiting JOIN job ON job.repository = waiting.repository AND job.branch = waiting.branch \
+            WHERE job.number = ?3 AND waiting.state = 'waiting' AND waiting.sink = ?2)";
+        for sink in sinks {
+            self.execute(sqlx::query(update).bind(now()).bind(*sink).bind(job.0)).await?;
+        }
+        Ok(())
     }
 
     /// Returns the delivery in a row. If it cannot be read it is set aside, and the next one is due.

@@ -76,10 +76,7 @@ impl SinkWorker {
     }
 
     async fn next(&self) -> Result<NextDelivery, QueueError> {
-        match self.sink.repository() {
-            Some(repository) => self.queue.next_of_branches(&self.sink.name, repository).await,
-            None => self.queue.next_delivery(&self.sink.name).await,
-        }
+        self.queue.next_delivery(&self.sink.name, self.sink.repository()).await
     }
 
     /// Gives the sink a report, and notes the result.

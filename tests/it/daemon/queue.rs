@@ -73,7 +73,7 @@ async fn old_delivered_jobs_are_forgotten() {
     assert!(queue.report(last("a")).await.unwrap().is_none());
     assert!(queue.report(last("b")).await.unwrap().is_some());
     assert!(
-        matches!(queue.next_delivery("sink").await.unwrap(), NextDelivery::Report { job, .. } if job.name.number == JobNumber(2))
+        matches!(queue.next_delivery("sink", None).await.unwrap(), NextDelivery::Report { job, .. } if job.name.number == JobNumber(2))
     );
     queue.add(&"data".into(), &[event("a")]).await.unwrap();
     let (next, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
@@ -144,7 +144,7 @@ async fn a_branch_that_waits_holds_up_no_other() {
         let (job, _) = queue.next_job(&repository.into()).await.unwrap().unwrap();
         queue.resolved(job.name.number, &written(), &["sink"]).await.unwrap();
     }
-    let next = async |repository: &str| queue.next_of_branches("sink", &repository.into()).await.unwrap();
+    let next = async |repository: &str| queue.next_delivery("sink", Some(&repository.into())).await.unwrap();
     assert_eq!(number(&next("data").await), Some(1));
     queue.not_delivered(JobNumber(1), "sink", "no", Some(Duration::from_mins(30))).await.unwrap();
     assert_eq!(number(&next("data").await), Some(3), "the second is behind the first on its branch");
@@ -160,6 +160,30 @@ async fn a_branch_that_waits_holds_up_no_other() {
     assert_eq!(queue.skip_others("sink", &["data".into()], "gone").await.unwrap(), 1);
     assert!(matches!(next("other").await, NextDelivery::Nothing));
     queue.check().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_refused_report_comes_before_later_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
+    for repository in ["data", "data", "other"] {
+        queue.add(&repository.into(), &[event("1")]).await.unwrap();
+        let (job, _) = queue.next_job(&repository.into()).await.unwrap().unwrap();
+        queue.resolved(job.name.number, &written(), &["sink"]).await.unwrap();
+    }
+    let next = async || queue.next_delivery("sink", None).await.unwrap();
+    assert_eq!(number(&next().await), Some(1));
+    queue.not_delivered(JobNumber(1), "sink", "no", Some(Duration::from_mins(30))).await.unwrap();
+    assert_eq!(number(&next().await), Some(3), "another repository");
+    queue.hurry(JobNumber(3), &["sink"]).await.unwrap();
+    queue.delivered(JobNumber(3), "sink").await.unwrap();
+    assert!(matches!(next().await, NextDelivery::Later(time) if time > Duration::from_mins(29)));
+    queue.hurry(JobNumber(2), &["another", "sink"]).await.unwrap();
+    assert_eq!(number(&next().await), Some(1), "a new report has the first one of its branch be tried");
+    queue.delivered(JobNumber(1), "sink").await.unwrap();
+    assert_eq!(number(&next().await), Some(2));
+    queue.delivered(JobNumber(2), "sink").await.unwrap();
+    assert!(matches!(next().await, NextDelivery::Nothing));
 }
 
 /// A statement that puts all times of a queue off by a year, as a clock does that was so far ahead.
@@ -180,16 +204,17 @@ async fn a_clock_that_was_ahead_puts_nothing_off() {
     change(folder.path(), YEAR_AHEAD).await;
     let (_, wait) = queue.next_job(&"data".into()).await.unwrap().unwrap();
     assert_eq!(wait, Duration::ZERO);
-    for next in
-        [queue.next_delivery("sink").await.unwrap(), queue.next_of_branches("sink", &"data".into()).await.unwrap()]
-    {
+    for next in [
+        queue.next_delivery("sink", None).await.unwrap(),
+        queue.next_delivery("sink", Some(&"data".into())).await.unwrap(),
+    ] {
         assert_eq!(number(&next), Some(2), "{next:?}");
     }
     // The time for which it is tried again begins anew, and what is done is kept no longer than from now on.
     queue.not_delivered(JobNumber(2), "sink", "no", Some(Duration::ZERO)).await.unwrap();
     assert_eq!(forget(&queue, Duration::from_hours(1)).await, Forgotten::default());
     tokio::time::sleep(Duration::from_millis(5)).await;
-    let next = queue.next_delivery("sink").await.unwrap();
+    let next = queue.next_delivery("sink", None).await.unwrap();
     assert!(matches!(next, NextDelivery::Report { age, .. } if age > Duration::ZERO), "{next:?}");
     assert_eq!(forget(&queue, Duration::ZERO).await.done, 1);
 }
@@ -242,7 +267,7 @@ async fn forgotten_reports_give_their_room_back() {
     let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
     let report = RenderedReport { json: json.clone(), text: Some("text\n".repeat(1000)) };
     queue.resolved(job.name.number, &report, &["sink"]).await.unwrap();
-    let next = queue.next_delivery("sink").await.unwrap();
+    let next = queue.next_delivery("sink", None).await.unwrap();
     assert!(matches!(&next, NextDelivery::Report { report: stored, .. } if *stored == report));
     assert_eq!(queue.report(last("b")).await.unwrap().unwrap(), json);
     queue.close().await;
@@ -362,7 +387,7 @@ async fn queues_of_former_versions_go_on() {
         assert_eq!(queue.next_job(&"data".into()).await.unwrap().unwrap().0.name.number, JobNumber(3), "{back}");
         let known = queue.last_done("nightly", now).await.unwrap() < now - Duration::from_mins(30);
         assert_eq!(known, knew_schedules, "{back}");
-        let next = queue.next_of_branches("sink", &"data".into()).await.unwrap();
+        let next = queue.next_delivery("sink", Some(&"data".into())).await.unwrap();
         assert!(
             matches!(&next, NextDelivery::Report { report, .. } if report.json == written().json && report.text.as_deref() == Some("plain")),
             "{next:?}"
@@ -391,8 +416,8 @@ async fn rows_that_cannot_be_read_are_set_aside() {
     sqlx::raw_sql(damage).execute(&mut connection).await.unwrap();
     let (next, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
     assert_eq!(next.name.number, JobNumber(4));
-    assert!(matches!(queue.next_delivery("sink").await.unwrap(), NextDelivery::Later(Duration::ZERO)));
-    let delivery = queue.next_delivery("sink").await.unwrap();
+    assert!(matches!(queue.next_delivery("sink", None).await.unwrap(), NextDelivery::Later(Duration::ZERO)));
+    let delivery = queue.next_delivery("sink", None).await.unwrap();
     assert!(matches!(delivery, NextDelivery::Report { job, .. } if job.name.number == JobNumber(6)));
     let printed = site.hierad("queue --state ../state");
     for line in [

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-use hierad::event::{CommitEvent, EventKind};
+use hierad::event::{CommitEvent, EventKind, JobNumber};
 use hierad::git::{BranchName, CommitId};
 
 use super::receiver::Mood;
@@ -41,6 +42,31 @@ fn receivers_get_all_reports_after_an_outage() {
     assert_eq!(backlog(), 0);
     service.end(daemon);
     service.check(&script.made);
+}
+
+#[test]
+fn reports_come_in_order_after_an_outage() {
+    let service = Service::new();
+    let daemon = service.start();
+    service.wait("the daemon", || service.log().contains("hierad: watching"));
+    service.receiver.set(Mood::Broken);
+    service.site.commit("one");
+    service.site.commit("two");
+    let refused = || service.metric("hierad_deliveries_total{sink=\"web\",result=\"refused\"}").unwrap();
+    service.wait("an attempt", || refused() > 0 && service.files().len() == 2);
+    service.end(daemon);
+    // As after some hours.
+    service.in_queue(async |queue| {
+        queue.not_delivered(JobNumber(1), "web", "no", Some(Duration::from_mins(30))).await.unwrap();
+    });
+    service.receiver.set(Mood::Good);
+    let daemon = service.start();
+    service.site.commit("three");
+    service.wait("all reports", || service.is_idle() && service.files().len() == 3);
+    service.end(daemon);
+    let reports = service.receiver.reports();
+    let summaries: Vec<&str> = reports.iter().map(|report| report["after"]["summary"].as_str().unwrap()).collect();
+    assert_eq!(summaries, ["one", "two", "three"]);
 }
 
 #[test]

@@ -4,11 +4,11 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hierad::delivery::{Private, SizeLimit, Target, Webhook, WebhookError, WebhookOptions};
+use hierad::delivery::{DeliveryError, Private, SizeLimit, Target, Webhook, WebhookError, WebhookOptions};
 use zeroize::Zeroizing;
 
 use super::servers::{Answer, Certificate, Http, closed_port};
-use super::{ENOUGH, LITTLE, deliver, parcel, refused};
+use super::{ENOUGH, LITTLE, attempt, deliver, parcel, refused};
 
 fn options(url: String) -> WebhookOptions {
     let (headers, size) = (Private(Vec::new()), SizeLimit::default());
@@ -88,6 +88,14 @@ fn server_errors_are_quoted() {
         assert_eq!(sent_to(server.port, ENOUGH), Err(expected.to_owned()));
         assert_eq!(server.requests.try_iter().count(), 1);
     }
+}
+
+#[test]
+fn a_report_that_is_too_large_is_not_sent_again() {
+    let server = Http::start(|_| Answer::Say("413 Payload Too Large", String::new()));
+    let webhook = Webhook::new(options(format!("http://127.0.0.1:{}/", server.port))).unwrap();
+    let result = attempt(Target::Webhook(webhook), &parcel(b"{}\n"));
+    assert!(matches!(&result, Err(DeliveryError::Impossible(text)) if text.contains("413")), "{result:?}");
 }
 
 #[test]

@@ -209,5 +209,6 @@ impl Drop for Daemon {
             _ = child.kill();
             _ = child.wait();
         }
+        self.place.disable_cleanup(std::thread::panicking());
     }
 }

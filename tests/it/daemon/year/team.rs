@@ -116,16 +116,18 @@ struct Push<'t> {
 
 impl Push<'_> {
     fn some(&mut self, commits: usize, random: &mut Random, may_lose: bool) {
-        let mut names = vec!["main".to_owned()];
+        let (mut names, mut rewritten) = (vec!["main".to_owned()], Vec::new());
         let mut left = commits;
         for _ in 1..AT_ONCE {
             let name = *random.pick(&SHORT);
             let is_live = self.site.branches.contains_key(name);
-            if names.iter().any(|other| other == name) || !is_live && !self.begin(name) {
+            if names.iter().any(|other| other == name) || rewritten.contains(&name) || !is_live && !self.begin(name) {
                 continue;
             }
-            if is_live && may_lose && left > 0 && random.below(4) == 0 {
-                left -= usize::from(self.rewrite(name));
+            // A tip that is gone before anybody has looked is not reported.
+            if is_live && may_lose && left > 0 && random.below(4) == 0 && self.rewrite(name) {
+                left -= 1;
+                rewritten.push(name);
                 continue;
             }
             names.push(name.to_owned());
