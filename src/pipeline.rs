@@ -159,13 +159,22 @@ impl Pipeline {
         after: RevisionId,
         filter: &DiffFilter<'_>,
     ) -> Result<Comparison, PipelineError> {
+        self.diff_with(Diff::new(before, after), filter, &self.workers)
+    }
+
+    /// Compares two revisions as [`diff`](Pipeline::diff) does. A comparison that `workers` stop is not whole.
+    pub fn diff_with(
+        &self,
+        Diff { before, after }: Diff<RevisionId>,
+        filter: &DiffFilter<'_>,
+        workers: &Workers,
+    ) -> Result<Comparison, PipelineError> {
         let kept = self.load_both(Diff::new(before, after))?;
         let revisions = kept.as_ref().map(|kept| &**kept);
-        let (keys, affected, effective) = self.compare(revisions);
+        let (keys, affected, effective) = self.compare(revisions, workers);
         let findings = revisions.map(Pipeline::findings).map(|findings| without_old_news(findings, revisions));
-        let changes = diff::changes(effective.as_ref(), &self.workers);
-        let unreadable =
-            revisions.map(|revision| blind_spots::unreadable::unreadable_revision(revision, &self.workers));
+        let changes = diff::changes(effective.as_ref(), workers);
+        let unreadable = revisions.map(|revision| blind_spots::unreadable::unreadable_revision(revision, workers));
         let context = DiffContext {
             revisions,
             affected: &affected,
@@ -190,7 +199,7 @@ impl Pipeline {
             names: self.names.clone(),
             nodes,
             keys,
-            origins: origin::origins(&changes, &revisions, &self.workers),
+            origins: origin::origins(&changes, &revisions, workers),
             changes,
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,
@@ -220,12 +229,16 @@ impl Pipeline {
     }
 
     /// Returns all keys of both sides, those that the change may affect, and the values of these.
-    fn compare(&self, revisions: Diff<&Revision>) -> (Arc<BTreeSet<Arc<str>>>, AffectedKeys, Diff<Effective>) {
+    fn compare(
+        &self,
+        revisions: Diff<&Revision>,
+        workers: &Workers,
+    ) -> (Arc<BTreeSet<Arc<str>>>, AffectedKeys, Diff<Effective>) {
         let [before, after] = [&revisions.before.keys, &revisions.after.keys];
         let keys =
             if Arc::ptr_eq(before, after) { after.clone() } else { Arc::new(before.union(after).cloned().collect()) };
-        let affected = fleet::affected_keys(revisions.before, revisions.after, &keys, &self.workers);
-        let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &affected.keys, &self.workers);
+        let affected = fleet::affected_keys(revisions.before, revisions.after, &keys, workers);
+        let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &affected.keys, workers);
         (keys, affected, Diff::new(was, is))
     }
 

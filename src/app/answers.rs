@@ -1,12 +1,17 @@
 //! The effective values behind the HTTP interface, by the settings of this run.
 
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::lookup::{failure, to_json};
 use super::pipelines::ATTEMPTS;
 use super::{BranchPipelines, Failure, Workspace};
-use crate::daemon::http::{AnswerError, Answers, LookupNode, LookupRequest, LookupResponse, NodeSnapshot};
+use crate::daemon::http::{
+    AnswerError, Answers, DiffFormat, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse,
+    NodeSnapshot,
+};
+use crate::diff::Diff;
 use crate::git::{BranchName, CommitId, RevisionError};
 use crate::hiera::Outcome;
 use crate::hiera::budget::{Cost, STEP_LIMIT, TEXT_LIMIT};
@@ -16,7 +21,8 @@ use crate::hiera::merge::Strategy;
 use crate::hiera::scope::{NodeScope, Scope};
 use crate::node::{NodeProfile, NodeSet, read_profiles};
 use crate::pipeline::profiles::EnvironmentOfNodes;
-use crate::pipeline::{Pipeline, PipelineError, RevisionId};
+use crate::pipeline::{DiffFilter, Pipeline, PipelineError, RevisionId};
+use crate::report::{self, Report};
 use crate::snapshot::{Format, Snapshots};
 use crate::workers::{Stop, Workers};
 
@@ -66,6 +72,21 @@ impl Answers for EffectiveValues {
     ) -> std::result::Result<NodeSnapshot, AnswerError> {
         let asked = self.resolve(revision)?;
         self.settled(asked.branch.as_ref(), |pipeline| self.rendered(pipeline, &asked, (node, keys), stop))
+    }
+
+    fn diff(&self, request: &DiffRequest, stop: &Arc<dyn Stop>) -> std::result::Result<DiffResponse, AnswerError> {
+        let after = self.resolve(&request.to)?;
+        let before = match &request.from {
+            Some(from) => Some(self.resolve(from)?.commit),
+            None => self.workspace.repository.first_parent(after.commit).map_err(broken)?,
+        };
+        let ids = Diff::new(before.map_or(RevisionId::Empty, RevisionId::Commit), after.point());
+        self.settled(after.branch.as_ref(), |pipeline| {
+            let compared = pipeline.diff_with(ids, &DiffFilter::ALL, &self.workers(stop)).map_err(broken)?;
+            wanted_still(stop)?;
+            let text = written(&compared.report, request.format)?;
+            Ok(DiffResponse { commit: after.commit.to_string(), text })
+        })
     }
 
     fn lookup(
@@ -141,13 +162,17 @@ impl EffectiveValues {
         }
         let wanted: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
         let keys = revision.keys.iter().filter(|key| wanted.is_empty() || wanted.contains(&***key));
-        let either = Either([self.workspace.workers.stop.clone(), stop.clone()]);
-        let workers = Workers { stop: Arc::new(either), ..self.workspace.workers.clone() };
-        let effective = pipeline.effective_on(id, &revision, keys, &workers);
+        let effective = pipeline.effective_on(id, &revision, keys, &self.workers(stop));
         wanted_still(stop)?;
         let (nodes, disclosure, workers) = (NodeSet::from_iter([id]), &pipeline.disclosure, &self.workspace.workers);
         let snapshots = Snapshots::new(effective, &pipeline.fleet, &nodes, Format::Json, disclosure, workers);
         Ok(NodeSnapshot { commit: asked.commit.to_string(), text: snapshots.texts().concat() })
+    }
+
+    /// Returns workers that stop when the answer is not wanted any more.
+    fn workers(&self, stop: &Arc<dyn Stop>) -> Workers {
+        let either = Either([self.workspace.workers.stop.clone(), stop.clone()]);
+        Workers { stop: Arc::new(either), ..self.workspace.workers.clone() }
     }
 
     /// Reads the profile of a request.
@@ -198,6 +223,46 @@ impl EffectiveValues {
         }
         let keys: Vec<String> = request.keys.iter().map(|key| format!("'{key}'")).collect();
         Err(AnswerError::Unknown(format!("no data for {} on {node}", keys.join(", "))))
+    }
+}
+
+/// Writes a report, unless it is too large for an answer.
+fn written(report: &Report, format: DiffFormat) -> std::result::Result<Vec<u8>, AnswerError> {
+    let mut out = Bounded { text: Vec::new(), most: LARGEST_REPORT };
+    let result = match format {
+        DiffFormat::Json => report::json::write(report, report::json::Options::default(), &mut out),
+        DiffFormat::Html => report::html::write(report, report::html::Options::default(), &mut out),
+        DiffFormat::Markdown => report::markdown::write(report, report::markdown::Options::default(), &mut out),
+        DiffFormat::Text => report::text::write(report, report::text::Options::default(), &mut out),
+    };
+    let too_large = |_| {
+        let text =
+            format!("the report has more than {LARGEST_REPORT} bytes: ask for another format, or run `hierad diff`");
+        AnswerError::Failed(text)
+    };
+    result.map(|()| out.text).map_err(too_large)
+}
+
+/// The largest report that is an answer, in bytes.
+const LARGEST_REPORT: usize = 64 << 20;
+
+/// Text of a limited length.
+struct Bounded {
+    text: Vec<u8>,
+    most: usize,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, content: &[u8]) -> io::Result<usize> {
+        if self.text.len() + content.len() > self.most {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.text.extend_from_slice(content);
+        Ok(content.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

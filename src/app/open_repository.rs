@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::guard::Guard;
 use super::{BranchPipelines, Result};
-use crate::daemon::http::{AnswerError, Answers, LookupRequest, LookupResponse, NodeSnapshot};
+use crate::daemon::http::{
+    AnswerError, Answers, DiffRequest, DiffResponse, LookupRequest, LookupResponse, NodeSnapshot,
+};
 use crate::event::RepositoryName;
 use crate::git::{BranchName, BranchPatterns, Repository};
 use crate::pipeline::Pipeline;
@@ -76,6 +78,10 @@ impl Answers for RepositoryHandle {
         stop: &Arc<dyn Stop>,
     ) -> std::result::Result<NodeSnapshot, AnswerError> {
         self.answers()?.snapshot(node, revision, keys, stop)
+    }
+
+    fn diff(&self, request: &DiffRequest, stop: &Arc<dyn Stop>) -> std::result::Result<DiffResponse, AnswerError> {
+        self.answers()?.diff(request, stop)
     }
 
     fn lookup(

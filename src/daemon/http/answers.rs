@@ -20,6 +20,9 @@ pub trait Answers: Send + Sync {
         stop: &Arc<dyn Stop>,
     ) -> Result<NodeSnapshot, AnswerError>;
 
+    /// Compares two revisions.
+    fn diff(&self, request: &DiffRequest, stop: &Arc<dyn Stop>) -> Result<DiffResponse, AnswerError>;
+
     /// Looks keys up until one is found.
     fn lookup(&self, request: &LookupRequest, stop: &Arc<dyn Stop>) -> Result<LookupResponse, AnswerError>;
 }
@@ -30,6 +33,39 @@ pub struct NodeSnapshot {
     /// The commit.
     pub commit: String,
     /// The content that `hierad render` writes to the node's file.
+    pub text: Vec<u8>,
+}
+
+/// A comparison of two revisions.
+#[derive(Debug, Clone)]
+pub struct DiffRequest {
+    /// The earlier revision, or `None` for the first parent of the later one.
+    pub from: Option<String>,
+    /// The later revision.
+    pub to: String,
+    /// The form of the report.
+    pub format: DiffFormat,
+}
+
+/// A form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiffFormat {
+    /// JSON, for programs.
+    Json,
+    /// A page for a browser.
+    Html,
+    /// A comment for a review.
+    Markdown,
+    /// Plain text.
+    Text,
+}
+
+/// The result of a comparison.
+#[derive(Debug, Clone)]
+pub struct DiffResponse {
+    /// The later commit.
+    pub commit: String,
+    /// The report.
     pub text: Vec<u8>,
 }
 

@@ -45,7 +45,10 @@ use crate::event::RepositoryName;
 use problem::{not_allowed, nowhere, panicked};
 use state::State;
 
-pub use answers::{AnswerError, Answers, LookupNode, LookupRequest, LookupResponse, NodeSnapshot};
+pub use answers::{
+    AnswerError, Answers, DiffFormat, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse,
+    NodeSnapshot,
+};
 pub use forge::Forge;
 pub use in_process::InProcessServer;
 
@@ -132,6 +135,7 @@ fn router(state: Arc<State>) -> Router {
         .route("/v1/reports", get(reports::list))
         .route("/v1/reports/stream", get(stream::listen))
         .route("/v1/reports/{commit}", get(reports::one))
+        .route("/v1/diff", get(values::diff))
         .route("/v1/nodes", get(values::nodes))
         .route("/v1/nodes/{certname}", get(values::node))
         .route("/v1/lookup", post(values::lookup))

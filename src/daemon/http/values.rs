@@ -8,7 +8,9 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::answers::{Answers, LookupNode, LookupRequest, LookupResponse, NodeSnapshot};
+use super::answers::{
+    Answers, DiffFormat, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse, NodeSnapshot,
+};
 use super::body::Json;
 use super::parameters::{Name, Parameters};
 use super::problem::Problem;
@@ -66,6 +68,27 @@ pub(super) async fn node(
     let ask = move |answers: &dyn Answers, stop: &Arc<dyn Stop>| answers.snapshot(&certname, &revision, &keys, stop);
     let NodeSnapshot { commit, text } = state.ask(parameters.text("repository"), ask).await?;
     Ok(([(CONTENT_TYPE.as_str(), "application/json"), ("x-hierad-commit", &*commit)], text).into_response())
+}
+
+/// Compares two revisions.
+pub(super) async fn diff(
+    extract::State(state): extract::State<Arc<State>>,
+    parameters: Parameters,
+) -> Result<Response, Problem> {
+    let parameters = parameters.only(&["repository", "from", "to", "format"])?;
+    let from = parameters.text("from").map(|from| revision(Some(from))).transpose()?;
+    let (format, kind) = match parameters.text("format") {
+        None | Some("json") => (DiffFormat::Json, "application/json"),
+        Some("html") => (DiffFormat::Html, "text/html; charset=utf-8"),
+        Some("markdown") => (DiffFormat::Markdown, "text/markdown; charset=utf-8"),
+        Some("text") => (DiffFormat::Text, "text/plain; charset=utf-8"),
+        Some(_) => return Err(Problem::wrong("'format' must be json, html, markdown or text")),
+    };
+    let request = DiffRequest { from, to: revision(parameters.text("to"))?, format };
+    let ask = move |answers: &dyn Answers, stop: &Arc<dyn Stop>| answers.diff(&request, stop);
+    let DiffResponse { commit, text } = state.ask(parameters.text("repository"), ask).await?;
+    let headers = [(CONTENT_TYPE.as_str(), kind), ("x-hierad-commit", &*commit), ("x-content-type-options", "nosniff")];
+    Ok((headers, text).into_response())
 }
 
 /// The body of a lookup request.

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use hierad::daemon::http::{
-    AnswerError, Answers, Forge, InProcessServer, LookupNode, LookupRequest, LookupResponse, NodeSnapshot, Options,
+    AnswerError, Answers, DiffRequest, DiffResponse, Forge, InProcessServer, LookupNode, LookupRequest, LookupResponse, NodeSnapshot, Options,
 };
 use hierad::daemon::queue::{Queue, RenderedReport};
 use hierad::event::{CommitEvent, EventKind, RepositoryName};
@@ -102,6 +102,13 @@ impl Answers for Echo {
             "db01" => Err(AnswerError::Wrong(format!("'{revision}' {keys:?}"))),
             "web01" => Ok(NodeSnapshot { commit: "1".repeat(40), text: b"{}\n".to_vec() }),
             _ => Err(AnswerError::Unknown(format!("there is no profile of node '{node}'"))),
+        }
+    }
+
+    fn diff(&self, request: &DiffRequest, _stop: &Arc<dyn Stop>) -> Result<DiffResponse, AnswerError> {
+        match &request.from {
+            Some(from) => Err(AnswerError::Unknown(format!("'{from}' {:?}", request.format))),
+            None => Ok(DiffResponse { commit: "1".repeat(40), text: b"{}\n".to_vec() }),
         }
     }
 

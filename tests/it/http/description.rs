@@ -59,6 +59,7 @@ fn routes_answer_as_described() {
         ("/v1/reports", vec!["/v1/reports", "/v1/reports?limit=0"]),
         ("/v1/reports/stream", vec!["/v1/reports/stream?x=1"]),
         ("/v1/reports/{commit}", vec![&format!("/v1/reports/{commit}?branch=main"), "/v1/reports/x"]),
+        ("/v1/diff", vec!["/v1/diff", "/v1/diff?to=HEAD&format=json", "/v1/diff?format=x", "/v1/diff?to=nobody"]),
         ("/v1/nodes", vec!["/v1/nodes", "/v1/nodes?limit=x"]),
         ("/v1/nodes/{certname}", vec!["/v1/nodes/web01", "/v1/nodes/x"]),
     ] {

@@ -242,3 +242,22 @@ fn profiles_that_change_count() {
     }
     assert_eq!(daemon.get("/v1/nodes/new?key=port").json()["values"]["port"], 80);
 }
+
+#[test]
+fn diffs_are_those_of_the_command() {
+    let site = Sandbox::of(SITE);
+    let daemon = Daemon::start(&site, "");
+    site.files("-- data/common.yaml\nmotd: <b>hi</b>\n");
+    site.commit("hi");
+    let page = |query: &str| daemon.get(&format!("/v1/diff{query}"));
+    assert_eq!(page("").body, site.hierad("diff --format json").ok());
+    assert_eq!(page("?from=HEAD~1&to=HEAD&format=text").body, site.hierad("diff HEAD~1 HEAD").ok());
+    assert_eq!(page("?format=markdown").body, site.hierad("diff --format markdown").ok());
+    let html = page("?format=html");
+    assert_eq!(html.body, site.hierad("diff --format html").ok());
+    assert_eq!(html.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(html.body.contains("&lt;b&gt;hi"), "{}", html.body);
+    assert_eq!(page("?format=pdf").status, 400);
+    assert_eq!(page("?to=nobody").status, 404);
+    assert_eq!(page("?from=--output=x").status, 400);
+}

@@ -6,7 +6,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hierad::daemon::http::{
-    AnswerError, Answers, Listener, LookupRequest, LookupResponse, NodeSnapshot, Options, Server,
+    AnswerError, Answers, DiffRequest, DiffResponse, Listener, LookupRequest, LookupResponse, NodeSnapshot, Options,
+    Server,
 };
 use hierad::daemon::queue::{Job, Queue, RenderedReport};
 use hierad::daemon::service::{
@@ -51,6 +52,10 @@ impl Answers for Manner {
             }
             held.lock().unwrap().send(()).unwrap();
         }
+        Err(AnswerError::Unknown("nothing".to_owned()))
+    }
+
+    fn diff(&self, _: &DiffRequest, _: &Arc<dyn Stop>) -> Result<DiffResponse, AnswerError> {
         Err(AnswerError::Unknown("nothing".to_owned()))
     }
 
