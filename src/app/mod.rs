@@ -6,6 +6,7 @@
 //!   repository change.
 //! - [`Plan`] is a daemon with a durable queue, and reloads it; [`run_unqueued`] is one without.
 //! - [`trust`] records which settings files of the tree the user trusts.
+//! - [`review`] finds the commits of a request in the checkout of a CI job.
 //! - `answers`, `server` and `snapshots` give the daemon its effective values, its HTTP server and its snapshot
 //!   sinks.
 //!
@@ -26,6 +27,7 @@ mod overrides;
 mod pipelines;
 mod recent;
 mod repository;
+pub mod review;
 mod sample_profile;
 mod server;
 mod service;

@@ -74,7 +74,7 @@ pub(super) enum Format {
 
 /// The differences that the exit status reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ExitCode {
+pub(super) enum ExitCode {
     Changes,
     Errors,
 }
@@ -113,7 +113,8 @@ pub(super) fn blind(spot: Option<&BlindSpot>) -> Failure {
     format!("nothing could be read: {}{fix}; --allow-blind goes on all the same", spot.message).into()
 }
 
-fn status(of: ExitCode, report: &Report) -> Status {
+/// Returns the exit status that tells the differences of a report.
+pub(super) fn status(of: ExitCode, report: &Report) -> Status {
     let is_error = |change: &KeyChange| change.kind.is_error();
     match (report.verdict(), of) {
         (Verdict::Changes, ExitCode::Errors) if !report.changes.iter().any(is_error) => Status::Done,

@@ -123,6 +123,27 @@ impl Global {
         Global { repo: Some(repo), profiles: vec![profiles], color, threads, is_isolated: true, ..Global::default() }
     }
 
+    /// Returns the flags for the commits of strangers: no key is read, and no secret shown.
+    pub(super) fn for_strangers(&self) -> Global {
+        Global { no_keys: true, show_secrets: false, ..self.clone() }
+    }
+
+    /// Returns what tells this configuration from others, or nothing if no flag does.
+    pub(super) fn configuration(&self) -> Vec<String> {
+        let path = |name: &str, path: &PathBuf| format!("{name}={}", path.display());
+        let text = |name: &str, text: &String| format!("{name}={text}");
+        let mut parts: Vec<String> = self.config.iter().map(|file| path("config", file)).collect();
+        parts.extend(self.repo.iter().map(|folder| path("repo", folder)));
+        parts.extend(self.profiles.iter().map(|file| path("profiles", file)));
+        parts.extend(self.hiera_config.iter().map(|file| text("hiera_config", file)));
+        parts.extend(self.global_hiera_config.iter().map(|file| text("global_hiera_config", file)));
+        parts.extend(self.modulepath.iter().map(|folders| text("modulepath", folders)));
+        parts.extend(self.basemodulepath.iter().map(|folders| text("basemodulepath", folders)));
+        parts.extend(self.puppet.map(|version| format!("puppet={version:?}")));
+        parts.extend(self.hiera.map(|version| format!("hiera={version:?}")));
+        parts
+    }
+
     /// Opens the workspace that the flags name, and prints which settings of the tree do not count.
     pub(super) fn open(&self) -> Result<Workspace> {
         let workspace = Workspace::open(&self.overrides())?;

@@ -25,6 +25,7 @@ mod pager;
 mod progress;
 mod queue;
 mod render;
+mod review;
 mod trust;
 mod verify;
 mod watch;
@@ -55,7 +56,7 @@ enum Status {
 }
 
 /// The help on exit statuses.
-const STATUS: &str = "Exit status: 0 done, 1 could not (or `lookup` found no key), 2 differences found (`diff --exit-code`), \
+const STATUS: &str = "Exit status: 0 done, 1 could not (or `lookup` found no key), 2 differences found (`diff --exit-code`, `review --exit-code`), \
 faults found (`check`) or disagreements found (`verify`), 3 no difference seen, but not all could be seen \
 (`diff --exit-code`, `verify`).";
 
@@ -73,6 +74,12 @@ struct Cli {
 enum Command {
     /// Show what changes in effective values between two revisions
     Diff(Deferred<diff::Arguments>),
+    /// Post what a pull request changes: a comment, a check, marks on lines
+    ///
+    /// In CI it knows the request by the environment of the job (GitHub Actions, GitLab CI, Actions of Gitea and
+    /// Forgejo, Jenkins), and compares its last commit with the merge base. Elsewhere flags name all that. No key is
+    /// read unless --with-keys asks for it.
+    Review(Deferred<review::Arguments>),
     /// Write the effective values of every node
     Render(Deferred<render::Arguments>),
     /// Put snapshots on a git reference, a commit for each commit of a branch
@@ -142,6 +149,7 @@ pub fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result {
     match &cli.command {
         Command::Diff(Deferred(arguments)) => diff::run(&cli.global, arguments),
+        Command::Review(Deferred(arguments)) => review::run(&cli.global, arguments),
         Command::Render(Deferred(arguments)) => render::run(&cli.global, arguments),
         Command::Export(Deferred(arguments)) => export::run(&cli.global, arguments),
         Command::Lookup(Deferred(arguments)) => lookup::run(&cli.global, arguments),

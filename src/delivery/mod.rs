@@ -31,6 +31,7 @@ pub use command::Command;
 pub use filter::Filter;
 pub use folder::Folder;
 pub use mail::{Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, mailbox};
+pub use one_line::{describe, one_line};
 pub use plain_text::plain_text;
 pub use private::Private;
 pub use snapshots::{SnapshotSink, Unwritten, WriteSnapshots};

@@ -4,13 +4,13 @@ use crate::diagnostic;
 use crate::visible::visible;
 
 /// Decodes a foreign text to one line without active characters.
-pub(super) fn one_line(words: &[u8]) -> String {
+pub fn one_line(words: &[u8]) -> String {
     let words = String::from_utf8_lossy(words);
     visible(&words.trim_matches([' ', '\n', '\r', '\t', '\0']).replace(['\n', '\r', '\t'], " ")).into_owned()
 }
 
 /// Returns an error with its causes, in one line.
-pub(super) fn describe(error: &(dyn std::error::Error + 'static)) -> String {
+pub fn describe(error: &(dyn std::error::Error + 'static)) -> String {
     one_line(diagnostic::describe(error).as_bytes())
 }
 

@@ -46,6 +46,17 @@ impl Remote {
         self.run("fetch", &[&options[..], &[&self.name, &refspec]].concat()).map(drop)
     }
 
+    /// Fetches references to references of hierad's own. In a shallow clone, `deepen` more commits come with them.
+    pub fn fetch_history(&self, references: &[(&str, &str)], deepen: Option<u32>) -> Result<(), CommandError> {
+        let refspecs: Vec<String> = references.iter().map(|(from, to)| format!("+{from}:{to}")).collect();
+        let depth = deepen.map(|commits| format!("--deepen={commits}"));
+        let options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"];
+        let mut arguments: Vec<&str> = options.into_iter().chain(depth.as_deref()).collect();
+        arguments.extend(["--", &self.name]);
+        arguments.extend(refspecs.iter().map(String::as_str));
+        self.run("fetch", &arguments).map(drop)
+    }
+
     /// Pushes references. Each is named by a refspec, such as `refs/x/a` or, to delete it, `:refs/x/a`.
     pub fn push(&self, refspecs: &[&str]) -> Result<(), CommandError> {
         let options = ["--quiet", "--no-verify", "--end-of-options", &self.name];

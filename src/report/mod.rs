@@ -7,6 +7,7 @@
 //! Nothing here reads a repository or looks up a key. Fields of the JSON form are a contract with scripts: they may be
 //! added to, never renamed.
 
+mod annotation;
 mod blind_spot;
 mod build;
 mod causes;
@@ -35,6 +36,7 @@ use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::value::ValuePath;
 
+pub use annotation::Annotation;
 pub use blind_spot::{BlindSpot, Verdict};
 pub use build::{Input, Origins};
 pub use causes::Cause;

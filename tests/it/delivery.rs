@@ -7,7 +7,7 @@ mod folder;
 mod mail;
 mod queue;
 
-mod servers;
+pub(crate) mod servers;
 mod summary;
 mod webhook;
 

@@ -17,6 +17,7 @@ mod fleet_changes;
 mod fleet_classes;
 mod fleet_paths;
 mod fleet_templates;
+mod forge;
 mod freshness;
 #[path = "../generator/mod.rs"]
 mod generator;

@@ -8,7 +8,8 @@ fn help_texts() {
     let here = tempfile::tempdir().unwrap();
     let mut golden = Golden::default();
     let hooks = ["hooks", "hooks install", "hooks list", "hooks remove", "hooks run"];
-    let others = ["", "check", "demo", "diff", "export", "lookup", "notify", "queue", "render", "verify", "watch"];
+    let others =
+        ["", "check", "demo", "diff", "export", "lookup", "notify", "queue", "render", "review", "verify", "watch"];
     for command in others.into_iter().chain(hooks) {
         let printed = run(hierad(here.path()).args(command.split_whitespace()).arg("--help"));
         let name = if command.is_empty() { "hierad".to_owned() } else { command.replace(' ', "-") };

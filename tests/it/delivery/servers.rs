@@ -11,18 +11,18 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// A port of this machine where nobody listens.
-pub(super) fn closed_port() -> u16 {
+pub(crate) fn closed_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// A certificate for `localhost` that nobody vouches for but itself.
-pub(super) struct Certificate {
-    pub(super) pem: String,
+pub(crate) struct Certificate {
+    pub(crate) pem: String,
     config: Arc<ServerConfig>,
 }
 
 impl Certificate {
-    pub(super) fn new() -> Certificate {
+    pub(crate) fn new() -> Certificate {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -61,17 +61,19 @@ fn hang() {
 
 /// A request to an HTTP server.
 #[derive(Debug)]
-pub(super) struct Request {
-    pub(super) line: String,
+pub(crate) struct Request {
+    pub(crate) line: String,
     /// By their names in lower case.
-    pub(super) headers: HashMap<String, String>,
-    pub(super) body: Vec<u8>,
+    pub(crate) headers: HashMap<String, String>,
+    pub(crate) body: Vec<u8>,
 }
 
 /// An HTTP server's answer to a request.
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// Sends this status line, and this behind the head.
     Say(&'static str, String),
+    /// Sends this status, these headers, each with an end of line, and this behind them.
+    Full(u16, String, String),
     /// Sends this and nothing more, and keeps the connection.
     Hang(&'static str),
     /// Sends words without an end.
@@ -81,23 +83,23 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    pub(super) fn ok() -> Answer {
+    pub(crate) fn ok() -> Answer {
         Answer::Say("200 OK", String::new())
     }
 }
 
 /// An HTTP server.
-pub(super) struct Http {
-    pub(super) port: u16,
-    pub(super) requests: Receiver<Request>,
+pub(crate) struct Http {
+    pub(crate) port: u16,
+    pub(crate) requests: Receiver<Request>,
 }
 
 impl Http {
-    pub(super) fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Http {
+    pub(crate) fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Http {
         Http::with(None, answer)
     }
 
-    pub(super) fn with(
+    pub(crate) fn with(
         certificate: Option<Arc<Certificate>>,
         answer: impl Fn(&Request) -> Answer + Send + Sync + 'static,
     ) -> Http {
@@ -140,6 +142,14 @@ fn http(stream: Box<dyn Stream>, answer: &dyn Fn(&Request) -> Answer, sender: &S
             write!(out, "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{words}")?;
             out.flush()
         }
+        Answer::Full(status, headers, words) => {
+            let length = words.len();
+            write!(
+                out,
+                "HTTP/1.1 {status} so\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{words}"
+            )?;
+            out.flush()
+        }
         Answer::Hang(words) => {
             out.write_all(words.as_bytes())?;
             out.flush()?;
@@ -158,19 +168,19 @@ fn http(stream: Box<dyn Stream>, answer: &dyn Fn(&Request) -> Answer, sender: &S
 
 /// A letter to a mail server.
 #[derive(Debug, Default)]
-pub(super) struct Letter {
-    pub(super) from: String,
-    pub(super) to: Vec<String>,
+pub(crate) struct Letter {
+    pub(crate) from: String,
+    pub(crate) to: Vec<String>,
     /// With line ends as they came, the dots that protect lines removed.
-    pub(super) content: String,
-    pub(super) is_protected: bool,
+    pub(crate) content: String,
+    pub(crate) is_protected: bool,
     /// The argument of `AUTH`.
-    pub(super) auth: Option<String>,
+    pub(crate) auth: Option<String>,
 }
 
 impl Letter {
     /// The head and, decoded, the body.
-    pub(super) fn parts(&self) -> (String, String) {
+    pub(crate) fn parts(&self) -> (String, String) {
         let (head, body) = self.content.split_once("\r\n\r\n").unwrap();
         let body = if head.contains("Content-Transfer-Encoding: quoted-printable") {
             quoted_printable(body)
@@ -200,7 +210,7 @@ fn quoted_printable(text: &str) -> String {
 
 /// A fault of a mail server.
 #[derive(Clone, Copy)]
-pub(super) enum Mood {
+pub(crate) enum Mood {
     Say(&'static str),
     Hang,
     Close,
@@ -208,23 +218,23 @@ pub(super) enum Mood {
 
 /// A mail server.
 #[derive(Default)]
-pub(super) struct Smtp {
+pub(crate) struct Smtp {
     /// TLS from the beginning.
-    pub(super) implicit: Option<Arc<Certificate>>,
+    pub(crate) implicit: Option<Arc<Certificate>>,
     /// TLS by STARTTLS.
-    pub(super) starttls: Option<Arc<Certificate>>,
+    pub(crate) starttls: Option<Arc<Certificate>>,
     /// Its fault at a line that begins so. `GREETING` stands for the connection, `CONTENT` for the end of a letter.
-    pub(super) moods: Vec<(&'static str, Mood)>,
+    pub(crate) moods: Vec<(&'static str, Mood)>,
 }
 
 /// A mail server at work.
-pub(super) struct RunningSmtp {
-    pub(super) port: u16,
-    pub(super) letters: Receiver<Letter>,
+pub(crate) struct RunningSmtp {
+    pub(crate) port: u16,
+    pub(crate) letters: Receiver<Letter>,
 }
 
 impl Smtp {
-    pub(super) fn start(self) -> RunningSmtp {
+    pub(crate) fn start(self) -> RunningSmtp {
         let (sender, letters) = channel();
         let port = listen(move |stream| {
             _ = self.serve(stream, &sender);

@@ -1,0 +1,236 @@
+//! `hierad review`: posts what a request changes to its forge, or writes it for who posts it.
+//!
+//! `target` puts together what the job knows and what flags say, `post` talks to the forge, `saved` is a review that
+//! one job makes and another one posts, and `commands` writes the annotations of GitHub Actions.
+
+mod commands;
+mod post;
+mod saved;
+mod target;
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::diff::{self, ExitCode};
+use super::{Global, Result, Status, filter, output};
+use crate::app::review::{Sides, sides};
+use crate::forge::{Conclusion, Posted};
+use crate::pattern::{Pattern, any};
+use crate::pipeline::{Comparison, DiffFilter, RevisionId};
+use crate::report::{Report, Verdict, markdown};
+use post::Poster;
+use saved::Saved;
+use target::Target;
+
+/// The most characters of the summary of a step.
+const SUMMARY: usize = 200_000;
+
+/// Arguments of `review`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The revision to compare with: the merge base counts [default: the target branch of the request]
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+    /// The last commit of the request [default: as the job or the forge says]
+    #[arg(long, value_name = "REV")]
+    head: Option<String>,
+    /// The remote to fetch from what the checkout lacks
+    #[arg(long, value_name = "REMOTE", default_value = "origin")]
+    remote: String,
+    /// The forge [default: by the environment of the job]
+    #[arg(long, value_name = "FORGE")]
+    forge: Option<ForgeName>,
+    /// The address of the forge's API
+    #[arg(long, value_name = "URL")]
+    api: Option<String>,
+    /// The repository on the forge: OWNER/NAME, or the number or path of a GitLab project
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+    /// The number of the pull request or merge request
+    #[arg(long, value_name = "NUMBER")]
+    request: Option<u64>,
+    /// A file with the token, in place of the variables that may hold it
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// The name under which the token writes, if the forge does not tell
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+    /// The name of this configuration, which has a comment and a check of its own [default: by the flags]
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    /// The way of the comment through the life of the request
+    #[arg(long, value_name = "MODE", default_value = "update")]
+    comment: CommentMode,
+    /// When there is a first comment: a request without effect may have none
+    #[arg(long, value_name = "WHEN", default_value = "always")]
+    when: When,
+    /// The mark on the commit: a check run with annotations (GitHub), a status, the first that the token may set, or
+    /// none
+    #[arg(long, value_name = "CHECK", default_value = "auto")]
+    check: CheckMode,
+    /// Start a discussion on each line with an effect (GitLab)
+    #[arg(long)]
+    discussions: bool,
+    /// Only these nodes: a name, a glob or re:EXPRESSION; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    node: Vec<Pattern>,
+    /// Only these keys: a name, a glob or re:EXPRESSION; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    key: Vec<Pattern>,
+    /// Fail the check, and exit with status 2, if there are differences; with status 3 if none is seen, but not all can
+    /// be seen; `errors` counts only keys that fail where they did not
+    #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
+    exit_code: Option<ExitCode>,
+    /// Read the keys that settings allow, but not for a fork
+    #[arg(long)]
+    with_keys: bool,
+    /// Append the review to a file, as Markdown [default: the step's summary in Actions]; '-' prints it
+    #[arg(long, value_name = "FILE")]
+    summary: Option<PathBuf>,
+    /// The most characters of the comment
+    #[arg(long, value_name = "CHARACTERS")]
+    budget: Option<usize>,
+    /// Write the review to a file for another job, and post nothing
+    #[arg(long, value_name = "FILE", conflicts_with = "post")]
+    save: Option<PathBuf>,
+    /// Post the comment that another job has saved, and look at no data
+    #[arg(long, value_name = "FILE")]
+    post: Option<PathBuf>,
+    /// Post nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ForgeName {
+    #[value(name = "github")]
+    GitHub,
+    #[value(name = "gitlab")]
+    GitLab,
+    #[value(name = "gitea", alias = "forgejo")]
+    Gitea,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CommentMode {
+    /// Write one comment anew each time
+    Update,
+    /// Write a new one for each commit, and hide the former
+    HideAndNew,
+    /// Write one comment anew, and delete it once the request has no effect
+    DeleteWhenClean,
+    /// Write none
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum When {
+    Changes,
+    Always,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CheckMode {
+    Auto,
+    Run,
+    Status,
+    None,
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if global.show_secrets {
+        return Err("--show-secrets is not for reviews: they are read by many".into());
+    }
+    let mut target = Target::find(arguments, global)?;
+    if target.ci.is_closed {
+        eprintln!("hierad: the request is closed, and not reviewed");
+        return Ok(Status::Done);
+    }
+    let poster = Poster::new(arguments, &target)?;
+    if let Some(file) = &arguments.post {
+        return runtime.block_on(poster.saved(&target, &Saved::read(file)?));
+    }
+    runtime.block_on(poster.complete(&mut target))?;
+    let global = if arguments.with_keys && !target.ci.is_fork { global.clone() } else { global.for_strangers() };
+    let sides = sides(&global.overrides(), &target.wanted)?;
+    let report = compare(&global, arguments, sides)?;
+    let status = arguments.exit_code.map_or(Status::Done, |of| diff::status(of, &report));
+    let saved = Saved::of(&report, sides.after, arguments.budget);
+    write_summary(arguments, &target, &report)?;
+    if let Some(file) = &arguments.save {
+        saved.write(file)?;
+        return Ok(status);
+    }
+    let annotations = report.annotations();
+    let review = post::Review { saved: &saved, annotations: &annotations, conclusion: conclusion(status) };
+    let has_marks = runtime.block_on(poster.post(&target, &review));
+    if target.ci.has_commands && !matches!(has_marks, Ok(true)) {
+        commands::write(&annotations, &mut output::stdout())?;
+    }
+    has_marks?;
+    Ok(status)
+}
+
+/// Compares the two sides.
+fn compare(global: &Global, arguments: &Arguments, sides: Sides) -> Result<Report> {
+    let workspace = global.open()?;
+    let progress = global.show_progress(&workspace);
+    let points = [sides.before.map_or(RevisionId::Empty, RevisionId::Commit), RevisionId::Commit(sides.after)];
+    let [before, after] = points;
+    let branch = workspace.branch()?;
+    let pipeline = global.pipeline(&workspace, branch.as_ref(), &points, &|_| true)?;
+    filter::matches_something("--node", &arguments.node, || pipeline.fleet.iter().map(|(_, name)| &**name))?;
+    let chosen = DiffFilter { key: &|key| any(&arguments.key, key), node: &|name| any(&arguments.node, name) };
+    let Comparison { report, effective: _effective } = pipeline.diff(before, after, &chosen)?;
+    drop(progress);
+    workspace.save();
+    Ok(report)
+}
+
+/// Returns what the check says: today that is what the exit status says.
+fn conclusion(status: Status) -> Conclusion {
+    match status {
+        Status::Done | Status::NotFound => Conclusion::Success,
+        Status::Unseen => Conclusion::Neutral,
+        Status::Found => Conclusion::Failure,
+    }
+}
+
+/// Returns true if there is nothing to say of a report.
+fn is_clean(report: &Report) -> bool {
+    report.verdict() == Verdict::NoChange && report.findings.is_empty() && report.reencrypted.is_empty()
+}
+
+fn markdown(report: &Report, budget: usize) -> String {
+    let mut out = Vec::new();
+    // Writing to memory does not fail.
+    _ = markdown::write(report, markdown::Options { budget }, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn write_summary(arguments: &Arguments, target: &Target, report: &Report) -> Result<()> {
+    let Some(path) = arguments.summary.as_ref().or(target.ci.summary.as_ref()) else { return Ok(()) };
+    let text = markdown(report, SUMMARY);
+    if path == Path::new("-") {
+        let mut out = output::stdout();
+        out.write_all(text.as_bytes())?;
+        return Ok(out.flush()?);
+    }
+    let failed = |error: std::io::Error| format!("cannot write the summary to {}: {error}", path.display());
+    let mut file = OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
+    Ok(file.write_all(format!("{text}\n").as_bytes()).map_err(failed)?)
+}
+
+/// Prints what was done, or why it was not.
+fn tell(posted: &Posted, number: u64) {
+    match posted {
+        Posted::Done => eprintln!("hierad: the review is on request {number}"),
+        Posted::None => eprintln!("hierad: request {number} has no effect, and needs no comment"),
+        Posted::Superseded => eprintln!("hierad: request {number} has a newer commit or review: its comment stays"),
+        Posted::Closed => eprintln!("hierad: request {number} is closed: its comment stays"),
+    }
+}

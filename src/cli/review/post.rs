@@ -1,0 +1,215 @@
+//! Posts a review to its forge.
+
+use super::saved::Saved;
+use super::target::Target;
+use super::{Arguments, CheckMode, CommentMode, When, tell};
+use crate::cli::{Result, Status};
+use crate::delivery::one_line;
+use crate::forge::ci::{Ci, head_ref};
+use crate::forge::{Check, Client, Conclusion, ForgeError, Kind, Mode, Posted, Request, Sticky, Wanted};
+use crate::report::Annotation;
+
+/// A review that was made here.
+pub(super) struct Review<'a> {
+    pub(super) saved: &'a Saved,
+    pub(super) annotations: &'a [Annotation],
+    pub(super) conclusion: Conclusion,
+}
+
+/// Posts reviews as the flags say.
+pub(super) struct Poster<'a> {
+    arguments: &'a Arguments,
+    client: Option<Client>,
+}
+
+impl Poster<'_> {
+    pub(super) fn new<'a>(arguments: &'a Arguments, target: &Target) -> Result<Poster<'a>> {
+        Ok(Poster { arguments, client: target.client(arguments)? })
+    }
+
+    /// Asks the forge for what the job does not know of its request.
+    pub(super) async fn complete(&self, target: &mut Target) -> Result<()> {
+        let ci = &target.ci;
+        let is_complete = ci.head.is_some() && (ci.base_branch.is_some() || self.arguments.base.is_some());
+        let Some(client) = self.client.as_ref().filter(|_| !is_complete) else { return Ok(()) };
+        let request = match (ci.number, &ci.from) {
+            (Some(number), _) => Some(client.request(number).await?),
+            (None, Some(_)) => requests(client, ci).await?.into_iter().next(),
+            (None, None) => None,
+        };
+        if let Some(request) = request {
+            let ci = &mut target.ci;
+            ci.number = Some(request.number);
+            ci.head = Some(ci.head.take().unwrap_or(request.head));
+            ci.head_ref = Some(head_ref(client.kind(), request.number));
+            ci.base_branch = Some(ci.base_branch.take().unwrap_or(request.base));
+            ci.is_fork |= request.is_fork;
+            ci.is_closed |= !request.is_open;
+            target.set_wanted(self.arguments);
+        }
+        Ok(())
+    }
+
+    /// Posts a review, and returns true if a check with annotations has it.
+    pub(super) async fn post(&self, target: &Target, review: &Review<'_>) -> Result<bool> {
+        let Some(client) = self.client.as_ref().filter(|_| !self.arguments.dry_run) else {
+            self.tell_why_not(target)?;
+            return Ok(false);
+        };
+        let has_marks = self.check(client, target, review).await?;
+        let Some(number) = target.ci.number else { return Ok(has_marks) };
+        self.discuss(client, target, number, review).await?;
+        match self.comment(client, target, number, review.saved, review.saved.markdown.clone()).await {
+            Ok(Some(posted)) => tell(&posted, number),
+            Ok(None) => {}
+            Err(error) if error.is_forbidden() && target.ci.is_fork => {
+                eprintln!("hierad: no comment, as the token of a fork's run may not write one: {error}");
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(has_marks)
+    }
+
+    /// Posts the comment that another job has saved, on the requests of which its commit is the last one.
+    pub(super) async fn saved(&self, target: &Target, saved: &Saved) -> Result {
+        let client = self.client.as_ref().ok_or("the forge is not known: name it with --forge and --project")?;
+        let ci = &target.ci;
+        if ci.head.as_ref().is_some_and(|head| *head != saved.head) {
+            let head = one_line(saved.head.as_bytes());
+            return Err(format!("the saved review is of another commit than that of the run: {head:.40}").into());
+        }
+        let numbers = match ci.number {
+            Some(number) => vec![number],
+            None => requests(client, ci).await?.iter().map(|request| request.number).collect(),
+        };
+        if numbers.is_empty() {
+            eprintln!("hierad: no open request has {:.40} as its last commit: nothing is posted", saved.head);
+        }
+        for number in numbers {
+            let posted = self.comment(client, target, number, saved, saved.harmless()).await?;
+            if let Some(posted) = posted {
+                tell(&posted, number);
+            }
+        }
+        Ok(Status::Done)
+    }
+
+    async fn comment(
+        &self,
+        client: &Client,
+        target: &Target,
+        number: u64,
+        saved: &Saved,
+        text: String,
+    ) -> std::result::Result<Option<Posted>, ForgeError> {
+        let mode = match self.arguments.comment {
+            CommentMode::None => return Ok(None),
+            CommentMode::HideAndNew => Mode::HideAndNew,
+            CommentMode::Update | CommentMode::DeleteWhenClean => Mode::Update,
+        };
+        let text = with_name(text, target);
+        let short = short(saved, target);
+        let wanted = match (saved.is_clean, self.arguments.comment, self.arguments.when) {
+            (true, CommentMode::DeleteWhenClean, _) => Wanted::Nothing,
+            (true, _, When::Changes) => Wanted::IfThere(&text),
+            _ => Wanted::Comment(&text, &short),
+        };
+        let sticky = Sticky { client, number, id: &target.id, head: &saved.head, run: target.run, mode };
+        sticky.post(wanted).await.map(Some)
+    }
+
+    /// Sets the check or status, and returns true if it has the annotations.
+    async fn check(&self, client: &Client, target: &Target, review: &Review<'_>) -> Result<bool> {
+        let name = target.check_name();
+        let run = format!("{}:{}", target.id.as_str(), target.run);
+        let check = Check {
+            head: &review.saved.head,
+            name: &name,
+            run: &run,
+            conclusion: review.conclusion,
+            title: &review.saved.headline,
+            summary: &review.saved.markdown,
+            annotations: review.annotations,
+            url: target.ci.url.as_deref(),
+        };
+        let is_status = client.kind() != Kind::GitHub;
+        let set = match self.arguments.check {
+            CheckMode::None => return Ok(false),
+            CheckMode::Status => return self.forgive(target, client.set_status(&check).await.map(|()| false)),
+            CheckMode::Run | CheckMode::Auto => client.set_check(&check).await,
+        };
+        match set {
+            Ok(()) => Ok(!is_status),
+            // Only apps may set check runs.
+            Err(error) if error.is_forbidden() && self.arguments.check == CheckMode::Auto => {
+                let status = if is_status { Err(error) } else { client.set_status(&check).await };
+                match status {
+                    Err(error) if error.is_forbidden() => {
+                        eprintln!("hierad: no check: {error}");
+                        Ok(false)
+                    }
+                    set => Ok(set.map(|()| false)?),
+                }
+            }
+            Err(error) => self.forgive(target, Err(error)),
+        }
+    }
+
+    /// Forgives that the token of a fork's run may not write.
+    #[expect(clippy::unused_self, reason = "it is one of the ways to post")]
+    fn forgive(&self, target: &Target, done: std::result::Result<bool, ForgeError>) -> Result<bool> {
+        match done {
+            Err(error) if error.is_forbidden() && target.ci.is_fork => {
+                eprintln!("hierad: no check: {error}");
+                Ok(false)
+            }
+            done => Ok(done?),
+        }
+    }
+
+    async fn discuss(&self, client: &Client, target: &Target, number: u64, review: &Review<'_>) -> Result<()> {
+        if !self.arguments.discussions || client.kind() != Kind::GitLab {
+            return Ok(());
+        }
+        let request = client.request(number).await?;
+        if request.head == review.saved.head && request.is_open {
+            client.discuss(&request, review.annotations, &target.id.of_line()).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells why nothing is posted, unless that was asked for.
+    fn tell_why_not(&self, target: &Target) -> Result<()> {
+        let is_written = self.arguments.summary.is_some() || target.ci.summary.is_some();
+        if self.arguments.dry_run || is_written {
+            return Ok(());
+        }
+        Err("this job is none of a request on a forge: name it with --forge, --project and --request, or write the \
+             review with --summary or --save"
+            .into())
+    }
+}
+
+/// Returns the open requests that the run that this one follows was for.
+async fn requests(client: &Client, ci: &Ci) -> Result<Vec<Request>> {
+    let (Some((owner, branch)), Some(head)) = (&ci.from, &ci.head) else {
+        return Err("the number of the request is not known: name it with --request".into());
+    };
+    let found = client.requests_from(owner, branch).await?;
+    Ok(found.into_iter().filter(|request| request.head == *head && request.is_open).collect())
+}
+
+/// Returns the comment with the name of its configuration, if it has one.
+fn with_name(text: String, target: &Target) -> String {
+    if target.check_name() == "hierad" { text } else { format!("{text}\n<sub>{}</sub>\n", target.check_name()) }
+}
+
+/// Returns the comment for forges that find the whole too long.
+fn short(saved: &Saved, target: &Target) -> String {
+    let headline = one_line(saved.headline.as_bytes()).replace(['`', '<', '@'], "'");
+    let place = match &target.ci.url {
+        Some(url) => format!("[The job]({url}) has the whole review."),
+        None => "The job has the whole review.".to_owned(),
+    };
+    format!("`{headline:.400}`\n\n{place}\n")
+}

@@ -1,0 +1,131 @@
+//! Puts together what the job knows of the request and what flags say of it.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sha2::{Digest, Sha256};
+
+use super::{Arguments, ForgeName};
+use crate::app::review::Wanted;
+use crate::cli::{Global, Result};
+use crate::delivery::Private;
+use crate::disk;
+use crate::forge::ci::{Ci, head_ref};
+use crate::forge::{Client, ClientOptions, Id, Kind, Run};
+
+/// The most bytes of a token's file, and of an event.
+const MAX_TOKEN: u64 = 64 << 10;
+const MAX_EVENT: u64 = 32 << 20;
+
+/// The id of a configuration that no flag tells from others.
+const DEFAULT_ID: &str = "default";
+
+/// The request that is reviewed.
+pub(super) struct Target {
+    pub(super) ci: Ci,
+    pub(super) id: Id,
+    pub(super) run: Run,
+    /// The commits that are compared.
+    pub(super) wanted: Wanted,
+}
+
+impl Target {
+    /// Reads the environment of the job, and lays the flags over it.
+    pub(super) fn find(arguments: &Arguments, global: &Global) -> Result<Target> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let read = |path: &Path| disk::read_regular(path, MAX_EVENT);
+        let mut ci = Ci::detect(&variable, &read)?;
+        ci.kind = arguments.forge.map(Kind::from).or(ci.kind);
+        ci.api = arguments.api.clone().or(ci.api);
+        ci.project = arguments.project.clone().or(ci.project);
+        ci.head = arguments.head.clone().or(ci.head);
+        if let Some(number) = arguments.request {
+            ci.number = Some(number);
+            ci.head_ref = ci.kind.map(|kind| head_ref(kind, number));
+        }
+        let run = ci.run.unwrap_or_else(now);
+        let wanted = Wanted { remote: arguments.remote.clone(), ..Wanted::default() };
+        let mut target = Target { id: id(arguments, global)?, run, wanted, ci };
+        target.set_wanted(arguments);
+        Ok(target)
+    }
+
+    /// Sets the commits by what is known.
+    pub(super) fn set_wanted(&mut self, arguments: &Arguments) {
+        let Ci { head, head_ref, base_branch, base, .. } = self.ci.clone();
+        let is_named = arguments.base.is_some();
+        self.wanted.head = head;
+        self.wanted.head_ref = head_ref;
+        self.wanted.base_branch = base_branch.filter(|_| !is_named);
+        self.wanted.base = arguments.base.clone().or(base);
+    }
+
+    /// Makes the client of the forge, or returns `None` if it or the repository there is not known.
+    pub(super) fn client(&self, arguments: &Arguments) -> Result<Option<Client>> {
+        let (Some(kind), Some(project)) = (self.ci.kind, self.ci.project.clone()) else { return Ok(None) };
+        let token = token(arguments, kind)?;
+        let known = match kind {
+            Kind::GitHub => Some("https://api.github.com"),
+            Kind::GitLab => Some("https://gitlab.com/api/v4"),
+            Kind::Gitea => None,
+        };
+        let api =
+            self.ci.api.clone().or(known.map(str::to_owned)).ok_or("name the address of the forge's API with --api")?;
+        let author = arguments.author.clone();
+        let graphql = self.ci.graphql.clone();
+        let usual_author = self.ci.author.map(str::to_owned);
+        Ok(Some(Client::new(ClientOptions { kind, api, graphql, project, token, author, usual_author })?))
+    }
+
+    /// Returns the name of the check.
+    pub(super) fn check_name(&self) -> String {
+        match self.id.as_str() {
+            DEFAULT_ID => "hierad".to_owned(),
+            id => format!("hierad ({id})"),
+        }
+    }
+}
+
+impl From<ForgeName> for Kind {
+    fn from(name: ForgeName) -> Kind {
+        match name {
+            ForgeName::GitHub => Kind::GitHub,
+            ForgeName::GitLab => Kind::GitLab,
+            ForgeName::Gitea => Kind::Gitea,
+        }
+    }
+}
+
+/// Returns the run of a job that has no number: the later one is the later run.
+fn now() -> Run {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Run(now.as_secs(), u64::from(now.subsec_millis()))
+}
+
+fn id(arguments: &Arguments, global: &Global) -> Result<Id> {
+    if let Some(text) = &arguments.id {
+        let wrong =
+            || format!("--id takes up to 64 letters, digits, dots, underscores and single dashes: not '{text}'");
+        return Ok(Id::new(text).ok_or_else(wrong)?);
+    }
+    let mut parts = global.configuration();
+    parts.extend(arguments.node.iter().map(|pattern| format!("node={pattern:?}")));
+    parts.extend(arguments.key.iter().map(|pattern| format!("key={pattern:?}")));
+    let digest = Sha256::digest(parts.join("\0"));
+    let digest = digest.iter().take(4).fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"));
+    let text = if parts.is_empty() { DEFAULT_ID } else { &digest };
+    Ok(Id::new(text).ok_or("the configuration has no id")?)
+}
+
+/// Returns the token, from the file or the first variable that has one.
+fn token(arguments: &Arguments, kind: Kind) -> Result<Option<Private<String>>> {
+    if let Some(path) = &arguments.token_file {
+        let failed = |error: std::io::Error| format!("cannot read the token in {}: {error}", path.display());
+        let content = disk::read_regular(path, MAX_TOKEN).map_err(failed)?;
+        let text = String::from_utf8(content).map_err(|_| format!("{} is no text", path.display()))?;
+        return Ok(Some(Private(text.trim().to_owned())).filter(|token| !token.0.is_empty()));
+    }
+    let variable = |name: &&str| std::env::var(*name).ok().map(|value| value.trim().to_owned());
+    let found = Ci::token_variables(kind).iter().filter_map(variable).find(|value| !value.is_empty());
+    Ok(found.map(Private))
+}

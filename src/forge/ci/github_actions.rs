@@ -1,0 +1,76 @@
+//! GitHub Actions, and those of Gitea and Forgejo, which have the same variables.
+
+use std::path::Path;
+
+use serde_json::Value as Json;
+
+use super::{Ci, Read, Variable, head_ref};
+use crate::forge::{ForgeError, Kind, Run};
+
+/// The id of no commit, from which a new branch comes.
+const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
+
+pub(super) fn read(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeError> {
+    let api = variable("GITHUB_API_URL");
+    let is_gitea = variable("GITEA_ACTIONS").or_else(|| variable("FORGEJO_ACTIONS")).is_some()
+        || api.as_ref().is_some_and(|api| api.trim_end_matches('/').ends_with("/api/v1"));
+    let kind = if is_gitea { Kind::Gitea } else { Kind::GitHub };
+    let (server, project) = (variable("GITHUB_SERVER_URL"), variable("GITHUB_REPOSITORY"));
+    let page = server.zip(project.clone()).map(|(server, project)| format!("{server}/{project}"));
+    let run_id = variable("GITHUB_RUN_ID");
+    let number = |name: &str| variable(name).and_then(|text| text.parse().ok());
+    let ci = Ci {
+        kind: Some(kind),
+        api,
+        graphql: variable("GITHUB_GRAPHQL_URL"),
+        project,
+        head: variable("GITHUB_SHA"),
+        run: number("GITHUB_RUN_ID").map(|run| Run(run, number("GITHUB_RUN_ATTEMPT").unwrap_or(1))),
+        summary: variable("GITHUB_STEP_SUMMARY").map(Into::into),
+        url: page.as_ref().zip(run_id).map(|(page, run)| format!("{page}/actions/runs/{run}")),
+        page,
+        author: (kind == Kind::GitHub).then_some("github-actions[bot]"),
+        has_commands: true,
+        ..Ci::default()
+    };
+    let Some(path) = variable("GITHUB_EVENT_PATH") else { return Ok(ci) };
+    let wrong = |reason: String| ForgeError::Options(format!("the event in {path} cannot be read: {reason}"));
+    let event = read(Path::new(&path)).map_err(|error| wrong(error.to_string()))?;
+    let event: Json = serde_json::from_slice(&event).map_err(|error| wrong(error.to_string()))?;
+    Ok(with_event(ci, kind, &event, variable("GITHUB_EVENT_NAME").as_deref().unwrap_or_default()))
+}
+
+fn with_event(ci: Ci, kind: Kind, event: &Json, name: &str) -> Ci {
+    let text = |path: &str| event.pointer(path).and_then(Json::as_str).map(str::to_owned);
+    if name == "workflow_run" {
+        return Ci {
+            head: text("/workflow_run/head_sha"),
+            from: text("/workflow_run/head_repository/owner/login").zip(text("/workflow_run/head_branch")),
+            is_fork: text("/workflow_run/head_repository/full_name") != ci.project,
+            // The run that this one follows: it is the later one of those for a commit that counts.
+            run: event
+                .pointer("/workflow_run/id")
+                .and_then(Json::as_u64)
+                .map(|run| Run(run, event.pointer("/workflow_run/run_attempt").and_then(Json::as_u64).unwrap_or(1))),
+            ..ci
+        };
+    }
+    if event.get("pull_request").is_some() {
+        let number = event.pointer("/pull_request/number").or_else(|| event.get("number")).and_then(Json::as_u64);
+        let repository = |side: &str| text(&format!("/pull_request/{side}/repo/full_name"));
+        return Ci {
+            number,
+            head: text("/pull_request/head/sha").or(ci.head),
+            head_ref: number.map(|number| head_ref(kind, number)),
+            base_branch: text("/pull_request/base/ref"),
+            base: text("/pull_request/base/sha"),
+            is_fork: repository("head").is_none() || repository("head") != repository("base"),
+            is_closed: text("/pull_request/state").as_deref() == Some("closed"),
+            ..ci
+        };
+    }
+    if name == "push" {
+        return Ci { base: text("/before").filter(|before| before != NO_COMMIT), ..ci };
+    }
+    ci
+}

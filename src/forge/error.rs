@@ -1,0 +1,67 @@
+//! Failures of a forge's HTTP API, with the advice that helps.
+
+use std::time::Duration;
+
+/// A request to a forge that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ForgeError {
+    /// The client cannot be made from its options.
+    #[error("{0}")]
+    Options(String),
+    /// The forge did not answer.
+    #[error("{call}: {reason}")]
+    Unreachable {
+        /// The method and the address.
+        call: String,
+        /// The reason, in one line.
+        reason: String,
+    },
+    /// The forge answered, but did not do it.
+    #[error("{call}: the forge answers {status}{}{}", behind(": ", said), behind("; ", advice))]
+    Refused {
+        /// The method and the address.
+        call: String,
+        /// The status.
+        status: u16,
+        /// Its message, in one line.
+        said: String,
+        /// The advice for whoever set this up; empty if there is none.
+        advice: String,
+        /// The wait that it asks for, if the same request may succeed later.
+        retry: Option<Duration>,
+    },
+    /// The answer is not of the documented form.
+    #[error("{call}: the answer is not what the forge's API describes: {reason}")]
+    Unexpected {
+        /// The method and the address.
+        call: String,
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl ForgeError {
+    /// Returns the status of a refusal, or 0 if there was no answer.
+    pub fn status(&self) -> u16 {
+        if let ForgeError::Refused { status, .. } = self { *status } else { 0 }
+    }
+
+    /// Returns true if the token may not do it.
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self.status(), 401 | 403 | 404) && self.retry().is_none()
+    }
+
+    /// Returns the least time to wait before the same request may succeed, or `None` if it never will.
+    pub fn retry(&self) -> Option<Duration> {
+        match self {
+            ForgeError::Unreachable { .. } => Some(Duration::ZERO),
+            ForgeError::Refused { retry, .. } => *retry,
+            ForgeError::Options(_) | ForgeError::Unexpected { .. } => None,
+        }
+    }
+}
+
+/// Returns `text` behind `separator`, or nothing.
+fn behind(separator: &str, text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{separator}{text}") }
+}

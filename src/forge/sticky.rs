@@ -1,0 +1,186 @@
+//! One comment for each request and configuration, whoever else writes at the same time.
+//!
+//! The comment is found by its marker and its author. Each attempt reads anew what is there, since it may wait for long
+//! before it can be repeated, and writes only if its commit is still the last one of the request. Afterwards it looks
+//! again: of two runs that have both found nothing, the later one to write sees both comments, and leaves one.
+
+use super::Comment;
+use super::client::Client;
+use super::error::ForgeError;
+use super::http::waits;
+use super::marker::{Id, Marker, Run};
+
+/// The way of a comment through the life of its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// One comment is written anew each time.
+    Update,
+    /// Each commit has a new comment; former ones are hidden.
+    HideAndNew,
+}
+
+/// The comment of one configuration on one request, as one run wants it.
+#[derive(Debug)]
+pub struct Sticky<'a> {
+    /// The forge.
+    pub client: &'a Client,
+    /// The number of the request.
+    pub number: u64,
+    /// The configuration.
+    pub id: &'a Id,
+    /// The id of the commit that was reviewed.
+    pub head: &'a str,
+    /// The place of this run among those for the same commit.
+    pub run: Run,
+    /// The way of the comment.
+    pub mode: Mode,
+}
+
+/// The comment that there should be.
+#[derive(Debug, Clone, Copy)]
+pub enum Wanted<'a> {
+    /// This comment; the second text is for forges that find the first too long.
+    Comment(&'a str, &'a str),
+    /// This comment if there is one already; else none.
+    IfThere(&'a str),
+    /// No comment.
+    Nothing,
+}
+
+/// The outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Posted {
+    /// The comment says what it should.
+    Done,
+    /// There is no comment, as there should be none.
+    None,
+    /// The request has a newer commit, or a later run for this one has written already: theirs stays.
+    Superseded,
+    /// The request is closed.
+    Closed,
+}
+
+/// A comment of ours, with what its marker says.
+struct Own {
+    comment: Comment,
+    marker: Marker,
+}
+
+impl Sticky<'_> {
+    /// Brings the comment to what is wanted.
+    pub async fn post(&self, wanted: Wanted<'_>) -> Result<Posted, ForgeError> {
+        let own_name = self.client.own_name().await?;
+        let Some(own_name) = own_name else {
+            let text = "the forge does not tell under which name the token writes: name it with --author";
+            return Err(ForgeError::Options(text.to_owned()));
+        };
+        let (mut waits, mut wanted) = (waits(), wanted);
+        loop {
+            let error = match self.attempt(wanted, &own_name).await {
+                Err(error) => error,
+                done => return done,
+            };
+            if let (Wanted::Comment(long, short), 422 | 413) = (wanted, error.status())
+                && long != short
+            {
+                tracing::warn!("the comment is cut short: {error}");
+                wanted = Wanted::Comment(short, short);
+                continue;
+            }
+            let (Some(least), Some(wait)) = (error.retry(), waits.next()) else { return Err(error) };
+            tracing::debug!("{error}");
+            tokio::time::sleep(wait.max(least)).await;
+        }
+    }
+
+    async fn attempt(&self, wanted: Wanted<'_>, own_name: &str) -> Result<Posted, ForgeError> {
+        let own = self.own(own_name).await?;
+        let request = self.client.request(self.number).await?;
+        if !request.is_open {
+            return Ok(Posted::Closed);
+        }
+        let is_later = |own: &Own| own.marker.head == self.head && own.marker.run > self.run;
+        if request.head != self.head || own.iter().any(is_later) {
+            return Ok(Posted::Superseded);
+        }
+        let text = match wanted {
+            Wanted::Comment(text, _) => Some(text),
+            Wanted::IfThere(text) => (!own.is_empty()).then_some(text),
+            Wanted::Nothing => None,
+        };
+        let Some(text) = text else {
+            for Own { comment, .. } in &own {
+                self.client.delete_comment(self.number, comment.id).await?;
+            }
+            return Ok(Posted::None);
+        };
+        let body = self.marker().before(text);
+        let kept = match self.mode {
+            Mode::Update => own.first(),
+            Mode::HideAndNew => own.iter().find(|own| own.marker.head == self.head),
+        };
+        match kept {
+            Some(own) if is_same(&own.comment.body, &body) => {}
+            Some(own) => match self.client.update_comment(self.number, own.comment.id, &body).await {
+                // Somebody else has deleted it meanwhile.
+                Err(error) if error.status() == 404 => self.client.create_comment(self.number, &body).await?,
+                done => done?,
+            },
+            None => self.client.create_comment(self.number, &body).await?,
+        }
+        self.reconcile(own_name).await?;
+        Ok(Posted::Done)
+    }
+
+    fn marker(&self) -> Marker {
+        Marker { id: self.id.clone(), head: self.head.to_owned(), run: self.run, is_outdated: false }
+    }
+
+    /// Returns our comments of this configuration that are not outdated, the oldest first.
+    async fn own(&self, own_name: &str) -> Result<Vec<Own>, ForgeError> {
+        let comments = self.client.comments(self.number).await?;
+        let own = comments.into_iter().filter(|comment| comment.author == own_name);
+        let own = own.filter_map(|comment| Some(Own { marker: Marker::read(&comment.body)?, comment }));
+        Ok(own.filter(|own| own.marker.id == *self.id && !own.marker.is_outdated).collect())
+    }
+
+    /// Leaves one comment if there are several: the latest run for the request's last commit wins.
+    async fn reconcile(&self, own_name: &str) -> Result<(), ForgeError> {
+        let own = self.own(own_name).await?;
+        let Some(oldest) = own.first().filter(|_| own.len() > 1) else { return Ok(()) };
+        let head = self.client.request(self.number).await?.head;
+        let rank = |own: &&Own| (own.marker.head == head, own.marker.run, std::cmp::Reverse(own.comment.id));
+        let Some(winner) = own.iter().max_by_key(rank) else { return Ok(()) };
+        let kept = if self.mode == Mode::Update { oldest } else { winner };
+        if kept.comment.id != winner.comment.id && !is_same(&kept.comment.body, &winner.comment.body) {
+            self.client.update_comment(self.number, kept.comment.id, &winner.comment.body).await?;
+        }
+        for other in own.iter().filter(|other| other.comment.id != kept.comment.id) {
+            if self.mode == Mode::HideAndNew && other.marker.head != winner.marker.head {
+                self.hide(other).await?;
+            } else {
+                self.client.delete_comment(self.number, other.comment.id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hides a former comment, or folds its text where the forge hides none.
+    async fn hide(&self, own: &Own) -> Result<(), ForgeError> {
+        let is_hidden = self.client.hide_comment(&own.comment).await?;
+        let text = own.comment.body.split_once('\n').map_or("", |(_, text)| text);
+        let marker = Marker { is_outdated: true, ..own.marker.clone() };
+        let head: String = own.marker.head.chars().filter(char::is_ascii_hexdigit).take(12).collect();
+        let body = if is_hidden {
+            marker.before(text)
+        } else {
+            marker.before(&format!("<details><summary>Outdated: {head}</summary>\n\n{text}\n\n</details>"))
+        };
+        self.client.update_comment(self.number, own.comment.id, &body).await
+    }
+}
+
+/// Returns true if two bodies are equal, but for the ends of lines, which GitHub changes.
+fn is_same(a: &str, b: &str) -> bool {
+    a.lines().map(str::trim_end).eq(b.lines().map(str::trim_end))
+}

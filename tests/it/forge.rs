@@ -1,0 +1,11 @@
+//! `hierad review` against servers made from the forges' published descriptions of their APIs, which refuse whatever
+//! those do not allow.
+
+mod description;
+mod elsewhere;
+mod life;
+mod races;
+mod scene;
+mod server;
+mod strangers;
+mod trouble;
