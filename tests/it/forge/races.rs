@@ -39,7 +39,9 @@ fn two_runs_at_once_leave_one_comment() {
         let jobs = [scene.job(&head, ""), scene.job(&head, "")];
         std::thread::scope(|scope| {
             let runs = jobs.map(|mut job| scope.spawn(move || job.run()));
-            runs.into_iter().for_each(|run| drop(run.join().unwrap().ok().to_owned()));
+            for run in runs {
+                run.join().unwrap().ok();
+            }
         });
         let comment = scene.forge.comment("default");
         assert!(comment.contains("run=1001.1"), "the later run's: {comment}");

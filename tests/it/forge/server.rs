@@ -48,6 +48,7 @@ pub(super) struct Hold {
 }
 
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each trait of the request and the token")]
 pub(super) struct State {
     pub(super) comments: Vec<Comment>,
     pub(super) checks: Vec<Json>,
