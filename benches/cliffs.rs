@@ -36,6 +36,7 @@ fn main() -> Result<()> {
     let puppet = puppet.as_ref();
     own_keys(60, &Limits { seconds: 0.7, mebibytes: 300.0 }, puppet)?;
     own_keys(500, &Limits { seconds: 5.0, mebibytes: 500.0 }, puppet)?;
+    comment(2_000)?;
     cliff(&Cliff::of_deep_hash(200)?, &Limits { seconds: 3.0, mebibytes: 500.0 }, puppet)?;
     for by_file in [false, true] {
         cliff(&Cliff::of_chain(60, 500, by_file)?, &Limits { seconds: 3.0, mebibytes: 500.0 }, puppet)?;
@@ -50,6 +51,25 @@ fn own_keys(count: usize, limits: &Limits, puppet: Option<&Puppet>) -> Result<()
     // Of less, most of the time is that of the diff.
     let wanted = (bytes > 1_000.0 * MB).then_some(Wanted::AtLeast(200.0));
     print(&format!("{}  json", made.subject.name), &rate, wanted);
+    Ok(())
+}
+
+/// Measures the comment on a change of so many keys on all nodes: how long it is, and how much longer it takes than one
+/// without anything but the verdict.
+fn comment(keys: usize) -> Result<()> {
+    let made = Cliff::of_own_keys(keys)?;
+    let subject = &made.subject;
+    let time = |budget: &str| -> Result<Spread> {
+        let mut command = subject.diff("HEAD~1", "HEAD")?;
+        command.args(["--format", "markdown", "--budget", budget]);
+        let runs: Vec<Run> = (0..runs(5)).map(|_| measured(&mut command)).collect::<Result<_>>()?;
+        Ok(Spread::new(runs.iter().map(|run| run.time.as_secs_f64() * 1e3), "ms"))
+    };
+    let more = time("60000")?.against(&time("100")?, "ms", |whole, verdict| whole - verdict);
+    print(&format!("{}  comment", subject.name), &more, Some(Wanted::AtMost(50.0)));
+    #[expect(clippy::cast_precision_loss, reason = "it is a number of thousands")]
+    let bytes = printed(subject.diff("HEAD~1", "HEAD")?.args(["--format", "markdown"]))? as f64;
+    print(&format!("{}  comment", subject.name), &Spread::new([bytes], "bytes"), Some(Wanted::AtMost(65_536.0)));
     Ok(())
 }
 

@@ -50,6 +50,12 @@ pub(super) struct Arguments {
     /// The most characters in the Markdown form, or about the most bytes in the HTML form
     #[arg(long, value_name = "CHARACTERS")]
     budget: Option<usize>,
+    /// The address below which the commit's files are, for links to their lines in the Markdown form
+    #[arg(long, value_name = "URL", value_parser = address)]
+    link_base: Option<String>,
+    /// The address of the full report, for a link in a Markdown form that leaves something out
+    #[arg(long, value_name = "URL", value_parser = address)]
+    report_url: Option<String>,
     /// True if a hook of git shows it, among what git itself says.
     #[arg(skip)]
     in_hook: bool,
@@ -59,6 +65,15 @@ impl Arguments {
     /// Returns the arguments for the last commit, as a hook shows it.
     pub(super) fn in_hook() -> Arguments {
         Arguments { in_hook: true, ..Arguments::default() }
+    }
+}
+
+/// Checks an address.
+fn address(text: &str) -> std::result::Result<String, &'static str> {
+    if markdown::is_address(text) {
+        Ok(text.to_owned())
+    } else {
+        Err("expected http:// or https:// without blanks or brackets")
     }
 }
 
@@ -96,7 +111,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let is_paged = arguments.format == Format::Text && !arguments.in_hook;
     let mut out = if is_paged { Paged::new(&workspace, global) } else { Paged::plain() };
     let lines = if arguments.in_hook { Some(HOOK_LINES) } else { out.lines() };
-    let style = Style { full: arguments.full, budget: arguments.budget, lines, ..Style::default() };
+    let comment = markdown::Options {
+        budget: arguments.budget.unwrap_or(markdown::Options::default().budget),
+        link_base: arguments.link_base.clone(),
+        report_url: arguments.report_url.clone(),
+    };
+    let style = Style { full: arguments.full, lines, budget: arguments.budget, comment, ..Style::default() };
     write(&report, arguments.format, global, style, &mut out)?;
     out.finish()?;
     workspace.save();
@@ -125,14 +145,16 @@ pub(super) fn status(of: ExitCode, report: &Report) -> Status {
 }
 
 /// The style of a report, besides its format.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Style {
     /// Shorten nothing in the text form, and fold nothing in JSON.
     pub(super) full: bool,
     /// About how many lines the text form may have.
     pub(super) lines: Option<usize>,
-    /// The most characters in the Markdown form.
+    /// About the most bytes in the HTML form.
     pub(super) budget: Option<usize>,
+    /// The options of the Markdown form.
+    pub(super) comment: markdown::Options,
     /// JSON over several lines.
     pub(super) pretty: bool,
 }
@@ -156,10 +178,7 @@ pub(super) fn write(
             text::write(report, options, out)
         }
         Format::Json => json::write(report, json::Options { pretty: style.pretty, full: style.full }, out),
-        Format::Markdown => {
-            let default = markdown::Options::default();
-            markdown::write(report, markdown::Options { budget: style.budget.unwrap_or(default.budget) }, out)
-        }
+        Format::Markdown => markdown::write(report, &style.comment, out),
         Format::Html => {
             let default = html::Options::default();
             html::write(report, html::Options { budget: style.budget.unwrap_or(default.budget) }, out)

@@ -1,17 +1,12 @@
 //! Builds a [`Report`] from changes and findings: counts, groups, order.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::causes::causes;
-use super::description::Describer;
-use super::node_sets::summary;
+use super::groups::{Compared, groups};
 use super::secrets::redacted;
-use super::similarity::items;
-use super::{
-    BlindSpot, Commit, Count, FindingChange, Group, Item, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report,
-    node_list,
-};
+use super::{BlindSpot, Commit, Count, FindingChange, Item, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::diff::{Change, ChangeKind, Changes, Diff};
 use crate::disclosure::Disclosure;
@@ -65,7 +60,8 @@ impl Report {
         let keys = Count { total: input.keys, changed: keys.len() };
         let causes = causes(&changes);
         let folded: HashSet<usize> = causes.iter().flat_map(|cause| cause.changes.iter().copied()).collect();
-        let groups = groups(&changes, &folded, &input);
+        let compared = Compared { names: &input.names, nodes: &input.nodes, distinctions: &input.distinctions };
+        let groups = groups(&changes, &folded, &compared);
         let mut blind_spots = input.blind_spots;
         blind_spots.extend(emptiness(input.nodes.len(), keys.total).filter(|_| blind_spots.is_empty()));
         let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(Vec::new));
@@ -119,35 +115,6 @@ fn key_change(change: Change, origins: Vec<Diff<Option<Origin>>>) -> KeyChange {
         leaves: change.leaves.into_iter().zip(origins).map(|(change, origin)| Leaf { change, origin }).collect(),
         variants: change.variants,
     }
-}
-
-/// Joins similar changes of each key into items, and items on the same nodes into groups.
-fn groups(changes: &[Change], folded: &HashSet<usize>, input: &Input<'_>) -> Vec<Group> {
-    let (names, all) = (&input.names, &input.nodes);
-    let mut sets: Vec<(bool, NodeSet, Vec<Item>)> = Vec::new();
-    let mut by_summary: HashMap<(bool, usize, u32), Vec<usize>> = HashMap::new();
-    for (item, nodes) in items(changes, folded, &names.fleet) {
-        let fails = changes[item.first].kind.is_error();
-        let (len, smallest) = summary(&nodes);
-        let candidates = by_summary.entry((fails, len, smallest)).or_default();
-        if let Some(at) = candidates.iter().find(|at| sets[**at].1 == nodes) {
-            sets[*at].2.push(item);
-        } else {
-            candidates.push(sets.len());
-            sets.push((fails, nodes, vec![item]));
-        }
-    }
-    sets.sort_by_key(|(fails, nodes, items)| (!fails, std::cmp::Reverse(nodes.len()), nodes.first(), items[0].first));
-    let mut describer = Describer::new(names.fleet.len(), &input.distinctions);
-    let group = |(_, nodes, items): (bool, NodeSet, Vec<Item>)| {
-        let are_most = all.len() - nodes.len() <= nodes.len() / 4;
-        let except = if are_most { all.difference(&nodes) } else { NodeSet::new() };
-        let needs_none = nodes.is_singleton() || nodes.len() == all.len();
-        let who = if needs_none { None } else { describer.describe(&nodes) };
-        let who = who.filter(|who| node_list::is_longer(names, [&nodes, &except], who));
-        Group { nodes, except, who, items }
-    };
-    sets.into_iter().map(group).collect()
 }
 
 /// Returns a blind spot if there is nothing to compare.

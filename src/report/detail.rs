@@ -106,9 +106,15 @@ pub(super) fn note(change: &LeafChange) -> Option<String> {
     if is_opaque(before, after) {
         return Some("ciphertext changed, value unknown".to_owned());
     }
-    let types = (value::type_name(before), value::type_name(after));
-    let tells = types.0 != types.1 && !before.is_undef() && !after.is_undef();
-    tells.then(|| format!("{} -> {}", types.0, types.1))
+    type_change(change).map(|types| format!("{} -> {}", types.before, types.after))
+}
+
+/// Returns the types of both sides if they differ.
+pub(super) fn type_change(change: &LeafChange) -> Option<Diff<&'static str>> {
+    let Diff { before: Some(before), after: Some(after) } = values(change) else { return None };
+    let types = Diff::new(before, after).map(value::type_name);
+    let tells = types.before != types.after && !before.is_undef() && !after.is_undef();
+    tells.then_some(types)
 }
 
 fn size(value: &Value) -> String {

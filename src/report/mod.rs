@@ -13,6 +13,8 @@ mod build;
 mod causes;
 mod description;
 mod detail;
+mod fold;
+mod groups;
 pub mod html;
 pub mod json;
 pub mod markdown;
@@ -63,7 +65,8 @@ pub struct Report {
     pub changes: Vec<KeyChange>,
     /// Errors that several keys share. Their changes are in no group.
     pub causes: Vec<Cause>,
-    /// The other changes, in reading order: failures first, then the changes on most nodes.
+    /// The other changes, one group for each set of nodes, in reading order: the most consequential first, then those
+    /// on most nodes.
     pub groups: Vec<Group>,
     /// Secrets that were encrypted anew with the same plaintext, by key. They count as no change.
     pub reencrypted: Vec<Reencrypted>,
@@ -202,7 +205,7 @@ pub struct Reencrypted {
     pub origin: Option<Origin>,
 }
 
-/// Changes on the same set of nodes.
+/// All changes on the same set of nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
     /// The nodes.
@@ -211,11 +214,11 @@ pub struct Group {
     pub except: NodeSet,
     /// The description of the nodes by their variables, if there is one that is easier to read than their names.
     pub who: Option<Description>,
-    /// The changes, by key.
+    /// The changes, the most consequential first, then by key.
     pub items: Vec<Item>,
 }
 
-/// Similar changes of one key, shown as one.
+/// Similar changes of one key, or equal ones of several keys, shown as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// The change that is shown: a position in [`Report::changes`].
@@ -226,6 +229,23 @@ pub struct Item {
     pub more: usize,
     /// Their similarity.
     pub similarity: Similarity,
+    /// The number of their keys.
+    pub keys: usize,
+    /// The pattern of the keys, such as `sudo::configs::*`, if there are several.
+    pub pattern: Option<String>,
+    /// The differences of the change that is shown.
+    pub leaves: Vec<LeafFold>,
+}
+
+/// Equal differences at places that differ in one step, shown as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeafFold {
+    /// The difference that is shown: a position in [`KeyChange::leaves`].
+    pub first: usize,
+    /// The others.
+    pub others: Vec<usize>,
+    /// The pattern of their paths behind the key, such as `.*.priority`, if there are several.
+    pub path: Option<String>,
 }
 
 /// The similarity of the changes of an [`Item`].

@@ -42,13 +42,17 @@ const ALL_BUT: &str = "all but ";
 /// Returns the description of a group's nodes or their names in about `columns`, with the words that go before them.
 /// Returns `None` if the number of nodes says it all.
 pub(super) fn which(report: &Report, group: &Group, columns: usize) -> Option<(&'static str, String)> {
+    let who = group.who.as_ref().map(Description::to_string).filter(|who| who.width() <= columns);
+    if let Some(who) = who { Some(("", who)) } else { names_of_group(report, group, columns) }
+}
+
+/// Returns the names of a group's nodes in about `columns`, with the words that go before them. Returns `None` if the
+/// number of nodes says it all.
+pub(super) fn names_of_group(report: &Report, group: &Group, columns: usize) -> Option<(&'static str, String)> {
     let Group { nodes, except, .. } = group;
     let total = report.nodes.total;
     if nodes.len() == total && total != 1 {
         return None;
-    }
-    if let Some(who) = group.who.as_ref().map(Description::to_string).filter(|who| who.width() <= columns) {
-        return Some(("", who));
     }
     let ranges = |nodes| ranges(report.names.of(nodes), MAX_RUNS[0]);
     let by_exception = !except.is_empty() && is_shorter(ranges(except), ranges(nodes));

@@ -39,7 +39,9 @@ pub(super) fn items(changes: &[Change], folded: &HashSet<usize>, fleet: &Fleet) 
     for run in changes.chunk_by(|a, b| a.key == b.key) {
         let single = |(first, change): (usize, &Change)| {
             let more = change.variants.as_ref().map_or(0, |variants| variants.count(&change.nodes) - 1);
-            (Item { first, others: Vec::new(), more, similarity: Similarity::Equal }, change.nodes.clone())
+            let similarity = Similarity::Equal;
+            let item = Item { first, others: Vec::new(), more, similarity, keys: 1, pattern: None, leaves: Vec::new() };
+            (item, change.nodes.clone())
         };
         let shown = (start..).zip(run).filter(|(at, _)| !folded.contains(at));
         let mut items: Vec<(Item, NodeSet)> = shown.map(single).collect();

@@ -1,9 +1,10 @@
 //! Wording that all writers share: headlines, counts, shares of nodes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::visible::visible;
-use super::{BlindSpot, Count, FindingChange, Item, KeyChange, Leaf, Origin, Report, Similarity, Verdict};
+use super::{BlindSpot, Count, FindingChange, Item, KeyChange, Leaf, LeafFold, Origin, Report, Similarity, Verdict};
 use crate::diff::ChangeKind;
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
@@ -146,6 +147,40 @@ impl Item {
             }
             Similarity::Shape => Some(format!("an example; {} with other values", count(self.more, "more change"))),
         }
+    }
+}
+
+impl Report {
+    /// Returns the change that is shown for an item, under the pattern of the item's keys if it has several.
+    pub(super) fn shown(&self, item: &Item) -> Cow<'_, KeyChange> {
+        let first = self.first(item);
+        match &item.pattern {
+            Some(pattern) => Cow::Owned(KeyChange { key: pattern.as_str().into(), ..first.clone() }),
+            None => Cow::Borrowed(first),
+        }
+    }
+
+    /// Returns the keys of an item.
+    pub(super) fn keys_of<'r>(&'r self, item: &'r Item) -> Vec<&'r str> {
+        let mut keys: Vec<&str> = [item.first].iter().chain(&item.others).map(|at| &*self.changes[*at].key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+}
+
+impl LeafFold {
+    /// Returns the place of the differences: the key, followed by the path in its value or by the pattern of the paths.
+    pub(super) fn place(&self, change: &KeyChange) -> String {
+        match &self.path {
+            Some(path) => format!("{}{path}", change.key),
+            None => change.leaves[self.first].path(change),
+        }
+    }
+
+    /// Returns the number of the differences.
+    pub(super) fn count(&self) -> usize {
+        1 + self.others.len()
     }
 }
 

@@ -4,6 +4,7 @@
 //! those that hiera.yaml `reads` describe them, `commits`, `branch`, `keys`, `origins`, `findings`, `forms` (the files
 //! to write; by default all but `report.html`), `budget`, and `never`, a word that no file may show.
 
+mod comments;
 mod descriptions;
 mod forms;
 mod properties;
@@ -71,7 +72,7 @@ fn json(report: &Report, pretty: bool) -> String {
 
 fn markdown(report: &Report, budget: usize) -> String {
     let mut out = Vec::new();
-    markdown::write(report, markdown::Options { budget }, &mut out).unwrap();
+    markdown::write(report, &markdown::Options { budget, ..markdown::Options::default() }, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -208,7 +208,8 @@ fn is_clean(report: &Report) -> bool {
 fn markdown(report: &Report, budget: usize) -> String {
     let mut out = Vec::new();
     // Writing to memory does not fail.
-    _ = markdown::write(report, markdown::Options { budget }, &mut out);
+    let options = markdown::Options { budget, ..markdown::Options::default() };
+    _ = markdown::write(report, &options, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 

@@ -33,12 +33,15 @@ pub(super) fn group(report: &Report, group: &Group, nodes: &ChangedNodes) -> Mar
 }
 
 fn change(report: &Report, item: &Item) -> Markup {
-    let change = report.first(item);
+    let change = &*report.shown(item);
     let is_alone = matches!(&change.leaves[..], [leaf] if leaf.change.path().is_none_or(|path| path.0.is_empty()));
     html! {
         div.change {
             span class={ "word " (word_class(change.kind)) } { (change.label()) }
             code.key { (visible(&change.key)) }
+            @if item.keys > 1 {
+                p.quiet { (count(item.keys, "key")) ": " (visible(&report.keys_of(item).join(", "))) }
+            }
             @if change.leaves.is_empty() {
                 (sides(&detail::outcomes(change, detail::varying_sides(report, item), ROOM.columns, ROOM)))
             }

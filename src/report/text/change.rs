@@ -6,9 +6,9 @@ use super::page::{self, Line};
 use super::{ALARM, BAD, GOOD, HEADING, MAX_LEAVES, MAX_LINES, MOVED, NEW, Options, PLAIN, QUIET};
 use crate::diff::{ChangeKind, Diff, LeafChange, LeafKind};
 use crate::report::detail::{self, DetailLine, Mark, Room};
-use crate::report::visible::{ELLIPSIS, shorten_middle, visible};
+use crate::report::visible::{ELLIPSIS, shorten_middle, visible, wrap};
 use crate::report::wording::count;
-use crate::report::{Item, KeyChange, Leaf, Report, node_list};
+use crate::report::{Item, KeyChange, Leaf, LeafFold, Report, node_list};
 
 /// The layout of changes.
 pub(super) struct ChangeStyle<'r> {
@@ -17,6 +17,9 @@ pub(super) struct ChangeStyle<'r> {
     /// The width of the column of labels.
     words: usize,
 }
+
+/// The most lines with the keys of an item, unless everything is shown.
+const MAX_KEY_LINES: usize = 2;
 
 /// The indent of the lines of a group.
 const INDENT: usize = 2;
@@ -30,7 +33,10 @@ impl<'r> ChangeStyle<'r> {
 
     /// Returns all lines of an item.
     pub(super) fn lines(&self, item: &Item) -> Vec<Line> {
-        let mut lines = self.change_lines(self.report.first(item), item);
+        let mut lines = self.change_lines(&self.report.shown(item), item);
+        if item.keys > 1 {
+            lines.extend(self.key_lines(item));
+        }
         let Some(note) = item.note() else { return lines };
         if !self.options.full {
             lines.push(Line::new(self.below()).add(QUIET, format!("({note})")));
@@ -45,31 +51,65 @@ impl<'r> ChangeStyle<'r> {
         lines
     }
 
+    /// Returns the lines that name the keys of an item with several.
+    fn key_lines(&self, item: &Item) -> Vec<Line> {
+        let keys: Vec<_> = self.report.keys_of(item).into_iter().map(visible).collect();
+        let columns = self.options.width.saturating_sub(self.below());
+        let lines = wrap(&format!("{}: {}", count(item.keys, "key"), keys.join(", ")), columns);
+        let most = if self.options.full { lines.len() } else { MAX_KEY_LINES };
+        let mut shown: Vec<Line> =
+            lines.iter().take(most).map(|text| Line::new(self.below()).add(QUIET, text.as_str())).collect();
+        if lines.len() > most {
+            shown.push(Line::new(self.below()).add(QUIET, ELLIPSIS.to_string()));
+        }
+        shown
+    }
+
     fn change_lines(&self, change: &KeyChange, item: &Item) -> Vec<Line> {
         let word = format!("{:<width$}  ", change.label(), width = self.words);
         let head = Line::new(INDENT).add(word_style(change.kind), word);
         match &change.leaves[..] {
             [] => self.outcome_lines(head, change, item),
             [leaf] if is_whole(&leaf.change) || is_plain_change(change, leaf) => {
-                self.leaf_lines(head, self.below(), change, leaf)
+                self.leaf_lines(head, self.below(), leaf, &leaf.path(change), change.kind)
             }
-            leaves => {
+            _ => {
                 let key = self.fitting(&change.key, self.below());
-                std::iter::once(head.add(HEADING, key)).chain(self.leaves_lines(change, leaves)).collect()
+                std::iter::once(head.add(HEADING, key)).chain(self.leaves_lines(change, item)).collect()
             }
         }
     }
 
-    fn leaves_lines(&self, change: &KeyChange, leaves: &[Leaf]) -> Vec<Line> {
-        let shown = if self.options.full { leaves.len() } else { MAX_LEAVES };
+    fn leaves_lines(&self, change: &KeyChange, item: &Item) -> Vec<Line> {
+        // A variant of the change that the item shows may have other differences.
+        let is_folded = !self.options.full && item.leaves.len() < change.leaves.len();
+        let single = |first| LeafFold { first, others: Vec::new(), path: None };
+        let unfolded: Vec<LeafFold> =
+            if is_folded { Vec::new() } else { (0..change.leaves.len()).map(single).collect() };
+        let folds = if is_folded { &item.leaves } else { &unfolded };
+        let shown = if self.options.full { folds.len() } else { MAX_LEAVES };
         let mut lines = Vec::new();
-        for leaf in leaves.iter().take(shown) {
+        for fold in folds.iter().take(shown) {
+            let leaf = &change.leaves[fold.first];
             let (mark, style) = mark(leaf.change.kind);
             let lead = Line::new(self.below()).add(style, format!("{mark} "));
-            lines.extend(self.leaf_lines(lead, self.below() + 2, change, leaf));
+            let place = fold.path.as_ref().map(|_| fold.place(change));
+            lines.extend(self.leaf_lines(
+                lead,
+                self.below() + 2,
+                leaf,
+                &place.unwrap_or_else(|| leaf.path(change)),
+                change.kind,
+            ));
+            if fold.count() > 1 {
+                lines.push(
+                    Line::new(self.below() + 2).add(QUIET, format!("(in {} alike)", count(fold.count(), "place"))),
+                );
+            }
         }
-        if leaves.len() > shown {
-            let more = format!("{ELLIPSIS} {}", count(leaves.len() - shown, "more difference"));
+        if folds.len() > shown {
+            let left: usize = folds[shown..].iter().map(LeafFold::count).sum();
+            let more = format!("{ELLIPSIS} {}", count(left, "more difference"));
             lines.push(Line::new(self.below()).add(QUIET, more));
         }
         lines
@@ -94,15 +134,15 @@ impl<'r> ChangeStyle<'r> {
     }
 
     /// Lays out a difference behind `start` and, if it needs more room, below it from column `indent` on.
-    fn leaf_lines(&self, start: Line, indent: usize, change: &KeyChange, leaf: &Leaf) -> Vec<Line> {
-        let path = self.fitting(&leaf.path(change), start.width());
+    fn leaf_lines(&self, start: Line, indent: usize, leaf: &Leaf, place: &str, kind: ChangeKind) -> Vec<Line> {
+        let path = self.fitting(place, start.width());
         let start = start.add(HEADING, path);
         let origin = leaf.places();
         let note = detail::note(&leaf.change);
         // An order on one line needs no note.
         let aside = note.as_ref().filter(|_| leaf.change.kind != LeafKind::Reordered);
         let aside = aside.map(|note| format!("  ({note})")).unwrap_or_default();
-        let is_order = leaf.change.kind == LeafKind::Reordered && change.kind != ChangeKind::Reordered;
+        let is_order = leaf.change.kind == LeafKind::Reordered && kind != ChangeKind::Reordered;
         let colon = if is_order { ": order " } else { ": " };
         let room = self.options.width.saturating_sub(start.width() + colon.len() + page::width(&aside));
         if let Some(values) = detail::on_one_line(&leaf.change, room) {

@@ -151,7 +151,7 @@ fn writers(report: &Report) {
     }
     for budget in [60_000, 1_000, 100] {
         let mut out = Vec::new();
-        markdown::write(report, markdown::Options { budget }, &mut out).unwrap();
+        markdown::write(report, &markdown::Options { budget, ..markdown::Options::default() }, &mut out).unwrap();
         let page = String::from_utf8(out).unwrap();
         assert!(page.chars().count() <= budget, "{page}");
         assert!(!is_plain || budget < 60_000 || page.contains(&headline), "{headline}\n{page}");

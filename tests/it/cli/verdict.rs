@@ -50,7 +50,8 @@ impl Case<'_> {
 /// Markdown without the escapes that keep data in its place, and without the ends of wrapped lines.
 fn plain(text: &str) -> String {
     let characters = regex::Regex::new(r"&#(\d+);").unwrap();
-    let decoded = characters.replace_all(text, |found: &regex::Captures<'_>| {
+    let text = text.replace("<!-- -->", "");
+    let decoded = characters.replace_all(&text, |found: &regex::Captures<'_>| {
         char::from_u32(found[1].parse().unwrap()).unwrap().to_string()
     });
     let (first, rest) = decoded.split_once('\n').unwrap_or((&decoded, ""));

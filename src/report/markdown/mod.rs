@@ -1,0 +1,227 @@
+//! Writes the report as a Markdown comment for code review.
+//!
+//! A tired reviewer reads from the top: the verdict, the commit, the blind spots, then a table of who has which changes
+//! and why, and folded details. Forges limit the length of a comment, so there is a budget in characters: details that
+//! do not fit become counts, and counts a link to the full report; what is left out is always said. No data can end a
+//! fence, a table cell or a tag, or mention anyone ([`escape`]).
+
+mod details;
+mod escape;
+mod links;
+mod table;
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use self::escape::{characters, code, fence, html, name, shorten_to};
+use super::secrets::reencrypted_heading;
+use super::visible::{ELLIPSIS, shorten, visible};
+use super::wording::{count, findings_heading, number};
+use super::{BlindSpot, Commit, FindingChange, LeafFold, Reencrypted, Report, Verdict, branch_label};
+
+/// Options of the comment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// The most characters.
+    pub budget: usize,
+    /// The address below which the files of the commit are, such as `https://github.com/OWNER/REPO/blob/SHA/`.
+    pub link_base: Option<String>,
+    /// The address of the full report.
+    pub report_url: Option<String>,
+}
+
+impl Default for Options {
+    /// Returns a budget below GitHub's limit of 65,536, with room for text that a bot adds.
+    fn default() -> Options {
+        Options { budget: 60_000, link_base: None, report_url: None }
+    }
+}
+
+impl Options {
+    fn base(&self) -> Option<&str> {
+        self.link_base.as_deref().filter(|base| is_address(base))
+    }
+
+    fn report_url(&self) -> Option<&str> {
+        self.report_url.as_deref().filter(|url| is_address(url))
+    }
+}
+
+/// Returns true if `text` can stand in a link as it is.
+pub fn is_address(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#@!$&*+,;=%".contains(c);
+    (text.starts_with("https://") || text.starts_with("http://")) && text.chars().all(is_plain)
+}
+
+/// The room for the verdict, and for one blind spot.
+const MAX_HEADLINE: usize = 400;
+const MAX_MESSAGE: usize = 1000;
+/// The most findings of one side, or re-encrypted secrets.
+const MAX_LISTED: usize = 30;
+/// Up to this many groups are shown unfolded.
+const MAX_OPEN: usize = 2;
+/// The budget for notes about omitted parts.
+const NOTES_BUDGET: usize = 400;
+/// Less room than this is not worth a group's details.
+const MIN_DETAILS: usize = 600;
+
+/// Writes the comment.
+pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let mut text = head(report);
+    let footer = footer(report);
+    let least = characters(&text) + characters(&footer) + NOTES_BUDGET;
+    let Some(mut left) = options.budget.checked_sub(least) else {
+        return out.write_all(shorten_to(&report.headline(), options.budget).as_bytes());
+    };
+    let mut add = |part: &str, left: &mut usize| {
+        *left = left.saturating_sub(characters(part));
+        text.push_str(part);
+    };
+    let spots = blind_spots(report, left / 4);
+    let is_folded = report.verdict() == Verdict::Changes && !spots.is_empty();
+    add(&if is_folded { folded_spots(report, &spots) } else { spots }, &mut left);
+    let rest = reencrypted(report, left / 8);
+    let rest = rest + &findings(report, left / 4);
+    left = left.saturating_sub(characters(&rest));
+    add(&table::table(report, options, left / 2), &mut left);
+    add(&details(report, options, left), &mut left);
+    text.push_str(&rest);
+    text.push_str(&footer);
+    out.write_all(text.as_bytes())
+}
+
+fn head(report: &Report) -> String {
+    let mut text = format!("### {}\n", html(&shorten(&report.headline(), MAX_HEADLINE)));
+    if let Some(after) = report.commit.after.as_ref().filter(|after| !after.summary.is_empty()) {
+        let id: String = visible(&after.id).chars().take(8).collect();
+        let title = html(&shorten(&visible(&after.summary), MAX_HEADLINE));
+        _ = write!(text, "\n{} {title}\n", code(&id));
+    }
+    text
+}
+
+/// Returns the details of each cause and group, folded, and the number of those that do not fit.
+fn details(report: &Report, options: &Options, room: usize) -> String {
+    let total = report.groups.len() + report.causes.len();
+    let is_open = total <= MAX_OPEN;
+    let (mut text, mut shown, mut is_all, mut left) = (String::new(), 0, true, room);
+    let mut add = |detail: &str, left: &mut usize| {
+        *left -= characters(detail);
+        text.push_str(detail);
+        shown += 1;
+    };
+    for cause in &report.causes {
+        let detail = details::cause(report, cause, is_open);
+        if characters(&detail) <= left {
+            add(&detail, &mut left);
+        }
+    }
+    for (at, group) in report.groups.iter().enumerate() {
+        if left < MIN_DETAILS {
+            break;
+        }
+        // A large group leaves half of the room to those behind it.
+        let share = if at + 1 < report.groups.len() { left / 2 } else { left };
+        if let Some((detail, is_whole)) = details::group(report, group, share.max(MIN_DETAILS).min(left), is_open) {
+            add(&detail, &mut left);
+            is_all &= is_whole;
+        }
+    }
+    if shown < total {
+        let full = links::full_report(report, options);
+        _ = writeln!(
+            text,
+            "\n**{} of {} shown**; the details of the others do not fit. {full}",
+            number(shown),
+            count(total, "group")
+        );
+    } else if !is_all {
+        _ = writeln!(text, "\nSome details do not fit. {}", links::full_report(report, options));
+    }
+    text
+}
+
+/// Returns the blind spots, each with its remedy, in at most `budget` characters.
+fn blind_spots(report: &Report, budget: usize) -> String {
+    let line = |spot: &BlindSpot| {
+        let message = html(&shorten(&visible(&spot.message), MAX_MESSAGE));
+        let fix = spot.fix.as_ref().map(|fix| {
+            let lines: Vec<String> = fix.lines().map(|line| format!("  {}\n", visible(line))).collect();
+            let fence = fence(fix);
+            format!("  {fence}\n{}  {fence}\n", lines.concat())
+        });
+        format!("- {message}\n{}", fix.unwrap_or_default())
+    };
+    list(&count(report.blind_spots.len(), "blind spot"), report.blind_spots.iter().map(line), budget)
+}
+
+/// Folds the blind spots, of which the verdict has the first.
+fn folded_spots(report: &Report, spots: &str) -> String {
+    let count = count(report.blind_spots.len(), "blind spot");
+    let (_, list) = spots.trim_start().split_once('\n').unwrap_or_default();
+    format!("\n<details><summary>{count}: what could not be seen</summary>\n{list}\n</details>\n")
+}
+
+fn footer(report: &Report) -> String {
+    let id = |commit: &Commit| code(&shorten(&visible(&commit.id), 64));
+    let base = report.commit.before.as_ref().map_or_else(|| "nothing".to_owned(), id);
+    let mut text = String::from("\n<sub>");
+    if let Some(after) = &report.commit.after {
+        _ = write!(text, "base {base} · head {}", id(after));
+        if let Some(event) = &report.event {
+            _ = write!(text, " on {}", code(&shorten(&visible(&branch_label(event)), escape::MAX_NAME)));
+        }
+        text.push_str(" · ");
+    }
+    _ = writeln!(text, "hierad {}</sub>", env!("CARGO_PKG_VERSION"));
+    text
+}
+
+/// Returns the new findings and those that are gone, in at most `budget` characters.
+fn findings(report: &Report, budget: usize) -> String {
+    let mut text = String::new();
+    for is_new in [true, false] {
+        let findings: Vec<&FindingChange> = report.findings.iter().filter(|f| f.is_new == is_new).collect();
+        let left = budget.saturating_sub(characters(&text));
+        text.push_str(&list(&findings_heading(&findings), findings.iter().map(|finding| finding_line(finding)), left));
+    }
+    text
+}
+
+/// Returns the re-encrypted secrets, in at most `budget` characters.
+fn reencrypted(report: &Report, budget: usize) -> String {
+    let line = |secret: &Reencrypted| {
+        let key = name(&secret.name());
+        let place = secret.origin.as_ref().map(|origin| origin.place.to_string());
+        let place = place.map(|place| format!(", {}", name(&place)));
+        format!("- {key} on {}{}\n", secret.share(report), place.unwrap_or_default())
+    };
+    list(&reencrypted_heading(&report.reencrypted), report.reencrypted.iter().map(line), budget)
+}
+
+/// Returns a list below a heading, in at most `budget` characters, or nothing if the list is empty.
+fn list(heading: &str, lines: impl ExactSizeIterator<Item = String>, budget: usize) -> String {
+    let mut text = format!("\n**{heading}**\n\n");
+    let count = lines.len();
+    let mut left = budget.saturating_sub(characters(&text) + NOTES_BUDGET / 2);
+    if count == 0 || left == 0 {
+        return String::new();
+    }
+    for (shown, line) in lines.enumerate() {
+        if shown == MAX_LISTED || characters(&line) > left {
+            _ = writeln!(text, "- {ELLIPSIS} {} more", number(count - shown));
+            break;
+        }
+        left -= characters(&line);
+        text.push_str(&line);
+    }
+    text
+}
+
+fn finding_line(finding: &FindingChange) -> String {
+    let diagnostic = &finding.diagnostic;
+    let place = diagnostic.place.as_ref().map(|place| name(&place.to_string()) + " ");
+    let nodes = if finding.nodes == 0 { String::new() } else { format!(", {}", count(finding.nodes, "node")) };
+    let text = html(&shorten(&visible(&diagnostic.text), 400));
+    format!("- {} {}{text} [{}]{nodes}\n", diagnostic.severity, place.unwrap_or_default(), diagnostic.code)
+}

@@ -1,0 +1,260 @@
+//! Comments as a parser of Markdown sees them: whatever the data are, their structure is the one that was written.
+
+use std::sync::Arc;
+
+use hierad::diagnostic::{Diagnostic, Place, Severity};
+use hierad::diff::{Diff, changes};
+use hierad::fleet::{Answer, Distinction, Effective, Finding, Fleet};
+use hierad::hiera::{LookupError, Outcome};
+use hierad::node::{NodeId, NodeProfile, NodeSet};
+use hierad::report::{BlindSpot, Commit, Input, NodeNames, Origin, Origins, Report, markdown};
+use hierad::value::{Hash, Value};
+use hierad::workers::Workers;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use crate::support::random::Random;
+use crate::support::values;
+
+/// Pieces of text that mean something in Markdown, in HTML or to a forge.
+const PIECES: [&str; 44] = [
+    "a",
+    "web",
+    "42",
+    " ",
+    "|",
+    "`",
+    "``",
+    "```",
+    "~~~",
+    "<",
+    ">",
+    "</details>",
+    "</code>",
+    "<img src=x>",
+    "<script>",
+    "![x](http://evil.example/x)",
+    "[a](b)",
+    "](",
+    "@team",
+    "#12",
+    "https://evil.example/",
+    "www.evil.example",
+    "a@evil.example",
+    "\n\n# head",
+    "\n",
+    "\r",
+    "\t",
+    "- ",
+    "* ",
+    "1. ",
+    "***",
+    "---",
+    "\\",
+    "&lt;",
+    "&#64;",
+    "<!--",
+    "-->",
+    "\u{202e}",
+    "\u{1b}[1m",
+    "$x$",
+    "~~",
+    "__",
+    "!5",
+    "é",
+];
+
+/// The base of all links.
+const BASE: &str = "https://git.example/o/r/blob/0123456789/";
+
+fn text(random: &mut Random) -> String {
+    (0..random.below(6) + 1).map(|_| *random.pick(&PIECES)).collect()
+}
+
+fn value(random: &mut Random) -> Value {
+    match random.below(5) {
+        0 => (0..random.below(4)).map(|_| Value::from(text(random))).collect(),
+        1 => {
+            let entries = (0..random.below(5)).map(|_| (Value::from(text(random)), Value::from(text(random))));
+            Value::hash(entries.collect::<Vec<_>>().into_iter().collect::<Hash>())
+        }
+        2 => Value::Integer(i64::try_from(random.below(3)).unwrap()),
+        _ => Value::from(text(random)),
+    }
+}
+
+fn effective(random: &mut Random, keys: &[String], nodes: usize) -> Effective {
+    let mut effective = Effective::default();
+    for key in keys {
+        let sets: Vec<NodeSet> = match random.below(3) {
+            0 => vec![(0..nodes).collect()],
+            at => [0, 1].map(|rest| (0..nodes).filter(|node| node % (at + 1) == rest).collect()).to_vec(),
+        }
+        .into_iter()
+        .map(|nodes: Vec<usize>| nodes.into_iter().map(|node| NodeId(u32::try_from(node).unwrap())).collect())
+        .collect();
+        let answers = sets.into_iter().map(|set| {
+            let outcome = match random.below(6) {
+                0 => Outcome::Failed(LookupError::puppet(text(random)).at(Place::line(&*text(random), 7))),
+                _ => Outcome::Found(value(random)),
+            };
+            Answer::new(set, Arc::new(outcome))
+        });
+        effective.keys.insert(key.as_str().into(), answers.collect());
+    }
+    effective
+}
+
+fn report(random: &mut Random, with_lists: bool) -> Report {
+    let nodes = random.below(12) + 2;
+    let profiles = (0..nodes).map(|node| NodeProfile {
+        name: format!("{}{node}", text(random)).into(),
+        variables: [(Value::from("site"), Value::from(text(random).as_str()))].into_iter().collect(),
+        ..NodeProfile::default()
+    });
+    let fleet = Arc::new(Fleet::new(profiles.collect::<Vec<_>>()));
+    let keys: Vec<String> = (0..random.below(8) + 1).map(|_| text(random)).collect();
+    let (before, after) = (effective(random, &keys, fleet.len()), effective(random, &keys, fleet.len()));
+    let changes = changes(Diff::new(&before, &after), &Workers::of(1));
+    let mut origin = |_: &_| {
+        let mut one = || Some(Origin { place: Place::line(&*text(random), 3), level: text(random).into() });
+        Diff::new(one(), one())
+    };
+    let origins = changes.changes.iter().map(|change| change.leaves.iter().map(&mut origin).collect()).collect();
+    let commit = |random: &mut Random| Commit { id: text(random), summary: text(random), ..Commit::default() };
+    let finding = |random: &mut Random| Finding {
+        diagnostic: Diagnostic::new(Severity::Error, "code", Some(Place::line(&*text(random), 1)), text(random)),
+        nodes: NodeSet::new(),
+    };
+    let findings: Vec<Finding> = (0..usize::from(with_lists) * 2).map(|_| finding(random)).collect();
+    let spot = |random: &mut Random| BlindSpot {
+        code: "spot",
+        headline: text(random),
+        message: text(random),
+        fix: Some(text(random)),
+        ..BlindSpot::default()
+    };
+    Report::new(Input {
+        distinctions: Distinction::of(&fleet, ["site"]),
+        commit: Diff::new(Some(commit(random)), Some(commit(random))),
+        nodes: fleet.all(),
+        names: NodeNames::new(fleet),
+        keys: keys.len(),
+        changes,
+        origins: Origins { changes: origins, reencrypted: Vec::new() },
+        disclosure: &values::disclosure(),
+        findings: Diff::new(&[][..], &findings),
+        blind_spots: (0..usize::from(with_lists)).map(|_| spot(random)).collect(),
+        is_unreadable: Diff::default(),
+    })
+}
+
+/// The structure of a comment.
+#[derive(Debug, Default, PartialEq)]
+struct Structure {
+    headings: usize,
+    tables: usize,
+    rows: usize,
+    blocks: usize,
+    details: usize,
+    items: usize,
+}
+
+/// Takes a comment apart; fails on anything that no comment has.
+fn structure(comment: &str) -> Structure {
+    let mut found = Structure::default();
+    let mut cells = 0;
+    for event in Parser::new_ext(comment, Options::all()) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => found.headings += 1,
+            Event::Start(Tag::Table(_)) => found.tables += 1,
+            Event::Start(Tag::TableRow) => (found.rows, cells) = (found.rows + 1, 0),
+            Event::Start(Tag::TableCell) => cells += 1,
+            Event::End(TagEnd::TableRow) => assert_eq!(cells, 3, "{comment}"),
+            Event::Start(Tag::CodeBlock(_)) => found.blocks += 1,
+            Event::Start(Tag::Item) => found.items += 1,
+            Event::Start(Tag::Link { dest_url, .. }) => assert!(dest_url.starts_with(BASE), "{dest_url}:\n{comment}"),
+            Event::Html(html) | Event::InlineHtml(html) => {
+                found.details += html.matches("<details").count();
+                let tags = ["<details>", "<details open>", "</details>", "<summary>", "</summary>", "<br>", "<!-- -->"];
+                let inline = ["<code>", "</code>", "<sub>", "</sub>"];
+                let rest = tags.iter().chain(&inline).fold(html.to_string(), |rest, tag| rest.replace(tag, ""));
+                assert!(!rest.contains(['<', '>']), "{rest}:\n{comment}");
+            }
+            Event::Start(Tag::Paragraph | Tag::TableHead | Tag::HtmlBlock | Tag::Strong | Tag::List(None))
+            | Event::End(_)
+            | Event::Text(_)
+            | Event::Code(_)
+            | Event::SoftBreak => {}
+            other => panic!("{other:?}:\n{comment}"),
+        }
+    }
+    found
+}
+
+/// Fails if a forge would make a link of a text that is no link.
+fn check_addresses(comment: &str) {
+    let mut fence: Option<&str> = None;
+    for line in comment.lines().map(str::trim_start) {
+        match fence {
+            Some(end) if line == end => fence = None,
+            Some(_) => {}
+            None if line.starts_with("```") => fence = Some(line.trim_end_matches("diff")),
+            None => {
+                let link = format!("]({BASE}");
+                let parts = line.split(&link).enumerate();
+                let line: String =
+                    parts.map(|(at, part)| if at == 0 { part } else { part.split_once(')').unwrap().1 }).collect();
+                let outside: String = line.split('`').step_by(2).collect();
+                assert!(!outside.contains("://") && !outside.contains("www."), "{line}");
+                assert!(!outside.contains('@'), "{line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_in_the_data_breaks_out_of_a_comment() {
+    let mut random = Random::new(21);
+    let mut groups = 0;
+    for round in 0..600 {
+        let with_lists = round % 2 == 0;
+        let report = report(&mut random, with_lists);
+        let options = markdown::Options { budget: 1_000_000, link_base: Some(BASE.into()), report_url: None };
+        let mut out = Vec::new();
+        markdown::write(&report, &options, &mut out).unwrap();
+        let comment = String::from_utf8(out).unwrap();
+        let found = structure(&comment);
+        let shown = report.groups.len() + report.causes.len();
+        groups += shown;
+        let expected = Structure {
+            headings: 1,
+            tables: usize::from(shown > 0),
+            rows: shown,
+            blocks: shown + usize::from(with_lists),
+            details: shown + usize::from(with_lists && !report.changes.is_empty()),
+            items: usize::from(with_lists) * (1 + report.findings.len()),
+        };
+        assert_eq!(found, expected, "{comment}");
+        check_addresses(&comment);
+    }
+    assert!(groups > 1000, "{groups}");
+}
+
+#[test]
+fn comments_of_any_budget_are_whole() {
+    let mut random = Random::new(22);
+    for round in 0..400 {
+        let report = report(&mut random, round % 2 == 0);
+        let budget = random.below(9000);
+        let options = markdown::Options { budget, link_base: Some(BASE.into()), report_url: Some(BASE.into()) };
+        let mut out = Vec::new();
+        markdown::write(&report, &options, &mut out).unwrap();
+        let comment = String::from_utf8(out).unwrap();
+        assert!(comment.chars().count() <= budget);
+        if comment.starts_with("###") {
+            let found = structure(&comment);
+            let all = report.groups.len() + report.causes.len();
+            assert!(found.details >= all || comment.contains(&format!("of {all} group")), "{comment}");
+        }
+    }
+}
