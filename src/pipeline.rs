@@ -10,11 +10,11 @@
 pub mod backend_command;
 pub mod blind_spots;
 pub mod cache;
+mod causes;
 pub mod check;
 pub mod export;
 pub mod host;
 pub mod judge;
-mod origin;
 pub mod profiles;
 pub mod render;
 mod revisions;
@@ -185,7 +185,9 @@ impl Pipeline {
             settings: [self.judge.changed(Diff::new(before, after)), self.judge.refused()],
             disclosure: &self.disclosure,
         };
-        let mut blind_spots = context.blind_spots()?;
+        let files = context.changed_files()?;
+        let mut blind_spots = context.blind_spots(&files)?;
+        let files = files.with_kinds();
         let (nodes, keys, changes) = self.filter_changes(filter, &keys, changes, &mut blind_spots);
         let distinctions = if changes.changes.is_empty() {
             Vec::new()
@@ -193,13 +195,16 @@ impl Pipeline {
             let environments = [&revisions.before.environment, &revisions.after.environment];
             Distinction::between(environments, &blind_spots::changed_paths(revisions)?, &self.fleet)?
         };
+        let is_filtered = blind_spots.iter().any(|spot| spot.code == "hidden-by-filter");
+        let both = (revisions, effective.as_ref());
+        let origins = causes::find(&changes, both, files, is_filtered, workers)?;
         let report = Report::new(Input {
             distinctions,
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             names: self.names.clone(),
             nodes,
             keys,
-            origins: origin::origins(&changes, &revisions, workers),
+            origins,
             changes,
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,

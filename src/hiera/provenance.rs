@@ -64,6 +64,21 @@ pub fn origin(contributions: &[Contribution], value: &Value, path: &ValuePath) -
 }
 
 impl Contribution {
+    /// Returns the origin of the part at `path`, if it has one.
+    pub fn origin_of(&self, path: &ValuePath) -> Option<Origin> {
+        path.of(&self.value).map(|_| self.origin(&path.0))
+    }
+
+    /// Returns the origin of an item or a key `text` of the collection at `parent`.
+    pub fn origin_of_text(&self, parent: &[Segment], text: &str) -> Option<Origin> {
+        let segment = match ValuePath(parent.to_vec()).of(&self.value)? {
+            Value::Array(items) => Segment::Index(items.iter().position(|item| item.as_str() == Some(text))?),
+            Value::Hash(hash) => Segment::Key(hash.keys().find(|key| key.as_str() == Some(text))?.clone()),
+            _ => return None,
+        };
+        Some(self.origin(&[parent, &[segment]].concat()))
+    }
+
     fn origin(&self, path: &[Segment]) -> Origin {
         let line = self.at.marks.line_of(&self.value, path).or(self.at.place.line);
         Origin { level: self.level.clone(), place: Place { path: self.at.place.path.clone(), line } }

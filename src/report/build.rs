@@ -6,9 +6,12 @@ use std::sync::Arc;
 use super::causes::causes;
 use super::groups::{Compared, groups};
 use super::secrets::redacted;
-use super::{BlindSpot, Commit, Count, FindingChange, Item, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report};
+use super::{
+    BlindSpot, ChangedLines, Commit, Count, FindingChange, Item, KeyChange, Leaf, NodeNames, Origin, Reencrypted,
+    Report, Source,
+};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::diff::{Change, ChangeKind, Changes, Diff};
+use crate::diff::{Change, ChangeKind, Changes, Diff, LeafChange};
 use crate::disclosure::Disclosure;
 use crate::fleet::{Distinction, Finding};
 use crate::node::NodeSet;
@@ -43,10 +46,32 @@ pub struct Input<'a> {
 /// The origins of changed values. Each list may end early: the origins behind its end are unknown.
 #[derive(Debug, Clone, Default)]
 pub struct Origins {
-    /// The origins of each change's differences.
-    pub changes: Vec<Vec<Diff<Option<Origin>>>>,
+    /// The origins of each change.
+    pub changes: Vec<ChangeOrigins>,
     /// The origins of the secrets that were encrypted anew.
     pub reencrypted: Vec<Option<Origin>>,
+    /// The changed lines.
+    pub lines: Vec<ChangedLines>,
+}
+
+/// The origins of a change.
+#[derive(Debug, Clone, Default)]
+pub struct ChangeOrigins {
+    /// Those of its differences.
+    pub leaves: Vec<LeafOrigins>,
+    /// The changed lines that cause it, if they are known: positions in [`Origins::lines`].
+    pub lines: Option<Vec<usize>>,
+}
+
+/// The origins of a difference.
+#[derive(Debug, Clone, Default)]
+pub struct LeafOrigins {
+    /// The places of both values.
+    pub origin: Diff<Option<Origin>>,
+    /// The other places that take part in each side.
+    pub sources: Diff<Vec<Source>>,
+    /// The changed lines that cause it, if they are known: positions in [`Origins::lines`].
+    pub lines: Option<Vec<usize>>,
 }
 
 impl Report {
@@ -64,7 +89,7 @@ impl Report {
         let groups = groups(&changes, &folded, &compared);
         let mut blind_spots = input.blind_spots;
         blind_spots.extend(emptiness(input.nodes.len(), keys.total).filter(|_| blind_spots.is_empty()));
-        let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(Vec::new));
+        let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(ChangeOrigins::default));
         let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {
             names: input.names,
@@ -86,6 +111,7 @@ impl Report {
                     origin,
                 })
                 .collect(),
+            lines: input.origins.lines,
             findings: findings(input.findings),
             blind_spots,
             is_unreadable: input.is_unreadable,
@@ -105,15 +131,20 @@ impl ChangeKind {
     }
 }
 
-fn key_change(change: Change, origins: Vec<Diff<Option<Origin>>>) -> KeyChange {
-    let origins = origins.into_iter().map(|origin| Some(origin.into())).chain(std::iter::repeat(None));
+fn key_change(change: Change, origins: ChangeOrigins) -> KeyChange {
+    let known = origins.leaves.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
+    let leaf = |(change, origins): (Arc<LeafChange>, Option<LeafOrigins>)| match origins {
+        Some(LeafOrigins { origin, sources, lines }) => Leaf { change, origin: Some(origin.into()), sources, lines },
+        None => Leaf { change, origin: None, sources: Diff::default(), lines: None },
+    };
     KeyChange {
         nodes: change.nodes,
         key: change.key,
         kind: change.kind,
         outcome: change.outcome,
-        leaves: change.leaves.into_iter().zip(origins).map(|(change, origin)| Leaf { change, origin }).collect(),
+        leaves: change.leaves.into_iter().zip(known).map(leaf).collect(),
         variants: change.variants,
+        lines: origins.lines,
     }
 }
 

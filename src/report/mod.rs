@@ -17,6 +17,7 @@ mod fold;
 mod groups;
 pub mod html;
 pub mod json;
+mod lines;
 pub mod markdown;
 mod node_list;
 mod node_names;
@@ -40,9 +41,10 @@ use crate::value::ValuePath;
 
 pub use annotation::Annotation;
 pub use blind_spot::{BlindSpot, Verdict};
-pub use build::{Input, Origins};
+pub use build::{ChangeOrigins, Input, LeafOrigins, Origins};
 pub use causes::Cause;
 pub use description::{Description, Term};
+pub use lines::{ChangedLines, Effect, How, NoEffect, Side, Source, UnknownEffect};
 pub use node_names::NodeNames;
 pub use wording::{count, number};
 
@@ -70,6 +72,8 @@ pub struct Report {
     pub groups: Vec<Group>,
     /// Secrets that were encrypted anew with the same plaintext, by key. They count as no change.
     pub reencrypted: Vec<Reencrypted>,
+    /// The changed lines of data and of `hiera.yaml`, by file, side and number.
+    pub lines: Vec<ChangedLines>,
     /// Findings on one side only: new ones first, then those that are gone.
     pub findings: Vec<FindingChange>,
     /// The blind spots: possible changes that cannot be seen, the most important first.
@@ -130,6 +134,8 @@ pub struct KeyChange {
     pub leaves: Vec<Leaf>,
     /// The values on the other nodes, if they are not the same: outcomes and leaves are those of the first node.
     pub variants: Option<Variants>,
+    /// The changed lines that cause it: positions in [`Report::lines`]. `None` if they are not known.
+    pub lines: Option<Vec<usize>>,
 }
 
 impl KeyChange {
@@ -174,6 +180,10 @@ pub struct Leaf {
     pub change: Arc<LeafChange>,
     /// The origins of both sides as far as they are known, or `None` if they are not traced.
     pub origin: Option<Box<Diff<Option<Origin>>>>,
+    /// The other places that take part in each side.
+    pub sources: Diff<Vec<Source>>,
+    /// The changed lines that cause it: positions in [`Report::lines`]. `None` if they are not known.
+    pub lines: Option<Vec<usize>>,
 }
 
 impl Leaf {
@@ -190,6 +200,8 @@ pub struct Origin {
     pub place: Place,
     /// The level of the hierarchy.
     pub level: Arc<str>,
+    /// The way in which the place gives the value.
+    pub how: How,
 }
 
 /// A secret that was encrypted anew with the same plaintext.

@@ -1,11 +1,14 @@
 //! Wording that all writers share: headlines, counts, shares of nodes.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::visible::visible;
-use super::{BlindSpot, Count, FindingChange, Item, KeyChange, Leaf, LeafFold, Origin, Report, Similarity, Verdict};
-use crate::diff::ChangeKind;
+use super::{
+    BlindSpot, ChangedLines, Count, FindingChange, How, Item, KeyChange, Leaf, LeafFold, Origin, Report, Similarity,
+    Source, Verdict,
+};
+use crate::diff::{ChangeKind, Diff};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::puppet::ErrorKind;
@@ -20,6 +23,28 @@ impl Report {
         } else {
             Verdict::NoChangeSeen
         }
+    }
+
+    /// Returns a summary such as `3 files, 6 changed lines, each with an effect`, or `None` if no line of data changed.
+    pub fn lines_summary(&self) -> Option<String> {
+        let files = self.lines.iter().map(|lines| &*lines.place.path).collect::<BTreeSet<_>>().len();
+        let all: usize = self.lines.iter().map(ChangedLines::len).sum();
+        if all == 0 {
+            return None;
+        }
+        let counted = |name: &str| -> usize {
+            self.lines.iter().filter(|lines| lines.effect.as_str() == name).map(ChangedLines::len).sum()
+        };
+        let (none, unknown) = (counted("none"), counted("unknown"));
+        let part = |count: usize, text: &str| (count > 0).then(|| format!("{} {text}", number(count)));
+        let parts: Vec<String> =
+            [part(none, "without effect"), part(unknown, "whose effect is unknown")].into_iter().flatten().collect();
+        let effects = match (none + unknown, all) {
+            (0, 1) => "with an effect".to_owned(),
+            (0, _) => "each with an effect".to_owned(),
+            _ => parts.join(", "),
+        };
+        Some(format!("{}, {}, {effects}", count(files, "file"), count(all, "changed line")))
     }
 
     /// Returns the verdict in one line.
@@ -190,17 +215,39 @@ impl Leaf {
         self.change.path().map(|path| path.below(&change.key)).unwrap_or_default()
     }
 
-    /// Returns the places of both sides: one place, or two if they are in different files.
+    /// Returns the places of both sides: one place, or two if they are in different files; and the place behind it that
+    /// takes part otherwise, if there is one.
     pub(super) fn places(&self) -> Option<String> {
         let shown = |origin: &Origin| visible(&origin.place.to_string()).into_owned();
         let origins = self.origins();
-        match (origins.before, origins.after) {
+        let places = match (origins.before, origins.after) {
             (Some(before), Some(after)) if before.place.path != after.place.path => {
                 Some(format!("{} -> {}", shown(before), shown(after)))
             }
             (_, Some(origin)) | (Some(origin), None) => Some(shown(origin)),
             (None, None) => None,
-        }
+        }?;
+        let behind = self.behind().map(|source| {
+            let word = match source.how {
+                How::KnockOut => "knocked out by ",
+                How::LookupOptions | How::Conversion => "lookup_options at ",
+                How::Hierarchy => "level at ",
+                _ => "from ",
+            };
+            format!(", {word}{}", visible(&source.place.to_string()))
+        });
+        Some(places + &behind.unwrap_or_default())
+    }
+
+    /// Returns the source that says more than the origin: of a key that is referred to, or one that differs.
+    fn behind(&self) -> Option<&Source> {
+        let Diff { before, after } = &self.sources;
+        let is_reference = |source: &&Source| matches!(source.how, How::Alias | How::Lookup);
+        let differs = |source: &&Source, others: &[Source]| source.how != How::Merge && !others.contains(source);
+        let reference = after.iter().find(is_reference).or_else(|| before.iter().find(is_reference));
+        let new = || after.iter().find(|source| differs(source, before));
+        let gone = || before.iter().find(|source| differs(source, after));
+        reference.or_else(new).or_else(gone)
     }
 }
 

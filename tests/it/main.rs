@@ -4,6 +4,7 @@
 mod application_vectors;
 mod architecture;
 mod backend_command;
+mod causes;
 mod cli;
 mod daemon;
 mod delivery;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use hierad::diagnostic::{Diagnostic, Place, Severity};
 use hierad::diff::{Diff, changes};
 use hierad::fleet::{Distinction, Effective, Finding, Fleet};
-use hierad::report::{Commit, Input, NodeNames, Origin, Origins, Report, json, markdown, text};
+use hierad::report::{Commit, How, Input, NodeNames, Origin, Origins, Report, json, markdown, text};
 use hierad::workers::Workers;
 use serde_yaml::Value as Yaml;
 
@@ -121,7 +121,7 @@ fn commit(yaml: &Yaml) -> Option<Commit> {
 /// `data/common.yaml:12 Common data`
 fn origin(yaml: &Yaml) -> Option<Origin> {
     let (place, level) = yaml.as_str()?.split_once(' ').unwrap();
-    Some(Origin { place: self::place(place), level: level.into() })
+    Some(Origin { place: self::place(place), level: level.into(), how: How::Value })
 }
 
 fn place(text: &str) -> Place {

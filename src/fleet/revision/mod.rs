@@ -11,6 +11,7 @@ mod memo;
 pub(in crate::fleet) mod node_view;
 mod options;
 mod read_twice;
+pub(in crate::fleet) mod replaced;
 pub(in crate::fleet) mod shared_answers;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -119,11 +119,13 @@ impl DataFile {
         }
     }
 
-    pub(super) fn value(&self) -> &Value {
+    /// Returns the whole content.
+    pub fn value(&self) -> &Value {
         &self.value
     }
 
-    pub(super) fn lines(&self) -> &Marks {
+    /// Returns the lines of the whole content.
+    pub fn lines(&self) -> &Marks {
         &self.marks
     }
 
@@ -232,6 +234,14 @@ impl DataFile {
 }
 
 impl DataFile {
+    /// Returns this file with the entry at `path` as it is in `other`, or without it if `other` does not have it. The
+    /// result knows no lines.
+    #[must_use]
+    pub fn with_entry_of(&self, other: Option<&DataFile>, path: &[Value]) -> DataFile {
+        let value = with_entry(&self.value, other.map(|other| &other.value), path).unwrap_or_default();
+        DataFile::parsed(self.format, value, Marks::default(), self.is_entangled)
+    }
+
     /// Returns the data as Hiera 3 sees it, or `None` for an empty file. `path` is for error texts.
     pub fn hiera3_hash(&self, path: &str) -> Result<Option<&Hash>, LookupError> {
         match (&self.fault, &self.value) {
@@ -247,4 +257,23 @@ impl DataFile {
             }
         }
     }
+}
+
+/// Returns `value` with the entry at `path` as in `other`; nothing if that is all of it and `other` does not have it.
+fn with_entry(value: &Value, other: Option<&Value>, path: &[Value]) -> Option<Value> {
+    let Some((key, rest)) = path.split_first() else { return other.cloned() };
+    let mut hash = value.as_hash().cloned().unwrap_or_default();
+    let other = other.and_then(Value::as_hash).and_then(|other| other.get_value(key));
+    let entry = match hash.get_value(key) {
+        Some(own) if !rest.is_empty() => with_entry(own, other, rest),
+        _ => other.filter(|_| rest.is_empty()).cloned().or_else(|| {
+            let nothing = Value::hash(Hash::new());
+            (!rest.is_empty()).then(|| with_entry(&nothing, other, rest)).flatten()
+        }),
+    };
+    match entry {
+        Some(entry) => _ = hash.insert(key.clone(), entry),
+        None => _ = hash.remove(key),
+    }
+    Some(Value::hash(hash))
 }

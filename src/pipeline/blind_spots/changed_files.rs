@@ -25,9 +25,20 @@ const DATA_ENDS: [&str; 5] = [".yaml", ".yml", ".json", ".eyaml", ".conf"];
 /// Files that define hierarchies and layers.
 const CONFIG_FILES: [&str; 4] = ["hiera.yaml", "environment.conf", "Puppetfile", ".fixtures.yml"];
 
+/// The part that a changed file plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::pipeline) enum FileKind {
+    /// Data that some node reads, before or after.
+    Data,
+    /// A file that defines hierarchies and layers.
+    Config,
+    /// Data that no profile reaches.
+    Unreached,
+}
+
 /// The changed files that concern Hiera.
 #[derive(Debug, Default)]
-pub(super) struct ChangedFiles {
+pub(in crate::pipeline) struct ChangedFiles {
     /// Data that some node reads, before or after.
     pub(super) reached: BTreeSet<String>,
     /// Data that no profile reaches, in a datadir or at a path that a level has for some nodes.
@@ -88,6 +99,20 @@ impl ChangedFiles {
     pub(super) fn may_change_levels_of(&self, path: &str) -> bool {
         let is_of_all = |config: &String| config.ends_with(CONFIG_FILES[1]);
         self.configs.contains(path) || self.configs.iter().any(is_of_all)
+    }
+
+    /// Returns the files of data and configuration by path, with the part that each plays.
+    pub(in crate::pipeline) fn with_kinds(&self) -> Vec<(Arc<str>, FileKind)> {
+        let of = |paths: &BTreeSet<String>, kind| -> Vec<(Arc<str>, FileKind)> {
+            paths.iter().map(|path| (path.as_str().into(), kind)).collect()
+        };
+        let mut all = of(&self.reached, FileKind::Data);
+        all.extend(of(&self.configs, FileKind::Config));
+        all.extend(of(&self.unreached, FileKind::Unreached));
+        all.extend(of(&self.unnamed, FileKind::Unreached));
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all.dedup_by(|a, b| a.0 == b.0);
+        all
     }
 
     /// Returns all changed files of data.

@@ -7,7 +7,7 @@
 mod absent_backends;
 mod absent_modules;
 pub mod accept;
-mod changed_files;
+pub(super) mod changed_files;
 pub(super) mod failing_keys;
 pub(super) mod keys_not_allowed;
 pub(super) mod outside_levels;
@@ -51,13 +51,18 @@ pub(super) struct DiffContext<'a> {
 }
 
 impl DiffContext<'_> {
-    /// Returns the blind spots, the most important first.
-    pub(super) fn blind_spots(&self) -> Result<Vec<BlindSpot>, TreeError> {
+    /// Returns the changed files that concern Hiera; none if nothing can be read.
+    pub(super) fn changed_files(&self) -> Result<ChangedFiles, TreeError> {
+        let is_unreadable = self.unreadable.after.is_some() || self.unreadable.before.is_some();
+        if is_unreadable { Ok(ChangedFiles::default()) } else { ChangedFiles::find(self) }
+    }
+
+    /// Returns the blind spots, the most important first. `files` are the [changed files](DiffContext::changed_files).
+    pub(super) fn blind_spots(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
         // If nothing can be read, nothing else matters.
         if let Some(blind) = self.unreadable.after.as_ref().or(self.unreadable.before.as_ref()) {
             return Ok([blind.clone()].into_iter().chain(left_out(&self.revisions.after.fleet)).collect());
         }
-        let files = ChangedFiles::find(self)?;
         let [changed, refused] = &self.settings;
         let mut spots: Vec<BlindSpot> = changed.iter().cloned().collect();
         if changed.is_some() || files.is_hiera_touched || self.affected.touches_data {
@@ -75,9 +80,9 @@ impl DiffContext<'_> {
             spots.extend(absent_backends::absent_backends(self.both_revisions()));
             spots.extend(self.keys_not_allowed());
             spots.extend(self.failing_keys());
-            spots.extend(self.undefined_variables(&files)?);
+            spots.extend(self.undefined_variables(files)?);
             spots.extend(self.absent_modules());
-            spots.extend(self.unreached_files(&files));
+            spots.extend(self.unreached_files(files));
         }
         Ok(spots)
     }

@@ -1,5 +1,6 @@
 //! The JSON form of a report: structs that are only serialized. Their field names are a contract with scripts.
 
+mod lines;
 mod stencil;
 
 use std::borrow::Cow;
@@ -18,11 +19,12 @@ use crate::puppet::ErrorKind;
 use crate::report::node_sets::{ListedSet, NodeSets};
 use crate::report::wording::share;
 use crate::report::{
-    BlindSpot, Cause, Commit, Count, FindingChange, Group, KeyChange, Leaf, NodeNames, Origin, Reencrypted, Report,
-    node_list, value,
+    BlindSpot, Cause, Commit, Count, FindingChange, Group, How, KeyChange, Leaf, NodeNames, Origin, Reencrypted,
+    Report, node_list, value,
 };
 use crate::value::Value;
 
+use lines::{WireLines, WireSources};
 use stencil::Stencil;
 
 /// The whole document.
@@ -45,6 +47,7 @@ pub(super) struct Document<'a> {
     changes: WireChanges<'a>,
     groups: Vec<WireGroup>,
     reencrypted: Numbered<'a, Reencrypted, WireReencrypted<'a>>,
+    lines: Vec<WireLines<'a>>,
     diagnostics: Vec<WireFinding<'a>>,
 }
 
@@ -129,6 +132,8 @@ pub(super) struct WireChange<'a> {
     after: Option<WireOutcome<'a>>,
     nodes: Finished<'a>,
     leaves: Leaves<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<&'a [usize]>,
 }
 
 #[derive(Serialize)]
@@ -144,6 +149,10 @@ struct WireLeaf<'a> {
     kind: &'static str,
     before: Option<WirePart<'a>>,
     after: Option<WirePart<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sources: Option<WireSources<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<&'a [usize]>,
 }
 
 #[derive(Serialize)]
@@ -161,6 +170,9 @@ struct WireOrigin<'a> {
     path: &'a str,
     line: Option<u32>,
     level: &'a str,
+    /// The way in which the place gives the value, unless it just holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    how: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -210,6 +222,7 @@ impl<'a> Document<'a> {
         let groups = changes.groups(report, &mut sets);
         let reencrypted =
             report.reencrypted.iter().map(|secret| (secret, sets.number(Cow::Borrowed(&secret.nodes)))).collect();
+        let lines = report.lines.iter().map(|lines| WireLines::new(lines, &mut sets)).collect();
         Document {
             schema: SCHEMA,
             branch: report.event.as_ref().map(|event| event.branch.as_str()),
@@ -225,6 +238,7 @@ impl<'a> Document<'a> {
             changes,
             groups,
             reencrypted: Numbered(reencrypted, WireReencrypted::new),
+            lines,
             node_sets: Sets(sets.into_all(), &report.names),
             diagnostics: report.findings.iter().map(WireFinding::new).collect(),
         }
@@ -280,6 +294,7 @@ impl<'a> WireChange<'a> {
             after: change.outcome.after.as_deref().and_then(WireOutcome::new),
             nodes: Finished(nodes.as_bytes()),
             leaves: Leaves(change),
+            lines: change.lines.as_deref(),
         }
     }
 }
@@ -310,6 +325,8 @@ impl<'a> WireLeaf<'a> {
             kind: leaf_kind(leaf.change.kind),
             before: part(&leaf.change.part.before, origins.before),
             after: part(&leaf.change.part.after, origins.after),
+            sources: WireSources::new(leaf),
+            lines: leaf.lines.as_deref(),
             path,
         }
     }
@@ -328,7 +345,8 @@ impl<'a> WireReencrypted<'a> {
 
 impl<'a> WireOrigin<'a> {
     fn new(origin: &'a Origin) -> WireOrigin<'a> {
-        WireOrigin { path: &origin.place.path, line: origin.place.line, level: &origin.level }
+        let how = Some(origin.how).filter(|how| *how != How::Value).map(How::as_str);
+        WireOrigin { path: &origin.place.path, line: origin.place.line, level: &origin.level, how }
     }
 }
 

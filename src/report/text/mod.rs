@@ -6,6 +6,7 @@
 mod blind_spots;
 mod causes;
 mod change;
+mod lines;
 mod page;
 
 use std::io::{self, Write};
@@ -14,6 +15,7 @@ use anstyle::{AnsiColor, Style};
 
 use self::blind_spots::write_blind_spots;
 use self::causes::write_cause;
+use self::lines::write_lines;
 use self::page::{Line, Page};
 use super::secrets::reencrypted_heading;
 use super::visible::{ELLIPSIS, shorten, shorten_middle, visible, wrap};
@@ -70,6 +72,7 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
     }
     write_changes(report, options, &mut page)?;
     write_reencrypted(report, &mut page)?;
+    write_lines(report, &mut page)?;
     for is_new in [true, false] {
         write_findings(report, is_new, &mut page)?;
     }

@@ -38,16 +38,21 @@ fn variants_in_json_are_those_of_their_nodes() {
     }
 }
 
-/// The changes on a node, without the numbers of their sets of nodes and without origins.
+/// The changes on a node, without the numbers of their sets of nodes and of lines, and without origins.
 fn changes_on(report: &Json, node: &str) -> Vec<Json> {
     let mut changes: Vec<Json> = report["changes"].as_array().unwrap().clone();
     changes.retain(|change| nodes_of(report, &change["nodes"]).contains(&node));
     for change in &mut changes {
         change["nodes"] = Json::Null;
+        change.as_object_mut().unwrap().remove("lines");
         // Nobody is told the origins in more than some hundred changes.
-        let sides = change["leaves"].as_array_mut().unwrap().iter_mut().filter_map(Json::as_object_mut);
-        sides
-            .flat_map(|leaf| leaf.values_mut())
+        let leaves = change["leaves"].as_array_mut().unwrap().iter_mut().filter_map(Json::as_object_mut);
+        leaves
+            .flat_map(|leaf| {
+                leaf.remove("lines");
+                leaf.remove("sources");
+                leaf.values_mut()
+            })
             .filter_map(Json::as_object_mut)
             .for_each(|side| _ = side.remove("origin"));
     }

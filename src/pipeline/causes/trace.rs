@@ -1,0 +1,74 @@
+//! One explained lookup of a key on a node: its outcome, the places that it read, and the values that it found.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::fleet::Revision;
+use crate::hiera::explain::{Branch, Recorder, Step};
+use crate::hiera::provenance::{Contribution, contributions, origin};
+use crate::hiera::{LookupKey, Outcome};
+use crate::node::NodeId;
+use crate::report::{How, Origin};
+use crate::value::ValuePath;
+
+/// An explained lookup.
+pub(super) struct Trace {
+    pub(super) outcome: Outcome,
+    pub(super) steps: Step,
+    pub(super) contributions: Vec<Contribution>,
+    /// The places that were searched: paths of levels, and root keys.
+    pub(super) searched: BTreeSet<(Arc<str>, Arc<str>)>,
+    /// The root keys that were searched, with the paths into their values.
+    pub(super) roots: BTreeMap<Arc<str>, BTreeSet<Vec<String>>>,
+}
+
+impl Trace {
+    /// Looks `key` up on a node.
+    pub(super) fn of(revision: &Revision, node: NodeId, key: &str) -> Trace {
+        let recorder = Recorder::default();
+        let outcome = revision.explain(key, node, &recorder);
+        let steps = recorder.finish();
+        let mut trace = Trace {
+            outcome,
+            contributions: contributions(&steps, key),
+            searched: BTreeSet::new(),
+            roots: BTreeMap::new(),
+            steps: Step::default(),
+        };
+        trace.walk(&steps, None, None);
+        trace.steps = steps;
+        trace
+    }
+
+    fn walk(&mut self, step: &Step, root: Option<&Arc<str>>, path: Option<&Arc<str>>) {
+        let key = match &step.branch {
+            Some(Branch::Key(key)) => LookupKey::parse(key).ok(),
+            _ => None,
+        };
+        if let Some(key) = &key {
+            let segments = key.segments.iter().map(|segment| segment.to_s()).collect();
+            self.roots.entry(key.root.clone()).or_default().insert(segments);
+        }
+        let root = key.as_ref().map(|key| &key.root).or(root);
+        let path = match &step.branch {
+            Some(Branch::Path(path, _)) => Some(path),
+            _ => path,
+        };
+        if let (Some(Branch::Path(path, _)), Some(root)) = (&step.branch, root) {
+            self.searched.insert((path.clone(), root.clone()));
+        }
+        step.steps.iter().for_each(|step| self.walk(step, root, path));
+    }
+
+    /// Returns the origin of the part at `path`.
+    pub(super) fn origin(&self, path: &ValuePath) -> Option<Origin> {
+        let Outcome::Found(value) = &self.outcome else { return None };
+        let found = origin(&self.contributions, value, path)?;
+        Some(Origin { place: found.place, level: found.level, how: How::Value })
+    }
+}
+
+/// Returns the root key of a key.
+pub(super) fn root(key: &str) -> Arc<str> {
+    LookupKey::parse(key).map_or_else(|_| key.into(), |key| key.root)
+}

@@ -1,0 +1,99 @@
+//! The JSON form of changed lines, and of the sources of values.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use super::{MAX_LISTED, is_zero};
+use crate::diagnostic::Place;
+use crate::report::node_sets::NodeSets;
+use crate::report::{ChangedLines, Effect, Leaf, NoEffect, Source};
+
+#[derive(Serialize)]
+pub(super) struct WireLines<'a> {
+    path: &'a str,
+    line: Option<u32>,
+    last: u32,
+    side: &'static str,
+    effect: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<WirePlace<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    keys: Vec<&'a str>,
+    #[serde(skip_serializing_if = "is_zero")]
+    more_keys: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct WirePlace<'a> {
+    path: &'a str,
+    line: Option<u32>,
+}
+
+impl<'a> WireLines<'a> {
+    pub(super) fn new(lines: &'a ChangedLines, sets: &mut NodeSets<'a>) -> WireLines<'a> {
+        let changes = match &lines.effect {
+            Effect::Changes { keys, nodes } => Some((keys, nodes)),
+            _ => None,
+        };
+        let by = match &lines.effect {
+            Effect::None(reason) => NoEffect::place(reason),
+            _ => None,
+        };
+        let keys: Vec<&str> = changes.into_iter().flat_map(|(keys, _)| keys).map(|key| &**key).collect();
+        WireLines {
+            path: &lines.place.path,
+            line: lines.place.line,
+            last: lines.last,
+            side: lines.side.as_str(),
+            effect: lines.effect.as_str(),
+            reason: lines.effect.reason(),
+            by: by.map(WirePlace::new),
+            more_keys: keys.len().saturating_sub(MAX_LISTED),
+            keys: keys.into_iter().take(MAX_LISTED).collect(),
+            nodes: changes.map(|(_, nodes)| sets.number(Cow::Borrowed(nodes))),
+        }
+    }
+}
+
+impl<'a> WirePlace<'a> {
+    fn new(place: &'a Place) -> WirePlace<'a> {
+        WirePlace { path: &place.path, line: place.line }
+    }
+}
+
+/// The sources of both sides of a difference.
+#[derive(Serialize)]
+pub(super) struct WireSources<'a> {
+    before: Vec<WireSource<'a>>,
+    after: Vec<WireSource<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireSource<'a> {
+    path: &'a str,
+    line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    level: Option<&'a str>,
+    how: &'static str,
+}
+
+impl<'a> WireSources<'a> {
+    /// Returns the sources, or `None` if there are none besides the origins.
+    pub(super) fn new(leaf: &'a Leaf) -> Option<WireSources<'a>> {
+        let side = |sources: &'a [Source]| sources.iter().map(WireSource::new).collect::<Vec<_>>();
+        let (before, after) = (side(&leaf.sources.before), side(&leaf.sources.after));
+        (!before.is_empty() || !after.is_empty()).then_some(WireSources { before, after })
+    }
+}
+
+impl<'a> WireSource<'a> {
+    fn new(source: &'a Source) -> WireSource<'a> {
+        let Source { place, level, how } = source;
+        WireSource { path: &place.path, line: place.line, level: level.as_deref(), how: how.as_str() }
+    }
+}

@@ -1,0 +1,274 @@
+//! The changed lines of a commit with the effect of each, and the sources of a value: which places make it what it is.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::diagnostic::Place;
+use crate::diff::Diff;
+use crate::node::NodeSet;
+
+/// The way in which a place takes part in a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum How {
+    /// It holds the value.
+    #[default]
+    Value,
+    /// It holds a part of a value that was merged from several places.
+    Merge,
+    /// It knocks an entry or item out of a deep merge.
+    KnockOut,
+    /// It holds the value of a key that `%{alias()}` refers to.
+    Alias,
+    /// It holds the value of a key that `%{lookup()}` or `%{hiera()}` refers to.
+    Lookup,
+    /// It holds a text with variables.
+    Variable,
+    /// It holds the `lookup_options` that decide how the key is merged.
+    LookupOptions,
+    /// It holds the `lookup_options` that convert the value.
+    Conversion,
+    /// It is the level in `hiera.yaml`.
+    Hierarchy,
+}
+
+impl How {
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            How::Value => "value",
+            How::Merge => "merge",
+            How::KnockOut => "knock_out",
+            How::Alias => "alias",
+            How::Lookup => "lookup",
+            How::Variable => "variable",
+            How::LookupOptions => "lookup_options",
+            How::Conversion => "conversion",
+            How::Hierarchy => "hierarchy",
+        }
+    }
+}
+
+/// A place that takes part in a value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Source {
+    /// The file and line.
+    pub place: Place,
+    /// The level of the hierarchy, if it is a place of data.
+    pub level: Option<Arc<str>>,
+    /// The way in which it takes part.
+    pub how: How,
+}
+
+/// A side of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// Before the change.
+    Before,
+    /// After it.
+    After,
+}
+
+impl Side {
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Side::Before => "before",
+            Side::After => "after",
+        }
+    }
+
+    /// Returns the other side.
+    #[must_use]
+    pub fn other(self) -> Side {
+        match self {
+            Side::Before => Side::After,
+            Side::After => Side::Before,
+        }
+    }
+
+    /// Returns what `both` has on this side.
+    pub fn of<T>(self, both: &Diff<T>) -> &T {
+        match self {
+            Side::Before => &both.before,
+            Side::After => &both.after,
+        }
+    }
+
+    /// Returns what `both` has on this side, to be changed.
+    pub fn of_mut<T>(self, both: &mut Diff<T>) -> &mut T {
+        match self {
+            Side::Before => &mut both.before,
+            Side::After => &mut both.after,
+        }
+    }
+}
+
+/// Changed lines that follow each other and have the same effect.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangedLines {
+    /// The file, and the first of the lines.
+    pub place: Place,
+    /// The last of the lines.
+    pub last: u32,
+    /// The side that has them: lines before the change were removed, lines after it were added.
+    pub side: Side,
+    /// Their effect.
+    pub effect: Effect,
+}
+
+/// The effect of changed lines.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// They change keys. The differences say which lines cause them.
+    Changes {
+        /// The keys.
+        keys: BTreeSet<Arc<str>>,
+        /// The nodes on which at least one of them changes because of these lines.
+        nodes: NodeSet,
+    },
+    /// They change nothing on any node that was compared.
+    None(NoEffect),
+    /// Nothing is known of their effect.
+    Unknown(UnknownEffect),
+}
+
+/// The reason why lines have no effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoEffect {
+    /// The data is the same: they differ in comments, white space or the way in which it is written.
+    Equal,
+    /// Another place gives the key its value.
+    Shadowed(Place),
+    /// Another place gives the same value.
+    Same(Place),
+    /// They are merged with others, and what comes out is the same.
+    Merged,
+    /// No value changes by them.
+    Unused,
+}
+
+impl NoEffect {
+    /// Returns its name.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            NoEffect::Equal => "equal",
+            NoEffect::Shadowed(_) => "shadowed",
+            NoEffect::Same(_) => "same",
+            NoEffect::Merged => "merged_away",
+            NoEffect::Unused => "unused",
+        }
+    }
+
+    /// Returns the place that matters instead, if there is one.
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            NoEffect::Shadowed(place) | NoEffect::Same(place) => Some(place),
+            NoEffect::Equal | NoEffect::Merged | NoEffect::Unused => None,
+        }
+    }
+
+    /// Returns words such as `shadowed by nodes/web02.yaml:3`.
+    pub fn words(&self) -> String {
+        match self {
+            NoEffect::Equal => "the data is the same".to_owned(),
+            NoEffect::Shadowed(place) => format!("shadowed by {place}"),
+            NoEffect::Same(place) => format!("the same value as {place}"),
+            NoEffect::Merged => "merged away".to_owned(),
+            NoEffect::Unused => "no value changes by it".to_owned(),
+        }
+    }
+}
+
+/// The reason why the effect of lines is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnknownEffect {
+    /// No profile reaches the file.
+    Unreached,
+    /// The key fails, or its value cannot be known.
+    Value,
+    /// Too much changes for all of it to be traced.
+    NotTraced,
+    /// A filter hides some changes.
+    Hidden,
+}
+
+impl UnknownEffect {
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            UnknownEffect::Unreached => "unreached",
+            UnknownEffect::Value => "unknown_value",
+            UnknownEffect::NotTraced => "not_traced",
+            UnknownEffect::Hidden => "hidden",
+        }
+    }
+
+    /// Returns words for it.
+    pub fn words(self) -> &'static str {
+        match self {
+            UnknownEffect::Unreached => "no profile reaches it",
+            UnknownEffect::Value => "the key fails or is unknown",
+            UnknownEffect::NotTraced => "not traced",
+            UnknownEffect::Hidden => "hidden by the filter",
+        }
+    }
+}
+
+impl Effect {
+    /// Returns its name.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Effect::Changes { .. } => "changes",
+            Effect::None(_) => "none",
+            Effect::Unknown(_) => "unknown",
+        }
+    }
+
+    /// Returns the name of the reason why there is none or it is unknown.
+    pub fn reason(&self) -> Option<&'static str> {
+        match self {
+            Effect::Changes { .. } => None,
+            Effect::None(reason) => Some(reason.as_str()),
+            Effect::Unknown(reason) => Some(reason.as_str()),
+        }
+    }
+
+    /// Returns words such as `no effect: shadowed by nodes/web02.yaml:3`, or `None` if the lines change something.
+    pub fn words(&self) -> Option<String> {
+        match self {
+            Effect::Changes { .. } => None,
+            Effect::None(reason) => Some(format!("no effect: {}", reason.words())),
+            Effect::Unknown(reason) => Some(format!("effect unknown: {}", reason.words())),
+        }
+    }
+}
+
+impl ChangedLines {
+    /// Returns the number of lines.
+    pub fn len(&self) -> usize {
+        self.place.line.map_or(1, |first| (self.last.saturating_sub(first) as usize) + 1)
+    }
+
+    /// Returns true if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns true if it is worth telling that they have no effect: of comments and blanks everybody knows, and blind
+    /// spots tell of files that no profile reaches.
+    pub fn is_telling(&self) -> bool {
+        match &self.effect {
+            Effect::Changes { .. } => false,
+            Effect::None(reason) => *reason != NoEffect::Equal,
+            Effect::Unknown(reason) => *reason != UnknownEffect::Unreached,
+        }
+    }
+
+    /// Returns the place with the last line, such as `data/common.yaml:3-7`.
+    pub fn range(&self) -> String {
+        match self.place.line {
+            Some(first) if first < self.last => format!("{}-{}", self.place, self.last),
+            _ => self.place.to_string(),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Writes the changed lines that change nothing, or of which that is not known.
+
+use std::io;
+
+use super::page::{Line, Page};
+use super::{HEADING, PLAIN, QUIET, write_more};
+use crate::report::visible::{shorten_middle, visible};
+use crate::report::{ChangedLines, Report};
+
+/// The most lines that are shown, unless everything is.
+const MAX_LINES: usize = 6;
+
+/// Writes a heading such as `3 files, 6 changed lines, 2 without effect`, and these; nothing if each has an effect.
+pub(super) fn write_lines(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
+    let idle: Vec<(&ChangedLines, String)> =
+        report.lines.iter().filter_map(|lines| Some((lines, lines.effect.words()?))).collect();
+    let told = idle.iter().filter(|(lines, _)| lines.is_telling());
+    let (Some(summary), true) = (report.lines_summary(), told.clone().next().is_some()) else { return Ok(()) };
+    page.blank()?;
+    page.line(Line::new(0).add(HEADING, summary))?;
+    let shown = if page.is_full() { idle.iter().collect::<Vec<_>>() } else { told.collect() };
+    let limit = if page.is_full() { usize::MAX } else { MAX_LINES };
+    for (lines, words) in shown.iter().take(limit) {
+        let place = shorten_middle(&visible(&lines.range()), page.room() / 2);
+        page.line(Line::new(2).add(PLAIN, place).add(QUIET, format!("  {}", visible(words))))?;
+    }
+    write_more(shown.len().saturating_sub(limit), page)
+}
