@@ -7,7 +7,9 @@ use hierad::diff::{Diff, changes};
 use hierad::fleet::{Answer, Distinction, Effective, Finding, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeProfile, NodeSet};
-use hierad::report::{BlindSpot, Commit, Input, NodeNames, Origin, Origins, Report, markdown};
+use hierad::report::{
+    BlindSpot, ChangeOrigins, Commit, How, Input, LeafOrigins, NodeNames, Origin, Origins, Report, markdown,
+};
 use hierad::value::{Hash, Value};
 use hierad::workers::Workers;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -116,10 +118,12 @@ fn report(random: &mut Random, with_lists: bool) -> Report {
     let (before, after) = (effective(random, &keys, fleet.len()), effective(random, &keys, fleet.len()));
     let changes = changes(Diff::new(&before, &after), &Workers::of(1));
     let mut origin = |_: &_| {
-        let mut one = || Some(Origin { place: Place::line(&*text(random), 3), level: text(random).into() });
-        Diff::new(one(), one())
+        let mut one =
+            || Some(Origin { place: Place::line(&*text(random), 3), level: text(random).into(), how: How::default() });
+        LeafOrigins { origin: Diff::new(one(), one()), ..LeafOrigins::default() }
     };
-    let origins = changes.changes.iter().map(|change| change.leaves.iter().map(&mut origin).collect()).collect();
+    let leaves = changes.changes.iter().map(|change| change.leaves.iter().map(&mut origin).collect());
+    let origins = leaves.map(|leaves| ChangeOrigins { leaves, lines: None }).collect();
     let commit = |random: &mut Random| Commit { id: text(random), summary: text(random), ..Commit::default() };
     let finding = |random: &mut Random| Finding {
         diagnostic: Diagnostic::new(Severity::Error, "code", Some(Place::line(&*text(random), 1)), text(random)),
@@ -140,7 +144,7 @@ fn report(random: &mut Random, with_lists: bool) -> Report {
         names: NodeNames::new(fleet),
         keys: keys.len(),
         changes,
-        origins: Origins { changes: origins, reencrypted: Vec::new() },
+        origins: Origins { changes: origins, ..Origins::default() },
         disclosure: &values::disclosure(),
         findings: Diff::new(&[][..], &findings),
         blind_spots: (0..usize::from(with_lists)).map(|_| spot(random)).collect(),
