@@ -78,6 +78,9 @@ pub struct Comparison {
     pub effective: Diff<Effective>,
 }
 
+/// All keys of some revisions, in order.
+type AllKeys = Arc<BTreeSet<Arc<str>>>;
+
 /// The keys and nodes that a report covers.
 pub struct DiffFilter<'a> {
     /// Returns true for the keys.
@@ -171,7 +174,7 @@ impl Pipeline {
     ) -> Result<Comparison, PipelineError> {
         let kept = self.load_both(Diff::new(before, after))?;
         let revisions = kept.as_ref().map(|kept| &**kept);
-        let (keys, affected, effective) = self.compare(revisions, workers);
+        let (keys, affected, effective) = Pipeline::compare(revisions, workers);
         let findings = revisions.map(Pipeline::findings).map(|findings| without_old_news(findings, revisions));
         let changes = diff::changes(effective.as_ref(), workers);
         let unreadable = revisions.map(|revision| blind_spots::unreadable::unreadable_revision(revision, workers));
@@ -234,11 +237,7 @@ impl Pipeline {
     }
 
     /// Returns all keys of both sides, those that the change may affect, and the values of these.
-    fn compare(
-        &self,
-        revisions: Diff<&Revision>,
-        workers: &Workers,
-    ) -> (Arc<BTreeSet<Arc<str>>>, AffectedKeys, Diff<Effective>) {
+    fn compare(revisions: Diff<&Revision>, workers: &Workers) -> (AllKeys, AffectedKeys, Diff<Effective>) {
         let [before, after] = [&revisions.before.keys, &revisions.after.keys];
         let keys =
             if Arc::ptr_eq(before, after) { after.clone() } else { Arc::new(before.union(after).cloned().collect()) };

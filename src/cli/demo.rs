@@ -166,7 +166,7 @@ fn report(pipelines: &mut BranchPipelines, event: &CommitEvent, global: &Global)
     let mut report = pipelines.compare(event)?.report;
     report.event = Some(event.clone());
     let mut text = Vec::new();
-    write(&report, Format::Text, global, ReportStyle::default(), &mut text)?;
+    write(&report, Format::Text, global, &ReportStyle::default(), &mut text)?;
     Ok(text)
 }
 

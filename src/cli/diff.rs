@@ -117,7 +117,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         report_url: arguments.report_url.clone(),
     };
     let style = Style { full: arguments.full, lines, budget: arguments.budget, comment, ..Style::default() };
-    write(&report, arguments.format, global, style, &mut out)?;
+    write(&report, arguments.format, global, &style, &mut out)?;
     out.finish()?;
     workspace.save();
     if report.is_unreadable == Diff::new(true, true) && !arguments.allow_blind {
@@ -164,7 +164,7 @@ pub(super) fn write(
     report: &Report,
     format: Format,
     global: &Global,
-    style: Style,
+    style: &Style,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
     match format {

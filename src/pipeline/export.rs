@@ -251,7 +251,7 @@ impl Exporter {
         let all = self.pipeline.fleet.len();
         let touched = match compared.filter(|_| event.before == Some(source)) {
             Some(compared) => diff::touched(compared.effective.as_ref(), all),
-            None => diff::touched(self.pipeline.compare(revisions, &self.pipeline.workers).2.as_ref(), all),
+            None => diff::touched(Pipeline::compare(revisions, &self.pipeline.workers).2.as_ref(), all),
         };
         Some(NodeSet::union_of(all, [touched, self.only(revisions), self.only(revisions.reversed())]))
     }

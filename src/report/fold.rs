@@ -77,7 +77,9 @@ pub(super) fn fold_leaves(change: &Change) -> Vec<LeafFold> {
     let mut folds: Vec<LeafFold> = Vec::new();
     let mut is_folded = vec![false; leaves.len()];
     for (members, (_, path)) in largest(&masks) {
-        members.iter().for_each(|at| is_folded[*at] = true);
+        for at in &members {
+            is_folded[*at] = true;
+        }
         folds.push(LeafFold { first: members[0], others: members[1..].to_vec(), path: Some(path) });
     }
     folds.extend((0..leaves.len()).filter(|at| !is_folded[*at]).map(single));
@@ -109,7 +111,9 @@ fn largest<M: Clone + Eq + Hash>(masks: &[Vec<M>]) -> Vec<(Vec<usize>, M)> {
     for (mut members, mask) in all {
         members.retain(|at| !taken[*at]);
         if members.len() >= MIN_FOLDED {
-            members.iter().for_each(|at| taken[*at] = true);
+            for at in &members {
+                taken[*at] = true;
+            }
             found.push((members, mask.clone()));
         }
     }

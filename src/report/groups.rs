@@ -56,7 +56,9 @@ pub(super) fn groups(changes: &[Change], folded: &HashSet<usize>, compared: &Com
     let of_item = |item: &Item| consequence(&changes[item.first]);
     for (_, items) in &mut sets {
         *items = fold_keys(std::mem::take(items), changes);
-        items.iter_mut().for_each(|item| item.leaves = fold_leaves(&changes[item.first]));
+        for item in items.iter_mut() {
+            item.leaves = fold_leaves(&changes[item.first]);
+        }
         items.sort_by_key(|item| (of_item(item), item.first));
     }
     sets.sort_by_key(|(nodes, items)| (of_item(&items[0]), Reverse(nodes.len()), nodes.first(), items[0].first));

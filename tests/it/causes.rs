@@ -227,8 +227,8 @@ fn unnamed(changes: &Json, report: &Json, causes: &[&Json]) -> Option<String> {
     changes["changes"].as_array().unwrap().iter().find_map(|change| {
         let naming = causes.iter().filter(|lines| names(lines, &change["key"]));
         let nodes: BTreeSet<&str> = naming.flat_map(|lines| nodes_of(report, &lines["nodes"])).collect();
-        let changed = nodes_of(changes, &change["nodes"]);
-        let other = changed.iter().find(|node| !nodes.contains(*node))?;
+        let hit = nodes_of(changes, &change["nodes"]);
+        let other = hit.iter().find(|node| !nodes.contains(*node))?;
         Some(format!("{} changes on {other}", change["key"]))
     })
 }

@@ -160,7 +160,7 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
 
 fn print(report: &Report, global: &Global) -> Result<()> {
     let mut out = output::stdout();
-    write(report, Format::Text, global, Style { lines: Some(HOOK_LINES), ..Style::default() }, &mut out)?;
+    write(report, Format::Text, global, &Style { lines: Some(HOOK_LINES), ..Style::default() }, &mut out)?;
     writeln!(out)?;
     out.flush()?;
     Ok(())

@@ -1,6 +1,6 @@
 //! The variables that tell nodes apart, with the nodes that have each value: by these a set of nodes is described.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -71,12 +71,12 @@ impl Distinction {
     /// Returns the distinctions that variables make, named as in data.
     pub fn of<'n>(fleet: &Fleet, names: impl IntoIterator<Item = &'n str>) -> Vec<Distinction> {
         let mut found: Vec<Distinction> = Vec::new();
-        let mut seen: HashMap<VariablePath, (), RandomState> = HashMap::default();
+        let mut seen: HashSet<VariablePath, RandomState> = HashSet::default();
         for path in names.into_iter().filter_map(VariablePath::parse) {
             if found.len() == MAX_VARIABLES {
                 break;
             }
-            if seen.insert(path.clone(), ()).is_some() {
+            if !seen.insert(path.clone()) {
                 continue;
             }
             let classes = fleet.variable_classes(path.by_ref());
@@ -146,7 +146,7 @@ fn names_of(path: &VariablePath) -> (String, String) {
     };
     let root = path.root.trim_start_matches("::").to_owned();
     let segments: Vec<String> = path.segments.iter().map(segment).collect();
-    let full = [&[root.clone()], &segments[..]].concat().join(".");
+    let full = [std::slice::from_ref(&root), &segments[..]].concat().join(".");
     let short = if root == "facts" && !segments.is_empty() { segments.join(".") } else { full.clone() };
     (full, short)
 }

@@ -77,7 +77,9 @@ impl ReferencedVariables {
     }
 
     fn add_config(&mut self, config: &Config) {
-        config_variables(config).into_iter().for_each(|name| self.add_name(name));
+        for name in config_variables(config) {
+            self.add_name(name);
+        }
     }
 
     fn add_name(&mut self, name: &str) {

@@ -50,15 +50,18 @@ pub(super) struct EditedLine {
     pub(super) is_text: bool,
 }
 
+/// The path of a level and a root key; none for a whole file.
+type FileKey = (Arc<str>, Option<Arc<str>>);
+
 /// All edits of a commit.
 #[derive(Default)]
 pub(super) struct Edits {
-    pub(super) edits: Vec<Edit>,
+    pub(super) all: Vec<Edit>,
     pub(super) groups: Vec<Group>,
     /// The lines, by file, side and number.
     pub(super) lines: Vec<EditedLine>,
     /// The groups by path of a level and root key; those of whole files have no root key.
-    by_place: HashMap<(Arc<str>, Option<Arc<str>>), Vec<usize>>,
+    by_place: HashMap<FileKey, Vec<usize>>,
 }
 
 impl Edits {
@@ -70,19 +73,19 @@ impl Edits {
         let mut edits = Edits::default();
         for (path, kind) in files {
             let edit = Edit { path, kind, paths: BTreeSet::new(), file: Diff::default(), nodes: Diff::default() };
-            edits.edits.push(edit);
+            edits.all.push(edit);
         }
         edits.find_readers(Side::Before, revisions.before);
         edits.find_readers(Side::After, revisions.after);
-        for at in 0..edits.edits.len() {
+        for at in 0..edits.all.len() {
             edits.add_groups(at);
-            let contents = Diff::new(content(revisions.before, &edits.edits[at].path)?, {
-                content(revisions.after, &edits.edits[at].path)?
+            let contents = Diff::new(content(revisions.before, &edits.all[at].path)?, {
+                content(revisions.after, &edits.all[at].path)?
             });
             edits.add_lines(at, &contents);
         }
         for (number, group) in edits.groups.iter().enumerate().filter(|(_, group)| group.option.is_none()) {
-            for path in &edits.edits[group.edit].paths {
+            for path in &edits.all[group.edit].paths {
                 edits.by_place.entry((path.clone(), group.root.clone())).or_default().push(number);
             }
         }
@@ -91,7 +94,7 @@ impl Edits {
 
     /// Finds the nodes that read the files, and what is in them.
     fn find_readers(&mut self, side: Side, revision: &Revision) {
-        let by_path: HashMap<Arc<str>, usize> = self.edits.iter().map(|edit| edit.path.clone()).zip(0..).collect();
+        let by_path: HashMap<Arc<str>, usize> = self.all.iter().map(|edit| edit.path.clone()).zip(0..).collect();
         let tree = &*revision.environment.tree;
         // Other paths may lead to them by links; the files there are the same then.
         let same = revision.files_read(&|path, _| by_path.contains_key(path));
@@ -105,7 +108,7 @@ impl Edits {
         let linked = linked.into_iter().filter_map(|(path, read)| Some((target(&path)?, path, read)));
         let all = same.into_iter().map(|(path, read)| (by_path[&path], path, read)).chain(linked);
         for (at, path, ReadFile { file, nodes }) in all {
-            let edit = &mut self.edits[at];
+            let edit = &mut self.all[at];
             edit.paths.insert(path);
             *side.of_mut(&mut edit.file) = Some(file);
             side.of_mut(&mut edit.nodes).union_with(&nodes);
@@ -113,7 +116,7 @@ impl Edits {
     }
 
     fn add_groups(&mut self, at: usize) {
-        let edit = &self.edits[at];
+        let edit = &self.all[at];
         if edit.kind != FileKind::Data {
             return;
         }
@@ -145,7 +148,7 @@ impl Edits {
     fn add_lines(&mut self, at: usize, contents: &Diff<Vec<u8>>) {
         let changed = changed_lines(contents.as_ref().map(Vec::as_slice));
         for (side, numbers) in [(Side::Before, changed.before), (Side::After, changed.after)] {
-            let entries = Entries::of(side.of(&self.edits[at].file).as_deref());
+            let entries = Entries::of(side.of(&self.all[at].file).as_deref());
             let texts: Vec<&[u8]> = side.of(contents).split(|byte| *byte == b'\n').collect();
             let groups: Vec<usize> = (0..self.groups.len()).filter(|group| self.groups[*group].edit == at).collect();
             let by_path: HashMap<&[Value], usize> =
@@ -189,7 +192,7 @@ impl Edits {
     /// Returns the value of a group on a side.
     pub(super) fn value(&self, group: usize, side: Side) -> Option<&Value> {
         let group = &self.groups[group];
-        let file = side.of(&self.edits[group.edit].file).as_ref()?;
+        let file = side.of(&self.all[group.edit].file).as_ref()?;
         group.path.iter().try_fold(file.value(), |value, key| value.as_hash()?.get_value(key))
     }
 
@@ -208,7 +211,7 @@ impl Edits {
             replaced.differ_in_options |= group.option.is_some() || group.root.is_none();
         }
         for (edit, groups) in by_edit {
-            let edit = &self.edits[edit];
+            let edit = &self.all[edit];
             let (own, other) = (base.of(&edit.file), base.other().of(&edit.file));
             let Some(format) = own.as_ref().or(other.as_ref()).map(|file| file.format()) else { continue };
             let nothing = || Arc::new(DataFile::parse(b"", format));
@@ -278,7 +281,7 @@ fn content(revision: &Revision, path: &str) -> Result<Vec<u8>, TreeError> {
     match follow(tree, path)? {
         Target::File(_, id) => match tree.read(id) {
             Err(error) if error.is_too_large => Ok(Vec::new()),
-            content => Ok(content?.to_vec()),
+            content => Ok(content?.clone()),
         },
         _ => Ok(Vec::new()),
     }

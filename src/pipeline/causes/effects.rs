@@ -52,7 +52,7 @@ impl Effects<'_> {
             match found.last_mut() {
                 Some(last) if follows(last) => last.last = line.number,
                 _ => found.push(ChangedLines {
-                    place: Place::line(self.search.edits.edits[line.edit].path.clone(), line.number),
+                    place: Place::line(self.search.edits.all[line.edit].path.clone(), line.number),
                     last: line.number,
                     side: line.side,
                     effect,
@@ -76,7 +76,9 @@ impl Effects<'_> {
             for (line, nodes) in on_parts.chain(on_first) {
                 let (keys, all) = changed.entry(*line).or_default();
                 keys.insert(change.key.clone());
-                nodes.into_iter().for_each(|nodes| all.union_with(nodes));
+                if let Some(nodes) = nodes {
+                    all.union_with(nodes);
+                }
             }
         }
         changed
@@ -103,7 +105,7 @@ impl Effects<'_> {
 
     /// Returns the effect of a line that causes no change.
     fn no_effect(&self, line: &EditedLine, untraced: &NodeSet, reasons: &mut Reasons) -> Effect {
-        let edit = &self.search.edits.edits[line.edit];
+        let edit = &self.search.edits.all[line.edit];
         if !line.is_text || (edit.kind == FileKind::Data && line.entries.is_empty()) {
             return Effect::None(NoEffect::Equal);
         }
@@ -152,7 +154,7 @@ impl Effects<'_> {
     /// Returns the reason why an entry has no effect, as it is on the first node that reads it.
     fn reason(&self, group: usize, side: Side, path: &ValuePath, reasons: &mut Reasons) -> NoEffect {
         let of = &self.search.edits.groups[group];
-        let edit = &self.search.edits.edits[of.edit];
+        let edit = &self.search.edits.all[of.edit];
         let (Some(key), None) = (&of.root, &of.option) else { return NoEffect::Unused };
         if reasons.len() >= MAX_REASONS && !reasons.contains_key(&(group, side)) {
             return NoEffect::Unused;

@@ -55,7 +55,7 @@ struct OnNode<'a> {
     leaves: Vec<Arc<LeafChange>>,
 }
 
-impl<'a> Search<'a> {
+impl Search<'_> {
     /// Finds the causes of a change.
     pub(super) fn change(&self, change: &Change) -> TracedChange {
         let Some(first) = change.nodes.first() else { return TracedChange::default() };
@@ -92,7 +92,7 @@ impl<'a> Search<'a> {
         let (leaves, lines) = self.lines(&on_node, &self.groups(&on_node));
         let add = |all: &mut Lines, more: &Lines| match (all, more) {
             (Some(all), Some(more)) => all.extend(more),
-            (all @ None, Some(_)) => *all = more.clone(),
+            (all @ None, Some(_)) => all.clone_from(more),
             (_, None) => {}
         };
         traced.leaves.iter_mut().zip(&leaves).for_each(|(leaf, lines)| add(&mut leaf.lines, lines));
@@ -124,7 +124,7 @@ impl<'a> Search<'a> {
                 || traces.iter().any(|trace| trace.roots.contains_key(name))
         };
         let options = self.edits.groups.iter().enumerate().filter(|(_, group)| {
-            let nodes = &self.edits.edits[group.edit].nodes;
+            let nodes = &self.edits.all[group.edit].nodes;
             let is_read = nodes.before.contains(on_node.node) || nodes.after.contains(on_node.node);
             is_read && group.option.as_ref().is_some_and(is_searched)
         });
@@ -144,7 +144,7 @@ impl<'a> Search<'a> {
             .map(|group| group.edit)
             .collect();
         let mut parts = vec![change.nodes.clone()];
-        for edit in files.into_iter().map(|edit| &self.edits.edits[edit]) {
+        for edit in files.into_iter().map(|edit| &self.edits.all[edit]) {
             for nodes in [&edit.nodes.before, &edit.nodes.after] {
                 let split = |part: NodeSet| [part.intersection(nodes), part.difference(nodes)];
                 parts = parts.into_iter().flat_map(split).filter(|part| !part.is_empty()).collect();
@@ -162,7 +162,7 @@ impl<'a> Search<'a> {
         if groups.len() > MAX_GROUPS {
             return unknown();
         }
-        let has_config = self.edits.edits.iter().any(|edit| edit.kind == FileKind::Config);
+        let has_config = self.edits.all.iter().any(|edit| edit.kind == FileKind::Config);
         let has_secrets = on_node.trace.before.steps.has_secrets() || on_node.trace.after.steps.has_secrets();
         // Nothing else that it read differs.
         if let ([only], false, false) = (groups, has_config, has_secrets) {
@@ -222,7 +222,7 @@ impl<'a> Search<'a> {
 
     /// Returns the changed lines of configuration: each of them may decide which files are read.
     fn config_lines(&self) -> BTreeSet<usize> {
-        let is_config = |line: &EditedLine| self.edits.edits[line.edit].kind == FileKind::Config;
+        let is_config = |line: &EditedLine| self.edits.all[line.edit].kind == FileKind::Config;
         let lines = self.edits.lines.iter().enumerate().filter(|(_, line)| line.is_text && is_config(line));
         lines.map(|(at, _)| at).collect()
     }
@@ -241,7 +241,7 @@ impl<'a> Search<'a> {
             starts.push(normal(&path.0));
         }
         for dig in digs {
-            let dig: String = dig.iter().map(|name| format!("\u{1}{name}")).collect();
+            let dig: String = dig.iter().flat_map(|name| ["\u{1}", &**name]).collect();
             let ends = (0..=path.0.len()).map(|from| format!("{dig}{}", normal(&path.0[from..])));
             starts.extend(ends.filter(|_| !is_own || !dig.is_empty()));
         }

@@ -135,7 +135,7 @@ impl<'a> Sources<'a> {
 
     /// Returns the place of a level, if some hiera.yaml differs.
     fn level(&self, side: Side, origin: &Origin) -> Option<Source> {
-        self.edits.edits.iter().find(|edit| edit.kind == FileKind::Config)?;
+        self.edits.all.iter().find(|edit| edit.kind == FileKind::Config)?;
         let layers = side.of(&self.revisions).environment.layers();
         let mut levels = layers.filter_map(|layer| layer.config.as_ref().ok()).flat_map(|config| config.all_levels());
         let level = levels.find(|level| level.name == origin.level)?;
@@ -194,7 +194,7 @@ fn found_of(step: &Step, key: &str, rest: &[Segment], found: &mut dyn FnMut(Plac
             Some(Branch::Interpolation(_)) => {
                 for of_key in &inner.steps {
                     if matches!(&of_key.branch, Some(Branch::Key(name)) if **name == *key) {
-                        let segments = LookupKey::parse(key).map(|key| key.segments.to_vec()).unwrap_or_default();
+                        let segments = LookupKey::parse(key).map(|key| key.segments.clone()).unwrap_or_default();
                         let dig: Vec<Segment> = segments.into_iter().map(segment).chain(rest.iter().cloned()).collect();
                         all_found(of_key, None, &dig, found);
                     } else {

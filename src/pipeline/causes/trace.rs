@@ -9,7 +9,7 @@ use crate::hiera::provenance::{Contribution, contributions, origin};
 use crate::hiera::{LookupKey, Outcome};
 use crate::node::NodeId;
 use crate::report::{How, Origin};
-use crate::value::ValuePath;
+use crate::value::{Value, ValuePath};
 
 /// An explained lookup.
 pub(super) struct Trace {
@@ -46,7 +46,7 @@ impl Trace {
             _ => None,
         };
         if let Some(key) = &key {
-            let segments = key.segments.iter().map(|segment| segment.to_s()).collect();
+            let segments = key.segments.iter().map(Value::to_s).collect();
             self.roots.entry(key.root.clone()).or_default().insert(segments);
         }
         let root = key.as_ref().map(|key| &key.root).or(root);

@@ -38,7 +38,7 @@ pub(super) fn group(report: &Report, group: &Group, room: usize, open: bool) -> 
     let total: usize = group.items.iter().map(|item| item.keys).sum();
     let summary = format!("{}: {}", who(report, group, html_code), count(total, "key"));
     let mut left = room.checked_sub(characters(&summary) + characters(&nodes) + FRAME)?;
-    let (mut body, mut notes, mut shown, mut shown_keys) = (String::new(), String::new(), 0, 0);
+    let (mut body, mut below, mut shown, mut shown_keys) = (String::new(), String::new(), 0, 0);
     for item in &group.items {
         let (text, note) = (item_body(report, item), item_note(report, item));
         let length = characters(&text) + characters(&note);
@@ -47,7 +47,7 @@ pub(super) fn group(report: &Report, group: &Group, room: usize, open: bool) -> 
         }
         left -= length;
         body.push_str(&text);
-        notes.push_str(&note);
+        below.push_str(&note);
         (shown, shown_keys) = (shown + 1, shown_keys + item.keys);
     }
     let is_all = shown == group.items.len();
@@ -55,9 +55,9 @@ pub(super) fn group(report: &Report, group: &Group, room: usize, open: bool) -> 
         return None;
     }
     if !is_all {
-        _ = writeln!(notes, "{ELLIPSIS} {}\n", count(total - shown_keys, "more key"));
+        _ = writeln!(below, "{ELLIPSIS} {}\n", count(total - shown_keys, "more key"));
     }
-    Some((folded(&summary, open, &body, &(notes + &nodes)), is_all))
+    Some((folded(&summary, open, &body, &(below + &nodes)), is_all))
 }
 
 fn folded(summary: &str, open: bool, body: &str, below: &str) -> String {

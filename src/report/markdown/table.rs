@@ -59,10 +59,10 @@ fn cause_row(report: &Report, cause: &Cause, options: &Options) -> String {
     let verb = heading.split(" on ").next().unwrap_or_default();
     let keys = keys(cause.keys.iter().map(|key| &**key), MAX_KEYS);
     let error = html(&shorten(&visible(cause.error.text.visible()), MAX_ERROR));
-    let place = cause.error.place.as_ref().map(|place| match cause.is_new {
-        true => link(place, &place.to_string(), options),
-        false => name(&place.to_string()),
-    });
+    let place =
+        cause.error.place.as_ref().map(|place| {
+            if cause.is_new { link(place, &place.to_string(), options) } else { name(&place.to_string()) }
+        });
     let more = match cause.places.len() {
         0 | 1 => String::new(),
         places => format!(" and {}", count(places - 1, "more place")),

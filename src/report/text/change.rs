@@ -92,10 +92,10 @@ impl<'r> ChangeStyle<'r> {
         for fold in folds.iter().take(shown) {
             let leaf = &change.leaves[fold.first];
             let (mark, style) = mark(leaf.change.kind);
-            let lead = Line::new(self.below()).add(style, format!("{mark} "));
+            let start = Line::new(self.below()).add(style, format!("{mark} "));
             let place = fold.path.as_ref().map(|_| fold.place(change));
             lines.extend(self.leaf_lines(
-                lead,
+                start,
                 self.below() + 2,
                 leaf,
                 &place.unwrap_or_else(|| leaf.path(change)),

@@ -69,7 +69,7 @@ const PIECES: [&str; 44] = [
 const BASE: &str = "https://git.example/o/r/blob/0123456789/";
 
 fn text(random: &mut Random) -> String {
-    (0..random.below(6) + 1).map(|_| *random.pick(&PIECES)).collect()
+    (0..=random.below(6)).map(|_| *random.pick(&PIECES)).collect()
 }
 
 fn value(random: &mut Random) -> Value {
@@ -114,7 +114,7 @@ fn report(random: &mut Random, with_lists: bool) -> Report {
         ..NodeProfile::default()
     });
     let fleet = Arc::new(Fleet::new(profiles.collect::<Vec<_>>()));
-    let keys: Vec<String> = (0..random.below(8) + 1).map(|_| text(random)).collect();
+    let keys: Vec<String> = (0..=random.below(8)).map(|_| text(random)).collect();
     let (before, after) = (effective(random, &keys, fleet.len()), effective(random, &keys, fleet.len()));
     let changes = changes(Diff::new(&before, &after), &Workers::of(1));
     let mut origin = |_: &_| {
@@ -206,9 +206,9 @@ fn check_addresses(comment: &str) {
             None => {
                 let link = format!("]({BASE}");
                 let parts = line.split(&link).enumerate();
-                let line: String =
+                let unlinked: String =
                     parts.map(|(at, part)| if at == 0 { part } else { part.split_once(')').unwrap().1 }).collect();
-                let outside: String = line.split('`').step_by(2).collect();
+                let outside: String = unlinked.split('`').step_by(2).collect();
                 assert!(!outside.contains("://") && !outside.contains("www."), "{line}");
                 assert!(!outside.contains('@'), "{line}");
             }

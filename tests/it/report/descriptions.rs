@@ -80,7 +80,7 @@ fn is_true(who: &Description, row: &Row) -> bool {
         // A fact is a variable, too.
         row[at].as_ref().or(if name == "role" { row[3].as_ref() } else { None }).map(|value| match value {
             Value::String(text) => text.to_string(),
-            other => other.inspect().to_string(),
+            other => other.inspect().clone(),
         })
     };
     let term = |term: &Term| {
@@ -100,7 +100,7 @@ fn descriptions_are_exact() {
         let profiles = rows.iter().enumerate().map(|(number, row)| profile(number, row));
         let fleet = Arc::new(Fleet::new(profiles));
         let set = |random: &mut Random| -> NodeSet {
-            let conditions: Vec<(usize, usize, bool)> = (0..random.below(3) + 1)
+            let conditions: Vec<(usize, usize, bool)> = (0..=random.below(3))
                 .map(|_| (random.below(5), random.below(rows.len()), random.below(3) == 0))
                 .collect();
             let is_union = random.below(4) == 0;

@@ -111,7 +111,7 @@ impl Twin {
     /// Returns all that a run writes, with names of commits left out and fingerprints numbered.
     fn written(&self, arguments: &str) -> String {
         static FINGERPRINT: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new(r"(?:<[a-z]+ |hmac-sha256:)([0-9a-f]{8})(?:[0-9a-f]{24})?").unwrap());
+            LazyLock::new(|| Regex::new(r"(?:(?:<|&#60;)[a-z]+ |hmac-sha256:)([0-9a-f]{8})(?:[0-9a-f]{24})?").unwrap());
         let mut command = std::env::var_os("HIERAD_BINARY").map_or_else(
             || hierad(self.sandbox.root()),
             |program| {
