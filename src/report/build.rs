@@ -11,7 +11,7 @@ use super::{
     Report, Source,
 };
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::diff::{Change, ChangeKind, Changes, Diff, LeafChange};
+use crate::diff::{Change, ChangeKind, Changes, Diff};
 use crate::disclosure::Disclosure;
 use crate::fleet::{Distinction, Finding};
 use crate::node::NodeSet;
@@ -64,7 +64,7 @@ pub struct ChangeOrigins {
 }
 
 /// The origins of a difference.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct LeafOrigins {
     /// The places of both values.
     pub origin: Diff<Option<Origin>>,
@@ -132,17 +132,14 @@ impl ChangeKind {
 }
 
 fn key_change(change: Change, origins: ChangeOrigins) -> KeyChange {
-    let known = origins.leaves.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
-    let leaf = |(change, origins): (Arc<LeafChange>, Option<LeafOrigins>)| match origins {
-        Some(LeafOrigins { origin, sources, lines }) => Leaf { change, origin: Some(origin.into()), sources, lines },
-        None => Leaf { change, origin: None, sources: Diff::default(), lines: None },
-    };
+    let known = origins.leaves.into_iter().map(|origins| Some(Box::new(origins)));
+    let known = known.chain(std::iter::repeat_with(|| None));
     KeyChange {
         nodes: change.nodes,
         key: change.key,
         kind: change.kind,
         outcome: change.outcome,
-        leaves: change.leaves.into_iter().zip(known).map(leaf).collect(),
+        leaves: change.leaves.into_iter().zip(known).map(|(change, traced)| Leaf { change, traced }).collect(),
         variants: change.variants,
         lines: origins.lines,
     }

@@ -178,18 +178,24 @@ impl KeyChange {
 pub struct Leaf {
     /// The difference, which other changes of the key may share.
     pub change: Arc<LeafChange>,
-    /// The origins of both sides as far as they are known, or `None` if they are not traced.
-    pub origin: Option<Box<Diff<Option<Origin>>>>,
-    /// The other places that take part in each side.
-    pub sources: Diff<Vec<Source>>,
-    /// The changed lines that cause it: positions in [`Report::lines`]. `None` if they are not known.
-    pub lines: Option<Vec<usize>>,
+    /// Its origins, or `None` if they are not traced. Reports may have millions of differences, of which few are.
+    pub traced: Option<Box<LeafOrigins>>,
 }
 
 impl Leaf {
     /// Returns the origins of both sides, as far as they are known.
     pub fn origins(&self) -> Diff<Option<&Origin>> {
-        self.origin.as_ref().map(|origin| (**origin).as_ref().map(Option::as_ref)).unwrap_or_default()
+        self.traced.as_ref().map(|traced| traced.origin.as_ref().map(Option::as_ref)).unwrap_or_default()
+    }
+
+    /// Returns the other places that take part in each side.
+    pub fn sources(&self) -> Diff<&[Source]> {
+        self.traced.as_ref().map(|traced| traced.sources.as_ref().map(Vec::as_slice)).unwrap_or_default()
+    }
+
+    /// Returns the changed lines that cause it: positions in [`Report::lines`]. `None` if they are not known.
+    pub fn lines(&self) -> Option<&[usize]> {
+        self.traced.as_ref()?.lines.as_deref()
     }
 }
 

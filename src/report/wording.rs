@@ -241,7 +241,7 @@ impl Leaf {
 
     /// Returns the source that says more than the origin: of a key that is referred to, or one that differs.
     fn behind(&self) -> Option<&Source> {
-        let Diff { before, after } = &self.sources;
+        let Diff { before, after } = self.sources();
         let is_reference = |source: &&Source| matches!(source.how, How::Alias | How::Lookup);
         let differs = |source: &&Source, others: &[Source]| source.how != How::Merge && !others.contains(source);
         let reference = after.iter().find(is_reference).or_else(|| before.iter().find(is_reference));

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use hierad::diagnostic::{Diagnostic, Place, Severity};
 use hierad::diff::{Diff, changes};
 use hierad::fleet::{Distinction, Effective, Finding, Fleet};
-use hierad::report::{Commit, How, Input, NodeNames, Origin, Origins, Report, json, markdown, text};
+use hierad::report::{Commit, How, Input, LeafOrigins, NodeNames, Origin, Origins, Report, json, markdown, text};
 use hierad::workers::Workers;
 use serde_yaml::Value as Yaml;
 
@@ -101,8 +101,8 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
     for change in &mut report.changes {
         for leaf in &mut change.leaves {
             let path = leaf.change.path().unwrap().below(&change.key);
-            let origins = Diff::new("before", "after").map(|side| origin(&yaml["origins"][path.as_str()][side]));
-            leaf.origin = Some(origins.into());
+            let origin = Diff::new("before", "after").map(|side| origin(&yaml["origins"][path.as_str()][side]));
+            leaf.traced = Some(Box::new(LeafOrigins { origin, ..LeafOrigins::default() }));
         }
     }
     report

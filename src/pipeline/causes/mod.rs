@@ -17,10 +17,9 @@ mod sources;
 mod text_lines;
 mod trace;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::diff::{Changes, Diff, Reencrypted};
+use crate::diff::{Change, Changes, Diff, Reencrypted};
 use crate::fleet::{Effective, Revision, parallel};
 use crate::pipeline::blind_spots::changed_files::FileKind;
 use crate::report::{ChangeOrigins, LeafOrigins, Origin, Origins};
@@ -28,14 +27,27 @@ use crate::tree::TreeError;
 use crate::workers::Workers;
 
 use edits::Edits;
-use search::{Search, TracedChange};
+use search::{Lines, Search, TracedChange, TracedLeaf};
 use trace::Trace;
 
 /// The most changes of a report that are traced. Nobody reads the origins of more.
 const TRACED_CHANGES: usize = 500;
 
+/// The most differences of these changes together. A change with more is not traced, nor is one that comes after it.
+const TRACED_LEAVES: usize = 20_000;
+
 /// The most secrets that were encrypted anew whose origin is found.
 const TRACED_SECRETS: usize = 500;
+
+/// Returns the changes that are traced: the first ones, within the limits.
+fn traceable(changes: &[Change]) -> &[Change] {
+    let mut leaves = 0;
+    let fits = |change: &&Change| {
+        leaves += change.leaves.len();
+        leaves <= TRACED_LEAVES
+    };
+    &changes[..changes.iter().take(TRACED_CHANGES).take_while(fits).count()]
+}
 
 /// Returns the origins of `changes`, which must not be redacted yet, and the effects of the changed lines of `files`.
 /// `is_filtered` tells that there are other changes.
@@ -48,8 +60,8 @@ pub(super) fn find(
 ) -> Result<Origins, TreeError> {
     let edits = Edits::find(revisions, files)?;
     let search = Search { revisions, edits: &edits };
-    let traced = &changes.changes[..changes.changes.len().min(TRACED_CHANGES)];
-    let traced: Vec<TracedChange> = parallel::map(traced, workers, "tracing changes", |change| search.change(change));
+    let traced: Vec<TracedChange> =
+        parallel::map(traceable(&changes.changes), workers, "tracing changes", |change| search.change(change));
     let of_secret = |secret: &Reencrypted| {
         let trace = Trace::of(revisions.after, secret.nodes.first()?, &secret.key);
         trace.origin(&secret.path)
@@ -57,26 +69,16 @@ pub(super) fn find(
     let reencrypted: Vec<Option<Origin>> = changes.reencrypted.iter().take(TRACED_SECRETS).map(of_secret).collect();
     let (lines, positions) =
         effects::Effects { search: &search, changes, traced: &traced, effective, is_filtered }.find();
-    let at = |lines: &Option<BTreeSet<usize>>| {
-        let lines = lines.as_ref()?;
-        let mut places: Vec<usize> = lines.iter().map(|line| positions[*line]).collect();
+    let at = |lines: Lines| {
+        let mut places: Vec<usize> = lines?.into_iter().map(|line| positions[line]).collect();
         places.dedup();
         Some(places)
     };
-    let changes = traced
-        .iter()
-        .map(|change| ChangeOrigins {
-            leaves: change
-                .leaves
-                .iter()
-                .map(|leaf| LeafOrigins {
-                    origin: leaf.origin.clone(),
-                    sources: leaf.sources.clone(),
-                    lines: at(&leaf.lines),
-                })
-                .collect(),
-            lines: at(&change.lines),
-        })
-        .collect();
+    let of_leaf = |TracedLeaf { origin, sources, lines }| LeafOrigins { origin, sources, lines: at(lines) };
+    let of_change = |change: TracedChange| ChangeOrigins {
+        leaves: change.leaves.into_iter().map(of_leaf).collect(),
+        lines: at(change.lines),
+    };
+    let changes = traced.into_iter().map(of_change).collect();
     Ok(Origins { changes, reencrypted, lines })
 }

@@ -326,7 +326,7 @@ impl<'a> WireLeaf<'a> {
             before: part(&leaf.change.part.before, origins.before),
             after: part(&leaf.change.part.after, origins.after),
             sources: WireSources::new(leaf),
-            lines: leaf.lines.as_deref(),
+            lines: leaf.lines(),
             path,
         }
     }

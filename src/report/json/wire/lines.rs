@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{MAX_LISTED, is_zero};
 use crate::diagnostic::Place;
+use crate::diff::Diff;
 use crate::report::node_sets::NodeSets;
 use crate::report::{ChangedLines, Effect, Leaf, NoEffect, Source};
 
@@ -86,7 +87,7 @@ impl<'a> WireSources<'a> {
     /// Returns the sources, or `None` if there are none besides the origins.
     pub(super) fn new(leaf: &'a Leaf) -> Option<WireSources<'a>> {
         let side = |sources: &'a [Source]| sources.iter().map(WireSource::new).collect::<Vec<_>>();
-        let (before, after) = (side(&leaf.sources.before), side(&leaf.sources.after));
+        let Diff { before, after } = leaf.sources().map(side);
         (!before.is_empty() || !after.is_empty()).then_some(WireSources { before, after })
     }
 }
