@@ -4,13 +4,13 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 
+use super::filter::Chosen;
 use super::pager::Paged;
-use super::{Global, Result, Status, filter, output};
+use super::{Global, Result, Status, output};
 use crate::app::{Failure, Workspace};
 use crate::diff::Diff;
 use crate::git::Repository;
-use crate::pattern::{Pattern, any};
-use crate::pipeline::{Comparison, DiffFilter, RevisionId};
+use crate::pipeline::{Comparison, RevisionId};
 use crate::report::{BlindSpot, KeyChange, Report, Verdict, html, json, markdown, text};
 
 /// About how many lines a report may have in a hook: a screen.
@@ -31,12 +31,8 @@ pub(super) struct Arguments {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
-    /// Only these nodes: a name, a glob or re:EXPRESSION; may be repeated
-    #[arg(long, value_name = "PATTERN")]
-    node: Vec<Pattern>,
-    /// Only these keys: a name, a glob or re:EXPRESSION; may be repeated
-    #[arg(long, value_name = "PATTERN")]
-    key: Vec<Pattern>,
+    #[command(flatten)]
+    chosen: Chosen,
     /// Exit with status 2 if there are differences, and 3 if none is seen, but not all can be seen; `errors` counts
     /// only keys that fail where they did not
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
@@ -100,13 +96,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let (before, after) = revisions(&workspace, arguments)?;
     let branch = workspace.branch()?;
     let pipeline = global.pipeline(&workspace, branch.as_ref(), &[before, after], &|_| true)?;
-    filter::matches_something("--node", &arguments.node, || pipeline.fleet.iter().map(|(_, name)| &**name))?;
-    let chosen = DiffFilter { key: &|key| any(&arguments.key, key), node: &|name| any(&arguments.node, name) };
-    let Comparison { report, effective: _effective } = pipeline.diff(before, after, &chosen)?;
-    if report.keys.total == 0 && !arguments.key.is_empty() {
-        let keys = pipeline.keys(&[before, after])?;
-        filter::matches_something("--key", &arguments.key, || keys.iter().map(|key| &**key))?;
-    }
+    let Comparison { report, effective: _effective } = arguments.chosen.compare(&pipeline, before, after)?;
     drop(progress);
     let is_paged = arguments.format == Format::Text && !arguments.in_hook;
     let mut out = if is_paged { Paged::new(&workspace, global) } else { Paged::plain() };

@@ -1,10 +1,38 @@
-//! Checks that `--node` and `--key` match something.
+//! `--node` and `--key`, which must match something.
+
+use clap::Args;
 
 use super::Result;
 use crate::pattern::{Pattern, any, nearest};
+use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
 
 /// The most names to suggest.
 const SUGGESTED: usize = 3;
+
+/// The nodes and keys of a comparison.
+#[derive(Debug, Default, Args)]
+pub(super) struct Chosen {
+    /// Only these nodes: a name, a glob or re:EXPRESSION; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub(super) node: Vec<Pattern>,
+    /// Only these keys: a name, a glob or re:EXPRESSION; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub(super) key: Vec<Pattern>,
+}
+
+impl Chosen {
+    /// Compares two revisions. Fails if there is no such node or key.
+    pub(super) fn compare(&self, pipeline: &Pipeline, before: RevisionId, after: RevisionId) -> Result<Comparison> {
+        matches_something("--node", &self.node, || pipeline.fleet.iter().map(|(_, name)| &**name))?;
+        let filter = DiffFilter { key: &|key| any(&self.key, key), node: &|name| any(&self.node, name) };
+        let compared = pipeline.diff(before, after, &filter)?;
+        if compared.report.keys.total == 0 && !self.key.is_empty() {
+            let keys = pipeline.keys(&[before, after])?;
+            matches_something("--key", &self.key, || keys.iter().map(|key| &**key))?;
+        }
+        Ok(compared)
+    }
+}
 
 /// Fails if the patterns of `flag` match none of `names`, and suggests similar names.
 pub(super) fn matches_something<'n, I: Iterator<Item = &'n str>>(

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::{Filter, Parcel};
 
 /// The lists of a report, which a summary leaves empty.
-const LISTS: [&str; 5] = ["node_sets", "causes", "changes", "reencrypted", "diagnostics"];
+const LISTS: [&str; 7] = ["node_sets", "causes", "changes", "groups", "reencrypted", "lines", "diagnostics"];
 
 /// The list whose entries stay, without their sets of nodes.
 const BLIND_SPOTS: &str = "blind_spots";

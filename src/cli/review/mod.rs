@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::diff::{self, ExitCode};
-use super::{Global, Result, Status, filter, output};
+use super::filter::Chosen;
+use super::{Global, Result, Status, output};
 use crate::app::review::{Sides, sides};
 use crate::forge::{Conclusion, Posted};
-use crate::pattern::{Pattern, any};
-use crate::pipeline::{Comparison, DiffFilter, RevisionId};
+use crate::pipeline::{Comparison, RevisionId};
 use crate::report::{Report, Verdict, markdown};
 use post::Poster;
 use saved::Saved;
@@ -74,12 +74,8 @@ pub(super) struct Arguments {
     /// Start a discussion on each line with an effect (GitLab)
     #[arg(long)]
     discussions: bool,
-    /// Only these nodes: a name, a glob or re:EXPRESSION; may be repeated
-    #[arg(long, value_name = "PATTERN")]
-    node: Vec<Pattern>,
-    /// Only these keys: a name, a glob or re:EXPRESSION; may be repeated
-    #[arg(long, value_name = "PATTERN")]
-    key: Vec<Pattern>,
+    #[command(flatten)]
+    chosen: Chosen,
     /// Fail the check, and exit with status 2, if there are differences; with status 3 if none is seen, but not all can
     /// be seen; `errors` counts only keys that fail where they did not
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
@@ -183,9 +179,7 @@ fn compare(global: &Global, arguments: &Arguments, sides: Sides) -> Result<Repor
     let [before, after] = points;
     let branch = workspace.branch()?;
     let pipeline = global.pipeline(&workspace, branch.as_ref(), &points, &|_| true)?;
-    filter::matches_something("--node", &arguments.node, || pipeline.fleet.iter().map(|(_, name)| &**name))?;
-    let chosen = DiffFilter { key: &|key| any(&arguments.key, key), node: &|name| any(&arguments.node, name) };
-    let Comparison { report, effective: _effective } = pipeline.diff(before, after, &chosen)?;
+    let Comparison { report, effective: _effective } = arguments.chosen.compare(&pipeline, before, after)?;
     drop(progress);
     workspace.save();
     Ok(report)

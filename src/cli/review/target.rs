@@ -109,8 +109,8 @@ fn id(arguments: &Arguments, global: &Global) -> Result<Id> {
         return Ok(Id::new(text).ok_or_else(wrong)?);
     }
     let mut parts = global.configuration();
-    parts.extend(arguments.node.iter().map(|pattern| format!("node={pattern:?}")));
-    parts.extend(arguments.key.iter().map(|pattern| format!("key={pattern:?}")));
+    parts.extend(arguments.chosen.node.iter().map(|pattern| format!("node={pattern:?}")));
+    parts.extend(arguments.chosen.key.iter().map(|pattern| format!("key={pattern:?}")));
     let digest = Sha256::digest(parts.join("\0"));
     let digest = digest.iter().take(4).fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"));
     let text = if parts.is_empty() { DEFAULT_ID } else { &digest };

@@ -23,6 +23,7 @@ use crate::fleet::levels::ResolvedLevels;
 use crate::fleet::node_classes::evaluate_per_class;
 use crate::fleet::repository_keys::RepositoryKeys;
 use crate::fleet::{Finding, Fleet};
+use crate::hiera::budget::Cost;
 use crate::hiera::config::Config;
 use crate::hiera::explain::Recorder;
 use crate::hiera::hierarchy::{Hierarchy, Level};
@@ -68,7 +69,14 @@ impl Revision {
     /// Looks `key` up on a node and reports each step to `recorder`, but for hierarchies and options that are known
     /// already.
     pub fn explain(&self, key: &str, node: NodeId, recorder: &Recorder) -> Outcome {
-        NodeView { revision: self, node, dependencies: &Dependencies::new(false), answers: None }.explain(key, recorder)
+        self.explain_within(key, node, recorder, Cost::OF_KEY).0
+    }
+
+    /// Looks `key` up on a node as [`explain`](Revision::explain) does, at no more than this cost. Returns the cost,
+    /// too.
+    pub fn explain_within(&self, key: &str, node: NodeId, recorder: &Recorder, limit: Cost) -> (Outcome, Cost) {
+        let dependencies = Dependencies::new(false);
+        NodeView { revision: self, node, dependencies: &dependencies, answers: None }.explain(key, recorder, limit)
     }
 
     /// Evaluates something for all of `nodes`, once for each class.

@@ -31,9 +31,11 @@ impl NodeView<'_> {
         (lookup.get(key, None), lookup.cost())
     }
 
-    /// Looks `key` up and reports each step to `recorder`.
-    pub(super) fn explain(&self, key: &str, recorder: &Recorder) -> Outcome {
-        Lookup::new(&self.revision.environment, self, &self.scope()).explained_by(recorder).get(key, None)
+    /// Looks `key` up at no more than this cost, and reports each step to `recorder`. Returns the cost, too.
+    pub(super) fn explain(&self, key: &str, recorder: &Recorder, limit: Cost) -> (Outcome, Cost) {
+        let scope = self.scope();
+        let lookup = Lookup::new(&self.revision.environment, self, &scope).within(limit).explained_by(recorder);
+        (lookup.get(key, None), lookup.cost())
     }
 
     /// Finds the options in effect.

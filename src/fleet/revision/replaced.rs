@@ -8,6 +8,7 @@ use crate::fleet::revision::Revision;
 use crate::fleet::revision::node_view::NodeView;
 use crate::hiera::Outcome;
 use crate::hiera::backend::DataFile;
+use crate::hiera::budget::Cost;
 use crate::hiera::hierarchy::{Content, Hierarchy, Level, Location};
 use crate::hiera::layer::LayerId;
 use crate::hiera::lookup::Lookup;
@@ -33,12 +34,14 @@ pub struct ReadFile {
 }
 
 impl Revision {
-    /// Looks `key` up on a node as if the files were `replaced`.
-    pub fn get_with(&self, key: &str, node: NodeId, replaced: &ReplacedFiles) -> Outcome {
+    /// Looks `key` up on a node as if the files were `replaced`, at no more than this cost. Returns the cost, too.
+    pub fn get_with(&self, key: &str, node: NodeId, replaced: &ReplacedFiles, limit: Cost) -> (Outcome, Cost) {
         let dependencies = Dependencies::new(false);
         let view = NodeView { revision: self, node, dependencies: &dependencies, answers: None };
         let sources = ReplacingSources { view, replaced };
-        Lookup::new(&self.environment, &sources, &self.fleet.scope(node)).get(key, None)
+        let scope = self.fleet.scope(node);
+        let lookup = Lookup::new(&self.environment, &sources, &scope).within(limit);
+        (lookup.get(key, None), lookup.cost())
     }
 
     /// Returns the data files that hierarchies lead to at the paths that `is_wanted`, by path.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use super::allowance::Allowance;
 use super::edits::EditedLine;
 use super::search::{Search, TracedChange};
 use super::trace::{Trace, root};
@@ -26,7 +27,7 @@ pub(super) struct Effects<'a> {
     pub(super) is_filtered: bool,
 }
 
-/// The lookups of the root key of a group on the first node that reads it; none if it cannot be looked up.
+/// The lookups of the root key of a group on the first node that reads it; none if they take too much.
 type Reasons = HashMap<(usize, Side), Option<Diff<Trace>>>;
 
 impl Effects<'_> {
@@ -129,7 +130,10 @@ impl Effects<'_> {
         if self.is_unknown(*group, &sides) {
             return Effect::Unknown(UnknownEffect::Value);
         }
-        Effect::None(self.reason(*group, line.side, path, reasons))
+        match self.reason(*group, line.side, path, reasons) {
+            Some(reason) => Effect::None(reason),
+            None => Effect::Unknown(UnknownEffect::NotTraced),
+        }
     }
 
     /// Returns true if the lookup of a group's key fails on one of `nodes`: with other profiles it might not.
@@ -151,28 +155,31 @@ impl Effects<'_> {
         })
     }
 
-    /// Returns the reason why an entry has no effect, as it is on the first node that reads it.
-    fn reason(&self, group: usize, side: Side, path: &ValuePath, reasons: &mut Reasons) -> NoEffect {
+    /// Returns the reason why an entry has no effect, as it is on the first node that reads it, or `None` if to find it
+    /// takes too much.
+    fn reason(&self, group: usize, side: Side, path: &ValuePath, reasons: &mut Reasons) -> Option<NoEffect> {
         let of = &self.search.edits.groups[group];
         let edit = &self.search.edits.all[of.edit];
-        let (Some(key), None) = (&of.root, &of.option) else { return NoEffect::Unused };
+        let (Some(key), None) = (&of.root, &of.option) else { return Some(NoEffect::Unused) };
+        let Some(node) = side.of(&edit.nodes).first() else { return Some(NoEffect::Unused) };
         if reasons.len() >= MAX_REASONS && !reasons.contains_key(&(group, side)) {
-            return NoEffect::Unused;
+            return None;
         }
         let traces = reasons.entry((group, side)).or_insert_with(|| {
-            let node = side.of(&edit.nodes).first()?;
-            Some(self.search.revisions.map(|revision| Trace::of(revision, node, key)))
+            let allowance = Allowance::share(MAX_REASONS);
+            let traces = self.search.revisions.map(|revision| Trace::of(revision, node, key, &allowance));
+            Some(Diff::new(traces.before?, traces.after?))
         });
-        let Some(traces) = traces else { return NoEffect::Unused };
+        let traces = traces.as_ref()?;
         let trace = side.of(traces);
         let is_own = |place: &Place| edit.paths.contains(&place.path);
         let whole = ValuePath::default();
         let is_found = trace.contributions.iter().filter_map(|one| one.origin_of(&whole)).any(|o| is_own(&o.place));
         if !is_found {
             let first = trace.contributions.iter().find_map(|one| one.origin_of(&whole));
-            return first.map_or(NoEffect::Unused, |first| NoEffect::Shadowed(first.place));
+            return Some(first.map_or(NoEffect::Unused, |first| NoEffect::Shadowed(first.place)));
         }
-        match trace.origin(path) {
+        Some(match trace.origin(path) {
             Some(origin) if is_own(&origin.place) => {
                 let other = side.other().of(traces).origin(path).map(|origin| origin.place);
                 match other {
@@ -183,6 +190,6 @@ impl Effects<'_> {
             }
             Some(origin) => NoEffect::Shadowed(origin.place),
             None => NoEffect::Merged,
-        }
+        })
     }
 }

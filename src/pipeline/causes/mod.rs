@@ -7,8 +7,9 @@
 //!
 //! `edits` has the changed files, entries and lines; `trace` is one lookup of a key on a node, with all that it read;
 //! `sources` tells which places take part in a value. `search` finds the lines that cause a change, and `effects` turns
-//! that round.
+//! that round. `allowance` bounds the work.
 
+mod allowance;
 mod edits;
 mod effects;
 mod entries;
@@ -26,6 +27,7 @@ use crate::report::{ChangeOrigins, LeafOrigins, Origin, Origins};
 use crate::tree::TreeError;
 use crate::workers::Workers;
 
+use allowance::Allowance;
 use edits::Edits;
 use search::{Lines, Search, TracedChange, TracedLeaf};
 use trace::Trace;
@@ -60,10 +62,13 @@ pub(super) fn find(
 ) -> Result<Origins, TreeError> {
     let edits = Edits::find(revisions, files)?;
     let search = Search { revisions, edits: &edits };
-    let traced: Vec<TracedChange> =
-        parallel::map(traceable(&changes.changes), workers, "tracing changes", |change| search.change(change));
+    let traceable = traceable(&changes.changes);
+    let traced: Vec<TracedChange> = parallel::map(traceable, workers, "tracing changes", |change| {
+        search.change(change, &Allowance::share(traceable.len()))
+    });
     let of_secret = |secret: &Reencrypted| {
-        let trace = Trace::of(revisions.after, secret.nodes.first()?, &secret.key);
+        let allowance = Allowance::share(changes.reencrypted.len().min(TRACED_SECRETS));
+        let trace = Trace::of(revisions.after, secret.nodes.first()?, &secret.key, &allowance)?;
         trace.origin(&secret.path)
     };
     let reencrypted: Vec<Option<Origin>> = changes.reencrypted.iter().take(TRACED_SECRETS).map(of_secret).collect();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use super::allowance::Allowance;
 use super::edits::{EditedLine, Edits};
 use super::entries::normal;
 use super::sources::Sources;
@@ -51,15 +52,18 @@ pub(super) struct Search<'a> {
 struct OnNode<'a> {
     change: &'a Change,
     node: NodeId,
+    allowance: &'a Allowance,
     trace: Diff<Trace>,
     leaves: Vec<Arc<LeafChange>>,
 }
 
 impl Search<'_> {
     /// Finds the causes of a change.
-    pub(super) fn change(&self, change: &Change) -> TracedChange {
+    pub(super) fn change(&self, change: &Change, allowance: &Allowance) -> TracedChange {
         let Some(first) = change.nodes.first() else { return TracedChange::default() };
-        let on_node = self.on_node(change, first);
+        let Some(on_node) = self.on_node(change, first, allowance) else {
+            return TracedChange { untraced: change.nodes.clone(), ..TracedChange::default() };
+        };
         let groups = self.groups(&on_node);
         let (leaf_lines, lines) = self.lines(&on_node, &groups);
         let sources = Sources::new(self.revisions, self.edits, (&change.key, first, &on_node.trace));
@@ -75,7 +79,9 @@ impl Search<'_> {
         for (at, nodes) in self.parts(change, &groups).into_iter().enumerate() {
             let lines = match nodes.first() {
                 Some(node) if node == first => traced.lines.clone(),
-                Some(node) if at < MAX_PARTS => self.add_part(&mut traced, change, node),
+                Some(node) if at < MAX_PARTS => {
+                    self.on_node(change, node, allowance).and_then(|on_node| self.add_part(&mut traced, &on_node))
+                }
                 _ => None,
             };
             if lines.is_none() {
@@ -87,9 +93,8 @@ impl Search<'_> {
     }
 
     /// Adds what causes the change on another node.
-    fn add_part(&self, traced: &mut TracedChange, change: &Change, node: NodeId) -> Lines {
-        let on_node = self.on_node(change, node);
-        let (leaves, lines) = self.lines(&on_node, &self.groups(&on_node));
+    fn add_part(&self, traced: &mut TracedChange, on_node: &OnNode<'_>) -> Lines {
+        let (leaves, lines) = self.lines(on_node, &self.groups(on_node));
         let add = |all: &mut Lines, more: &Lines| match (all, more) {
             (Some(all), Some(more)) => all.extend(more),
             (all @ None, Some(_)) => all.clone_from(more),
@@ -100,15 +105,17 @@ impl Search<'_> {
         lines
     }
 
-    fn on_node<'c>(&self, change: &'c Change, node: NodeId) -> OnNode<'c> {
-        let trace = self.revisions.map(|revision| Trace::of(revision, node, &change.key));
+    /// Looks the key up on a node. Returns `None` if that takes too much.
+    fn on_node<'c>(&self, change: &'c Change, node: NodeId, allowance: &'c Allowance) -> Option<OnNode<'c>> {
+        let trace = self.revisions.map(|revision| Trace::of(revision, node, &change.key, allowance));
+        let trace = Diff::new(trace.before?, trace.after?);
         let is_first = change.nodes.first() == Some(node);
         let leaves = if change.leaves.is_empty() || is_first {
             change.leaves.clone()
         } else {
             diff::leaves(Diff::new(found(&trace.before.outcome), found(&trace.after.outcome)))
         };
-        OnNode { change, node, trace, leaves }
+        Some(OnNode { change, node, allowance, trace, leaves })
     }
 
     /// Returns the entries that differ and that one of the lookups may have read.
@@ -169,13 +176,20 @@ impl Search<'_> {
             let all = on_node.leaves.iter().map(|_| vec![*only]).collect();
             return self.lines_of(on_node, all, &[*only], &[]);
         }
+        self.tried_lines(on_node, groups, has_config).unwrap_or_else(unknown)
+    }
+
+    /// Returns the lines that cause each difference, and the change as a whole, as trials show it. Returns `None` if
+    /// they take too much.
+    fn tried_lines(&self, on_node: &OnNode<'_>, groups: &[usize], has_config: bool) -> Option<(Vec<Lines>, Lines)> {
         let trial = Trial { search: self, on_node };
-        let gone: Vec<Vec<bool>> = groups.iter().map(|group| trial.causes(&[*group])).collect();
+        let gone: Vec<Vec<bool>> = groups.iter().map(|group| trial.causes(&[*group])).collect::<Option<_>>()?;
         let mut by_leaf: Vec<Vec<usize>> = (0..trial.count())
             .map(|leaf| groups.iter().zip(&gone).filter(|(_, gone)| gone[leaf]).map(|(group, _)| *group).collect())
             .collect();
-        let without_all = if groups.is_empty() { vec![false; trial.count()] } else { trial.gone(groups) };
-        let with_all = if groups.is_empty() { vec![false; trial.count()] } else { trial.made(groups) };
+        let none = || vec![false; trial.count()];
+        let without_all = if groups.is_empty() { none() } else { trial.gone(groups)? };
+        let with_all = if groups.is_empty() { none() } else { trial.made(groups)? };
         for (leaf, causes) in by_leaf.iter_mut().enumerate() {
             if causes.is_empty() && without_all[leaf] {
                 causes.extend(groups);
@@ -184,7 +198,7 @@ impl Search<'_> {
         let config_leaves: Vec<bool> =
             (0..trial.count()).map(|leaf| has_config && !(without_all[leaf] && with_all[leaf])).collect();
         let whole: BTreeSet<usize> = by_leaf.iter().flatten().copied().collect();
-        self.lines_of(on_node, by_leaf, &whole.into_iter().collect::<Vec<_>>(), &config_leaves)
+        Some(self.lines_of(on_node, by_leaf, &whole.into_iter().collect::<Vec<_>>(), &config_leaves))
     }
 
     /// Returns the lines of the entries that cause each difference, and with those that a hiera.yaml takes part in the
@@ -278,7 +292,7 @@ impl Search<'_> {
     }
 }
 
-/// Trials of what would be without an edit, or with it alone.
+/// Trials of what would be without an edit, or with it alone. They return `None` if they take too much.
 struct Trial<'a> {
     search: &'a Search<'a>,
     on_node: &'a OnNode<'a>,
@@ -291,35 +305,38 @@ impl Trial<'_> {
     }
 
     /// Tells of each difference if these entries cause it.
-    fn causes(&self, groups: &[usize]) -> Vec<bool> {
-        let gone = self.gone(groups);
+    fn causes(&self, groups: &[usize]) -> Option<Vec<bool>> {
+        let gone = self.gone(groups)?;
         if gone.iter().all(|gone| *gone) {
-            return gone;
+            return Some(gone);
         }
-        gone.iter().zip(self.made(groups)).map(|(gone, made)| *gone || made).collect()
+        Some(gone.iter().zip(self.made(groups)?).map(|(gone, made)| *gone || made).collect())
     }
 
     /// Tells of each difference if it is gone when these entries are undone.
-    fn gone(&self, groups: &[usize]) -> Vec<bool> {
-        self.there(groups, Side::After).into_iter().map(|there| !there).collect()
+    fn gone(&self, groups: &[usize]) -> Option<Vec<bool>> {
+        Some(self.there(groups, Side::After)?.into_iter().map(|there| !there).collect())
     }
 
     /// Tells of each difference if these entries alone make it.
-    fn made(&self, groups: &[usize]) -> Vec<bool> {
+    fn made(&self, groups: &[usize]) -> Option<Vec<bool>> {
         self.there(groups, Side::Before)
     }
 
     /// Tells of each difference if it is there when these entries are as on the other side than `base`.
-    fn there(&self, groups: &[usize], base: Side) -> Vec<bool> {
+    fn there(&self, groups: &[usize], base: Side) -> Option<Vec<bool>> {
         let Trial { search, on_node } = self;
         let replaced = search.edits.replaced(groups, base);
-        let other = base.of(&search.revisions).get_with(&on_node.change.key, on_node.node, &replaced);
+        let revision = base.of(&search.revisions);
+        let other = on_node
+            .allowance
+            .look_up(|limit| revision.get_with(&on_node.change.key, on_node.node, &replaced, limit))?;
         let trace = on_node.trace.as_ref();
         if on_node.leaves.is_empty() {
-            return vec![is_same(&other, &trace.after.outcome)];
+            return Some(vec![is_same(&other, &trace.after.outcome)]);
         }
         if matches!(other, Outcome::Failed(_)) {
-            return vec![false; on_node.leaves.len()];
+            return Some(vec![false; on_node.leaves.len()]);
         }
         let leaves = diff::leaves(Diff::new(found(&trace.before.outcome), found(&other)));
         let mut by_place: HashMap<(LeafKind, String), Vec<&LeafChange>> = HashMap::new();
@@ -330,7 +347,7 @@ impl Trial<'_> {
         let is_there = |leaf: &Arc<LeafChange>| {
             by_place.get(&place(leaf)).is_some_and(|others| others.iter().any(|other| is_like(leaf, other)))
         };
-        on_node.leaves.iter().map(is_there).collect()
+        Some(on_node.leaves.iter().map(is_there).collect())
     }
 }
 

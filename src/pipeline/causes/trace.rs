@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::allowance::Allowance;
 use crate::fleet::Revision;
 use crate::hiera::explain::{Branch, Recorder, Step};
 use crate::hiera::provenance::{Contribution, contributions, origin};
@@ -23,10 +24,10 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Looks `key` up on a node.
-    pub(super) fn of(revision: &Revision, node: NodeId, key: &str) -> Trace {
+    /// Looks `key` up on a node. Returns `None` if that takes too much.
+    pub(super) fn of(revision: &Revision, node: NodeId, key: &str, allowance: &Allowance) -> Option<Trace> {
         let recorder = Recorder::default();
-        let outcome = revision.explain(key, node, &recorder);
+        let outcome = allowance.look_up(|limit| revision.explain_within(key, node, &recorder, limit))?;
         let steps = recorder.finish();
         let mut trace = Trace {
             outcome,
@@ -37,7 +38,7 @@ impl Trace {
         };
         trace.walk(&steps, None, None);
         trace.steps = steps;
-        trace
+        Some(trace)
     }
 
     fn walk(&mut self, step: &Step, root: Option<&Arc<str>>, path: Option<&Arc<str>>) {

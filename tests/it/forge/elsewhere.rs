@@ -74,6 +74,18 @@ fn flags_name_the_request_anywhere() {
 }
 
 #[test]
+fn a_filter_that_matches_nothing_is_no_clean_review() {
+    let scene = Scene::new(Kind::GitHub);
+    let head = scene.push(FIRST);
+    for (flag, what) in [("--key", "no key matches --key 'nobody'"), ("--node", "no node matches --node 'nobody'")] {
+        let mut command = hierad(scene.site.root());
+        command.args(["review", "--summary", "-", flag, "nobody"]).env("BITBUCKET_BUILD_NUMBER", "1");
+        command.env("BITBUCKET_COMMIT", &head).env("BITBUCKET_PR_DESTINATION_BRANCH", "main");
+        run(&mut command).fails(&[what]);
+    }
+}
+
+#[test]
 fn without_a_forge_the_review_is_written() {
     let scene = Scene::new(Kind::GitHub);
     let head = scene.push(FIRST);
