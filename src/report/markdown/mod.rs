@@ -3,7 +3,7 @@
 //! A tired reviewer reads from the top: the verdict, the commit, the blind spots, then a table of who has which changes
 //! and why, and folded details. Forges limit the length of a comment, so there is a budget in characters: details that
 //! do not fit become counts, and counts a link to the full report; what is left out is always said. No data can end a
-//! fence, a table cell or a tag, or mention anyone ([`escape`]).
+//! fence, a table cell or a tag, or mention anyone (`escape`).
 
 mod details;
 mod escape;
