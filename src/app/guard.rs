@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use crate::settings::Limits;
 use crate::workers::Stop;
 
+/// Work stops at this part of the ceiling of memory: the rest is for the steps that are under way by then.
+const STOP_AT: (usize, usize) = (3, 4);
+
 /// Watches the time of the run that is under way, and the memory of the process.
 pub(super) struct Guard {
     time: Duration,
@@ -65,9 +68,10 @@ impl Guard {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if the process has more memory than it may.
+    /// Returns true if the process has nearly as much memory as it may.
     fn has_too_much(&self) -> bool {
-        self.memory.is_some_and(|limit| resident().is_some_and(|bytes| bytes > limit))
+        let stop_at = |limit: usize| limit / STOP_AT.1 * STOP_AT.0;
+        self.memory.is_some_and(|limit| resident().is_some_and(|bytes| bytes > stop_at(limit)))
     }
 }
 
@@ -80,7 +84,9 @@ impl Stop for Guard {
         }
         let overrun = if has_too_much {
             let limit = self.memory? >> 20;
-            Overrun::Memory(format!("hierad has more than {limit} MiB of memory ('memory' under 'limits')").into())
+            Overrun::Memory(
+                format!("hierad uses nearly all of its {limit} MiB of memory ('memory' under 'limits')").into(),
+            )
         } else if run.end.is_some_and(|end| Instant::now() > end) {
             let limit = self.time.as_secs_f64();
             Overrun::Time(format!("the run takes more than {limit} seconds ('time' under 'limits')").into())

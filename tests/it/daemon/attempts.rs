@@ -103,7 +103,8 @@ fn commits_over_time_or_memory_are_set_aside_and_told() {
     reload(1);
     let large = service.commit_mood("large");
     // The daemon may have it for other things, but not a process of its own.
-    let text = format!("failed       main {}, tried 2 times: hierad has more than 1 MiB of memory", &large[..8]);
+    let text =
+        format!("failed       main {}, tried 2 times: hierad uses nearly all of its 1 MiB of memory", &large[..8]);
     service.wait("the end of memory", || service.site.hierad("queue").out.contains(&text));
     std::fs::write(&settings, &usual).unwrap();
     reload(2);
