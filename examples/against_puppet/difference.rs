@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::answers::{Answer, Answers, Node};
+use super::json::Json;
 
 /// One key of one node on which the two disagree.
 #[derive(Debug, Clone)]
@@ -50,11 +51,7 @@ impl fmt::Display for Difference {
 pub(crate) fn same(puppet: Option<&Answer>, hierad: Option<&Answer>) -> bool {
     match (puppet, hierad) {
         (Some(Answer::Error(_)), Some(Answer::Error(_))) => true,
-        (Some(Answer::Error(text)), Some(Answer::Value(shown)))
-            if lacks_keys(text) && shown.to_string().contains("ENC[") =>
-        {
-            true
-        }
+        (Some(Answer::Error(text)), Some(Answer::Value(shown))) if lacks_keys(text) && is_opaque(shown) => true,
         (_, Some(Answer::Error(text))) => is_out_of_reach(text) || depends_on_chance(text),
         (puppet, hierad) => puppet == hierad,
     }
@@ -89,6 +86,12 @@ fn is_out_of_reach(hierad: &str) -> bool {
 /// Returns true if Puppet fails for missing keys, where hierad shows ciphertext.
 fn lacks_keys(puppet: &str) -> bool {
     puppet.contains("No such file or directory @ rb_sysopen")
+}
+
+/// Returns true if a value has a part that hierad cannot decrypt.
+fn is_opaque(shown: &Json) -> bool {
+    let text = shown.to_string();
+    text.contains("ENC[") || text.contains(r#""__ptype": "Encrypted""#)
 }
 
 /// Returns true if Puppet's answer depends on chance: for a block of another key pair OpenSSL makes up a content key,
