@@ -234,6 +234,8 @@ fn written(report: &Report, format: DiffFormat) -> std::result::Result<Vec<u8>, 
         DiffFormat::Html => report::html::write(report, report::html::Options::default(), &mut out),
         DiffFormat::Markdown => report::markdown::write(report, &report::markdown::Options::default(), &mut out),
         DiffFormat::Text => report::text::write(report, report::text::Options::default(), &mut out),
+        DiffFormat::Sarif => report::sarif::write(report, &mut out),
+        DiffFormat::Junit => report::junit::write(report, &mut out),
     };
     let too_large = |_| {
         let text =

@@ -11,7 +11,7 @@ use crate::app::{Failure, Workspace};
 use crate::diff::Diff;
 use crate::git::Repository;
 use crate::pipeline::{Comparison, RevisionId};
-use crate::report::{BlindSpot, KeyChange, Report, Verdict, html, json, markdown, text};
+use crate::report::{BlindSpot, KeyChange, Report, Verdict, github, html, json, junit, markdown, sarif, text};
 
 /// About how many lines a report may have in a hook: a screen.
 pub(super) const HOOK_LINES: usize = 40;
@@ -81,6 +81,9 @@ pub(super) enum Format {
     Json,
     Markdown,
     Html,
+    Sarif,
+    Github,
+    Junit,
 }
 
 /// The differences that the exit status reports.
@@ -173,6 +176,9 @@ pub(super) fn write(
             let default = html::Options::default();
             html::write(report, html::Options { budget: style.budget.unwrap_or(default.budget) }, out)
         }
+        Format::Sarif => sarif::write(report, out),
+        Format::Github => github::write(report, out),
+        Format::Junit => junit::write(report, out),
     }
 }
 

@@ -80,7 +80,7 @@ pub(super) async fn minimize(project: &Project, node: &str) -> Result<(), ForgeE
 }
 
 fn annotation(annotation: &Annotation) -> Json {
-    let line = annotation.line.unwrap_or(1);
+    let (first_line, last_line) = annotation.lines.unwrap_or((1, 1));
     let level = match annotation.level {
         Severity::Note => "notice",
         Severity::Warning => "warning",
@@ -88,8 +88,8 @@ fn annotation(annotation: &Annotation) -> Json {
     };
     json!({
         "path": annotation.path,
-        "start_line": line,
-        "end_line": line,
+        "start_line": first_line,
+        "end_line": last_line,
         "annotation_level": level,
         "title": first(&annotation.title, MAX_TITLE),
         "message": first(&annotation.message, MAX_MESSAGE),

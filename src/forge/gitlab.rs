@@ -71,7 +71,8 @@ pub(super) async fn discuss(
     }
     let Some(diff) = &request.diff else { return Ok(()) };
     let path = format!("{base}/discussions");
-    for annotation in annotations.iter().filter(|annotation| annotation.line.is_some()).take(MAX_DISCUSSIONS) {
+    let with_line = annotations.iter().filter_map(|annotation| Some((annotation, annotation.lines?.0)));
+    for (annotation, line) in with_line.take(MAX_DISCUSSIONS) {
         let body = json!({
             "body": format!("{marker}\n{}", quoted(annotation)),
             "position": {
@@ -81,7 +82,7 @@ pub(super) async fn discuss(
                 "head_sha": diff.head,
                 "old_path": annotation.path,
                 "new_path": annotation.path,
-                "new_line": annotation.line,
+                "new_line": line,
             },
         });
         match project.http.change(&Method::POST, &path, COMMENT, Some(&body)).await {

@@ -1,8 +1,9 @@
 //! Reports: the changes between two revisions as plain data, and the formats in which they are written.
 //!
 //! A [`Report`] holds every decision: the items that are shown, their order and their grouping. A writer ([`json`],
-//! [`text`], [`markdown`], [`html`]) takes a report, options of its own and an output, and decides only on layout.
-//! Values become text in one place, `value.rs`, which is also where secrets would show.
+//! [`text`], [`markdown`], [`html`], [`sarif`], [`junit`], [`github`]) takes a report, options of its own and an
+//! output, and decides only on layout. Values become text in one place, `value.rs`, which is also where secrets would
+//! show.
 //!
 //! Nothing here reads a repository or looks up a key. Fields of the JSON form are a contract with scripts: they may be
 //! added to, never renamed.
@@ -14,14 +15,17 @@ mod causes;
 mod description;
 mod detail;
 mod fold;
+pub mod github;
 mod groups;
 pub mod html;
 pub mod json;
+pub mod junit;
 mod lines;
 pub mod markdown;
 mod node_list;
 mod node_names;
 mod node_sets;
+pub mod sarif;
 mod secrets;
 mod similarity;
 pub mod text;

@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub(super) use crate::visible::{quote, visible};
+pub(super) use crate::visible::{quote, visible, visible_lines};
 
 /// Marks omitted text.
 pub(super) const ELLIPSIS: char = '…';

@@ -3,9 +3,7 @@
 
 mod description;
 mod elsewhere;
-mod fetching;
 mod life;
-mod links;
 mod races;
 mod scene;
 mod server;

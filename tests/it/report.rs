@@ -2,11 +2,12 @@
 //!
 //! A case's `case.yaml` has `nodes`, what they get `before` and `after`, and optionally their `variables`, of which
 //! those that hiera.yaml `reads` describe them, `commits`, `branch`, `keys`, `origins`, `findings`, `forms` (the files
-//! to write; by default all but `report.html`), `budget`, and `never`, a word that no file may show.
+//! to write; by default text, JSON and Markdown), `budget`, and `never`, a word that no file may show.
 
 mod comments;
 mod descriptions;
 mod forms;
+mod marks;
 mod properties;
 mod variants;
 
@@ -17,12 +18,17 @@ use std::sync::Arc;
 use hierad::diagnostic::{Diagnostic, Place, Severity};
 use hierad::diff::{Diff, changes};
 use hierad::fleet::{Distinction, Effective, Finding, Fleet};
-use hierad::report::{Commit, How, Input, LeafOrigins, NodeNames, Origin, Origins, Report, json, markdown, text};
+use hierad::report::{
+    Commit, How, Input, LeafOrigins, NodeNames, Origin, Origins, Report, github, json, markdown, text,
+};
 use hierad::workers::Workers;
 use serde_yaml::Value as Yaml;
 
 use crate::support::golden::{Golden, cases, folder};
 use crate::support::values;
+
+/// The files that a case does not have by default.
+const OTHERS: [&str; 4] = ["report.html", "report.sarif", "report.junit.xml", "report.commands"];
 
 #[test]
 fn golden_cases() {
@@ -46,12 +52,15 @@ fn check(case: &Path, yaml: &Yaml, golden: &mut Golden) {
         ("text-color.txt", text(&report, text::Options { width: 100, color: true, ..text::Options::default() })),
         ("report.json", json(&report, true)),
         ("report.html", forms::page(&report, usize::MAX)),
+        ("report.sarif", marks::checked_sarif(&report)),
+        ("report.junit.xml", marks::checked_junit(&report)),
+        ("report.commands", marks::written(&report, github::write)),
         ("report.md", markdown(&report, usize::try_from(yaml["budget"].as_u64().unwrap_or(60_000)).unwrap())),
     ] {
         if let Some(word) = yaml["never"].as_str() {
             assert!(!actual.contains(word), "{}: {file} shows {word}", case.display());
         }
-        let is_kept = forms.map_or(file != "report.html", |forms| forms.iter().any(|form| form == file));
+        let is_kept = forms.map_or(!OTHERS.contains(&file), |forms| forms.iter().any(|form| form == file));
         if is_kept {
             golden.check(&case.join(file), &actual);
         }

@@ -3,7 +3,6 @@
 //! `target` puts together what the job knows and what flags say, `post` talks to the forge, `saved` is a review that
 //! one job makes and another one posts, and `commands` writes the annotations of GitHub Actions.
 
-mod commands;
 mod post;
 mod saved;
 mod target;
@@ -20,17 +19,16 @@ use super::{Global, Result, Status, output};
 use crate::app::review::{Sides, sides};
 use crate::forge::{Conclusion, Posted};
 use crate::pipeline::{Comparison, RevisionId};
-use crate::report::{Report, Verdict, markdown};
+use crate::report::{Report, Verdict, github, markdown};
 use post::Poster;
 use saved::Saved;
-use target::{Links, Target};
+use target::Target;
 
 /// The most characters of the summary of a step.
 const SUMMARY: usize = 200_000;
 
 /// Arguments of `review`.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "flags are")]
 pub(super) struct Arguments {
     /// The revision to compare with: the merge base counts [default: the target branch of the request]
     #[arg(long, value_name = "REV")]
@@ -41,9 +39,6 @@ pub(super) struct Arguments {
     /// The remote to fetch from what the checkout lacks
     #[arg(long, value_name = "REMOTE", default_value = "origin")]
     remote: String,
-    /// Fetch both commits, even if the checkout seems to have them: its branches may be behind
-    #[arg(long)]
-    fetch: bool,
     /// The forge [default: by the environment of the job]
     #[arg(long, value_name = "FORGE")]
     forge: Option<ForgeName>,
@@ -156,12 +151,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     runtime.block_on(poster.complete(&mut target))?;
     let global = if arguments.with_keys && !target.ci.is_fork { global.clone() } else { global.for_strangers() };
-    let (sides, _fetched) = sides(&global.overrides(), &target.wanted)?;
+    let sides = sides(&global.overrides(), &target.wanted)?;
     let report = compare(&global, arguments, sides)?;
     let status = arguments.exit_code.map_or(Status::Done, |of| diff::status(of, &report));
-    let links = target.links(&sides.after.to_string());
-    let saved = Saved::of(&report, sides.after, arguments.budget, &links);
-    write_summary(arguments, &target, &report, &links)?;
+    let saved = Saved::of(&report, sides.after, arguments.budget);
+    write_summary(arguments, &target, &report)?;
     if let Some(file) = &arguments.save {
         saved.write(file)?;
         return Ok(status);
@@ -170,7 +164,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let review = post::Review { saved: &saved, annotations: &annotations, conclusion: conclusion(status) };
     let has_marks = runtime.block_on(poster.post(&target, &review));
     if target.ci.has_commands && !matches!(has_marks, Ok(true)) {
-        commands::write(&annotations, &mut output::stdout())?;
+        github::write_annotations(&annotations, &mut output::stdout())?;
     }
     has_marks?;
     Ok(status)
@@ -204,20 +198,17 @@ fn is_clean(report: &Report) -> bool {
     report.verdict() == Verdict::NoChange && report.findings.is_empty() && report.reencrypted.is_empty()
 }
 
-fn markdown(report: &Report, budget: usize, links: &Links) -> String {
+fn markdown(report: &Report, budget: usize) -> String {
     let mut out = Vec::new();
-    let (link_base, report_url) = (links.files.clone(), links.report.clone());
-    let options = markdown::Options { budget, link_base, report_url };
     // Writing to memory does not fail.
+    let options = markdown::Options { budget, ..markdown::Options::default() };
     _ = markdown::write(report, &options, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 
-fn write_summary(arguments: &Arguments, target: &Target, report: &Report, links: &Links) -> Result<()> {
+fn write_summary(arguments: &Arguments, target: &Target, report: &Report) -> Result<()> {
     let Some(path) = arguments.summary.as_ref().or(target.ci.summary.as_ref()) else { return Ok(()) };
-    // It is the whole report itself, or as much of it as there can be.
-    let links = Links { report: None, ..links.clone() };
-    let text = markdown(report, SUMMARY, &links);
+    let text = markdown(report, SUMMARY);
     if path == Path::new("-") {
         let mut out = output::stdout();
         out.write_all(text.as_bytes())?;

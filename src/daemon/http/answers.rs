@@ -58,6 +58,10 @@ pub enum DiffFormat {
     Markdown,
     /// Plain text.
     Text,
+    /// Results of static analysis.
+    Sarif,
+    /// Test results.
+    Junit,
 }
 
 /// The result of a comparison.

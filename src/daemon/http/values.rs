@@ -82,7 +82,9 @@ pub(super) async fn diff(
         Some("html") => (DiffFormat::Html, "text/html; charset=utf-8"),
         Some("markdown") => (DiffFormat::Markdown, "text/markdown; charset=utf-8"),
         Some("text") => (DiffFormat::Text, "text/plain; charset=utf-8"),
-        Some(_) => return Err(Problem::wrong("'format' must be json, html, markdown or text")),
+        Some("sarif") => (DiffFormat::Sarif, "application/sarif+json"),
+        Some("junit") => (DiffFormat::Junit, "application/xml"),
+        Some(_) => return Err(Problem::wrong("'format' must be json, html, markdown, text, sarif or junit")),
     };
     let request = DiffRequest { from, to: revision(parameters.text("to"))?, format };
     let ask = move |answers: &dyn Answers, stop: &Arc<dyn Stop>| answers.diff(&request, stop);

@@ -93,7 +93,9 @@ fn a_status_takes_the_place_of_a_check() {
     printed.is(2);
     // The annotations come by another way.
     assert!(
-        printed.out.starts_with("::notice file=data/roles/web.yaml,line=1,title=port changed on 1 of 2 nodes::"),
+        printed
+            .out
+            .starts_with("::notice file=data/roles/web.yaml,line=1,endLine=1,title=port changed on 1 of 2 nodes::"),
         "{printed:?}"
     );
     let (sha, status) = scene.forge.state().statuses[0].clone();

@@ -45,9 +45,9 @@ pub(super) fn page(report: &Report, budget: usize) -> String {
 }
 
 /// Data that would be markup, or end the element or script that it is in.
-const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'&amp;<!--<script>";
+pub(super) const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'&amp;<!--<script>";
 
-fn hostile() -> Report {
+pub(super) fn hostile() -> Report {
     let yaml = Json::Object(Map::from_iter([
         ("nodes".to_owned(), vec![HOSTILE].into()),
         ("before".to_owned(), serde_json::json!({ "*": { (HOSTILE): { "value": HOSTILE } } })),
