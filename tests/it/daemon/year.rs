@@ -11,6 +11,7 @@ mod queue;
 mod team;
 
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clock::{Expected, HOUR, hourly, nightly, show};
@@ -47,6 +48,15 @@ struct Year {
     /// The number of the last report in the list.
     last: i64,
     figures: Figures,
+}
+
+/// Removes a folder into which a git process that has outlived its daemon may still write.
+fn remove_for_good(folder: &Path) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while let Err(error) = fs::remove_dir_all(folder) {
+        assert!(Instant::now() < end, "{}: {error}", folder.display());
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// The number of things that have happened.
@@ -148,7 +158,7 @@ impl Year {
         self.daemon.kill();
         self.figures.kills += 1;
         if loses_mirror {
-            fs::remove_dir_all(self.daemon.path("state/mirrors/m.git")).unwrap();
+            remove_for_good(&self.daemon.path("state/mirrors/m.git"));
         }
         self.daemon.clock.set(time);
         self.daemon.start();
