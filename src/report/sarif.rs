@@ -47,14 +47,33 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn rule(code: &str, level: Severity) -> Json {
-    let text = match code {
-        FAILING_KEY => "The lookup of a key fails, or its outcome becomes unknown",
-        CHANGED_VALUE => "A line changes the effective value of a key",
-        NO_EFFECT => "A changed line changes no effective value",
-        UNKNOWN_EFFECT => "The effect of a changed line is not known",
-        finding => &format!("Finding: {}", finding.replace('-', " ")),
+    let finding = format!("Finding: {}", code.replace('-', " "));
+    let (text, help) = match code {
+        FAILING_KEY => (
+            "The lookup of a key fails, or its outcome becomes unknown.",
+            "Correct the data. `hierad lookup KEY --node NAME --explain` shows the way of a lookup.",
+        ),
+        CHANGED_VALUE => (
+            "A line changes the effective value of a key.",
+            "Check that the value is meant for all these nodes. `hierad diff` shows the whole change.",
+        ),
+        NO_EFFECT => (
+            "A changed line changes no effective value.",
+            "The message says what counts instead. Remove the line, or change what counts.",
+        ),
+        UNKNOWN_EFFECT => (
+            "The effect of a changed line is not known.",
+            "The message says why. `hierad check` finds keys that fail.",
+        ),
+        _ => (&*finding, "`hierad check` shows all findings, each with its places."),
     };
-    json!({ "id": code, "shortDescription": { "text": text }, "defaultConfiguration": { "level": name(level) } })
+    json!({
+        "id": code,
+        "shortDescription": { "text": text },
+        "fullDescription": { "text": text },
+        "help": { "text": help },
+        "defaultConfiguration": { "level": name(level) },
+    })
 }
 
 fn result(annotation: &Annotation, rule: usize) -> Json {
