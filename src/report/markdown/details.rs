@@ -20,12 +20,12 @@ const MAX_MESSAGE: usize = 1000;
 /// The room that a block needs around its differences.
 const FRAME: usize = 400;
 
-/// Returns the error that several keys share, folded.
-pub(super) fn cause(report: &Report, cause: &Cause, open: bool) -> String {
+/// Returns the error that several keys share, folded: the table has the error, its place and the first keys.
+pub(super) fn cause(report: &Report, cause: &Cause) -> String {
     let mark = if cause.is_new { '!' } else { '+' };
     let error = visible(&shorten(&cause.message(), MAX_MESSAGE)).into_owned();
     let summary = html(&cause.heading(report));
-    folded(&summary, open, &format!("{mark} {error}\n"), &keys(cause.keys.iter().map(|key| &**key), MAX_KEYS))
+    folded(&summary, false, &format!("{mark} {error}\n"), &keys(cause.keys.iter().map(|key| &**key), MAX_KEYS))
 }
 
 /// Returns as many of a group's differences as fit `room`, and true if that is all; or `None` if not even one fits.

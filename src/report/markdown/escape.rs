@@ -36,13 +36,16 @@ pub(super) fn name(text: &str) -> String {
 pub(super) fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
-    for c in text.chars() {
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
         let is_in_word = before.is_alphanumeric();
-        // A list would begin with `-` or `1.`, and a link would have `://` or `www.` in it.
+        // A list would begin with `-` or `1.` or `1)`, and a link would have `](`, `://` or `www.` in it.
         let is_own = match c {
             '_' | '.' => is_in_word && !before.is_ascii_digit() && before != 'w' && before != 'W',
             '-' => before != ' ',
-            ',' | '/' => true,
+            ')' => !before.is_ascii_digit(),
+            ':' => rest.peek().is_none_or(|next| *next == ' '),
+            ',' | '/' | ';' | '(' | '\'' => true,
             _ => false,
         };
         if c.is_ascii_punctuation() && !is_own {

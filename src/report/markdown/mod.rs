@@ -111,7 +111,7 @@ fn details(report: &Report, options: &Options, room: usize) -> String {
         shown += 1;
     };
     for cause in &report.causes {
-        let detail = details::cause(report, cause, is_open);
+        let detail = details::cause(report, cause);
         if characters(&detail) <= left {
             add(&detail, &mut left);
         }
