@@ -1,13 +1,15 @@
-//! Finds the two commits of a request in the checkout of a CI job, which is often shallow: what is missing is fetched
-//! from the remote, a few commits deeper each time.
+//! Finds the two commits of a request in the checkout of a CI job, which is often shallow, or in a repository of the
+//! daemon: what is missing is fetched from the remote, a few commits deeper each time.
+//!
+//! What is fetched has references of hierad's own, which no watch takes for branches. Those of a former run never
+//! count, since the branch has moved since then.
 
 use super::{Overrides, Result};
 use crate::diagnostic::describe;
 use crate::git::{Asked, CommitId, Environment, Repository};
 
 /// The references of hierad's own that what is fetched gets.
-const HEAD: &str = "refs/hierad/review/head";
-const BASE: &str = "refs/hierad/review/base";
+const REFERENCES: &str = "refs/hierad/review";
 
 /// The commits that each attempt goes deeper. The last one fetches all.
 const DEEPER: [u32; 4] = [50, 250, 1250, i32::MAX as u32];
@@ -27,8 +29,12 @@ pub struct Wanted {
     pub base_branch: Option<String>,
     /// A revision to compare with where there is no branch, or it is not found.
     pub base: Option<String>,
-    /// The remote.
+    /// The remote, or its address.
     pub remote: String,
+    /// The number of the request.
+    pub number: Option<u64>,
+    /// True to fetch all that the forge has of the request, even if the commits seem to be there.
+    pub is_fetched: bool,
 }
 
 /// The commits that are compared.
@@ -40,18 +46,63 @@ pub struct Sides {
     pub after: CommitId,
 }
 
-/// Finds the commits, fetching what is missing.
-pub fn sides(overrides: &Overrides, wanted: &Wanted) -> Result<Sides> {
-    let mut reason = match find(overrides, wanted) {
-        Ok(sides) => return Ok(sides),
-        Err(failure) => describe(&*failure),
-    };
+/// The references of what was fetched for one request. They keep its commits until this is dropped.
+pub struct Fetched {
+    overrides: Overrides,
+    head: String,
+    base: String,
+}
+
+impl Fetched {
+    fn new(overrides: &Overrides, wanted: &Wanted) -> Fetched {
+        let place = format!("{REFERENCES}/{}", wanted.number.unwrap_or(0));
+        Fetched { overrides: overrides.clone(), head: format!("{place}/head"), base: format!("{place}/base") }
+    }
+
+    fn fetch(&self, repository: &Repository, wanted: &Wanted, deepen: Option<u32>) -> Result<()> {
+        let branch = wanted.base_branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
+        let base = branch.as_ref().or(wanted.base.as_ref()).map(|base| (base.as_str(), self.base.as_str()));
+        let head = wanted.head_ref.as_ref().or(wanted.head.as_ref()).map(|head| (head.as_str(), self.head.as_str()));
+        let references: Vec<(&str, &str)> = head.into_iter().chain(base).collect();
+        Ok(repository.remote(&wanted.remote, Asked::Nobody).fetch_history(&references, deepen)?)
+    }
+
+    fn remove(&self) -> Result<()> {
+        let repository = locate(&self.overrides)?;
+        for name in [&self.head, &self.base] {
+            if let Some(commit) = repository.reference(name)? {
+                repository.delete_reference(name, commit)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Fetched {
+    fn drop(&mut self) {
+        if let Err(error) = self.remove() {
+            tracing::debug!(%error, "what was fetched keeps its references");
+        }
+    }
+}
+
+/// Finds the commits, fetching what is missing. What was fetched is there for as long as the references are.
+pub fn sides(overrides: &Overrides, wanted: &Wanted) -> Result<(Sides, Option<Fetched>)> {
+    let mut reason = String::new();
+    if !wanted.is_fetched {
+        match find(overrides, wanted, None) {
+            Ok(sides) => return Ok((sides, None)),
+            Err(failure) => reason = describe(&*failure),
+        }
+    }
+    let fetched = Fetched::new(overrides, wanted);
     for deeper in DEEPER {
         let repository = locate(overrides)?;
         let is_shallow = repository.is_shallow();
-        fetch(&repository, wanted, is_shallow.then_some(deeper)).map_err(|error| told(&error.to_string()))?;
-        match find(overrides, wanted) {
-            Ok(sides) => return Ok(sides),
+        let done = fetched.fetch(&repository, wanted, is_shallow.then_some(deeper));
+        done.map_err(|error| told(&error.to_string()))?;
+        match find(overrides, wanted, Some(&fetched)) {
+            Ok(sides) => return Ok((sides, Some(fetched))),
             Err(failure) => reason = describe(&*failure),
         }
         if !is_shallow {
@@ -69,13 +120,13 @@ fn locate(overrides: &Overrides) -> Result<Repository> {
     Ok(Repository::locate(overrides.repo.as_deref(), &Environment::of_process())?)
 }
 
-fn find(overrides: &Overrides, wanted: &Wanted) -> Result<Sides> {
+fn find(overrides: &Overrides, wanted: &Wanted, fetched: Option<&Fetched>) -> Result<Sides> {
     let repository = locate(overrides)?;
     let head = wanted.head.as_deref().unwrap_or("HEAD");
     let after = repository.resolve(head)?;
     // What is not there fails when its parents are asked for, so that it is fetched.
     repository.parents(after)?;
-    let Some(base) = base(&repository, wanted)? else {
+    let Some(base) = base(&repository, wanted, fetched)? else {
         return Ok(Sides { before: repository.first_parent(after)?, after });
     };
     let before = repository.merge_base(base, after)?;
@@ -83,24 +134,14 @@ fn find(overrides: &Overrides, wanted: &Wanted) -> Result<Sides> {
     Ok(Sides { before: Some(before), after })
 }
 
-/// Returns the commit whose merge base counts: the branch as the remote had it last, or the named commit.
-fn base(repository: &Repository, wanted: &Wanted) -> Result<Option<CommitId>> {
+/// Returns the commit whose merge base counts: the branch as it was just fetched, or as the remote had it last, or the
+/// named commit.
+fn base(repository: &Repository, wanted: &Wanted, fetched: Option<&Fetched>) -> Result<Option<CommitId>> {
     if let Some(branch) = &wanted.base_branch {
-        let fetched = [BASE.to_owned(), format!("refs/remotes/{}/{branch}", wanted.remote)];
-        for name in fetched {
-            if let Some(commit) = repository.reference(&name)? {
-                return Ok(Some(commit));
-            }
-        }
-        return Err(format!("the branch {branch} of {} is not there", wanted.remote).into());
+        let known = || format!("refs/remotes/{}/{branch}", wanted.remote);
+        let name = fetched.map_or_else(known, |fetched| fetched.base.clone());
+        let missing = || format!("the branch {branch} of {} is not there", wanted.remote);
+        return Ok(Some(repository.reference(&name)?.ok_or_else(missing)?));
     }
     wanted.base.as_deref().map(|base| Ok(repository.resolve(base)?)).transpose()
-}
-
-fn fetch(repository: &Repository, wanted: &Wanted, deepen: Option<u32>) -> Result<()> {
-    let branch = wanted.base_branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
-    let base = branch.as_ref().or(wanted.base.as_ref()).map(|base| (base.as_str(), BASE));
-    let head = wanted.head_ref.as_ref().or(wanted.head.as_ref()).map(|head| (head.as_str(), HEAD));
-    let references: Vec<(&str, &str)> = head.into_iter().chain(base).collect();
-    Ok(repository.remote(&wanted.remote, Asked::Nobody).fetch_history(&references, deepen)?)
 }

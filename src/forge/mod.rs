@@ -3,7 +3,7 @@
 //! - [`Client`] finds, writes, hides and deletes comments, and sets checks and statuses, on GitHub, GitLab, Gitea and
 //!   Forgejo. Each forge has a file with its addresses and documents; `http` has what all share.
 //! - [`Sticky`] keeps one comment for each request and configuration, whoever else writes at the same time.
-//! - [`ci`] reads the environment of a CI job.
+//! - [`ci`] reads the environment of a CI job, and [`Page`] makes links to lines.
 //!
 //! It knows neither how a review is made nor what it says. Each token goes to its own server alone, and no error has
 //! it.
@@ -16,11 +16,13 @@ mod github;
 mod gitlab;
 mod http;
 mod marker;
+mod page;
 mod sticky;
 
 pub use client::{Client, ClientOptions};
 pub use error::ForgeError;
 pub use marker::{Id, Run};
+pub use page::Page;
 pub use sticky::{Mode, Posted, Sticky, Wanted};
 
 use crate::report::Annotation;
@@ -34,6 +36,17 @@ pub enum Kind {
     GitLab,
     /// Gitea and Forgejo.
     Gitea,
+}
+
+impl Kind {
+    /// Returns the address of the API of the forge's own public server, or `None` if it has none.
+    pub fn public_api(self) -> Option<&'static str> {
+        match self {
+            Kind::GitHub => Some("https://api.github.com"),
+            Kind::GitLab => Some("https://gitlab.com/api/v4"),
+            Kind::Gitea => None,
+        }
+    }
 }
 
 /// A pull request or merge request as the forge has it now.

@@ -3,7 +3,9 @@
 
 mod description;
 mod elsewhere;
+mod fetching;
 mod life;
+mod links;
 mod races;
 mod scene;
 mod server;

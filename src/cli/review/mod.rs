@@ -22,13 +22,14 @@ use crate::pipeline::{Comparison, RevisionId};
 use crate::report::{Report, Verdict, github, markdown};
 use post::Poster;
 use saved::Saved;
-use target::Target;
+use target::{Links, Target};
 
 /// The most characters of the summary of a step.
 const SUMMARY: usize = 200_000;
 
 /// Arguments of `review`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags are")]
 pub(super) struct Arguments {
     /// The revision to compare with: the merge base counts [default: the target branch of the request]
     #[arg(long, value_name = "REV")]
@@ -39,6 +40,9 @@ pub(super) struct Arguments {
     /// The remote to fetch from what the checkout lacks
     #[arg(long, value_name = "REMOTE", default_value = "origin")]
     remote: String,
+    /// Fetch both commits, even if the checkout seems to have them: its branches may be behind
+    #[arg(long)]
+    fetch: bool,
     /// The forge [default: by the environment of the job]
     #[arg(long, value_name = "FORGE")]
     forge: Option<ForgeName>,
@@ -151,11 +155,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     runtime.block_on(poster.complete(&mut target))?;
     let global = if arguments.with_keys && !target.ci.is_fork { global.clone() } else { global.for_strangers() };
-    let sides = sides(&global.overrides(), &target.wanted)?;
+    let (sides, _fetched) = sides(&global.overrides(), &target.wanted)?;
     let report = compare(&global, arguments, sides)?;
     let status = arguments.exit_code.map_or(Status::Done, |of| diff::status(of, &report));
-    let saved = Saved::of(&report, sides.after, arguments.budget);
-    write_summary(arguments, &target, &report)?;
+    let links = target.links(&sides.after.to_string());
+    let saved = Saved::of(&report, sides.after, arguments.budget, &links);
+    write_summary(arguments, &target, &report, &links)?;
     if let Some(file) = &arguments.save {
         saved.write(file)?;
         return Ok(status);
@@ -198,17 +203,20 @@ fn is_clean(report: &Report) -> bool {
     report.verdict() == Verdict::NoChange && report.findings.is_empty() && report.reencrypted.is_empty()
 }
 
-fn markdown(report: &Report, budget: usize) -> String {
+fn markdown(report: &Report, budget: usize, links: &Links) -> String {
     let mut out = Vec::new();
+    let (link_base, report_url) = (links.files.clone(), links.report.clone());
+    let options = markdown::Options { budget, link_base, report_url };
     // Writing to memory does not fail.
-    let options = markdown::Options { budget, ..markdown::Options::default() };
     _ = markdown::write(report, &options, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 
-fn write_summary(arguments: &Arguments, target: &Target, report: &Report) -> Result<()> {
+fn write_summary(arguments: &Arguments, target: &Target, report: &Report, links: &Links) -> Result<()> {
     let Some(path) = arguments.summary.as_ref().or(target.ci.summary.as_ref()) else { return Ok(()) };
-    let text = markdown(report, SUMMARY);
+    // It is the whole report itself, or as much of it as there can be.
+    let links = Links { report: None, ..links.clone() };
+    let text = markdown(report, SUMMARY, &links);
     if path == Path::new("-") {
         let mut out = output::stdout();
         out.write_all(text.as_bytes())?;

@@ -30,7 +30,9 @@ impl Poster<'_> {
     /// Asks the forge for what the job does not know of its request.
     pub(super) async fn complete(&self, target: &mut Target) -> Result<()> {
         let ci = &target.ci;
-        let is_complete = ci.head.is_some() && (ci.base_branch.is_some() || self.arguments.base.is_some());
+        let is_known = ci.head.is_some() && (ci.base_branch.is_some() || self.arguments.base.is_some());
+        // A number that a flag names may be that of a fork's request, which has no keys.
+        let is_complete = is_known && !(self.arguments.with_keys && self.arguments.request.is_some());
         let Some(client) = self.client.as_ref().filter(|_| !is_complete) else { return Ok(()) };
         let request = match (ci.number, &ci.from) {
             (Some(number), _) => Some(client.request(number).await?),

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::target::Links;
 use super::{is_clean, markdown};
 use crate::cli::Result;
 use crate::disk;
@@ -34,13 +35,13 @@ pub(super) struct Saved {
 }
 
 impl Saved {
-    pub(super) fn of(report: &Report, head: CommitId, budget: Option<usize>) -> Saved {
+    pub(super) fn of(report: &Report, head: CommitId, budget: Option<usize>, links: &Links) -> Saved {
         Saved {
             schema: SCHEMA.to_owned(),
             head: head.to_string(),
             headline: report.headline(),
             is_clean: is_clean(report),
-            markdown: markdown(report, budget.unwrap_or(writer::Options::default().budget)),
+            markdown: markdown(report, budget.unwrap_or(writer::Options::default().budget), links),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::cli::{Global, Result};
 use crate::delivery::Private;
 use crate::disk;
 use crate::forge::ci::{Ci, head_ref};
-use crate::forge::{Client, ClientOptions, Id, Kind, Run};
+use crate::forge::{Client, ClientOptions, Id, Kind, Page, Run};
 
 /// The most bytes of a token's file, and of an event.
 const MAX_TOKEN: u64 = 64 << 10;
@@ -19,6 +19,15 @@ const MAX_EVENT: u64 = 32 << 20;
 
 /// The id of a configuration that no flag tells from others.
 const DEFAULT_ID: &str = "default";
+
+/// The links of a review.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Links {
+    /// The address below which the files of the commit are.
+    pub(super) files: Option<String>,
+    /// The page of the job.
+    pub(super) report: Option<String>,
+}
 
 /// The request that is reviewed.
 pub(super) struct Target {
@@ -35,6 +44,10 @@ impl Target {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let read = |path: &Path| disk::read_regular(path, MAX_EVENT);
         let mut ci = Ci::detect(&variable, &read)?;
+        // Pages that the job knows are those of its own repository.
+        if [&arguments.api, &arguments.project].into_iter().any(Option::is_some) || arguments.forge.is_some() {
+            ci.page = None;
+        }
         ci.kind = arguments.forge.map(Kind::from).or(ci.kind);
         ci.api = arguments.api.clone().or(ci.api);
         ci.project = arguments.project.clone().or(ci.project);
@@ -44,7 +57,7 @@ impl Target {
             ci.head_ref = ci.kind.map(|kind| head_ref(kind, number));
         }
         let run = ci.run.unwrap_or_else(now);
-        let wanted = Wanted { remote: arguments.remote.clone(), ..Wanted::default() };
+        let wanted = Wanted { remote: arguments.remote.clone(), is_fetched: arguments.fetch, ..Wanted::default() };
         let mut target = Target { id: id(arguments, global)?, run, wanted, ci };
         target.set_wanted(arguments);
         Ok(target)
@@ -52,8 +65,9 @@ impl Target {
 
     /// Sets the commits by what is known.
     pub(super) fn set_wanted(&mut self, arguments: &Arguments) {
-        let Ci { head, head_ref, base_branch, base, .. } = self.ci.clone();
+        let Ci { head, head_ref, base_branch, base, number, .. } = self.ci.clone();
         let is_named = arguments.base.is_some();
+        self.wanted.number = number;
         self.wanted.head = head;
         self.wanted.head_ref = head_ref;
         self.wanted.base_branch = base_branch.filter(|_| !is_named);
@@ -64,17 +78,23 @@ impl Target {
     pub(super) fn client(&self, arguments: &Arguments) -> Result<Option<Client>> {
         let (Some(kind), Some(project)) = (self.ci.kind, self.ci.project.clone()) else { return Ok(None) };
         let token = token(arguments, kind)?;
-        let known = match kind {
-            Kind::GitHub => Some("https://api.github.com"),
-            Kind::GitLab => Some("https://gitlab.com/api/v4"),
-            Kind::Gitea => None,
-        };
-        let api =
-            self.ci.api.clone().or(known.map(str::to_owned)).ok_or("name the address of the forge's API with --api")?;
+        let api = self.api(kind).ok_or("name the address of the forge's API with --api")?;
         let author = arguments.author.clone();
         let graphql = self.ci.graphql.clone();
         let usual_author = self.ci.author.map(str::to_owned);
         Ok(Some(Client::new(ClientOptions { kind, api, graphql, project, token, author, usual_author })?))
+    }
+
+    fn api(&self, kind: Kind) -> Option<String> {
+        self.ci.api.clone().or(kind.public_api().map(str::to_owned))
+    }
+
+    /// Returns the links of a review of the commit `head`.
+    pub(super) fn links(&self, head: &str) -> Links {
+        let Ci { kind, page, project, url, .. } = &self.ci;
+        let by_api = |kind: Kind| Page::beside(kind, &self.api(kind)?, project.as_deref()?);
+        let page = kind.and_then(|kind| page.as_ref().map(|page| Page::new(kind, page)).or_else(|| by_api(kind)));
+        Links { files: page.map(|page| page.files(head)), report: url.clone() }
     }
 
     /// Returns the name of the check.

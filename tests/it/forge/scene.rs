@@ -110,6 +110,7 @@ impl Scene {
             .env("GITLAB_CI", "true")
             .env("CI_API_V4_URL", self.forge.api())
             .env("CI_PROJECT_ID", "5")
+            .env("CI_PROJECT_URL", "https://forge.example/o/n")
             .env("CI_MERGE_REQUEST_PROJECT_ID", "5")
             .env("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", "5")
             .env("CI_MERGE_REQUEST_IID", "7")
