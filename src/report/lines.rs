@@ -114,6 +114,9 @@ pub struct ChangedLines {
     pub side: Side,
     /// Their effect.
     pub effect: Effect,
+    /// The lines without which they would do something else, too: the other half of data that moved. Positions in
+    /// [`Report::lines`](super::Report::lines).
+    pub with: Vec<usize>,
 }
 
 /// The effect of changed lines.
@@ -141,6 +144,8 @@ pub enum NoEffect {
     Shadowed(Place),
     /// Another place gives the same value.
     Same(Place),
+    /// The value moved to that place with this commit, or from there.
+    Moved(Place),
     /// They are merged with others, and what comes out is the same.
     Merged,
     /// No value changes by them.
@@ -154,6 +159,7 @@ impl NoEffect {
             NoEffect::Equal => "equal",
             NoEffect::Shadowed(_) => "shadowed",
             NoEffect::Same(_) => "same",
+            NoEffect::Moved(_) => "moved",
             NoEffect::Merged => "merged_away",
             NoEffect::Unused => "unused",
         }
@@ -162,7 +168,7 @@ impl NoEffect {
     /// Returns the place that matters instead, if there is one.
     pub fn place(&self) -> Option<&Place> {
         match self {
-            NoEffect::Shadowed(place) | NoEffect::Same(place) => Some(place),
+            NoEffect::Shadowed(place) | NoEffect::Same(place) | NoEffect::Moved(place) => Some(place),
             NoEffect::Equal | NoEffect::Merged | NoEffect::Unused => None,
         }
     }
@@ -173,6 +179,7 @@ impl NoEffect {
             NoEffect::Equal => "the data is the same".to_owned(),
             NoEffect::Shadowed(place) => format!("shadowed by {place}"),
             NoEffect::Same(place) => format!("the same value as {place}"),
+            NoEffect::Moved(place) => format!("moved: {place} has the same value"),
             NoEffect::Merged => "merged away".to_owned(),
             NoEffect::Unused => "no value changes by it".to_owned(),
         }

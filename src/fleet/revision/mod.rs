@@ -69,14 +69,9 @@ impl Revision {
     /// Looks `key` up on a node and reports each step to `recorder`, but for hierarchies and options that are known
     /// already.
     pub fn explain(&self, key: &str, node: NodeId, recorder: &Recorder) -> Outcome {
-        self.explain_within(key, node, recorder, Cost::OF_KEY).0
-    }
-
-    /// Looks `key` up on a node as [`explain`](Revision::explain) does, at no more than this cost. Returns the cost,
-    /// too.
-    pub fn explain_within(&self, key: &str, node: NodeId, recorder: &Recorder, limit: Cost) -> (Outcome, Cost) {
         let dependencies = Dependencies::new(false);
-        NodeView { revision: self, node, dependencies: &dependencies, answers: None }.explain(key, recorder, limit)
+        let view = NodeView { revision: self, node, dependencies: &dependencies, answers: None };
+        view.explain(key, recorder, Cost::OF_KEY).0
     }
 
     /// Evaluates something for all of `nodes`, once for each class.

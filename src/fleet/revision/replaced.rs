@@ -1,6 +1,8 @@
-//! Lookups in a revision some of whose data files are replaced by others: what would the answer be without an edit?
+//! Lookups in a revision some of whose data files or levels are replaced by others: what would the answer be without an
+//! edit?
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::fleet::dependencies::Dependencies;
@@ -9,20 +11,35 @@ use crate::fleet::revision::node_view::NodeView;
 use crate::hiera::Outcome;
 use crate::hiera::backend::DataFile;
 use crate::hiera::budget::Cost;
+use crate::hiera::explain::Recorder;
 use crate::hiera::hierarchy::{Content, Hierarchy, Level, Location};
 use crate::hiera::layer::LayerId;
-use crate::hiera::lookup::Lookup;
+use crate::hiera::lookup::{Lookup, NodeSources};
 use crate::hiera::sources::{FoundOptions, OptionsOf, Resolved, Sources};
 use crate::node::{NodeId, NodeSet};
 use crate::tree::BlobId;
 
-/// Data files that stand in the place of those that a revision has at these paths.
+/// Data files and levels that stand in the place of those that a revision has.
 #[derive(Default)]
-pub struct ReplacedFiles {
+pub struct Replaced<'a> {
     /// The files by path.
     pub files: BTreeMap<Arc<str>, Arc<DataFile>>,
-    /// True if some of them have other `lookup_options`.
+    /// True if `lookup_options` may differ by them.
     pub differ_in_options: bool,
+    /// The levels, and the revision that they are taken from: with their places among the others, or not at all if it
+    /// has none.
+    pub levels: Option<(&'a NodeRevision<'a>, LevelNames)>,
+}
+
+/// The names of levels by the path of their `hiera.yaml`.
+pub type LevelNames = BTreeMap<Arc<str>, BTreeSet<Arc<str>>>;
+
+/// A revision as one node sees it, with the paths of this node even where it has no files: for the lookups of a fleet
+/// nodes without a file are all the same.
+pub struct NodeRevision<'a> {
+    revision: &'a Revision,
+    node: NodeId,
+    hierarchies: RefCell<HashMap<LayerId, Option<Resolved>>>,
 }
 
 /// A data file that some hierarchies lead to.
@@ -34,14 +51,9 @@ pub struct ReadFile {
 }
 
 impl Revision {
-    /// Looks `key` up on a node as if the files were `replaced`, at no more than this cost. Returns the cost, too.
-    pub fn get_with(&self, key: &str, node: NodeId, replaced: &ReplacedFiles, limit: Cost) -> (Outcome, Cost) {
-        let dependencies = Dependencies::new(false);
-        let view = NodeView { revision: self, node, dependencies: &dependencies, answers: None };
-        let sources = ReplacingSources { view, replaced };
-        let scope = self.fleet.scope(node);
-        let lookup = Lookup::new(&self.environment, &sources, &scope).within(limit);
-        (lookup.get(key, None), lookup.cost())
+    /// Returns the revision as a node sees it.
+    pub fn of_node(&self, node: NodeId) -> NodeRevision<'_> {
+        NodeRevision { revision: self, node, hierarchies: RefCell::default() }
     }
 
     /// Returns the data files that hierarchies lead to at the paths that `is_wanted`, by path.
@@ -56,6 +68,16 @@ impl Revision {
             }
         }
         found
+    }
+
+    /// Returns true if a level of a `hiera.yaml` leads some node to anything at all.
+    pub fn has_data_at(&self, config: &str, level: &str) -> bool {
+        let is_of = |layer: &LayerId| self.config(layer).and_then(Result::ok).is_some_and(|of| *of.path == *config);
+        let layers = self.layers.keys().filter(|layer| is_of(layer));
+        let classes = layers.flat_map(|layer| self.levels_of(layer)).flat_map(|levels| &levels.classes);
+        let named = classes.flat_map(|class| class.part.levels.iter().flatten()).filter(|found| *found.name == *level);
+        let is_absent = |location: &Location| matches!(location, Location::Path { content: Content::Absent, .. });
+        named.into_iter().any(|level| !level.locations.iter().all(is_absent))
     }
 
     /// Returns the data files that the hierarchy of a node leads to, with path and level, highest priority first.
@@ -76,15 +98,50 @@ impl Revision {
     }
 }
 
+impl NodeRevision<'_> {
+    /// Looks `key` up as if files and levels were `replaced`, at no more than this cost. Returns the cost, too.
+    pub fn get_with(&self, key: &str, replaced: &Replaced<'_>, limit: Cost) -> (Outcome, Cost) {
+        self.look_up(key, replaced, None, limit)
+    }
+
+    /// Looks `key` up at no more than this cost, and reports each step to `recorder`. Returns the cost, too.
+    pub fn explain(&self, key: &str, recorder: &Recorder, limit: Cost) -> (Outcome, Cost) {
+        self.look_up(key, &Replaced::default(), Some(recorder), limit)
+    }
+
+    fn look_up(&self, key: &str, replaced: &Replaced<'_>, by: Option<&Recorder>, limit: Cost) -> (Outcome, Cost) {
+        let dependencies = Dependencies::new(false);
+        let view = NodeView { revision: self.revision, node: self.node, dependencies: &dependencies, answers: None };
+        let sources = ReplacingSources { own: self, view, replaced, known: RefCell::default() };
+        let scope = self.revision.fleet.scope(self.node);
+        let lookup = Lookup::new(&self.revision.environment, &sources, &scope).within(limit);
+        let lookup = match by {
+            Some(recorder) => lookup.explained_by(recorder),
+            None => lookup,
+        };
+        (lookup.get(key, None), lookup.cost())
+    }
+
+    /// Returns the hierarchy of a layer, or `None` if there is no such layer.
+    fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
+        let find = || {
+            let scope = self.revision.fleet.scope(self.node);
+            NodeSources::new(&self.revision.environment, &scope).hierarchy(layer)
+        };
+        self.hierarchies.borrow_mut().entry(layer.clone()).or_insert_with(find).clone()
+    }
+}
+
 struct ReplacingSources<'a> {
+    own: &'a NodeRevision<'a>,
     view: NodeView<'a>,
-    replaced: &'a ReplacedFiles,
+    replaced: &'a Replaced<'a>,
+    known: RefCell<HashMap<LayerId, Option<Resolved>>>,
 }
 
 impl Sources for ReplacingSources<'_> {
     fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
-        let hierarchy = self.view.hierarchy(layer)?;
-        Some(hierarchy.map(|hierarchy| Arc::new(self.replaced.put_into(&hierarchy))))
+        self.known.borrow_mut().entry(layer.clone()).or_insert_with(|| self.replaced.hierarchy(self.own, layer)).clone()
     }
 
     fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
@@ -92,9 +149,29 @@ impl Sources for ReplacingSources<'_> {
     }
 }
 
-impl ReplacedFiles {
-    fn put_into(&self, hierarchy: &Hierarchy) -> Hierarchy {
-        let mut hierarchy = hierarchy.clone();
+impl Replaced<'_> {
+    /// Returns a hierarchy of `own` with what is replaced.
+    fn hierarchy(&self, own: &NodeRevision<'_>, layer: &LayerId) -> Option<Resolved> {
+        let hierarchy = own.hierarchy(layer)?;
+        if self.files.is_empty() && self.levels.is_none() {
+            return Some(hierarchy);
+        }
+        let other = self.levels_of(own.revision, layer);
+        let with_levels = |hierarchy: &Hierarchy| match other {
+            None => Ok(hierarchy.clone()),
+            Some((names, other)) => Ok(with_levels_of(hierarchy, &*other?, names)),
+        };
+        Some(hierarchy.and_then(|own| with_levels(&own)).map(|own| Arc::new(self.put_into(own))))
+    }
+
+    /// Returns the names of the levels of a layer that are replaced, and the hierarchy that they are taken from.
+    fn levels_of(&self, revision: &Revision, layer: &LayerId) -> Option<(&BTreeSet<Arc<str>>, Resolved)> {
+        let (other, by_config) = self.levels.as_ref()?;
+        let names = by_config.get(&revision.config(layer)?.ok()?.path)?;
+        Some((names, other.hierarchy(layer)?))
+    }
+
+    fn put_into(&self, mut hierarchy: Hierarchy) -> Hierarchy {
         let levels = hierarchy.levels.iter_mut().chain(hierarchy.default_levels.iter_mut().flatten());
         for level in levels.filter(|level| level.locations.iter().any(|location| self.of(location).is_some())) {
             self.put_into_level(Arc::make_mut(level));
@@ -116,5 +193,28 @@ impl ReplacedFiles {
             Location::Path { path, content: Content::File(..) | Content::Absent, .. } => self.files.get(path),
             _ => None,
         }
+    }
+}
+
+/// Returns `own` with the levels `names` as `other` has them.
+fn with_levels_of(own: &Hierarchy, other: &Hierarchy, names: &BTreeSet<Arc<str>>) -> Hierarchy {
+    let mixed = |own: &[Arc<Level>], other: &[Arc<Level>]| {
+        let mut levels: Vec<Arc<Level>> = own.iter().filter(|level| !names.contains(&level.name)).cloned().collect();
+        let mut at = 0;
+        for level in other {
+            if names.contains(&level.name) {
+                levels.insert(at, level.clone());
+                at += 1;
+            } else if let Some(same) = levels.iter().position(|own| own.name == level.name) {
+                at = same + 1;
+            }
+        }
+        levels
+    };
+    let defaults = |hierarchy: &'_ Hierarchy| hierarchy.default_levels.clone().unwrap_or_default();
+    Hierarchy {
+        levels: mixed(&own.levels, &other.levels),
+        default_levels: own.default_levels.as_ref().map(|own| mixed(own, &defaults(other))),
+        diagnostics: own.diagnostics.clone(),
     }
 }

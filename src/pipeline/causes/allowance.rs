@@ -7,23 +7,49 @@ use crate::hiera::budget::Cost;
 /// The most work for all changes of a report together: some seconds.
 const ALL: Cost = Cost { steps: 200_000_000, text: 512 << 20 };
 
+/// The most lookups for all changes of a report together: each may need a file that is put together for it.
+const LOOKUPS: usize = 100_000;
+
 /// The work that the lookups of one change may still take. Each change has the same share, so that the result depends
 /// neither on the order of the work nor on time.
-pub(super) struct Allowance(Cell<Cost>);
+pub(super) struct Allowance {
+    work: Cell<Cost>,
+    lookups: Cell<usize>,
+}
 
 impl Allowance {
     /// Returns the share of one of so many changes.
     pub(super) fn share(changes: usize) -> Allowance {
         let changes = changes.max(1);
-        Allowance(Cell::new(Cost { steps: ALL.steps / changes, text: ALL.text / changes }))
+        let work = Cost { steps: ALL.steps / changes, text: ALL.text / changes };
+        Allowance { work: Cell::new(work), lookups: Cell::new(LOOKUPS / changes) }
     }
 
     /// Does a lookup that may take what is left, and no more than any lookup. Returns `None` if it takes more than is
     /// left: its outcome tells nothing of the data.
     pub(super) fn look_up<T>(&self, lookup: impl FnOnce(Cost) -> (T, Cost)) -> Option<T> {
-        let limit = self.0.get().at_most(Cost::OF_KEY);
+        self.lookups.set(self.lookups.get().checked_sub(1)?);
+        let limit = self.work.get().at_most(Cost::OF_KEY);
         let (found, cost) = lookup(limit);
-        self.0.set(self.0.get().minus(cost));
+        self.work.set(self.work.get().minus(cost));
         (limit == Cost::OF_KEY || cost.is_within(limit)).then_some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_work_nor_lookups_go_beyond_a_share() {
+        let cost = |steps| Cost { steps, text: 0 };
+        let costly = Allowance::share(1000);
+        let look_up =
+            |allowance: &Allowance, steps: usize| allowance.look_up(|limit| ((), cost(steps.min(limit.steps + 1))));
+        assert!(look_up(&costly, ALL.steps / 1000 - 1).is_some());
+        assert!(look_up(&costly, 2).is_none());
+        let many = Allowance::share(1000);
+        assert!((0..LOOKUPS / 1000).all(|_| look_up(&many, 0).is_some()));
+        assert!(look_up(&many, 0).is_none());
     }
 }

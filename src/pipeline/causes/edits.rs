@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::entries::{Entries, normal};
+use super::levels::{self, Levels};
 use super::text_lines::changed_lines;
+use crate::diagnostic::Place;
 use crate::diff::{self, Diff};
-use crate::fleet::{ReadFile, ReplacedFiles, Revision};
+use crate::fleet::{LevelNames, NodeRevision, ReadFile, Replaced, Revision};
 use crate::hiera::backend::DataFile;
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::node::NodeSet;
@@ -26,17 +28,29 @@ pub(super) struct Edit {
     pub(super) nodes: Diff<NodeSet>,
 }
 
-/// An entry of a file that differs: a root key, or an entry of `lookup_options`. It is undone as a whole.
+/// An entry of a file that differs: a root key, an entry of `lookup_options`, or a level. It is undone as a whole.
+#[derive(Default)]
 pub(super) struct Group {
     pub(super) edit: usize,
     /// The root key, or `None` for a whole file.
     pub(super) root: Option<Arc<str>>,
     /// The name in `lookup_options`, if it is one of those.
     pub(super) option: Option<Arc<str>>,
+    /// The part of the configuration, if it is of that.
+    pub(super) config: Option<ConfigPart>,
     /// The path of the entry in the file.
     path: Vec<Value>,
     /// Its changed lines by the normal form of their paths below the entry.
     pub(super) lines: BTreeMap<String, Vec<usize>>,
+}
+
+/// A part of the configuration that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ConfigPart {
+    /// A level of a `hiera.yaml`.
+    Level(Arc<str>),
+    /// All that cannot be divided into levels, of all files together.
+    Whole,
 }
 
 /// A changed line.
@@ -46,6 +60,10 @@ pub(super) struct EditedLine {
     pub(super) number: u32,
     /// The groups that it belongs to, with its paths in them. A line whose data is the same has none.
     pub(super) entries: Vec<(usize, ValuePath)>,
+    /// The root key that it stands below.
+    pub(super) root: Option<Arc<str>>,
+    /// The number of unchanged lines above it: lines with the same number stand together.
+    pub(super) hunk: u32,
     /// True for a line that is neither empty nor a comment.
     pub(super) is_text: bool,
 }
@@ -82,9 +100,13 @@ impl Edits {
             let contents = Diff::new(content(revisions.before, &edits.all[at].path)?, {
                 content(revisions.after, &edits.all[at].path)?
             });
-            edits.add_lines(at, &contents);
+            match edits.all[at].kind {
+                FileKind::Config => edits.add_config(at, revisions, &contents),
+                FileKind::Data | FileKind::Unreached => edits.add_lines(at, &contents),
+            }
         }
-        for (number, group) in edits.groups.iter().enumerate().filter(|(_, group)| group.option.is_none()) {
+        let is_data = |group: &Group| group.option.is_none() && group.config.is_none();
+        for (number, group) in edits.groups.iter().enumerate().filter(|(_, group)| is_data(group)) {
             for path in &edits.all[group.edit].paths {
                 edits.by_place.entry((path.clone(), group.root.clone())).or_default().push(number);
             }
@@ -125,7 +147,7 @@ impl Edits {
             root,
             option,
             path,
-            lines: BTreeMap::new(),
+            ..Group::default()
         };
         let is_whole = |file: &Arc<DataFile>| file.concerns_all_keys();
         if [&edit.file.before, &edit.file.after].into_iter().flatten().any(is_whole) {
@@ -146,22 +168,42 @@ impl Edits {
     }
 
     fn add_lines(&mut self, at: usize, contents: &Diff<Vec<u8>>) {
-        let changed = changed_lines(contents.as_ref().map(Vec::as_slice));
+        let entries = self.all[at].file.as_ref().map(|file| Entries::of(file.as_deref()));
+        let mut names: HashMap<String, usize> = HashMap::new();
+        let changed = changed_lines(contents.as_ref().map(Vec::as_slice), &mut |side, number, text| {
+            let entries = side.of(&entries);
+            if !says_something(text) && !entries.is_inside_text(number) {
+                return None;
+            }
+            let (name, next) = (normal(entries.first_at(number)?), names.len());
+            Some(*names.entry(name).or_insert(next))
+        });
+        let groups: Vec<usize> = (0..self.groups.len()).filter(|group| self.groups[*group].edit == at).collect();
         for (side, numbers) in [(Side::Before, changed.before), (Side::After, changed.after)] {
-            let entries = Entries::of(side.of(&self.all[at].file).as_deref());
+            let entries = side.of(&entries);
             let texts: Vec<&[u8]> = side.of(contents).split(|byte| *byte == b'\n').collect();
-            let groups: Vec<usize> = (0..self.groups.len()).filter(|group| self.groups[*group].edit == at).collect();
             let by_path: HashMap<&[Value], usize> =
                 groups.iter().map(|group| (&*self.groups[*group].path, *group)).collect();
             let differing: HashMap<usize, DifferingPaths> =
                 groups.iter().map(|group| (*group, self.differing_paths(*group, side))).collect();
+            let other = side.other().of(&self.all[at].file).as_ref().and_then(|file| file.content());
+            let is_new_options = other.is_none_or(|hash| hash.get(LOOKUP_OPTIONS).is_none());
             let mut found = Vec::new();
-            for number in numbers {
+            for (number, above) in numbers.into_iter().zip(1..) {
                 let is_comment = texts.get(number as usize - 1).is_none_or(|text| is_comment(text));
                 let is_text = !is_comment || entries.is_inside_text(number);
-                let mut line = EditedLine { edit: at, side, number, entries: Vec::new(), is_text };
+                let root = entries.first_at(number).and_then(|path| match path.first()? {
+                    Segment::Key(key) => Some(key.to_s().into()),
+                    Segment::Index(_) => None,
+                });
+                let mut line =
+                    EditedLine { edit: at, side, number, entries: Vec::new(), root, hunk: number - above, is_text };
                 for path in entries.at(number).filter(|_| is_text) {
                     line.entries.extend(of_groups(path, &by_path).filter(|(group, path)| differing[group].has(path)));
+                    if is_new_options && is_options(path) {
+                        let options = groups.iter().filter(|group| self.groups[**group].option.is_some());
+                        line.entries.extend(options.map(|group| (*group, ValuePath::default())));
+                    }
                 }
                 if let Some(whole) = by_path.get(&[][..]).filter(|_| is_text) {
                     line.entries = vec![(*whole, ValuePath::default())];
@@ -169,12 +211,63 @@ impl Edits {
                 found.push(line);
             }
             for line in found {
-                for (group, path) in &line.entries {
-                    self.groups[*group].lines.entry(normal(&path.0)).or_default().push(self.lines.len());
-                }
-                self.lines.push(line);
+                self.add_line(line);
             }
         }
+    }
+
+    /// Adds the groups and lines of a file of configuration.
+    fn add_config(&mut self, at: usize, revisions: Diff<&Revision>, contents: &Diff<Vec<u8>>) {
+        let path = self.all[at].path.clone();
+        let of = |revision, content| Levels::of(revision, &path, content);
+        let levels = Diff::new(of(revisions.before, &contents.before), of(revisions.after, &contents.after));
+        let mut names: HashMap<&Arc<str>, usize> = HashMap::new();
+        let changed = changed_lines(contents.as_ref().map(Vec::as_slice), &mut |side, number, text| {
+            let name = side.of(&levels).as_ref().filter(|_| !is_comment(text))?.at(number)?;
+            let next = names.len();
+            Some(*names.entry(name).or_insert(next))
+        });
+        let all = contents.as_ref().map(|content| content.split(|byte| *byte == b'\n').collect::<Vec<_>>());
+        let is_text =
+            |side: Side, number: u32| side.of(&all).get(number as usize - 1).is_some_and(|text| !is_comment(text));
+        let texts = |side: Side| side.of(&changed).iter().copied().filter(|line| is_text(side, *line)).collect();
+        let told = Diff::new(texts(Side::Before), texts(Side::After));
+        let levels = match levels {
+            Diff { before: Some(before), after: Some(after) } => Some(Diff::new(before, after)),
+            _ => None,
+        };
+        let differing = levels.as_ref().and_then(|levels| levels::differing(levels, &told));
+        for (side, numbers) in [(Side::Before, changed.before), (Side::After, changed.after)] {
+            for (number, above) in numbers.into_iter().zip(1..) {
+                let is_text = is_text(side, number);
+                let (entries, hunk) = (Vec::new(), number - above);
+                let mut line = EditedLine { edit: at, side, number, entries, root: None, hunk, is_text };
+                if is_text {
+                    let level = levels.as_ref().filter(|_| differing.is_some());
+                    let level = level.and_then(|levels| side.of(levels).at(number)).cloned();
+                    let part = level.map_or(ConfigPart::Whole, ConfigPart::Level);
+                    line.entries.push((self.config_group(at, &part), ValuePath::default()));
+                }
+                self.add_line(line);
+            }
+        }
+    }
+
+    /// Returns the group of a part of the configuration.
+    fn config_group(&mut self, edit: usize, part: &ConfigPart) -> usize {
+        let is_same =
+            |group: &Group| group.config.as_ref() == Some(part) && (group.edit == edit || *part == ConfigPart::Whole);
+        self.groups.iter().position(is_same).unwrap_or_else(|| {
+            self.groups.push(Group { edit, config: Some(part.clone()), ..Group::default() });
+            self.groups.len() - 1
+        })
+    }
+
+    fn add_line(&mut self, line: EditedLine) {
+        for (group, path) in &line.entries {
+            self.groups[*group].lines.entry(normal(&path.0)).or_default().push(self.lines.len());
+        }
+        self.lines.push(line);
     }
 
     /// Returns the paths inside of a group at which the data differs on a side.
@@ -202,13 +295,44 @@ impl Edits {
         of(Some(root.clone())).chain(of(None))
     }
 
-    /// Returns the files that take the place of others if `groups` are as on the other side than `base`.
-    pub(super) fn replaced(&self, groups: &[usize], base: Side) -> ReplacedFiles {
-        let mut replaced = ReplacedFiles::default();
+    /// Returns true if a place is a changed line of a side.
+    pub(super) fn is_changed(&self, side: Side, place: &Place) -> bool {
+        let Some(number) = place.line else { return false };
+        let at = |edit| self.lines.binary_search_by_key(&(edit, side, number), |l| (l.edit, l.side, l.number));
+        (0..self.all.len()).any(|edit| self.all[edit].paths.contains(&place.path) && at(edit).is_ok())
+    }
+
+    /// Returns true if a group is all of the configuration that cannot be divided.
+    pub(super) fn is_whole_config(&self, group: usize) -> bool {
+        self.groups[group].config == Some(ConfigPart::Whole)
+    }
+
+    /// Returns what takes the place of files and levels of the side `base` of `revisions` if `groups` are as on the
+    /// other side.
+    pub(super) fn replaced<'r>(
+        &self,
+        groups: &[usize],
+        base: Side,
+        revisions: &'r Diff<NodeRevision<'r>>,
+    ) -> Replaced<'r> {
+        let mut replaced = Replaced::default();
         let mut by_edit: BTreeMap<usize, Vec<&Group>> = BTreeMap::new();
+        let mut levels = LevelNames::default();
         for group in groups.iter().map(|group| &self.groups[*group]) {
-            by_edit.entry(group.edit).or_default().push(group);
+            match &group.config {
+                Some(ConfigPart::Level(name)) => {
+                    levels.entry(self.all[group.edit].path.clone()).or_default().insert(name.clone());
+                }
+                Some(ConfigPart::Whole) => {}
+                None => by_edit.entry(group.edit).or_default().push(group),
+            }
             replaced.differ_in_options |= group.option.is_some() || group.root.is_none();
+        }
+        if !levels.is_empty() {
+            // Levels of the other side come with its files.
+            let data = self.all.iter().enumerate().filter(|(_, edit)| edit.kind == FileKind::Data);
+            data.for_each(|(at, _)| _ = by_edit.entry(at).or_default());
+            replaced.levels = Some((base.other().of(revisions), levels));
         }
         for (edit, groups) in by_edit {
             let edit = &self.all[edit];
@@ -240,6 +364,10 @@ impl DifferingPaths {
         let path = &path.0;
         self.parents.contains(path) || (0..=path.len()).any(|length| self.leaves.contains(&path[..length]))
     }
+}
+
+fn is_options(path: &[Segment]) -> bool {
+    matches!(path, [Segment::Key(key)] if key.as_str() == Some(LOOKUP_OPTIONS))
 }
 
 /// Returns the groups that the entry at `path` of a file belongs to, with the path inside of them.
@@ -292,7 +420,17 @@ fn is_comment(line: &[u8]) -> bool {
     text.is_empty() || text.starts_with(b"#") || text.starts_with(b"//") || text == b"---" || text == b"..."
 }
 
+/// Returns true if a line has more than brackets: equal lines of nothing else say the same wherever they stand.
+fn says_something(line: &[u8]) -> bool {
+    !is_comment(line) && line.trim_ascii().iter().any(|byte| !b"{}[](),-".contains(byte))
+}
+
 impl Group {
+    /// Returns all changed lines.
+    pub(super) fn all_lines(&self) -> impl Iterator<Item = usize> {
+        self.lines.values().flatten().copied()
+    }
+
     /// Returns the changed lines at the path with this normal form, above it and below it.
     pub(super) fn lines_at(&self, path: &str) -> Vec<usize> {
         let ends = path.match_indices('\u{1}').map(|(at, _)| at).chain([path.len()]);

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::allowance::Allowance;
-use super::edits::EditedLine;
+use super::bonds::Bonds;
+use super::edits::{ConfigPart, EditedLine};
 use super::search::{Search, TracedChange};
 use super::trace::{Trace, root};
 use crate::diagnostic::Place;
@@ -14,21 +15,33 @@ use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::pipeline::blind_spots::changed_files::FileKind;
 use crate::report::{ChangedLines, Effect, NoEffect, Side, UnknownEffect};
-use crate::value::ValuePath;
+use crate::value::{Segment, Value, ValuePath};
 
 /// The most entries without effect whose reason is looked for.
 const MAX_REASONS: usize = 500;
+
+/// The most pairs of lines that are told to belong together.
+const MAX_PAIRS: usize = 200_000;
 
 pub(super) struct Effects<'a> {
     pub(super) search: &'a Search<'a>,
     pub(super) changes: &'a Changes,
     pub(super) traced: &'a [TracedChange],
     pub(super) effective: Diff<&'a Effective>,
+    pub(super) bonds: &'a Bonds,
     pub(super) is_filtered: bool,
 }
 
+/// The reasons that were looked for.
+#[derive(Default)]
+struct Reasons {
+    traces: Traces,
+    /// For a level, true if it leads no node to anything.
+    idle_levels: HashMap<usize, bool>,
+}
+
 /// The lookups of the root key of a group on the first node that reads it; none if they take too much.
-type Reasons = HashMap<(usize, Side), Option<Diff<Trace>>>;
+type Traces = HashMap<(usize, Side), Option<Diff<Trace>>>;
 
 impl Effects<'_> {
     /// Returns the changed lines, and for each edited line the position of those that it is among.
@@ -36,7 +49,7 @@ impl Effects<'_> {
         let changed = self.changed();
         let untraced = self.untraced();
         let members = self.members();
-        let mut reasons = Reasons::new();
+        let mut reasons = Reasons::default();
         let lines = &self.search.edits.lines;
         let (mut found, mut positions): (Vec<ChangedLines>, Vec<usize>) = (Vec::new(), Vec::new());
         for (at, line) in lines.iter().enumerate() {
@@ -57,11 +70,64 @@ impl Effects<'_> {
                     last: line.number,
                     side: line.side,
                     effect,
+                    with: Vec::new(),
                 }),
             }
             positions.push(found.len() - 1);
         }
         (found, positions)
+    }
+
+    /// Adds to each of `lines` those that have to be undone with it. `positions` has the place of each edited line.
+    pub(super) fn add_bonds(&self, lines: &mut [ChangedLines], positions: &[usize]) {
+        let at = |of: &BTreeSet<usize>| of.iter().map(|line| positions[*line]).collect::<BTreeSet<_>>();
+        let mut with: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        let mut left = MAX_PAIRS;
+        let mut add = |lines: &BTreeSet<usize>, others: &BTreeSet<usize>| {
+            if let Some(rest) = left.checked_sub(lines.len() * others.len()) {
+                left = rest;
+                for line in lines {
+                    with.entry(*line).or_default().extend(others);
+                }
+            }
+        };
+        for bond in &self.bonds.all {
+            add(&at(&bond.lines), &at(&bond.with));
+        }
+        for all in self.of_config(positions).chain(self.equal(lines, positions)) {
+            add(&all, &all);
+        }
+        for (line, mut others) in with {
+            others.remove(&line);
+            lines[line].with = others.into_iter().collect();
+        }
+    }
+
+    /// Returns the lines of each key that only write it in another way, with those that stand among them: one of them
+    /// alone may stand at another place of the key's order, or twice.
+    fn equal(&self, lines: &[ChangedLines], positions: &[usize]) -> Vec<BTreeSet<usize>> {
+        let mut hunks: BTreeSet<(usize, &Arc<str>, u32)> = BTreeSet::new();
+        let mut equal: BTreeMap<(usize, &Arc<str>), BTreeSet<usize>> = BTreeMap::new();
+        let all = || self.search.edits.lines.iter().zip(positions).filter(|(line, _)| line.is_text);
+        for (line, position) in all() {
+            if let (Some(root), Effect::None(NoEffect::Equal)) = (&line.root, &lines[*position].effect) {
+                equal.entry((line.edit, root)).or_default().insert(*position);
+                hunks.insert((line.edit, root, line.hunk));
+            }
+        }
+        for (line, position) in all() {
+            let root = line.root.as_ref().filter(|root| hunks.contains(&(line.edit, root, line.hunk)));
+            if let Some(found) = root.and_then(|root| equal.get_mut(&(line.edit, root))) {
+                found.insert(*position);
+            }
+        }
+        equal.into_values().collect()
+    }
+
+    /// Returns the lines of each part of the configuration.
+    fn of_config(&self, positions: &[usize]) -> impl Iterator<Item = BTreeSet<usize>> {
+        let groups = self.search.edits.groups.iter().filter(|group| group.config.is_some());
+        groups.map(|group| group.all_lines().map(|line| positions[line]).collect())
     }
 
     /// Returns the keys and nodes that each line changes.
@@ -122,18 +188,44 @@ impl Effects<'_> {
             return Effect::Unknown(UnknownEffect::NotTraced);
         }
         if is_config {
-            let is_hierarchy = edit.path.ends_with(".yaml");
-            // Modules that come or go are elsewhere.
-            return if is_hierarchy { Effect::None(NoEffect::Unused) } else { Effect::Unknown(UnknownEffect::Value) };
+            return self.no_effect_of_config(line, &mut reasons.idle_levels);
         }
         let [(group, path), ..] = &line.entries[..] else { return Effect::None(NoEffect::Equal) };
         if self.is_unknown(*group, &sides) {
             return Effect::Unknown(UnknownEffect::Value);
         }
-        match self.reason(*group, line.side, path, reasons) {
+        if line.entries.iter().any(|(group, _)| self.bonds.unknown.contains(group)) {
+            return Effect::Unknown(UnknownEffect::NotTraced);
+        }
+        match self.reason(*group, line.side, path, &mut reasons.traces) {
             Some(reason) => Effect::None(reason),
             None => Effect::Unknown(UnknownEffect::NotTraced),
         }
+    }
+
+    /// Returns the effect of a line of configuration that causes no change.
+    fn no_effect_of_config(&self, line: &EditedLine, idle: &mut HashMap<usize, bool>) -> Effect {
+        let edits = self.search.edits;
+        if !edits.all[line.edit].path.ends_with(".yaml") {
+            // Modules that come or go are elsewhere.
+            return Effect::Unknown(UnknownEffect::Value);
+        }
+        let is_lone = edits.groups.iter().filter(|group| group.config.is_some()).count() < 2;
+        let mut is_idle = |group: usize| *idle.entry(group).or_insert_with(|| self.is_idle(group));
+        // Of several levels each may hide what another one does.
+        if is_lone || line.entries.iter().all(|(group, _)| is_idle(*group)) {
+            Effect::None(NoEffect::Unused)
+        } else {
+            Effect::Unknown(UnknownEffect::NotTraced)
+        }
+    }
+
+    /// Returns true for a level that leads no node to anything, on either side.
+    fn is_idle(&self, group: usize) -> bool {
+        let of = &self.search.edits.groups[group];
+        let Some(ConfigPart::Level(name)) = &of.config else { return false };
+        let path = &self.search.edits.all[of.edit].path;
+        self.search.revisions.map(|revision| !revision.has_data_at(path, name)) == Diff::new(true, true)
     }
 
     /// Returns true if the lookup of a group's key fails on one of `nodes`: with other profiles it might not.
@@ -157,7 +249,7 @@ impl Effects<'_> {
 
     /// Returns the reason why an entry has no effect, as it is on the first node that reads it, or `None` if to find it
     /// takes too much.
-    fn reason(&self, group: usize, side: Side, path: &ValuePath, reasons: &mut Reasons) -> Option<NoEffect> {
+    fn reason(&self, group: usize, side: Side, path: &ValuePath, reasons: &mut Traces) -> Option<NoEffect> {
         let of = &self.search.edits.groups[group];
         let edit = &self.search.edits.all[of.edit];
         let (Some(key), None) = (&of.root, &of.option) else { return Some(NoEffect::Unused) };
@@ -167,7 +259,7 @@ impl Effects<'_> {
         }
         let traces = reasons.entry((group, side)).or_insert_with(|| {
             let allowance = Allowance::share(MAX_REASONS);
-            let traces = self.search.revisions.map(|revision| Trace::of(revision, node, key, &allowance));
+            let traces = self.search.revisions.map(|revision| Trace::of(&revision.of_node(node), key, &allowance));
             Some(Diff::new(traces.before?, traces.after?))
         });
         let traces = traces.as_ref()?;
@@ -184,12 +276,21 @@ impl Effects<'_> {
                 let other = side.other().of(traces).origin(path).map(|origin| origin.place);
                 match other {
                     Some(place) if is_own(&place) => NoEffect::Equal,
+                    Some(place) if self.search.edits.is_changed(side.other(), &place) => NoEffect::Moved(place),
                     Some(place) => NoEffect::Same(place),
                     None => NoEffect::Merged,
                 }
             }
-            Some(origin) => NoEffect::Shadowed(origin.place),
-            None => NoEffect::Merged,
+            Some(origin) if !is_of_collection(path, &trace.outcome) => NoEffect::Shadowed(origin.place),
+            Some(_) | None => NoEffect::Merged,
         })
     }
+}
+
+/// Returns true if there is a collection at `path` of what was found, or an item of an array: others may have put in
+/// what is there.
+fn is_of_collection(path: &ValuePath, outcome: &Outcome) -> bool {
+    let Outcome::Found(value) = outcome else { return false };
+    let is_item = path.0.iter().any(|segment| matches!(segment, Segment::Index(_)));
+    is_item || matches!(path.of(value), Some(Value::Array(_) | Value::Hash(_)))
 }

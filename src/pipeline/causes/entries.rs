@@ -55,6 +55,11 @@ impl Entries {
         self.begun(line).iter().map(|(path, _)| &**path)
     }
 
+    /// Returns the path of the first entry that a line belongs to.
+    pub(super) fn first_at(&self, line: u32) -> Option<&[Segment]> {
+        self.at(line).next()
+    }
+
     /// Returns true if a line lies behind the beginning of a text of several lines.
     pub(super) fn is_inside_text(&self, line: u32) -> bool {
         self.begun(line).iter().any(|(_, is_text)| *is_text)

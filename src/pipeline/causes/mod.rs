@@ -5,18 +5,23 @@
 //! entry alone makes it. That is not worked out from the rules of merging, but tried: the key is looked up once more,
 //! with the entry as it is on the other side. Work is bounded, and what is beyond is "not traced".
 //!
-//! `edits` has the changed files, entries and lines; `trace` is one lookup of a key on a node, with all that it read;
-//! `sources` tells which places take part in a value. `search` finds the lines that cause a change, and `effects` turns
-//! that round. `allowance` bounds the work.
+//! `edits` has the changed files, entries, levels and lines; `trace` is one lookup of a key on a node, with all that it
+//! read; `sources` tells which places take part in a value. `search` finds the lines that cause a change, by a `trial`
+//! of each entry, and `effects` turns that round. `bonds` has the lines that change nothing only together. `allowance`
+//! bounds the work.
 
 mod allowance;
+mod bonds;
 mod edits;
 mod effects;
 mod entries;
+mod levels;
+mod on_node;
 mod search;
 mod sources;
 mod text_lines;
 mod trace;
+mod trial;
 
 use std::sync::Arc;
 
@@ -68,12 +73,14 @@ pub(super) fn find(
     });
     let of_secret = |secret: &Reencrypted| {
         let allowance = Allowance::share(changes.reencrypted.len().min(TRACED_SECRETS));
-        let trace = Trace::of(revisions.after, secret.nodes.first()?, &secret.key, &allowance)?;
+        let trace = Trace::of(&revisions.after.of_node(secret.nodes.first()?), &secret.key, &allowance)?;
         trace.origin(&secret.path)
     };
     let reencrypted: Vec<Option<Origin>> = changes.reencrypted.iter().take(TRACED_SECRETS).map(of_secret).collect();
-    let (lines, positions) =
-        effects::Effects { search: &search, changes, traced: &traced, effective, is_filtered }.find();
+    let bonds = bonds::find(changes, (revisions, &edits), workers);
+    let effects = effects::Effects { search: &search, changes, traced: &traced, effective, bonds: &bonds, is_filtered };
+    let (mut lines, positions) = effects.find();
+    effects.add_bonds(&mut lines, &positions);
     let at = |lines: Lines| {
         let mut places: Vec<usize> = lines?.into_iter().map(|line| positions[line]).collect();
         places.dedup();

@@ -1,15 +1,33 @@
-//! The lines that differ between two versions of a file.
+//! The lines that differ between two versions of a file. A line that stays as it is, but belongs to another entry now,
+//! differs, too: it says something else.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::diff::Diff;
+use crate::report::Side;
 
 /// The most pairs of lines that are compared; where more are left, all lines between equal ends count as changed.
 const MAX_PAIRS: usize = 25_000_000;
 
+/// A line of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct TextLine<'a> {
+    text: &'a [u8],
+    /// The number of the entry that it belongs to, if it says nothing by itself: equal lines of other entries are
+    /// others.
+    entry: Option<usize>,
+}
+
+/// Names the entry that a line of a side belongs to, or nothing if that does not matter.
+pub(super) type EntryOf<'a> = dyn FnMut(Side, u32, &[u8]) -> Option<usize> + 'a;
+
 /// Returns the numbers of the lines that are on one side only, counted from 1.
-pub(super) fn changed_lines(content: Diff<&[u8]>) -> Diff<Vec<u32>> {
-    let lines = content.map(|content| content.split_inclusive(|byte| *byte == b'\n').collect::<Vec<_>>());
+pub(super) fn changed_lines(content: Diff<&[u8]>, entry: &mut EntryOf<'_>) -> Diff<Vec<u32>> {
+    let mut lines_of = |side: Side| -> Vec<TextLine<'_>> {
+        let texts = side.of(&content).split_inclusive(|byte| *byte == b'\n');
+        texts.zip(1..).map(|(text, number)| TextLine { text, entry: entry(side, number, text) }).collect()
+    };
+    let lines = Diff::new(lines_of(Side::Before), lines_of(Side::After));
     let (before, after) = (&lines.before[..], &lines.after[..]);
     let head = before.iter().zip(after).take_while(|(a, b)| a == b).count();
     let ends = before[head..].iter().rev().zip(after[head..].iter().rev());
@@ -33,15 +51,30 @@ pub(super) fn changed_lines(content: Diff<&[u8]>) -> Diff<Vec<u32>> {
 mod tests {
     use super::*;
 
+    fn check(before: &str, after: &str, entry: &dyn Fn(&str) -> Option<usize>) -> (Vec<u32>, Vec<u32>) {
+        let mut entry_of = |side: Side, number: u32, _: &[u8]| {
+            let text = if side == Side::Before { before } else { after };
+            entry(&text.lines().take(number as usize).collect::<Vec<_>>().join("\n"))
+        };
+        let Diff { before, after } = changed_lines(Diff::new(before.as_bytes(), after.as_bytes()), &mut entry_of);
+        (before, after)
+    }
+
     #[test]
     fn lines_of_one_side_only_are_changed() {
-        let changed = |before: &str, after: &str| {
-            let Diff { before, after } = changed_lines(Diff::new(before.as_bytes(), after.as_bytes()));
-            (before, after)
-        };
+        let changed = |before: &str, after: &str| check(before, after, &|_| None);
         assert_eq!(changed("a\nb\nc\n", "a\nx\nc\n"), (vec![2], vec![2]));
         assert_eq!(changed("", "a\nb\n"), (vec![], vec![1, 2]));
         assert_eq!(changed("a\nb\nc", "b\nc\n"), (vec![1, 3], vec![2]));
         assert_eq!(changed("a\n", "a\n"), (vec![], vec![]));
+    }
+
+    #[test]
+    fn equal_lines_of_other_entries_are_changed() {
+        // The entry is the last line that is not indented.
+        let entry =
+            |text: &str| text.lines().rfind(|line| !line.starts_with(' ')).map(|line| line.as_bytes()[0].into());
+        assert_eq!(check("a\n x\nc\n", "a\n x\nb\n x\nc\n", &entry), (vec![], vec![3, 4]));
+        assert_eq!(check("a\n x\n", "b\n x\n", &entry), (vec![1, 2], vec![1, 2]));
     }
 }

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::allowance::Allowance;
-use crate::fleet::Revision;
+use crate::fleet::NodeRevision;
 use crate::hiera::explain::{Branch, Recorder, Step};
 use crate::hiera::provenance::{Contribution, contributions, origin};
 use crate::hiera::{LookupKey, Outcome};
-use crate::node::NodeId;
 use crate::report::{How, Origin};
 use crate::value::{Value, ValuePath};
 
@@ -25,9 +24,9 @@ pub(super) struct Trace {
 
 impl Trace {
     /// Looks `key` up on a node. Returns `None` if that takes too much.
-    pub(super) fn of(revision: &Revision, node: NodeId, key: &str, allowance: &Allowance) -> Option<Trace> {
+    pub(super) fn of(revision: &NodeRevision<'_>, key: &str, allowance: &Allowance) -> Option<Trace> {
         let recorder = Recorder::default();
-        let outcome = allowance.look_up(|limit| revision.explain_within(key, node, &recorder, limit))?;
+        let outcome = allowance.look_up(|limit| revision.explain(key, &recorder, limit))?;
         let steps = recorder.finish();
         let mut trace = Trace {
             outcome,

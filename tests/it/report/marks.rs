@@ -59,7 +59,10 @@ fn marked() -> Report {
     let spot =
         BlindSpot { code: "unmatched", headline: HOSTILE.into(), message: HOSTILE.into(), ..BlindSpot::default() };
     report.blind_spots.push(BlindSpot { fix: Some(format!("a\n::error::{HOSTILE}")), ..spot });
-    let lines = |line, last, side, effect| ChangedLines { place: Place::line("data/a.yaml", line), last, side, effect };
+    let lines = |line, last, side, effect| {
+        let place = Place::line("data/a.yaml", line);
+        ChangedLines { place, last, side, effect, with: Vec::new() }
+    };
     let changes = Effect::Changes { keys: [HOSTILE.into()].into(), nodes: report.changes[0].nodes.clone() };
     report.lines = vec![
         lines(2, 2, Side::Before, changes.clone()),

@@ -27,6 +27,8 @@ pub(super) struct WireLines<'a> {
     more_keys: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes: Option<usize>,
+    #[serde(skip_serializing_if = "<[usize]>::is_empty")]
+    with: &'a [usize],
 }
 
 #[derive(Serialize)]
@@ -57,6 +59,7 @@ impl<'a> WireLines<'a> {
             more_keys: keys.len().saturating_sub(MAX_LISTED),
             keys: keys.into_iter().take(MAX_LISTED).collect(),
             nodes: changes.map(|(_, nodes)| sets.number(Cow::Borrowed(nodes))),
+            with: &lines.with,
         }
     }
 }

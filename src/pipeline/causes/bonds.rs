@@ -1,0 +1,208 @@
+//! Finds edits that hold each other: with one of them undone something changes that the commit leaves as it is.
+//!
+//! Data that moves from one file to another changes nothing; either half alone does. Such lines are undone together,
+//! and are told together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::allowance::Allowance;
+use super::edits::{Edits, Group};
+use super::on_node::{OnNode, found};
+use super::search::{MAX_GROUPS, MAX_PARTS};
+use super::trial::{Trial, is_same};
+use crate::diff::{self, Changes, Diff, LeafChange};
+use crate::fleet::{Revision, parallel};
+use crate::hiera::Outcome;
+use crate::hiera::options::LOOKUP_OPTIONS;
+use crate::node::NodeSet;
+use crate::report::Side;
+use crate::value::Segment;
+use crate::workers::Workers;
+
+/// The most keys for which such edits are looked for.
+const MAX_KEYS: usize = 500;
+
+/// Lines, and others that have to be undone with them.
+pub(super) struct Bond {
+    pub(super) lines: BTreeSet<usize>,
+    pub(super) with: BTreeSet<usize>,
+}
+
+/// The edits of a commit that hold each other.
+#[derive(Default)]
+pub(super) struct Bonds {
+    pub(super) all: Vec<Bond>,
+    /// The edits of which not all is known.
+    pub(super) unknown: BTreeSet<usize>,
+}
+
+/// Returns the edits that hold each other.
+pub(super) fn find(changes: &Changes, (revisions, edits): (Diff<&Revision>, &Edits), workers: &Workers) -> Bonds {
+    let mut bonds = Bonds::default();
+    if edits.groups.len() < 2 {
+        return bonds;
+    }
+    let keys = keys(edits);
+    let mut tried: Vec<_> = keys.iter().collect();
+    let rest = tried.split_off(tried.len().min(MAX_KEYS));
+    bonds.unknown.extend(rest.into_iter().flat_map(|(_, groups)| groups));
+    bonds.unknown.extend(of_all_keys(edits));
+    let found = parallel::map(&tried, workers, "tracing lines", |(key, groups)| {
+        let allowance = Allowance::share(tried.len());
+        let of_key = OfKey { revisions, edits, key, groups, allowance: &allowance };
+        of_key.bonds(changes).ok_or(*groups)
+    });
+    for found in found {
+        match found {
+            Ok(found) => bonds.all.extend(found),
+            Err(groups) => bonds.unknown.extend(groups),
+        }
+    }
+    bonds
+}
+
+/// Returns the edits that may hold each other for the sake of any key: files that concern all keys, and patterns.
+fn of_all_keys(edits: &Edits) -> impl Iterator<Item = usize> {
+    let is_pattern = |group: &Group| group.option.as_ref().is_some_and(|name| name.starts_with('^'));
+    let is_lone = edits.groups.iter().filter(|group| is_pattern(group)).count() < 2;
+    let is_whole = |group: &Group| group.root.is_none() && group.config.is_none();
+    let is_of_all = move |group: &Group| is_whole(group) || !is_lone && is_pattern(group);
+    edits.groups.iter().enumerate().filter(move |(_, group)| is_of_all(group)).map(|(at, _)| at)
+}
+
+/// Returns the root keys with their edits.
+fn keys(edits: &Edits) -> BTreeMap<Arc<str>, Vec<usize>> {
+    let mut keys: BTreeMap<Arc<str>, Vec<usize>> = BTreeMap::new();
+    for (at, group) in edits.groups.iter().enumerate() {
+        let key = group.option.as_ref().or(group.root.as_ref());
+        if let Some(key) = key.filter(|key| !key.starts_with('^') && ***key != *LOOKUP_OPTIONS) {
+            keys.entry(key.clone()).or_default().push(at);
+        }
+    }
+    keys
+}
+
+/// The edits of a key.
+struct OfKey<'a> {
+    revisions: Diff<&'a Revision>,
+    edits: &'a Edits,
+    key: &'a Arc<str>,
+    groups: &'a [usize],
+    allowance: &'a Allowance,
+}
+
+impl OfKey<'_> {
+    /// Returns the edits that hold each other for the sake of this key, or `None` if to find them takes too much.
+    fn bonds(&self, changes: &Changes) -> Option<Vec<Bond>> {
+        let parts = self.parts(changes);
+        if parts.len() > MAX_PARTS {
+            return None;
+        }
+        let mut found = Vec::new();
+        for part in parts {
+            let on_node = OnNode::new((self.revisions, self.edits), self.key, part.first()?, self.allowance)?;
+            add_bonds(&on_node, &mut found)?;
+        }
+        Some(found)
+    }
+
+    /// Divides the nodes that read the key's edits by the files that they read, and by the key's changes.
+    fn parts(&self, changes: &Changes) -> Vec<NodeSet> {
+        let files: BTreeSet<usize> = self.groups.iter().map(|group| self.edits.groups[*group].edit).collect();
+        let readers =
+            files.iter().map(|file| &self.edits.all[*file].nodes).flat_map(|nodes| [&nodes.before, &nodes.after]);
+        let readers: Vec<&NodeSet> = readers.collect();
+        let all = NodeSet::union_of(self.revisions.after.fleet.len(), readers.iter().map(|nodes| (*nodes).clone()));
+        let of_key = changes.changes.iter().filter(|change| change.key == *self.key).map(|change| &change.nodes);
+        let mut parts = vec![all];
+        for nodes in readers.into_iter().chain(of_key) {
+            let split = |part: NodeSet| [part.intersection(nodes), part.difference(nodes)];
+            parts = parts.into_iter().flat_map(split).filter(|part| !part.is_empty()).collect();
+            if parts.len() > MAX_PARTS {
+                break;
+            }
+        }
+        parts
+    }
+}
+
+/// Adds the edits that hold each other on a node. Returns `None` if to find them takes too much.
+fn add_bonds(on_node: &OnNode<'_>, bonds: &mut Vec<Bond>) -> Option<()> {
+    let groups = on_node.groups();
+    if groups.len() < 2 {
+        return Some(());
+    }
+    if groups.len() > MAX_GROUPS {
+        return None;
+    }
+    let own = Own::of(on_node);
+    for group in &groups {
+        let side_effects = own.side_effects(&[*group])?;
+        if side_effects.is_empty() {
+            continue;
+        }
+        let with = own.remedy(*group, &groups)?;
+        let lines = |group: usize| own.lines(group, &side_effects);
+        bonds.push(Bond { lines: lines(*group), with: with.into_iter().flat_map(lines).collect() });
+    }
+    Some(())
+}
+
+/// The changes of a key on a node that a commit makes.
+struct Own<'a> {
+    on_node: &'a OnNode<'a>,
+    trial: Trial<'a>,
+    leaves: Vec<Arc<LeafChange>>,
+}
+
+/// A difference, or nothing for the value as a whole.
+type Difference = Option<Arc<LeafChange>>;
+
+impl<'a> Own<'a> {
+    fn of(on_node: &'a OnNode<'a>) -> Own<'a> {
+        let leaves = diff::leaves(on_node.trace.as_ref().map(|trace| found(&trace.outcome)));
+        Own { on_node, trial: Trial::new(on_node, &[]), leaves }
+    }
+
+    /// Returns the differences that come of undoing `groups` and are at no place where the commit changes the key.
+    fn side_effects(&self, groups: &[usize]) -> Option<Vec<Difference>> {
+        let undone = self.trial.outcome(groups, Side::After)?;
+        let after = &self.on_node.trace.after.outcome;
+        if matches!((&undone, after), (Outcome::Failed(_), _) | (_, Outcome::Failed(_))) {
+            let is_own = is_same(&undone, after) || is_same(&self.on_node.trace.before.outcome, &undone);
+            return Some(if is_own { Vec::new() } else { vec![None] });
+        }
+        let differences = diff::leaves(Diff::new(found(&undone), found(after)));
+        Some(differences.into_iter().filter(|leaf| !self.changes(leaf)).map(Some).collect())
+    }
+
+    /// Returns true if the commit changes the key at the place of a difference.
+    fn changes(&self, leaf: &LeafChange) -> bool {
+        let segments = |leaf: &LeafChange| leaf.path().map(|path| path.0.clone()).unwrap_or_default();
+        let is_like = |(a, b): (&Segment, &Segment)| a == b || matches!((a, b), (Segment::Index(_), Segment::Index(_)));
+        let path = segments(leaf);
+        self.leaves.iter().any(|own| segments(own).iter().zip(&path).all(is_like))
+    }
+
+    /// Returns the fewest of `groups` that have to be undone with `group` so that nothing else changes.
+    fn remedy(&self, group: usize, groups: &[usize]) -> Option<Vec<usize>> {
+        let mut undone = groups.to_vec();
+        for other in groups.iter().filter(|other| **other != group) {
+            let fewer: Vec<usize> = undone.iter().copied().filter(|at| at != other).collect();
+            if self.side_effects(&fewer)?.is_empty() {
+                undone = fewer;
+            }
+        }
+        undone.retain(|other| *other != group);
+        Some(undone)
+    }
+
+    fn lines(&self, group: usize, differences: &[Difference]) -> BTreeSet<usize> {
+        let of = |difference: &Difference| match difference {
+            Some(leaf) => self.on_node.leaf_lines(group, leaf),
+            None => self.on_node.edits.groups[group].all_lines().collect(),
+        };
+        differences.iter().flat_map(of).collect()
+    }
+}
