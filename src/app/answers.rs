@@ -231,7 +231,7 @@ fn written(report: &Report, format: DiffFormat) -> std::result::Result<Vec<u8>, 
     let mut out = Bounded { text: Vec::new(), most: LARGEST_REPORT };
     let result = match format {
         DiffFormat::Json => report::json::write(report, report::json::Options::default(), &mut out),
-        DiffFormat::Html => report::html::write(report, report::html::Options::default(), &mut out),
+        DiffFormat::Html => report::html::write(report, &report::html::Options::default(), &mut out),
         DiffFormat::Markdown => report::markdown::write(report, &report::markdown::Options::default(), &mut out),
         DiffFormat::Text => report::text::write(report, report::text::Options::default(), &mut out),
         DiffFormat::Sarif => report::sarif::write(report, &mut out),

@@ -173,8 +173,8 @@ pub(super) fn write(
         Format::Json => json::write(report, json::Options { pretty: style.pretty, full: style.full }, out),
         Format::Markdown => markdown::write(report, &style.comment, out),
         Format::Html => {
-            let default = html::Options::default();
-            html::write(report, html::Options { budget: style.budget.unwrap_or(default.budget) }, out)
+            let budget = style.budget.unwrap_or(html::Options::default().budget);
+            html::write(report, &html::Options { budget, link_base: style.comment.link_base.clone() }, out)
         }
         Format::Sarif => sarif::write(report, out),
         Format::Github => github::write(report, out),

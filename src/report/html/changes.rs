@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::nodes::{self, ChangedNodes};
+use super::{Options, lines};
 use crate::diff::{ChangeKind, Diff};
 use crate::report::detail::{self, DetailLine, Mark, Room};
 use crate::report::visible::visible;
@@ -19,20 +20,20 @@ const MAX_LEAVES: usize = 500;
 const HEAD_COLUMNS: usize = 100;
 
 /// Returns the panel of a group.
-pub(super) fn group(report: &Report, group: &Group, nodes: &ChangedNodes) -> Markup {
+pub(super) fn group(report: &Report, group: &Group, nodes: &ChangedNodes, options: &Options) -> Markup {
     html! {
         section.panel data-nodes=(nodes.numbers(&group.nodes)) {
             div.head {
                 span.who { (node_list::heading(report, group, HEAD_COLUMNS)) }
                 div.found.quiet hidden {}
             }
-            @for item in &group.items { (change(report, item)) }
+            @for item in &group.items { (change(report, item, options)) }
             (nodes::list(report, &group.nodes))
         }
     }
 }
 
-fn change(report: &Report, item: &Item) -> Markup {
+fn change(report: &Report, item: &Item, options: &Options) -> Markup {
     let change = &*report.shown(item);
     let is_alone = matches!(&change.leaves[..], [leaf] if leaf.change.path().is_none_or(|path| path.0.is_empty()));
     html! {
@@ -50,6 +51,7 @@ fn change(report: &Report, item: &Item) -> Markup {
                 p.quiet { (count(more, "more difference")) }
             }
             @if let Some(note) = item.note() { p.quiet { "(" (note) ")" } }
+            (lines::causes(report, report.first(item), options))
         }
     }
 }

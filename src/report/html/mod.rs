@@ -1,10 +1,12 @@
 //! Writes the report as one page of HTML that needs no other file.
 //!
-//! It has the verdict and its counts, blind spots, errors that several keys share, and a panel for each group with both
-//! sides of each difference. A script of its own searches it by key, value or node; the page is whole without it. Its
-//! content security policy allows that script and nothing else.
+//! It has the verdict and its counts, blind spots, errors that several keys share, a panel for each group with both
+//! sides of each difference and the lines that cause it, and the changed lines that have no effect. A script of its own
+//! searches it by key, value or node; the page is whole without it. Its content security policy allows that script and
+//! nothing else.
 
 mod changes;
+mod lines;
 mod nodes;
 
 use std::io::{self, Write};
@@ -25,21 +27,23 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Options of the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The number of bytes after which changes are only counted.
     pub budget: usize,
+    /// The address below which the files of the commit are, such as `https://github.com/OWNER/REPO/blob/SHA/`.
+    pub link_base: Option<String>,
 }
 
 impl Default for Options {
     /// Returns a budget that browsers open at once.
     fn default() -> Options {
-        Options { budget: 16 << 20 }
+        Options { budget: 16 << 20, link_base: None }
     }
 }
 
 /// Writes the page.
-pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Result<()> {
     let nodes = ChangedNodes::of(report);
     let script = STANDARD.encode(Sha256::digest(SCRIPT));
     let policy = format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{script}'");
@@ -62,8 +66,10 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
     for part in [head(report), blind_spots(report), search(), causes(report)] {
         out.write_all(part.into_string().as_bytes())?;
     }
-    write_groups(report, &nodes, options.budget, out)?;
-    for part in [reencrypted(report), findings(report, true), findings(report, false), footer()] {
+    write_groups(report, &nodes, options, out)?;
+    for part in
+        [lines::idle(report, options), reencrypted(report), findings(report, true), findings(report, false), footer()]
+    {
         out.write_all(part.into_string().as_bytes())?;
     }
     write!(out, "</main><script type=\"application/json\" id=\"nodes\">{}</script>", nodes.json())?;
@@ -71,10 +77,10 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
 }
 
 /// Writes as many groups as the budget allows, and the number of the others.
-fn write_groups(report: &Report, nodes: &ChangedNodes, budget: usize, out: &mut dyn Write) -> io::Result<()> {
-    let mut left = budget;
+fn write_groups(report: &Report, nodes: &ChangedNodes, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let mut left = options.budget;
     for (shown, of) in report.groups.iter().enumerate() {
-        let text = group(report, of, nodes).into_string();
+        let text = group(report, of, nodes, options).into_string();
         if text.len() > left {
             let groups = &report.groups[shown..];
             let changes = groups.iter().map(|group| group.items.len()).sum();
@@ -118,6 +124,7 @@ fn head(report: &Report) -> Markup {
             li { b { (number(report.keys.changed)) } " of " (count(report.keys.total, "key")) }
             li { b { (number(report.nodes.changed)) } " of " (count(report.nodes.total, "node")) }
             @if fails > 0 { li.alarm { b { (number(fails)) } " failing" } }
+            @if let Some(lines) = report.lines_summary() { li { (lines) } }
             @if !report.blind_spots.is_empty() {
                 li.doubt { b { (number(report.blind_spots.len())) } " not seen" }
             }

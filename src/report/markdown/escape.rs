@@ -79,15 +79,3 @@ pub(super) fn shorten_to(text: &str, most: usize) -> String {
     }
     text.chars().take(most.saturating_sub(1)).chain((most > 0).then_some(ELLIPSIS)).collect()
 }
-
-/// Escapes a path for an address.
-pub(super) fn address(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'/' => out.push(char::from(byte)),
-            byte => _ = write!(out, "%{byte:02X}"),
-        }
-    }
-    out
-}

@@ -3,24 +3,50 @@
 use std::collections::BTreeMap;
 
 use super::Options;
-use super::escape::{address, characters, code, html_code, name};
+use super::escape::{characters, code, html_code, name};
 use crate::diagnostic::Place;
 use crate::hiera::Outcome;
+use crate::report::causing::{Range, causing};
+use crate::report::links::address;
 use crate::report::{Group, Report};
 
 /// The most places that one cell names, and the most differences that are looked at for them.
 const MAX_PLACES: usize = 3;
 const MAX_SEEN: usize = 200;
 
-/// Returns the places that a group's changes come from, each as a link if the commit has it.
+/// Returns the lines that cause a group's changes, each as a link if the commit has it; the places that the values come
+/// from, if the lines are not known.
 pub(super) fn places(report: &Report, group: &Group, options: &Options) -> String {
-    // A place of the state before may be gone in the commit.
-    let mut places: BTreeMap<&Place, bool> = BTreeMap::new();
-    for change in group.items.iter().take(MAX_SEEN).map(|item| report.first(item)) {
+    let changes = || group.items.iter().take(MAX_SEEN).map(|item| report.first(item));
+    let mut ranges = Vec::new();
+    for change in changes() {
         if let Some(Outcome::Failed(error)) = change.outcome.after.as_deref() {
-            error.place.iter().for_each(|place| _ = places.insert(place, true));
+            ranges.extend(error.place.iter().map(|place| Range::line(place, true)));
         }
     }
+    ranges.extend(causing(report, changes()).unwrap_or_else(|| origins(report, group)));
+    let mut seen: Vec<&Range> = Vec::new();
+    for range in &ranges {
+        if !seen.contains(&range) {
+            seen.push(range);
+        }
+    }
+    let mut shown = Vec::new();
+    let mut file = "";
+    for range in seen.iter().take(MAX_PLACES) {
+        let text = range.text(file == &*range.place.path);
+        file = &range.place.path;
+        shown.push(if range.is_there { link(&range.place, &text, options) } else { name(&text) });
+    }
+    let more = seen.len() - shown.len();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    shown.join(", ") + &more
+}
+
+/// Returns the places that the values of a group's changes come from.
+fn origins(report: &Report, group: &Group) -> Vec<Range> {
+    // A place of the state before may be gone in the commit.
+    let mut places: BTreeMap<&Place, bool> = BTreeMap::new();
     let leaves = group.items.iter().flat_map(|item| {
         let change = report.first(item);
         item.leaves.iter().flat_map(|fold| [&fold.first].into_iter().chain(&fold.others)).map(|at| &change.leaves[*at])
@@ -32,29 +58,14 @@ pub(super) fn places(report: &Report, group: &Group, options: &Options) -> Strin
             *places.entry(&origin.place).or_default() |= is_after;
         }
     }
-    let mut shown = Vec::new();
-    let mut file = "";
-    for (place, is_after) in places.iter().take(MAX_PLACES) {
-        let text = match place.line {
-            Some(line) if file == &*place.path => format!(":{line}"),
-            _ => place.to_string(),
-        };
-        file = &place.path;
-        shown.push(if *is_after { link(place, &text, options) } else { name(&text) });
-    }
-    let more = places.len() - shown.len();
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    shown.join(", ") + &more
+    places.into_iter().map(|(place, is_there)| Range::line(place, is_there)).collect()
 }
 
 /// Returns a link to a place in the commit, or just the text if there is no base for links or the place is elsewhere.
 pub(super) fn link(place: &Place, text: &str, options: &Options) -> String {
-    match options.base() {
-        Some(base) if !place.path.starts_with('/') => {
-            let line = place.line.map(|line| format!("#L{line}")).unwrap_or_default();
-            format!("[{}]({}/{}{line})", name(text), base.trim_end_matches('/'), address(&place.path))
-        }
-        _ => name(text),
+    match address(options.link_base.as_deref(), place) {
+        Some(address) => format!("[{}]({address})", name(text)),
+        None => name(text),
     }
 }
 

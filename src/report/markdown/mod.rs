@@ -7,6 +7,7 @@
 
 mod details;
 mod escape;
+mod lines;
 mod links;
 mod table;
 
@@ -14,6 +15,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use self::escape::{characters, code, fence, html, name, shorten_to};
+pub use super::links::is_address;
 use super::secrets::reencrypted_heading;
 use super::visible::{ELLIPSIS, shorten, visible};
 use super::wording::{count, findings_heading, number};
@@ -38,19 +40,9 @@ impl Default for Options {
 }
 
 impl Options {
-    fn base(&self) -> Option<&str> {
-        self.link_base.as_deref().filter(|base| is_address(base))
-    }
-
     fn report_url(&self) -> Option<&str> {
         self.report_url.as_deref().filter(|url| is_address(url))
     }
-}
-
-/// Returns true if `text` can stand in a link as it is.
-pub fn is_address(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#@!$&*+,;=%".contains(c);
-    (text.starts_with("https://") || text.starts_with("http://")) && text.chars().all(is_plain)
 }
 
 /// The room for the verdict, and for one blind spot.
@@ -84,6 +76,7 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
     let rest = rest + &findings(report, left / 4);
     left = left.saturating_sub(characters(&rest));
     add(&table::table(report, options, left / 2), &mut left);
+    add(&lines::idle(report, options, left / 8), &mut left);
     add(&details(report, options, left), &mut left);
     text.push_str(&rest);
     text.push_str(&footer);
@@ -92,10 +85,13 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
 
 fn head(report: &Report) -> String {
     let mut text = format!("### {}\n", html(&shorten(&report.headline(), MAX_HEADLINE)));
-    if let Some(after) = report.commit.after.as_ref().filter(|after| !after.summary.is_empty()) {
+    let title = report.commit.after.as_ref().filter(|after| !after.summary.is_empty()).map(|after| {
         let id: String = visible(&after.id).chars().take(8).collect();
-        let title = html(&shorten(&visible(&after.summary), MAX_HEADLINE));
-        _ = write!(text, "\n{} {title}\n", code(&id));
+        format!("{} {}", code(&id), html(&shorten(&visible(&after.summary), MAX_HEADLINE)))
+    });
+    let parts: Vec<String> = title.into_iter().chain(report.lines_summary()).collect();
+    if !parts.is_empty() {
+        _ = write!(text, "\n{}\n", parts.join(" · "));
     }
     text
 }
@@ -201,11 +197,19 @@ fn reencrypted(report: &Report, budget: usize) -> String {
 
 /// Returns a list below a heading, in at most `budget` characters, or nothing if the list is empty.
 fn list(heading: &str, lines: impl ExactSizeIterator<Item = String>, budget: usize) -> String {
-    let mut text = format!("\n**{heading}**\n\n");
-    let count = lines.len();
-    let mut left = budget.saturating_sub(characters(&text) + NOTES_BUDGET / 2);
-    if count == 0 || left == 0 {
-        return String::new();
+    let text = format!("\n**{heading}**\n\n");
+    match items(lines, budget.saturating_sub(characters(&text))) {
+        items if items.is_empty() => items,
+        items => text + &items,
+    }
+}
+
+/// Returns as many items of a list as fit `budget` characters, and the number of the others.
+fn items(lines: impl ExactSizeIterator<Item = String>, budget: usize) -> String {
+    let (mut text, count) = (String::new(), lines.len());
+    let mut left = budget.saturating_sub(NOTES_BUDGET / 2);
+    if left == 0 {
+        return text;
     }
     for (shown, line) in lines.enumerate() {
         if shown == MAX_LISTED || characters(&line) > left {

@@ -325,3 +325,42 @@ fn lines_below_another_key_now_are_changed() {
         report["lines"].as_array().unwrap().iter().map(|lines| (&lines["line"], &lines["last"])).collect();
     assert_eq!(ranges, [(&2.into(), &3.into()), (&2.into(), &3.into())]);
 }
+
+const SHADOWED: &str = "-- data/common.yaml\nmotd: other\nntp: [a, c]\n";
+const OF_ALL: &str = "-- data/nodes/web01.yaml\nmotd: one\n-- data/nodes/db01.yaml\n# a node\nmotd: two\n";
+
+#[test]
+fn comments_name_causing_and_idle_lines() {
+    let site = committed(OF_ALL, SHADOWED);
+    let comment = site.hierad("diff --format markdown --link-base https://example.com/blob/main/").out;
+    let expected = [
+        "` after · 1 file, 4 changed lines, 2 without effect\n",
+        "[`data/common.yaml:2`](https://example.com/blob/main/data/common.yaml#L2) |\n",
+        "\n**2 changed lines do nothing that can be seen**\n\n\
+         - `data/common.yaml:1` (removed): shadowed by `data/nodes/db01.yaml:2`\n\
+         - [`data/common.yaml:1`](https://example.com/blob/main/data/common.yaml#L1): shadowed by \
+         [`data/nodes/db01.yaml:2`](https://example.com/blob/main/data/nodes/db01.yaml#L2)\n",
+    ];
+    assert!(expected.iter().all(|text| comment.contains(text)), "{comment}");
+    // Without room for the list the number stays.
+    let short = site.hierad("diff --format markdown --budget 1500").out;
+    assert!(short.contains("2 without effect") && !short.contains("do nothing that can be seen"), "{short}");
+}
+
+#[test]
+fn pages_name_causing_and_idle_lines() {
+    let site = committed(OF_ALL, SHADOWED);
+    let page = site.hierad("diff --format html --link-base https://example.com/blob/main/").out;
+    let link = |path: &str, line: u32| {
+        let base = "https://example.com/blob/main";
+        format!("<a href=\"{base}/{path}#L{line}\"><code>{path}:{line}</code></a>")
+    };
+    let (own, by) = (link("data/common.yaml", 1), link("data/nodes/db01.yaml", 2));
+    let expected = [
+        "<li>1 file, 4 changed lines, 2 without effect</li>".to_owned(),
+        format!("<p class=\"by\">by {}</p>", link("data/common.yaml", 2)),
+        "<h2>2 changed lines do nothing that can be seen</h2>".to_owned(),
+        format!("<li>{own}: <span class=\"quiet\">shadowed by </span>{by}"),
+    ];
+    assert!(expected.iter().all(|text| page.contains(text)), "{page}");
+}

@@ -40,7 +40,7 @@ pub(super) fn check_schema(json: &str) {
 /// Returns the HTML form.
 pub(super) fn page(report: &Report, budget: usize) -> String {
     let mut out = Vec::new();
-    html::write(report, html::Options { budget }, &mut out).unwrap();
+    html::write(report, &html::Options { budget, ..html::Options::default() }, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

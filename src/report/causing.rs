@@ -1,0 +1,94 @@
+//! The lines that cause some changes, in as few ranges as possible.
+
+use std::collections::BTreeSet;
+
+use super::{ChangedLines, Effect, KeyChange, NoEffect, Report, Side};
+use crate::diagnostic::Place;
+
+/// Lines of a file, or the file as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Range {
+    /// The first line.
+    pub(super) place: Place,
+    /// The last line.
+    pub(super) last: Option<u32>,
+    /// True if the commit has it, false if it was removed.
+    pub(super) is_there: bool,
+}
+
+impl Range {
+    /// Returns a range of one line.
+    pub(super) fn line(place: &Place, is_there: bool) -> Range {
+        Range { place: place.clone(), last: place.line, is_there }
+    }
+
+    /// Returns the range of changed lines.
+    pub(super) fn of(lines: &ChangedLines) -> Range {
+        Range { place: lines.place.clone(), last: Some(lines.last), is_there: lines.side == Side::After }
+    }
+
+    /// Returns a text such as `data/common.yaml:3-7`, or `:3-7` if readers know the file.
+    pub(super) fn text(&self, knows_file: bool) -> String {
+        let first = match self.place.line {
+            Some(line) if knows_file => format!(":{line}"),
+            _ => self.place.to_string(),
+        };
+        match self.last {
+            Some(last) if self.place.line.is_some_and(|first| first < last) => format!("{first}-{last}"),
+            _ => first,
+        }
+    }
+}
+
+/// Returns the lines that cause `changes`, by file; `None` if they are not known of one of them. Of a file that has
+/// added lines among them the removed ones are left out: readers see them beside those.
+pub(super) fn causing<'r>(report: &Report, changes: impl IntoIterator<Item = &'r KeyChange>) -> Option<Vec<Range>> {
+    let mut positions: BTreeSet<usize> = BTreeSet::new();
+    for change in changes {
+        positions.extend(change.lines.as_ref()?);
+    }
+    let lines: Vec<&ChangedLines> = positions.into_iter().filter_map(|at| report.lines.get(at)).collect();
+    let added: BTreeSet<&str> =
+        lines.iter().filter(|lines| lines.side == Side::After).map(|lines| &*lines.place.path).collect();
+    let mut ranges: Vec<Range> = Vec::new();
+    for lines in lines.into_iter().filter(|lines| lines.side == Side::After || !added.contains(&*lines.place.path)) {
+        let range = Range::of(lines);
+        match ranges.last_mut() {
+            Some(last) if last.is_followed_by(&range) => last.last = range.last,
+            _ => ranges.push(range),
+        }
+    }
+    Some(ranges)
+}
+
+impl Range {
+    fn is_followed_by(&self, other: &Range) -> bool {
+        let next = self.last.map(|last| last + 1);
+        self.place.path == other.place.path && self.is_there == other.is_there && next == other.place.line
+    }
+}
+
+/// The reason why lines have no effect, or why that is not known: words around a place.
+pub(super) struct Reason {
+    pub(super) before: String,
+    pub(super) place: Option<Range>,
+    pub(super) behind: String,
+}
+
+impl Reason {
+    /// Returns the reason of lines without a known effect.
+    pub(super) fn of(lines: &ChangedLines) -> Reason {
+        let Effect::None(reason) = &lines.effect else {
+            return Reason { before: lines.effect.words().unwrap_or_default(), place: None, behind: String::new() };
+        };
+        let words = reason.words();
+        let place = reason.place().and_then(|place| Some((place, words.split_once(&place.to_string())?)));
+        let Some((place, (before, behind))) = place else {
+            return Reason { before: words, place: None, behind: String::new() };
+        };
+        // The place of the same value is on the other side.
+        let side = if matches!(reason, NoEffect::Shadowed(_)) { lines.side } else { lines.side.other() };
+        let place = Some(Range::line(place, side == Side::After));
+        Reason { before: before.to_owned(), place, behind: behind.to_owned() }
+    }
+}

@@ -1,0 +1,87 @@
+//! Changed lines: those that cause a change, and those that change nothing.
+
+use maud::{Markup, html};
+
+use super::Options;
+use crate::report::causing::{Range, Reason, causing};
+use crate::report::links::address;
+use crate::report::visible::visible;
+use crate::report::wording::count;
+use crate::report::{ChangedLines, KeyChange, Report, Side};
+
+/// The most ranges of one change.
+const MAX_RANGES: usize = 8;
+
+/// The most entries of the list.
+const MAX_LISTED: usize = 500;
+
+/// Returns the lines that cause a change, if they are known.
+pub(super) fn causes(report: &Report, change: &KeyChange, options: &Options) -> Markup {
+    let ranges = causing(report, [change]).unwrap_or_default();
+    html! {
+        @if !ranges.is_empty() {
+            p.by {
+                "by "
+                @for (at, range) in ranges.iter().take(MAX_RANGES).enumerate() {
+                    @if at > 0 { ", " }
+                    (place(range, at > 0 && ranges[at - 1].place.path == range.place.path, options))
+                }
+                @if let Some(more @ 1..) = ranges.len().checked_sub(MAX_RANGES) { " and " (more) " more" }
+            }
+        }
+    }
+}
+
+fn place(range: &Range, knows_file: bool, options: &Options) -> Markup {
+    let text = range.text(knows_file);
+    let text = visible(&text);
+    html! {
+        @match address(options.link_base.as_deref(), &range.place).filter(|_| range.is_there) {
+            Some(address) => a href=(address) { code { (text) } },
+            None => code { (text) },
+        }
+    }
+}
+
+/// Returns the changed lines that change nothing or of which that is not known, with the reason of each.
+pub(super) fn idle(report: &Report, options: &Options) -> Markup {
+    let idle = report.lines.iter().filter(|lines| lines.effect.words().is_some());
+    let (told, quiet): (Vec<&ChangedLines>, Vec<&ChangedLines>) = idle.partition(|lines| lines.is_telling());
+    let all = |lines: &[&ChangedLines]| lines.iter().map(|lines| lines.len()).sum::<usize>();
+    html! {
+        @if !told.is_empty() {
+            h2 { (count(all(&told), "changed line")) @if all(&told) == 1 { " does" } @else { " do" } " nothing that can be seen" }
+            (list(&told, options))
+        }
+        @if !quiet.is_empty() {
+            details.quiet {
+                summary { (count(all(&quiet), "changed line")) " of comments, of the same data, or that no profile reaches" }
+                (list(&quiet, options))
+            }
+        }
+    }
+}
+
+fn list(all: &[&ChangedLines], options: &Options) -> Markup {
+    html! {
+        ul.list {
+            @for lines in all.iter().take(MAX_LISTED) {
+                li {
+                    (place(&Range::of(lines), false, options))
+                    @if lines.side == Side::Before { " (removed)" }
+                    ": " (reason(lines, options))
+                }
+            }
+            @if let Some(more @ 1..) = all.len().checked_sub(MAX_LISTED) { li.quiet { (more) " more" } }
+        }
+    }
+}
+
+fn reason(lines: &ChangedLines, options: &Options) -> Markup {
+    let Reason { before, place: by, behind } = Reason::of(lines);
+    html! {
+        span.quiet { (visible(&before)) }
+        @if let Some(by) = by { (place(&by, false, options)) }
+        span.quiet { (visible(&behind)) }
+    }
+}

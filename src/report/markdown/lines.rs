@@ -1,0 +1,44 @@
+//! The changed lines that change nothing, or of which that is not known.
+
+use super::escape::{characters, html, name};
+use super::links::link;
+use super::{Options, items, list};
+use crate::report::causing::{Range, Reason};
+use crate::report::wording::count;
+use crate::report::{ChangedLines, Report, Side};
+
+/// Up to this many are shown unfolded.
+const MAX_OPEN: usize = 3;
+
+/// Returns a list of the lines with the reason of each, in at most `budget` characters; nothing if there are none. The
+/// head of the comment has their number.
+pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> String {
+    let told: Vec<&ChangedLines> = report.lines.iter().filter(|lines| lines.is_telling()).collect();
+    let all: usize = told.iter().map(|lines| lines.len()).sum();
+    let verb = if all == 1 { "does" } else { "do" };
+    let heading = format!("{} {verb} nothing that can be seen", count(all, "changed line"));
+    let lines = told.iter().map(|lines| line(lines, options));
+    if told.len() <= MAX_OPEN {
+        return list(&heading, lines, budget);
+    }
+    match items(lines, budget.saturating_sub(characters(&heading) + FRAME)) {
+        items if items.is_empty() => items,
+        items => format!("\n<details><summary>{heading}</summary>\n\n{items}\n</details>\n"),
+    }
+}
+
+/// The room of the fold.
+const FRAME: usize = 60;
+
+fn line(lines: &ChangedLines, options: &Options) -> String {
+    let removed = if lines.side == Side::Before { " (removed)" } else { "" };
+    let Reason { before, place, behind } = Reason::of(lines);
+    let by = place.map(|place| linked(&place, options)).unwrap_or_default();
+    let reason = format!("{}{by}{}", html(&before), html(&behind));
+    format!("- {}{removed}: {reason}\n", linked(&Range::of(lines), options))
+}
+
+fn linked(range: &Range, options: &Options) -> String {
+    let text = range.text(false);
+    if range.is_there { link(&range.place, &text, options) } else { name(&text) }
+}
