@@ -122,6 +122,8 @@ pub mod diff;
 
 pub mod report;
 
+pub mod policy;
+
 pub mod snapshot;
 
 pub mod schedule;

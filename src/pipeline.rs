@@ -15,6 +15,7 @@ pub mod check;
 pub mod export;
 pub mod host;
 pub mod judge;
+pub mod policy_trial;
 pub mod profiles;
 pub mod render;
 mod revisions;
@@ -201,7 +202,7 @@ impl Pipeline {
         let is_filtered = blind_spots.iter().any(|spot| spot.code == "hidden-by-filter");
         let both = (revisions, effective.as_ref());
         let origins = causes::find(&changes, both, files, is_filtered, workers)?;
-        let report = Report::new(Input {
+        let mut report = Report::new(Input {
             distinctions,
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             names: self.names.clone(),
@@ -221,6 +222,7 @@ impl Pipeline {
                 after: unreadable.after.is_some(),
             },
         });
+        report.policies = self.judge.policies(before, &report);
         self.fleet_has_stayed()?;
         Ok(Comparison { report, effective })
     }

@@ -7,22 +7,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::settings_files::FoundSettings;
 use crate::diff::Diff;
 use crate::git::Repository;
+use crate::node::NodeSet;
 use crate::pipeline::RevisionId;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::pipeline::judge::Judge;
-use crate::report::BlindSpot;
+use crate::policy::{Day, Policies};
+use crate::report::{BlindSpot, PolicyHit, PolicyLevel, Report};
 use crate::settings::{
-    CheckSetting, Judgement, MAX_SETTINGS_SIZE, Origin, Refusal, SETTINGS_FILE, SettingsFile, TreeFolder, judging,
-    reading,
+    CheckSetting, Judgement, MAX_SETTINGS_SIZE, Origin, Refusal, SETTINGS_FILE, SettingsError, SettingsFile,
+    TreeFolder, judging, reading,
 };
 use crate::tree::{FileTree, Target, follow};
 
 /// The judge by the settings of a run.
 pub(super) struct SettingsJudge {
     repository: Arc<Repository>,
-    /// The blind spots and faults by trusted settings.
+    /// The blind spots, faults and policies by trusted settings.
     accept: Option<Accepted>,
     check: Option<CheckSetting>,
+    policies: Option<Policies>,
     /// The path of the settings in the tree.
     path: String,
     /// The content of the checked-out settings, if they are not trusted.
@@ -39,6 +42,7 @@ impl SettingsJudge {
             repository,
             accept: found.settings.accept.clone(),
             check: found.settings.check.clone(),
+            policies: found.settings.policies.clone(),
             path: path.unwrap_or_else(|| SETTINGS_FILE.to_owned()),
             checked_out: found.tree.clone(),
             refused: found.refused.clone(),
@@ -55,26 +59,49 @@ impl SettingsJudge {
     fn judgement(&self, base: RevisionId) -> Judgement {
         let content = self.content(base);
         self.tell(content.as_deref());
-        let Some(content) = content else { return Judgement::default() };
-        let origin = Origin::Tree(TreeFolder { root: "/".into(), folder: "".into() });
-        let file = SettingsFile::new(Path::new(&self.path), Ok(content), origin);
-        file.and_then(|file| Judgement::read(&file)).unwrap_or_else(|error| {
+        self.read(content).unwrap_or_else(|error| {
             tracing::debug!(%error, "the settings of the base revision accept nothing");
             Judgement::default()
         })
+    }
+
+    fn read(&self, content: Option<Vec<u8>>) -> Result<Judgement, SettingsError> {
+        let Some(content) = content else { return Ok(Judgement::default()) };
+        let origin = Origin::Tree(TreeFolder { root: "/".into(), folder: "".into() });
+        Judgement::read(&SettingsFile::new(Path::new(&self.path), Ok(content), origin)?)
+    }
+
+    /// Returns the policies of a revision. Settings that cannot be read are a fault only if they have some.
+    fn policies_of(&self, base: RevisionId) -> Result<Policies, SettingsError> {
+        let content = self.content(base);
+        self.tell(content.as_deref());
+        let has_some = content.as_deref().is_some_and(has_policies);
+        match self.read(content) {
+            Err(error) if has_some => Err(error),
+            read => Ok(read.unwrap_or_default().policies),
+        }
+    }
+
+    /// Returns the policies that are tried on past commits up to `tip`.
+    pub(super) fn policies_to_try(&self, tip: RevisionId) -> Result<Policies, SettingsError> {
+        match (&self.policies, &self.checked_out) {
+            (Some(policies), _) => Ok(policies.clone()),
+            (None, Some(file)) => Ok(Judgement::read(file)?.policies),
+            (None, None) => self.policies_of(tip),
+        }
     }
 
     /// Tells once that the checked-out settings do not judge.
     fn tell(&self, base: Option<&[u8]>) {
         let Some(file) = &self.checked_out else { return };
         let [here, there] = [judging(file.text.as_bytes()), judging(base.unwrap_or_default())];
-        if here == there || here == [None, None] || self.is_told.swap(true, Ordering::Relaxed) {
+        if here == there || here.iter().all(Option::is_none) || self.is_told.swap(true, Ordering::Relaxed) {
             return;
         }
         let path = file.path.display();
         tracing::warn!(
-            "{path}: 'accept' and 'check' count as in the revision before, or from settings outside of the tree; \
-             `hierad trust` lets those here count"
+            "{path}: 'policies', 'waivers', 'accept' and 'check' count as in the revision before, or from settings \
+             outside of the tree; `hierad trust` lets those here count"
         );
     }
 
@@ -135,6 +162,38 @@ impl Judge for SettingsJudge {
             files: vec![path.clone()],
             ..BlindSpot::default()
         })
+    }
+
+    fn policies(&self, base: RevisionId, report: &Report) -> Vec<PolicyHit> {
+        match self.policies.clone().map_or_else(|| self.policies_of(base), Ok) {
+            Ok(policies) => policies.judge(report, today()),
+            Err(error) => vec![not_judged(&error)],
+        }
+    }
+}
+
+/// Returns the day by which waivers expire.
+pub fn today() -> Day {
+    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+/// Returns true if settings have policies, even if they cannot be read.
+fn has_policies(content: &[u8]) -> bool {
+    content.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"policies:"))
+}
+
+/// Returns the hit of policies that cannot be read: a fault in them must not let everything pass.
+fn not_judged(error: &SettingsError) -> PolicyHit {
+    PolicyHit {
+        name: "unreadable-policies".into(),
+        level: PolicyLevel::Failure,
+        message: "no policy was judged: correct the settings of the revision before".into(),
+        reviewers: Arc::default(),
+        found: error.to_string(),
+        keys: Vec::new(),
+        nodes: NodeSet::new(),
+        places: Vec::new(),
+        waiver: None,
     }
 }
 

@@ -40,6 +40,7 @@ mod unqueued;
 mod workspace;
 
 pub use global_layer::absolute;
+pub use judge::today;
 pub use options::{Announce, DaemonOptions, Program};
 pub use overrides::Overrides;
 pub use pipelines::BranchPipelines;

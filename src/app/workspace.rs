@@ -25,6 +25,7 @@ use crate::pipeline::cache::Cache;
 use crate::pipeline::host::Host;
 use crate::pipeline::profiles::{self, EnvironmentOfNodes, ProfileFiles};
 use crate::pipeline::{Pipeline, RevisionId, Revisions};
+use crate::policy::Policies;
 use crate::settings::{CheckSetting, DatadirSetting, EnvironmentName, Refusal, SETTINGS_FILE, Settings};
 use crate::workers::{Counted, Workers};
 
@@ -232,6 +233,12 @@ impl Workspace {
     /// Returns the faults that `hierad check` reports in what comes after the revision `base`.
     pub fn check_setting(&self, base: RevisionId) -> CheckSetting {
         self.judge.check(base)
+    }
+
+    /// Returns the policies to try on past commits: those that count, or else those of the checked-out file or, without
+    /// one, of `tip`. To try a rule harms nobody, whoever writes it.
+    pub fn policies_to_try(&self, tip: RevisionId) -> Result<Policies> {
+        Ok(self.judge.policies_to_try(tip)?)
     }
 
     /// Logs the settings of the tree that do not count.

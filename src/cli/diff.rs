@@ -11,7 +11,7 @@ use crate::app::{Failure, Workspace};
 use crate::diff::Diff;
 use crate::git::Repository;
 use crate::pipeline::{Comparison, RevisionId};
-use crate::report::{BlindSpot, KeyChange, Report, Verdict, github, html, json, junit, markdown, sarif, text};
+use crate::report::{BlindSpot, KeyChange, PolicyLevel, Report, Verdict, github, html, json, junit, markdown, sarif, text};
 
 /// About how many lines a report may have in a hook: a screen.
 pub(super) const HOOK_LINES: usize = 40;
@@ -33,8 +33,8 @@ pub(super) struct Arguments {
     format: Format,
     #[command(flatten)]
     chosen: Chosen,
-    /// Exit with status 2 if there are differences, and 3 if none is seen, but not all can be seen; `errors` counts
-    /// only keys that fail where they did not
+    /// Exit with status 4 if a policy fails, 2 if there are differences, and 3 if none is seen, but not all can be
+    /// seen; `errors` counts only keys that fail where they did not, `policies` only policies
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
     exit_code: Option<ExitCode>,
     /// Go on where nothing at all can be read on either side
@@ -91,6 +91,7 @@ pub(super) enum Format {
 pub(super) enum ExitCode {
     Changes,
     Errors,
+    Policies,
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
@@ -130,10 +131,11 @@ pub(super) fn blind(spot: Option<&BlindSpot>) -> Failure {
 pub(super) fn status(of: ExitCode, report: &Report) -> Status {
     let is_error = |change: &KeyChange| change.kind.is_error();
     match (report.verdict(), of) {
+        _ if report.policy_level() == Some(PolicyLevel::Failure) => Status::Refused,
+        (_, ExitCode::Policies) | (Verdict::NoChange, _) => Status::Done,
         (Verdict::Changes, ExitCode::Errors) if !report.changes.iter().any(is_error) => Status::Done,
         (Verdict::Changes, _) => Status::Found,
         (Verdict::NoChangeSeen, _) => Status::Unseen,
-        (Verdict::NoChange, _) => Status::Done,
     }
 }
 

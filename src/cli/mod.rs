@@ -4,7 +4,8 @@
 //! [`Workspace`](crate::app::Workspace) that nearly all commands begin with. Only this module prints. Whatever a run
 //! is composed of, such as pipelines and the daemon, is `app`'s.
 //!
-//! Exit status: 0 done, 1 failed, 2 differences or faults found, 3 no difference seen but not all could be seen.
+//! Exit status: 0 done, 1 failed, 2 differences or faults found, 3 no difference seen but not all could be seen, 4 a
+//! policy fails.
 
 mod bound;
 mod check;
@@ -53,12 +54,14 @@ enum Status {
     Found,
     /// Done, and no difference was seen, but not everything could be seen.
     Unseen,
+    /// Done, and a policy fails.
+    Refused,
 }
 
 /// The help on exit statuses.
 const STATUS: &str = "Exit status: 0 done, 1 could not (or `lookup` found no key), 2 differences found (`diff --exit-code`, `review --exit-code`), \
 faults found (`check`) or disagreements found (`verify`), 3 no difference seen, but not all could be seen \
-(`diff --exit-code`, `verify`).";
+(`diff --exit-code`, `verify`), 4 a policy fails (`diff --exit-code`, `review`).";
 
 /// Shows what a commit to a Puppet Hiera data repository really does to every node.
 #[derive(Debug, Parser)]
@@ -137,6 +140,7 @@ pub fn main() -> ExitCode {
         Ok(Status::NotFound) => ExitCode::from(1),
         Ok(Status::Found) => ExitCode::from(2),
         Ok(Status::Unseen) => ExitCode::from(3),
+        Ok(Status::Refused) => ExitCode::from(4),
         // A reader that stops early, such as `head`, is no failure.
         Err(failure) if is_broken_pipe(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -16,8 +16,8 @@ use super::{Filter, Parcel};
 /// The lists of a report, which a summary leaves empty.
 const LISTS: [&str; 7] = ["node_sets", "causes", "changes", "groups", "reencrypted", "lines", "diagnostics"];
 
-/// The list whose entries stay, without their sets of nodes.
-const BLIND_SPOTS: &str = "blind_spots";
+/// The lists whose entries stay, without their sets of nodes.
+const KEPT: [&str; 2] = ["blind_spots", "policies"];
 
 /// The most bytes of a report that a sink takes, and the places where the whole report can be read.
 #[derive(Debug, Clone, Default)]
@@ -78,7 +78,7 @@ fn summary(report: &[u8], place: Option<&str>) -> Option<Vec<u8>> {
         match value {
             Field::Whole(value) => map.serialize_entry(name, value),
             Field::List => map.serialize_entry(name, &[(); 0]),
-            Field::BlindSpots(spots) => map.serialize_entry(name, spots),
+            Field::Kept(entries) => map.serialize_entry(name, entries),
         }
         .ok()?;
     }
@@ -96,7 +96,7 @@ struct Fields<'a>(Vec<(&'a str, Field<'a>)>);
 enum Field<'a> {
     Whole(&'a RawValue),
     List,
-    BlindSpots(Vec<Value>),
+    Kept(Vec<Value>),
 }
 
 impl<'de> Deserialize<'de> for Fields<'de> {
@@ -118,7 +118,9 @@ impl<'de> Visitor<'de> for FieldsVisitor {
         let mut fields = Vec::new();
         while let Some(name) = entries.next_key::<&str>()? {
             let field = match name {
-                BLIND_SPOTS => Field::BlindSpots(without_nodes(entries.next_value()?).map_err(A::Error::custom)?),
+                _ if KEPT.contains(&name) => {
+                    Field::Kept(without_nodes(entries.next_value()?).map_err(A::Error::custom)?)
+                }
                 _ if LISTS.contains(&name) => {
                     entries.next_value::<IgnoredAny>()?;
                     Field::List
@@ -131,10 +133,10 @@ impl<'de> Visitor<'de> for FieldsVisitor {
     }
 }
 
-fn without_nodes(spots: &RawValue) -> serde_json::Result<Vec<Value>> {
-    let mut spots: Vec<Value> = serde_json::from_str(spots.get())?;
-    for spot in spots.iter_mut().filter_map(Value::as_object_mut) {
-        spot.shift_remove("nodes");
+fn without_nodes(entries: &RawValue) -> serde_json::Result<Vec<Value>> {
+    let mut entries: Vec<Value> = serde_json::from_str(entries.get())?;
+    for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+        entry.shift_remove("nodes");
     }
-    Ok(spots)
+    Ok(entries)
 }

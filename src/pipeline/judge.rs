@@ -4,7 +4,7 @@
 use super::{Pipeline, RevisionId};
 use crate::diff::Diff;
 use crate::pipeline::blind_spots::accept::Accepted;
-use crate::report::BlindSpot;
+use crate::report::{BlindSpot, PolicyHit, Report};
 
 /// Judges a tree by settings that the tree does not write itself.
 pub trait Judge: Send + Sync {
@@ -16,6 +16,9 @@ pub trait Judge: Send + Sync {
 
     /// Returns the blind spot of settings of the tree that differ between two revisions.
     fn changed(&self, revisions: Diff<RevisionId>) -> Option<BlindSpot>;
+
+    /// Returns the policies that a report on what comes after the revision `base` hits.
+    fn policies(&self, base: RevisionId, report: &Report) -> Vec<PolicyHit>;
 }
 
 /// Accepts no blind spot and has no settings.
@@ -32,6 +35,10 @@ impl Judge for Strict {
 
     fn changed(&self, _: Diff<RevisionId>) -> Option<BlindSpot> {
         None
+    }
+
+    fn policies(&self, _: RevisionId, _: &Report) -> Vec<PolicyHit> {
+        Vec::new()
     }
 }
 

@@ -1,5 +1,6 @@
-//! The messages of a report that belong to lines of files: new errors and findings at their places, changes at the
-//! lines that they come from, and changed lines without effect. Check runs, SARIF and workflow commands have these.
+//! The messages of a report that belong to lines of files: policies that are hit, new errors and findings at their
+//! places, changes at the lines that they come from, and changed lines without effect. Check runs, SARIF and workflow
+//! commands have these.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -9,7 +10,7 @@ use std::fmt::Write as _;
 use super::detail::on_one_line;
 use super::visible::{shorten, shorten_middle, visible};
 use super::wording::{count, share};
-use super::{ChangedLines, Count, KeyChange, Leaf, Report, Side};
+use super::{ChangedLines, Count, KeyChange, Leaf, PolicyHit, Report, Side};
 use crate::diagnostic::{Place, Severity};
 use crate::diff::{ChangeKind, Diff};
 use crate::hiera::{LookupError, Outcome};
@@ -27,7 +28,7 @@ const ERROR_COLUMNS: usize = 2000;
 /// A message at a line of the repository, as the later revision has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Annotation {
-    /// The kind of message: `failing-key`, `changed-value`, `no-effect`, `unknown-effect`, or the code of a finding.
+    /// The kind of message: `policy`, `failing-key`, `changed-value`, `no-effect`, `unknown-effect`, or the code of a finding.
     pub code: &'static str,
     /// The file, from the root of the repository.
     pub path: String,
@@ -42,6 +43,7 @@ pub struct Annotation {
 }
 
 /// The kinds of message that are no findings.
+pub(super) const POLICY: &str = "policy";
 pub(super) const FAILING_KEY: &str = "failing-key";
 pub(super) const CHANGED_VALUE: &str = "changed-value";
 pub(super) const NO_EFFECT: &str = "no-effect";
@@ -51,6 +53,7 @@ impl Report {
     /// Returns the annotations: errors before warnings and notes, then by place.
     pub fn annotations(&self) -> Vec<Annotation> {
         let mut found = Found::default();
+        self.annotate_policies(&mut found);
         self.annotate_causes(&mut found);
         self.annotate_changes(&mut found);
         self.annotate_findings(&mut found);
@@ -58,6 +61,13 @@ impl Report {
             found.add_lines(lines);
         }
         found.0.into_iter().map(|(at, told)| at.annotation(&told)).collect()
+    }
+
+    fn annotate_policies(&self, found: &mut Found) {
+        for (hit, level) in self.policies.iter().filter_map(|hit| Some((hit, hit.counts_as()?))) {
+            let told = Told::policy(hit);
+            hit.places.iter().for_each(|place| found.add(POLICY, level.severity(), place, told.clone()));
+        }
     }
 
     fn annotate_causes(&self, found: &mut Found) {
@@ -155,6 +165,13 @@ impl Told {
     fn error(what: String, error: &LookupError) -> Told {
         let text = format!("{what}: {}", shorten(&visible(error.text.visible()), ERROR_COLUMNS));
         Told { what, text }
+    }
+
+    fn policy(hit: &PolicyHit) -> Told {
+        let what = format!("policy {}", hit.name);
+        let notes = hit.notes().iter().fold(String::new(), |text, note| text + "; " + note);
+        let text = format!("{what}: {} ({}){notes}", hit.message, hit.found);
+        Told { what, text: visible(&text).into_owned() }
     }
 
     /// Returns a title such as `ntp::servers[1] changed on 12 of 143 nodes`, with the values behind it in the text.

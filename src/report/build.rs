@@ -114,6 +114,7 @@ impl Report {
             lines: input.origins.lines,
             findings: findings(input.findings),
             blind_spots,
+            policies: Vec::new(),
             is_unreadable: input.is_unreadable,
         }
     }

@@ -110,7 +110,7 @@ pub(super) fn note(change: &LeafChange) -> Option<String> {
 }
 
 /// Returns the types of both sides if they differ.
-pub(super) fn type_change(change: &LeafChange) -> Option<Diff<&'static str>> {
+pub(crate) fn type_change(change: &LeafChange) -> Option<Diff<&'static str>> {
     let Diff { before: Some(before), after: Some(after) } = values(change) else { return None };
     let types = Diff::new(before, after).map(value::type_name);
     let tells = types.before != types.after && !before.is_undef() && !after.is_undef();

@@ -27,6 +27,7 @@ pub mod markdown;
 mod node_list;
 mod node_names;
 mod node_sets;
+mod policy;
 pub mod sarif;
 mod secrets;
 mod similarity;
@@ -52,7 +53,12 @@ pub use causes::Cause;
 pub use description::{Description, Term};
 pub use lines::{ChangedLines, Effect, How, NoEffect, Side, Source, UnknownEffect};
 pub use node_names::NodeNames;
+pub use policy::{PolicyHit, PolicyLevel, PolicyState, UsedWaiver};
 pub use wording::{count, number};
+
+pub(crate) use detail::type_change;
+pub(crate) use groups::is_of_secret;
+pub(crate) use value::type_name;
 
 /// The changes between two revisions on a fleet.
 #[derive(Debug, Clone)]
@@ -84,6 +90,8 @@ pub struct Report {
     pub findings: Vec<FindingChange>,
     /// The blind spots: possible changes that cannot be seen, the most important first.
     pub blind_spots: Vec<BlindSpot>,
+    /// The policies that it hits, and those that are waived: what counts most first.
+    pub policies: Vec<PolicyHit>,
     /// True for a side of which nothing at all could be read.
     pub is_unreadable: Diff<bool>,
 }
@@ -102,6 +110,12 @@ pub struct Commit {
 }
 
 impl Report {
+    /// Returns true if it says anything of the data, were it only that lines change nothing.
+    pub fn says_anything(&self) -> bool {
+        let is_empty = self.changes.is_empty() && self.lines.is_empty() && self.reencrypted.is_empty();
+        !(is_empty && self.findings.is_empty() && self.blind_spots.is_empty())
+    }
+
     /// Returns the number of changes, each variant counted.
     pub fn change_count(&self) -> usize {
         self.changes.iter().map(KeyChange::variant_count).sum()
@@ -156,7 +170,7 @@ impl KeyChange {
     }
 
     /// Returns each variant as a change of its own, in the order of their first nodes.
-    fn each_variant(&self) -> impl Iterator<Item = Cow<'_, KeyChange>> {
+    pub(crate) fn each_variant(&self) -> impl Iterator<Item = Cow<'_, KeyChange>> {
         let whole = self.variants.is_none().then_some(Cow::Borrowed(self));
         let classes = if whole.is_some() { Vec::new() } else { self.variant_nodes() };
         whole.into_iter().chain(classes.into_iter().map(|nodes| Cow::Owned(self.on(nodes))))

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value as Json, json};
 
-use super::annotation::{CHANGED_VALUE, FAILING_KEY, NO_EFFECT, UNKNOWN_EFFECT};
+use super::annotation::{CHANGED_VALUE, FAILING_KEY, NO_EFFECT, POLICY, UNKNOWN_EFFECT};
 use super::visible::visible_lines;
 use super::{Annotation, BlindSpot, Report};
 use crate::diagnostic::Severity;
@@ -49,6 +49,10 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 fn rule(code: &str, level: Severity) -> Json {
     let finding = format!("Finding: {}", code.replace('-', " "));
     let (text, help) = match code {
+        POLICY => (
+            "The commit hits a policy of the settings.",
+            "The message is that of the policy. Change the data, ask the reviewers that it names, or add a waiver.",
+        ),
         FAILING_KEY => (
             "The lookup of a key fails, or its outcome becomes unknown.",
             "Correct the data. `hierad lookup KEY --node NAME --explain` shows the way of a lookup.",

@@ -38,7 +38,7 @@ pub(super) fn block(value: &Value, columns: usize) -> Vec<String> {
 }
 
 /// Returns Puppet's name of a value's type.
-pub(super) fn type_name(value: &Value) -> &'static str {
+pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Undef => "Undef",
         Value::Boolean(_) => "Boolean",

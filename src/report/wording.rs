@@ -47,8 +47,12 @@ impl Report {
         Some(format!("{}, {}, {effects}", count(files, "file"), count(all, "changed line")))
     }
 
-    /// Returns the verdict in one line.
+    /// Returns the verdict in one line, with the policies that fail.
     pub fn headline(&self) -> String {
+        self.verdict_line() + &self.policies_summary()
+    }
+
+    fn verdict_line(&self) -> String {
         let spot_headline = |spot: &BlindSpot| visible(&spot.headline).into_owned();
         match self.verdict() {
             Verdict::NoChange => {

@@ -67,6 +67,8 @@ pub(super) fn confine(
         backends,
         accept,
         check,
+        policies,
+        waivers,
         fingerprint_key,
         branches,
         eyaml,
@@ -97,6 +99,8 @@ pub(super) fn confine(
         // These judge the tree: the caller takes those of the base revision.
         accept,
         check,
+        policies,
+        waivers,
         // These are for those who run hierad.
         basemodulepath: refused.missed("basemodulepath", basemodulepath),
         eyaml: refused.missed("eyaml", eyaml),

@@ -6,9 +6,11 @@ use super::check::CheckSetting;
 use super::confine::{Refusal, confine};
 use super::origin::Origin;
 use super::source::{Lines, SourceFile, strip_location};
-use super::{Settings, SettingsError, accept, check, raw};
+use super::{Settings, SettingsError, accept, check, policy, raw};
 use crate::disk;
 use crate::pipeline::blind_spots::accept::Accepted;
+use crate::policy::Policies;
+use crate::puppet::document::FaultKind;
 use crate::puppet::{json, yaml};
 use crate::value::{Hash, Value};
 
@@ -19,7 +21,7 @@ pub const MAX_SETTINGS_SIZE: u64 = 1 << 20;
 const MAX_DEPTH: usize = 200;
 
 /// The settings that judge the tree.
-const JUDGING: [&str; 2] = ["accept", "check"];
+const JUDGING: [&str; 4] = ["accept", "check", "policies", "waivers"];
 
 /// A settings file that was read.
 #[derive(Debug, Clone)]
@@ -48,6 +50,8 @@ pub struct Judgement {
     pub accept: Accepted,
     /// The faults that `hierad check` reports.
     pub check: CheckSetting,
+    /// The rules on what a change does.
+    pub policies: Policies,
 }
 
 /// A setting that counts only from trusted files.
@@ -125,7 +129,7 @@ impl SettingsFile {
         let settings = source.check(raw)?;
         let profiles_within = Some(place.root.clone());
         // What judges the tree counts from the base revision: see `Judgement`.
-        let settings = Settings { profiles_within, accept: None, check: None, ..settings };
+        let settings = Settings { profiles_within, accept: None, check: None, policies: None, ..settings };
         Ok((Combined { settings, refused }, source.lines))
     }
 }
@@ -153,7 +157,11 @@ impl Judgement {
     /// Reads the settings that judge the tree from a file of the tree at one revision.
     pub fn read(file: &SettingsFile) -> Result<Judgement, SettingsError> {
         let (raw, source) = file.parse()?;
-        Ok(Judgement { accept: accept::check(&source, raw.accept)?, check: check::check(&source, raw.check)? })
+        Ok(Judgement {
+            accept: accept::check(&source, raw.accept)?,
+            check: check::check(&source, raw.check)?,
+            policies: policy::check(&source, &raw.policies, &raw.waivers)?,
+        })
     }
 }
 
@@ -163,7 +171,8 @@ pub fn reading(content: &[u8]) -> Value {
         return as_text(content);
     }
     let parsed = yaml::parse(content);
-    match (parsed.fault, parsed.value.as_hash()) {
+    // Dates of waivers are no data, but texts here.
+    match (parsed.fault.filter(|fault| fault.kind != FaultKind::Class), parsed.value.as_hash()) {
         (None, Some(hash)) => {
             let is_judging = |key: &Value| key.as_str().is_some_and(|key| JUDGING.contains(&key));
             let kept = hash.iter().filter(|(key, _)| !is_judging(key));
@@ -175,9 +184,9 @@ pub fn reading(content: &[u8]) -> Value {
 }
 
 /// Returns what a settings file says of the settings that judge the tree, for comparison.
-pub fn judging(content: &[u8]) -> [Option<Value>; 2] {
+pub fn judging(content: &[u8]) -> [Option<Value>; JUDGING.len()] {
     if has_anchors(content) {
-        return [Some(as_text(content)), None];
+        return [Some(as_text(content)), None, None, None];
     }
     let parsed = yaml::parse(content);
     JUDGING.map(|name| parsed.value.get(name).cloned())

@@ -13,6 +13,7 @@ mod files;
 mod http;
 mod limits;
 mod origin;
+mod policy;
 mod raw;
 mod repository;
 mod secret;
@@ -31,6 +32,7 @@ use crate::hiera::backend::Backends;
 use crate::hiera::backend::eyaml::{KeyChoice, KeyName, KeyNames};
 use crate::hiera::options::LookupOptions;
 use crate::pipeline::blind_spots::accept::Accepted;
+use crate::policy::Policies;
 use crate::puppet::Puppet;
 use crate::visible::visible;
 
@@ -87,6 +89,8 @@ pub struct Settings {
     pub accept: Option<Accepted>,
     /// The faults that `hierad check` reports; `None` for those that the base revision asks for.
     pub check: Option<CheckSetting>,
+    /// The rules on what a change does, with their waivers; `None` for those of the base revision.
+    pub policies: Option<Policies>,
     /// The file with the key for fingerprints of secrets; `None` for this installation's own key.
     pub fingerprint_key: Option<PathBuf>,
     /// Patterns of the branches to watch; all if empty.
@@ -200,6 +204,7 @@ impl Default for Settings {
             backends: Backends::new(),
             accept: None,
             check: None,
+            policies: None,
             fingerprint_key: None,
             branches: Vec::new(),
             eyaml: KeyChoice::default(),
@@ -239,6 +244,7 @@ impl Settings {
             backends: "backends",
             accept: "accept",
             check: "check",
+            policies: "policies",
             fingerprint_key: "fingerprint_key",
             branches: "branches",
             eyaml: "eyaml",

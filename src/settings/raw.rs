@@ -28,6 +28,8 @@ pub(super) struct Settings {
     /// Names, by the codes of blind spots.
     pub(super) accept: BTreeMap<String, OneOrMany>,
     pub(super) check: Check,
+    pub(super) policies: Vec<Policy>,
+    pub(super) waivers: Vec<Waiver>,
     pub(super) fingerprint_key: Option<String>,
     pub(super) branches: OneOrMany,
     pub(super) eyaml: Eyaml,
@@ -301,4 +303,71 @@ impl OneOrMany {
             OneOrMany::Many(texts) => texts,
         }
     }
+}
+
+/// A rule on what a change does.
+#[derive(Debug, Default, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    default,
+    expecting = "a hash such as {name: NAME, level: failure, message: TEXT, keys: ['sudo::*']}"
+)]
+pub(super) struct Policy {
+    pub(super) name: Option<String>,
+    pub(super) level: Option<String>,
+    pub(super) message: Option<String>,
+    pub(super) reviewers: OneOrMany,
+    pub(super) keys: OneOrMany,
+    pub(super) nodes: OneOrMany,
+    pub(super) files: OneOrMany,
+    pub(super) kinds: OneOrMany,
+    pub(super) before: Option<ValueTest>,
+    pub(super) after: Option<ValueTest>,
+    pub(super) more_than: Option<MoreThan>,
+    pub(super) lines: OneOrMany,
+    pub(super) blind_spots: OneOrMany,
+}
+
+/// A condition on a value.
+#[derive(Debug, Default, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    default,
+    expecting = "a hash such as {equals: VALUE}, {matches: PATTERN} or {type: Integer}"
+)]
+pub(super) struct ValueTest {
+    /// Parsed again as a data file is, since it is data.
+    pub(super) equals: Option<IgnoredAny>,
+    pub(super) matches: OneOrMany,
+    #[serde(rename = "type")]
+    pub(super) type_name: Option<String>,
+}
+
+/// Numbers that must be exceeded.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a hash such as {nodes: 10}, {nodes: 25%} or {keys: 5, groups: 3}")]
+pub(super) struct MoreThan {
+    pub(super) nodes: Option<Amount>,
+    pub(super) keys: Option<Amount>,
+    pub(super) groups: Option<usize>,
+}
+
+/// A number, or a share such as `25%`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "a number such as 10, or a share such as 25%")]
+pub(super) enum Amount {
+    Number(usize),
+    Share(String),
+}
+
+/// A waiver of a rule.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a hash such as {policy: NAME, reason: TEXT, expires: 2027-01-31}")]
+pub(super) struct Waiver {
+    pub(super) policy: Option<String>,
+    pub(super) keys: OneOrMany,
+    pub(super) nodes: OneOrMany,
+    pub(super) files: OneOrMany,
+    pub(super) reason: Option<String>,
+    pub(super) expires: Option<String>,
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::SettingsError;
 use super::origin::Origin;
-use crate::puppet::document::Parsed;
+use crate::puppet::document::{Marks, Parsed};
 use crate::puppet::yaml;
+use crate::value::Value;
 
 /// A settings file. Paths in it are relative to its folder.
 pub(super) struct SourceFile<'a> {
@@ -48,19 +49,38 @@ impl Lines {
 
     /// Returns the line of a setting, given by the names that lead to it.
     pub(super) fn find<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<usize> {
+        let (_, marks) = self.at(names)?;
+        usize::try_from(marks.line).ok().filter(|line| *line > 0)
+    }
+
+    /// Returns the value of a setting as data has it.
+    pub(super) fn value<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<&Value> {
+        Some(self.at(names)?.0)
+    }
+
+    /// Returns the value and the marks of a setting. The items of lists are named by their positions.
+    fn at<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<(&Value, &Marks)> {
         let (mut value, mut marks) = (&self.0.value, &self.0.marks);
         for name in names {
-            marks = marks.children.get(value.as_hash()?.index_of_text(name)?)?;
-            value = value.get(name)?;
+            let at = match value {
+                Value::Array(_) => name.parse().ok()?,
+                _ => value.as_hash()?.index_of_text(name)?,
+            };
+            marks = marks.children.get(at)?;
+            value = if let Value::Array(items) = value { items.get(at)? } else { value.get(name)? };
         }
-        usize::try_from(marks.line).ok().filter(|line| *line > 0)
+        Some((value, marks))
     }
 
     /// Returns the line that serde's error is about. The error's own line is at times that of the whole setting, so the
     /// names at the start of its text count first.
     pub(super) fn of_error(&self, error: &serde_yaml::Error) -> Option<usize> {
         let text = error.to_string();
-        let names = text.split_once(": ").map_or("", |(names, _)| names).split(['.', '[']);
+        let names = text
+            .split_once(": ")
+            .map_or("", |(names, _)| names)
+            .split(['.', '['])
+            .map(|name| name.trim_end_matches(']'));
         let unknown = text.split_once("unknown field `").and_then(|(_, rest)| Some(rest.split_once('`')?.0));
         let outer: Vec<&str> = if text.starts_with("unknown field") { Vec::new() } else { names.collect() };
         unknown

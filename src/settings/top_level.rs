@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::source::SourceFile;
 use super::{
     DEFAULT_KEEP_REPORTS, DatadirSetting, EnvironmentName, GlobalSetting, STDOUT, Settings, SettingsError,
-    SnapshotSetting, accept, backend, check, http, key_file, key_pair, limits, raw, repository, sink, snapshots,
+    SnapshotSetting, accept, backend, check, http, key_file, key_pair, limits, policy, raw, repository, sink,
+    snapshots,
 };
 use crate::hiera::Reader;
 use crate::hiera::backend::Backends;
@@ -56,6 +57,7 @@ impl SourceFile<'_> {
             backends,
             accept: Some(accept::check(self, raw.accept)?).filter(|_| self.lines.says("accept")),
             check: Some(check::check(self, raw.check)?).filter(|_| self.lines.says("check")),
+            policies: Some(policy::check(self, &raw.policies, &raw.waivers)?).filter(|_| self.lines.says("policies")),
             fingerprint_key: raw.fingerprint_key.map(|path| self.folder.join(path)),
             branches: raw.branches.into_vec(),
             eyaml: self.eyaml(raw.eyaml)?,

@@ -6,6 +6,7 @@ mod elsewhere;
 mod fetching;
 mod life;
 mod links;
+mod policies;
 mod races;
 mod scene;
 mod server;

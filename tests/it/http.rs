@@ -3,6 +3,7 @@
 pub(crate) mod client;
 mod description;
 mod limits;
+mod policies;
 mod refusals;
 mod routes;
 mod service;

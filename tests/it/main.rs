@@ -29,6 +29,7 @@ mod hostile;
 mod http;
 mod lookup_vectors;
 mod outputs;
+mod policy;
 mod progress;
 mod report;
 mod secrets;

@@ -6,7 +6,7 @@
 
 mod comments;
 mod descriptions;
-mod forms;
+pub(crate) mod forms;
 mod marks;
 mod properties;
 mod variants;

@@ -19,7 +19,7 @@ use super::{Global, Result, Status, output};
 use crate::app::review::{Sides, sides};
 use crate::forge::{Conclusion, Posted};
 use crate::pipeline::{Comparison, RevisionId};
-use crate::report::{Report, Verdict, github, markdown};
+use crate::report::{PolicyLevel, Report, Verdict, github, markdown};
 use post::Poster;
 use saved::Saved;
 use target::{Links, Target};
@@ -80,7 +80,8 @@ pub(super) struct Arguments {
     #[command(flatten)]
     chosen: Chosen,
     /// Fail the check, and exit with status 2, if there are differences; with status 3 if none is seen, but not all can
-    /// be seen; `errors` counts only keys that fail where they did not
+    /// be seen; `errors` counts only keys that fail where they did not. A policy that fails always does so, with
+    /// status 4
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
     exit_code: Option<ExitCode>,
     /// Read the keys that settings allow, but not for a fork
@@ -157,7 +158,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let global = if arguments.with_keys && !target.ci.is_fork { global.clone() } else { global.for_strangers() };
     let (sides, _fetched) = sides(&global.overrides(), &target.wanted)?;
     let report = compare(&global, arguments, sides)?;
-    let status = arguments.exit_code.map_or(Status::Done, |of| diff::status(of, &report));
+    // Whoever writes a policy wants the job to fail, without a flag.
+    let status = diff::status(arguments.exit_code.unwrap_or(ExitCode::Policies), &report);
     let links = target.links(&sides.after.to_string());
     let saved = Saved::of(&report, sides.after, arguments.budget, &links);
     write_summary(arguments, &target, &report, &links)?;
@@ -166,7 +168,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         return Ok(status);
     }
     let annotations = report.annotations();
-    let review = post::Review { saved: &saved, annotations: &annotations, conclusion: conclusion(status) };
+    let review = post::Review { saved: &saved, annotations: &annotations, conclusion: conclusion(status, &report) };
     let has_marks = runtime.block_on(poster.post(&target, &review));
     if target.ci.has_commands && !matches!(has_marks, Ok(true)) {
         github::write_annotations(&annotations, &mut output::stdout())?;
@@ -189,18 +191,22 @@ fn compare(global: &Global, arguments: &Arguments, sides: Sides) -> Result<Repor
     Ok(report)
 }
 
-/// Returns what the check says: today that is what the exit status says.
-fn conclusion(status: Status) -> Conclusion {
+/// Returns what the check says: as the exit status, but policies that warn are told, too.
+fn conclusion(status: Status, report: &Report) -> Conclusion {
     match status {
+        Status::Done if report.policy_level() == Some(PolicyLevel::Warning) => Conclusion::Neutral,
         Status::Done | Status::NotFound => Conclusion::Success,
         Status::Unseen => Conclusion::Neutral,
-        Status::Found => Conclusion::Failure,
+        Status::Found | Status::Refused => Conclusion::Failure,
     }
 }
 
 /// Returns true if there is nothing to say of a report.
 fn is_clean(report: &Report) -> bool {
-    report.verdict() == Verdict::NoChange && report.findings.is_empty() && report.reencrypted.is_empty()
+    report.verdict() == Verdict::NoChange
+        && report.findings.is_empty()
+        && report.reencrypted.is_empty()
+        && report.policies.is_empty()
 }
 
 fn markdown(report: &Report, budget: usize, links: &Links) -> String {

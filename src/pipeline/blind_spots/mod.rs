@@ -31,6 +31,30 @@ use changed_files::ChangedFiles;
 
 pub use wording::nodes_of;
 
+/// The codes of all blind spots.
+pub const CODES: [&str; 20] = [
+    "absent-backend",
+    "absent-module",
+    "changed-settings",
+    "every-key-fails",
+    "eyaml-key-not-allowed",
+    "failing-keys",
+    "hidden-by-filter",
+    "invalid-hiera-yaml",
+    "missing-datadir",
+    "no-hiera-yaml",
+    "no-keys",
+    "no-level-read",
+    "no-profiles",
+    "outside-repository",
+    "profile-left-out",
+    "refused-setting",
+    "undefined-variable",
+    "unknown-function",
+    "unnamed-folder",
+    "unreached-file",
+];
+
 /// The two revisions of a diff, with the results of comparing them.
 pub(super) struct DiffContext<'a> {
     pub(super) revisions: Diff<&'a Revision>,

@@ -21,7 +21,7 @@ use self::nodes::ChangedNodes;
 use super::secrets::reencrypted_heading;
 use super::visible::visible;
 use super::wording::{count, findings_heading, number};
-use super::{BlindSpot, Cause, Commit, FindingChange, Report, branch_label};
+use super::{BlindSpot, Cause, Commit, FindingChange, PolicyHit, PolicyLevel, Report, branch_label};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -63,7 +63,7 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
     let start = start.into_string();
     let start = start.trim_end_matches("</html>");
     writeln!(out, "{start}<body><main>")?;
-    for part in [head(report), blind_spots(report), search(), causes(report)] {
+    for part in [head(report), policies(report), blind_spots(report), search(), causes(report)] {
         out.write_all(part.into_string().as_bytes())?;
     }
     write_groups(report, &nodes, options, out)?;
@@ -141,6 +141,32 @@ fn by(commit: &Commit) -> String {
     let time = commit.time.as_deref().and_then(|time| time.split('T').next()).unwrap_or_default();
     [visible(author).as_ref(), time].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
 }
+
+fn policies(report: &Report) -> Markup {
+    let policy = |hit: &PolicyHit| {
+        let (is_alarm, is_doubt) =
+            (hit.counts_as() == Some(PolicyLevel::Failure), hit.counts_as() == Some(PolicyLevel::Warning));
+        html! {
+            div.panel.alarm[is_alarm].doubt[is_doubt] {
+                div.body {
+                    span.word.alarm[is_alarm] { (hit.label()) } b { (visible(&hit.name)) } ": " (visible(&hit.found))
+                    @for note in std::iter::once(hit.message.to_string()).chain(hit.notes()) { br; (visible(&note)) }
+                    @let examples = hit.examples(MAX_EXAMPLES);
+                    @if !examples.is_empty() { br; span.quiet { (visible(&examples)) } }
+                }
+            }
+        }
+    };
+    html! {
+        @if !report.policies.is_empty() {
+            h2 { (report.policies_heading()) }
+            @for hit in &report.policies { (policy(hit)) }
+        }
+    }
+}
+
+/// The most keys and lines of a policy.
+const MAX_EXAMPLES: usize = 20;
 
 fn blind_spots(report: &Report) -> Markup {
     let spot = |spot: &BlindSpot| {

@@ -1,6 +1,7 @@
 //! The JSON form of a report: structs that are only serialized. Their field names are a contract with scripts.
 
 mod lines;
+mod policies;
 mod stencil;
 
 use std::borrow::Cow;
@@ -25,6 +26,7 @@ use crate::report::{
 use crate::value::Value;
 
 use lines::{WireLines, WireSources};
+use policies::WirePolicy;
 use stencil::Stencil;
 
 /// The whole document.
@@ -42,6 +44,8 @@ pub(super) struct Document<'a> {
     nodes: WireCount,
     keys: WireCount,
     blind_spots: Vec<WireBlindSpot<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    policies: Vec<WirePolicy<'a>>,
     node_sets: Sets<'a>,
     causes: Vec<WireCause<'a>>,
     changes: WireChanges<'a>,
@@ -223,6 +227,7 @@ impl<'a> Document<'a> {
         let reencrypted =
             report.reencrypted.iter().map(|secret| (secret, sets.number(Cow::Borrowed(&secret.nodes)))).collect();
         let lines = report.lines.iter().map(|lines| WireLines::new(lines, &mut sets)).collect();
+        let policies = report.policies.iter().map(|hit| WirePolicy::new(hit, &mut sets)).collect();
         Document {
             schema: SCHEMA,
             branch: report.event.as_ref().map(|event| event.branch.as_str()),
@@ -234,6 +239,7 @@ impl<'a> Document<'a> {
             nodes: count(report.nodes),
             keys: count(report.keys),
             blind_spots,
+            policies,
             causes,
             changes,
             groups,

@@ -19,7 +19,7 @@ pub use super::links::is_address;
 use super::secrets::reencrypted_heading;
 use super::visible::{ELLIPSIS, shorten, visible};
 use super::wording::{count, findings_heading, number};
-use super::{BlindSpot, Commit, FindingChange, LeafFold, Reencrypted, Report, Verdict, branch_label};
+use super::{BlindSpot, Commit, FindingChange, LeafFold, PolicyHit, Reencrypted, Report, Verdict, branch_label};
 
 /// Options of the comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +50,8 @@ const MAX_HEADLINE: usize = 400;
 const MAX_MESSAGE: usize = 1000;
 /// The most findings of one side, or re-encrypted secrets.
 const MAX_LISTED: usize = 30;
+/// The most keys and lines of a policy.
+const MAX_EXAMPLES: usize = 3;
 /// Up to this many groups are shown unfolded.
 const MAX_OPEN: usize = 2;
 /// The budget for notes about omitted parts.
@@ -69,6 +71,7 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
         *left = left.saturating_sub(characters(part));
         text.push_str(part);
     };
+    add(&policies(report, options, left / 4), &mut left);
     let spots = blind_spots(report, left / 4);
     let is_folded = report.verdict() == Verdict::Changes && !spots.is_empty();
     add(&if is_folded { folded_spots(report, &spots) } else { spots }, &mut left);
@@ -135,6 +138,26 @@ fn details(report: &Report, options: &Options, room: usize) -> String {
         _ = writeln!(text, "\nSome details do not fit. {}", links::full_report(report, options));
     }
     text
+}
+
+/// Returns the policies that are hit, each with its message, in at most `budget` characters.
+fn policies(report: &Report, options: &Options, budget: usize) -> String {
+    let text = |text: &str| html(&shorten(&visible(text), MAX_MESSAGE));
+    let line = |hit: &PolicyHit| {
+        let mut line = format!("- **{}** {}: {}", hit.label(), name(&hit.name), text(&hit.found));
+        let keys = hit.keys.iter().take(MAX_EXAMPLES).map(|key| name(key));
+        let places = hit.places.iter().take(MAX_EXAMPLES);
+        let places = places.map(|place| links::link(place, &place.to_string(), options));
+        let examples: Vec<String> = keys.chain(places).collect();
+        if !examples.is_empty() {
+            _ = write!(line, " ({})", examples.join(", "));
+        }
+        for note in std::iter::once(hit.message.to_string()).chain(hit.notes()) {
+            _ = write!(line, "<br>{}", text(&note));
+        }
+        line + "\n"
+    };
+    list(&report.policies_heading(), report.policies.iter().map(line), budget)
 }
 
 /// Returns the blind spots, each with its remedy, in at most `budget` characters.

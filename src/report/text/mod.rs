@@ -8,6 +8,7 @@ mod causes;
 mod change;
 mod lines;
 mod page;
+mod policies;
 
 use std::io::{self, Write};
 
@@ -17,6 +18,7 @@ use self::blind_spots::write_blind_spots;
 use self::causes::write_cause;
 use self::lines::write_lines;
 use self::page::{Line, Page};
+use self::policies::write_policies;
 use super::secrets::reencrypted_heading;
 use super::visible::{ELLIPSIS, shorten, shorten_middle, visible, wrap};
 use super::wording::{count, findings_heading, number};
@@ -66,6 +68,7 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
     let options = Options { width: options.width.max(MIN_WIDTH), ..options };
     let mut page = Page::new(out, options);
     head(report, &mut page)?;
+    write_policies(report, &mut page)?;
     let is_calm = report.verdict() != Verdict::Changes;
     if is_calm {
         write_blind_spots(report, &mut page)?;

@@ -30,7 +30,7 @@ fn close(schema: &mut Json) {
 }
 
 /// Checks that the JSON form of a report is as the schema says.
-pub(super) fn check_schema(json: &str) {
+pub(crate) fn check_schema(json: &str) {
     let json: Json = serde_json::from_str(json).unwrap();
     let faults: Vec<String> =
         SCHEMA.iter_errors(&json).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();

@@ -32,7 +32,7 @@ pub(super) struct WireLines<'a> {
 }
 
 #[derive(Serialize)]
-struct WirePlace<'a> {
+pub(super) struct WirePlace<'a> {
     path: &'a str,
     line: Option<u32>,
 }
@@ -65,7 +65,7 @@ impl<'a> WireLines<'a> {
 }
 
 impl<'a> WirePlace<'a> {
-    fn new(place: &'a Place) -> WirePlace<'a> {
+    pub(super) fn new(place: &'a Place) -> WirePlace<'a> {
         WirePlace { path: &place.path, line: place.line }
     }
 }

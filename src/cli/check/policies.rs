@@ -1,0 +1,145 @@
+//! `hierad check --policies`: what each rule would have said of the last commits.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use super::Arguments;
+use crate::app::today;
+use crate::cli::inspection::Format;
+use crate::cli::{Global, Result, Status, output};
+use crate::git::CommitId;
+use crate::pipeline::RevisionId;
+use crate::pipeline::policy_trial::{Trial, TriedRule};
+use crate::report::count;
+use crate::visible::{visible, visible_json};
+
+/// The version of the JSON form.
+const SCHEMA: &str = "hierad.policies/1";
+
+/// The most characters of the last hit.
+const MAX_HIT: usize = 100;
+
+/// The most commits that could not be resolved whose reasons are told.
+const MAX_UNRESOLVED: usize = 3;
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let workspace = global.open()?;
+    let progress = global.show_progress(&workspace);
+    let RevisionId::Commit(tip) = workspace.point(&arguments.at.revision)? else {
+        return Err("--policies looks at commits: name the last one, such as HEAD".into());
+    };
+    let policies = workspace.policies_to_try(RevisionId::Commit(tip))?;
+    if policies.rules.is_empty() {
+        return Err(
+            "there are no policies to try: write some into hierad.yaml, such as policies: [{name: wide, level: \
+                    warning, message: 'Many nodes change.', more_than: {nodes: 50%}}]"
+                .into(),
+        );
+    }
+    let branch = workspace.branch()?;
+    let pipeline = global.pipeline(&workspace, branch.as_ref(), &[RevisionId::Commit(tip)], &|_| true)?;
+    let trial = pipeline.try_policies(&policies, tip, arguments.commits.get(), today());
+    drop(progress);
+    let mut out = output::stdout();
+    match arguments.at.format {
+        Format::Text => text(&trial, tip, &mut out)?,
+        Format::Json => json(&trial, tip, &mut out)?,
+    }
+    out.flush()?;
+    workspace.save();
+    Ok(Status::Done)
+}
+
+fn text(trial: &Trial, tip: CommitId, out: &mut dyn Write) -> std::io::Result<()> {
+    let widest = trial.rules.iter().map(|rule| rule.name.len()).max().unwrap_or(0).max("policy".len());
+    writeln!(out, "{:widest$}  level    hits  last hit", "policy")?;
+    for TriedRule { name, level, hits, last } in &trial.rules {
+        let last = last.as_ref().map_or_else(
+            || "-".to_owned(),
+            |last| {
+                let id: String = last.commit.id.chars().take(8).collect();
+                let told = format!("{id} {}: {}", last.commit.summary, last.found);
+                if told.chars().count() > MAX_HIT {
+                    told.chars().take(MAX_HIT - 1).chain(['…']).collect()
+                } else {
+                    told
+                }
+            },
+        );
+        writeln!(out, "{name:widest$}  {:<7}  {hits:>4}  {}", level.as_str(), visible(&last))?;
+    }
+    let range = trial.first.map(|first| format!(", {} to {}", first.short(), tip.short())).unwrap_or_default();
+    let end = trial.end.as_ref().map(|end| format!("; no more: {end}")).unwrap_or_default();
+    let looked = count(trial.looked_at, "commit");
+    writeln!(out, "{} changed data of {looked} looked at{range}{}", count(trial.commits, "commit"), visible(&end))?;
+    if !trial.unresolved.is_empty() {
+        writeln!(out, "{} could not be resolved, and may hit any rule:", count(trial.unresolved.len(), "commit"))?;
+    }
+    for (commit, reason) in trial.unresolved.iter().take(MAX_UNRESOLVED) {
+        writeln!(out, "  {} {}", commit.short(), visible(reason))?;
+    }
+    if trial.unresolved.len() > MAX_UNRESOLVED {
+        writeln!(out, "  and {} more", trial.unresolved.len() - MAX_UNRESOLVED)?;
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Wire<'a> {
+    schema: &'static str,
+    from: Option<String>,
+    to: String,
+    looked_at: usize,
+    commits: usize,
+    end: Option<&'a str>,
+    policies: Vec<WireRule<'a>>,
+    unresolved: Vec<WireUnresolved<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireRule<'a> {
+    policy: &'a str,
+    level: &'static str,
+    hits: usize,
+    last: Option<WireHit<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireHit<'a> {
+    commit: &'a str,
+    summary: &'a str,
+    found: &'a str,
+}
+
+#[derive(Serialize)]
+struct WireUnresolved<'a> {
+    commit: String,
+    error: &'a str,
+}
+
+impl<'a> WireRule<'a> {
+    fn new(TriedRule { name, level, hits, last }: &'a TriedRule) -> WireRule<'a> {
+        let last = last.as_ref().map(|last| WireHit {
+            commit: &last.commit.id,
+            summary: &last.commit.summary,
+            found: &last.found,
+        });
+        WireRule { policy: name, level: level.as_str(), hits: *hits, last }
+    }
+}
+
+fn json(trial: &Trial, tip: CommitId, out: &mut dyn Write) -> std::io::Result<()> {
+    let unresolved = trial.unresolved.iter();
+    let wire = Wire {
+        schema: SCHEMA,
+        from: trial.first.map(|first| first.to_string()),
+        to: tip.to_string(),
+        looked_at: trial.looked_at,
+        commits: trial.commits,
+        end: trial.end.as_deref(),
+        policies: trial.rules.iter().map(WireRule::new).collect(),
+        unresolved: unresolved.map(|(commit, error)| WireUnresolved { commit: commit.to_string(), error }).collect(),
+    };
+    writeln!(out, "{}", visible_json(&serde_json::to_string_pretty(&wire)?))
+}

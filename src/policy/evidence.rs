@@ -1,0 +1,155 @@
+//! The things in a report that a rule is about, and their numbers.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use super::Rule;
+use super::rule::{Subject, Thresholds};
+use crate::diagnostic::Place;
+use crate::node::NodeSet;
+use crate::report::{PolicyHit, Report, count};
+use crate::value::ValuePath;
+
+/// The most lines of a hit.
+const MAX_PLACES: usize = 100;
+
+/// The most examples in a sentence.
+const MAX_EXAMPLES: usize = 2;
+
+/// The things in a report that a rule is about.
+#[derive(Clone)]
+pub(super) struct Evidence<'r> {
+    pub(super) report: &'r Report,
+    /// The nodes that the rule is about: shares are of these.
+    pub(super) nodes: usize,
+    pub(super) changes: Vec<TouchedChange>,
+    pub(super) others: Vec<Other>,
+}
+
+/// A change, as far as a rule is about it.
+#[derive(Debug, Clone)]
+pub(super) struct TouchedChange {
+    /// Its position in the report.
+    pub(super) at: usize,
+    /// The nodes.
+    pub(super) nodes: NodeSet,
+    /// The places in its value, each with the line that it comes from if that is known.
+    pub(super) places: Vec<(ValuePath, Option<Place>)>,
+}
+
+/// Something else that a rule is about.
+#[derive(Debug, Clone)]
+pub(super) struct Other {
+    pub(super) kind: OtherKind,
+    /// The number of things.
+    pub(super) count: usize,
+    /// A short description.
+    pub(super) text: String,
+    /// The files that it concerns.
+    pub(super) files: Vec<String>,
+    /// Its line in the later revision, if it has one.
+    pub(super) place: Option<Place>,
+}
+
+/// The kinds of other things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum OtherKind {
+    /// Nothing can be read any more.
+    Unreadable,
+    /// A new error in a file.
+    Finding,
+    /// A changed line.
+    Line,
+    /// A blind spot.
+    BlindSpot,
+}
+
+impl Evidence<'_> {
+    /// Returns true if there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.others.is_empty()
+    }
+
+    /// Returns true if it is enough for a rule to be hit.
+    pub(super) fn is_enough_for(&self, rule: &Rule) -> bool {
+        let Subject::Changes(changes) = &rule.subject else { return !self.is_empty() };
+        !self.is_empty() && self.exceeds(&changes.more_than)
+    }
+
+    fn exceeds(&self, limits: &Thresholds) -> bool {
+        let (report, at) = (self.report, &self.changes);
+        limits.nodes.is_none_or(|limit| limit.is_less_than(self.node_set().len(), self.nodes))
+            && limits.keys.is_none_or(|limit| limit.is_less_than(self.keys().len(), report.keys.total))
+            && limits.groups.is_none_or(|limit| groups(report, at) > limit)
+    }
+
+    fn keys(&self) -> Vec<Arc<str>> {
+        let keys: BTreeSet<&Arc<str>> = self.changes.iter().map(|change| &self.report.changes[change.at].key).collect();
+        keys.into_iter().cloned().collect()
+    }
+
+    fn node_set(&self) -> NodeSet {
+        NodeSet::union_of(self.report.names.fleet.len(), self.changes.iter().map(|change| change.nodes.clone()))
+    }
+
+    /// Returns the first lines of the later revision, in order.
+    fn places(&self) -> Vec<Place> {
+        let of_changes = self.changes.iter().flat_map(|change| &change.places).filter_map(|(_, line)| line.as_ref());
+        let all = of_changes.chain(self.others.iter().filter_map(|other| other.place.as_ref()));
+        let places: BTreeSet<&Place> = all.filter(|place| !place.path.starts_with('/')).collect();
+        places.into_iter().take(MAX_PLACES).cloned().collect()
+    }
+
+    /// Returns the numbers in words.
+    fn found(&self, keys: usize, nodes: &NodeSet) -> String {
+        let mut parts = Vec::new();
+        if keys > 0 {
+            parts.push(format!("{} on {}", count(keys, "key"), self.report.share_of(nodes.len())));
+        }
+        for of_kind in self.others.chunk_by(|a, b| a.kind == b.kind) {
+            parts.push(others(of_kind));
+        }
+        parts.join("; ")
+    }
+
+    /// Returns the hit of a rule.
+    pub(super) fn hit(&self, rule: &Rule) -> PolicyHit {
+        let (keys, nodes) = (self.keys(), self.node_set());
+        PolicyHit {
+            name: rule.name.clone(),
+            level: rule.level,
+            message: rule.message.clone(),
+            reviewers: rule.reviewers.clone(),
+            found: self.found(keys.len(), &nodes),
+            keys,
+            nodes,
+            places: self.places(),
+            waiver: None,
+        }
+    }
+}
+
+/// Returns the number of groups that have one of the changes. Keys that fail for one cause are a group.
+fn groups(report: &Report, changes: &[TouchedChange]) -> usize {
+    let changes: HashSet<usize> = changes.iter().map(|change| change.at).collect();
+    let is_touched = |at: &usize| changes.contains(at);
+    let groups = report
+        .groups
+        .iter()
+        .filter(|group| group.items.iter().any(|item| is_touched(&item.first) || item.others.iter().any(is_touched)));
+    groups.count() + report.causes.iter().filter(|cause| cause.changes.iter().any(is_touched)).count()
+}
+
+/// Returns words such as `2 changed lines, data/common.yaml:3`.
+fn others(of_kind: &[Other]) -> String {
+    let number: usize = of_kind.iter().map(|other| other.count).sum();
+    let thing = match of_kind[0].kind {
+        OtherKind::Unreadable => return of_kind[0].text.clone(),
+        OtherKind::Finding => "new error",
+        OtherKind::Line => "changed line",
+        OtherKind::BlindSpot => "blind spot",
+    };
+    let examples: Vec<&str> = of_kind.iter().take(MAX_EXAMPLES).map(|other| &*other.text).collect();
+    let more = if of_kind.len() > MAX_EXAMPLES { ", ..." } else { "" };
+    format!("{}: {}{more}", count(number, thing), examples.join(", "))
+}

@@ -1,0 +1,51 @@
+//! Policies: rules on what a change does to effective values, and waivers of them.
+//!
+//! [`Policies::judge`] looks at a finished [`Report`] and returns the [hits](PolicyHit), which the report then shows.
+//! It depends on nothing but the rules, the report and the day that it is told: the clock, settings files and forges
+//! are others' concern.
+//!
+//! `selection` finds the places of a report that a rule is about, `value_test` and `secret_words` look at values there,
+//! `evidence` counts what was found, and `waivers` takes away what somebody has waived.
+
+mod evidence;
+mod names;
+mod rule;
+mod secret_words;
+mod selection;
+mod value_test;
+mod waivers;
+
+use std::cmp::Reverse;
+
+use crate::report::{PolicyHit, Report};
+
+pub use rule::{Amount, ChangeRule, FileRule, Kind, LineKind, Rule, Subject, Thresholds, Waiver};
+pub use value_test::ValueTest;
+
+/// A day of the calendar.
+pub type Day = jiff::civil::Date;
+
+/// Rules, and waivers of them.
+#[derive(Debug, Clone, Default)]
+pub struct Policies {
+    /// The rules, in the order in which they are told.
+    pub rules: Vec<Rule>,
+    /// The waivers.
+    pub waivers: Vec<Waiver>,
+}
+
+impl Policies {
+    /// Returns the hits of a report on a day: those that count most first, those that are waived last.
+    pub fn judge(&self, report: &Report, today: Day) -> Vec<PolicyHit> {
+        let mut hits: Vec<PolicyHit> = self
+            .rules
+            .iter()
+            .flat_map(|rule| {
+                let waivers: Vec<&Waiver> = self.waivers.iter().filter(|waiver| waiver.policy == rule.name).collect();
+                waivers::hits(rule, &waivers, selection::select(rule, report), today)
+            })
+            .collect();
+        hits.sort_by_key(|hit| Reverse(hit.counts_as()));
+        hits
+    }
+}

@@ -1,0 +1,92 @@
+//! Names of keys, and of places in their values, under patterns.
+
+use crate::pattern::{Pattern, any};
+use crate::value::ValuePath;
+
+/// The places in the value of a key that patterns name. A pattern that names a key or an entry names what is below it.
+pub(super) struct Names<'a> {
+    patterns: &'a [Pattern],
+    key: &'a str,
+    extent: Extent,
+}
+
+/// The part of a value that patterns name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// All of it.
+    All,
+    /// Some places in it, perhaps.
+    Below,
+    /// None of it.
+    Nothing,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn of(patterns: &'a [Pattern], key: &'a str) -> Names<'a> {
+        let extent = if any(patterns, key) {
+            Extent::All
+        } else if patterns.iter().any(|pattern| may_be_below(pattern, key)) {
+            Extent::Below
+        } else {
+            Extent::Nothing
+        };
+        Names { patterns, key, extent }
+    }
+
+    /// Returns true if no place can be named.
+    pub(super) fn are_none(&self) -> bool {
+        self.extent == Extent::Nothing
+    }
+
+    /// Returns true if each place must be looked at.
+    pub(super) fn are_below(&self) -> bool {
+        self.extent == Extent::Below
+    }
+
+    /// Returns true if a place is named, or one that it is in.
+    pub(super) fn have(&self, path: &ValuePath) -> bool {
+        match self.extent {
+            Extent::All => true,
+            Extent::Nothing => false,
+            Extent::Below => {
+                let mut name = self.key.to_owned();
+                path.0.iter().any(|segment| {
+                    name.push_str(&ValuePath(vec![segment.clone()]).to_string());
+                    any(self.patterns, &name)
+                })
+            }
+        }
+    }
+}
+
+/// Returns false if what a pattern begins with tells that it names no place in the value of `key`.
+fn may_be_below(pattern: &Pattern, key: &str) -> bool {
+    let text = pattern.as_str();
+    let beginning = text.split(['*', '?']).next().unwrap_or_default();
+    text.starts_with("re:") || beginning.starts_with(key) || key.starts_with(beginning)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Segment;
+
+    fn have(pattern: &str, key: &str, path: &[&str]) -> bool {
+        let patterns = [pattern.parse().unwrap()];
+        let path = ValuePath(path.iter().map(|name| Segment::Key((*name).into())).collect());
+        Names::of(&patterns, key).have(&path)
+    }
+
+    #[test]
+    fn what_is_below_a_named_place_is_named() {
+        assert!(have("sshd::*", "sshd::config", &["Port"]));
+        assert!(have("sshd::config.Port", "sshd::config", &["Port", "first"]));
+        assert!(have("re:\\.Port$", "sshd::config", &["Port"]));
+        assert!(have("*.Port", "sshd::config", &["Port"]));
+        assert!(!have("sshd::config.Port", "sshd::config", &["Protocol"]));
+        assert!(!have("sshd::config.Port", "ntp::config", &["Port"]));
+        assert!(!have("sshd::config.Port", "sshd::config", &[]));
+        let patterns = ["sshd::config.Port".parse().unwrap()];
+        assert!(Names::of(&patterns, "ntp::config").are_none());
+    }
+}

@@ -1,0 +1,178 @@
+//! The rules and waivers, as settings have them once they are checked.
+
+use std::sync::Arc;
+
+use super::{Day, ValueTest};
+use crate::diff::Diff;
+use crate::pattern::Pattern;
+use crate::report::PolicyLevel;
+
+/// A rule on the effect of a change.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// The name, which waivers and people refer to.
+    pub name: Arc<str>,
+    /// The weight of a hit.
+    pub level: PolicyLevel,
+    /// The sentence that tells people what to do.
+    pub message: Arc<str>,
+    /// The people who must look at it.
+    pub reviewers: Arc<[String]>,
+    /// The subject of the rule.
+    pub subject: Subject,
+}
+
+/// The subject of a rule.
+#[derive(Debug, Clone)]
+pub enum Subject {
+    /// Effective values that change.
+    Changes(Box<ChangeRule>),
+    /// Changed lines by their effect.
+    Lines(FileRule<LineKind>),
+    /// Blind spots by their code; all if no code is named.
+    BlindSpots(FileRule<String>),
+}
+
+/// A rule on effective values that change. Each condition that is given must be true of a change.
+#[derive(Debug, Clone, Default)]
+pub struct ChangeRule {
+    /// Names of keys and of places in their values; all if empty.
+    pub keys: Vec<Pattern>,
+    /// Names of nodes; all if empty.
+    pub nodes: Vec<Pattern>,
+    /// Kinds of change, of which one is enough; all if empty.
+    pub kinds: Vec<Kind>,
+    /// Conditions on the values.
+    pub values: Diff<Option<ValueTest>>,
+    /// The numbers that must be exceeded.
+    pub more_than: Thresholds,
+}
+
+/// A rule on things that have files.
+#[derive(Debug, Clone)]
+pub struct FileRule<T> {
+    /// The kinds that are meant.
+    pub kinds: Vec<T>,
+    /// Paths of files; all if empty.
+    pub files: Vec<Pattern>,
+}
+
+/// A kind of change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A key that was not found has a value now.
+    Added,
+    /// A key is not found any more.
+    Removed,
+    /// A key has another value.
+    Changed,
+    /// Something has the same parts in another order.
+    Reordered,
+    /// A part of a value comes.
+    EntryAdded,
+    /// A part of a value goes.
+    EntryRemoved,
+    /// A value has another type.
+    Type,
+    /// A key fails now, or in another way.
+    Error,
+    /// A value cannot be known any more.
+    Unknown,
+    /// A key fails no longer.
+    Recovered,
+    /// A secret is another one, or a value becomes a secret or is so no longer.
+    Secret,
+    /// A secret stands in clear text.
+    ClearSecret,
+}
+
+impl Kind {
+    /// All kinds with their names.
+    pub const ALL: [(Kind, &'static str); 12] = [
+        (Kind::Added, "added"),
+        (Kind::Removed, "removed"),
+        (Kind::Changed, "changed"),
+        (Kind::Reordered, "reordered"),
+        (Kind::EntryAdded, "entry-added"),
+        (Kind::EntryRemoved, "entry-removed"),
+        (Kind::Type, "type"),
+        (Kind::Error, "error"),
+        (Kind::Unknown, "unknown"),
+        (Kind::Recovered, "recovered"),
+        (Kind::Secret, "secret"),
+        (Kind::ClearSecret, "clear-secret"),
+    ];
+}
+
+/// A kind of changed lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineKind {
+    /// Lines that change nothing, but are not just written in another way.
+    NoEffect,
+    /// Lines with this reason why they have no effect, or it is unknown, as reports have it.
+    Reason(&'static str),
+}
+
+impl LineKind {
+    /// All kinds with their names.
+    pub const ALL: [(LineKind, &'static str); 10] = [
+        (LineKind::NoEffect, "no-effect"),
+        (LineKind::Reason("equal"), "equal"),
+        (LineKind::Reason("shadowed"), "shadowed"),
+        (LineKind::Reason("same"), "same"),
+        (LineKind::Reason("merged_away"), "merged-away"),
+        (LineKind::Reason("unused"), "unused"),
+        (LineKind::Reason("unreached"), "unreached"),
+        (LineKind::Reason("unknown_value"), "unknown-value"),
+        (LineKind::Reason("not_traced"), "not-traced"),
+        (LineKind::Reason("hidden"), "hidden"),
+    ];
+}
+
+/// Numbers that a hit exceeds, each that is given.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Thresholds {
+    /// Nodes; a share is of those that the rule is about.
+    pub nodes: Option<Amount>,
+    /// Keys; a share is of all keys.
+    pub keys: Option<Amount>,
+    /// Groups of the report.
+    pub groups: Option<usize>,
+}
+
+/// A number or a share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Amount {
+    /// This many.
+    Count(usize),
+    /// This many of a hundred.
+    Percent(f64),
+}
+
+impl Amount {
+    /// Returns true if `count` of `all` is more.
+    pub fn is_less_than(self, count: usize, all: usize) -> bool {
+        match self {
+            Amount::Count(limit) => count > limit,
+            #[expect(clippy::cast_precision_loss, reason = "no fleet has 2^52 nodes")]
+            Amount::Percent(limit) => count as f64 * 100.0 > limit * all as f64,
+        }
+    }
+}
+
+/// A waiver: somebody knows of a hit, and accepts it until a day.
+#[derive(Debug, Clone)]
+pub struct Waiver {
+    /// The name of the rule.
+    pub policy: Arc<str>,
+    /// Names of keys and of places in their values; all if empty.
+    pub keys: Vec<Pattern>,
+    /// Names of nodes; all if empty.
+    pub nodes: Vec<Pattern>,
+    /// Paths of files; all if empty.
+    pub files: Vec<Pattern>,
+    /// The reason.
+    pub reason: Arc<str>,
+    /// The last day on which it counts.
+    pub expires: Day,
+}

@@ -1,0 +1,257 @@
+//! Finds the things in a report that a rule is about.
+
+use std::borrow::Cow;
+
+use super::evidence::{Evidence, Other, OtherKind, TouchedChange};
+use super::names::Names;
+use super::rule::{ChangeRule, FileRule, Kind, LineKind, Rule, Subject};
+use super::secret_words::is_clear_secret;
+use crate::diagnostic::{Place, Severity};
+use crate::diff::{ChangeKind, LeafKind};
+use crate::hiera::Outcome;
+use crate::node::NodeSet;
+use crate::pattern::any;
+use crate::report::{ChangedLines, Effect, KeyChange, Leaf, NoEffect, Report, Side, is_of_secret, type_change};
+use crate::value::{Hash, Rich, Segment, Value, ValuePath};
+
+/// Returns all that a rule is about.
+pub(super) fn select<'r>(rule: &Rule, report: &'r Report) -> Evidence<'r> {
+    let mut found = Evidence { report, nodes: report.nodes.total, changes: Vec::new(), others: Vec::new() };
+    match &rule.subject {
+        Subject::Changes(rule) => {
+            let nodes = nodes(rule, report);
+            found.nodes = nodes.as_ref().map_or(report.nodes.total, NodeSet::len);
+            found.changes = changes(rule, report, nodes.as_ref());
+            found.others = errors(rule, report);
+        }
+        Subject::Lines(rule) => found.others = lines(rule, report),
+        Subject::BlindSpots(rule) => found.others = blind_spots(rule, report),
+    }
+    found
+}
+
+/// Returns the nodes that a rule names, or `None` for all.
+fn nodes(rule: &ChangeRule, report: &Report) -> Option<NodeSet> {
+    let named = || report.names.fleet.iter().filter(|(_, name)| any(&rule.nodes, name)).map(|(node, _)| node).collect();
+    (!rule.nodes.is_empty()).then(named)
+}
+
+fn changes(rule: &ChangeRule, report: &Report, nodes: Option<&NodeSet>) -> Vec<TouchedChange> {
+    let mut found = Vec::new();
+    for (at, change) in report.changes.iter().enumerate() {
+        let names = Names::of(&rule.keys, &change.key);
+        let is_on = nodes.is_none_or(|nodes| !change.nodes.intersection(nodes).is_empty());
+        if names.are_none() || !is_on {
+            continue;
+        }
+        // Only conditions on values need the values of each node.
+        let variants: Vec<Cow<'_, KeyChange>> =
+            if rule.looks_at_values() { change.each_variant().collect() } else { vec![Cow::Borrowed(change)] };
+        for variant in variants {
+            let on = nodes.map_or_else(|| variant.nodes.clone(), |nodes| variant.nodes.intersection(nodes));
+            let places = places(rule, &names, &variant);
+            if !on.is_empty() && !places.is_empty() {
+                found.push(TouchedChange { at, nodes: on, places });
+            }
+        }
+    }
+    found
+}
+
+impl ChangeRule {
+    fn looks_at_values(&self) -> bool {
+        self.values.before.is_some() || self.values.after.is_some() || self.kinds.contains(&Kind::ClearSecret)
+    }
+
+    /// Returns true if it is about each change that there is.
+    fn is_about_all(&self) -> bool {
+        let is_narrow = self.values.before.is_some() || self.values.after.is_some();
+        self.keys.is_empty() && self.nodes.is_empty() && !is_narrow && self.more_than == super::Thresholds::default()
+    }
+}
+
+/// A place in the value of a key that a change touches.
+struct Touch<'a> {
+    path: Cow<'a, ValuePath>,
+    before: Option<&'a Value>,
+    after: Option<&'a Value>,
+    /// The difference that it is in; `None` for the whole value.
+    leaf: Option<&'a Leaf>,
+}
+
+/// Returns the places of a change that a rule is about, with their lines.
+fn places(rule: &ChangeRule, names: &Names<'_>, change: &KeyChange) -> Vec<(ValuePath, Option<Place>)> {
+    let touches = touches(change, rule.looks_at_values() || names.are_below());
+    let is_meant = |touch: &&Touch<'_>| {
+        let is_of_kind = || rule.kinds.is_empty() || rule.kinds.iter().any(|kind| touch.is_of(*kind, change));
+        let is_met = |test: &Option<super::ValueTest>, value| test.as_ref().is_none_or(|test| test.is_met_by(value));
+        is_of_kind()
+            && is_met(&rule.values.before, touch.before)
+            && is_met(&rule.values.after, touch.after)
+            && names.have(&touch.path)
+    };
+    let mut meant: Vec<&Touch<'_>> = touches.iter().filter(is_meant).collect();
+    // The whole value says nothing beside its differences.
+    if meant.iter().any(|touch| touch.leaf.is_some()) {
+        meant.retain(|touch| touch.leaf.is_some());
+    }
+    let of_error = match change.outcome.after.as_deref() {
+        Some(Outcome::Failed(error)) => error.place.clone(),
+        _ => None,
+    };
+    let first = change.leaves.first();
+    let line = |touch: &Touch<'_>| {
+        let origin = touch.leaf.or(first).and_then(|leaf| leaf.origins().after);
+        origin.map(|origin| origin.place.clone()).or_else(|| of_error.clone())
+    };
+    meant.into_iter().map(|touch| (touch.path.clone().into_owned(), line(touch))).collect()
+}
+
+/// Returns the places that a change touches: the whole value and each difference; with `is_deep` all that is in them.
+fn touches(change: &KeyChange, is_deep: bool) -> Vec<Touch<'_>> {
+    let (before, after) = (found(change.outcome.before.as_deref()), found(change.outcome.after.as_deref()));
+    let root = Touch { path: Cow::Owned(ValuePath::default()), before, after, leaf: None };
+    let mut all = Vec::with_capacity(change.leaves.len() + 1);
+    // One side of a change without differences is no value: all of the other one is new, or gone.
+    if change.leaves.is_empty() && is_deep {
+        push_all(root, &mut all);
+        return all;
+    }
+    all.push(root);
+    for leaf in &change.leaves {
+        let part = leaf.change.part.as_ref().map(Option::as_ref);
+        let Some(path) = leaf.change.path() else { continue };
+        let (before, after) = (part.before.map(|part| &part.value), part.after.map(|part| &part.value));
+        let touch = Touch { path: Cow::Borrowed(path), before, after, leaf: Some(leaf) };
+        // The parts of a value in a new order are what they were.
+        if is_deep && leaf.change.kind != LeafKind::Reordered { push_all(touch, &mut all) } else { all.push(touch) }
+    }
+    all
+}
+
+fn found(outcome: Option<&Outcome>) -> Option<&Value> {
+    match outcome {
+        Some(Outcome::Found(value)) => Some(value),
+        _ => None,
+    }
+}
+
+/// Adds a place and all that are in it.
+fn push_all<'a>(touch: Touch<'a>, all: &mut Vec<Touch<'a>>) {
+    let (path, before, after, leaf) = (touch.path.clone(), touch.before, touch.after, touch.leaf);
+    all.push(touch);
+    let mut inner = |segment: Segment, before, after| {
+        push_all(Touch { path: Cow::Owned(path.child(segment)), before, after, leaf }, all);
+    };
+    let hash = |value: Option<&'a Value>| value.and_then(Value::as_hash);
+    let (was, is) = (hash(before), hash(after));
+    for (key, value) in is.into_iter().flat_map(Hash::iter) {
+        inner(Segment::Key(key.clone()), was.and_then(|was| was.get_value(key)), Some(value));
+    }
+    for (key, value) in
+        was.into_iter().flat_map(Hash::iter).filter(|(key, _)| is.is_none_or(|is| is.index_of(key).is_none()))
+    {
+        inner(Segment::Key(key.clone()), Some(value), None);
+    }
+    let items = |value: Option<&'a Value>| value.and_then(Value::as_array).unwrap_or_default();
+    let (was, is) = (items(before), items(after));
+    for at in 0..was.len().max(is.len()) {
+        inner(Segment::Index(at), was.get(at), is.get(at));
+    }
+}
+
+impl Touch<'_> {
+    fn is_of(&self, kind: Kind, change: &KeyChange) -> bool {
+        let leaf = || self.leaf.map(|leaf| &*leaf.change);
+        let is_entry = |kind| leaf().is_some_and(|leaf| leaf.kind == kind && !self.path.0.is_empty());
+        match kind {
+            Kind::Added => change.kind == ChangeKind::Added,
+            Kind::Removed => change.kind == ChangeKind::Removed,
+            Kind::Changed => change.kind == ChangeKind::Changed,
+            Kind::Reordered => {
+                change.kind == ChangeKind::Reordered || leaf().is_some_and(|leaf| leaf.kind == LeafKind::Reordered)
+            }
+            Kind::EntryAdded => is_entry(LeafKind::Added),
+            Kind::EntryRemoved => is_entry(LeafKind::Removed),
+            Kind::Type => leaf().is_some_and(|leaf| type_change(leaf).is_some()),
+            Kind::Error => change.kind.is_error(),
+            Kind::Unknown => change.label() == "unknown",
+            Kind::Recovered => change.kind == ChangeKind::Recovered,
+            Kind::Secret => leaf().is_some_and(is_of_secret),
+            Kind::ClearSecret => self.is_clear_secret(&change.key),
+        }
+    }
+
+    /// Returns true if there is a secret in clear text: it was hidden before, or looks like one.
+    fn is_clear_secret(&self, key: &str) -> bool {
+        let Some(after) = self.after else { return false };
+        let is_same = self.leaf.is_some_and(|leaf| leaf.change.kind == LeafKind::Reordered);
+        let is_bare = !matches!(after, Value::Array(_) | Value::Hash(_) | Value::Undef) && !is_hidden(after);
+        let is_unsealed = self.leaf.is_some_and(|leaf| leaf.change.kind == LeafKind::Unsealed);
+        // Of the whole value nobody knows what is new in it.
+        let is_new = self.leaf.is_some() || !matches!(self.before, Some(before) if before == after);
+        is_new
+            && !is_same
+            && (is_unsealed || is_bare && self.before.is_some_and(is_hidden) || is_clear_secret(key, &self.path, after))
+    }
+}
+
+fn is_hidden(value: &Value) -> bool {
+    matches!(value, Value::Rich(rich) if matches!(**rich, Rich::Hidden(_)))
+}
+
+/// Returns new errors that belong to no key, if a rule is about all errors.
+fn errors(rule: &ChangeRule, report: &Report) -> Vec<Other> {
+    if !rule.kinds.contains(&Kind::Error) || !rule.is_about_all() {
+        return Vec::new();
+    }
+    let is_lost = report.is_unreadable.after && !report.is_unreadable.before;
+    let lost = is_lost.then(|| Other {
+        kind: OtherKind::Unreadable,
+        count: 1,
+        text: "nothing can be read any more".to_owned(),
+        files: Vec::new(),
+        place: None,
+    });
+    let is_new_error =
+        |finding: &&crate::report::FindingChange| finding.is_new && finding.diagnostic.severity == Severity::Error;
+    let findings = report.findings.iter().filter(is_new_error).map(|finding| {
+        let diagnostic = &finding.diagnostic;
+        let place = diagnostic.place.clone();
+        let text = place.as_ref().map_or_else(|| diagnostic.text.clone(), Place::to_string);
+        let files = place.iter().map(|place| place.path.to_string()).collect();
+        Other { kind: OtherKind::Finding, count: 1, text, files, place }
+    });
+    lost.into_iter().chain(findings).collect()
+}
+
+fn lines(rule: &FileRule<LineKind>, report: &Report) -> Vec<Other> {
+    let is_of_kind = |lines: &ChangedLines| {
+        rule.kinds.iter().any(|kind| match kind {
+            LineKind::NoEffect => matches!(&lines.effect, Effect::None(reason) if *reason != NoEffect::Equal),
+            LineKind::Reason(reason) => lines.effect.reason() == Some(reason),
+        })
+    };
+    let meant = report.lines.iter().filter(|lines| is_of_kind(lines) && any(&rule.files, &lines.place.path));
+    let other = |lines: &ChangedLines| Other {
+        kind: OtherKind::Line,
+        count: lines.len(),
+        text: lines.range(),
+        files: vec![lines.place.path.to_string()],
+        place: (lines.side == Side::After).then(|| lines.place.clone()),
+    };
+    meant.map(other).collect()
+}
+
+fn blind_spots(rule: &FileRule<String>, report: &Report) -> Vec<Other> {
+    let mut found = Vec::new();
+    for spot in &report.blind_spots {
+        let is_of_code = rule.kinds.is_empty() || rule.kinds.iter().any(|code| code == spot.code);
+        let files: Vec<String> = spot.files.iter().filter(|file| any(&rule.files, file)).cloned().collect();
+        if is_of_code && (rule.files.is_empty() || !files.is_empty()) {
+            let text = spot.headline.clone();
+            found.push(Other { kind: OtherKind::BlindSpot, count: 1, text, files, place: None });
+        }
+    }
+    found
+}

@@ -1,0 +1,309 @@
+//! Checks `policies:` and `waivers:`, the rules on what a change does.
+
+use std::sync::Arc;
+
+use super::SettingsError;
+use super::origin::Origin;
+use super::raw::{self, OneOrMany};
+use super::source::SourceFile;
+use crate::diff::Diff;
+use crate::pattern::{Pattern, nearest};
+use crate::pipeline::blind_spots::CODES;
+use crate::policy::{
+    Amount, ChangeRule, Day, FileRule, Kind, LineKind, Policies, Rule, Subject, Thresholds, ValueTest, Waiver,
+};
+use crate::report::PolicyLevel;
+
+/// The most rules, waivers and patterns that a file of the tree has: each takes time.
+const MAX_ENTRIES: usize = 1000;
+
+/// The most bytes of a compiled pattern of the tree.
+const MAX_PATTERN_SIZE: usize = 64 << 10;
+
+/// The names of types that a condition on a value may have.
+const TYPES: [&str; 20] = [
+    "Array",
+    "Binary",
+    "Boolean",
+    "Encrypted",
+    "Float",
+    "Hash",
+    "Integer",
+    "Numeric",
+    "Regexp",
+    "Secret",
+    "SemVer",
+    "SemVerRange",
+    "Sensitive",
+    "String",
+    "Symbol",
+    "Timespan",
+    "Timestamp",
+    "Type",
+    "URI",
+    "Undef",
+];
+
+type Result<T> = std::result::Result<T, SettingsError>;
+
+/// Checks the rules and their waivers.
+pub(super) fn check(source: &SourceFile<'_>, rules: &[raw::Policy], waivers: &[raw::Waiver]) -> Result<Policies> {
+    let count =
+        rules.iter().map(raw::Policy::entries).sum::<usize>() + waivers.iter().map(raw::Waiver::entries).sum::<usize>();
+    if *source.origin != Origin::Trusted && count > MAX_ENTRIES {
+        let text = format!(
+            "'policies' and 'waivers' of the tree have {count} entries and patterns: at most {MAX_ENTRIES} count"
+        );
+        return Err(source.invalid(&["policies"], text));
+    }
+    let mut policies = Policies::default();
+    for (at, raw) in rules.iter().enumerate() {
+        let rule = Entry::new(source, "policies", at, "").rule(raw, &policies.rules)?;
+        policies.rules.push(rule);
+    }
+    for (at, raw) in waivers.iter().enumerate() {
+        let waiver = Entry::new(source, "waivers", at, "").waiver(raw, &policies.rules)?;
+        policies.waivers.push(waiver);
+    }
+    Ok(policies)
+}
+
+impl raw::Policy {
+    fn entries(&self) -> usize {
+        let tests = [&self.before, &self.after].into_iter().flatten().map(|test| test.matches.as_slice().len());
+        let lists = [&self.keys, &self.nodes, &self.files, &self.kinds, &self.lines, &self.blind_spots];
+        1 + lists.into_iter().map(|list| list.as_slice().len()).sum::<usize>() + tests.sum::<usize>()
+    }
+}
+
+impl raw::Waiver {
+    fn entries(&self) -> usize {
+        1 + [&self.keys, &self.nodes, &self.files].into_iter().map(|list| list.as_slice().len()).sum::<usize>()
+    }
+}
+
+/// One rule or waiver in the file.
+struct Entry<'a> {
+    source: &'a SourceFile<'a>,
+    list: &'static str,
+    at: String,
+    /// Its name in messages.
+    title: String,
+}
+
+impl<'a> Entry<'a> {
+    fn new(source: &'a SourceFile<'a>, list: &'static str, at: usize, title: &str) -> Entry<'a> {
+        Entry { source, list, at: at.to_string(), title: title.to_owned() }
+    }
+
+    /// Makes the error of a setting in it.
+    fn invalid(&self, setting: &str, text: &str) -> SettingsError {
+        let names = [self.list, &self.at, setting];
+        let line = self.source.lines.find(names).or_else(|| self.source.lines.find(names[..2].iter().copied()));
+        SettingsError::Invalid { path: self.source.path.into(), line, text: format!("{}{text}", self.title) }
+    }
+
+    fn rule(mut self, raw: &raw::Policy, known: &[Rule]) -> Result<Rule> {
+        let name: Arc<str> = self.name(raw.name.as_deref(), known)?;
+        self.title = format!("policy '{name}': ");
+        let level = match raw.level.as_deref() {
+            Some(level) => PolicyLevel::ALL.into_iter().find(|known| known.as_str() == level),
+            None => return Err(self.invalid("level", "needs a 'level': note, warning or failure")),
+        };
+        let level = level.ok_or_else(|| self.invalid("level", "'level' must be note, warning or failure"))?;
+        let message = self.text("message", raw.message.as_deref(), "a sentence that tells people what to do")?;
+        let reviewers: Arc<[String]> = raw.reviewers.as_slice().into();
+        let subject = self.subject(raw)?;
+        Ok(Rule { name, level, message, reviewers, subject })
+    }
+
+    fn name(&self, name: Option<&str>, known: &[Rule]) -> Result<Arc<str>> {
+        let Some(name) = name else {
+            return Err(self.invalid("name", "a policy needs a 'name', by which waivers and people refer to it"));
+        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || !name.chars().all(is_plain) {
+            let text = format!("'{name}' is no name of a policy: it may have letters, digits, '-', '_' and '.'");
+            return Err(self.invalid("name", &text));
+        }
+        if known.iter().any(|rule| *rule.name == *name) {
+            let text = format!("there are two policies '{name}': give each a name of its own");
+            return Err(self.invalid("name", &text));
+        }
+        Ok(name.into())
+    }
+
+    /// Returns a text that must be there.
+    fn text(&self, setting: &str, text: Option<&str>, wanted: &str) -> Result<Arc<str>> {
+        match text.map(str::trim) {
+            None | Some("") => Err(self.invalid(setting, &format!("needs a '{setting}': {wanted}"))),
+            Some(text) => Ok(text.into()),
+        }
+    }
+
+    fn subject(&self, raw: &raw::Policy) -> Result<Subject> {
+        let of_changes = [
+            ("keys", !raw.keys.as_slice().is_empty()),
+            ("nodes", !raw.nodes.as_slice().is_empty()),
+            ("kinds", !raw.kinds.as_slice().is_empty()),
+            ("before", raw.before.is_some()),
+            ("after", raw.after.is_some()),
+            ("more_than", raw.more_than.is_some()),
+        ];
+        let of_changes = of_changes.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
+        let (lines, spots) = (!raw.lines.as_slice().is_empty(), !raw.blind_spots.as_slice().is_empty());
+        match (lines, spots, of_changes) {
+            (true, true, _) => {
+                Err(self
+                    .invalid("blind_spots", "'lines' and 'blind_spots' are two subjects: make two policies of them"))
+            }
+            (true, ..) | (_, true, _) if of_changes.is_some() => {
+                let name = of_changes.unwrap_or_default();
+                let text =
+                    format!("'{name}' is for changes of values: with 'lines' and 'blind_spots' only 'files' goes");
+                Err(self.invalid(name, &text))
+            }
+            (true, ..) => {
+                let kinds = self.known("lines", raw.lines.as_slice(), &LineKind::ALL)?;
+                Ok(Subject::Lines(FileRule { kinds, files: self.patterns("files", &raw.files)? }))
+            }
+            (_, true, _) => {
+                let kinds = self.codes(raw.blind_spots.as_slice())?;
+                Ok(Subject::BlindSpots(FileRule { kinds, files: self.patterns("files", &raw.files)? }))
+            }
+            _ if !raw.files.as_slice().is_empty() => {
+                Err(self.invalid("files", "'files' is for 'lines' and 'blind_spots': name the 'keys' or 'nodes'"))
+            }
+            _ => Ok(Subject::Changes(Box::new(self.changes(raw)?))),
+        }
+    }
+
+    fn changes(&self, raw: &raw::Policy) -> Result<ChangeRule> {
+        let more_than = raw.more_than.as_ref().map(|raw| self.thresholds(raw)).transpose()?;
+        Ok(ChangeRule {
+            keys: self.patterns("keys", &raw.keys)?,
+            nodes: self.patterns("nodes", &raw.nodes)?,
+            kinds: self.known("kinds", raw.kinds.as_slice(), &Kind::ALL)?,
+            values: Diff {
+                before: raw.before.as_ref().map(|raw| self.value_test("before", raw)).transpose()?,
+                after: raw.after.as_ref().map(|raw| self.value_test("after", raw)).transpose()?,
+            },
+            more_than: more_than.unwrap_or_default(),
+        })
+    }
+
+    fn patterns(&self, setting: &str, texts: &OneOrMany) -> Result<Vec<Pattern>> {
+        let is_trusted = *self.source.origin == Origin::Trusted;
+        let parse = |text: &String| if is_trusted { text.parse() } else { Pattern::bounded(text, MAX_PATTERN_SIZE) };
+        let patterns = texts.as_slice().iter().map(parse).collect::<std::result::Result<Vec<Pattern>, _>>();
+        patterns.map_err(|error| self.invalid(setting, &format!("'{setting}': {error}")))
+    }
+
+    /// Returns the things of these names.
+    fn known<T: Copy>(&self, setting: &str, names: &[String], all: &[(T, &str)]) -> Result<Vec<T>> {
+        let of_name = |name: &String| {
+            let known = all.iter().find(|(_, known)| known == name);
+            known.map(|(kind, _)| *kind).ok_or_else(|| self.unknown(setting, name, all.iter().map(|(_, name)| *name)))
+        };
+        names.iter().map(of_name).collect()
+    }
+
+    fn codes(&self, names: &[String]) -> Result<Vec<String>> {
+        if let [all] = names
+            && all == "any"
+        {
+            return Ok(Vec::new());
+        }
+        match names.iter().find(|name| !CODES.contains(&name.as_str())) {
+            Some(name) => Err(self.unknown("blind_spots", name, ["any"].into_iter().chain(CODES))),
+            None => Ok(names.to_vec()),
+        }
+    }
+
+    fn unknown<'n>(&self, setting: &str, name: &str, all: impl Iterator<Item = &'n str> + Clone) -> SettingsError {
+        let near = nearest(name, all.clone(), 1);
+        let hint = near.first().map_or_else(String::new, |near| format!("did you mean {near}? "));
+        let all = all.collect::<Vec<_>>().join(", ");
+        self.invalid(setting, &format!("'{setting}' has no '{name}'; {hint}It takes {all}"))
+    }
+
+    fn value_test(&self, setting: &str, raw: &raw::ValueTest) -> Result<ValueTest> {
+        let equals = self.source.lines.value([self.list, &*self.at, setting, "equals"]).cloned();
+        if let Some(name) = raw.type_name.as_ref().filter(|name| !TYPES.contains(&name.as_str())) {
+            let text = format!("'{setting}': there is no type '{name}'; it takes {}", TYPES.join(", "));
+            return Err(self.invalid(setting, &text));
+        }
+        let test =
+            ValueTest { equals, matches: self.patterns(setting, &raw.matches)?, type_name: raw.type_name.clone() };
+        if test.equals.is_none() && test.matches.is_empty() && test.type_name.is_none() {
+            return Err(self.invalid(setting, &format!("'{setting}' needs 'equals', 'matches' or 'type'")));
+        }
+        Ok(test)
+    }
+
+    fn thresholds(&self, raw: &raw::MoreThan) -> Result<Thresholds> {
+        let amount = |name: &str, raw: &Option<raw::Amount>| {
+            let wrong = || {
+                self.invalid(
+                    "more_than",
+                    &format!("'more_than': '{name}' must be a number such as 10, or a share such as 25%"),
+                )
+            };
+            raw.as_ref().map(|raw| raw.parse().ok_or_else(wrong)).transpose()
+        };
+        Ok(Thresholds { nodes: amount("nodes", &raw.nodes)?, keys: amount("keys", &raw.keys)?, groups: raw.groups })
+    }
+
+    fn waiver(mut self, raw: &raw::Waiver, rules: &[Rule]) -> Result<Waiver> {
+        let name = raw.policy.as_deref();
+        let name = name.ok_or_else(|| self.invalid("policy", "a waiver needs the name of its 'policy'"))?;
+        let names = || rules.iter().map(|rule| &*rule.name);
+        let Some(rule) = rules.iter().find(|rule| *rule.name == *name) else {
+            let near = nearest(name, names(), 1);
+            let hint = near.first().map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+            return Err(self.invalid("policy", &format!("there is no policy '{name}' in this file{hint}")));
+        };
+        self.title = format!("waiver of '{name}': ");
+        let of_changes = matches!(rule.subject, Subject::Changes(_));
+        let foreign =
+            [("keys", &raw.keys, !of_changes), ("nodes", &raw.nodes, !of_changes), ("files", &raw.files, of_changes)];
+        if let Some((setting, ..)) =
+            foreign.iter().find(|(_, list, is_foreign)| *is_foreign && !list.as_slice().is_empty())
+        {
+            let others = if of_changes { "'keys' and 'nodes'" } else { "'files'" };
+            return Err(
+                self.invalid(setting, &format!("'{setting}' means nothing for this policy: narrow it by {others}"))
+            );
+        }
+        Ok(Waiver {
+            policy: rule.name.clone(),
+            keys: self.patterns("keys", &raw.keys)?,
+            nodes: self.patterns("nodes", &raw.nodes)?,
+            files: self.patterns("files", &raw.files)?,
+            reason: self.text("reason", raw.reason.as_deref(), "why it is accepted, for those who read it")?,
+            expires: self.day(raw.expires.as_deref())?,
+        })
+    }
+
+    fn day(&self, text: Option<&str>) -> Result<Day> {
+        let Some(text) = text else {
+            return Err(self.invalid("expires", "needs the last day on which it counts: 'expires: 2027-01-31'"));
+        };
+        let is_plain = text.len() == "2027-01-31".len();
+        text.parse().ok().filter(|_| is_plain).ok_or_else(|| {
+            self.invalid("expires", &format!("'expires': there is no day '{text}'; write one as 2027-01-31"))
+        })
+    }
+}
+
+impl raw::Amount {
+    fn parse(&self) -> Option<Amount> {
+        match self {
+            raw::Amount::Number(number) => Some(Amount::Count(*number)),
+            raw::Amount::Share(text) => {
+                let share: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+                (0.0..=100.0).contains(&share).then_some(Amount::Percent(share))
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The settings of policies: whose count, and what is wrong with them.
+
+use super::{DATA, hits, lines, trust};
+use crate::support::Sandbox;
+use crate::support::terminal::SITE;
+
+const WEB: &str = "-- data/roles/web.yaml\nport: 81\n";
+
+fn of_tree(policies: &str) -> String {
+    format!("-- hierad.yaml\nprofiles: [profiles]\n{policies}")
+}
+
+const PORTS: &str = "policies: [{name: ports, level: failure, message: ask, keys: port}]\n";
+
+#[test]
+fn policies_of_the_base_count() {
+    let site = Sandbox::of(&format!("{SITE}{DATA}{}", of_tree(PORTS)));
+    let first = site.id("HEAD");
+    site.files(WEB);
+    site.commit("a change");
+    assert_eq!(hits(&site), ["ports | hit | failure | 1 key on 1 of 2 nodes"]);
+    site.hierad("diff --exit-code").is(4);
+    // The side under review says nothing: neither without the rule, nor with a waiver, nor with another rule.
+    let other = "policies: [{name: other, level: failure, message: m}]\n";
+    let waiver = format!("{PORTS}waivers: [{{policy: ports, reason: mine, expires: 2999-01-31}}]\n");
+    for mine in ["", other, &*waiver] {
+        site.git(["checkout", "--quiet", "--detach", &first.to_string()]);
+        site.files(&format!("{}{WEB}", of_tree(mine)));
+        site.commit("a change with policies");
+        let printed = site.hierad("diff --format json --allow-blind");
+        assert_eq!(lines(&printed.json()), ["ports | hit | failure | 1 key on 1 of 2 nodes"], "{mine}");
+        if !mine.is_empty() {
+            printed.says(&["'policies', 'waivers', 'accept' and 'check' count as in the revision before"]);
+        }
+        // Nor do they say how the data is read.
+        assert!(!printed.out.contains("changed-settings"), "{printed:#?}");
+        // They count for those who come after.
+        site.files("-- data/roles/web.yaml\nport: 82\n");
+        site.commit("the next change");
+        let expected: &[&str] = match mine {
+            "" => &[],
+            mine if mine == other => &["other | hit | failure | 1 key on 1 of 2 nodes"],
+            _ => &["ports | waived | failure | 1 key on 1 of 2 nodes"],
+        };
+        assert_eq!(hits(&site), expected, "{mine}");
+    }
+}
+
+#[test]
+fn trusted_policies_rule() {
+    let site = Sandbox::of(&format!("{SITE}{DATA}{}", of_tree(PORTS)));
+    trust(&site, "policies: [{name: all, level: note, message: m}]\n");
+    site.files(WEB);
+    site.commit("a change");
+    assert_eq!(hits(&site), ["all | hit | note | 1 key on 1 of 2 nodes"]);
+    site.hierad("diff --exit-code").is(2);
+    site.hierad("diff --exit-code=policies").is(0);
+}
+
+#[test]
+fn policies_that_cannot_be_read_fail() {
+    let site = Sandbox::of(&format!("{SITE}{DATA}{}", of_tree("policies: [{name: x}]\n")));
+    site.files(&format!("{}{WEB}", of_tree(PORTS)));
+    site.commit("mended");
+    let found = hits(&site);
+    let told =
+        "unreadable-policies | hit | failure | hierad.yaml:2: policy 'x': needs a 'level': note, warning or failure";
+    assert_eq!(found, [told]);
+    // Other faults of settings without policies are no concern.
+    site.files("-- hierad.yaml\nprofiles: [profiles]\nnonsense: 1\n");
+    site.commit("a fault");
+    site.files(&format!("{}-- data/roles/web.yaml\nport: 82\n", of_tree("")));
+    site.commit("mended");
+    assert_eq!(hits(&site), [""; 0]);
+}
+
+#[test]
+fn faults_are_told_with_their_lines() {
+    let site = Sandbox::of(SITE);
+    let base = "policies:\n  - {name: a, level: note, message: m}\n  - {name: lines, level: note, message: m, lines: no-effect}\n";
+    for (settings, expected) in [
+        (
+            "policies:\n  - {level: note, message: m}\n",
+            "3: a policy needs a 'name', by which waivers and people refer to it",
+        ),
+        (
+            "policies:\n  - {name: 'a b', level: note, message: m}\n",
+            "3: 'a b' is no name of a policy: it may have letters",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m}\n  - {name: a, level: note, message: m}\n",
+            "4: there are two policies 'a': give each a name of its own",
+        ),
+        (
+            "policies:\n  - name: a\n    level: error\n    message: m\n",
+            "4: policy 'a': 'level' must be note, warning or failure",
+        ),
+        ("policies:\n  - {name: a, message: m}\n", "3: policy 'a': needs a 'level': note, warning or failure"),
+        (
+            "policies:\n  - {name: a, level: note}\n",
+            "3: policy 'a': needs a 'message': a sentence that tells people what to do",
+        ),
+        (
+            "policies:\n  - name: a\n    level: note\n    message: m\n    kinds: [error, aded]\n",
+            "6: policy 'a': 'kinds' has no 'aded'; did you mean added? It takes added, removed, ",
+        ),
+        ("policies:\n  - name: a\n    key: x\n", "4: policies[0]: unknown field `key`"),
+        ("policies: {a: {level: note}}\n", "2: policies: invalid type: map, expected a sequence"),
+        (
+            "policies:\n  - {name: a, level: note, message: m, keys: 're:('}\n",
+            "3: policy 'a': 'keys': 're:(' is no pattern: unclosed group",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m, more_than: {nodes: 10 %%}}\n",
+            "3: policy 'a': 'more_than': 'nodes' must be a number such as 10, or a share such as 25%",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m, after: {type: Strng}}\n",
+            "3: policy 'a': 'after': there is no type 'Strng'; it takes Array, ",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m, after: {}}\n",
+            "3: policy 'a': 'after' needs 'equals', 'matches' or 'type'",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m, blind_spots: unreached}\n",
+            "3: policy 'a': 'blind_spots' has no 'unreached'; did you mean unreached-file? It takes any, ",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m, lines: no-effect, keys: x}\n",
+            "3: policy 'a': 'keys' is for changes of values: with 'lines' and 'blind_spots' only 'files' goes",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m, lines: no-effect, blind_spots: any}\n",
+            "3: policy 'a': 'lines' and 'blind_spots' are two subjects: make two policies of them",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m, files: x}\n",
+            "3: policy 'a': 'files' is for 'lines' and 'blind_spots'",
+        ),
+        (&format!("{base}waivers:\n  - {{reason: r}}\n"), "6: a waiver needs the name of its 'policy'"),
+        (
+            &format!("{base}waivers:\n  - {{policy: line, reason: r, expires: 2027-01-31}}\n"),
+            "6: there is no policy 'line' in this file; did you mean 'lines'?",
+        ),
+        (
+            &format!("{base}waivers:\n  - {{policy: a, expires: 2027-01-31}}\n"),
+            "6: waiver of 'a': needs a 'reason': why it is accepted, for those who read it",
+        ),
+        (
+            &format!("{base}waivers:\n  - policy: a\n    reason: r\n"),
+            "6: waiver of 'a': needs the last day on which it counts: 'expires: 2027-01-31'",
+        ),
+        (
+            &format!("{base}waivers:\n  - policy: a\n    reason: r\n    expires: 2027-02-30\n"),
+            "8: waiver of 'a': 'expires': there is no day '2027-02-30'; write one as 2027-01-31",
+        ),
+        (
+            &format!("{base}waivers:\n  - {{policy: lines, keys: x, reason: r, expires: 2027-01-31}}\n"),
+            "6: waiver of 'lines': 'keys' means nothing for this policy: narrow it by 'files'",
+        ),
+        (
+            &format!("{base}waivers:\n  - {{policy: a, files: x, reason: r, expires: 2027-01-31}}\n"),
+            "6: waiver of 'a': 'files' means nothing for this policy: narrow it by 'keys' and 'nodes'",
+        ),
+    ] {
+        for path in ["hierad.yaml", ".git/hierad.yaml"] {
+            site.write(path, format!("profiles: {}\n{settings}", site.root().join("profiles").display()));
+            let printed = site.hierad("diff");
+            printed.fails(&[&format!("hierad.yaml:{expected}")]);
+            site.git(["checkout", "--quiet", "hierad.yaml"]);
+            _ = std::fs::remove_file(site.root().join(".git/hierad.yaml"));
+        }
+    }
+}
+
+#[test]
+fn a_file_of_the_tree_has_few_policies() {
+    let site = Sandbox::of(SITE);
+    let many: String = (0..600).map(|n| format!("  - {{name: p{n}, level: note, message: m, keys: k}}\n")).collect();
+    site.files(&of_tree(&format!("policies:\n{many}")));
+    site.hierad("diff").fails(&[
+        "hierad.yaml:2: 'policies' and 'waivers' of the tree have 1200 entries and patterns: at most 1000 count",
+    ]);
+    trust(&site, &format!("policies:\n{many}"));
+    site.hierad("diff").is(0);
+}
