@@ -148,7 +148,7 @@ pub(super) fn varying_sides(report: &Report, item: &Item) -> Diff<bool> {
             before: vary.before || others().any(|other| other.before != outcome.before),
             after: vary.after || others().any(|other| other.after != outcome.after),
         },
-        Similarity::ExceptNodeName | Similarity::Shape => Diff::default(),
+        Similarity::ExceptNodeName | Similarity::ExceptPosition | Similarity::Shape => Diff::default(),
     }
 }
 

@@ -293,6 +293,8 @@ pub enum Similarity {
     Equal,
     /// The differences are equal except for the node's own name.
     ExceptNodeName,
+    /// The differences are equal except for positions in lists.
+    ExceptPosition,
     /// The same kinds of difference are at the same paths, with other values.
     Shape,
 }

@@ -1,9 +1,9 @@
 //! Joins changes of a key that a person would read as one.
 //!
 //! Data that interpolates a node's name gives every node a value of its own, and a change to it would fill pages that
-//! all say the same. Changes are therefore joined into one item if their differences are equal, or equal except for the
-//! node's name. If a key still changes in too many ways, changes of the same shape are joined and one is shown as an
-//! example.
+//! all say the same. Changes are therefore joined into one item if their differences are equal, in whatever order they
+//! stand, or equal except for the node's name or for positions in lists. If a key still changes in too many ways,
+//! changes of the same shape are joined and one is shown as an example.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -20,6 +20,9 @@ use crate::value::{Hash, Segment, Text, Value, ValuePath};
 
 /// The most items of a key; more are joined by their shape.
 const MAX_VARIANTS: usize = 4;
+
+/// The most differences of a change that are put in order to compare them.
+const MAX_SORTED: usize = 2000;
 
 /// The parts of a change that similar changes have in common.
 #[derive(PartialEq, Eq, Hash)]
@@ -49,8 +52,13 @@ pub(super) fn items(changes: &[Change], folded: &HashSet<usize>, fleet: &Fleet) 
         if items.iter().map(|(item, _)| 1 + item.more).sum::<usize>() > 1 {
             let vary = |item: &Item| vary(&changes[item.first]);
             items = join(items, Similarity::Equal, |item| (!vary(item)).then(|| equal(&changes[item.first])));
+            let is_plain = |item: &Item| item.similarity == Similarity::Equal && !vary(item);
+            let in_order = |item: &Item| in_order(&changes[item.first], Segment::clone);
+            items = join(items, Similarity::Equal, |item| is_plain(item).then(|| in_order(item))?);
             let masked = |item: &Item| without_node_name(&changes[item.first], fleet);
             items = join(items, Similarity::ExceptNodeName, masked);
+            let anywhere = |item: &Item| without_positions(&changes[item.first]);
+            items = join(items, Similarity::ExceptPosition, |item| is_plain(item).then(|| anywhere(item))?);
             join_variants(&mut items, Similarity::ExceptNodeName, |item| vary(item) && masked(item).is_some());
             // Variants whose differences are not equal are items of their own, as it were, until they are joined.
             let alone = |item: &Item| {
@@ -73,6 +81,9 @@ fn join<'c>(
     similarity: Similarity,
     signature: impl Fn(&Item) -> Option<Signature<'c>>,
 ) -> Vec<(Item, NodeSet)> {
+    if items.len() < 2 {
+        return items;
+    }
     let mut joined: Vec<(Item, NodeSet)> = Vec::new();
     let mut by_signature: HashMap<Signature<'c>, usize, RandomState> = HashMap::default();
     for (item, nodes) in items {
@@ -112,6 +123,29 @@ fn equal(change: &Change) -> Signature<'_> {
         return Signature::Errors(change.kind, errors(change));
     }
     Signature::Leaves(change.kind, Cow::Borrowed(&change.leaves))
+}
+
+/// Returns the signature of a change with its differences in an order that does not depend on that of the value, and
+/// each step of their paths as `step` gives it. Returns `None` if there are none, or too many.
+fn in_order(change: &Change, step: impl Fn(&Segment) -> Segment) -> Option<Signature<'static>> {
+    if !(1..=MAX_SORTED).contains(&change.leaves.len()) {
+        return None;
+    }
+    let part = |part: &Part| Part { path: ValuePath(part.path.0.iter().map(&step).collect()), ..part.clone() };
+    let leaf = |leaf: &Arc<LeafChange>| {
+        Arc::new(LeafChange { kind: leaf.kind, part: leaf.part.as_ref().map(|side| side.as_ref().map(part)) })
+    };
+    let mut leaves: Vec<Arc<LeafChange>> = change.leaves.iter().map(leaf).collect();
+    leaves.sort_by_cached_key(|leaf| (leaf.path().map(ToString::to_string), leaf.kind));
+    Some(Signature::Leaves(change.kind, leaves.into()))
+}
+
+/// Returns the signature of a change whatever the positions in lists are, or `None` if there are none in its paths.
+fn without_positions(change: &Change) -> Option<Signature<'static>> {
+    let is_position = |step: &Segment| matches!(step, Segment::Index(_));
+    let has_positions = |leaf: &Arc<LeafChange>| leaf.path().is_some_and(|path| path.0.iter().any(is_position));
+    change.leaves.iter().any(has_positions).then_some(())?;
+    in_order(change, |step| if is_position(step) { Segment::Index(0) } else { step.clone() })
 }
 
 fn errors(change: &Change) -> Diff<Option<LookupError>> {

@@ -174,6 +174,7 @@ impl Item {
             Similarity::ExceptNodeName => {
                 Some(format!("each node with its own name; {} more like this", number(self.more)))
             }
+            Similarity::ExceptPosition => Some("at other positions on other nodes".to_owned()),
             Similarity::Shape => Some(format!("an example; {} with other values", count(self.more, "more change"))),
         }
     }

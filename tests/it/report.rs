@@ -4,6 +4,7 @@
 //! those that hiera.yaml `reads` describe them, `commits`, `branch`, `keys`, `origins`, `findings`, `forms` (the files
 //! to write; by default text, JSON and Markdown), `budget`, and `never`, a word that no file may show.
 
+mod alike;
 mod comments;
 mod descriptions;
 pub(crate) mod forms;

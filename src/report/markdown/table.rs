@@ -10,7 +10,7 @@ use crate::hiera::Outcome;
 use crate::report::detail;
 use crate::report::visible::{ELLIPSIS, shorten, visible};
 use crate::report::wording::{count, number, share};
-use crate::report::{Cause, Count, Group, Item, KeyChange, Report, node_list};
+use crate::report::{Cause, Count, Group, Item, KeyChange, Report, Similarity, node_list};
 
 /// The most rows, and the most lines of one.
 const MAX_ROWS: usize = 100;
@@ -130,7 +130,9 @@ fn values(change: &KeyChange, item: &Item) -> Option<String> {
         let Some(Outcome::Failed(error)) = change.outcome.after.as_deref() else { return None };
         return Some(html(&shorten(&visible(error.text.visible()), MAX_ERROR)));
     }
-    if let Some(note) = item.note() {
+    // Positions are not what a reader looks for.
+    let is_anywhere = item.similarity == Similarity::ExceptPosition;
+    if let Some(note) = item.note().filter(|_| !is_anywhere) {
         return Some(note);
     }
     let [fold] = &item.leaves[..] else {
@@ -138,7 +140,11 @@ fn values(change: &KeyChange, item: &Item) -> Option<String> {
         return (differences > 0).then(|| count(differences, "difference"));
     };
     let leaf = &change.leaves[fold.first].change;
-    let alike = if fold.count() > 1 { format!(" ({} alike)", number(fold.count())) } else { String::new() };
+    let alike = match (fold.count(), is_anywhere) {
+        (1, false) => String::new(),
+        (1, true) => " (positions differ)".to_owned(),
+        (alike, _) => format!(" ({} alike)", number(alike)),
+    };
     if leaf.kind == LeafKind::Reordered {
         return detail::note(leaf).map(|note| note + &alike);
     }
