@@ -113,6 +113,7 @@ impl Plan {
             sink.check().map_err(|error| format!("sink '{}': {error}", sink.name))?;
         }
         let sinks = sinks.len();
+        self.check_secrets()?;
         server::options(&self.settings)?;
         for repository in &self.repositories {
             repository.check(options, &self.settings.snapshots)?;
@@ -123,14 +124,25 @@ impl Plan {
         Ok(format!("repositories: {repositories}, sinks: {sinks}, snapshots: {snapshots}, state in {state}"))
     }
 
-    /// Makes a service of the plan, which goes on with the listener of the former service.
-    async fn prepare(self, queue: &Queue, options: &DaemonOptions, listener: Option<Listener>) -> Result<Prepared> {
-        let mut http = server::server(&self.settings, listener)?;
-        let mut sinks = sinks(&self.settings, &options.output)?;
-        let shows_secrets = self.repositories.iter().any(|repository| repository.overrides.show_secrets);
-        if !self.settings.snapshots.is_empty() && shows_secrets {
+    /// Fails if secrets would be shown to all who read the repository, or to whoever can connect.
+    fn check_secrets(&self) -> Result<()> {
+        if !self.repositories.iter().any(|repository| repository.overrides.show_secrets) {
+            return Ok(());
+        }
+        if !self.settings.snapshots.is_empty() {
             return Err("git keeps what was committed once: --show-secrets does not go with 'snapshots'".into());
         }
+        if self.settings.http.as_ref().is_some_and(|http| http.token_file.is_none()) {
+            return Err("--show-secrets would answer everybody on this machine: name a 'token_file' in 'http'".into());
+        }
+        Ok(())
+    }
+
+    /// Makes a service of the plan, which goes on with the listener of the former service.
+    async fn prepare(self, queue: &Queue, options: &DaemonOptions, listener: Option<Listener>) -> Result<Prepared> {
+        self.check_secrets()?;
+        let mut http = server::server(&self.settings, listener)?;
+        let mut sinks = sinks(&self.settings, &options.output)?;
         let (mut repositories, mut banners) = (Vec::new(), Vec::new());
         let mut archived = SnapshotRepositories::default();
         let is_only = self.repositories.len() == 1;

@@ -226,3 +226,20 @@ fn taken_addresses_are_reported() {
     run(&mut second).fails(&[&format!("cannot listen on {}", daemon.address)]);
     assert_eq!(raw(daemon.address, &request("GET", "/health/live", "", b"")).status, 200);
 }
+
+#[test]
+fn secrets_are_shown_only_with_a_token() {
+    let site = Sandbox::of(SITE);
+    site.files("-- data/common.yaml\nmotd: hunter2\nlookup_options: {motd: {convert_to: Sensitive}}\n");
+    site.commit("secret");
+    let shown = "watch --listen 127.0.0.1:0 --state ../state --show-secrets";
+    for check in ["", " --check-config"] {
+        site.hierad(&format!("{shown}{check}")).fails(&["--show-secrets", "name a 'token_file' in 'http'"]);
+    }
+    site.write_secret("token", "open sesame, open");
+    site.settings("profiles: [profiles]\nhttp: {token_file: token}\n");
+    let daemon = Daemon::start(&site, "--show-secrets");
+    daemon.get("/v1/nodes/web01").refuses(401, "Bearer");
+    let header = "Authorization: Bearer open sesame, open\r\n";
+    assert!(daemon.ask("GET", "/v1/nodes/web01", header, b"").body.contains("hunter2"));
+}
