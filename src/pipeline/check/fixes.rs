@@ -9,6 +9,7 @@ pub(super) fn fix_of(code: &str, text: &str) -> String {
     }
     let fix = match code {
         "absent-backend" => return fix_for_backend(text.split('\'').nth(1).unwrap_or_default()),
+        "absent-key" => "correct the name, or give the key a value; nothing, if a module or function elsewhere has it",
         "absent-module" => {
             "name the folder of modules with 'modulepath', or accept it in hierad.yaml: accept: {absent-module: [\"*\"]}"
         }

@@ -3,6 +3,7 @@
 //! A [`Fault`] is one cause, with all its places, nodes and keys, and with a remedy. Each source of faults has a file
 //! of its own.
 
+mod absent_keys;
 mod data_files;
 mod failing_keys;
 mod findings;
@@ -23,8 +24,9 @@ use crate::node::NodeSet;
 pub use new_faults::new_faults;
 
 /// The codes of faults.
-pub const CODES: [&str; 28] = [
+pub const CODES: [&str; 29] = [
     "absent-backend",
+    "absent-key",
     "absent-module",
     "data-no-hash",
     "data-syntax",

@@ -360,3 +360,19 @@ hierarchy:
     site.settings(format!("profiles: [profiles]\n{fix}\n"));
     assert_eq!(site.hierad("check .").ok(), "0 errors, 0 warnings on 2 nodes\n");
 }
+
+#[test]
+fn references_to_absent_keys_are_notes() {
+    let site = Sandbox::of(SITE);
+    site.files(
+        "-- data/common.yaml\nmotd: hello\nntp: [a, b]\nnames:\n  - \"%{lookup('motd')}\"\n  - \"%{alias('mtod')}\"\nmail: \"to %{hiera('mtod')}\"\n",
+    );
+    site.commit("a wrong name");
+    let printed = site.hierad("check --severity note");
+    let expected = "data/common.yaml:3: note: no data file here has the key 'mtod': an interpolation that looks it up is \
+                    empty [absent-key] and at 1 more place\n";
+    assert!(printed.is(2).out.starts_with(expected), "{}", printed.out);
+    assert!(!printed.out.contains("'motd'"), "{}", printed.out);
+    site.hierad("check").is(0);
+    site.hierad("check --severity note --allow absent-key").is(0);
+}
