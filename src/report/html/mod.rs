@@ -10,6 +10,7 @@ mod lines;
 mod nodes;
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,7 +22,7 @@ use self::nodes::ChangedNodes;
 use super::secrets::reencrypted_heading;
 use super::visible::visible;
 use super::wording::{count, findings_heading, number};
-use super::{BlindSpot, Cause, Commit, FindingChange, PolicyHit, PolicyLevel, Report, branch_label};
+use super::{BlindSpot, Cause, Commit, FindingChange, PolicyHit, PolicyLevel, Reencrypted, Report, branch_label};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -62,23 +63,53 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
     // The page is written in parts, so its outer elements are not those of one template.
     let start = start.into_string();
     let start = start.trim_end_matches("</html>");
-    writeln!(out, "{start}<body><main>")?;
-    for part in [head(report), policies(report), blind_spots(report), search(), causes(report)] {
-        out.write_all(part.into_string().as_bytes())?;
-    }
-    write_groups(report, &nodes, options, out)?;
-    for part in
-        [lines::idle(report, options), reencrypted(report), findings(report, true), findings(report, false), footer()]
-    {
-        out.write_all(part.into_string().as_bytes())?;
-    }
-    write!(out, "</main><script type=\"application/json\" id=\"nodes\">{}</script>", nodes.json())?;
+    let room = options.budget / 8;
+    let text = |parts: &[Markup]| parts.iter().map(|part| part.0.as_str()).collect::<String>();
+    let above =
+        text(&[head(report), policies(report, room), blind_spots(report, room), search(), causes(report, room)]);
+    let below = text(&[
+        lines::idle(report, options),
+        reencrypted(report, room),
+        findings(report, true, room),
+        findings(report, false, room),
+        footer(),
+    ]);
+    let names = nodes.json();
+    let used = start.len() + above.len() + below.len() + names.len() + SCRIPT.len();
+    writeln!(out, "{start}<body><main>{above}")?;
+    write_groups(report, &nodes, options, options.budget.saturating_sub(used), out)?;
+    write!(out, "{below}</main><script type=\"application/json\" id=\"nodes\">{names}</script>")?;
     writeln!(out, "<script>{SCRIPT}</script></body></html>")
 }
 
+/// Returns as many of `items` as fit `room` bytes, and the number of the others if there are any.
+fn listed<T>(
+    items: impl ExactSizeIterator<Item = T>,
+    room: usize,
+    item: impl Fn(T) -> Markup,
+) -> (Markup, Option<String>) {
+    let count = items.len();
+    let (mut text, mut shown) = (String::new(), 0);
+    for one in items {
+        let one = item(one).into_string();
+        if text.len() + one.len() > room {
+            break;
+        }
+        text.push_str(&one);
+        shown += 1;
+    }
+    (PreEscaped(text), (shown < count).then(|| format!("{} more", number(count - shown))))
+}
+
 /// Writes as many groups as the budget allows, and the number of the others.
-fn write_groups(report: &Report, nodes: &ChangedNodes, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    let mut left = options.budget;
+fn write_groups(
+    report: &Report,
+    nodes: &ChangedNodes,
+    options: &Options,
+    budget: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut left = budget;
     for (shown, of) in report.groups.iter().enumerate() {
         let text = group(report, of, nodes, options).into_string();
         if text.len() > left {
@@ -142,7 +173,7 @@ fn by(commit: &Commit) -> String {
     [visible(author).as_ref(), time].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-fn policies(report: &Report) -> Markup {
+fn policies(report: &Report, room: usize) -> Markup {
     let policy = |hit: &PolicyHit| {
         let (is_alarm, is_doubt) =
             (hit.counts_as() == Some(PolicyLevel::Failure), hit.counts_as() == Some(PolicyLevel::Warning));
@@ -157,10 +188,12 @@ fn policies(report: &Report) -> Markup {
             }
         }
     };
+    let (hits, more) = listed(report.policies.iter(), room, policy);
     html! {
         @if !report.policies.is_empty() {
             h2 { (report.policies_heading()) }
-            @for hit in &report.policies { (policy(hit)) }
+            (hits)
+            @if let Some(more) = more { p.quiet { (more) } }
         }
     }
 }
@@ -168,7 +201,7 @@ fn policies(report: &Report) -> Markup {
 /// The most keys and lines of a policy.
 const MAX_EXAMPLES: usize = 20;
 
-fn blind_spots(report: &Report) -> Markup {
+fn blind_spots(report: &Report, room: usize) -> Markup {
     let spot = |spot: &BlindSpot| {
         html! {
             div.panel.doubt {
@@ -182,7 +215,9 @@ fn blind_spots(report: &Report) -> Markup {
     html! {
         @if !report.blind_spots.is_empty() {
             h2 { (count(report.blind_spots.len(), "blind spot")) }
-            @for blind in &report.blind_spots { (spot(blind)) }
+            @let (spots, more) = listed(report.blind_spots.iter(), room, spot);
+            (spots)
+            @if let Some(more) = more { p { b { (more) } } }
         }
     }
 }
@@ -201,14 +236,18 @@ fn search() -> Markup {
     }
 }
 
-fn causes(report: &Report) -> Markup {
+fn causes(report: &Report, room: usize) -> Markup {
+    let room = room / report.causes.len().max(1);
+    let key = |(at, key): (usize, &Arc<str>)| html! { @if at > 0 { ", " } code { (visible(key)) } };
     let cause = |cause: &Cause| {
+        let (keys, more) = listed(cause.keys.iter().enumerate(), room, key);
         html! {
             details.panel.alarm[cause.is_new] open {
                 summary { span.who { (cause.heading(report)) } }
                 div.body {
                     pre { (lines(&cause.message())) }
-                    @for (at, key) in cause.keys.iter().enumerate() { @if at > 0 { ", " } code { (visible(key)) } }
+                    (keys)
+                    @if let Some(more) = more { " and " b { (more) } }
                 }
                 (nodes::list(report, &cause.nodes))
             }
@@ -217,39 +256,44 @@ fn causes(report: &Report) -> Markup {
     html! { @for of in &report.causes { (cause(of)) } }
 }
 
-fn reencrypted(report: &Report) -> Markup {
+fn reencrypted(report: &Report, room: usize) -> Markup {
+    let item = |secret: &Reencrypted| {
+        html! {
+            li {
+                code { (visible(&secret.name())) } " on " (secret.share(report))
+                @if let Some(origin) = &secret.origin {
+                    " " span.quiet { (visible(&origin.place.to_string())) }
+                }
+            }
+        }
+    };
     html! {
         @if !report.reencrypted.is_empty() {
             h2 { (reencrypted_heading(&report.reencrypted)) }
-            ul.list {
-                @for secret in &report.reencrypted {
-                    li {
-                        code { (visible(&secret.name())) } " on " (secret.share(report))
-                        @if let Some(origin) = &secret.origin {
-                            " " span.quiet { (visible(&origin.place.to_string())) }
-                        }
-                    }
-                }
-            }
+            @let (secrets, more) = listed(report.reencrypted.iter(), room, item);
+            ul.list { (secrets) @if let Some(more) = more { li { b { (more) } } } }
         }
     }
 }
 
-fn findings(report: &Report, is_new: bool) -> Markup {
+fn findings(report: &Report, is_new: bool, room: usize) -> Markup {
     let findings: Vec<&FindingChange> = report.findings.iter().filter(|finding| finding.is_new == is_new).collect();
+    let item = |finding: &&FindingChange| {
+        let FindingChange { diagnostic, nodes, .. } = finding;
+        html! {
+            li {
+                (diagnostic.severity) " "
+                @if let Some(place) = &diagnostic.place { code { (visible(&place.to_string())) } " " }
+                (visible(&diagnostic.text)) " " span.quiet { "[" (diagnostic.code) "]" }
+                @if *nodes > 0 { span.quiet { ", " (count(*nodes, "node")) } }
+            }
+        }
+    };
     html! {
         @if !findings.is_empty() {
             h2 { (findings_heading(&findings)) }
-            ul.list {
-                @for FindingChange { diagnostic, nodes, .. } in findings {
-                    li {
-                        (diagnostic.severity) " "
-                        @if let Some(place) = &diagnostic.place { code { (visible(&place.to_string())) } " " }
-                        (visible(&diagnostic.text)) " " span.quiet { "[" (diagnostic.code) "]" }
-                        @if *nodes > 0 { span.quiet { ", " (count(*nodes, "node")) } }
-                    }
-                }
-            }
+            @let (shown, more) = listed(findings.iter(), room, item);
+            ul.list { (shown) @if let Some(more) = more { li { b { (more) } } } }
         }
     }
 }

@@ -54,8 +54,9 @@ const MAX_LISTED: usize = 30;
 const MAX_EXAMPLES: usize = 3;
 /// Up to this many groups are shown unfolded.
 const MAX_OPEN: usize = 2;
-/// The budget for notes about omitted parts.
-const NOTES_BUDGET: usize = 400;
+/// The budget for notes about omitted parts, besides the link to the full report; and that of one of them.
+const NOTES_BUDGET: usize = 700;
+const NOTE_BUDGET: usize = 20;
 /// Less room than this is not worth a group's details.
 const MIN_DETAILS: usize = 600;
 
@@ -63,7 +64,8 @@ const MIN_DETAILS: usize = 600;
 pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Result<()> {
     let mut text = head(report);
     let footer = footer(report);
-    let least = characters(&text) + characters(&footer) + NOTES_BUDGET;
+    let full_report = characters(&links::full_report(report, options));
+    let least = characters(&text) + characters(&footer) + full_report + NOTES_BUDGET;
     let Some(mut left) = options.budget.checked_sub(least) else {
         return out.write_all(shorten_to(&report.headline(), options.budget).as_bytes());
     };
@@ -218,22 +220,21 @@ fn reencrypted(report: &Report, budget: usize) -> String {
     list(&reencrypted_heading(&report.reencrypted), report.reencrypted.iter().map(line), budget)
 }
 
-/// Returns a list below a heading, in at most `budget` characters, or nothing if the list is empty.
+/// Returns a list below a heading, or nothing if the list is empty. The heading and the number of what is left out are
+/// there even if they do not fit `budget` characters.
 fn list(heading: &str, lines: impl ExactSizeIterator<Item = String>, budget: usize) -> String {
-    let text = format!("\n**{heading}**\n\n");
-    match items(lines, budget.saturating_sub(characters(&text))) {
-        items if items.is_empty() => items,
-        items => text + &items,
+    if lines.len() == 0 {
+        return String::new();
     }
+    let text = format!("\n**{heading}**\n\n");
+    let room = budget.saturating_sub(characters(&text));
+    text + &items(lines, room)
 }
 
 /// Returns as many items of a list as fit `budget` characters, and the number of the others.
 fn items(lines: impl ExactSizeIterator<Item = String>, budget: usize) -> String {
     let (mut text, count) = (String::new(), lines.len());
-    let mut left = budget.saturating_sub(NOTES_BUDGET / 2);
-    if left == 0 {
-        return text;
-    }
+    let mut left = budget.saturating_sub(NOTE_BUDGET);
     for (shown, line) in lines.enumerate() {
         if shown == MAX_LISTED || characters(&line) > left {
             _ = writeln!(text, "- {ELLIPSIS} {} more", number(count - shown));

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use hierad::diagnostic::{Diagnostic, Place, Severity};
-use hierad::diff::{Diff, changes};
+use hierad::diff::{Diff, Reencrypted, changes};
 use hierad::fleet::{Answer, Distinction, Effective, Finding, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeProfile, NodeSet};
 use hierad::report::{
     BlindSpot, ChangeOrigins, Commit, How, Input, LeafOrigins, NodeNames, Origin, Origins, Report, markdown,
 };
-use hierad::value::{Hash, Value};
+use hierad::value::{Hash, Value, ValuePath};
 use hierad::workers::Workers;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -106,7 +106,8 @@ fn effective(random: &mut Random, keys: &[String], nodes: usize) -> Effective {
     effective
 }
 
-fn report(random: &mut Random, with_lists: bool) -> Report {
+/// A report of random data with so many findings, blind spots and secrets that were encrypted anew.
+fn report(random: &mut Random, lists: [usize; 3]) -> Report {
     let nodes = random.below(12) + 2;
     let profiles = (0..nodes).map(|node| NodeProfile {
         name: format!("{}{node}", text(random)).into(),
@@ -116,7 +117,7 @@ fn report(random: &mut Random, with_lists: bool) -> Report {
     let fleet = Arc::new(Fleet::new(profiles.collect::<Vec<_>>()));
     let keys: Vec<String> = (0..=random.below(8)).map(|_| text(random)).collect();
     let (before, after) = (effective(random, &keys, fleet.len()), effective(random, &keys, fleet.len()));
-    let changes = changes(Diff::new(&before, &after), &Workers::of(1));
+    let mut changes = changes(Diff::new(&before, &after), &Workers::of(1));
     let mut origin = |_: &_| {
         let mut one =
             || Some(Origin { place: Place::line(&*text(random), 3), level: text(random).into(), how: How::default() });
@@ -129,7 +130,14 @@ fn report(random: &mut Random, with_lists: bool) -> Report {
         diagnostic: Diagnostic::new(Severity::Error, "code", Some(Place::line(&*text(random), 1)), text(random)),
         nodes: NodeSet::new(),
     };
-    let findings: Vec<Finding> = (0..usize::from(with_lists) * 2).map(|_| finding(random)).collect();
+    let findings: Vec<Finding> = (0..lists[0]).map(|_| finding(random)).collect();
+    let secret = |random: &mut Random| Reencrypted {
+        key: text(random).into(),
+        path: ValuePath::default(),
+        outcome: Arc::new(Outcome::NotFound),
+        nodes: fleet.all(),
+    };
+    changes.reencrypted = (0..lists[2]).map(|_| secret(random)).collect();
     let spot = |random: &mut Random| BlindSpot {
         code: "spot",
         headline: text(random),
@@ -147,7 +155,7 @@ fn report(random: &mut Random, with_lists: bool) -> Report {
         origins: Origins { changes: origins, ..Origins::default() },
         disclosure: &values::disclosure(),
         findings: Diff::new(&[][..], &findings),
-        blind_spots: (0..usize::from(with_lists)).map(|_| spot(random)).collect(),
+        blind_spots: (0..lists[1]).map(|_| spot(random)).collect(),
         is_unreadable: Diff::default(),
     })
 }
@@ -222,7 +230,7 @@ fn nothing_in_the_data_breaks_out_of_a_comment() {
     let mut groups = 0;
     for round in 0..600 {
         let with_lists = round % 2 == 0;
-        let report = report(&mut random, with_lists);
+        let report = report(&mut random, if with_lists { [2, 1, 0] } else { [0; 3] });
         let options = markdown::Options { budget: 1_000_000, link_base: Some(BASE.into()), report_url: None };
         let mut out = Vec::new();
         markdown::write(&report, &options, &mut out).unwrap();
@@ -247,18 +255,29 @@ fn nothing_in_the_data_breaks_out_of_a_comment() {
 #[test]
 fn comments_of_any_budget_are_whole() {
     let mut random = Random::new(22);
+    let mut long = 0;
     for round in 0..400 {
-        let report = report(&mut random, round % 2 == 0);
+        let lists = [0; 3].map(|none| if round % 2 == 0 { random.below(200) } else { none });
+        let report = report(&mut random, lists);
         let budget = random.below(9000);
-        let options = markdown::Options { budget, link_base: Some(BASE.into()), report_url: Some(BASE.into()) };
+        let report_url = Some(format!("{BASE}{}", "long/".repeat(random.below(100))));
+        let options = markdown::Options { budget, link_base: Some(BASE.into()), report_url };
         let mut out = Vec::new();
         markdown::write(&report, &options, &mut out).unwrap();
         let comment = String::from_utf8(out).unwrap();
-        assert!(comment.chars().count() <= budget);
-        if comment.starts_with("###") {
-            let found = structure(&comment);
-            let all = report.groups.len() + report.causes.len();
-            assert!(found.details >= all || comment.contains(&format!("of {all} group")), "{comment}");
+        assert!(comment.chars().count() <= budget, "{} > {budget}: {comment}", comment.chars().count());
+        let Some(body) = comment.strip_prefix("### ") else { continue };
+        let found = structure(&comment);
+        let all = report.groups.len() + report.causes.len();
+        assert!(found.details >= all || comment.contains(&format!("of {all} group")), "{comment}");
+        // The number of what is in each list stands even where nothing of it fits.
+        let counts = [(report.findings.len(), "new finding"), (lists[1], "blind spot"), (lists[2], "secret")];
+        for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+            let plural = if count == 1 { "" } else { "s" };
+            assert!(body.contains(&format!("{count} {what}{plural}")), "{count} {what}: {comment}");
         }
+        assert!(report.keys.changed == 0 || !body.starts_with("no "), "{comment}");
+        long += 1;
     }
+    assert!(long > 200, "{long}");
 }

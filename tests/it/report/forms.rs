@@ -77,3 +77,17 @@ fn pages_over_their_budget_count_what_is_left_out() {
     let page = page(&hostile(), 10);
     assert!(page.contains("<b>1 more group</b> of 1 change would make this page too large"), "{page}");
 }
+
+#[test]
+fn lists_are_part_of_the_budget_of_a_page() {
+    let finding = |n: usize| serde_json::json!({"code": "code", "text": format!("{HOSTILE} {n}"), "nodes": 1});
+    let findings: Vec<Json> = (0..5_000).map(finding).collect();
+    let yaml = serde_json::json!({ "nodes": ["a"], "before": {}, "after": {}, "findings": { "after": findings } });
+    let report = super::report(&serde_yaml::to_value(yaml).unwrap());
+    let fixed = page(&report, 0).len();
+    for budget in [20_000, 200_000] {
+        let page = page(&report, fixed + budget);
+        assert!(page.len() <= fixed + budget && page.contains(" more</b>") && page.contains("5,000 new findings"));
+    }
+    assert!(!page(&report, usize::MAX).contains(" more</b>"));
+}
