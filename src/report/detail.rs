@@ -177,6 +177,13 @@ fn message(error: &LookupError, columns: usize) -> Vec<String> {
 }
 
 fn sides(values: Diff<Option<&Value>>, columns: usize) -> Vec<DetailLine> {
+    if let Diff { before: Some(before), after: Some(after) } = values
+        && is_one_line(before)
+        && is_one_line(after)
+    {
+        let (before, after) = apart(Diff::new(before, after).map(|value| inline_shortened(value, usize::MAX)), columns);
+        return vec![DetailLine::new(Mark::Removed, before), DetailLine::new(Mark::Added, after)];
+    }
     let block = |mark, value: Option<&Value>| {
         let lines = match value {
             Some(Value::String(text)) if is_multi_line(text) => text_block(text, columns),
@@ -186,6 +193,15 @@ fn sides(values: Diff<Option<&Value>>, columns: usize) -> Vec<DetailLine> {
         lines.into_iter().map(move |text| DetailLine::new(mark, text))
     };
     block(Mark::Removed, values.before).chain(block(Mark::Added, values.after)).collect()
+}
+
+/// Returns true for a value that is no collection and has no line ends.
+fn is_one_line(value: &Value) -> bool {
+    match value {
+        Value::Array(_) | Value::Hash(_) => false,
+        Value::String(text) => !is_multi_line(text),
+        _ => true,
+    }
 }
 
 /// Returns the lines of a string of several lines.
@@ -281,17 +297,10 @@ fn skipped(lines: usize, out: &mut Vec<DetailLine>) {
 }
 
 fn operation(op: DiffOp, lines: Diff<&[&str]>, columns: usize, out: &mut Vec<DetailLine>) {
-    if let DiffOp::Replace { old_index, old_len, new_index, new_len } = op
-        && old_len == new_len
-    {
-        let pairs = (0..old_len).map(|i| {
-            let pair = Diff::new(lines.before[old_index + i], lines.after[new_index + i]);
-            apart(pair.map(with_visible_end), columns)
-        });
-        let (before, after): (Vec<String>, Vec<String>) = pairs.unzip();
-        out.extend(before.into_iter().map(|text| DetailLine::new(Mark::Removed, text)));
-        out.extend(after.into_iter().map(|text| DetailLine::new(Mark::Added, text)));
-        return;
+    if let DiffOp::Replace { old_index, old_len, new_index, new_len } = op {
+        let replaced =
+            Diff { before: &lines.before[old_index..][..old_len], after: &lines.after[new_index..][..new_len] };
+        return replacement(replaced, columns, out);
     }
     for change in op.iter_changes(lines.before, lines.after) {
         let line = match change.tag() {
@@ -301,6 +310,22 @@ fn operation(op: DiffOp, lines: Diff<&[&str]>, columns: usize, out: &mut Vec<Det
         };
         out.push(line);
     }
+}
+
+/// Lays out lines that took the place of others, so that the first difference of each pair shows.
+fn replacement(lines: Diff<&[&str]>, columns: usize, out: &mut Vec<DetailLine>) {
+    let pairs = lines.before.iter().zip(lines.after);
+    let pairs =
+        pairs.map(|(before, after)| apart(Diff::new(before, after).map(|line| with_visible_end(line)), columns));
+    let (mut before, mut after): (Vec<String>, Vec<String>) = pairs.unzip();
+    let rest = |lines: &[&str], shown: &mut Vec<String>| {
+        let more = lines.iter().skip(shown.len()).map(|line| shorten(&with_visible_end(line), columns));
+        shown.extend(more.collect::<Vec<_>>());
+    };
+    rest(lines.before, &mut before);
+    rest(lines.after, &mut after);
+    out.extend(before.into_iter().map(|text| DetailLine::new(Mark::Removed, text)));
+    out.extend(after.into_iter().map(|text| DetailLine::new(Mark::Added, text)));
 }
 
 /// Makes white space at the end of a line visible.

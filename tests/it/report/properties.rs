@@ -137,11 +137,55 @@ fn edit(value: &Value, path: &ValuePath, change: &Edit) -> Value {
     }
 }
 
+/// Values of one line or several whose differences may come late, where a line has been cut off.
+fn long_value(random: &mut Random) -> Value {
+    let long = "x".repeat(*random.pick(&[0, 30, 300]));
+    let line = |random: &mut Random| format!("{long}{}", random.pick(&["", "a", "b", "a ", "\u{1b}"]));
+    match random.below(8) {
+        0 => Value::Symbol(format!("s{}", line(random)).into()),
+        1 => Value::Bytes(line(random).into_bytes().into()),
+        2 => Value::big(format!("{}{}", "7".repeat(300), random.below(3)).parse().unwrap()),
+        _ => {
+            let lines: Vec<String> = (0..=random.below(5)).map(|_| line(random)).collect();
+            Value::from(lines.join("\n") + if random.below(2) == 0 { "\n" } else { "" })
+        }
+    }
+}
+
+#[test]
+fn both_sides_of_a_difference_look_different() {
+    let (mut random, mut compared) = (Random::new(8), 0);
+    for _ in 0..3_000 {
+        let (before, after) = (long_value(&mut random), long_value(&mut random));
+        let side = |value: &Value| {
+            let answer = Answer::new(NodeSet::from_iter([NodeId(0)]), Arc::new(Outcome::Found(value.clone())));
+            Effective { keys: [("key".into(), vec![answer])].into() }
+        };
+        let report = report_of(values::fleet(&["node".into()]), &side(&before), &side(&after));
+        let comment = super::markdown(&report, 60_000);
+        let Some((_, block)) = comment.split_once("diff\n@@ key @@") else { continue };
+        let (note, lines) = block.split_once('\n').unwrap();
+        let lines: Vec<&str> = lines.lines().take_while(|line| !line.starts_with("```")).collect();
+        let runs: Vec<&[&str]> = lines.chunk_by(|one, next| one[..1] == next[..1]).collect();
+        for runs in runs.windows(2).filter(|runs| runs[0][0].starts_with('-') && runs[1][0].starts_with('+')) {
+            for (before, after) in runs[0].iter().zip(runs[1]) {
+                assert!(!note.is_empty() || before[1..] != after[1..], "{comment}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 1000, "{compared}");
+}
+
 /// A report of random values.
 fn report(random: &mut Random) -> Report {
     let fleet = values::fleet(&["web[1-12].example.com".into(), "日本.example.com".into(), "@x|`y`".into()]);
     let before = effective(random, &fleet, None);
     let after = effective(random, &fleet, Some(&before));
+    report_of(fleet, &before, &after)
+}
+
+fn report_of(fleet: Fleet, before: &Effective, after: &Effective) -> Report {
     let commit = |text: &str| Commit { id: text.repeat(9), summary: text.repeat(20), ..Commit::default() };
     let mut report = Report::new(Input {
         distinctions: Vec::new(),
@@ -149,7 +193,7 @@ fn report(random: &mut Random) -> Report {
         nodes: fleet.all(),
         names: NodeNames::new(Arc::new(fleet)),
         keys: before.keys.keys().chain(after.keys.keys()).collect::<BTreeSet<_>>().len(),
-        changes: changes(Diff::new(&before, &after), &Workers::of(1)),
+        changes: changes(Diff::new(before, after), &Workers::of(1)),
         origins: Origins::default(),
         disclosure: &values::disclosure(),
         findings: Diff::new(&[], &[]),
