@@ -11,7 +11,9 @@ use crate::app::{Failure, Workspace};
 use crate::diff::Diff;
 use crate::git::Repository;
 use crate::pipeline::{Comparison, RevisionId};
-use crate::report::{BlindSpot, KeyChange, PolicyLevel, Report, Verdict, github, html, json, junit, markdown, sarif, text};
+use crate::report::{
+    BlindSpot, KeyChange, PolicyLevel, Report, Verdict, github, html, json, junit, markdown, sarif, text,
+};
 
 /// About how many lines a report may have in a hook: a screen.
 pub(super) const HOOK_LINES: usize = 40;

@@ -65,10 +65,9 @@ fn rule(code: &str, level: Severity) -> Json {
             "A changed line changes no effective value.",
             "The message says what counts instead. Remove the line, or change what counts.",
         ),
-        UNKNOWN_EFFECT => (
-            "The effect of a changed line is not known.",
-            "The message says why. `hierad check` finds keys that fail.",
-        ),
+        UNKNOWN_EFFECT => {
+            ("The effect of a changed line is not known.", "The message says why. `hierad check` finds keys that fail.")
+        }
         _ => (&*finding, "`hierad check` shows all findings, each with its places."),
     };
     json!({

@@ -149,3 +149,78 @@ fn keys_failing_on_both_sides_are_reported() {
     site.files("-- data/common.yaml\nmotd: 'z %{nope}'\nntp: [a, b]\n");
     assert!(site.hierad("diff .").ok().starts_with(headline));
 }
+
+#[test]
+fn a_key_that_moves_with_its_value_is_no_change() {
+    let site = Sandbox::of(SITE);
+    site.files(
+        "-- data/common.yaml\nntp: [a, b]\n-- data/roles/web.yaml\nport: 80\nmotd: hello\n-- data/roles/db.yaml\nport: 5432\nmotd: hello\n",
+    );
+    site.commit("the message of the day moves to the roles");
+    let printed = site.hierad("diff --format json --exit-code");
+    let report = printed.is(0).json();
+    assert_eq!((&report["verdict"], changes(&report)), (&"no_change".into(), vec![]));
+    let lines = report["lines"].as_array().unwrap();
+    assert_eq!(lines.len(), 3, "{lines:#?}");
+    assert!(lines.iter().all(|line| line["effect"] == "none" && line["reason"] == "same"), "{lines:#?}");
+}
+
+#[test]
+fn nodes_without_changes_are_left_out() {
+    let site = history();
+    for format in ["text", "markdown", "html", "json"] {
+        let printed = site.hierad(&format!("diff --format {format}"));
+        assert!(printed.ok().contains("web01") && !printed.out.contains("db01"), "{format}: {}", printed.out);
+    }
+}
+
+#[test]
+fn failures_are_in_every_form_and_the_status() {
+    let site = Sandbox::of(SITE);
+    site.files("-- data/roles/web.yaml\nmotd: hi\nport: '%{nope}'\n");
+    site.commit("an undefined variable");
+    for (format, word) in [
+        ("text", "fails    port"),
+        ("markdown", "**fails** `port`"),
+        ("html", ">fails</span>"),
+        ("json", "\"kind\":\"failed\""),
+    ] {
+        let printed = site.hierad(&format!("diff --exit-code=errors --format {format}"));
+        for word in [word, "web01", "nope", "data/roles/web.yaml:2"] {
+            assert!(printed.is(2).out.contains(word), "no {word} in {format}: {}", printed.out);
+        }
+    }
+}
+
+#[test]
+fn a_revision_differs_from_itself_in_nothing() {
+    let site = history();
+    site.files("-- data/common.yaml\nmotd: 'x %{nope}'\nntp: [a, b]\n");
+    site.commit("a key that fails");
+    site.files("-- data/roles/db.yaml\nport: [\n");
+    site.commit("a file that cannot be read");
+    for revision in ["HEAD", "HEAD~1", "HEAD~2", "HEAD~3", "."] {
+        let printed = site.hierad(&format!("diff --exit-code --format json {revision} {revision}"));
+        let report = printed.is(0).json();
+        assert_eq!((&report["verdict"], changes(&report)), (&"no_change".into(), vec![]), "{revision}");
+    }
+}
+
+#[test]
+fn an_order_alone_is_a_change_of_its_own() {
+    let data = |users: &str| {
+        format!("-- data/common.yaml\nntp: [a, b]\nusers: {users}\nlookup_options: {{ntp: {{merge: unique}}}}\n")
+    };
+    let web = "-- data/roles/web.yaml\nport: 80\nntp: [c]\n";
+    let site = Sandbox::of(&format!("{SITE}{}{web}", data("{ada: 1, bob: 2}")));
+    site.files(&data("{bob: 2, ada: 1}"));
+    site.write(
+        "hiera.yaml",
+        "version: 5\nhierarchy:\n  - {name: Common, path: common.yaml}\n  - {name: Role, path: 'roles/%{role}.yaml'}\n",
+    );
+    site.commit("common first");
+    let report = site.hierad("diff --format json --exit-code");
+    assert_eq!(changes(&report.is(2).json()), ["ntp reordered web01", "users reordered db01,web01"]);
+    let text = site.hierad("diff");
+    assert!(text.ok().contains("reordered  ntp: [\"c\", \"a\", \"b\"] -> [\"a\", \"b\", \"c\"]"), "{}", text.out);
+}

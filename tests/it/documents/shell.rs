@@ -64,3 +64,15 @@ fn what_hierad_does_not_take_is_found() {
         assert!(fault(line).is_some(), "{line}");
     }
 }
+
+#[test]
+fn no_recipe_makes_a_report_an_argument() {
+    let recipes = ["examples/review", "hooks"].map(|folder| std::fs::read_dir(root().join(folder)).unwrap());
+    let recipes = recipes.into_iter().flatten().map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap());
+    let texts: Vec<String> = recipes.chain(pages().into_values()).collect();
+    assert!(texts.len() > 20);
+    // What a command prints may be longer than arguments may be.
+    let substitution = Regex::new(r#"\$\(\s*"?\$?hierad"#).unwrap();
+    let lines = texts.iter().flat_map(|text| text.lines());
+    none(&lines.filter(|line| substitution.is_match(line)).map(str::to_owned).collect::<Vec<_>>());
+}

@@ -149,3 +149,21 @@ fn discussions_are_on_the_lines_once() {
     scene.review(&head, "--discussions").ok();
     assert_eq!(scene.forge.state().comments.len(), 1);
 }
+
+#[test]
+fn a_large_review_is_one_comment_that_fits() {
+    let scene = Scene::new(Kind::GitHub);
+    let lines = |value: &str| {
+        let line = |n: usize| format!("profile{}::part{n}: {value}{n} {}\n", n % 97, "text ".repeat(n % 50));
+        (0..3_000).map(line).collect::<String>()
+    };
+    scene.push(&format!("-- data/roles/web.yaml\nport: 80\n{}", lines("one")));
+    scene.site.git(["push", "--quiet", "--force", "origin", "HEAD:main"]);
+    let head = scene.push(&format!("-- data/roles/web.yaml\nport: 80\n{}", lines("two")));
+    scene.review(&head, "").ok();
+    let comment = scene.forge.comment("default");
+    let words = ["### 3,000 keys change on 1 of 2 nodes", "more keys", "hierad diff &#45;-full"];
+    assert!(words.iter().all(|word| comment.contains(word)) && !comment.contains("db01"), "{comment}");
+    assert!(comment.chars().count() > 30_000, "{}", comment.chars().count());
+    assert_eq!(scene.forge.state().comments.len(), 1);
+}
