@@ -1,7 +1,7 @@
 //! Waivers: what they take away, and what becomes of them when they expire.
 
 use hierad::policy::{Day, Policies};
-use hierad::report::PolicyState;
+use hierad::report::{PolicyHit, PolicyState};
 use hierad::settings::Settings;
 
 use super::{hits, lines, site, trust};
@@ -109,7 +109,7 @@ fn a_waiver_counts_on_its_last_day() {
     let policies = policies(&format!("{RULE}  - {{policy: ports, reason: r, expires: 2027-01-31}}\n"));
     let state = |day: &str| {
         let day: Day = day.parse().unwrap();
-        policies.judge(&report, day).iter().map(|hit| hit.state()).collect::<Vec<_>>()
+        policies.judge(&report, day).iter().map(PolicyHit::state).collect::<Vec<_>>()
     };
     assert_eq!(state("2027-01-30"), [PolicyState::Waived]);
     assert_eq!(state("2027-01-31"), [PolicyState::Waived]);
