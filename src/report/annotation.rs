@@ -28,7 +28,8 @@ const ERROR_COLUMNS: usize = 2000;
 /// A message at a line of the repository, as the later revision has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Annotation {
-    /// The kind of message: `policy`, `failing-key`, `changed-value`, `no-effect`, `unknown-effect`, or the code of a finding.
+    /// The kind of message: `policy`, `failing-key`, `changed-value`, `no-effect`, `unknown-effect`, or the code of a
+    /// finding.
     pub code: &'static str,
     /// The file, from the root of the repository.
     pub path: String,
@@ -169,9 +170,7 @@ impl Told {
 
     fn policy(hit: &PolicyHit) -> Told {
         let what = format!("policy {}", hit.name);
-        let notes = hit.notes().iter().fold(String::new(), |text, note| text + "; " + note);
-        let text = format!("{what}: {} ({}){notes}", hit.message, hit.found);
-        Told { what, text: visible(&text).into_owned() }
+        Told { text: visible(&format!("{what}: {}", hit.words())).into_owned(), what }
     }
 
     /// Returns a title such as `ntp::servers[1] changed on 12 of 143 nodes`, with the values behind it in the text.

@@ -17,6 +17,13 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let fix = spot.fix.as_ref().map(|fix| format!("\n{fix}")).unwrap_or_default();
         writeln!(out, "::warning title=hierad%3A blind spot::{}", data(&format!("{}{fix}", spot.message)))?;
     }
+    // Hits at lines are among the annotations.
+    for (hit, level) in report.policies.iter().filter_map(|hit| Some((hit, hit.counts_as()?))) {
+        if hit.places.is_empty() {
+            let title = property(&format!("policy {}", hit.name));
+            writeln!(out, "::{} title={title}::{}", name(level.severity()), data(&hit.words()))?;
+        }
+    }
     let warnings = report.blind_spots.len().min(MOST);
     write_limited(&report.annotations(), &[MOST, MOST - warnings, MOST - 1], out)
 }
@@ -28,8 +35,8 @@ pub fn write_annotations(annotations: &[Annotation], out: &mut dyn Write) -> io:
 
 /// Writes as many errors, warnings and notices as `most` has, and to the log the number of the others.
 fn write_limited(annotations: &[Annotation], most: &[usize; 3], out: &mut dyn Write) -> io::Result<()> {
-    let levels = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "notice")];
-    for ((level, name), most) in levels.into_iter().zip(most) {
+    for (level, most) in [Severity::Error, Severity::Warning, Severity::Note].into_iter().zip(most) {
+        let name = name(level);
         let all: Vec<&Annotation> = annotations.iter().filter(|annotation| annotation.level == level).collect();
         for annotation in all.iter().take(*most) {
             let lines = annotation.lines.map(|(first, last)| format!(",line={first},endLine={last}"));
@@ -42,6 +49,14 @@ fn write_limited(annotations: &[Annotation], most: &[usize; 3], out: &mut dyn Wr
         }
     }
     out.flush()
+}
+
+fn name(level: Severity) -> &'static str {
+    match level {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "notice",
+    }
 }
 
 fn data(text: &str) -> String {

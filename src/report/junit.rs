@@ -1,5 +1,5 @@
 //! Writes the report as test results in the XML of `JUnit`, which every CI server shows: a suite for each set of nodes
-//! with a case for each key that changes there. Keys that fail are failed cases, blind spots are skipped ones.
+//! with a case for each key that changes there. Keys that fail and policies are failed cases, blind spots and what is waived skipped ones.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use maud::{Markup, PreEscaped, html};
 use super::detail::{self, DetailLine, Mark, Room};
 use super::visible::{shorten, visible, visible_lines};
 use super::wording::count;
-use super::{BlindSpot, Cause, FindingChange, Group, Item, KeyChange, Report, node_list};
+use super::{BlindSpot, Cause, FindingChange, Group, Item, KeyChange, PolicyHit, PolicyLevel, Report, node_list};
 use crate::diagnostic::{Place, Severity};
 use crate::hiera::Outcome;
 
@@ -25,6 +25,7 @@ const MAX_KEYS: usize = 100;
 /// Writes the report.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut suites = vec![summary(report)];
+    suites.push(Suite { name: "policies".to_owned(), cases: report.policies.iter().map(policy).collect() });
     suites.extend(report.groups.iter().map(|of| group(report, of)));
     let findings: Vec<Case> = report.findings.iter().filter(|finding| finding.is_new).map(finding).collect();
     suites.push(Suite { name: "findings".to_owned(), cases: findings });
@@ -106,6 +107,17 @@ fn summary(report: &Report) -> Suite {
     let verdict = Case { name: report.headline(), place: None, result: CaseResult::Passed(String::new()) };
     let causes = report.causes.iter().map(|of| cause(report, of));
     Suite { name: "summary".to_owned(), cases: [verdict].into_iter().chain(causes).collect() }
+}
+
+/// Returns the case of a policy that is hit: failed, or skipped if it is waived.
+fn policy(hit: &PolicyHit) -> Case {
+    let text = hit.words();
+    let result = match hit.counts_as() {
+        Some(PolicyLevel::Failure) => CaseResult::Failed { message: text, text: hit.examples(MAX_KEYS) },
+        Some(PolicyLevel::Warning | PolicyLevel::Note) => CaseResult::Passed(text),
+        None => CaseResult::Skipped(text),
+    };
+    Case { name: hit.name.to_string(), place: hit.places.first().cloned(), result }
 }
 
 fn cause(report: &Report, cause: &Cause) -> Case {

@@ -128,6 +128,12 @@ impl PolicyHit {
         lists.into_iter().filter(|list| !list.is_empty()).collect::<Vec<_>>().join("; ")
     }
 
+    /// Returns the message with the evidence and further sentences.
+    pub(super) fn words(&self) -> String {
+        let notes = self.notes().iter().fold(String::new(), |text, note| text + "; " + note);
+        format!("{} ({}){notes}", self.message, self.found)
+    }
+
     /// Returns further sentences: on the waiver and on the people who must look at it.
     pub fn notes(&self) -> Vec<String> {
         let waiver = self.waiver.as_ref().map(|waiver| {

@@ -2,10 +2,11 @@
 
 use super::escape::{characters, html, name};
 use super::links::link;
-use super::{Options, items, list};
+use super::{Options, items};
 use crate::report::causing::{Range, Reason};
+use crate::report::visible::ELLIPSIS;
 use crate::report::wording::count;
-use crate::report::{ChangedLines, Report, Side};
+use crate::report::{ChangedLines, Effect, Report, Side, UnknownEffect};
 
 /// Up to this many are shown unfolded.
 const MAX_OPEN: usize = 3;
@@ -13,18 +14,24 @@ const MAX_OPEN: usize = 3;
 /// Returns a list of the lines with the reason of each, in at most `budget` characters; nothing if there are none. The
 /// head of the comment has their number.
 pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> String {
-    let told: Vec<&ChangedLines> = report.lines.iter().filter(|lines| lines.is_telling()).collect();
+    let told: Vec<&ChangedLines> = report.lines.iter().filter(|lines| is_told(lines)).collect();
     let all: usize = told.iter().map(|lines| lines.len()).sum();
     let verb = if all == 1 { "does" } else { "do" };
     let heading = format!("{} {verb} nothing that can be seen", count(all, "changed line"));
     let lines = told.iter().map(|lines| line(lines, options));
+    let items = items(lines, budget.saturating_sub(characters(&heading) + FRAME));
+    if items.is_empty() || items.starts_with(&format!("- {ELLIPSIS}")) {
+        return String::new();
+    }
     if told.len() <= MAX_OPEN {
-        return list(&heading, lines, budget);
+        return format!("\n**{heading}**\n\n{items}");
     }
-    match items(lines, budget.saturating_sub(characters(&heading) + FRAME)) {
-        items if items.is_empty() => items,
-        items => format!("\n<details><summary>{heading}</summary>\n\n{items}\n</details>\n"),
-    }
+    format!("\n<details><summary>{heading}</summary>\n\n{items}\n</details>\n")
+}
+
+/// Returns true for lines that are worth an entry: of those that are not traced there may be thousands.
+fn is_told(lines: &ChangedLines) -> bool {
+    lines.is_telling() && lines.effect != Effect::Unknown(UnknownEffect::NotTraced)
 }
 
 /// The room of the fold.

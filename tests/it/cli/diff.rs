@@ -162,7 +162,7 @@ fn a_key_that_moves_with_its_value_is_no_change() {
     assert_eq!((&report["verdict"], changes(&report)), (&"no_change".into(), vec![]));
     let lines = report["lines"].as_array().unwrap();
     assert_eq!(lines.len(), 3, "{lines:#?}");
-    assert!(lines.iter().all(|line| line["effect"] == "none" && line["reason"] == "same"), "{lines:#?}");
+    assert!(lines.iter().all(|line| line["effect"] == "none" && line["reason"] == "moved"), "{lines:#?}");
 }
 
 #[test]
