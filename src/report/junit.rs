@@ -1,5 +1,6 @@
 //! Writes the report as test results in the XML of `JUnit`, which every CI server shows: a suite for each set of nodes
-//! with a case for each key that changes there. Keys that fail and policies are failed cases, blind spots and what is waived skipped ones.
+//! with a case for each key that changes there. Keys that fail and policies are failed cases, blind spots and what is
+//! waived skipped ones.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
