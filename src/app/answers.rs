@@ -12,6 +12,7 @@ use crate::daemon::http::{
     NodeSnapshot,
 };
 use crate::diff::Diff;
+use crate::forge::Page;
 use crate::git::{BranchName, CommitId, RevisionError};
 use crate::hiera::Outcome;
 use crate::hiera::budget::{Cost, STEP_LIMIT, TEXT_LIMIT};
@@ -29,11 +30,11 @@ use crate::workers::{Stop, Workers};
 /// The file name that stands for a profile in a question: it tells the format.
 const PROFILE: &str = "profile.json";
 
-/// Returns the answers to questions about a repository.
-pub(super) fn answers(workspace: &Workspace) -> Arc<dyn Answers> {
+/// Returns the answers to questions about a repository. `page` is for links to its files.
+pub(super) fn answers(workspace: &Workspace, page: Option<Page>) -> Arc<dyn Answers> {
     // Pipelines of its own: questions do not evict the revision that the next commit is compared with.
     let pipelines = Mutex::new(BranchPipelines::new(workspace.clone()));
-    Arc::new(EffectiveValues { workspace: workspace.clone(), pipelines })
+    Arc::new(EffectiveValues { workspace: workspace.clone(), pipelines, page })
 }
 
 /// The most that the keys of one lookup request cost together.
@@ -43,6 +44,8 @@ const REQUEST: Cost = Cost { steps: 4 * STEP_LIMIT, text: 4 * TEXT_LIMIT };
 struct EffectiveValues {
     workspace: Workspace,
     pipelines: Mutex<BranchPipelines>,
+    /// The repository on its forge.
+    page: Option<Page>,
 }
 
 /// The commit of a question, and the branch that it was named by.
@@ -84,8 +87,9 @@ impl Answers for EffectiveValues {
         self.settled(after.branch.as_ref(), |pipeline| {
             let compared = pipeline.diff_with(ids, &DiffFilter::ALL, &self.workers(stop)).map_err(broken)?;
             wanted_still(stop)?;
-            let text = written(&compared.report, request.format)?;
-            Ok(DiffResponse { commit: after.commit.to_string(), text })
+            let commit = after.commit.to_string();
+            let files = self.page.as_ref().map(|page| page.files(&commit));
+            Ok(DiffResponse { text: written(&compared.report, request.format, files)?, commit })
         })
     }
 
@@ -226,13 +230,16 @@ impl EffectiveValues {
     }
 }
 
-/// Writes a report, unless it is too large for an answer.
-fn written(report: &Report, format: DiffFormat) -> std::result::Result<Vec<u8>, AnswerError> {
+/// Writes a report, unless it is too large for an answer. `files` is the address of those of the commit.
+fn written(report: &Report, format: DiffFormat, files: Option<String>) -> std::result::Result<Vec<u8>, AnswerError> {
     let mut out = Bounded { text: Vec::new(), most: LARGEST_REPORT };
     let result = match format {
         DiffFormat::Json => report::json::write(report, report::json::Options::default(), &mut out),
         DiffFormat::Html => report::html::write(report, &report::html::Options::default(), &mut out),
-        DiffFormat::Markdown => report::markdown::write(report, &report::markdown::Options::default(), &mut out),
+        DiffFormat::Markdown => {
+            let options = report::markdown::Options { link_base: files, ..report::markdown::Options::default() };
+            report::markdown::write(report, &options, &mut out)
+        }
         DiffFormat::Text => report::text::write(report, report::text::Options::default(), &mut out),
         DiffFormat::Sarif => report::sarif::write(report, &mut out),
         DiffFormat::Junit => report::junit::write(report, &mut out),

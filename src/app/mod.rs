@@ -7,6 +7,7 @@
 //! - [`Plan`] is a daemon with a durable queue, and reloads it; [`run_unqueued`] is one without.
 //! - [`trust`] records which settings files of the tree the user trusts.
 //! - [`review`] finds the commits of a request in the checkout of a CI job.
+//! - `requests` has the daemon review requests, each in a process of its own.
 //! - `answers`, `server` and `snapshots` give the daemon its effective values, its HTTP server and its snapshot
 //!   sinks.
 //!
@@ -27,6 +28,7 @@ mod overrides;
 mod pipelines;
 mod recent;
 mod repository;
+mod requests;
 pub mod review;
 mod sample_profile;
 mod server;

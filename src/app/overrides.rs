@@ -1,5 +1,6 @@
 //! The flags of every command as the composition takes them: typed, and laid over the settings.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -68,6 +69,35 @@ impl Overrides {
         self.config.as_deref().filter(|path| !path.as_os_str().is_empty())
     }
 
+    /// Returns the flags for another process. The key of fingerprints is not among them: others can see arguments.
+    pub(super) fn arguments(&self) -> Vec<OsString> {
+        let Overrides { repo, config, profiles, hiera_config, global_hiera_config, modulepath, .. } = self;
+        let Overrides { basemodulepath, puppet, reader, threads, no_cache, cache_size, .. } = self;
+        let Overrides { pkcs7_private_key, pkcs7_public_key, no_keys, show_secrets, .. } = self;
+        let path = |path: &Option<PathBuf>| path.as_ref().map(OsString::from);
+        let text = |text: &Option<String>| text.as_ref().map(OsString::from);
+        let valued = [
+            ("--repo", path(repo)),
+            ("--config", path(config)),
+            ("--pkcs7-private-key", path(pkcs7_private_key)),
+            ("--pkcs7-public-key", path(pkcs7_public_key)),
+            ("--hiera-config", text(hiera_config)),
+            ("--global-hiera-config", text(global_hiera_config)),
+            ("--modulepath", text(modulepath)),
+            ("--basemodulepath", text(basemodulepath)),
+            ("--puppet", puppet.map(|version| version_of(version).into())),
+            ("--hiera", reader.map(|reader| version_of_hiera(reader).into())),
+            ("--threads", threads.map(|threads| threads.to_string().into())),
+            ("--cache-size", cache_size.map(|size| size.to_string().into())),
+        ];
+        let profiles = profiles.iter().map(|path| ("--profiles", path.into()));
+        let valued = valued.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
+        let mut all: Vec<OsString> = valued.chain(profiles).flat_map(|(flag, value)| [flag.into(), value]).collect();
+        let switches = [("--no-cache", no_cache), ("--no-keys", no_keys), ("--show-secrets", show_secrets)];
+        all.extend(switches.into_iter().filter(|(_, is_set)| **is_set).map(|(flag, _)| flag.into()));
+        all
+    }
+
     /// Returns the threads to work with.
     pub(super) fn workers(&self) -> Workers {
         let workers = self.threads.map_or_else(Workers::default, |threads| Workers::of(threads.get()));
@@ -109,6 +139,24 @@ impl Overrides {
             settings.reader = reader;
         }
         Ok(())
+    }
+}
+
+/// Returns the value of `--puppet`.
+fn version_of(puppet: Puppet) -> &'static str {
+    match puppet {
+        Puppet::V7 => "7",
+        Puppet::V8 => "8",
+    }
+}
+
+/// Returns the value of `--hiera`.
+fn version_of_hiera(reader: Reader) -> &'static str {
+    match reader {
+        Reader::Hiera3 => "3",
+        Reader::Puppet => "5",
+        Reader::Auto => "auto",
+        Reader::ByVersion => "by-version",
     }
 }
 

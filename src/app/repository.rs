@@ -8,14 +8,16 @@ use super::answers::answers;
 use super::jobs::JobResolver;
 use super::open_repository::{OpenRepository, RepositoryHandle};
 use super::options::banner;
-use super::{BranchPipelines, DaemonOptions, Overrides, Result, Workspace, settings_files};
+use super::requests::Place;
+use super::{BranchPipelines, DaemonOptions, Overrides, Result, Workspace, requests, settings_files};
 use crate::daemon::MirrorFetcher;
 use crate::daemon::queue::Queue;
 use crate::daemon::service::{Look, Opened, ServedRepository};
 use crate::event::RepositoryName;
+use crate::forge::Page;
 use crate::git::{BranchName, BranchPatterns, Mirror, OpenError};
 use crate::pipeline::{Pipeline, RevisionId};
-use crate::settings::{RepositorySetting, RepositorySource, SnapshotSetting, SnapshotTarget};
+use crate::settings::{RepositorySetting, RepositorySource, Settings, SnapshotSetting, SnapshotTarget};
 
 /// The folder of mirrors in the folder of the daemon's state.
 const MIRRORS: &str = "mirrors";
@@ -30,6 +32,8 @@ pub(super) struct WatchedRepository {
     /// The patterns of branches; none for those of the repository's own settings.
     patterns: Vec<String>,
     fetcher: Option<MirrorFetcher>,
+    /// The repository on the forge where it is reviewed.
+    page: Option<Page>,
 }
 
 /// A repository as the daemon's service takes it.
@@ -62,7 +66,7 @@ impl WatchedRepository {
         let config = setting.config.clone().or_else(|| overrides.config().map(Path::to_owned));
         let overrides = Overrides { repo: Some(folder), config, ..overrides.clone() };
         let name = RepositoryName::from(setting.name.as_str());
-        Ok(WatchedRepository { name, overrides, patterns: setting.branches.clone(), fetcher })
+        Ok(WatchedRepository { name, overrides, patterns: setting.branches.clone(), fetcher, page: None })
     }
 
     /// Makes a repository of the one at hand.
@@ -72,7 +76,13 @@ impl WatchedRepository {
             overrides: overrides.clone(),
             patterns: patterns.to_vec(),
             fetcher: None,
+            page: None,
         }
+    }
+
+    /// Has it link to its pages on the forge where the settings have it reviewed.
+    pub(super) fn with_page(self, settings: &Settings) -> WatchedRepository {
+        WatchedRepository { page: requests::page(settings, &self.name), ..self }
     }
 
     /// Checks that the repository can be opened, and that snapshots can be pushed from it. Mirrors are not checked.
@@ -90,6 +100,12 @@ impl WatchedRepository {
             }
         }
         Ok(())
+    }
+
+    /// Returns the repository as reviews need it.
+    pub(super) fn place(&self) -> Place {
+        let url = self.fetcher.as_ref().map(|fetcher| fetcher.mirror.url.clone());
+        Place { name: self.name.clone(), overrides: self.overrides.clone(), url }
     }
 
     /// Returns the name in the queue.
@@ -149,7 +165,7 @@ impl WatchedRepository {
         let checkpoint = options.checkpoint(&repository, &branches)?;
         let banner = banner(&repository, &branches)?;
         let watch = options.watch(branches.clone(), workspace.settings.catch_up);
-        let answers = answers(&workspace.with_own_guard());
+        let answers = answers(&workspace.with_own_guard(), self.page.clone());
         let (workspace, limits) = (workspace.with_own_guard(), workspace.settings.limits);
         let guard = workspace.guard();
         let mut pipelines = BranchPipelines::new(workspace);

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::Result;
+use super::{Result, requests};
 use crate::daemon::http::{Forge, Listener, Options, Server};
 use crate::settings::{HttpSetting, Settings, read_token};
 
@@ -35,5 +35,7 @@ pub(super) fn server(settings: &Settings, listener: Option<Listener>) -> Result<
         Some(listener) => listener,
         None => Listener::bind(options.listen)?,
     };
-    Ok(Some((Server::new(options, listener.clone()), listener)))
+    let mut server = Server::new(options, listener.clone());
+    server.review(requests::projects(settings));
+    Ok(Some((server, listener)))
 }

@@ -13,7 +13,7 @@ use super::repository::{self, WatchedRepository};
 use super::server::{self, listening};
 use super::signals::{Signal, Signals};
 use super::snapshots::SnapshotRepositories;
-use super::{Announce, DaemonOptions, Overrides, Result, Workspace, settings_files, systemd};
+use super::{Announce, DaemonOptions, Overrides, Result, Workspace, requests, settings_files, systemd};
 use crate::daemon::http::Listener;
 use crate::daemon::queue::Queue;
 use crate::daemon::service::{Service, Services, answer};
@@ -72,7 +72,8 @@ impl Plan {
         let settings = listening(settings, options.listen)?;
         let repositories =
             settings.repositories.iter().map(|setting| WatchedRepository::from_setting(setting, overrides, &state));
-        let repositories = repositories.collect::<Result<_>>()?;
+        let repositories =
+            repositories.map(|repository| Ok(repository?.with_page(&settings))).collect::<Result<_>>()?;
         Ok(Some(Plan { settings, state, repositories }))
     }
 
@@ -83,12 +84,14 @@ impl Plan {
         let is_wanted = settings.state.is_some()
             || !settings.sinks.is_empty()
             || !settings.snapshots.is_empty()
+            || !settings.reviews.is_empty()
             || settings.http.is_some();
         if options.state.is_none() && !is_wanted {
             return Ok(None);
         }
         let (name, patterns) = (workspace.repository.name(), options.patterns(&settings.branches));
-        let repository = WatchedRepository::at_hand(&name, &options.overrides, patterns);
+        requests::check_at_hand(&settings, &name)?;
+        let repository = WatchedRepository::at_hand(&name, &options.overrides, patterns).with_page(&settings);
         let state = state_folder(&options.overrides, options.state.as_deref())?;
         Ok(Some(Plan { settings, state, repositories: vec![repository] }))
     }
@@ -115,6 +118,7 @@ impl Plan {
         let sinks = sinks.len();
         self.check_secrets()?;
         server::options(&self.settings)?;
+        requests::check(&self.settings, &options.overrides)?;
         for repository in &self.repositories {
             repository.check(options, &self.settings.snapshots)?;
         }
@@ -141,13 +145,17 @@ impl Plan {
     /// Makes a service of the plan, which goes on with the listener of the former service.
     async fn prepare(self, queue: &Queue, options: &DaemonOptions, listener: Option<Listener>) -> Result<Prepared> {
         self.check_secrets()?;
+        requests::check(&self.settings, &options.overrides)?;
         let mut http = server::server(&self.settings, listener)?;
+        let mut reviews = Vec::new();
         let mut sinks = sinks(&self.settings, &options.output)?;
         let (mut repositories, mut banners) = (Vec::new(), Vec::new());
         let mut archived = SnapshotRepositories::default();
         let is_only = self.repositories.len() == 1;
         for repository in self.repositories {
+            let place = repository.place();
             let repository::Prepared { served, banner, handle } = repository.prepare(queue, options, is_only).await?;
+            reviews.extend(requests::reviews(&self.settings, &place, &handle, options));
             if let Some((server, _)) = &mut http {
                 server.add(&served.name, Arc::new(handle.clone()));
             }
@@ -165,7 +173,11 @@ impl Plan {
         let (http, listener) = http.unzip();
         banners.extend(listener.as_ref().map(|listener| format!("answering at http://{}", listener.address())));
         let (queue, keep) = (queue.clone(), self.settings.keep_reports);
-        Ok(Prepared { service: Service { queue, repositories, sinks, scheduled, keep, http }, banners, listener })
+        Ok(Prepared {
+            service: Service { queue, repositories, sinks, scheduled, reviews, keep, http },
+            banners,
+            listener,
+        })
     }
 
     /// Resolves one job for the daemon, which reads the answer from `output`.

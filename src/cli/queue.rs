@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Global, Result, Status, output};
 use crate::app::state_folder;
-use crate::daemon::queue::{FailingWork, PendingItem, Queue, Stage};
+use crate::daemon::queue::{FailingWork, PendingItem, PendingReview, Queue, Stage};
 use crate::event::{CommitEvent, JobName, JobNumber};
 use crate::visible::{visible, visible_json};
 
@@ -60,9 +60,19 @@ struct Which {
     /// Only the reports for this sink
     #[arg(long, value_name = "NAME")]
     sink: Option<String>,
-    /// All of it
+    /// Only the reviews of requests on forges
     #[arg(long, conflicts_with_all = ["number", "sink"])]
+    reviews: bool,
+    /// All of it
+    #[arg(long, conflicts_with_all = ["number", "sink", "reviews"])]
     all: bool,
+}
+
+impl Which {
+    /// Returns true if reviews are meant, be it among others.
+    fn has_reviews(&self) -> bool {
+        self.reviews || self.all
+    }
 }
 
 #[derive(Debug, Args)]
@@ -84,11 +94,16 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
             None => list(&queue, &List { limit: 100, ..List::default() }, &mut out).await?,
             Some(Action::List(arguments)) => list(&queue, arguments, &mut out).await?,
             Some(Action::Retry(which)) => {
-                let count = queue.retry(which.number, which.sink.as_deref()).await?;
+                let reviews = if which.has_reviews() { queue.retry_reviews().await? } else { 0 };
+                let others = if which.reviews { 0 } else { queue.retry(which.number, which.sink.as_deref()).await? };
+                let count = reviews + others;
                 writeln!(out, "{count} to be tried again")?;
             }
             Some(Action::Drop(Drop { which, undelivered })) => {
-                let count = queue.drop(which.number, which.sink.as_deref(), *undelivered).await?;
+                let reviews = if which.has_reviews() { queue.drop_reviews().await? } else { 0 };
+                let (number, sink) = (which.number, which.sink.as_deref());
+                let others = if which.reviews { 0 } else { queue.drop(number, sink, *undelivered).await? };
+                let count = reviews + others;
                 writeln!(out, "{count} given up")?;
             }
             Some(Action::Check) => {
@@ -105,6 +120,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()> {
     let rows = queue.pending(arguments.limit).await?;
     let failing = queue.failing_work().await?;
+    let reviews = queue.pending_reviews(arguments.limit).await?;
     if arguments.format == Format::Json {
         for row in &rows {
             writeln!(out, "{}", visible_json(&serde_json::to_string(&Wire::new(row))?))?;
@@ -112,6 +128,9 @@ async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()
         for FailingWork { name, failures, error } in &failing {
             let work = serde_json::json!({"schedule": name, "state": "failing", "attempts": failures, "error": error});
             writeln!(out, "{}", visible_json(&work.to_string()))?;
+        }
+        for review in &reviews {
+            writeln!(out, "{}", visible_json(&review_wire(review).to_string()))?;
         }
         return Ok(());
     }
@@ -122,6 +141,9 @@ async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()
         let times = if *failures == 1 { "once".to_owned() } else { format!("{failures} times") };
         writeln!(out, "schedule '{name}' has failed {times}: {}", visible(error))?;
     }
+    for review in &reviews {
+        writeln!(out, "{}", review_line(review))?;
+    }
     let counts = queue.counts().await?;
     let mut words = Vec::new();
     for stage in [Stage::Waiting, Stage::Failed, Stage::Undelivered, Stage::Dead] {
@@ -129,6 +151,11 @@ async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()
         words.extend((count > 0).then(|| format!("{count} {}", stage.as_str())));
     }
     words.extend((!failing.is_empty()).then(|| format!("{} failing on schedule", failing.len())));
+    for (is_set_aside, word) in [(false, "waiting"), (true, "dead")] {
+        let count = reviews.iter().filter(|review| review.is_set_aside == is_set_aside).count();
+        let what = if count == 1 { "review" } else { "reviews" };
+        words.extend((count > 0).then(|| format!("{count} {what} {word}")));
+    }
     writeln!(out, "{}", if words.is_empty() { "nothing is waiting".to_owned() } else { words.join(", ") })?;
     Ok(())
 }
@@ -137,17 +164,37 @@ async fn list(queue: &Queue, arguments: &List, out: &mut dyn Write) -> Result<()
 fn line(row: &PendingItem) -> String {
     let event = &row.job.event;
     let sink = row.sink.as_ref().map(|sink| format!(" to {sink}")).unwrap_or_default();
-    let tried = match row.attempts {
+    let attempts = attempts(row.attempts, row.due, row.error.as_deref());
+    let (number, stage, branch, commit) = (row.job.name.number, row.stage.as_str(), &event.branch, event.after.short());
+    let branch = visible(branch.as_str());
+    format!("{number:>6}  {stage:<11}  {branch} {commit}{sink}{attempts}")
+}
+
+/// `review  waiting      request 17 of github acme/control, tried once, again in 3 s: the forge answers 502`
+fn review_line(review: &PendingReview) -> String {
+    let PendingReview { name, request, is_set_aside, attempts: tried, due, error } = review;
+    let stage = if *is_set_aside { "dead" } else { "waiting" };
+    let attempts = attempts(i64::from(*tried), *due, error.as_deref());
+    format!("review  {stage:<11}  request {request} of {}{attempts}", visible(name))
+}
+
+fn review_wire(review: &PendingReview) -> serde_json::Value {
+    let PendingReview { name, request, is_set_aside, attempts, error, .. } = review;
+    let state = if *is_set_aside { "dead" } else { "waiting" };
+    serde_json::json!({"review": name, "request": request, "state": state, "attempts": attempts, "error": error})
+}
+
+/// Tells of the attempts so far, and of the next one.
+fn attempts(tried: i64, due: Option<SystemTime>, error: Option<&str>) -> String {
+    let tried = match tried {
         0 => String::new(),
         1 => ", tried once".to_owned(),
         attempts => format!(", tried {attempts} times"),
     };
-    let again = row.due.and_then(|due| due.duration_since(SystemTime::now()).ok());
+    let again = due.and_then(|due| due.duration_since(SystemTime::now()).ok());
     let again = again.map(|time| format!(", again in {} s", time.as_secs() + 1)).unwrap_or_default();
-    let error = row.error.as_ref().map(|error| format!(": {}", visible(error))).unwrap_or_default();
-    let (number, stage, branch, commit) = (row.job.name.number, row.stage.as_str(), &event.branch, event.after.short());
-    let branch = visible(branch.as_str());
-    format!("{number:>6}  {stage:<11}  {branch} {commit}{sink}{tried}{again}{error}")
+    let error = error.map(|error| format!(": {}", visible(error))).unwrap_or_default();
+    format!("{tried}{again}{error}")
 }
 
 /// An item for programs.

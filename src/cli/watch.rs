@@ -14,7 +14,6 @@ use super::{Global, Result, Status, bound, log, output};
 use crate::app::{BranchPipelines, DaemonOptions, Plan, Program, Workspace, run_unqueued};
 use crate::event::JobNumber;
 use crate::git::bind_exchanges;
-use crate::process::Group;
 use crate::report::Report;
 use crate::settings::listen_address;
 
@@ -87,9 +86,7 @@ fn program() -> Option<Arc<Program>> {
 /// end of standard input.
 fn resolve_job(number: JobNumber, mode: Mode, options: &DaemonOptions, runtime: &Runtime) -> Result {
     let Mode::Queue(plan) = mode else { return Err("there is no durable queue".into()) };
-    Group::end_with_input();
-    // If the system runs out of memory, it is to end this process and not the daemon.
-    _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    bound::end_with_daemon();
     runtime.block_on(plan.resolve(number, options, &mut output::stdout()))?;
     Ok(Status::Done)
 }

@@ -25,13 +25,16 @@ pub(super) struct ServiceHandle {
     pub(super) look: Bell,
     /// Rings when a report is there.
     pub(super) resolved: Bell,
+    /// Rings when a review is asked for.
+    pub(super) asked: Bell,
 }
 
 impl ServiceHandle {
     /// Makes the handle of a process that has done nothing yet.
     pub(super) fn new() -> ServiceHandle {
         let (metrics, health, progress) = (Metrics::new(), Health::default(), Progress::default());
-        ServiceHandle { metrics, health, progress, look: Bell::new(), resolved: Bell::new() }
+        let [look, resolved, asked] = std::array::from_fn(|_| Bell::new());
+        ServiceHandle { metrics, health, progress, look, resolved, asked }
     }
 
     /// Forgets all names but these, which the settings have now.

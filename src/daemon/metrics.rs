@@ -53,6 +53,12 @@ struct RunLabels {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ReviewLabels {
+    reviews: String,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct StageLabels {
     stage: &'static str,
     /// Empty for commits that are not resolved.
@@ -93,6 +99,29 @@ impl Attempt {
     }
 }
 
+/// The result of an attempt to review a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReviewResult {
+    /// The forge has the review.
+    Done,
+    /// It failed, and is tried again.
+    Failed,
+    /// It failed, and is set aside.
+    Dead,
+}
+
+impl ReviewResult {
+    const ALL: [ReviewResult; 3] = [ReviewResult::Done, ReviewResult::Failed, ReviewResult::Dead];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            ReviewResult::Done => "done",
+            ReviewResult::Failed => "failed",
+            ReviewResult::Dead => "dead",
+        }
+    }
+}
+
 /// The names that metrics have as labels.
 #[derive(Debug, Default)]
 pub(super) struct Subjects {
@@ -102,6 +131,8 @@ pub(super) struct Subjects {
     pub(super) sinks: BTreeSet<String>,
     /// The scheduled work.
     pub(super) schedules: BTreeSet<String>,
+    /// The reviews.
+    pub(super) reviews: BTreeSet<String>,
 }
 
 /// The work in the queue that is not done.
@@ -129,6 +160,7 @@ pub(super) struct Metrics {
     last_delivery: Family<SinkLabel, Seconds>,
     scheduled: Family<RunLabels, Counter>,
     last_scheduled: Family<ScheduleLabel, Seconds>,
+    reviews: Family<ReviewLabels, Counter>,
     in_progress: Family<RepositoryLabel, Seconds>,
     depth: Family<StageLabels, Gauge>,
     oldest_undelivered: Family<SinkLabel, Seconds>,
@@ -210,6 +242,7 @@ impl Metrics {
                 let help = "The last snapshots that were written by schedule";
                 names.add_time("scheduled_last_success_timestamp", help)
             },
+            reviews: names.add("reviews", "Times that a request on a forge was reviewed, or should have been"),
             in_progress: {
                 let help = "For how long the commit that is being resolved has been; 0 if none is";
                 names.add_time("job_in_progress", help)
@@ -264,6 +297,14 @@ impl Metrics {
         }
     }
 
+    /// Adds the metrics of reviews.
+    pub(super) fn add_reviews(&self, name: &str) {
+        self.subjects().reviews.insert(name.to_owned());
+        for result in ReviewResult::ALL {
+            drop(self.reviews.get_or_create(&review_labels(name, result)));
+        }
+    }
+
     /// Forgets all names but these, which the settings have now.
     pub(super) fn retain(&self, kept: &Subjects) {
         let mut subjects = self.subjects();
@@ -293,6 +334,12 @@ impl Metrics {
             }
             self.last_scheduled.remove(&ScheduleLabel { name: name.clone() });
         }
+        for name in subjects.reviews.difference(&kept.reviews) {
+            for result in ReviewResult::ALL {
+                self.reviews.remove(&review_labels(name, result));
+            }
+        }
+        subjects.reviews.retain(|name| kept.reviews.contains(name));
         subjects.repositories.retain(|repository| kept.repositories.contains(repository));
         subjects.sinks.retain(|sink| kept.sinks.contains(sink));
         subjects.schedules.retain(|name| kept.schedules.contains(name));
@@ -374,6 +421,11 @@ impl Metrics {
         if attempt == Attempt::Taken {
             self.last_delivery.get_or_create(&SinkLabel { sink: sink.to_owned() }).set(now());
         }
+    }
+
+    /// Counts an attempt to review a request.
+    pub(super) fn reviewed(&self, name: &str, result: ReviewResult) {
+        self.reviews.get_or_create(&review_labels(name, result)).inc();
     }
 
     /// Counts a failure of the queue.
@@ -460,6 +512,10 @@ fn register_process(registry: &mut Registry) -> Gauge {
 
 fn run_result(is_good: bool) -> &'static str {
     if is_good { "done" } else { "failed" }
+}
+
+fn review_labels(name: &str, result: ReviewResult) -> ReviewLabels {
+    ReviewLabels { reviews: name.to_owned(), result: result.as_str() }
 }
 
 fn label(repository: &RepositoryName) -> RepositoryLabel {

@@ -1,8 +1,8 @@
 //! The steps that are under way, and whether work advances.
 //!
-//! A task notes each step that may take long for as long as it takes: looks, commits, deliveries, scheduled work and
-//! steps in the queue. While each of them ends within its limit, work advances; one that is late stands still, and with
-//! it all that waits for it. An idle task has no step.
+//! A task notes each step that may take long for as long as it takes: looks, commits, deliveries, scheduled work,
+//! reviews and steps in the queue. While each of them ends within its limit, work advances; one that is late stands
+//! still, and with it all that waits for it. An idle task has no step.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,6 +24,8 @@ pub(super) enum Step {
     Deliver(String),
     /// Scheduled work.
     Schedule(String),
+    /// A request is reviewed.
+    Review(String),
     /// A step in the queue.
     Queue,
 }
@@ -35,6 +37,7 @@ impl fmt::Display for Step {
             Step::Resolve(repository) => write!(f, "a commit of {repository}"),
             Step::Deliver(sink) => write!(f, "the delivery of a report to the sink '{sink}'"),
             Step::Schedule(name) => write!(f, "the scheduled work '{name}'"),
+            Step::Review(name) => write!(f, "the review of a request of {name}"),
             Step::Queue => f.write_str("a step in the queue"),
         }
     }

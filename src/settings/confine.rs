@@ -80,6 +80,7 @@ pub(super) fn confine(
         http,
         limits,
         repositories,
+        reviews,
     } = raw;
     let mut refused = Refused { source, found: Vec::new() };
     let confined = raw::Settings {
@@ -114,6 +115,7 @@ pub(super) fn confine(
         http: refused.never("http", http),
         limits: refused.never("limits", limits),
         repositories: refused.never("repositories", repositories),
+        reviews: refused.never("reviews", reviews),
     };
     (confined, refused.found)
 }

@@ -16,6 +16,7 @@ mod origin;
 mod policy;
 mod raw;
 mod repository;
+mod review;
 mod secret;
 mod sink;
 mod snapshots;
@@ -45,6 +46,7 @@ pub use http::{HttpSetting, listen_address};
 pub use limits::Limits;
 pub use origin::{Origin, TreeFolder};
 pub use repository::{RepositorySetting, RepositorySource};
+pub use review::ReviewSetting;
 pub use secret::{Secret, SecretError, read_secret, read_token};
 pub use sink::{STDOUT, SinkError, SinkSetting};
 pub use snapshots::{FolderPattern, SnapshotSetting, SnapshotTarget};
@@ -110,6 +112,8 @@ pub struct Settings {
     pub snapshots: Vec<SnapshotSetting>,
     /// The repositories that the daemon watches, in place of the one that it is started for.
     pub repositories: Vec<RepositorySetting>,
+    /// The reviews that the daemon posts.
+    pub reviews: Vec<ReviewSetting>,
     /// The daemon's HTTP server; `None` for none.
     pub http: Option<HttpSetting>,
     /// The most that hierad may use.
@@ -214,6 +218,7 @@ impl Default for Settings {
             sinks: Vec::new(),
             snapshots: Vec::new(),
             repositories: Vec::new(),
+            reviews: Vec::new(),
             http: None,
             limits: Limits::default(),
         }
@@ -254,6 +259,7 @@ impl Settings {
             sinks: "sinks",
             snapshots: "snapshots",
             repositories: "repositories",
+            reviews: "reviews",
             http: "http",
             limits: "limits",
         }
@@ -262,8 +268,8 @@ impl Settings {
     /// Returns the settings without those that belong to the daemon.
     #[must_use]
     pub fn without_daemon(self) -> Settings {
-        let Settings { state, keep_reports, sinks, snapshots, repositories, http, .. } = Settings::default();
-        Settings { state, keep_reports, sinks, snapshots, repositories, http, ..self }
+        let Settings { state, keep_reports, sinks, snapshots, repositories, reviews, http, .. } = Settings::default();
+        Settings { state, keep_reports, sinks, snapshots, repositories, reviews, http, ..self }
     }
 
     /// Checks the settings of one of several `repositories`: they must not have any that belong to the daemon.
@@ -278,7 +284,7 @@ impl Settings {
 }
 
 /// The settings that belong to the daemon rather than to one of its repositories.
-const DAEMON_SETTINGS: [&str; 6] = ["repositories", "state", "sinks", "snapshots", "http", "keep_reports"];
+const DAEMON_SETTINGS: [&str; 7] = ["repositories", "reviews", "state", "sinks", "snapshots", "http", "keep_reports"];
 
 /// Makes a pair of a private key's file and, if there is one, that of its certificate.
 pub fn key_pair(private: KeyName, public: Option<KeyName>) -> KeyNames {

@@ -42,6 +42,7 @@ pub(super) struct Settings {
     pub(super) http: Option<Http>,
     pub(super) limits: Option<Limits>,
     pub(super) repositories: BTreeMap<String, Repository>,
+    pub(super) reviews: Vec<Review>,
 }
 
 /// The faults that `hierad check` reports.
@@ -87,6 +88,28 @@ pub(super) struct Repository {
     pub(super) branches: OneOrMany,
     /// The repository's own settings.
     pub(super) config: Option<String>,
+}
+
+/// Reviews of the requests of a project on a forge.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a hash such as {forge: github, project: OWNER/NAME, token_file: FILE}")]
+pub(super) struct Review {
+    pub(super) repository: Option<String>,
+    pub(super) forge: String,
+    /// A text, or the number of a project on GitLab.
+    pub(super) project: serde_yaml::Value,
+    pub(super) api: Option<String>,
+    pub(super) token_file: String,
+    pub(super) remote: Option<String>,
+    pub(super) comment: Option<String>,
+    pub(super) when: Option<String>,
+    pub(super) check: Option<String>,
+    pub(super) exit_code: Option<String>,
+    #[serde(default)]
+    pub(super) with_keys: bool,
+    pub(super) id: Option<String>,
+    /// In hours.
+    pub(super) retry_for: Option<f64>,
 }
 
 /// A sink of reports.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::source::SourceFile;
 use super::{
     DEFAULT_KEEP_REPORTS, DatadirSetting, EnvironmentName, GlobalSetting, STDOUT, Settings, SettingsError,
-    SnapshotSetting, accept, backend, check, http, key_file, key_pair, limits, policy, raw, repository, sink,
+    SnapshotSetting, accept, backend, check, http, key_file, key_pair, limits, policy, raw, repository, review, sink,
     snapshots,
 };
 use crate::hiera::Reader;
@@ -69,6 +69,7 @@ impl SourceFile<'_> {
                 .into_iter()
                 .map(|(name, sink)| sink::check(self, &repositories, &name, sink))
                 .collect::<Result<_, _>>()?,
+            reviews: review::check(self, &repositories, raw.reviews)?,
             repositories,
             http: raw.http.as_ref().map(|raw| http::check(self, raw)).transpose()?,
             limits: limits::check(self, &raw.limits.unwrap_or_default())?,

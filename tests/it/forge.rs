@@ -1,9 +1,11 @@
 //! `hierad review` against servers made from the forges' published descriptions of their APIs, which refuse whatever
 //! those do not allow.
 
+mod daemon;
 mod description;
 mod elsewhere;
 mod fetching;
+mod hooked;
 mod life;
 mod links;
 mod policies;

@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 
 use super::diff::{self, ExitCode};
 use super::filter::Chosen;
-use super::{Global, Result, Status, output};
+use super::{Global, Result, Status, bound, output};
 use crate::app::review::{Sides, sides};
 use crate::forge::{Conclusion, Posted};
 use crate::pipeline::{Comparison, RevisionId};
@@ -102,6 +102,9 @@ pub(super) struct Arguments {
     /// Post nothing
     #[arg(long)]
     dry_run: bool,
+    /// End with standard input, as the daemon has it
+    #[arg(long, hide = true)]
+    bound: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -141,13 +144,15 @@ enum CheckMode {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    if arguments.bound {
+        bound::end_with_daemon();
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if global.show_secrets {
         return Err("--show-secrets is not for reviews: they are read by many".into());
     }
     let mut target = Target::find(arguments, global)?;
-    if target.ci.is_closed {
-        eprintln!("hierad: the request is closed, and not reviewed");
+    if is_closed(&target) {
         return Ok(Status::Done);
     }
     let poster = Poster::new(arguments, &target)?;
@@ -155,6 +160,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         return runtime.block_on(poster.saved(&target, &Saved::read(file)?));
     }
     runtime.block_on(poster.complete(&mut target))?;
+    if is_closed(&target) {
+        return Ok(Status::Done);
+    }
     let global = if arguments.with_keys && !target.ci.is_fork { global.clone() } else { global.for_strangers() };
     let (sides, _fetched) = sides(&global.overrides(), &target.wanted)?;
     let report = compare(&global, arguments, sides)?;
@@ -175,6 +183,14 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     has_marks?;
     Ok(status)
+}
+
+/// Returns true if the request is known to be closed, and tells so.
+fn is_closed(target: &Target) -> bool {
+    if target.ci.is_closed {
+        eprintln!("hierad: the request is closed, and not reviewed");
+    }
+    target.ci.is_closed
 }
 
 /// Compares the two sides.

@@ -61,6 +61,16 @@ impl Forge {
         }
     }
 
+    /// Returns true if such an event is about a pull request or merge request.
+    pub(super) fn is_request(self, event: &str) -> bool {
+        match self {
+            Forge::GitHub => event == "pull_request",
+            Forge::Gitea => matches!(event, "pull_request" | "pull_request_sync"),
+            Forge::GitLab => event == "Merge Request Hook",
+            Forge::Bitbucket => false,
+        }
+    }
+
     /// Returns the proof in a webhook's headers that the forge knows the secret, or `None` if there is none.
     pub(super) fn proof(self, headers: &HeaderMap) -> Option<Proof> {
         let header = |name: &str| headers.get(name).map(HeaderValue::as_bytes);

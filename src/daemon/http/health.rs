@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::problem::Problem;
 use super::state::State;
 use crate::daemon::metrics::Unfinished;
-use crate::daemon::progress::minutes;
+use crate::daemon::progress::{Step, minutes};
 use crate::daemon::queue::{Backlog, FailingWork, QueueError, Stage, StageCount};
 use crate::visible::visible_json;
 
@@ -40,7 +40,8 @@ pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> 
     reasons.extend(handle.health.blind());
     reasons.extend(unfinished.into_iter().flatten());
     let under_way = handle.progress.under_way();
-    let long = under_way.iter().filter(|(_, time)| *time > LASTING);
+    // Forges may have a review wait.
+    let long = under_way.iter().filter(|(step, time)| *time > LASTING && !matches!(step, Step::Review(_)));
     reasons.extend(long.map(|(step, time)| format!("{step} takes {} min", minutes(*time))));
     if reasons.is_empty() {
         Ok(status("ready"))

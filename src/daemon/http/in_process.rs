@@ -32,7 +32,7 @@ impl InProcessServer {
     pub fn new(options: Options, answers: BTreeMap<RepositoryName, Arc<dyn Answers>>, queue: Queue) -> InProcessServer {
         let (trigger, shutdown) = shutdown();
         let timeout = options.timeout;
-        let state = State::new(options, answers, queue, Arc::new(ServiceHandle::new()), shutdown.clone());
+        let state = State::new(options, answers, Vec::new(), queue, Arc::new(ServiceHandle::new()), shutdown.clone());
         let (app, clients) = (router(Arc::new(state)), Clients::new(MAX_CONNECTIONS));
         InProcessServer { app, clients, timeout, shutdown, _trigger: trigger }
     }

@@ -1,4 +1,5 @@
-//! The HTTP interface: health and metrics, stored reports, effective values, and webhooks of forges.
+//! The HTTP interface: health and metrics, stored reports, effective values, and webhooks of forges, which tell of
+//! pushes and of requests to review.
 //!
 //! A client can neither hold up the service nor end it: the number of connections, the size of bodies and the time
 //! for both are bounded (`connection`, `body`), and so is the work that is done for clients (`state`). Effective
@@ -16,6 +17,7 @@ mod in_process;
 mod parameters;
 mod problem;
 mod reports;
+mod requests;
 mod response;
 mod secret;
 mod state;
@@ -51,6 +53,7 @@ pub use answers::{
 };
 pub use forge::Forge;
 pub use in_process::InProcessServer;
+pub use requests::Project;
 
 /// The options of the server.
 pub struct Options {
@@ -101,17 +104,23 @@ pub struct Server {
     listener: Listener,
     options: Options,
     answers: BTreeMap<RepositoryName, Arc<dyn Answers>>,
+    projects: Vec<Project>,
 }
 
 impl Server {
     /// Makes a server that knows no effective values yet.
     pub fn new(options: Options, listener: Listener) -> Server {
-        Server { listener, options, answers: BTreeMap::new() }
+        Server { listener, options, answers: BTreeMap::new(), projects: Vec::new() }
     }
 
     /// Adds the effective values of a repository.
     pub fn add(&mut self, repository: &RepositoryName, answers: Arc<dyn Answers>) {
         self.answers.insert(repository.clone(), answers);
+    }
+
+    /// Has webhooks about requests of these projects ask for reviews.
+    pub fn review(&mut self, projects: Vec<Project>) {
+        self.projects = projects;
     }
 
     /// Answers until the service ends.
@@ -122,7 +131,7 @@ impl Server {
             return;
         };
         let queue = queue.beside();
-        let state = State::new(self.options, self.answers, queue.clone(), handle, shutdown.clone());
+        let state = State::new(self.options, self.answers, self.projects, queue.clone(), handle, shutdown.clone());
         connection::serve(listener, router(Arc::new(state)), timeout, shutdown).await;
         queue.close().await;
     }

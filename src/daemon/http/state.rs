@@ -13,6 +13,7 @@ use super::Options;
 use super::answers::{AnswerError, Answers};
 use super::forge::Forge;
 use super::problem::Problem;
+use super::requests::Project;
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::queue::{Queue, QueueError};
 use crate::daemon::shutdown::Shutdown;
@@ -34,6 +35,9 @@ const QUEUE: Duration = Duration::from_secs(5);
 /// The most clients of the stream.
 const LISTENERS: usize = 64;
 
+/// The most webhooks about requests whose bodies are kept at a time.
+const BODIES: usize = 8;
+
 /// The state that all requests share.
 pub(super) struct State {
     pub(super) options: Options,
@@ -42,6 +46,10 @@ pub(super) struct State {
     pub(super) shutdown: Shutdown,
     /// The permits of the stream's clients.
     pub(super) listeners: Arc<Semaphore>,
+    /// The projects whose requests are reviewed.
+    pub(super) projects: Vec<Project>,
+    /// The permits of bodies that are kept.
+    pub(super) bodies: Semaphore,
     /// The effective values, by repository.
     answers: BTreeMap<RepositoryName, Arc<dyn Answers>>,
     /// The permits of questions.
@@ -80,12 +88,14 @@ impl State {
     pub(super) fn new(
         options: Options,
         answers: BTreeMap<RepositoryName, Arc<dyn Answers>>,
+        projects: Vec<Project>,
         queue: Queue,
         handle: Arc<ServiceHandle>,
         shutdown: Shutdown,
     ) -> State {
         let [listeners, work] = [LISTENERS, AT_WORK].map(|permits| Arc::new(Semaphore::new(permits)));
-        State { options, queue, handle, shutdown, listeners, answers, work }
+        let bodies = Semaphore::new(BODIES);
+        State { options, queue, handle, shutdown, listeners, projects, bodies, answers, work }
     }
 
     /// Returns the effective values of a repository, which need not be named if it is the only one.

@@ -163,7 +163,7 @@ impl Queue {
 }
 
 /// Returns the times between which a delivery is due later: now, and the last one to which any is put off.
-fn due_between() -> (i64, i64) {
+pub(super) fn due_between() -> (i64, i64) {
     let now = now();
     (now, now.saturating_add(millis(LONGEST_DELAY)))
 }

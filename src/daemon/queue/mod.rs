@@ -1,4 +1,5 @@
-//! The durable queue: commits that have come to branches, their reports, and the deliveries of these to sinks.
+//! The durable queue: commits that have come to branches, their reports, the deliveries of these to sinks, and the
+//! requests on forges that are to be reviewed.
 //!
 //! It is an `SQLite` database in a folder of the user's choice. Each step is a transaction, so that a process that is
 //! killed loses nothing and begins again with the step that it was at. Ids and kinds become text here and nowhere
@@ -15,6 +16,7 @@ mod jobs;
 mod overview;
 mod reports;
 mod retention;
+mod reviews;
 mod schedules;
 mod times;
 
@@ -36,6 +38,7 @@ pub use jobs::{Job, RenderedReport};
 pub use overview::{PendingItem, Stage, StageCount};
 pub use reports::{Cursor, ReportQuery, StoredReport};
 pub use retention::{Forgotten, Retention};
+pub use reviews::{PendingReview, ReviewJob};
 pub use schedules::FailingWork;
 pub use times::{Backlog, LastSuccesses};
 
@@ -46,13 +49,14 @@ const FILE: &str = "queue.db";
 const LOCK: &str = "lock";
 
 /// The steps of the schema: each makes a version of the one before.
-const SCHEMA: [&str; 6] = [
+const SCHEMA: [&str; 7] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
     include_str!("schema/6.sql"),
+    include_str!("schema/7.sql"),
 ];
 
 /// The version of the schema, as it stands in `user_version`.

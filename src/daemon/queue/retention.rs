@@ -29,6 +29,8 @@ pub struct Retention {
     pub ordered: BTreeSet<String>,
     /// The repositories of the settings.
     pub repositories: Vec<RepositoryName>,
+    /// The reviews of the settings.
+    pub reviews: Vec<String>,
 }
 
 /// The number of forgotten jobs.
@@ -36,7 +38,7 @@ pub struct Retention {
 pub struct Forgotten {
     /// Those that were resolved, and whose reports all sinks have.
     pub done: u64,
-    /// Those that were set aside, or whose reports were.
+    /// Those that were set aside, or whose reports were, and reviews.
     pub set_aside: u64,
 }
 
@@ -53,7 +55,8 @@ impl Queue {
             (SELECT 1 FROM delivery WHERE job = number AND (delivery.state = 'waiting' OR delivery.state = 'dead' AND delivery.due >= ?1))";
         let jobs = "state = 'failed' AND due < ?1";
         let done = self.delete(done, before).await?;
-        let set_aside = self.delete(reports, before).await? + self.delete(jobs, before).await?;
+        let reviews = self.forget_reviews(&rule.reviews, before).await?;
+        let set_aside = self.delete(reports, before).await? + self.delete(jobs, before).await? + reviews;
         Ok(Forgotten { done, set_aside })
     }
 

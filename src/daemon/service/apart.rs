@@ -1,4 +1,5 @@
-//! Resolves a job in a process of its own, which is killed with all that it has started when it takes too long.
+//! Runs this program in a process of its own, which is killed with all that it has started when it takes too long, and
+//! resolves a job so.
 //!
 //! The process writes a header, which is a line of JSON, and then the report. It ends when its standard input does, so
 //! it does not outlive the daemon.
@@ -44,24 +45,45 @@ pub fn answer(job: &Job, resolve: &dyn Resolve, sinks: &[Sink], output: &mut dyn
     output.flush()
 }
 
-/// Runs the command that resolves a job, and returns its answer.
-pub(super) async fn resolve(mut command: Command, limits: AttemptLimits) -> Result<Addressed, Unresolved> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+/// The end of a process that has no output.
+pub(super) enum Ended {
+    /// It could not be started.
+    NotStarted(io::Error),
+    /// It took more than so many seconds, and was killed.
+    Late(f64),
+    /// Its output could not be read.
+    Broken(io::Error),
+}
+
+/// Runs a command of this program within limits, and returns its output. It ends when its standard input does.
+pub(super) async fn run_apart(mut command: Command, limits: AttemptLimits) -> Result<Output, Ended> {
+    command.stdin(Stdio::piped()).kill_on_drop(true);
     Group::led(&mut command);
-    let mut child = command.spawn().map_err(|error| Unresolved {
-        error: format!("cannot start a process that resolves the commit: {error}").into(),
-        recovery: Recovery::Wait,
-    })?;
+    let mut child = command.spawn().map_err(Ended::NotStarted)?;
     if let (Some(id), Some(memory)) = (child.id(), limits.memory) {
         limit_memory(id, memory.saturating_add(RESERVED) as u64);
     }
     let (_group, _input) = (Group::of(&child), child.stdin.take());
     let deadline = limits.deadline();
-    let Ok(output) = timeout(deadline, child.wait_with_output()).await else {
-        let text = format!("it takes more than {} seconds, even in a process of its own", deadline.as_secs_f64());
-        return Err(Unresolved { error: text.into(), recovery: Recovery::SetAside });
-    };
-    let Output { status, stdout, .. } = output.map_err(|error| broken_off(&error.to_string()))?;
+    let output = timeout(deadline, child.wait_with_output()).await;
+    output.map_err(|_| Ended::Late(deadline.as_secs_f64()))?.map_err(Ended::Broken)
+}
+
+/// Runs the command that resolves a job, and returns its answer.
+pub(super) async fn resolve(mut command: Command, limits: AttemptLimits) -> Result<Addressed, Unresolved> {
+    command.stdout(Stdio::piped());
+    let output = run_apart(command, limits).await.map_err(|ended| match ended {
+        Ended::NotStarted(error) => Unresolved {
+            error: format!("cannot start a process that resolves the commit: {error}").into(),
+            recovery: Recovery::Wait,
+        },
+        Ended::Late(seconds) => Unresolved {
+            error: format!("it takes more than {seconds} seconds, even in a process of its own").into(),
+            recovery: Recovery::SetAside,
+        },
+        Ended::Broken(error) => broken_off(&error.to_string()),
+    })?;
+    let Output { status, stdout, .. } = output;
     if !status.success() {
         return Err(broken_off(&format!("the process that resolves it has ended: {status}; the log may tell why")));
     }

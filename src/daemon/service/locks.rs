@@ -18,6 +18,8 @@ pub(super) enum Work {
     Resolve(RepositoryName),
     /// Deliver to the sink of this name, from all repositories or one, or do the scheduled work of this name.
     Give(String, Option<RepositoryName>),
+    /// Review requests.
+    Review,
 }
 
 /// The locks of services that follow each other: the next one begins each piece of work as soon as the former has

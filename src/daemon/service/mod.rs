@@ -7,7 +7,7 @@
 //! - [`Service`] is what a daemon is made of; [`Services`] runs one, and replaces it by another when settings are
 //!   reloaded.
 //! - `watching` and `enqueue` bring commits into the queue, `resolve` makes their reports, `deliver` gives these to
-//!   the sinks, and `scheduled` does work that is due at times.
+//!   the sinks, `scheduled` does work that is due at times, and `review` reviews the requests that forges tell of.
 //! - `attempt` decides how a commit is tried: in this process, or `apart` in one of its own. `resolution` has the types
 //!   for that.
 //! - `locks` keeps two services from doing the same work at once.
@@ -20,6 +20,7 @@ mod forget;
 mod locks;
 mod resolution;
 mod resolve;
+mod review;
 mod running;
 mod scheduled;
 mod watching;
@@ -48,11 +49,13 @@ use enqueue::Enqueuer;
 use forget::forget;
 use locks::{Work, WorkLocks};
 use resolve::Resolver;
+use review::Reviewer;
 use running::Running;
 use watching::{RepositoryWatch, noted};
 
 pub use apart::answer;
 pub use resolution::{AttemptLimits, Recovery, Resolve, Resolved, Unresolved};
+pub use review::{Review, Reviews};
 pub use running::{Advance, Services};
 pub use scheduled::{Scheduled, ScheduledWork};
 pub use watching::{Look, Open, Opened};
@@ -94,6 +97,8 @@ pub struct Service {
     pub sinks: Vec<Sink>,
     /// The work that is due at times.
     pub scheduled: Vec<Scheduled>,
+    /// The reviews of requests on forges.
+    pub reviews: Vec<Reviews>,
     /// The time for which delivered reports are kept.
     pub keep: Duration,
     /// The HTTP server.
@@ -166,6 +171,7 @@ impl Service {
             repositories: self.repositories.iter().map(|repository| repository.name.clone()).collect(),
             sinks: self.sinks.iter().map(|sink| sink.name.clone()).collect(),
             schedules: self.scheduled.iter().map(|work| work.name.clone()).collect(),
+            reviews: self.reviews.iter().map(|reviews| reviews.name.clone()).collect(),
         };
         let last = self.queue.last_successes().await?;
         let mut blind = Vec::new();
@@ -183,7 +189,7 @@ impl Service {
 
     fn spawn(self, tasks: &mut Tasks<'_>, handle: Arc<ServiceHandle>) {
         let names: Vec<RepositoryName> = self.repositories.iter().map(|repository| repository.name.clone()).collect();
-        let Service { queue, repositories, sinks, scheduled, keep, http } = self;
+        let Service { queue, repositories, sinks, scheduled, reviews, keep, http } = self;
         let shutdown = tasks.shutdown.clone();
         let worker = |sink| Arc::new(SinkWorker::new(sink, queue.clone(), handle.clone()));
         let sinks: Arc<[Arc<SinkWorker>]> = sinks.into_iter().map(worker).collect();
@@ -194,12 +200,17 @@ impl Service {
         }
         let ordered = sinks.iter().filter(|sink| sink.sink.repository().is_some());
         let ordered = ordered.map(|sink| sink.sink.name.clone()).collect();
+        let review_names = reviews.iter().map(|reviews| reviews.name.clone()).collect();
         let sink_names = sinks.iter().map(|sink| sink.sink.name.clone()).collect();
         tasks.set.spawn(forget(
             queue.clone(),
-            Retention { keep, sinks: sink_names, repositories: names, ordered },
+            Retention { keep, sinks: sink_names, repositories: names, ordered, reviews: review_names },
             shutdown.clone(),
         ));
+        if !reviews.is_empty() {
+            let reviewer = Reviewer::new(reviews, queue.clone(), handle.clone());
+            tasks.spawn(Work::Review, reviewer.run(shutdown.clone()));
+        }
         for repository in repositories {
             repository.spawn(tasks, &queue, &sinks, &handle);
         }

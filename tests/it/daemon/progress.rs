@@ -47,7 +47,8 @@ async fn a_delivery_without_an_end_is_a_standstill() {
     let sink = Sink { name: "slow".to_owned(), filter: Filter::default(), retry_for: Duration::MAX, target };
     let (repositories, scheduled) = (Vec::new(), Vec::new());
     let queue = queue(folder.path()).await;
-    let service = Service { queue, repositories, sinks: vec![sink], scheduled, keep: Duration::MAX, http: None };
+    let (keep, reviews) = (Duration::MAX, Vec::new());
+    let service = Service { queue, repositories, sinks: vec![sink], scheduled, reviews, keep, http: None };
     let mut services = Services::default();
     services.begin(service).await.unwrap();
     begun.recv().await.unwrap();

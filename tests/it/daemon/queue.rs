@@ -38,7 +38,7 @@ async fn resolve(queue: &Queue, is_taken: bool) -> String {
 /// Forgets what is older than `keep`, with one sink and one repository in the settings.
 async fn forget(queue: &Queue, keep: Duration) -> Forgotten {
     let (sinks, repositories) = (vec!["sink".to_owned()], vec!["data".into()]);
-    queue.forget(&Retention { keep, sinks, ordered: BTreeSet::new(), repositories }).await.unwrap()
+    queue.forget(&Retention { keep, sinks, ordered: BTreeSet::new(), repositories, reviews: Vec::new() }).await.unwrap()
 }
 
 /// Changes the database of a queue behind its back.
@@ -337,6 +337,9 @@ const FORMER: [(&str, bool); 5] = [
     ),
 ];
 
+/// Statements that make version 6 from version 7.
+const VERSION_6: &str = "DROP TABLE review; PRAGMA user_version = 6";
+
 /// Statements that make version 5 from version 6.
 const VERSION_5: &str = "DROP TABLE blind; ALTER TABLE schedule DROP COLUMN succeeded; PRAGMA user_version = 5";
 
@@ -377,8 +380,9 @@ async fn queues_of_former_versions_go_on() {
         queue.done("nightly", now - Duration::from_hours(1)).await.unwrap();
         queue.close().await;
         drop(lock);
-        change(folder.path(), VERSION_5).await;
-        change(folder.path(), VERSION_4).await;
+        for back in [VERSION_6, VERSION_5, VERSION_4] {
+            change(folder.path(), back).await;
+        }
         for (back, _) in &FORMER[..count] {
             change(folder.path(), back).await;
         }

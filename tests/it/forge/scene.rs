@@ -19,7 +19,12 @@ pub(super) struct Scene {
 
 impl Scene {
     pub(super) fn new(kind: Kind) -> Scene {
-        let site = Sandbox::of(SITE);
+        Scene::of(kind, SITE)
+    }
+
+    /// With these files on `main`.
+    pub(super) fn of(kind: Kind, files: &str) -> Scene {
+        let site = Sandbox::of(files);
         let origin = site.beside("origin.git");
         site.git(["clone", "--quiet", "--bare", ".", origin.to_str().unwrap()]);
         site.git(["remote", "add", "origin", origin.to_str().unwrap()]);

@@ -18,7 +18,7 @@ pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 /// A daemon that answers.
 pub(crate) struct Daemon {
     child: Child,
-    pub(super) address: SocketAddr,
+    pub(crate) address: SocketAddr,
     /// The lines of its log from here on.
     log: mpsc::Receiver<String>,
 }
@@ -64,7 +64,7 @@ impl Daemon {
     }
 
     /// Waits until a line of the log has `words`.
-    pub(super) fn wait_for_log(&self, words: &str) {
+    pub(crate) fn wait_for_log(&self, words: &str) {
         while !self.log.recv_timeout(PATIENCE).unwrap().contains(words) {}
     }
 
@@ -86,7 +86,7 @@ impl Daemon {
         self.ask("POST", path, "Content-Type: application/json\r\n", body.to_string().as_bytes())
     }
 
-    pub(super) fn ask(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Answer {
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Answer {
         self.raw(&request(method, path, headers, body))
     }
 
@@ -106,7 +106,7 @@ impl Daemon {
     }
 
     /// A line of the metrics.
-    pub(super) fn metric(&self, name: &str) -> Option<String> {
+    pub(crate) fn metric(&self, name: &str) -> Option<String> {
         self.get("/metrics").metric(name)
     }
 

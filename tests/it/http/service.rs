@@ -97,6 +97,7 @@ impl Running {
                 http.add(&"data".into(), Arc::new(manner));
                 let keep = Duration::MAX;
                 let service = Service {
+                    reviews: Vec::new(),
                     queue,
                     repositories: repositories(),
                     sinks: Vec::new(),

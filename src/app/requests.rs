@@ -1,0 +1,165 @@
+//! Reviews of requests on forges by the daemon: each is a run of this program, `hierad review`, as its own process. The
+//! commits of strangers, and the answers of a forge, are so kept out of the daemon's.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::process::Command;
+
+use super::open_repository::RepositoryHandle;
+use super::{DaemonOptions, Overrides, Program, Result};
+use crate::daemon::http::{Forge, Project};
+use crate::daemon::service::{AttemptLimits, Review, Reviews};
+use crate::event::RepositoryName;
+use crate::forge::{Kind, Page};
+use crate::settings::{Limits, ReviewSetting, Settings, read_secret};
+
+/// The time that fetching and posting have, beyond that of the comparison: forges may have a client wait.
+const AROUND: Duration = Duration::from_mins(20);
+
+/// The remote of repositories that are no mirrors.
+const REMOTE: &str = "origin";
+
+/// The id of a configuration that needs no name.
+const DEFAULT_ID: &str = "default";
+
+/// The variable with the key of fingerprints.
+const FINGERPRINT_KEY: &str = "HIERAD_FINGERPRINT_KEY";
+
+/// The variables by which the program would take itself for a job of a CI server.
+const CI_VARIABLES: [&str; 6] =
+    ["GITHUB_ACTIONS", "GITEA_ACTIONS", "FORGEJO_ACTIONS", "GITLAB_CI", "BITBUCKET_BUILD_NUMBER", "JENKINS_URL"];
+
+/// Checks that reviews could be posted, and that webhooks can ask for them.
+pub(super) fn check(settings: &Settings, overrides: &Overrides) -> Result<()> {
+    if !settings.reviews.is_empty() && overrides.show_secrets {
+        return Err("reviews are read by many: --show-secrets does not go with 'reviews'".into());
+    }
+    for ReviewSetting { name, forge, token_file, .. } in &settings.reviews {
+        let forge = forge_of(*forge).as_str();
+        let mut secrets = settings.http.iter().flat_map(|http| &http.webhook_secret_files);
+        if !secrets.any(|(of, _)| *of == forge) {
+            let text = format!("reviews of {name} need 'http' with '{forge}' in 'webhook_secret_files'");
+            return Err(text.into());
+        }
+        read_secret(token_file).map_err(|error| format!("reviews of {name}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Checks that reviews of a daemon for the repository at hand name no other one.
+pub(super) fn check_at_hand(settings: &Settings, name: &str) -> Result<()> {
+    match settings.reviews.iter().find_map(|review| review.repository.as_ref().filter(|of| *of != name)) {
+        Some(other) => Err(format!("'reviews' are of a repository '{other}', but '{name}' is watched").into()),
+        None => Ok(()),
+    }
+}
+
+/// Returns the projects whose webhooks ask for reviews.
+pub(super) fn projects(settings: &Settings) -> Vec<Project> {
+    let project = |review: &ReviewSetting| Project {
+        reviews: review.name.clone(),
+        forge: forge_of(review.forge),
+        name: review.project.clone(),
+    };
+    settings.reviews.iter().map(project).collect()
+}
+
+/// Returns the pages of a repository on the forge where it is reviewed, if they are known.
+pub(super) fn page(settings: &Settings, repository: &RepositoryName) -> Option<Page> {
+    of(settings, repository).find_map(|review| {
+        let api = review.api.as_deref().or(review.forge.public_api())?;
+        Page::beside(review.forge, api, &review.project)
+    })
+}
+
+fn of<'s>(settings: &'s Settings, repository: &'s RepositoryName) -> impl Iterator<Item = &'s ReviewSetting> {
+    let is_of =
+        move |review: &&ReviewSetting| review.repository.as_ref().is_none_or(|name| *name == repository.as_str());
+    settings.reviews.iter().filter(is_of)
+}
+
+/// A watched repository, as reviews need it.
+pub(super) struct Place {
+    pub(super) name: RepositoryName,
+    /// The flags for this repository.
+    pub(super) overrides: Overrides,
+    /// The address that it is a mirror of.
+    pub(super) url: Option<String>,
+}
+
+/// Returns the reviews of a repository's requests.
+pub(super) fn reviews(
+    settings: &Settings,
+    place: &Place,
+    repository: &RepositoryHandle,
+    options: &DaemonOptions,
+) -> Vec<Reviews> {
+    let Some(program) = &options.program else { return Vec::new() };
+    let reviews = |setting: &ReviewSetting| Reviews {
+        name: setting.name.clone(),
+        retry_for: setting.retry_for,
+        review: Arc::new(ForgeReview {
+            program: program.clone(),
+            arguments: arguments(setting, place),
+            fingerprint_key: place.overrides.fingerprint_key.clone(),
+            repository: repository.clone(),
+        }),
+    };
+    of(settings, &place.name).map(reviews).collect()
+}
+
+/// Returns the arguments of all reviews of a project: all but the number of the request.
+fn arguments(setting: &ReviewSetting, place: &Place) -> Vec<OsString> {
+    let remote = setting.remote.as_ref().or(place.url.as_ref()).map_or(REMOTE, String::as_str);
+    let mut arguments: Vec<OsString> = vec!["review".into(), "--bound".into(), "--fetch".into()];
+    arguments.extend(place.overrides.arguments());
+    let id = setting.id.as_deref().unwrap_or(DEFAULT_ID);
+    for (flag, value) in [
+        ("--forge", forge_of(setting.forge).as_str()),
+        ("--project", setting.project.as_str()),
+        ("--remote", remote),
+        ("--id", id),
+    ] {
+        arguments.push(format!("{flag}={value}").into());
+    }
+    arguments.extend(setting.api.iter().map(|api| format!("--api={api}").into()));
+    arguments.extend(["--token-file".into(), setting.token_file.clone().into()]);
+    arguments.extend(setting.flags.iter().map(OsString::from));
+    arguments
+}
+
+/// Reviews the requests of a project by runs of the program.
+struct ForgeReview {
+    program: Arc<Program>,
+    arguments: Vec<OsString>,
+    /// In the environment, where others do not see it.
+    fingerprint_key: Option<String>,
+    repository: RepositoryHandle,
+}
+
+impl Review for ForgeReview {
+    fn command(&self, request: u64) -> Command {
+        let mut command = Command::new(&self.program.path);
+        command.args(&self.arguments).arg(format!("--request={request}"));
+        command.envs(self.fingerprint_key.iter().map(|key| (FINGERPRINT_KEY, key)));
+        for variable in CI_VARIABLES {
+            command.env_remove(variable);
+        }
+        command
+    }
+
+    fn limits(&self) -> AttemptLimits {
+        let Limits { time, memory, .. } = self.repository.get().map_or_else(|_| Limits::default(), |open| open.limits);
+        AttemptLimits { time: time.saturating_add(AROUND), memory }
+    }
+}
+
+fn forge_of(kind: Kind) -> Forge {
+    match kind {
+        Kind::GitHub => Forge::GitHub,
+        Kind::GitLab => Forge::GitLab,
+        Kind::Gitea => Forge::Gitea,
+    }
+}

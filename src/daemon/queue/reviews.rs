@@ -1,0 +1,151 @@
+//! Requests on forges that are to be reviewed, until they are.
+
+use std::time::{Duration, SystemTime};
+
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::deliveries::due_between;
+use super::{Queue, QueueError, duration, millis, now, until};
+
+/// A request to review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewJob {
+    number: i64,
+    /// The name of the reviews in the settings.
+    pub name: String,
+    /// The number of the request.
+    pub request: u64,
+    /// The number of attempts that have failed.
+    pub attempts: u32,
+    /// The time since the first of them.
+    pub age: Duration,
+    /// The number of times that it was asked for.
+    events: i64,
+}
+
+/// A request that is not reviewed, for operators.
+#[derive(Debug, Clone)]
+pub struct PendingReview {
+    /// The name of the reviews in the settings.
+    pub name: String,
+    /// The number of the request.
+    pub request: u64,
+    /// True if it was set aside.
+    pub is_set_aside: bool,
+    /// The number of attempts that have failed.
+    pub attempts: u32,
+    /// The time of the next attempt, or `None` if that is at once or never.
+    pub due: Option<SystemTime>,
+    /// The error of the last attempt.
+    pub error: Option<String>,
+}
+
+impl Queue {
+    /// Notes that a request is to be reviewed. One that waits already is tried at once; one that is being reviewed is
+    /// reviewed once more.
+    pub async fn ask_for_review(&self, names: &[&str], request: u64) -> Result<(), QueueError> {
+        let insert = "INSERT INTO review (name, request, since) VALUES (?1, ?2, ?3) ON CONFLICT (name, request) \
+            DO UPDATE SET events = events + 1, state = 'waiting', attempts = 0, since = ?3, due = 0, error = NULL";
+        let mut step = self.database.connection().await?;
+        // The forge is told that it is known, and does not tell of it again.
+        step.begin_durably().await?;
+        for name in names {
+            sqlx::query(insert).bind(*name).bind(stored(request)).bind(now()).execute(&mut *step).await?;
+        }
+        step.commit().await?;
+        step.release();
+        Ok(())
+    }
+
+    /// Returns the next request to review, of the reviews of these names, and the time until it is due; or `None` if
+    /// there is none.
+    pub async fn next_review(&self, names: &[String]) -> Result<Option<(ReviewJob, Duration)>, QueueError> {
+        let (now, late) = due_between();
+        let query = "SELECT number, name, request, attempts, since, events, due FROM review \
+            WHERE state = 'waiting' AND name IN (SELECT value FROM json_each(?1)) \
+            ORDER BY due BETWEEN ?2 + 1 AND ?3, iif(due BETWEEN ?2 + 1 AND ?3, due, number) LIMIT 1";
+        let names = serde_json::Value::from(names.to_vec()).to_string();
+        let row = self.first(sqlx::query(query).bind(names).bind(now).bind(late)).await?;
+        row.map(|row| Ok((job(&row)?, until(row.try_get(6)?)))).transpose()
+    }
+
+    /// Notes that a request was reviewed. Returns false if it is to be reviewed once more.
+    pub async fn reviewed(&self, job: &ReviewJob) -> Result<bool, QueueError> {
+        let delete = "DELETE FROM review WHERE number = ? AND events = ?";
+        Ok(self.execute(sqlx::query(delete).bind(job.number).bind(job.events)).await? > 0)
+    }
+
+    /// Notes that a review has failed. `again` is the delay of the next attempt; without it the request is set aside.
+    /// Nothing is noted if it was asked for anew meanwhile.
+    pub async fn not_reviewed(&self, job: &ReviewJob, error: &str, again: Option<Duration>) -> Result<(), QueueError> {
+        let state = if again.is_some() { "waiting" } else { "dead" };
+        let now = now();
+        let due = now.saturating_add(again.map_or(0, millis));
+        // A first failure that is still to come was noted by a clock that was ahead.
+        let update = "UPDATE review SET state = ?1, since = iif(attempts = 0 OR since > ?2, ?2, since), \
+            attempts = attempts + 1, due = ?3, error = ?4 WHERE number = ?5 AND events = ?6";
+        let query = sqlx::query(update).bind(state).bind(now).bind(due).bind(error);
+        self.execute(query.bind(job.number).bind(job.events)).await?;
+        Ok(())
+    }
+
+    /// Returns the requests that are not reviewed, the oldest first, at most `limit`.
+    pub async fn pending_reviews(&self, limit: u32) -> Result<Vec<PendingReview>, QueueError> {
+        let query = "SELECT name, request, state, attempts, due, error FROM review ORDER BY number LIMIT ?";
+        let now = now();
+        let review = |row: &SqliteRow| {
+            let (state, due): (String, i64) = (row.try_get(2)?, row.try_get(4)?);
+            let is_set_aside = state == "dead";
+            let time = SystemTime::UNIX_EPOCH + Duration::from_millis(due.unsigned_abs());
+            Ok(PendingReview {
+                name: row.try_get(0)?,
+                request: shown(row.try_get(1)?),
+                is_set_aside,
+                attempts: row.try_get(3)?,
+                due: Some(time).filter(|_| due > now && !is_set_aside),
+                error: row.try_get(5)?,
+            })
+        };
+        self.all(sqlx::query(query).bind(limit)).await?.iter().map(review).collect()
+    }
+
+    /// Has failed reviews tried again at once. Returns their number.
+    pub async fn retry_reviews(&self) -> Result<u64, QueueError> {
+        let update = "UPDATE review SET state = 'waiting', attempts = 0, due = 0, since = ? WHERE error IS NOT NULL";
+        self.execute(sqlx::query(update).bind(now())).await
+    }
+
+    /// Drops reviews that were set aside. Returns their number.
+    pub async fn drop_reviews(&self) -> Result<u64, QueueError> {
+        self.execute(sqlx::query("DELETE FROM review WHERE state = 'dead'")).await
+    }
+
+    /// Sets aside reviews that the settings do not have any more, and forgets those that were set aside before then.
+    pub(super) async fn forget_reviews(&self, names: &[String], before: i64) -> Result<u64, QueueError> {
+        self.execute(sqlx::query("UPDATE review SET since = ?1 WHERE since > ?1").bind(now())).await?;
+        self.execute(sqlx::query("UPDATE review SET due = ?1 WHERE state = 'dead' AND due > ?1").bind(now())).await?;
+        let names = serde_json::Value::from(names.to_vec()).to_string();
+        let update = "UPDATE review SET state = 'dead', due = ?1, error = 'the settings have no such reviews' \
+            WHERE state = 'waiting' AND since < ?2 AND name NOT IN (SELECT value FROM json_each(?3))";
+        self.execute(sqlx::query(update).bind(now()).bind(before).bind(names)).await?;
+        self.execute(sqlx::query("DELETE FROM review WHERE state = 'dead' AND due < ?").bind(before)).await
+    }
+}
+
+/// Reads the job in a row.
+fn job(row: &SqliteRow) -> Result<ReviewJob, QueueError> {
+    let (attempts, since): (u32, i64) = (row.try_get(3)?, row.try_get(4)?);
+    let age = if attempts == 0 { Duration::ZERO } else { duration(now().saturating_sub(since)) };
+    let (number, name, events) = (row.try_get(0)?, row.try_get(1)?, row.try_get(5)?);
+    Ok(ReviewJob { number, name, request: shown(row.try_get(2)?), attempts, age, events })
+}
+
+/// Returns the number of a request as the database has it.
+fn stored(request: u64) -> i64 {
+    i64::try_from(request).unwrap_or(i64::MAX)
+}
+
+fn shown(request: i64) -> u64 {
+    request.unsigned_abs()
+}

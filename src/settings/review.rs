@@ -1,0 +1,155 @@
+//! Checks `reviews:`, the projects on forges whose requests the daemon reviews.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::source::SourceFile;
+use super::{RepositorySetting, SettingsError, raw};
+use crate::forge::{Id, Kind};
+
+/// The reviews of the requests of one project on a forge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReviewSetting {
+    /// The name in the queue: the forge, the project and the id, if it has one.
+    pub name: String,
+    /// The repository, of those that are watched; `None` for the only one.
+    pub repository: Option<String>,
+    /// The forge.
+    pub forge: Kind,
+    /// The repository on the forge.
+    pub project: String,
+    /// The address of the forge's API; `None` for that of its public server.
+    pub api: Option<String>,
+    /// The file with the token.
+    pub token_file: PathBuf,
+    /// The remote to fetch from; `None` for the address of a mirror, or else `origin`.
+    pub remote: Option<String>,
+    /// The name of the configuration.
+    pub id: Option<String>,
+    /// The flags of `hierad review` that have values.
+    pub flags: Vec<String>,
+    /// The time for which a review is tried before it is set aside.
+    pub retry_for: Duration,
+}
+
+/// The values of the flags of `hierad review`.
+const COMMENT: [&str; 4] = ["update", "hide-and-new", "delete-when-clean", "none"];
+const WHEN: [&str; 2] = ["changes", "always"];
+const CHECK: [&str; 4] = ["auto", "run", "status", "none"];
+const EXIT_CODE: [&str; 2] = ["changes", "errors"];
+
+/// The default of `retry_for`, and the most, in hours.
+const RETRY_FOR: (f64, f64) = (24.0, 1_000_000.0);
+
+/// Checks all of them.
+pub(super) fn check(
+    source: &SourceFile<'_>,
+    repositories: &[RepositorySetting],
+    raw: Vec<raw::Review>,
+) -> Result<Vec<ReviewSetting>, SettingsError> {
+    let mut found: Vec<ReviewSetting> = Vec::new();
+    for (at, raw) in raw.into_iter().enumerate() {
+        let review = Checked { source, number: at + 1 }.check(repositories, raw)?;
+        if found.iter().any(|other| other.name == review.name) {
+            let text = format!("are the second of {}: give each an 'id'", review.name);
+            return Err(Checked { source, number: at + 1 }.invalid(&text));
+        }
+        found.push(review);
+    }
+    Ok(found)
+}
+
+/// One entry of the list.
+struct Checked<'a> {
+    source: &'a SourceFile<'a>,
+    number: usize,
+}
+
+impl Checked<'_> {
+    fn invalid(&self, text: &str) -> SettingsError {
+        self.source.invalid(&["reviews"], format!("'reviews', number {}, {text}", self.number))
+    }
+
+    fn check(&self, repositories: &[RepositorySetting], raw: raw::Review) -> Result<ReviewSetting, SettingsError> {
+        let raw::Review {
+            repository,
+            forge,
+            project,
+            api,
+            token_file,
+            remote,
+            comment,
+            when,
+            check,
+            exit_code,
+            with_keys,
+            id,
+            retry_for,
+        } = raw;
+        let (name, forge) = match forge.as_str() {
+            "github" => ("github", Kind::GitHub),
+            "gitlab" => ("gitlab", Kind::GitLab),
+            "gitea" | "forgejo" => ("gitea", Kind::Gitea),
+            _ => return Err(self.invalid("need 'forge: github', 'gitlab' or 'gitea'")),
+        };
+        let number = || project.as_u64().filter(|_| forge == Kind::GitLab).map(|number| number.to_string());
+        let Some(project) = project.as_str().map(str::to_owned).or_else(number) else {
+            return Err(self.invalid("need 'project', the name with that of its owner"));
+        };
+        if api.is_none() && forge.public_api().is_none() {
+            return Err(self.invalid("need 'api', the address of the forge's API"));
+        }
+        self.check_repository(repositories, repository.as_ref())?;
+        if id.as_ref().is_some_and(|id| Id::new(id).is_none()) {
+            return Err(
+                self.invalid("have a wrong 'id': up to 64 letters, digits, dots, underscores and single dashes")
+            );
+        }
+        let of = id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+        let mut flags = Vec::new();
+        for (flag, value, values) in [
+            ("comment", comment, &COMMENT[..]),
+            ("when", when, &WHEN),
+            ("check", check, &CHECK),
+            ("exit_code", exit_code, &EXIT_CODE),
+        ] {
+            let Some(value) = value else { continue };
+            if !values.contains(&&*value) {
+                return Err(self.invalid(&format!("have a wrong '{flag}': one of {} is wanted", values.join(", "))));
+            }
+            flags.push(format!("--{}={value}", flag.replace('_', "-")));
+        }
+        flags.extend(with_keys.then(|| "--with-keys".to_owned()));
+        Ok(ReviewSetting {
+            name: format!("{name} {project}{of}"),
+            repository,
+            forge,
+            project,
+            api,
+            token_file: self.source.folder.join(token_file),
+            remote,
+            id,
+            flags,
+            retry_for: self.retry_for(retry_for)?,
+        })
+    }
+
+    /// Checks that one repository is meant. Of a daemon for the repository at hand, its start decides that.
+    fn check_repository(&self, repositories: &[RepositorySetting], name: Option<&String>) -> Result<(), SettingsError> {
+        match name {
+            None if repositories.len() > 1 => Err(self.invalid("need 'repository', one of those that are watched")),
+            Some(name) if !repositories.is_empty() && !repositories.iter().any(|known| known.name == *name) => {
+                Err(self.invalid(&format!("are of a repository '{name}', which is not watched")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn retry_for(&self, hours: Option<f64>) -> Result<Duration, SettingsError> {
+        let (default, most) = RETRY_FOR;
+        let hours = hours.unwrap_or(default);
+        let time = Some(hours).filter(|hours| (0.0..=most).contains(hours));
+        let time = time.and_then(|hours| Duration::try_from_secs_f64(hours * 3600.0).ok());
+        time.ok_or_else(|| self.invalid(&format!("need a number of hours for 'retry_for', not {hours}")))
+    }
+}

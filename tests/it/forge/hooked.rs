@@ -1,0 +1,146 @@
+//! A daemon that reviews the request of a scene when the forge tells of it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use hmac::{Hmac, Mac};
+use serde_json::{Value as Json, json};
+use sha2::Sha256;
+
+use super::scene::Scene;
+use super::server::{Kind, TOKEN};
+use crate::http::client::{Answer, Daemon, raw, request};
+use crate::support::terminal::hierad;
+
+const SECRET: &str = "open sesame, open";
+
+/// The longest time that anything takes, unless there is a fault.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A scene, and the settings of a daemon for it.
+pub(super) struct Hooked {
+    pub(super) scene: Scene,
+}
+
+/// The name of a forge in settings and addresses.
+fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::GitHub => "github",
+        Kind::GitLab => "gitlab",
+        Kind::Gitea => "gitea",
+    }
+}
+
+impl Hooked {
+    /// With reviews of the scene's project, and more settings of these.
+    pub(super) fn new(scene: Scene, more: &str) -> Hooked {
+        let (forge, api) = (name(scene.forge.kind), scene.forge.api());
+        let project = if scene.forge.kind == Kind::GitLab { "5" } else { "o/n" };
+        let reviews = format!("[{{forge: {forge}, project: {project}, api: '{api}', token_file: TOKEN{more}}}]");
+        Hooked::with(scene, &format!("reviews: {reviews}\n"))
+    }
+
+    /// With settings in which `TOKEN` stands for the file with the token.
+    pub(super) fn with(scene: Scene, settings: &str) -> Hooked {
+        let site = &scene.site;
+        site.write_secret(".git/secret", SECRET);
+        site.write_secret(".git/token", TOKEN);
+        let files = ["github", "gitlab", "gitea"].map(|forge| format!("{forge}: ../.git/secret"));
+        let root = site.root().display().to_string();
+        let settings = format!(
+            "profiles: [{root}/profiles]\nhttp: {{webhook_secret_files: {{{}}}}}\n{}",
+            files.join(", ").replace("..", &root),
+            settings.replace("TOKEN", &format!("{root}/.git/token")),
+        );
+        std::fs::write(site.beside("daemon.yaml"), settings).unwrap();
+        Hooked { scene }
+    }
+
+    fn state(&self) -> PathBuf {
+        self.scene.site.beside("state")
+    }
+
+    pub(super) fn start(&self) -> Daemon {
+        Daemon::start_in(self.scene.site.root(), &self.state(), "--config ../daemon.yaml")
+    }
+
+    /// The answer of `hierad queue` with more arguments.
+    pub(super) fn queue(&self, arguments: &str) -> String {
+        let mut command = hierad(self.scene.site.root());
+        command.arg("queue").args(arguments.split_whitespace()).arg("--state").arg(self.state());
+        self.scene.site.masked(&mut command).ok().to_owned()
+    }
+
+    /// Waits until there is nothing to do.
+    #[track_caller]
+    pub(super) fn settle(&self) {
+        self.wait("an empty queue", || self.queue("") == "nothing is waiting\n");
+    }
+
+    #[track_caller]
+    pub(super) fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+        let end = Instant::now() + PATIENCE;
+        while !is_so() {
+            assert!(Instant::now() < end, "waited in vain for {what}: {}", self.queue(""));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Tells the daemon of an event of request 7.
+    pub(super) fn tell(&self, daemon: &Daemon) -> Answer {
+        self.tell_at(daemon.address)
+    }
+
+    /// The same from any thread.
+    pub(super) fn tell_at(&self, address: SocketAddr) -> Answer {
+        send(address, self.scene.forge.kind, SECRET, &event(self.scene.forge.kind).to_string())
+    }
+
+    /// Tells it with a secret that is not the right one.
+    pub(super) fn lie(&self, daemon: &Daemon) -> Answer {
+        send(daemon.address, self.scene.forge.kind, "another secret, no", &event(self.scene.forge.kind).to_string())
+    }
+
+    /// The number of reviews that came to this result.
+    pub(super) fn count(&self, daemon: &Daemon, result: &str) -> String {
+        let project = if self.scene.forge.kind == Kind::GitLab { "5" } else { "o/n" };
+        let reviews = format!("{} {project}", name(self.scene.forge.kind));
+        daemon.metric(&format!("hierad_reviews_total{{reviews=\"{reviews}\",result=\"{result}\"}}")).unwrap()
+    }
+}
+
+/// The event that request 7 has a new commit, as the forge describes it.
+pub(super) fn event(kind: Kind) -> Json {
+    let text = match kind {
+        Kind::GitHub => include_str!("../../forge/webhooks/github.json"),
+        Kind::GitLab => include_str!("../../forge/webhooks/gitlab.json"),
+        Kind::Gitea => include_str!("../../forge/webhooks/gitea.json"),
+    };
+    let mut event: Json = serde_json::from_str(text).unwrap();
+    if kind == Kind::GitLab {
+        event["project"]["id"] = json!(5);
+        event["object_attributes"]["iid"] = json!(7);
+    } else {
+        event["number"] = json!(7);
+        event["repository"]["full_name"] = json!("o/n");
+    }
+    event
+}
+
+/// Sends the body of an event of a request, with the proof that the sender knows the daemon's secret.
+pub(super) fn send_right(daemon: &Daemon, kind: Kind, body: &str) -> Answer {
+    send(daemon.address, kind, SECRET, body)
+}
+
+fn send(address: SocketAddr, kind: Kind, secret: &str, body: &str) -> Answer {
+    let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap().chain_update(body);
+    let signature = format!("{:x}", mac.finalize().into_bytes());
+    let headers = match kind {
+        Kind::GitHub => format!("X-GitHub-Event: pull_request\r\nX-Hub-Signature-256: sha256={signature}\r\n"),
+        Kind::GitLab => format!("X-Gitlab-Event: Merge Request Hook\r\nX-Gitlab-Token: {secret}\r\n"),
+        Kind::Gitea => format!("X-Gitea-Event: pull_request\r\nX-Gitea-Signature: {signature}\r\n"),
+    };
+    let headers = format!("Content-Type: application/json\r\n{headers}");
+    raw(address, &request("POST", &format!("/v1/webhooks/{}", name(kind)), &headers, body.as_bytes()))
+}
