@@ -1,7 +1,7 @@
 //! Finds the two commits of a request in the checkout of a CI job, which is often shallow, or in a repository of the
 //! daemon: what is missing is fetched from the remote, a few commits deeper each time.
 //!
-//! What is fetched has references of hierad's own, which no watch takes for branches. Those of a former run never
+//! Fetched commits have references of hierad's own, which no watch takes for branches. Those of a former run never
 //! count, since the branch has moved since then.
 
 use super::{Overrides, Result};

@@ -29,6 +29,18 @@ pub(super) enum Mark {
     Omitted,
 }
 
+impl Mark {
+    /// Returns the sign at the beginning of a line, as `diff` has it.
+    pub(super) fn sign(self) -> char {
+        match self {
+            Mark::Both | Mark::Omitted => ' ',
+            Mark::Removed => '-',
+            Mark::Added => '+',
+            Mark::Failed => '!',
+        }
+    }
+}
+
 /// One line of a difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DetailLine {

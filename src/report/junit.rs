@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use maud::{Markup, PreEscaped, html};
 
-use super::detail::{self, DetailLine, Mark, Room};
+use super::detail::{self, DetailLine, Room};
 use super::visible::{shorten, visible, visible_lines};
 use super::wording::count;
 use super::{BlindSpot, Cause, FindingChange, Group, Item, KeyChange, PolicyHit, PolicyLevel, Report, node_list};
@@ -179,15 +179,9 @@ fn differences(report: &Report, item: &Item, change: &KeyChange) -> String {
 }
 
 fn marked(lines: &[DetailLine]) -> String {
-    let mark = |mark| match mark {
-        Mark::Both | Mark::Omitted => ' ',
-        Mark::Removed => '-',
-        Mark::Added => '+',
-        Mark::Failed => '!',
-    };
     let mut text = String::new();
     for line in lines {
-        _ = writeln!(text, "{} {}", mark(line.mark), line.text);
+        _ = writeln!(text, "{} {}", line.mark.sign(), line.text);
     }
     text
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::escape::{MAX_NAME, characters, code, fence, html, html_code};
 use super::table::{MAX_WHO, keys, who};
-use crate::report::detail::{self, DetailLine, Mark, Room};
+use crate::report::detail::{self, DetailLine, Room};
 use crate::report::visible::{ELLIPSIS, shorten, shorten_middle, visible};
 use crate::report::wording::{count, number};
 use crate::report::{Cause, Group, Item, KeyChange, Leaf, LeafFold, Report, node_list};
@@ -120,12 +120,6 @@ fn shown(name: &str) -> String {
 
 fn push_lines(lines: Vec<DetailLine>, text: &mut String) {
     for line in lines {
-        let mark = match line.mark {
-            Mark::Both | Mark::Omitted => ' ',
-            Mark::Removed => '-',
-            Mark::Added => '+',
-            Mark::Failed => '!',
-        };
-        _ = writeln!(text, "{mark} {}", line.text);
+        _ = writeln!(text, "{} {}", line.mark.sign(), line.text);
     }
 }

@@ -208,6 +208,7 @@ port: 1
     let one = "1 key on both nodes";
     check(&[
         Case { rule: clear, fires: (unsealed, one), rests: PASSWORD },
+        Case { rule: "kinds: secret", fires: (unsealed, one), rests: MOTD },
         Case { rule: clear, fires: (TOKEN, one), rests: MOTD },
         Case {
             rule: clear,
