@@ -98,7 +98,8 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
             Mood::Rude => return Ok(()),
         }
         let status = if mood == Mood::Good { "204 No Content" } else { "500 Internal Server Error" };
-        write!(&*stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n")?;
+        // In one piece: pieces wait for each other.
+        (&*stream).write_all(format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").as_bytes())?;
     }
 }
 

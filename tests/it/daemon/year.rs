@@ -45,6 +45,8 @@ struct Year {
     /// The runs of both that were looked at.
     seen_runs: [usize; 2],
     today: Day,
+    /// The repositories that the daemon may not have looked at since their last commits.
+    unseen: Vec<&'static str>,
     /// The number of the last report in the list.
     last: i64,
     figures: Figures,
@@ -83,8 +85,20 @@ impl Year {
         let rows = Rows::open(&daemon.path("state"));
         let (nightly, hourly) = (Expected::new(nightly, start), Expected::new(hourly, start));
         let (ledger, random, figures) = (Ledger::default(), Random::new(seed), Figures::default());
-        let mut year =
-            Year { daemon, team, ledger, rows, random, nightly, hourly, seen_runs: [0; 2], today, last: 0, figures };
+        let mut year = Year {
+            daemon,
+            team,
+            ledger,
+            rows,
+            random,
+            nightly,
+            hourly,
+            seen_runs: [0; 2],
+            today,
+            unseen: Vec::new(),
+            last: 0,
+            figures,
+        };
         year.settle();
         Some(year)
     }
@@ -122,6 +136,7 @@ impl Year {
     /// Has receivers and repositories fail, and come back.
     fn weather(&mut self, day: Day) {
         let before = std::mem::replace(&mut self.today, day);
+        self.unseen = if day.is_killed { SITES.to_vec() } else { [before.without, day.without].concat() };
         self.daemon.receiver.set(day.web);
         let dead = self.daemon.path("dead");
         match (before.is_told_dead, day.is_told_dead) {
@@ -210,10 +225,9 @@ impl Year {
     }
 
     fn push(&mut self, commits: usize) {
-        let unseen = if self.today.is_killed { &SITES[..] } else { self.today.without };
         // Nobody can push to a repository that is not there.
         let without: &[&str] = if self.today.without.contains(&"m") { &["m"] } else { &[] };
-        self.team.push(commits, &mut self.ledger, without, unseen);
+        self.team.push(commits, &mut self.ledger, without, &self.unseen);
     }
 
     /// Waits until all is done that can be.
