@@ -55,6 +55,9 @@ pub enum PipelineError {
     /// Node profiles have changed since they were first read, so that some values would be unknown.
     #[error("node profiles have changed while they were read: try again")]
     ProfilesChanged,
+    /// The work was stopped from outside, and what is known by then is not wanted.
+    #[error("{0}")]
+    Stopped(Arc<str>),
     /// The repository has no checked-out files.
     #[error("the repository has no work tree, so '.' means nothing")]
     NoWorkTree,
@@ -177,7 +180,9 @@ impl Pipeline {
         let revisions = kept.as_ref().map(|kept| &**kept);
         let (keys, affected, effective) = Pipeline::compare(revisions, workers);
         let findings = revisions.map(Pipeline::findings).map(|findings| without_old_news(findings, revisions));
+        wanted_still(workers)?;
         let changes = diff::changes(effective.as_ref(), workers);
+        wanted_still(workers)?;
         let unreadable = revisions.map(|revision| blind_spots::unreadable::unreadable_revision(revision, workers));
         let context = DiffContext {
             revisions,
@@ -202,6 +207,7 @@ impl Pipeline {
         let is_filtered = blind_spots.iter().any(|spot| spot.code == "hidden-by-filter");
         let both = (revisions, effective.as_ref());
         let origins = causes::find(&changes, both, files, is_filtered, workers)?;
+        wanted_still(workers)?;
         let mut report = Report::new(Input {
             distinctions,
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
@@ -349,6 +355,11 @@ fn without_old_news(mut findings: Vec<Finding>, revisions: Diff<&Revision>) -> V
     };
     findings.retain(|finding| !is_old(finding));
     findings
+}
+
+/// Fails if the work was stopped and its result is not wanted.
+fn wanted_still(workers: &Workers) -> Result<(), PipelineError> {
+    workers.stop.unwanted().map_or(Ok(()), |reason| Err(PipelineError::Stopped(reason)))
 }
 
 fn commit(info: &CommitInfo) -> Commit {

@@ -92,6 +92,19 @@ pub fn too_large(size: u64, limit: u64) -> String {
     format!("the file has {size} bytes, and {limit} at most are read ('file' under 'limits' in hierad.yaml)")
 }
 
+/// The largest file that says how data are read, such as a `hiera.yaml`, in bytes.
+pub const CONFIG_LIMIT: usize = 8 << 20;
+
+/// Returns the content of such a file.
+pub fn read_config(tree: &dyn FileTree, path: &str, id: BlobId) -> Result<Vec<u8>, TreeError> {
+    let content = tree.read(id)?;
+    if content.len() > CONFIG_LIMIT {
+        let reason = format!("the file has {} bytes, and {CONFIG_LIMIT} at most are read of its kind", content.len());
+        return Err(TreeError::too_large(path, reason));
+    }
+    Ok(content)
+}
+
 /// A read-only tree of files. Paths begin with the root, `/` between names, no `.` or `..`; the root itself is "" where
 /// paths are relative.
 pub trait FileTree: Send + Sync {

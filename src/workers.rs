@@ -28,12 +28,19 @@ pub struct RunLimits {
     pub steps: Option<usize>,
     /// Bytes of text that it makes.
     pub text: Option<usize>,
+    /// The most of these bytes, whatever else is said of them.
+    pub text_ceiling: Option<usize>,
 }
 
 /// Something that may stop the work: a clock, a gauge of memory.
 pub trait Stop: Send + Sync {
     /// Returns the reason if the work is to stop. Once there is one, there is one until the work has ended.
     fn reason(&self) -> Option<Arc<str>>;
+
+    /// Returns the reason if the result of the work is not wanted any more, not even as far as it is known.
+    fn unwanted(&self) -> Option<Arc<str>> {
+        None
+    }
 
     /// Returns the number of times that there was a reason, if it is counted. What is written for good compares it
     /// before and after: somebody else's work may have been the reason, and has ended since.
@@ -60,6 +67,10 @@ impl Stop for Counted {
         let reason = self.stop.reason()?;
         self.count.fetch_add(1, Ordering::Relaxed);
         Some(reason)
+    }
+
+    fn unwanted(&self) -> Option<Arc<str>> {
+        self.stop.unwanted()
     }
 
     fn count(&self) -> u64 {

@@ -22,6 +22,8 @@ struct Run {
     /// The time at which it has to be done, or `None` if none is under way.
     end: Option<Instant>,
     overrun: Option<Overrun>,
+    /// True if its result counts only if it comes to its end.
+    is_whole_or_nothing: bool,
 }
 
 /// The limit that a run went over, in words.
@@ -54,9 +56,15 @@ impl Guard {
         Guard { time: limits.time, memory: limits.memory, run: Mutex::default() }
     }
 
-    /// Begins a run.
+    /// Begins a run. Its result counts as far as it comes.
     pub(super) fn begin(&self) {
-        *self.lock() = Run { end: Instant::now().checked_add(self.time), overrun: None };
+        *self.lock() = Run { end: Instant::now().checked_add(self.time), ..Run::default() };
+    }
+
+    /// Begins a run whose result counts only if it comes to its end.
+    pub(super) fn begin_whole(&self) {
+        self.begin();
+        self.lock().is_whole_or_nothing = true;
     }
 
     /// Ends the run, and returns the limit that has stopped it, if any.
@@ -76,6 +84,11 @@ impl Guard {
 }
 
 impl Stop for Guard {
+    fn unwanted(&self) -> Option<Arc<str>> {
+        let is_whole_or_nothing = self.lock().is_whole_or_nothing;
+        is_whole_or_nothing.then(|| self.reason()).flatten()
+    }
+
     fn reason(&self) -> Option<Arc<str>> {
         let has_too_much = self.has_too_much();
         let mut run = self.lock();

@@ -1,5 +1,6 @@
 //! Resolves the jobs of a repository: in this process, or by the program in a process of its own.
 
+use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::process::Command;
@@ -9,13 +10,14 @@ use super::open_repository::RepositoryHandle;
 use super::pipelines::compare;
 
 use super::{BranchPipelines, Program, Result};
-use crate::daemon::queue::Job;
+use crate::daemon::queue::{Body, Job};
 use crate::daemon::service::{AttemptLimits, Recovery, Resolve, Resolved, Unresolved};
 use crate::diagnostic::Diagnostic;
 use crate::pipeline::PipelineError;
 use crate::report;
 use crate::report::FindingChange;
 use crate::settings::Limits;
+use crate::workers::Stop;
 
 /// Resolves the jobs of a repository.
 pub(super) struct JobResolver {
@@ -27,8 +29,8 @@ impl Resolve for JobResolver {
     fn resolve(&self, job: &Job) -> std::result::Result<Resolved, Unresolved> {
         let open =
             self.repository.get().map_err(|error| Unresolved { error: error.into(), recovery: Recovery::Wait })?;
-        open.guard.begin();
-        let result = resolved(&open.pipelines, job);
+        open.guard.begin_whole();
+        let result = resolved(&open.pipelines, job, &*open.guard);
         match open.guard.end() {
             None => {}
             // The daemon has it for other things, too.
@@ -79,8 +81,8 @@ fn is_lost(error: &(dyn std::error::Error + 'static), attempts: i64) -> bool {
     is_too_large(error) || attempts >= READS && is_of_objects
 }
 
-/// Makes the report of a job, and its bytes.
-fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job) -> Result<Resolved> {
+/// Makes the report of a job, and its stored form.
+fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job, guard: &dyn Stop) -> Result<Resolved> {
     let Job { name, event, .. } = job;
     let pipeline = || pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(&event.branch));
     let mut report = compare(event, pipeline)?.report;
@@ -90,7 +92,30 @@ fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job) -> Result<Resolved> {
         let diagnostic = Diagnostic::note("set-aside-commit", None, text);
         FindingChange { is_new: true, diagnostic, nodes: 0 }
     }));
-    let mut json = Vec::new();
-    report::json::write(&report, report::json::Options::default(), &mut json)?;
+    let json = Body::written(|out| {
+        let mut out = BufWriter::with_capacity(CHUNK, Watched { out, guard });
+        report::json::write(&report, report::json::Options::default(), &mut out)?;
+        out.flush()
+    })?;
     Ok(Resolved { report, json })
+}
+
+/// The bytes that are written between two looks at the guard.
+const CHUNK: usize = 1 << 20;
+
+/// Writes as long as the result is wanted.
+struct Watched<'w> {
+    out: &'w mut dyn Write,
+    guard: &'w dyn Stop,
+}
+
+impl Write for Watched<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.guard.unwanted().map_or(Ok(()), |reason| Err(io::Error::other(reason.to_string())))?;
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }

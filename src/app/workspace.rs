@@ -17,7 +17,7 @@ use super::{Failure, Overrides, Result, fingerprints, sample_profile};
 use crate::disclosure::Disclosure;
 use crate::fleet::Fleet;
 use crate::git::{BranchName, Environment, OpenError, Repository};
-use crate::hiera::backend::{DataFiles, DeclaredFunction, ParsedFiles};
+use crate::hiera::backend::{DataFiles, DeclaredFunction, FileMemory, ParsedFiles};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{EnvironmentOptions, GlobalConfig, Store};
 use crate::node::ProfileError;
@@ -26,7 +26,7 @@ use crate::pipeline::host::Host;
 use crate::pipeline::profiles::{self, EnvironmentOfNodes, ProfileFiles};
 use crate::pipeline::{Pipeline, RevisionId, Revisions};
 use crate::policy::Policies;
-use crate::settings::{CheckSetting, DatadirSetting, EnvironmentName, Refusal, SETTINGS_FILE, Settings};
+use crate::settings::{CheckSetting, DatadirSetting, EnvironmentName, Limits, Refusal, SETTINGS_FILE, Settings};
 use crate::workers::{Counted, Workers};
 
 /// The number of MiB of parsed data to keep by default.
@@ -68,7 +68,7 @@ impl Workspace {
         let cache = cache(overrides, &repository);
         let earlier = cache.clone().map(|cache| cache as Arc<dyn ParsedFiles>);
         let store = Arc::new(Store {
-            files: DataFiles::new(earlier, cache_size(overrides).min(settings.limits.part_of_memory())),
+            files: DataFiles::new(earlier, file_memory(overrides, &settings.limits)),
             ..Store::default()
         });
         let outside = Arc::new(Outside::find(&settings.global_hiera_config, &repository)?);
@@ -320,6 +320,12 @@ impl Workspace {
 fn cache_size(overrides: &Overrides) -> usize {
     let mebibytes = usize::try_from(overrides.cache_size.unwrap_or(CACHE_SIZE)).unwrap_or(usize::MAX);
     mebibytes.saturating_mul(1 << 20)
+}
+
+/// Returns the memory that data files may take.
+fn file_memory(overrides: &Overrides, limits: &Limits) -> FileMemory {
+    let (part, FileMemory { read, .. }) = (limits.memory_of_files(), FileMemory::default());
+    FileMemory { kept: cache_size(overrides).min(part), read: read.min(part) }
 }
 
 /// Opens the cache on disk, in the git directory that all work trees share, or returns `None` if it is turned off.

@@ -10,8 +10,11 @@ use crate::workers::RunLimits;
 /// The default time of a run, in seconds.
 const DEFAULT_TIME: f64 = 3600.0;
 
-/// The part of the ceiling of memory that the texts of one run may take, and that parsed files may.
-const PART: usize = 4;
+/// The part of the ceiling of memory that parsed files may take, and another one that reading files may.
+const FILES: usize = 4;
+
+/// The part that the texts which are made on one side of a run may take. They are in the report, too.
+const TEXTS: usize = 16;
 
 /// The most that hierad may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +37,9 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns a part of the ceiling of memory for one purpose, or all memory without one.
-    pub fn part_of_memory(&self) -> usize {
-        self.memory.map_or(usize::MAX, |memory| memory / PART)
+    /// Returns the part of the ceiling of memory that files may take, or all memory without one.
+    pub fn memory_of_files(&self) -> usize {
+        self.memory.map_or(usize::MAX, |memory| memory / FILES)
     }
 }
 
@@ -51,11 +54,17 @@ pub(super) fn check(source: &SourceFile<'_>, raw: &raw::Limits) -> Result<Limits
     let seconds = raw.time.unwrap_or(DEFAULT_TIME);
     let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
     let whole = |bytes: Option<u64>| bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    let memory = whole(size("memory", &raw.memory)?);
+    let run = RunLimits {
+        steps: raw.steps.map(std::num::NonZeroUsize::get),
+        text: whole(size("text", &raw.text)?),
+        text_ceiling: memory.map(|memory| memory / TEXTS),
+    };
     Ok(Limits {
         file: size("file", &raw.file)?.unwrap_or(FILE_LIMIT),
-        run: RunLimits { steps: raw.steps.map(std::num::NonZeroUsize::get), text: whole(size("text", &raw.text)?) },
+        run,
         time: time.ok_or_else(|| wrong("time", format!("must be a number of seconds, not {seconds}")))?,
-        memory: whole(size("memory", &raw.memory)?),
+        memory,
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hierad::fleet::{self, Effective, Fleet, ReferencedVariables, Revision};
 use hierad::hiera::Outcome;
-use hierad::hiera::backend::DataFiles;
+use hierad::hiera::backend::{DataFiles, FileMemory};
 use hierad::hiera::layer::{Environment, EnvironmentOptions, Store};
 use hierad::node::{Batch, ProfileError, ProfileSource, Wanted, read_profiles};
 use hierad::tree::{BlobId, Entry, FileTree, MemoryTree, TreeError};
@@ -104,7 +104,10 @@ fn unreadable_files_are_read_again() {
 fn unreachable_files_are_not_kept() {
     let mut files = DATA.to_owned();
     (0..50).for_each(|number| _ = writeln!(files, "-- data/other/f{number}.yaml\na{number}: 1"));
-    let store = Arc::new(Store { files: DataFiles::new(None, 1000), ..Store::default() });
+    let store = Arc::new(Store {
+        files: DataFiles::new(None, FileMemory { kept: 1000, ..FileMemory::default() }),
+        ..Store::default()
+    });
     let tree = Arc::new(MemoryTree::from_fixture(&files));
     let environment = Environment::load(tree, EnvironmentOptions::default(), store.clone()).unwrap();
     ReferencedVariables::default().add(&environment, &Workers::of(2)).unwrap();

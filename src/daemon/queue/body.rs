@@ -1,9 +1,10 @@
 //! The stored form of reports: compressed, since they are many and say the same things.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 
 use flate2::Compression;
-use flate2::read::{ZlibDecoder, ZlibEncoder};
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
 use tokio::task::spawn_blocking;
 
 use super::QueueError;
@@ -14,10 +15,62 @@ const MARK: u8 = 0x78;
 /// The size in bytes from which the work is done on a thread of its own.
 const LARGE: usize = 1 << 16;
 
-/// Compresses a report.
-pub(super) async fn pack(content: Vec<u8>) -> Result<Vec<u8>, QueueError> {
-    let pack = |content: Vec<u8>| read(ZlibEncoder::new(&*content, Compression::fast()));
-    run(content, pack).await
+/// A report in its stored form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Body {
+    bytes: Vec<u8>,
+    size: usize,
+}
+
+impl Body {
+    /// Makes the body of what `write` writes. That is never in memory as a whole.
+    pub fn written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Body> {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+        write(&mut encoder)?;
+        let size = usize::try_from(encoder.total_in()).unwrap_or(usize::MAX);
+        Ok(Body { bytes: encoder.finish()?, size })
+    }
+
+    /// Makes the body of `content`.
+    pub fn of(content: &[u8]) -> Body {
+        let plain = || Body { bytes: content.to_vec(), size: content.len() };
+        // Memory takes all that is written to it.
+        Body::written(|out| out.write_all(content)).unwrap_or_else(|_| plain())
+    }
+
+    /// Takes a body that somebody else has made, or returns `None` if it is not whole: a report ends with its line.
+    pub fn received(bytes: Vec<u8>) -> Option<Body> {
+        let (mut size, mut last, mut chunk) = (0, None, [0; 1 << 14]);
+        let mut content = reader(&bytes);
+        loop {
+            match content.read(&mut chunk).ok()? {
+                0 => break,
+                read => (size, last) = (size + read, Some(chunk[read - 1])),
+            }
+        }
+        drop(content);
+        (last == Some(b'\n')).then_some(Body { bytes, size })
+    }
+
+    /// Returns the size of the report, in bytes.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Returns the stored bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Returns the stored bytes.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Returns the report as text.
+    pub fn into_text(self) -> io::Result<String> {
+        Ok(String::from_utf8_lossy(&read(&self.bytes)?).into_owned())
+    }
 }
 
 /// Returns the report in its own form.
@@ -25,22 +78,23 @@ pub(super) async fn unpack(content: Vec<u8>) -> Result<Vec<u8>, QueueError> {
     if content.first() != Some(&MARK) {
         return Ok(content);
     }
-    run(content, |content| read(ZlibDecoder::new(&*content))).await
-}
-
-async fn run(content: Vec<u8>, work: fn(Vec<u8>) -> io::Result<Vec<u8>>) -> Result<Vec<u8>, QueueError> {
     let done = if content.len() < LARGE {
-        work(content)
+        read(&content)
     } else {
-        spawn_blocking(move || work(content)).await.unwrap_or_else(|error| Err(io::Error::other(error)))
+        spawn_blocking(move || read(&content)).await.unwrap_or_else(|error| Err(io::Error::other(error)))
     };
     done.map_err(|error| QueueError::Damaged(format!("a report cannot be read: {error}")))
 }
 
-fn read(mut from: impl Read) -> io::Result<Vec<u8>> {
+fn read(stored: &[u8]) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    from.read_to_end(&mut content)?;
+    reader(stored).read_to_end(&mut content)?;
     Ok(content)
+}
+
+/// Reads a report in its own form.
+fn reader(stored: &[u8]) -> Box<dyn Read + '_> {
+    if stored.first() == Some(&MARK) { Box::new(ZlibDecoder::new(stored)) } else { Box::new(stored) }
 }
 
 #[cfg(test)]
@@ -51,12 +105,22 @@ mod tests {
     async fn reports_come_back_as_they_were() {
         for size in [0, 1, 100, LARGE / 4, LARGE] {
             let report = "{\"a\":".repeat(size).into_bytes();
-            let packed = pack(report.clone()).await.unwrap();
-            assert_eq!(packed.first(), Some(&MARK));
-            assert!(size < 100 || packed.len() < report.len() / 10, "{} of {}", packed.len(), report.len());
-            assert_eq!(unpack(packed).await.unwrap(), report);
+            let body = Body::of(&report);
+            assert_eq!((body.bytes().first(), body.size()), (Some(&MARK), report.len()));
+            assert!(size < 100 || body.bytes().len() < report.len() / 10, "{} of {}", body.bytes().len(), report.len());
+            assert_eq!(unpack(body.into_bytes()).await.unwrap(), report);
         }
         assert_eq!(unpack(b"{}\n".to_vec()).await.unwrap(), b"{}\n", "of a former version");
         assert!(unpack(b"\x78\x01broken".to_vec()).await.is_err());
+    }
+
+    #[test]
+    fn only_whole_reports_are_received() {
+        let body = Body::of("{\"a\": 1}\n".repeat(1000).as_bytes());
+        assert_eq!(Body::received(body.bytes().to_vec()), Some(body.clone()));
+        assert_eq!(Body::received(body.bytes()[..body.bytes().len() - 1].to_vec()), None, "cut");
+        assert_eq!(Body::received(b"{}\n".to_vec()).map(|body| body.size()), Some(3));
+        assert_eq!(Body::received(b"{}".to_vec()), None, "cut before it was compressed");
+        assert_eq!(Body::received(Vec::new()), None);
     }
 }

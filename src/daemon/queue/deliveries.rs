@@ -20,7 +20,7 @@ pub enum NextDelivery {
     Report {
         /// The job of the report.
         job: Box<Job>,
-        /// The report.
+        /// The report; empty for a sink of snapshots, which needs none.
         report: RenderedReport,
         /// The number of attempts so far.
         attempts: u32,
@@ -61,7 +61,7 @@ impl Queue {
         let first = first.bind(repository.map(RepositoryName::as_str));
         let Some(row) = self.first(first).await? else { return Ok(NextDelivery::Nothing) };
         match until(row.try_get(8)?) {
-            Duration::ZERO => self.delivery_or_next(sink, &row).await,
+            Duration::ZERO => self.delivery_or_next((sink, repository), &row).await,
             time => Ok(NextDelivery::Later(time)),
         }
     }
@@ -79,8 +79,12 @@ impl Queue {
     }
 
     /// Returns the delivery in a row. If it cannot be read it is set aside, and the next one is due.
-    async fn delivery_or_next(&self, sink: &str, row: &SqliteRow) -> Result<NextDelivery, QueueError> {
-        match self.delivery(row).await {
+    async fn delivery_or_next(
+        &self,
+        (sink, repository): (&str, Option<&RepositoryName>),
+        row: &SqliteRow,
+    ) -> Result<NextDelivery, QueueError> {
+        match self.delivery(row, repository.is_none()).await {
             Err(error) if error.is_damage() => {
                 let job = JobNumber(row.try_get(0)?);
                 tracing::error!(job = job.0, sink, %error, "the report cannot be read; it is set aside");
@@ -91,19 +95,24 @@ impl Queue {
         }
     }
 
-    /// Returns the delivery in a row with the columns [`DELIVERY`].
-    async fn delivery(&self, row: &SqliteRow) -> Result<NextDelivery, QueueError> {
+    /// Returns the delivery in a row with the columns [`DELIVERY`], with its report if it is wanted.
+    async fn delivery(&self, row: &SqliteRow, with_report: bool) -> Result<NextDelivery, QueueError> {
         let (attempts, since): (u32, i64) = (row.try_get(9)?, row.try_get(10)?);
+        let age = if attempts == 0 { Duration::ZERO } else { duration(now().saturating_sub(since)) };
         let job = Box::new(job(row)?);
+        let report = if with_report { self.rendered(&job).await? } else { RenderedReport::default() };
+        Ok(NextDelivery::Report { job, report, attempts, age })
+    }
+
+    /// Returns the report of a job as sinks get it.
+    async fn rendered(&self, job: &Job) -> Result<RenderedReport, QueueError> {
         let report = sqlx::query("SELECT body, text, packed_text FROM report WHERE job = ?").bind(job.name.number.0);
         let report = self.first(report).await?.ok_or_else(|| QueueError::Damaged("the report is gone".to_owned()))?;
         let text = match report.try_get::<Option<Vec<u8>>, _>(2)? {
             Some(text) => Some(String::from_utf8_lossy(&body::unpack(text).await?).into_owned()),
             None => report.try_get(1)?,
         };
-        let report = RenderedReport { json: body::unpack(report.try_get(0)?).await?, text };
-        let age = if attempts == 0 { Duration::ZERO } else { duration(now().saturating_sub(since)) };
-        Ok(NextDelivery::Report { job, report, attempts, age })
+        Ok(RenderedReport { json: body::unpack(report.try_get(0)?).await?, text })
     }
 
     /// Returns true if reports that `sink` has refused are to be [tried again](Queue::retry) at once.

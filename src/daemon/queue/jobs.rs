@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
 use super::checkpoints::{damaged, set_tip};
-use super::{Queue, QueueError, body, millis, now, until};
+use super::{Body, Queue, QueueError, millis, now, until};
 use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber, RepositoryName};
 use crate::git::{BranchName, CommitId};
 
@@ -27,12 +27,28 @@ pub struct Job {
 }
 
 /// A report in the forms that sinks take.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RenderedReport {
     /// One line of JSON, with its end.
     pub json: Vec<u8>,
     /// Text for a person, if a sink wants it.
     pub text: Option<String>,
+}
+
+/// A report in the forms that sinks take, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackedReport {
+    /// One line of JSON, with its end.
+    pub json: Body,
+    /// Text for a person, if a sink wants it.
+    pub text: Option<Body>,
+}
+
+impl RenderedReport {
+    /// Returns the report as it is stored.
+    pub fn packed(&self) -> PackedReport {
+        PackedReport { json: Body::of(&self.json), text: self.text.as_ref().map(|text| Body::of(text.as_bytes())) }
+    }
 }
 
 /// The columns of [`Job`], in its order.
@@ -124,13 +140,16 @@ impl Queue {
     }
 
     /// Stores the report of a job, and its deliveries to `sinks`.
-    pub async fn resolved(&self, job: JobNumber, report: &RenderedReport, sinks: &[&str]) -> Result<(), QueueError> {
-        let (json, text) = (body::pack(report.json.clone()).await?, report.text.clone());
-        let text = if let Some(text) = text { Some(body::pack(text.into()).await?) } else { None };
+    pub async fn resolved(&self, job: JobNumber, report: &PackedReport, sinks: &[&str]) -> Result<(), QueueError> {
         let mut step = self.database.connection().await?;
         step.begin_durably().await?;
         let insert = "INSERT OR REPLACE INTO report (job, body, packed_text) VALUES (?, ?, ?)";
-        sqlx::query(insert).bind(job.0).bind(json).bind(text).execute(&mut *step).await?;
+        sqlx::query(insert)
+            .bind(job.0)
+            .bind(report.json.bytes())
+            .bind(report.text.as_ref().map(Body::bytes))
+            .execute(&mut *step)
+            .await?;
         for sink in sinks {
             let insert = "INSERT OR IGNORE INTO delivery (job, sink, repository, branch, since) \
                 SELECT number, ?, repository, branch, ? FROM job WHERE number = ?";

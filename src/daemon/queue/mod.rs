@@ -33,8 +33,9 @@ use crate::disk::{FileMode, can_write};
 use crate::event::JobNumber;
 use database::{Database, Step};
 
+pub use body::Body;
 pub use deliveries::NextDelivery;
-pub use jobs::{Job, RenderedReport};
+pub use jobs::{Job, PackedReport, RenderedReport};
 pub use overview::{PendingItem, Stage, StageCount};
 pub use reports::{Cursor, ReportQuery, StoredReport};
 pub use retention::{Forgotten, Retention};

@@ -1,7 +1,7 @@
 //! Runs this program in a process of its own, which is killed with all that it has started when it takes too long, and
 //! resolves a job so.
 //!
-//! The process writes a header, which is a line of JSON, and then the report. It ends when its standard input does, so
+//! The process writes a header, which is a line of JSON, and then the report as the queue stores it. It ends when its standard input does, so
 //! it does not outlive the daemon.
 
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::resolution::{Addressed, AttemptLimits, Recovery, Resolve, Unresolved, address, broken_off};
-use crate::daemon::queue::{Job, RenderedReport};
+use crate::daemon::queue::{Body, Job, PackedReport};
 use crate::delivery::Sink;
 use crate::git::limit_memory;
 use crate::process::Group;
@@ -34,8 +34,9 @@ enum Header {
 pub fn answer(job: &Job, resolve: &dyn Resolve, sinks: &[Sink], output: &mut dyn Write) -> io::Result<()> {
     let addressed = resolve.resolve(job).map(|resolved| address(job, resolved, sinks.iter()));
     let (header, report) = match addressed {
-        Ok(Addressed { report: RenderedReport { json, text }, sinks, blind }) => {
-            (Header::Resolved { sinks, text, blind }, json)
+        Ok(Addressed { report: PackedReport { json, text }, sinks, blind }) => {
+            let text = text.map(Body::into_text).transpose()?;
+            (Header::Resolved { sinks, text, blind }, json.into_bytes())
         }
         Err(Unresolved { error, recovery }) => (Header::Unresolved { error: error.to_string(), recovery }, Vec::new()),
     };
@@ -96,11 +97,9 @@ fn read(mut answer: Vec<u8>) -> Option<Result<Addressed, Unresolved>> {
     let header: Header = serde_json::from_slice(&answer[..end]).ok()?;
     Some(match header {
         Header::Resolved { sinks, text, blind } => {
-            let json = answer.split_off(end + 1);
-            if json.last() != Some(&b'\n') {
-                return None;
-            }
-            Ok(Addressed { report: RenderedReport { json, text }, sinks, blind })
+            let json = Body::received(answer.split_off(end + 1))?;
+            let text = text.map(|text| Body::of(text.as_bytes()));
+            Ok(Addressed { report: PackedReport { json, text }, sinks, blind })
         }
         Header::Unresolved { error, recovery } => Err(Unresolved { error: error.into(), recovery }),
     })

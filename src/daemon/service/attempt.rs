@@ -87,7 +87,7 @@ mod tests {
 
     use super::super::resolution::{AttemptLimits, Recovery, Resolved};
     use super::*;
-    use crate::daemon::queue::RenderedReport;
+    use crate::daemon::queue::{Body, PackedReport};
     use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber};
     use crate::git::{BranchName, CommitId};
 
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(recovery, Recovery::RetryApart);
         tokio::time::resume();
         // As long as it goes on, nothing else is resolved here.
-        let report = RenderedReport { json: b"{}\n".to_vec(), text: None };
+        let report = PackedReport { json: Body::received(b"{}\n".to_vec()).unwrap(), text: None };
         let expected = Addressed { report, sinks: vec!["a".to_owned()], blind: None };
         assert_eq!(attempts.attempt(&job(1)).await.unwrap(), expected);
         tell.send(()).unwrap();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use crate::daemon::queue::{Job, RenderedReport};
+use crate::daemon::queue::{Body, Job, PackedReport};
 use crate::delivery::{Sink, plain_text};
 use crate::report::Report;
 
@@ -45,7 +45,7 @@ pub struct Resolved {
     /// The report.
     pub report: Report,
     /// The report as one line of JSON, with its end.
-    pub json: Vec<u8>,
+    pub json: Body,
 }
 
 /// A commit could not be resolved.
@@ -86,7 +86,7 @@ impl Recovery {
 /// A report with the names of the sinks that want it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Addressed {
-    pub(super) report: RenderedReport,
+    pub(super) report: PackedReport,
     pub(super) sinks: Vec<String>,
     /// The reason if nothing of the commit can be read.
     pub(super) blind: Option<String>,
@@ -100,11 +100,11 @@ pub(super) fn address<'s>(
 ) -> Addressed {
     let wanting: Vec<&Sink> =
         sinks.filter(|sink| sink.wants(&job.name.repository, &job.event.branch, &report)).collect();
-    let text = wanting.iter().any(|sink| sink.wants_text()).then(|| plain_text(&report));
+    let text = wanting.iter().any(|sink| sink.wants_text()).then(|| Body::of(plain_text(&report).as_bytes()));
     let blind = report.blind_spots.first().filter(|_| report.is_unreadable.after);
     let blind = blind.map(|spot| spot.headline.clone());
     let sinks = wanting.into_iter().map(|sink| sink.name.clone()).collect();
-    Addressed { report: RenderedReport { json, text }, sinks, blind }
+    Addressed { report: PackedReport { json, text }, sinks, blind }
 }
 
 /// Returns the failure of an attempt that has not come to its end.

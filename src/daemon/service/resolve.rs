@@ -95,7 +95,7 @@ impl Resolver {
         let names: Vec<&str> = sinks.iter().map(|worker| &*worker.sink.name).collect();
         let number = job.name.number;
         if insist(&self.handle, shutdown, || self.queue.resolved(number, &report, &names)).await.is_some() {
-            tracing::info!(bytes = report.json.len(), sinks = names.len(), "resolved");
+            tracing::info!(bytes = report.json.size(), sinks = names.len(), "resolved");
             // Snapshots fail for reasons of their own, which a new commit says nothing of.
             let receivers = sinks.iter().filter(|worker| worker.sink.repository().is_none());
             let receivers: Vec<&str> = receivers.map(|worker| &*worker.sink.name).collect();

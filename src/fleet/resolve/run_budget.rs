@@ -33,7 +33,9 @@ pub(super) fn of_run(nodes: usize, workers: &Workers) -> Cost {
     let of = |setting: Option<usize>, base: usize, more: usize| {
         setting.unwrap_or_else(|| base.saturating_add(nodes.saturating_mul(more)))
     };
-    Cost { steps: of(workers.limits.steps, STEPS, STEPS_A_NODE), text: of(workers.limits.text, TEXT, TEXT_A_NODE) }
+    let text = of(workers.limits.text, TEXT, TEXT_A_NODE);
+    let text = workers.limits.text_ceiling.map_or(text, |ceiling| text.min(ceiling));
+    Cost { steps: of(workers.limits.steps, STEPS, STEPS_A_NODE), text }
 }
 
 /// Evaluates each of `tasks` within `budget`. `evaluate` is told how much a task may cost. Returns `None` for those

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 
+use super::reading::Reading;
 use super::{DataFile, Format};
 use crate::tree::{BlobId, FileTree, TreeError};
 
@@ -33,6 +34,23 @@ pub struct DataFiles {
     parsed: Mutex<Parsed>,
     earlier: Option<Arc<dyn ParsedFiles>>,
     limit: usize,
+    reading: Reading,
+}
+
+/// The memory that data files may take, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct FileMemory {
+    /// About the most of those that are kept.
+    pub kept: usize,
+    /// The most of those that are read at the same time. A file that may take more by itself is not read.
+    pub read: usize,
+}
+
+/// Keeps all; what is read at the same time takes at most 1 GiB.
+impl Default for FileMemory {
+    fn default() -> FileMemory {
+        FileMemory { kept: usize::MAX, read: 1 << 30 }
+    }
 }
 
 #[derive(Default)]
@@ -53,7 +71,7 @@ struct CachedFile {
 
 impl Default for DataFiles {
     fn default() -> DataFiles {
-        DataFiles::new(None, usize::MAX)
+        DataFiles::new(None, FileMemory::default())
     }
 }
 
@@ -64,9 +82,9 @@ impl fmt::Debug for DataFiles {
 }
 
 impl DataFiles {
-    /// Returns a store that asks `earlier` before it parses, and keeps about `limit` bytes.
-    pub fn new(earlier: Option<Arc<dyn ParsedFiles>>, limit: usize) -> DataFiles {
-        DataFiles { parsed: Mutex::default(), earlier, limit }
+    /// Returns a store that asks `earlier` before it parses.
+    pub fn new(earlier: Option<Arc<dyn ParsedFiles>>, memory: FileMemory) -> DataFiles {
+        DataFiles { parsed: Mutex::default(), earlier, limit: memory.kept, reading: Reading::within(memory.read) }
     }
 
     /// Returns the file `id` of `tree`, parsed.
@@ -79,9 +97,12 @@ impl DataFiles {
         let (file, size) = if let Some(stored) = stored {
             stored
         } else {
+            // Just its keys fail.
             match tree.read(id) {
-                Ok(content) => (DataFile::parse(&content, format), content.len()),
-                // Just its keys fail.
+                Ok(content) => match self.reading.begin(&content, format) {
+                    Ok(_reading) => (DataFile::parse(&content, format), content.len()),
+                    Err(reason) => (DataFile::too_large(format, reason), 0),
+                },
                 Err(error) if error.is_too_large => (DataFile::too_large(format, error.reason), 0),
                 Err(error) => return Err(error),
             }
@@ -104,6 +125,7 @@ impl DataFiles {
             Err(error) if error.is_too_large => return Ok(()),
             content => content?,
         };
+        let Ok(_reading) = self.reading.begin(&content, format) else { return Ok(()) };
         let file = file.version(&content, &former);
         self.lock().add((id, format), Arc::new(file), (LEAST + content.len() * GROWTH, true), self.limit);
         Ok(())
@@ -199,7 +221,7 @@ mod tests {
             tree.add(content, content.as_bytes());
         }
         let size = LEAST + contents[0].len() * GROWTH;
-        let files = DataFiles::new(None, size * 8);
+        let files = DataFiles::new(None, FileMemory { kept: size * 8, ..FileMemory::default() });
         let get = |number: usize| files.get(&tree, BlobId::of(contents[number].as_bytes()), Format::Yaml).unwrap();
         let held = get(0);
         (1..20).for_each(|number| _ = get(number));

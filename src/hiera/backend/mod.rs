@@ -10,10 +10,11 @@ mod files;
 mod functions;
 mod mentions;
 mod packed;
+mod reading;
 mod version;
 
 pub use file::{DataFile, Format};
-pub use files::{DataFiles, FileId, ParsedFiles};
+pub use files::{DataFiles, FileId, FileMemory, ParsedFiles};
 pub use functions::{Answer, Backends, Command, CommandBackend, DeclaredFunction};
 pub use mentions::Mentions;
 

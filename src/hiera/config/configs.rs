@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 
 use super::{Owner, ReadConfig};
 use crate::puppet::Puppet;
-use crate::tree::{BlobId, FileTree, TreeError};
+use crate::tree::{BlobId, FileTree, TreeError, read_config};
 
 /// A content, where it stands, whose it is and who reads it.
 type ConfigId = (BlobId, Arc<str>, Owner, Puppet);
@@ -47,7 +47,7 @@ impl Configs {
         if let Some(read) = lock().read.get(&key) {
             return Ok(read.clone());
         }
-        let content = tree.read(id)?;
+        let content = read_config(tree, path, id)?;
         let read = Arc::new(ReadConfig::new(&content, path, owner, puppet));
         lock().add(key, &read);
         Ok(read)

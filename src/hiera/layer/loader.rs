@@ -6,7 +6,7 @@ use super::{EnvironmentOptions, GlobalConfig, Layer};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::hiera::LookupError;
 use crate::hiera::config::{Config, Configs, Owner, ReadConfig};
-use crate::tree::{BlobId, FileTree, Target, TreeError, folder_of, follow};
+use crate::tree::{BlobId, FileTree, Target, TreeError, folder_of, follow, read_config};
 
 /// The files and options that are read, and the findings.
 pub(super) struct Loader<'a> {
@@ -27,7 +27,7 @@ pub(super) struct ConfigFile<'a> {
 /// Returns the file of `tree` at `path`, or `None` if there is none.
 pub(super) fn read(tree: &dyn FileTree, path: &str) -> Result<Option<Vec<u8>>, TreeError> {
     match follow(tree, path)? {
-        Target::File(_, id) => tree.read(id).map(Some),
+        Target::File(path, id) => read_config(tree, &path, id).map(Some),
         _ => Ok(None),
     }
 }

@@ -76,6 +76,36 @@ fn files_are_judged_by_their_size_before_they_are_read() {
     run(&site, &format!("render --format ndjson --config {config}")).is(1).says(&["10 at most are read"]);
 }
 
+#[test]
+fn files_are_judged_by_their_memory_before_they_are_parsed() {
+    let site = site();
+    let before = honest(&site);
+    std::fs::write(site.beside("small.yaml"), "limits: {memory: 512MiB}\n").unwrap();
+    let config = site.beside("small.yaml").display().to_string();
+    let files = [
+        ("yaml", format!("evil: [{}]\n", "1,".repeat(1_000_000))),
+        ("json", format!("{{\"evil\": [{}1]}}", "[],".repeat(1_000_000))),
+        ("conf", "evil = [\"a\"\"b\"]\n".repeat(100_000)),
+    ];
+    for (extension, content) in files {
+        let path = format!("data/nodes/bad.{extension}");
+        site.write(&path, &content);
+        site.sh("git add -A; git commit -qm tiny");
+        let printed = run(&site, &format!("render --format ndjson --config {config}"));
+        let said = format!("unknown to hierad: {path}: the file may take ");
+        assert!(printed.out.contains(&said) && printed.out.contains("and files at most 128 MiB"), "{printed:?}");
+        assert_eq!(honest_with(&site, &format!("--config {config}")), before, "{extension}");
+        site.sh("git rm -qf data/nodes/bad.*; git commit -qm none");
+    }
+}
+
+#[test]
+fn a_large_hierarchy_is_not_parsed() {
+    let site = site();
+    site.sh("(cat hiera.yaml; yes '#' | head -c 8388608) > ../long; mv ../long hiera.yaml; git commit -qam long");
+    run(&site, "render --format ndjson").is(1).says(&["hiera.yaml", "8388608 at most are read of its kind"]);
+}
+
 /// Keys that each take about as many steps as one may.
 fn costly_keys(count: usize) -> String {
     let mut data = String::from("evil_a: [x]\n");

@@ -6,8 +6,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
@@ -148,8 +149,8 @@ struct Keeper<'s> {
     kills: usize,
     random: Random,
     is_done: &'s AtomicBool,
-    /// The most memory, in KiB.
-    most: u64,
+    /// The most memory since it was last taken, in KiB.
+    most: &'s AtomicU64,
     slowest: Duration,
     probes: usize,
 }
@@ -195,7 +196,7 @@ impl Keeper<'_> {
         self.slowest = self.slowest.max(start.elapsed());
         self.probes += 1;
         assert!(self.slowest < PROBE, "a probe took {:?}\n{}", self.slowest, self.log());
-        self.most = self.most.max(memory(daemon).unwrap_or(0));
+        self.most.fetch_max(memory(daemon).unwrap_or(0), Ordering::Relaxed);
     }
 }
 
@@ -208,13 +209,13 @@ fn run(seed: u64, pairs: usize, kills: usize, all: &[Kind]) {
     let daemon = service.start();
     service.wait("the daemon", || service.log().contains("hierad: watching"));
     let mut author = Author { site: &service.site, random: Random::new(seed), made: Vec::new() };
-    let (is_done, at) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (is_done, most) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut keeper = Keeper {
         service: &service,
         kills,
         random: Random::new(seed + 1),
         is_done: &is_done,
-        most: 0,
+        most: &most,
         slowest: Duration::ZERO,
         probes: 0,
     };
@@ -225,7 +226,7 @@ fn run(seed: u64, pairs: usize, kills: usize, all: &[Kind]) {
             (daemon, keeper)
         });
         let done = Done(&is_done);
-        let mut kinds = Vec::new();
+        let (mut kinds, mut reports, mut peak) = (Vec::new(), Reports::default(), 0);
         for count in 1..=pairs {
             if kinds.is_empty() {
                 kinds = all.to_vec();
@@ -233,26 +234,27 @@ fn run(seed: u64, pairs: usize, kills: usize, all: &[Kind]) {
             let kind = kinds.swap_remove(author.random.below(kinds.len()));
             author.hostile(kind);
             author.good(count);
-            at.store(count, Ordering::Relaxed);
             // Some commits come together.
             if author.random.below(4) > 0 {
                 let start = Instant::now();
-                wait(&service, &author.made, &keeping);
-                eprintln!("{count}: {}, {:?}", kind.name(), start.elapsed());
+                wait(&mut reports, &service, &author.made, &keeping);
+                let memory = most.swap(0, Ordering::Relaxed);
+                peak = peak.max(memory);
+                eprintln!("{count}: {}, {:?}, {memory} KiB", kind.name(), start.elapsed());
             }
         }
-        wait(&service, &author.made, &keeping);
+        wait(&mut reports, &service, &author.made, &keeping);
         drop(done);
         let (daemon, keeper) = keeping.join().unwrap();
+        peak = peak.max(most.load(Ordering::Relaxed));
         eprintln!(
-            "{pairs} good and {pairs} hostile commits with {} kills in {:?}: {} KiB at most, {} probes, the slowest {:?}",
+            "{pairs} good and {pairs} hostile commits with {} kills in {:?}: {peak} KiB at most, {} probes, the slowest {:?}",
             kills - keeper.kills,
             start.elapsed(),
-            keeper.most,
             keeper.probes,
             keeper.slowest
         );
-        assert!(keeper.most < MEMORY / 2, "{} KiB", keeper.most);
+        assert!(peak < MEMORY / 2, "{peak} KiB");
         daemon
     });
     service.end(daemon);
@@ -269,10 +271,10 @@ impl Drop for Done<'_> {
 }
 
 /// Waits until the last good commit is reported.
-fn wait<T>(service: &Service, made: &[Made], keeping: &std::thread::ScopedJoinHandle<'_, T>) {
+fn wait<T>(reports: &mut Reports, service: &Service, made: &[Made], keeping: &std::thread::ScopedJoinHandle<'_, T>) {
     let Some(Made { id, what }) = made.last() else { return };
     let end = Instant::now() + PATIENCE;
-    while !reports(service).iter().any(|report| report["after"]["commit"] == id.as_str()) {
+    while !reports.have(id, service) {
         let log = || service.log().lines().rev().take(30).collect::<Vec<_>>().join("\n");
         assert!(!keeping.is_finished(), "{}", log());
         assert!(Instant::now() < end, "no report of {id}, {:?}:\n{}", what.map_err(Kind::name), log());
@@ -280,17 +282,34 @@ fn wait<T>(service: &Service, made: &[Made], keeping: &std::thread::ScopedJoinHa
     }
 }
 
-/// The reports of `main` in the folder, in order.
-fn reports(service: &Service) -> Vec<Json> {
-    let mut paths = service.paths();
-    paths.sort();
-    let reports = paths.iter().map(|path| read(&std::fs::read_to_string(path).unwrap()));
-    reports.filter(|report| report["branch"] == "main").collect()
+/// The reports in the folder, by path, each of which is read once.
+#[derive(Default)]
+struct Reports(BTreeMap<PathBuf, Json>);
+
+impl Reports {
+    fn update(&mut self, service: &Service) {
+        for path in service.paths() {
+            self.0.entry(path).or_insert_with_key(|path| read(&std::fs::read_to_string(path).unwrap()));
+        }
+    }
+
+    /// Returns true if a commit of `main` is reported.
+    fn have(&mut self, id: &str, service: &Service) -> bool {
+        self.update(service);
+        self.of_main().any(|report| report["after"]["commit"] == id)
+    }
+
+    /// The reports of `main`, in order.
+    fn of_main(&self) -> impl Iterator<Item = &Json> {
+        self.0.values().filter(|report| report["branch"] == "main")
+    }
 }
 
 /// Checks that all good commits are reported once and in order, and that the others are reported or set aside and told.
 fn check(service: &Service, made: &[Made]) {
-    let reports = reports(service);
+    let mut reports = Reports::default();
+    reports.update(service);
+    let reports: Vec<&Json> = reports.of_main().collect();
     let text = |value: &Json| value.as_str().unwrap().to_owned();
     let reported: Vec<String> = reports.iter().map(|report| text(&report["after"]["commit"])).collect();
     let distinct: BTreeSet<&String> = reported.iter().collect();
@@ -302,7 +321,7 @@ fn check(service: &Service, made: &[Made]) {
     let rows: BTreeMap<String, Json> = rows.map(|row| (text(&row["after"]), row)).collect();
     let (mut last, mut aside, mut kinds) = (None, Vec::new(), BTreeMap::<String, usize>::new());
     let mut by_commit =
-        reports.iter().map(|report| (text(&report["after"]["commit"]), report)).collect::<BTreeMap<_, _>>();
+        reports.iter().map(|report| (text(&report["after"]["commit"]), *report)).collect::<BTreeMap<_, _>>();
     for Made { id, what } in made {
         match (what, by_commit.remove(id)) {
             (Ok(count), None) => panic!("the good commit {count}, {id}, is not reported: {:?}", rows.get(id)),

@@ -83,9 +83,11 @@ fn work(child: &Child) -> Option<Duration> {
     Some(Duration::from_millis(ticks.sum::<u64>() * 10))
 }
 
-/// Returns the most memory that a process has had, in KiB, where the system tells.
+/// Returns the most memory that a process has had since this was last asked, in KiB, where the system tells.
 pub(super) fn memory(child: &Child) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let process = format!("/proc/{}", child.id());
+    let status = std::fs::read_to_string(format!("{process}/status")).ok()?;
+    std::fs::write(format!("{process}/clear_refs"), "5").ok();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
 }

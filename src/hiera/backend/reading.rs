@@ -1,0 +1,98 @@
+//! The memory that it takes to read data files.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use super::Format;
+
+/// The most memory for each byte of a file, in bytes: of a long text.
+const OF_A_BYTE: usize = 6;
+
+/// The most memory for each character that may begin a value, in bytes: of files of nothing but tiny values.
+const OF_A_VALUE: usize = 320;
+
+/// Lets files be read at the same time as long as they take no more memory than a limit. The others wait.
+pub(super) struct Reading {
+    limit: usize,
+    taken: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// A file that is being read, and the memory that it takes.
+pub(super) struct Begun<'r> {
+    reading: &'r Reading,
+    size: usize,
+}
+
+impl Reading {
+    pub(super) fn within(limit: usize) -> Reading {
+        Reading { limit, taken: Mutex::default(), freed: Condvar::new() }
+    }
+
+    /// Waits until there is memory to read `content`. Returns the reason if there will never be enough.
+    pub(super) fn begin(&self, content: &[u8], format: Format) -> Result<Begun<'_>, String> {
+        let size = most_memory(content, format);
+        if size > self.limit {
+            return Err(format!(
+                "the file may take {} MiB of memory, and files at most {} MiB ('memory' under 'limits' in hierad.yaml)",
+                size >> 20,
+                self.limit >> 20
+            ));
+        }
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |taken: &mut usize| *taken + size > self.limit;
+        let mut taken = self.freed.wait_while(taken, is_full).unwrap_or_else(PoisonError::into_inner);
+        *taken += size;
+        Ok(Begun { reading: self, size })
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        *self.reading.taken.lock().unwrap_or_else(PoisonError::into_inner) -= self.size;
+        self.reading.freed.notify_all();
+    }
+}
+
+/// Returns the most memory that it takes to read a file, in bytes.
+fn most_memory(content: &[u8], format: Format) -> usize {
+    let values = content.iter().filter(|byte| may_begin_value(**byte, format)).count();
+    content.len().saturating_mul(OF_A_BYTE).saturating_add(values.saturating_mul(OF_A_VALUE))
+}
+
+/// Returns true if a value, or a part of one, may begin behind this character.
+fn may_begin_value(byte: u8, format: Format) -> bool {
+    match byte {
+        b'\n' | b',' | b':' | b'[' | b'{' => true,
+        b'-' | b'?' => format.is_yaml(),
+        b' ' | b'=' | b'.' | b'$' | b'"' => format == Format::Hocon,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn files_beyond_the_limit_wait_or_are_refused() {
+        let content = b"a: 1\n";
+        let reading = Reading::within(most_memory(content, Format::Yaml) * 2);
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let _begun = reading.begin(content, Format::Yaml).unwrap();
+                        most.fetch_max(now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+                        std::thread::yield_now();
+                        now.fetch_sub(1, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert!((1..=2).contains(&most.into_inner()));
+        assert!(reading.begin(&content.repeat(3), Format::Yaml).is_err());
+    }
+}
